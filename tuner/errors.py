@@ -1,0 +1,126 @@
+"""What can go wrong, and the exit code of each.
+
+TuneError
+|- JobFailed           1   the job failed, for the reason in the message
+|- DifferencesFound    2   render --check: the files on disk are stale
+|- LintWarnings        3   warnings under --strict
+|- Unreachable         4   a target does not answer
+|- Refused             5   a guard said no
+|- GuardrailBreached   6   a guardrail breached, or delivery incomplete
+|- NoImprovement       7   no improvement shown, under --require-gain
+|- BadUsage           64   wrong arguments, or a budget too small for the job
+|- ProgramMissing     69   a program or package is not installed
+|- Locked             75   another run holds the lock
+|- BadProfile         78   the profile is wrong; carries every problem found
+`- Interrupted   130/143   a signal asked us to stop; everything was put back
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+
+class TuneError(Exception):
+    """Any failure a user can act on; the message is the whole sentence shown."""
+
+    exit_code = 1
+
+
+class JobFailed(TuneError):
+    """The job could not be done."""
+
+
+class DifferencesFound(TuneError):
+    """What was compared differs."""
+
+    exit_code = 2
+
+
+class LintWarnings(TuneError):
+    """The profile has warnings and the user asked for none."""
+
+    exit_code = 3
+
+
+class Unreachable(TuneError):
+    """A target does not answer."""
+
+    exit_code = 4
+
+
+class Refused(TuneError):
+    """A guard refused, before anything was touched."""
+
+    exit_code = 5
+
+
+class GuardrailBreached(TuneError):
+    """A guardrail was breached, or events were lost or doubled."""
+
+    exit_code = 6
+
+
+class NoImprovement(TuneError):
+    """The search found nothing that is shown to be better."""
+
+    exit_code = 7
+
+
+class BadUsage(TuneError):
+    """The command line asks for something that cannot be."""
+
+    exit_code = 64
+
+
+class ProgramMissing(TuneError):
+    """A program or package is missing; the message names the one to install."""
+
+    exit_code = 69
+
+
+class Locked(TuneError):
+    """Another run holds what we need; the message names it."""
+
+    exit_code = 75
+
+
+class Interrupted(TuneError):
+    """A signal asked us to stop.  130 for SIGINT, 143 for SIGTERM."""
+
+    def __init__(self, signal_number: int) -> None:
+        super().__init__("interrupted" if signal_number == 2 else "terminated")
+        self.exit_code = 128 + signal_number
+
+
+class Severity(Enum):
+    """How much a problem matters."""
+
+    ERROR = "error"
+    WARNING = "warning"
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One thing wrong with a profile: where (1-based), what, and what to do about it."""
+
+    file: str
+    line: int
+    column: int
+    message: str
+    code: str
+    severity: Severity = Severity.ERROR
+
+    def __str__(self) -> str:
+        where = f"{self.file}:{self.line}:{self.column}"
+        return f"{where}: {self.severity.value}: {self.message} [{self.code}]"
+
+
+class BadProfile(TuneError):
+    """The profile is wrong; `problems` holds every problem found, in the order of the file."""
+
+    exit_code = 78
+
+    def __init__(self, problems: tuple[Problem, ...]) -> None:
+        super().__init__("\n".join(str(problem) for problem in problems))
+        self.problems = problems

@@ -1,0 +1,1 @@
+"""Traffic: seeded syslog messages at a pace."""

@@ -1,0 +1,1 @@
+"""Processes and hosts: start, stop, run, read."""

@@ -1,0 +1,1 @@
+"""Real daemons owned by us, and the sink."""

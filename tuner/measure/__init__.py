@@ -1,0 +1,1 @@
+"""Trials: what a flood achieved, and how far to trust it."""

@@ -1,0 +1,1 @@
+"""Profile to files: pure, but for tree.py, which alone writes."""

@@ -1,0 +1,1 @@
+"""A study or a measurement as text that people read."""

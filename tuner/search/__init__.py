@@ -1,0 +1,1 @@
+"""Trials to a study: decides, and journals."""

@@ -1,0 +1,1 @@
+"""The layers of validation of a profile."""
