@@ -12,13 +12,13 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 from pydantic.alias_generators import to_camel
 
-from tuner.profile.queue import NonNegative, Positive, Queue, Switch
+from tuner.profile.queue import NonNegative, Place, Positive, Queue, Switch, resolve
 
 Port = Annotated[int, Field(ge=1, le=65535, strict=True)]
 Name = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_-]{0,99}$")]
 IndexName = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9._-]{0,199}$")]
 Address = Annotated[str, Field(pattern=r"^[A-Za-z0-9.:_-]{1,253}$")]
-AbsolutePath = Annotated[str, Field(pattern=r"^/[^\x00-\x1f`]+$", max_length=4096)]
+AbsolutePath = Annotated[str, Field(pattern=r"^/[^\x00-\x1f\x7f`\"\\]+$", max_length=4096)]
 Server = Annotated[
     str, Field(pattern=r"^https?://([A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(:[0-9]{1,5})?/?$")
 ]
@@ -224,7 +224,10 @@ class Index(_Section):
 
 
 class OmelasticsearchOutput(_RsyslogSection):
-    """An omelasticsearch action with its own queue; `bulkmode` is always on."""
+    """An omelasticsearch action with its own queue; `bulkmode` is always on.
+
+    `mmutf8fix` repairs invalid UTF-8 in messages first: the engine rejects such documents.
+    """
 
     name: Name
     type: Literal["omelasticsearch"]
@@ -233,6 +236,7 @@ class OmelasticsearchOutput(_RsyslogSection):
     tls: Tls | None = None
     document: Preset | Annotated[tuple[DocumentField, ...], Field(min_length=1)] = Preset.ECS
     queue: Queue | None = None
+    mmutf8fix: Switch = Field(True, alias="mmutf8fix")
     index: Index
     timeout: Annotated[str, Field(pattern=r"^\d+(ms|s|m)$")] | None = None
     filter_path: Annotated[tuple[FilterPath, ...], Field(min_length=1)] | None = Field(
@@ -252,6 +256,13 @@ class Node(_Section):
 
     heap: Heap = "2g"
     index_buffer_size: Percentage | None = Field(None, alias="indices.memory.index_buffer_size")
+
+    @property
+    def settings(self) -> tuple[tuple[str, str], ...]:
+        """What belongs into the node's settings file: names and values."""
+        if self.index_buffer_size is None:
+            return ()
+        return (("indices.memory.index_buffer_size", self.index_buffer_size),)
 
 
 class MessageBytes(_Section):
@@ -284,7 +295,7 @@ class Guardrails(_Section):
     tier: Tier = Tier.DURABLE
     lost: Literal[0] = 0
     duplicated: Literal[0] = 0
-    freshness_p99_s: Annotated[float, Field(gt=0)] | None = None
+    freshness_p99_s: Annotated[float, Field(gt=0)] = 45.0
     rss_bytes: Annotated[str, Field(pattern=r"^[1-9]\d*[kmg]?$")] | None = None
 
 
@@ -306,3 +317,10 @@ class Profile(_Section):
     workload: Workload = Workload()
     guardrails: Guardrails = Guardrails()
     search: Search = Search()
+
+
+def resolve_main(profile: Profile) -> Queue:
+    """The main queue with every default written out; rsyslog's defaults for a configuration
+    without main_queue() when the profile has none."""
+    place = Place.IMPLICIT_MAIN if profile.main_queue is None else Place.MAIN
+    return resolve(profile.main_queue, place)

@@ -112,6 +112,16 @@ _DEFAULTS: dict[Place, dict[str, object]] = {
 }
 
 
+# Only queues with a filename have files; the implicit main queue cannot have one.
+_FILES: dict[str, object] = {
+    "max_disk_space": "0",
+    "checkpoint_interval": 0,
+    "sync_queue_files": False,
+    "save_on_shutdown": True,
+}
+_FILE_SIZE = {Place.IMPLICIT_MAIN: "1m", Place.MAIN: "16m", Place.ACTION: "1m"}
+
+
 def _percent(size: int, percent: int) -> int:
     """rsyslog's integer arithmetic for marks: (size/100)*p."""
     return size // 100 * percent
@@ -136,4 +146,10 @@ def resolve(queue: Queue | None, place: Place) -> Queue:
         "light_delay_mark": _percent(size, 70),
         "discard_mark": _percent(size, 98),
     }
-    return Queue.model_validate(follows | merged, by_name=True)
+    files = _FILES | {"max_file_size": _FILE_SIZE[place]} if "filename" in merged else {}
+    return Queue.model_validate(follows | files | merged, by_name=True)
+
+
+def in_memory(queue: Queue) -> bool:
+    """Whether a resolved queue keeps its messages in memory only."""
+    return queue.type is not QueueType.DISK and queue.filename is None

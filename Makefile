@@ -1,0 +1,47 @@
+# Everything the project needs, from a fresh Debian 12 with git, make and Python 3.11 or newer.
+#
+#   make demo    set up, then a finished search on a real rsyslogd and a real Elasticsearch
+#   make test    set up, then the whole test suite
+#
+# Set up once, both work without a network.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PACKAGES := rsyslog rsyslog-elasticsearch openjdk-17-jre-headless maven python3-venv
+
+.PHONY: setup packages engine demo test lint bench soak clean
+
+setup: packages $(VENV)/.ready engine
+
+# With root the missing packages are installed; without, the command to do it is printed.
+packages:
+	@.ci/packages $(PACKAGES)
+
+$(VENV)/.ready: pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@touch $@
+
+engine: $(VENV)/.ready
+	@$(BIN)/rsyslog-tune doctor --fetch
+
+demo: setup
+	$(BIN)/rsyslog-tune search --budget 5m --seed 1
+
+test: setup
+	$(BIN)/pytest -m "not soak"
+
+lint: $(VENV)/.ready
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+bench: setup
+	$(BIN)/python tests/benchmarks/flood_cost.py
+
+soak: setup
+	$(BIN)/pytest -m soak
+
+clean:
+	rm -rf $(VENV) dist build

@@ -1,0 +1,30 @@
+"""Measurements for tests that are about something else."""
+
+from __future__ import annotations
+
+from tuner.measure.measurement import Delivery, Failure, FailureKind, Measurement
+
+
+def measured(eps: float, durable: float | None = None, total_s: float = 13.0) -> Measurement:
+    return Measurement(
+        eps=eps,
+        eps_se=eps * 0.01,
+        eps_durable=durable if durable is not None else eps * 0.9,
+        delivery=Delivery(1000, 1000, 1000, 0, 0),
+        window_s=10.0,
+        drain_s=0.5,
+        total_s=total_s,
+        shipper_cpu_us=6.0,
+        engine_cpu_us=20.0,
+        flood_cpu_us=0.3,
+        shipper_rss_bytes=90 * 1024**2,
+        blocked_share=0.0,
+        rejected=0,
+        segments=3,
+        store_bytes=1024,
+        doubts=(),
+    )
+
+
+def failed(reason: str = "it lost two events") -> Failure:
+    return Failure(FailureKind.DELIVERY, reason, sent=1000, indexed=998, total_s=20.0)

@@ -1,0 +1,38 @@
+"""The sender keeps the backlog between the marks; checked on a simulated pipeline."""
+
+from __future__ import annotations
+
+from tuner.measure.steering import steer
+from tuner.measure.window import Sample
+from tuner.profile.backlog import BacklogMarks
+
+MARKS = BacklogMarks(low=20_000, high=47_500)
+STEP_S = 0.1
+
+
+def backlogs(capacity: float, seconds: float) -> list[int]:
+    """The backlog at each poll of a pipeline that indexes `capacity` events per second."""
+    sent = indexed = 0.0
+    samples: list[Sample] = []
+    for step in range(int(seconds / STEP_S)):
+        samples.append(Sample(step * STEP_S, int(indexed), int(sent)))
+        order = steer(samples, MARKS)
+        may = order.limit - sent
+        sent += may if order.per_second is None else min(may, order.per_second * STEP_S)
+        indexed = min(sent, indexed + capacity * STEP_S)
+    return [sample.backlog for sample in samples]
+
+
+def test_the_backlog_settles_between_the_marks() -> None:
+    for capacity in (5_000, 50_000, 120_000):
+        settled = backlogs(capacity, 10)[30:]
+        assert min(settled) >= MARKS.low
+        assert max(settled) <= MARKS.high
+
+
+def test_the_high_mark_is_never_passed() -> None:
+    assert max(backlogs(80_000, 10)) <= MARKS.high
+
+
+def test_a_pipeline_that_takes_nothing_gets_no_more_than_the_high_mark() -> None:
+    assert backlogs(0, 5)[-1] == MARKS.high

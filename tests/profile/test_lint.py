@@ -1,0 +1,207 @@
+"""Each rule: what breaks it, with the code and the advice; and that good profiles pass."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from ipaddress import IPv4Address
+from pathlib import Path
+
+import pytest
+
+from tests.profile.examples import SMALL, small
+from tuner.errors import BadProfile, Severity
+from tuner.profile.edit import edit
+from tuner.profile.lint import RULES, lint
+from tuner.profile.load import load_profile, parse_profile
+from tuner.profile.model import Profile
+
+ROOT = Path(__file__).parents[2]
+REMOTE = ["https://es.example:9200"]
+AGE = "outputs[logs].index.settings.translog.flush_threshold_age"
+
+
+def codes(changes: Mapping[str, object], text: str = SMALL) -> set[str]:
+    """The codes of everything lint says about the small profile with `changes`."""
+    try:
+        loaded = parse_profile(edit(text, changes), "p.yaml")
+    except BadProfile as bad:
+        return {problem.code for problem in bad.problems}
+    return {problem.code for problem in loaded.warnings}
+
+
+def message(changes: Mapping[str, object]) -> str:
+    with pytest.raises(BadProfile) as caught:
+        parse_profile(edit(SMALL, changes), "p.yaml")
+    return str(caught.value)
+
+
+def test_codes_are_unique_and_stable() -> None:
+    assert len({rule.code for rule in RULES}) == len(RULES)
+
+
+def test_the_small_profile_is_clean() -> None:
+    assert lint(small()) == ()
+
+
+def test_the_shipped_profile_is_clean() -> None:
+    assert load_profile(ROOT / "profiles/default.yaml").warnings == ()
+
+
+@pytest.mark.parametrize("path", sorted(ROOT.glob("examples/**/*.yaml")), ids=lambda p: p.stem)
+def test_every_example_loads_without_errors(path: Path) -> None:
+    assert load_profile(path).profile.name == path.stem
+
+
+CASES: list[tuple[str, dict[str, object]]] = [
+    ("RT101", {"main_queue.size": 1400}),
+    ("RT101", {"main_queue.lightDelayMark": 500}),
+    ("RT102", {"main_queue.size": 8000, "outputs[logs].queue.workerThreads": 1}),
+    ("RT103", {"main_queue.dequeueBatchSize": 200000}),
+    ("RT104", {"outputs[logs].queue.minDequeueBatchSize": 3000}),
+    ("RT105", {"main_queue.highWatermark": 200000}),
+    ("RT105", {"main_queue.highWatermark": 50000}),
+    ("RT105", {"main_queue.fullDelayMark": 100001}),
+    ("RT106", {"main_queue.discardMark": 100001}),
+    ("RT107", {"outputs[logs].queue.type": "Direct"}),
+    ("RT108", {"main_queue": {"type": "Direct"}}),
+    ("RT109", {"outputs[logs].queue.type": "Disk"}),
+    ("RT109", {"outputs[logs].queue.spoolDirectory": "/var/spool/rsyslog"}),
+    ("RT109", {"outputs[logs].queue.filename": "logs"}),
+    ("RT111", {"outputs[logs].queue.size": 7999}),
+    ("RT112", {"outputs[logs].queue.workerThreadMinimumMessages": 45000}),
+    ("RT112", {"outputs[logs].queue.dequeueBatchSize": 40000}),
+    ("RT113", {"outputs[logs].queue.timeoutEnqueue": None}),
+    ("RT114", {"main_queue.discardSeverity": 7}),
+    ("RT203", {"inputs": [{"type": "imtcp", "port": 514}], "workload.connections": 300}),
+    ("RT205", {"outputs[logs].tls.cacert": "/etc/ca.pem"}),
+    ("RT206", {"outputs[logs].tls.mycert": "/etc/me.pem"}),
+    ("RT207", {"outputs[logs].maxbytes": "900k"}),
+    ("RT208", {"outputs[logs].action.resumeRetryCount": 0}),
+    ("RT209", {"outputs[logs].action.resumeRetryCount": 10}),
+    ("RT210", {"outputs[logs].filter_path": ["errors"]}),
+    ("RT210", {"outputs[logs].filter_path": ["items.*.status"]}),
+    ("RT210", {"outputs[logs].filter_path": ["errors", "items.*.status", "-items"]}),
+    ("RT301", {"outputs[logs].index.settings.translog.durability": "async"}),
+    ("RT303", {"release": {"opensearch": "2.19"}, AGE: "5m"}),
+    ("RT303", {"release": {"elasticsearch": "8.7"}, AGE: "5m"}),
+    ("RT401", {"release.rsyslog": "8.2204"}),
+    ("RT401", {"release.rsyslog": "8.39"}),
+    ("RT402", {"release.rsyslog": "8.2610"}),
+    ("RT403", {"release.elasticsearch": "6.8"}),
+    ("RT403", {"release.elasticsearch": "10.0"}),
+    ("RT403", {"release.elasticsearch": "7.7"}),
+    ("RT403", {"release": {"opensearch": "4.0"}}),
+    ("RT404", {"outputs[logs].servers": REMOTE}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("code", "changes"), CASES)
+def test_a_breach_is_reported_under_its_code(code: str, changes: dict[str, object]) -> None:
+    assert code in codes(changes)
+
+
+def test_every_rule_is_tested() -> None:
+    source = Path(__file__).read_text(encoding="utf-8")
+    assert [rule.code for rule in RULES if source.count(rule.code) == 0] == []
+
+
+def test_two_queues_must_not_share_files() -> None:
+    files = {"filename": "q", "spoolDirectory": "/var/spool/rsyslog"}
+    both: dict[str, object] = {
+        f"{queue}.{key}": value
+        for queue in ("main_queue", "outputs[logs].queue")
+        for key, value in files.items()
+    }
+    assert codes(both) == {"RT110"}
+
+
+def test_imptcp_inputs_must_agree_on_the_module() -> None:
+    inputs = [{"type": "imptcp", "port": 1}, {"type": "imptcp", "port": 2, "threads": 4}]
+    assert codes({"inputs": inputs}) == {"RT201"}
+
+
+@pytest.mark.parametrize("address", ["127.0.0.1", str(IPv4Address(0))])
+def test_two_inputs_need_two_ports(address: str) -> None:
+    inputs = [{"type": "imptcp", "port": 1}, {"type": "imtcp", "port": 1, "address": address}]
+    assert codes({"inputs": inputs}) == {"RT202"}
+
+
+def test_one_port_on_two_addresses_is_fine() -> None:
+    inputs = [{"type": "imptcp", "port": 1}, {"type": "imtcp", "port": 1, "address": "127.0.0.2"}]
+    assert codes({"inputs": inputs}) == set()
+
+
+def test_a_password_is_not_sent_in_the_clear() -> None:
+    auth = {"uid": "shipper", "pwd": {"file": "/etc/pwd"}}
+    changes: dict[str, object] = {"outputs[logs].auth": auth}
+    assert codes(changes) == set()
+    changes["outputs[logs].servers"] = ["http://es.example:9200"]
+    assert "RT204" in codes(changes)
+    changes["outputs[logs].servers"] = REMOTE
+    assert "RT204" not in codes(changes)
+
+
+def test_remote_servers_deserve_a_replica() -> None:
+    changes: dict[str, object] = {
+        "outputs[logs].servers": REMOTE,
+        "outputs[logs].index.settings.number_of_replicas": 0,
+        "release.rsyslog": "8.2606",
+    }
+    assert codes(changes) == {"RT302"}
+
+
+def test_a_local_lab_needs_no_replica() -> None:
+    assert codes({"outputs[logs].index.settings.number_of_replicas": 0}) == set()
+
+
+def fields(*names: str) -> dict[str, object]:
+    return {"outputs[logs].document": [{"property": "msg", "name": name} for name in names]}
+
+
+def test_field_names_are_unique() -> None:
+    assert codes(fields("a", "b.c", "a")) == {"RT304"}
+
+
+def test_a_field_is_a_value_or_an_object() -> None:
+    assert codes(fields("host", "host.name")) == {"RT305"}
+    assert codes(fields("host", "hostname")) == set()
+
+
+@pytest.mark.parametrize("kind", ["integer", "date"])
+def test_a_property_that_senders_control_stays_text(kind: str) -> None:
+    field = {"property": "procid", "name": "pid", "type": kind}
+    assert codes({"outputs[logs].document": [field]}) == {"RT306"}
+
+
+def test_a_relaxed_tier_allows_what_durable_does_not() -> None:
+    changes: dict[str, object] = {
+        "guardrails.tier": "relaxed",
+        "outputs[logs].index.settings.translog.durability": "async",
+        "outputs[logs].action.resumeRetryCount": 0,
+        "outputs[logs].queue.timeoutEnqueue": None,
+    }
+    assert codes(changes) == set()
+
+
+def test_a_direct_action_takes_batches_from_the_main_queue() -> None:
+    changes: dict[str, object] = {"outputs[logs].queue": None, "outputs[logs].maxbytes": "400k"}
+    assert codes(changes) == {"RT207"}
+    assert codes(changes | {"outputs[logs].maxbytes": "600k"}) == set()
+
+
+def test_a_message_names_the_value_to_use() -> None:
+    assert "use at least 8192" in message({"main_queue.size": 1000})
+    text = message({"outputs[logs].queue.workerThreadMinimumMessages": 45000})
+    assert "above 50024 events under way" in text
+    assert "the queues hold 47500" in text
+    assert "set it to 2000, the batch size" in text
+
+
+def test_warnings_do_not_make_a_profile_bad() -> None:
+    loaded = parse_profile(edit(SMALL, {"outputs[logs].queue.size": 7999}), "p.yaml")
+    assert [problem.severity for problem in loaded.warnings] == [Severity.WARNING]
+
+
+def test_a_profile_without_queues_uses_the_defaults_of_rsyslog() -> None:
+    profile: Profile = small({"main_queue": None, "outputs[logs].queue": None})
+    assert lint(profile) == ()

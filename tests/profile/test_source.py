@@ -1,0 +1,103 @@
+"""Reading YAML: what is refused, and where the message points."""
+
+from __future__ import annotations
+
+import pytest
+
+from tuner.errors import BadProfile
+from tuner.profile.source import MAX_BYTES, Position, read
+
+
+def refusal(text: str) -> str:
+    with pytest.raises(BadProfile) as caught:
+        read(text, "p.yaml")
+    assert len(caught.value.problems) == 1
+    return str(caught.value.problems[0])
+
+
+def complaint(text: str) -> str:
+    (problem,) = read(text, "p.yaml").problems
+    return str(problem)
+
+
+def test_every_value_and_key_has_its_place() -> None:
+    source = read("a: 1\nb:\n  - c: x\n", "p.yaml")
+    assert source.data == {"a": 1, "b": [{"c": "x"}]}
+    assert source.position(("a",)) == Position(1, 4)
+    assert source.position(("b", 0, "c")) == Position(3, 8)
+    assert source.key_position(("b", 0, "c")) == Position(3, 5)
+
+
+def test_a_missing_value_is_placed_at_its_section() -> None:
+    source = read("a: 1\nb:\n  - c: x\n", "p.yaml")
+    assert source.position(("b", 0, "d")) == Position(3, 5)
+    assert source.position(("z", "d")) == Position(1, 1)
+
+
+def test_an_empty_text_is_no_data() -> None:
+    assert read("# nothing\n", "p.yaml").data is None
+
+
+@pytest.mark.parametrize("word", ["on", "yes", "true"])
+def test_switches_are_switches(word: str) -> None:
+    assert read(f"a: {word}\n", "p").data == {"a": True}
+
+
+def test_broken_yaml_is_located() -> None:
+    assert refusal("a: 1\nb: c: 2\n").startswith("p.yaml:2:5: error: not YAML")
+
+
+def test_a_tab_is_located() -> None:
+    assert refusal("a:\n\tb: 1\n").startswith("p.yaml:2:1: error: not YAML, ")
+
+
+def test_a_control_character_is_located() -> None:
+    assert refusal("a: 1\nb: x\x07\n").startswith("p.yaml:2:5: error: character")
+
+
+def test_two_documents_are_refused() -> None:
+    assert "expected a single document" in refusal("a: 1\n---\nb: 1\n")
+
+
+def test_anchors_and_aliases_are_refused() -> None:
+    assert refusal("a: &x [1]\nb: 2\n").startswith("p.yaml:1:4: error: anchors")
+    assert "write the value out" in refusal("a: *x\n")
+
+
+def test_merge_keys_are_refused() -> None:
+    assert "a key must be a word; << is not one" in complaint("<<: {a: 1}\n")
+
+
+def test_deep_nesting_is_refused() -> None:
+    assert "nested more than 32 levels" in refusal("[" * 40 + "]" * 40)
+
+
+def test_very_deep_nesting_is_refused_without_a_crash() -> None:
+    assert "nested more than 32 levels" in refusal("[" * 20000)
+
+
+def test_large_texts_are_refused() -> None:
+    assert f"larger than {MAX_BYTES} bytes" in refusal("a: " + "x" * MAX_BYTES)
+
+
+def test_a_key_set_twice_is_refused_at_the_second() -> None:
+    assert complaint("a: 1\nb: 2\na: 3\n") == (
+        "p.yaml:3:1: error: a is set twice, first in line 1: keep one of them [RT013]"
+    )
+
+
+@pytest.mark.parametrize("value", ["!!python/name:os.system x", "!secret x", "!!binary aGk="])
+def test_tags_are_refused(value: str) -> None:
+    assert "the tag" in complaint(f"a: {value}\n")
+
+
+@pytest.mark.parametrize("value", ["017", "0x1f", "1_000", "1:30", "2026-11-21", ".inf", "="])
+def test_spellings_that_yaml_reads_in_surprising_ways_are_refused(value: str) -> None:
+    text = complaint(f"a: {value}\n")
+    assert text.startswith("p.yaml:1:4: error: YAML reads")
+    assert f'"{value}" in quotes' in text
+
+
+@pytest.mark.parametrize("key", ["5", "on", "[a]", "~"])
+def test_keys_must_be_words(key: str) -> None:
+    assert "a key must be a word" in complaint(f"{key}: 1\n")

@@ -1,0 +1,49 @@
+"""How things look: results on stdout, everything else on stderr."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import re
+from collections.abc import Callable, Iterator
+
+import typer
+from rich.console import Console as RichConsole
+
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\x80-\x9f]")
+_STDERR = RichConsole(stderr=True, highlight=False, soft_wrap=True)
+
+
+def printable(text: str) -> str:
+    """`text` with control characters shown as `?`, so that no name or log line can steer a
+    terminal."""
+    return _CONTROL.sub("?", text)
+
+
+def result(text: str) -> None:
+    """What the user asked for, on stdout."""
+    typer.echo(text)
+
+
+def result_json(data: object) -> None:
+    """What a program asked for, on stdout."""
+    typer.echo(json.dumps(data, indent=2))
+
+
+def say(text: str) -> None:
+    """A line about what is going on, on stderr."""
+    _STDERR.print(printable(text), markup=False)
+
+
+@contextlib.contextmanager
+def working(text: str) -> Iterator[Callable[[str], None]]:
+    """Show that something takes a while: a spinner on a terminal, a plain line elsewhere.
+
+    Gives a function that changes the text; without a terminal that prints nothing more.
+    """
+    if not _STDERR.is_terminal:
+        say(text)
+        yield lambda _: None
+        return
+    with _STDERR.status(printable(text)) as status:
+        yield lambda change: status.update(printable(change))

@@ -1,0 +1,74 @@
+"""`rsyslog-tune doctor`: what is installed, what is missing, and the command that installs it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+
+from tuner.cli.console import result, result_json
+from tuner.cli.options import Output, OutputOption
+from tuner.errors import ProgramMissing
+from tuner.host.installed import packages
+from tuner.host.programs import java_for, maven, omelasticsearch, rsyslog_version
+from tuner.host.usage import cores, memory_bytes
+from tuner.lab.distribution import distribution_for, home_of
+from tuner.profile.model import Release
+
+_PACKAGES = ("rsyslog", "rsyslog-elasticsearch", "openjdk-17-jre-headless", "maven")
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing the tool needs: what was found, and what to do when it is missing."""
+
+    what: str
+    found: str
+    missing: bool = False
+
+
+def doctor(output: OutputOption = Output.TEXT) -> None:
+    """Say what is installed and what is missing; exits with 69 when something is."""
+    findings = [*_needed(), *_useful()]
+    if output is Output.JSON:
+        result_json({"schema": 1, "kind": "doctor", "findings": [asdict(f) for f in findings]})
+    else:
+        result("\n".join(f"{'-' if f.missing else '+'} {f.what:<16} {f.found}" for f in findings))
+    missing = [finding for finding in findings if finding.missing]
+    if missing:
+        raise ProgramMissing(f"{len(missing)} missing: {', '.join(f.what for f in missing)}")
+
+
+def _needed() -> list[Finding]:
+    release = Release(elasticsearch="8.19")
+    distribution = distribution_for(release)
+    lowest, highest = distribution.java_lowest, distribution.java_highest
+
+    def java() -> str:
+        found = java_for(lowest, highest)
+        return f"{found.major} in {found.home}"
+
+    return [
+        _asked("rsyslogd", rsyslog_version),
+        _asked("omelasticsearch", lambda: str(omelasticsearch())),
+        _asked("java", java),
+        _asked("mvn", maven),
+    ]
+
+
+def _asked(what: str, ask: Callable[[], str]) -> Finding:
+    try:
+        return Finding(what, ask())
+    except ProgramMissing as error:
+        return Finding(what, str(error), missing=True)
+
+
+def _useful() -> list[Finding]:
+    distribution = distribution_for(Release(elasticsearch="8.19"))
+    home = home_of(distribution)
+    name = f"{distribution.engine.value} {distribution.version}"
+    cached = f"{name} in {home}" if home.is_dir() else f"{name}, fetched by the first search"
+    memory = f"{cores()} cores, {memory_bytes() / 1024**3:.1f} GiB"
+    installed = [
+        Finding(f"package {p.name}"[:40], p.version) for p in packages(_PACKAGES) if p.version
+    ]
+    return [Finding("engine", cached), Finding("machine", memory), *installed]

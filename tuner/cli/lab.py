@@ -1,0 +1,118 @@
+"""`rsyslog-tune lab`: a lab that stays until told."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tuner.cli.console import result, result_json, working
+from tuner.cli.options import Output, OutputOption
+from tuner.cli.profiles import load_or_default
+from tuner.engine.client import EngineClient
+from tuner.errors import JobFailed
+from tuner.host.lock import measuring
+from tuner.host.usage import memory_bytes
+from tuner.lab import standing
+from tuner.lab.distribution import distribution_for, fetch
+from tuner.lab.lab import around
+from tuner.lab.node import Node, NodePlan
+from tuner.lab.rsyslogd import Rsyslogd
+from tuner.lab.scratch import subfolder
+from tuner.measure.pipeline import install_index, rsyslog_conf
+from tuner.profile.heap import fitting_heap
+from tuner.profile.model import Profile
+
+app = typer.Typer(no_args_is_help=True, help="A lab that stays until told: up, status, down.")
+
+
+@app.command()
+def up(
+    profile: Annotated[Path | None, typer.Argument(help="The profile.", show_default=False)] = None,
+    output: OutputOption = Output.TEXT,
+) -> None:
+    """Start an engine and rsyslogd for a profile, on loopback; they stay until `lab down`."""
+    wanted = load_or_default(profile).profile
+    with measuring("rsyslog-tune lab up"):
+        found = standing.read()
+        if found is not None and found.alive:
+            raise JobFailed(f"a lab is up already at {found.url}: rsyslog-tune lab down ends it")
+        standing.end(found)
+        with working("starting the lab"):
+            started = _start(wanted)
+    _show(started, output)
+
+
+@app.command()
+def status(output: OutputOption = Output.TEXT) -> None:
+    """Say whether a lab is up, and where."""
+    found = standing.read()
+    if found is None or not found.alive:
+        raise JobFailed("no lab is up: rsyslog-tune lab up starts one")
+    _show(found, output)
+
+
+@app.command()
+def down() -> None:
+    """End the lab and remove its files; nothing to do is fine."""
+    with measuring("rsyslog-tune lab down"):
+        standing.end(standing.read())
+    result("the lab is down")
+
+
+def _start(profile: Profile) -> standing.Standing:
+    """Start the engine, then rsyslogd; whatever was started ends again when a part fails."""
+    distribution = distribution_for(profile.release)
+    fetch(distribution)
+    folder = standing.make_folder()
+    plan = NodePlan(
+        distribution, fitting_heap(profile.node.heap, memory_bytes()), profile.node.settings, False
+    )
+    try:
+        node = Node(plan, subfolder(folder, "engine"))
+        try:
+            return _ship(profile, node, folder)
+        except BaseException:
+            node.stop()
+            raise
+    except BaseException:
+        standing.end(None)
+        raise
+
+
+def _ship(profile: Profile, node: Node, folder: Path) -> standing.Standing:
+    """Start rsyslogd in front of `node` and record both."""
+    lab = around(EngineClient(node.url), folder, standing.RUN_ID, node.plan.heap)
+    bound = lab.bind(profile, "lab").profile
+    install_index(lab, bound)
+    port = bound.inputs[0].port
+    rsyslogd = Rsyslogd(rsyslog_conf(bound), subfolder(folder, "rsyslogd"), port, False)
+    try:
+        started = standing.Standing(
+            url=node.url,
+            version=node.plan.distribution.version,
+            heap=node.plan.heap,
+            syslog_port=port,
+            index=bound.outputs[0].index.name,
+            engine=standing.process_of(node.pid),
+            rsyslogd=standing.process_of(rsyslogd.pid),
+        )
+        standing.write(started)
+    except BaseException:
+        rsyslogd.stop()
+        raise
+    return started
+
+
+def _show(lab: standing.Standing, output: Output) -> None:
+    if output is Output.JSON:
+        result_json({"schema": 1, "kind": "lab", **asdict(lab)})
+        return
+    result(
+        f"engine    {lab.url} ({lab.version}, {lab.heap} heap, pid {lab.engine.pid})\n"
+        f"rsyslogd  127.0.0.1:{lab.syslog_port}/tcp (pid {lab.rsyslogd.pid})\n"
+        f"index     {lab.index}\n"
+        f"try       rsyslog-tune flood --port {lab.syslog_port} --count 100000"
+    )

@@ -1,0 +1,74 @@
+"""The command rsyslog-tune: wires the commands together and turns failures into exit codes."""
+
+from __future__ import annotations
+
+import sys
+import traceback
+from typing import Annotated
+
+import typer
+
+from tuner import __version__
+from tuner.cli import bench, doctor, flood, lab, render, report, search, validate
+from tuner.cli.console import printable
+from tuner.errors import TuneError
+from tuner.host.signals import end_orderly
+
+_EXIT_CODES = """Exit codes: 0 done, 1 failed, 2 differences found, 3 warnings under --strict,
+4 unreachable, 5 refused, 6 guardrail breached or delivery incomplete, 7 no improvement under
+--require-gain, 64 usage, 69 a program is missing, 70 a bug, 75 locked by another run,
+78 bad profile, 130 interrupted, 143 terminated."""
+
+app = typer.Typer(
+    name="rsyslog-tune",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog=_EXIT_CODES,
+)
+app.command()(render.render)
+app.command()(validate.validate)
+app.command()(search.search)
+app.command()(bench.bench)
+app.command()(flood.flood)
+app.command()(report.report)
+app.command()(doctor.doctor)
+app.add_typer(lab.app, name="lab")
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"rsyslog-tune {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """Render rsyslog and Elasticsearch configuration from one profile, and find the settings
+    that carry the most events per second on your own machines."""
+
+
+def main() -> None:
+    """Run the command line; every failure becomes one message and its documented exit code."""
+    end_orderly()
+    try:
+        app()
+    except TuneError as error:
+        typer.echo(printable_lines(f"rsyslog-tune: {error}"), err=True)
+        sys.exit(error.exit_code)
+    except SystemExit as end:
+        # Typer ends with 2 for a usage error; 2 means "differences found" here.
+        sys.exit(64 if end.code == 2 else end.code)
+    except Exception:  # noqa: BLE001 - the one place where a bug becomes an exit code
+        traceback.print_exc()
+        typer.echo("rsyslog-tune: this is a bug, please report it with the lines above", err=True)
+        sys.exit(70)
+
+
+def printable_lines(text: str) -> str:
+    """Several lines, each without control characters."""
+    return "\n".join(printable(line) for line in text.splitlines())

@@ -1,0 +1,60 @@
+"""Arguments and options that several commands share."""
+
+from __future__ import annotations
+
+import re
+from enum import Enum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tuner.errors import BadUsage
+
+_UNITS_S = {"s": 1, "m": 60, "h": 3600}
+
+
+class Output(Enum):
+    """How results are written."""
+
+    TEXT = "text"
+    JSON = "json"
+
+
+class EngineChoice(Enum):
+    """What a lab indexes into."""
+
+    NODE = "node"
+    SINK = "sink"
+
+
+ProfilePath = Annotated[Path, typer.Argument(help="The profile, a YAML file.", show_default=False)]
+OutputOption = Annotated[
+    Output, typer.Option("--output", help="Results as text or as JSON on stdout.")
+]
+EngineOption = Annotated[
+    EngineChoice,
+    typer.Option(
+        "--engine",
+        help="node: a real engine of the profile's release. sink: our own bulk endpoint, which "
+        "counts every event and stores none; needs no Java and shows rsyslog's own ceiling.",
+    ),
+]
+UrlOption = Annotated[
+    str | None,
+    typer.Option(
+        "--elasticsearch",
+        metavar="URL",
+        help="Use an Elasticsearch or OpenSearch that runs already. Only indices and templates "
+        "named rsyslog-tune-* are created in it, and they are removed again.",
+        show_default=False,
+    ),
+]
+
+
+def duration_s(text: str) -> float:
+    """A duration such as `90s`, `5m` or `1h` in seconds; raises BadUsage."""
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)([smh])", text.strip())
+    if match is None or float(match.group(1)) == 0:
+        raise BadUsage(f"{text!r} is no duration: write 90s, 5m or 1h")
+    return float(match.group(1)) * _UNITS_S[match.group(2)]

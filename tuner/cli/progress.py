@@ -1,0 +1,52 @@
+"""What a search shows while it runs: a line for every trial."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+
+from tuner.measure.measurement import Failure, Measurement
+from tuner.report.figures import eps, percent, seconds
+from tuner.search.study import Phase, Trial
+
+
+class Progress:
+    """Turns trials into lines; remembers the baseline and the best seen."""
+
+    def __init__(self) -> None:
+        self._baseline: float | None = None
+        self._best: float | None = None
+
+    def line(self, trial: Trial, trials_left: int, left_s: float) -> str:
+        """One line: which trial, what it changed, what came out, the best, what is left."""
+        outcome = trial.outcome
+        if isinstance(outcome, Failure):
+            shown = f"failed: {outcome.kind.value}: {outcome.reason}"
+        else:
+            shown = self._rate(trial, outcome)
+        name = self._name(trial, trials_left)
+        return f"{name}  {shown}  ({seconds(left_s)} left)  {trial.why}"
+
+    def _rate(self, trial: Trial, outcome: Measurement) -> str:
+        if trial.phase is Phase.WARM_UP:
+            return f"{eps(outcome.eps):>9} EPS"
+        if self._baseline is None:
+            self._baseline = outcome.eps
+        self._best = max(self._best or 0.0, outcome.eps)
+        change = percent(outcome.eps / self._baseline)
+        return f"{eps(outcome.eps):>9} EPS {change:>8}, best seen {eps(self._best)}"
+
+    def _name(self, trial: Trial, trials_left: int) -> str:
+        if trial.phase is Phase.WARM_UP:
+            return "warm-up      "
+        if trial.phase is Phase.CONFIRM:
+            return f"trial {trial.number:>3} pair {trial.pair}"
+        return f"trial {trial.number:>3}/~{trial.number + trials_left:<3}"
+
+
+def fitted(line: str) -> str:
+    """`line` cut to the width of the terminal; whole where there is none."""
+    if not sys.stderr.isatty():
+        return line
+    width = shutil.get_terminal_size().columns
+    return line if len(line) <= width else line[: width - 3] + "..."

@@ -1,0 +1,106 @@
+"""Where a measurement runs: opens the lab that the options ask for."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from tuner.cli.options import EngineChoice
+from tuner.engine.client import EngineClient
+from tuner.errors import BadUsage, JobFailed
+from tuner.host.allow import require_allowed
+from tuner.host.lock import measuring
+from tuner.host.programs import omelasticsearch, rsyslogd
+from tuner.lab import standing
+from tuner.lab.distribution import distribution_for, fetch, home_of
+from tuner.lab.lab import Lab, attached_lab, new_run_id, node_lab, sink_lab
+from tuner.lab.scratch import scratch
+from tuner.profile.model import Profile, SecretRef
+
+Tell = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What the options ask for: a kind of lab, or an engine that runs already."""
+
+    engine: EngineChoice
+    url: str | None
+
+
+def prepare(wanted: Wanted, profile: Profile, tell: Tell) -> float:
+    """Check what must be there before anything starts, and fetch the engine where one is needed.
+
+    Gives the seconds that the download took, which no budget pays for.
+    """
+    rsyslogd()
+    omelasticsearch()
+    if wanted.url is not None:
+        if wanted.engine is EngineChoice.SINK:
+            raise BadUsage("--engine sink and --elasticsearch exclude each other")
+        require_allowed(wanted.url)
+        return 0.0
+    if wanted.engine is EngineChoice.SINK:
+        return 0.0
+    distribution = distribution_for(profile.release)
+    if home_of(distribution).is_dir():
+        return 0.0
+    tell(f"fetching {distribution.engine.value} {distribution.version}; it is kept for later runs")
+    started = time.monotonic()
+    fetch(distribution)
+    return time.monotonic() - started
+
+
+@contextlib.contextmanager
+def open_lab(wanted: Wanted, profile: Profile, parent: Path, tell: Tell) -> Iterator[Lab]:
+    """A lab for `profile`, alone on this machine, its files below `parent`; gone afterwards."""
+    with (
+        measuring("rsyslog-tune"),
+        scratch(parent) as folder,
+        _lab(wanted, profile, folder, tell) as lab,
+    ):
+        yield lab
+
+
+def _lab(
+    wanted: Wanted, profile: Profile, folder: Path, tell: Tell
+) -> contextlib.AbstractContextManager[Lab]:
+    run_id = new_run_id()
+    if wanted.url is not None:
+        return attached_lab(_client(wanted.url, profile), folder, run_id, None)
+    if wanted.engine is EngineChoice.SINK:
+        return sink_lab(folder, run_id)
+    distribution = distribution_for(profile.release)
+    up = standing.usable(distribution.version)
+    if up is not None:
+        tell(f"using the lab that is up at {up.url}")
+        return attached_lab(EngineClient(up.url), folder, run_id, up.heap)
+    tell(f"starting {distribution.engine.value} {distribution.version}")
+    return node_lab(profile, folder, run_id)
+
+
+def _client(url: str, profile: Profile) -> EngineClient:
+    output = profile.outputs[0]
+    credentials = None
+    if output.auth is not None:
+        credentials = (output.auth.uid, read_secret(output.auth.pwd))
+    cacert = output.tls.cacert if output.tls is not None else None
+    return EngineClient(url, credentials, Path(cacert) if cacert else None)
+
+
+def read_secret(reference: SecretRef) -> str:
+    """The secret behind a reference; raises JobFailed naming the place, never the value."""
+    if reference.file is not None:
+        try:
+            return Path(reference.file).read_text(encoding="utf-8").rstrip("\n")
+        except OSError as error:
+            why = error.strerror
+            raise JobFailed(f"cannot read the secret in {reference.file}: {why}") from None
+    name = str(reference.env)
+    if name not in os.environ:
+        raise JobFailed(f"the environment variable {name}, which holds a secret, is not set")
+    return os.environ[name]

@@ -1,0 +1,91 @@
+"""One engine over HTTP: requests in, plain data out, failures in words."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import requests
+
+from tuner.errors import JobFailed, Unreachable
+
+JSON = dict[str, object]
+
+
+class EngineRefused(JobFailed):
+    """The engine answered with an error; `status` is the HTTP code."""
+
+    def __init__(self, message: str, status: int) -> None:
+        super().__init__(message)
+        self.status = status
+
+
+class EngineClient:
+    """A connection to one engine.
+
+    It never follows proxies or .netrc of the environment, and every request has a time limit.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        credentials: tuple[str, str] | None = None,
+        cacert: Path | None = None,
+        timeout_s: float = 30.0,
+    ) -> None:
+        self.url = url.rstrip("/")
+        self._timeout_s = timeout_s
+        self._session = requests.Session()
+        self._session.trust_env = False
+        self._session.auth = credentials
+        if cacert is not None:
+            self._session.verify = str(cacert)
+
+    def get(self, path: str) -> JSON:
+        """GET an object."""
+        answer = self.request("GET", path)
+        if not isinstance(answer, dict):
+            raise JobFailed(f"{self.url}{path} answered with something that is no object")
+        return answer
+
+    def request(self, method: str, path: str, body: JSON | None = None) -> object:
+        """Send one request and return its JSON.
+
+        Raises Unreachable when nothing answers and EngineRefused on a status of 400 or more.
+        """
+        try:
+            response = self._session.request(
+                method, self.url + path, json=body, timeout=self._timeout_s
+            )
+        except requests.RequestException as error:
+            raise Unreachable(f"{self.url} does not answer: {_cause(error)}") from None
+        if response.status_code >= 400:
+            reason = _reason(response)
+            message = f"{method} {self.url}{path} failed with HTTP {response.status_code}: {reason}"
+            raise EngineRefused(message, response.status_code)
+        try:
+            parsed: object = response.json()
+        except ValueError:
+            raise JobFailed(f"{self.url}{path} answered with something that is no JSON") from None
+        return parsed
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._session.close()
+
+
+def _cause(error: Exception) -> str:
+    """The innermost reason of a chain of wrapped network errors."""
+    text = str(error)
+    for known in ("Connection refused", "timed out", "Name or service not known", "CERTIFICATE"):
+        if known in text:
+            return known if known != "CERTIFICATE" else f"TLS: {text[-160:]}"
+    return text[-200:]
+
+
+def _reason(response: requests.Response) -> str:
+    """The engine's own words, from `error.reason` or `error`, else the start of the body."""
+    try:
+        error = response.json()["error"]
+    except (ValueError, KeyError, TypeError):
+        return response.text[:200]
+    return str(error.get("reason", error) if isinstance(error, dict) else error)[:500]

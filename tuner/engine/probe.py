@@ -1,0 +1,61 @@
+"""Which engine answers at an address."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+from tuner.engine.client import EngineClient, EngineRefused
+from tuner.engine.path import at, number_at
+from tuner.errors import JobFailed, Unreachable
+
+
+@dataclass(frozen=True)
+class EngineFacts:
+    """What the engine says of itself."""
+
+    distribution: str
+    version: str
+    data_nodes: int
+
+
+def facts(client: EngineClient) -> EngineFacts:
+    """Distribution, version and data nodes.
+
+    Elasticsearch's minimal distributions answer `GET /` with 405 from 8.17 on, so the version
+    comes from `_nodes/_local`; only OpenSearch names itself under `GET /`.
+    """
+    nodes = client.get("/_nodes/_local?filter_path=nodes.*.version").get("nodes")
+    if not isinstance(nodes, dict) or not nodes:
+        raise JobFailed(f"{client.url} answers, but not like Elasticsearch or OpenSearch")
+    version = str(at(next(iter(nodes.values())), "version"))
+    try:
+        distribution = at(client.get("/"), "version", "distribution")
+    except EngineRefused:
+        distribution = None
+    health = client.get("/_cluster/health?filter_path=number_of_data_nodes")
+    return EngineFacts(
+        distribution=str(distribution or "elasticsearch"),
+        version=version,
+        data_nodes=number_at(health, "number_of_data_nodes"),
+    )
+
+
+def answers(client: EngineClient) -> bool:
+    """Whether the engine answers the version probe."""
+    try:
+        client.get("/_nodes/_local?filter_path=nodes.*.version")
+    except (Unreachable, EngineRefused):
+        return False
+    return True
+
+
+def wait_until_idle(client: EngineClient, pattern: str, timeout_s: float) -> bool:
+    """Wait until no merge runs on the indices of `pattern`; False when time runs out."""
+    deadline = time.monotonic() + timeout_s
+    path = f"/{pattern}/_stats/merge?filter_path=_all.total.merges.current"
+    while number_at(client.get(path), "_all", "total", "merges", "current") > 0:
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.2)
+    return True

@@ -1,0 +1,95 @@
+"""The bodies of messages: what daemons really write, varied by a seed."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+from collections.abc import Callable
+
+_VOCABULARY = (
+    "accepted access active address agent allowed attempt backend cache certificate channel "
+    "checksum client closed cluster commit config connection consumer container controller "
+    "database deadline deleted denied device disk dropped elapsed endpoint entry error expired "
+    "failed fetch filesystem finished flush gateway granted handler health heartbeat index "
+    "interface invalid job kernel latency leader lease limit listener loaded lock memory message "
+    "metric migration module mount network node offset opened operation packet partition peer "
+    "pending policy pool process profile protocol queue quota rebuild received refused region "
+    "registered reload replica request resolved response restored retry route scheduled schema "
+    "segment service session shard signal snapshot socket started state storage stream succeeded "
+    "table tenant thread timeout token topic transaction unit update upstream user verified "
+    "volume waiting worker written zone"
+)
+_WORDS = tuple(_VOCABULARY.split())
+_USERS = ("alice", "bob", "carol", "deploy", "jenkins", "mallory", "nagios", "postgres", "root")
+_PATHS = ("/var/lib/postgresql", "/etc/nginx", "/srv/app/releases", "/usr/lib/systemd", "/home")
+_METHODS = ("GET", "POST", "PUT", "DELETE", "HEAD", "PATCH")
+_SENTENCES = (
+    "Accepted publickey for {user} from {ip} port {port} ssh2: RSA SHA256:{base64}",
+    "Failed password for invalid user {user} from {ip} port {port} ssh2",
+    "pam_unix(sshd:session): session opened for user {user}(uid={number}) by (uid=0)",
+    "{ip} - {user} {method} {path}/{word}?id={hex} HTTP/1.1 {status} {number} {ms}ms",
+    "upstream timed out (110: Connection timed out) while reading {path}, client: {ip}:{port}",
+    "duration: {ms} ms statement: SELECT {word}, {word} FROM {word} WHERE id = {number}",
+    "{word}.service: Main process exited, code=exited, status={status}/{word}",
+    "IN=eth0 OUT= MAC={mac} SRC={ip} DST={ip} LEN={number} TTL=64 PROTO=TCP SPT={port} DPT=443",
+    "request_id={hex}{hex} tenant={word} method={method} status={status} duration_ms={ms}",
+    "{word} {word} on {path}/{word}.{number}: {word} {word} after {ms} s, attempt {number}",
+    "({user}) CMD ({path}/{word}.sh --{word} {number} > /dev/null)",
+    "[{hex}] {word} {word}: {word} {word} {word} {word}, {word}={number} {word}={hex}",
+)
+_AWKWARD = (
+    r'user="{user}" path="C:\{word}\{word}" agent="{word}/{number} (\"{word}\")"',
+    r'{"{word}": "{word}", "{word}": {number}, "{word}": "{hex}"} rejected: "{word}" at {path}',
+)
+
+
+class Dice:
+    """Numbers that depend on the seed alone, on any release of Python and numpy."""
+
+    def __init__(self, seed: int, draws: int) -> None:
+        self._bytes = hashlib.shake_128(str(seed).encode()).digest(8 * draws)
+        self._at = 0
+
+    def below(self, bound: int) -> int:
+        """Draw an integer from 0 to below `bound`; starts over when all draws are used."""
+        draw = int.from_bytes(self._bytes[self._at : self._at + 8], "little")
+        self._at = (self._at + 8) % len(self._bytes)
+        return draw % bound
+
+    def pick(self, choices: tuple[str, ...]) -> str:
+        """Draw one of the choices."""
+        return choices[self.below(len(choices))]
+
+
+def _blanks(dice: Dice) -> dict[str, Callable[[], str]]:
+    return {
+        "word": lambda: dice.pick(_WORDS),
+        "user": lambda: dice.pick(_USERS),
+        "path": lambda: dice.pick(_PATHS),
+        "method": lambda: dice.pick(_METHODS),
+        "ip": lambda: f"10.{dice.below(256)}.{dice.below(256)}.{1 + dice.below(254)}",
+        "port": lambda: str(1024 + dice.below(64512)),
+        "number": lambda: str(dice.below(100_000)),
+        "status": lambda: str(200 + dice.below(5) * 100 + dice.below(5)),
+        "ms": lambda: f"{dice.below(10_000) / 1000:.3f}",
+        "hex": lambda: f"{dice.below(1 << 48):012x}",
+        "mac": lambda: dice.below(1 << 48).to_bytes(6).hex(":"),
+        "base64": lambda: base64.b64encode(dice.below(1 << 63).to_bytes(9)).decode(),
+    }
+
+
+def body(dice: Dice, length: int, *, awkward: bool) -> str:
+    """Write one body of exactly `length` printable ASCII characters.
+
+    An awkward one has quotes and backslashes, which JSON must escape; the others have none.
+    """
+    blanks = _blanks(dice)
+    sentences: list[str] = []
+    written = 0
+    while written <= length:
+        sentence = dice.pick(_AWKWARD if awkward else _SENTENCES)
+        sentences.append(re.sub(r"\{([a-z0-9]+)\}", lambda blank: blanks[blank[1]](), sentence))
+        written += len(sentences[-1]) + 1
+    text = " ".join(sentences)[:length]
+    return text[:-1] + "x" if text.endswith(" ") else text

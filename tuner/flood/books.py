@@ -1,0 +1,68 @@
+"""The books of a flood: what was sent, when, and what it cost."""
+
+from __future__ import annotations
+
+import resource
+
+from tuner.flood.orders import Status, line_of, write_all
+from tuner.flood.spec import Progress
+
+REPORT_S = 0.025
+_STDOUT = 1
+
+
+def _cpu_seconds() -> float:
+    usage = resource.getrusage(resource.RUSAGE_SELF)
+    return usage.ru_utime + usage.ru_stime
+
+
+class Books:
+    """Counts for one flood, and reports them; times are monotonic seconds given by the caller."""
+
+    def __init__(self) -> None:
+        self.sent = 0
+        self.obeyed = 0
+        self.blocked_s = 0.0
+        self.error: str | None = None
+        self.truncated = False
+        self._first_s: float | None = None
+        self._last_s: float | None = None
+        self._cpu_at_start = _cpu_seconds()
+        self._reported: tuple[object, ...] | None = None
+        self._reported_s = 0.0
+
+    def count(self, messages: int, before_s: float, after_s: float) -> None:
+        """Note whole messages that the kernel took between two times."""
+        if messages:
+            self.sent += messages
+            self._last_s = after_s
+            if self._first_s is None:
+                self._first_s = before_s
+
+    def is_reported(self, idle: bool) -> bool:
+        """Whether the last report still holds, CPU time aside."""
+        return self._reported == self._state(idle)
+
+    def report_if_due(self, now_s: float, idle: bool) -> None:
+        """Report what changed: at once when the flood fell idle, else every 25 ms."""
+        due = idle or now_s - self._reported_s >= REPORT_S
+        if due and not self.is_reported(idle):
+            self.report(now_s, idle)
+
+    def report(self, now_s: float, idle: bool, done: bool = False) -> None:
+        """Write a status line."""
+        progress = Progress(
+            sent=self.sent,
+            cpu_seconds=_cpu_seconds() - self._cpu_at_start,
+            blocked_seconds=self.blocked_s,
+            first_send_s=self._first_s,
+            last_send_s=self._last_s,
+            truncated=self.truncated,
+            error=self.error,
+            at_s=now_s,
+        )
+        write_all(_STDOUT, line_of(Status(progress, self.obeyed, idle, done)))
+        self._reported, self._reported_s = self._state(idle), now_s
+
+    def _state(self, idle: bool) -> tuple[object, ...]:
+        return (self.sent, self.obeyed, self.blocked_s, idle)

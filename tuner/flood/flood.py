@@ -1,0 +1,168 @@
+"""The handle of a flood: starts its process, steers it, and ends it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import replace
+from types import TracebackType
+from typing import IO, Self
+
+from tuner.errors import JobFailed
+from tuner.flood.orders import Order, Orphaned, Status, line_of, status_of, write_all
+from tuner.flood.spec import FloodSpec, Progress
+
+__all__ = ["Flood", "FloodSpec", "Progress"]
+
+START_TIMEOUT_S = 15.0
+
+
+class Flood:
+    """A flood in a process of its own, for a `with` statement; it sends nothing until steered.
+
+    Its process ends with the statement, whatever happened.
+    """
+
+    def __init__(self, spec: FloodSpec) -> None:
+        self.spec = spec
+        self._process: subprocess.Popen[bytes] | None = None
+        self._complaints: IO[bytes] | None = None
+        self._news = threading.Condition()
+        self._status: Status | None = None
+        self._ended = False
+        self._given = 0
+        self._reader = threading.Thread(target=self._read, daemon=True, name="flood-status")
+
+    def __enter__(self) -> Self:
+        self._complaints = tempfile.TemporaryFile()
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "tuner.flood.sender"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._complaints,
+            process_group=0,
+        )
+        try:
+            self._reader.start()
+            self._tell(self.spec)
+            self._await(lambda: self._status is not None, START_TIMEOUT_S)
+            if self._status is None:
+                raise JobFailed(f"the flood did not start: {self._complaint()}")
+            if self._status.progress.error is not None:
+                raise JobFailed(f"the flood cannot start: {self._status.progress.error}")
+        except BaseException:
+            self._kill()
+            raise
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._kill()
+
+    @property
+    def pid(self) -> int:
+        """The process id of the sender, for watching its CPU time."""
+        return self._running().pid
+
+    def steer(self, limit: int, per_second: float | None) -> None:
+        """Allow `limit` messages in total, at most `per_second`; None is as fast as it goes."""
+        self._give(Order(limit, per_second))
+
+    def progress(self) -> Progress:
+        """The latest news of the process, at most 50 ms old while it sends."""
+        with self._news:
+            if self._status is None:
+                raise JobFailed("the flood has not been started")
+            if self._ended and not self._status.done:
+                error = f"the flood's process died: {self._complaint()}"
+                return replace(self._status.progress, error=error, truncated=True)
+            return self._status.progress
+
+    def wait_until_idle(self, timeout_s: float) -> Progress:
+        """Wait until all that may be sent has gone to the kernel, or an error, or the timeout."""
+        self._await(self._is_idle, timeout_s)
+        return self.progress()
+
+    def finish(self, timeout_s: float = 10.0) -> Progress:
+        """Send no more than what is begun, hang up so that the receiver gets all of it, and end.
+
+        A begun block has 5 s to go out.  A process that has not ended in time is killed, and its
+        progress says that it is truncated.
+        """
+        process = self._running()
+        self._give(Order(stop=True))
+        try:
+            process.wait(timeout_s)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+            late = f"the flood's process did not end within {timeout_s:g} s"
+            return replace(self.progress(), truncated=True, error=late)
+        self._reader.join()
+        return self.progress()
+
+    def _running(self) -> subprocess.Popen[bytes]:
+        if self._process is None:
+            raise JobFailed("the flood has not been started")
+        return self._process
+
+    def _is_idle(self) -> bool:
+        status = self._status
+        return status is not None and status.obeyed >= self._given and status.idle
+
+    def _give(self, order: Order) -> None:
+        self._given += 1
+        self._tell(order)
+
+    def _tell(self, item: FloodSpec | Order) -> None:
+        stdin = self._running().stdin
+        if stdin is not None:
+            # A process that is gone says so through its progress.
+            with suppress(Orphaned):
+                write_all(stdin.fileno(), line_of(item))
+
+    def _await(self, arrived: Callable[[], bool], timeout_s: float) -> None:
+        with self._news:
+            self._news.wait_for(lambda: arrived() or self._is_over(), timeout_s)
+
+    def _is_over(self) -> bool:
+        return self._ended or (self._status is not None and self._status.done)
+
+    def _read(self) -> None:
+        """Keep the latest status; runs in a thread of its own until the process ends."""
+        stdout = self._running().stdout
+        for line in stdout or ():
+            status = status_of(line)
+            with self._news:
+                self._status = status
+                self._news.notify_all()
+        with self._news:
+            self._ended = True
+            self._news.notify_all()
+
+    def _complaint(self) -> str:
+        """The last line that the process wrote to its error output."""
+        if self._complaints is None:
+            return "no reason given"
+        self._complaints.seek(0)
+        lines = self._complaints.read().decode(errors="replace").split("\n")
+        return next((line for line in reversed(lines) if line.strip()), "no reason given")
+
+    def _kill(self) -> None:
+        process = self._running()
+        process.kill()
+        process.wait()
+        if self._reader.ident is not None:
+            self._reader.join()
+        for pipe in (process.stdin, process.stdout, self._complaints):
+            if pipe is not None:
+                with suppress(OSError):
+                    pipe.close()

@@ -1,0 +1,77 @@
+"""The line protocol between a flood's handle and its process: orders in, statuses out."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import asdict, dataclass
+
+from tuner.flood.spec import FloodSpec, Progress
+
+
+class Orphaned(Exception):
+    """Nobody is there any more to give orders or to listen."""
+
+
+@dataclass(frozen=True)
+class Order:
+    """May send up to `limit` messages in total, no more than `per_second`; or stop."""
+
+    limit: int = 0
+    per_second: float | None = None
+    stop: bool = False
+
+
+@dataclass(frozen=True)
+class Status:
+    """A progress, how many orders were obeyed by then, and whether all that may go has gone."""
+
+    progress: Progress
+    obeyed: int
+    idle: bool
+    done: bool
+
+
+def line_of(item: FloodSpec | Order | Status) -> bytes:
+    """Write an item as one line of JSON."""
+    return json.dumps(asdict(item)).encode() + b"\n"
+
+
+def status_of(line: bytes) -> Status:
+    """Read a status line."""
+    fields = json.loads(line)
+    return Status(**{**fields, "progress": Progress(**fields["progress"])})
+
+
+class Orders:
+    """The lines that come in on a descriptor."""
+
+    def __init__(self, descriptor: int) -> None:
+        self.descriptor = descriptor
+        self._begun_line = b""
+
+    def spec(self) -> FloodSpec:
+        """Wait for the first line, the specification."""
+        while not (lines := self._lines()):
+            pass
+        return FloodSpec(**json.loads(lines[0]))
+
+    def come(self) -> list[Order]:
+        """Read the orders that are there, waiting for input; raises Orphaned at its end."""
+        return [Order(**json.loads(line)) for line in self._lines()]
+
+    def _lines(self) -> list[bytes]:
+        chunk = os.read(self.descriptor, 65536)
+        if not chunk:
+            raise Orphaned
+        *lines, self._begun_line = (self._begun_line + chunk).split(b"\n")
+        return lines
+
+
+def write_all(descriptor: int, line: bytes) -> None:
+    """Write a whole line; raises Orphaned when nobody reads any more."""
+    try:
+        while line:
+            line = line[os.write(descriptor, line) :]
+    except BrokenPipeError as error:
+        raise Orphaned from error

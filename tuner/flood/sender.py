@@ -1,0 +1,200 @@
+"""The process that floods: `python -m tuner.flood.sender`, steered by lines of JSON.
+
+Its first line of input is a FloodSpec, each later one an Order; it writes one Status per line.
+It stops at once and ends when its input does.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import time
+from operator import attrgetter
+
+from tuner.flood.books import REPORT_S, Books
+from tuner.flood.connection import Broken, Connection
+from tuner.flood.messages import Messages
+from tuner.flood.orders import Order, Orders, Orphaned
+from tuner.flood.pace import Allowance, Pace
+from tuner.flood.spec import FloodSpec
+
+FINISH_S = 5.0
+HANG_UP_S = 1.0
+BLOCK_BYTES = 128 * 1024
+BLOCKS_PER_TURN = 8
+_STDIN = 0
+_FAILING = select.POLLIN | select.POLLHUP | select.POLLERR | select.POLLNVAL
+
+
+class Sender:
+    """The loop of one flood: orders in, blocks out to whichever connections have room."""
+
+    def __init__(self, spec: FloodSpec, orders: Orders, terminated: int) -> None:
+        self._total = spec.count
+        self._orders = orders
+        self._terminated = terminated
+        self._messages = Messages(spec.seed, spec.run_id, spec.message_bytes_mean)
+        self._block_messages = max(1, BLOCK_BYTES // spec.message_bytes_mean)
+        numbers = range(1, spec.connections + 1)
+        connections = [Connection(spec.host, spec.port, number) for number in numbers]
+        self._connections = {connection.fileno(): connection for connection in connections}
+        self._watch = select.poll()
+        self._watch.register(orders.descriptor, select.POLLIN)
+        self._watch.register(terminated, select.POLLIN)
+        for descriptor in self._connections:
+            self._watch.register(descriptor, select.POLLIN)
+        self._pace = Pace()
+        self._sent_at_s = 0.0
+        self._blocks = 0
+        self._stop_by_s: float | None = None
+        self._books = Books()
+
+    def run(self) -> None:
+        """Flood until told to stop, then finish what is begun and hang up."""
+        self._books.report(time.monotonic(), idle=True)
+        try:
+            while not self._ended():
+                self._turn()
+        except Broken as broken:
+            self._books.error = str(broken)
+        self._books.truncated = self._any_begun()
+        deadline_s = 0.0
+        if self._books.error is None:
+            for connection in self._connections.values():
+                connection.finish()
+            deadline_s = time.monotonic() + HANG_UP_S
+        for connection in self._connections.values():
+            connection.close(deadline_s)
+        self._books.report(time.monotonic(), idle=True, done=True)
+
+    def _ended(self) -> bool:
+        if self._stop_by_s is None:
+            return False
+        return not self._any_begun() or time.monotonic() >= self._stop_by_s
+
+    def _any_begun(self) -> bool:
+        return any(connection.begun for connection in self._connections.values())
+
+    def _turn(self) -> None:
+        """Wait until something can be done, do it, report."""
+        allowance = self._allowance(time.monotonic())
+        free = [one for one in self._connections.values() if not one.begun]
+        idle = self._is_idle(allowance, free)
+        self._books.report_if_due(time.monotonic(), idle)
+        before_s = time.monotonic()
+        sent = 0
+        for descriptor, event in self._watch.poll(self._timeout_ms(allowance, free, idle)):
+            connection = self._connections.get(descriptor)
+            if connection is None:
+                self._obey(descriptor)
+            else:
+                sent += self._attend(connection, event)
+        now_s = time.monotonic()
+        if allowance.messages and not free:
+            self._books.blocked_s += now_s - before_s
+        if free:
+            sent += self._fill(free, now_s)
+        self._books.count(sent, now_s, time.monotonic())
+
+    def _allowance(self, now_s: float) -> Allowance:
+        if self._stop_by_s is not None:
+            return Allowance(0, None)
+        return self._pace.allowance(self._messages.taken, self._sent_at_s, now_s)
+
+    def _is_idle(self, allowance: Allowance, free: list[Connection]) -> bool:
+        waits = allowance.messages or allowance.wait_s is not None
+        return not waits and len(free) == len(self._connections)
+
+    def _timeout_ms(self, allowance: Allowance, free: list[Connection], idle: bool) -> float | None:
+        """How long to wait for orders and receivers; for ever only when nothing can change."""
+        if idle:
+            return None
+        if allowance.messages:
+            return 0 if free else 1000 * REPORT_S
+        if allowance.wait_s is None:
+            return 1000 * REPORT_S
+        if self._books.is_reported(idle):
+            return 1000 * allowance.wait_s
+        return 1000 * min(allowance.wait_s, REPORT_S)
+
+    def _attend(self, connection: Connection, event: int) -> int:
+        """Answer an event; returns how many more whole messages the kernel took."""
+        if event & _FAILING:
+            connection.hear()
+        if not event & select.POLLOUT:
+            return 0
+        sent = connection.go_on()
+        if not connection.begun:
+            self._watch.modify(connection.fileno(), select.POLLIN)
+        return sent
+
+    def _fill(self, free: list[Connection], now_s: float) -> int:
+        """Send what is allowed now, the longest unused connection first, whole blocks to each."""
+        left = self._allowance(now_s).messages
+        left = min(left, BLOCKS_PER_TURN * self._block_messages)
+        if left > 0:
+            self._sent_at_s = now_s
+        free.sort(key=attrgetter("last_block"))
+        sent = 0
+        while left > 0 and free:
+            connection = free.pop(0)
+            block = self._messages.take(min(left, self._block_messages), int(time.time()))
+            left -= len(block.ends)
+            self._blocks += 1
+            connection.last_block = self._blocks
+            sent += connection.send(block)
+            if connection.begun:
+                self._watch.modify(connection.fileno(), select.POLLIN | select.POLLOUT)
+            else:
+                free.append(connection)
+        return sent
+
+    def _obey(self, descriptor: int) -> None:
+        if descriptor == self._terminated:
+            os.read(descriptor, 64)
+            self._steer(Order(stop=True))
+            return
+        for order in self._orders.come():
+            self._steer(order)
+            self._books.obeyed += 1
+
+    def _steer(self, order: Order) -> None:
+        now_s = time.monotonic()
+        if order.stop:
+            self._stop_by_s = self._stop_by_s or now_s + FINISH_S
+            return
+        limit = order.limit if self._total is None else min(order.limit, self._total)
+        self._pace = self._pace.steered(limit, order.per_second, self._messages.taken, now_s)
+
+
+def _terminations() -> int:
+    """A descriptor that becomes readable on SIGTERM; SIGINT is for our parent to handle."""
+    reading, writing = os.pipe()
+    os.set_blocking(writing, False)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, lambda *_: None)
+    signal.set_wakeup_fd(writing)
+    return reading
+
+
+def main() -> None:
+    """Read the specification, connect, flood."""
+    terminated = _terminations()
+    orders = Orders(_STDIN)
+    try:
+        spec = orders.spec()
+        try:
+            sender = Sender(spec, orders, terminated)
+        except Broken as broken:
+            books = Books()
+            books.error = str(broken)
+            books.report(time.monotonic(), idle=True, done=True)
+            return
+        sender.run()
+    except Orphaned:
+        return
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,50 @@
+"""Which hosts may be flooded: this machine, and those its administrator has listed."""
+
+from __future__ import annotations
+
+import ipaddress
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import platformdirs
+
+from tuner.errors import BadUsage, Refused
+
+_SYSTEM_LIST = Path("/etc/rsyslog-tune/allow-targets")
+
+
+def lists() -> tuple[Path, ...]:
+    """The files that name allowed hosts, one a line; kept on the machine, never in a profile."""
+    return (_SYSTEM_LIST, platformdirs.user_config_path("rsyslog-tune") / "allow-targets")
+
+
+def require_allowed(url: str) -> None:
+    """Raise Refused unless `url` is on loopback or its host is on an allow list."""
+    host = urlsplit(url).hostname
+    if host is None:
+        raise BadUsage(f"{url} is no URL such as http://127.0.0.1:9200")
+    if is_loopback(host) or host in _allowed():
+        return
+    raise Refused(
+        f"{host} is not this machine: a search floods it. If it may be flooded, write its name "
+        f"on a line of {_SYSTEM_LIST}"
+    )
+
+
+def is_loopback(host: str) -> bool:
+    """Whether a host name or address is this machine's loopback."""
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def _allowed() -> set[str]:
+    names: set[str] = set()
+    for path in lists():
+        if path.exists():
+            lines = path.read_text(encoding="utf-8").splitlines()
+            names |= {line.strip() for line in lines if line.strip() and line[0] != "#"}
+    return names

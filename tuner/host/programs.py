@@ -1,0 +1,105 @@
+"""What is installed on this machine, and what to install when it is not."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+from tuner.errors import ProgramMissing
+from tuner.host.process import run
+
+_MODULE_FOLDERS = (
+    "/usr/lib/x86_64-linux-gnu/rsyslog",
+    "/usr/lib/aarch64-linux-gnu/rsyslog",
+    "/usr/lib64/rsyslog",
+    "/usr/lib/rsyslog",
+    "/usr/local/lib/rsyslog",
+)
+_SBIN = "/usr/sbin:/usr/local/sbin:/sbin"
+
+
+@dataclass(frozen=True)
+class Java:
+    """A Java runtime: its home folder and major version."""
+
+    home: Path
+    major: int
+
+
+def find(program: str) -> str | None:
+    """The path of a program, looking in the sbin folders too."""
+    return shutil.which(program) or shutil.which(program, path=_SBIN)
+
+
+def rsyslogd() -> str:
+    """The path of rsyslogd; raises ProgramMissing with the package's name."""
+    found = find("rsyslogd")
+    if found is None:
+        raise ProgramMissing("rsyslogd is not installed: apt-get install rsyslog")
+    return found
+
+
+def rsyslog_version() -> str:
+    """The release of the installed rsyslogd, as `8.2302`."""
+    output = run([rsyslogd(), "-v"], timeout_s=10).stdout
+    match = re.search(r"rsyslogd\s+(8\.\d+)", output)
+    if match is None:
+        raise ProgramMissing(f"this is no rsyslogd 8: {output.splitlines()[:1]}")
+    return match.group(1)
+
+
+def omelasticsearch() -> Path:
+    """The path of the module omelasticsearch; raises ProgramMissing with the package's name."""
+    for folder in _MODULE_FOLDERS:
+        module = Path(folder) / "omelasticsearch.so"
+        if module.exists():
+            return module
+    raise ProgramMissing(
+        "rsyslog's module omelasticsearch is not installed: apt-get install rsyslog-elasticsearch"
+    )
+
+
+def javas() -> tuple[Java, ...]:
+    """Every Java runtime found on PATH and under /usr/lib/jvm, lowest version first."""
+    homes = {path.resolve() for path in Path("/usr/lib/jvm").glob("*") if _is_home(path)}
+    on_path = shutil.which("java")
+    if on_path is not None:
+        homes.add(Path(on_path).resolve().parent.parent)
+    found = [Java(home, major) for home in homes if (major := _major(home)) is not None]
+    return tuple(sorted(found, key=lambda java: (java.major, str(java.home))))
+
+
+def java_for(lowest: int, highest: int) -> Java:
+    """The lowest installed Java of a range of major versions; raises ProgramMissing."""
+    for java in javas():
+        if lowest <= java.major <= highest:
+            return java
+    raise ProgramMissing(
+        f"no Java from {lowest} to {highest} is installed: "
+        f"apt-get install openjdk-{lowest}-jre-headless"
+    )
+
+
+def maven() -> str:
+    """The path of mvn; raises ProgramMissing with the package's name."""
+    found = find("mvn")
+    if found is None:
+        raise ProgramMissing("Maven fetches the engine and is not installed: apt-get install maven")
+    return found
+
+
+def _is_home(path: Path) -> bool:
+    return (path / "bin" / "java").exists()
+
+
+def _major(home: Path) -> int | None:
+    """The major version of the Java in `home`, from its `release` file or by asking it."""
+    release = home / "release"
+    text = release.read_text(encoding="utf-8") if release.exists() else ""
+    match = re.search(r'JAVA_VERSION="(?:1\.)?(\d+)', text)
+    if match is None:
+        output = run([str(home / "bin" / "java"), "-version"], timeout_s=20).stderr
+        match = re.search(r'version "(?:1\.)?(\d+)', output)
+    return int(match.group(1)) if match else None

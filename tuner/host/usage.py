@@ -1,0 +1,79 @@
+"""What a process uses, read from the kernel."""
+
+from __future__ import annotations
+
+import platform
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+
+from tuner.errors import JobFailed
+
+
+@dataclass(frozen=True)
+class Usage:
+    """CPU seconds (user and system, all threads) and peak resident memory of a process."""
+
+    cpu_s: float
+    peak_rss_bytes: int
+
+
+def usage_of(pid: int) -> Usage:
+    """What the process used so far; raises JobFailed when it is gone.
+
+    Peak memory is VmHWM of /proc/PID/status (proc(5)).
+    """
+    try:
+        times = psutil.Process(pid).cpu_times()
+        status = Path(f"/proc/{pid}/status").read_text(encoding="ascii", errors="replace")
+    except (psutil.NoSuchProcess, FileNotFoundError, ProcessLookupError):
+        raise JobFailed(f"process {pid} is gone") from None
+    high_water = next((line for line in status.splitlines() if line.startswith("VmHWM:")), "")
+    kib = int(high_water.split()[1]) if high_water else 0
+    return Usage(cpu_s=times.user + times.system, peak_rss_bytes=kib * 1024)
+
+
+def started_at(pid: int) -> float | None:
+    """When the process started (seconds since the epoch), or None when there is no such process.
+
+    With the pid it names a process for good: a pid alone may be somebody else's by now.
+    """
+    try:
+        return psutil.Process(pid).create_time()
+    except psutil.NoSuchProcess:
+        return None
+
+
+def listener_on(port: int) -> str | None:
+    """Who listens on a TCP port of this machine ("rsyslogd, pid 812"), or None when nobody does."""
+    for connection in psutil.net_connections(kind="tcp"):
+        listens = connection.status == psutil.CONN_LISTEN
+        if listens and connection.laddr and connection.laddr.port == port:
+            return _who(connection.pid)
+    return None
+
+
+def _who(pid: int | None) -> str:
+    if pid is None:
+        return "a process of another user"
+    try:
+        return f"{psutil.Process(pid).name()}, pid {pid}"
+    except psutil.NoSuchProcess:
+        return f"pid {pid}"
+
+
+def memory_bytes() -> int:
+    """The machine's memory."""
+    return psutil.virtual_memory().total
+
+
+def cores() -> int:
+    """How many processors this process may run on."""
+    return len(psutil.Process().cpu_affinity())
+
+
+def describe_machine() -> str:
+    """Cores, memory and kernel in one line."""
+    gib = memory_bytes() / 1024**3
+    return f"{cores()} cores, {gib:.1f} GiB, {platform.system()} {platform.release()}"

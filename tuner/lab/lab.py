@@ -1,0 +1,139 @@
+"""A lab: an engine to index into and a folder to run rsyslogd in."""
+
+from __future__ import annotations
+
+import contextlib
+import secrets
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from tuner.engine.client import EngineClient
+from tuner.engine.owned import Owner, remove
+from tuner.engine.probe import EngineFacts, facts
+from tuner.errors import TuneError, Unreachable
+from tuner.host.programs import rsyslog_version
+from tuner.host.usage import memory_bytes
+from tuner.lab.distribution import distribution_for
+from tuner.lab.node import Node, NodePlan
+from tuner.lab.ports import free_port
+from tuner.lab.scratch import subfolder
+from tuner.lab.sink import Sink
+from tuner.profile.bind import Bound, Site, bind
+from tuner.profile.heap import fitting_heap
+from tuner.profile.model import Engine, Profile
+
+
+@dataclass(frozen=True)
+class Lab:
+    """An engine that answers, who owns what is created in it, and a folder for our daemons.
+
+    `ending` says how an engine of ours ended, None while it runs or when it is not ours.
+    """
+
+    client: EngineClient
+    facts: EngineFacts
+    owner: Owner
+    folder: Path
+    rsyslog: str
+    heap: str | None
+    is_sink: bool
+    keeps_authentication: bool
+    ending: Callable[[], str | None]
+
+    @property
+    def engine_name(self) -> str:
+        """What the engine is, as a reader would write it."""
+        return "sink" if self.is_sink else f"{self.facts.distribution} {self.facts.version}"
+
+    def check(self) -> None:
+        """Raise Unreachable when an engine of ours is no more."""
+        ending = self.ending()
+        if ending is not None:
+            raise Unreachable(f"{self.engine_name} died with {ending}")
+
+    def bind(self, profile: Profile, name: str) -> Bound:
+        """Fit `profile` to this lab under fresh ports; its index names begin with our prefix
+        followed by `name`."""
+        return bind(profile, self._site(name), tuple(free_port() for _ in profile.inputs))
+
+    def _site(self, name: str) -> Site:
+        major, minor = self.facts.version.split(".")[:2]
+        open_search = self.facts.distribution == Engine.OPENSEARCH.value
+        return Site(
+            engine_url=self.client.url,
+            engine=Engine.OPENSEARCH if open_search else Engine.ELASTICSEARCH,
+            engine_version=(int(major), int(minor)),
+            engine_name=self.engine_name,
+            is_sink=self.is_sink,
+            data_nodes=self.facts.data_nodes,
+            heap=self.heap,
+            rsyslog=self.rsyslog,
+            index_prefix=f"{self.owner.prefix}{name}-",
+            spool=str(self.folder),
+            keeps_authentication=self.keeps_authentication,
+        )
+
+
+def new_run_id() -> str:
+    """Eight hexadecimal digits that name a run."""
+    return secrets.token_hex(4)
+
+
+@contextlib.contextmanager
+def node_lab(profile: Profile, folder: Path, run_id: str) -> Iterator[Lab]:
+    """A lab with a real engine of the profile's release, started now and ended afterwards."""
+    heap = fitting_heap(profile.node.heap, memory_bytes())
+    plan = NodePlan(distribution_for(profile.release), heap, profile.node.settings)
+    node = Node(plan, subfolder(folder, "engine"))
+    try:
+        with _cleaned(around(EngineClient(node.url), folder, run_id, heap)) as lab:
+            yield replace(lab, ending=node.ending)
+    finally:
+        node.stop()
+
+
+@contextlib.contextmanager
+def sink_lab(folder: Path, run_id: str) -> Iterator[Lab]:
+    """A lab whose engine is our sink: it counts every event and stores none."""
+    with Sink() as sink:
+        lab = around(EngineClient(sink.url), folder, run_id, heap=None)
+        with _cleaned(replace(lab, is_sink=True, keeps_authentication=False)) as ours:
+            yield ours
+
+
+@contextlib.contextmanager
+def attached_lab(
+    client: EngineClient, folder: Path, run_id: str, heap: str | None
+) -> Iterator[Lab]:
+    """A lab around an engine that runs already: nothing is touched in it but indices and templates
+    of this run, which are gone afterwards."""
+    with _cleaned(around(client, folder, run_id, heap)) as lab:
+        yield lab
+
+
+def around(client: EngineClient, folder: Path, run_id: str, heap: str | None) -> Lab:
+    """The lab that an engine makes: one of ours, whose `heap` we know, or the user's cluster,
+    which keeps the profile's authentication and heap."""
+    return Lab(
+        client=client,
+        facts=facts(client),
+        owner=Owner(run_id),
+        folder=folder,
+        rsyslog=rsyslog_version(),
+        heap=heap,
+        is_sink=False,
+        keeps_authentication=heap is None,
+        ending=lambda: None,
+    )
+
+
+@contextlib.contextmanager
+def _cleaned(lab: Lab) -> Iterator[Lab]:
+    """The lab; on leaving, everything its run created in the engine is removed."""
+    try:
+        yield lab
+    finally:
+        with contextlib.suppress(TuneError):
+            remove(lab.client, lab.owner, lab.owner.prefix)
+        lab.client.close()

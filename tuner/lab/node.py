@@ -1,0 +1,149 @@
+"""A real engine, owned by us: one node on loopback, its data in the lab's folder."""
+
+from __future__ import annotations
+
+import re
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from tuner.engine.client import EngineClient
+from tuner.engine.probe import answers
+from tuner.errors import JobFailed
+from tuner.host.process import Command, Daemon, give_to_daemons
+from tuner.host.programs import Java, java_for
+from tuner.lab.distribution import Distribution, home_of
+from tuner.lab.ports import free_port
+from tuner.lab.scratch import subfolder
+from tuner.profile.model import Engine
+
+START_TIMEOUT_S = 120.0
+_POLL_S = 0.25
+
+
+@dataclass(frozen=True)
+class NodePlan:
+    """What to start: which engine, with how much heap ("2g") and which extra node settings."""
+
+    distribution: Distribution
+    heap: str
+    settings: tuple[tuple[str, str], ...] = ()
+    dies_with_us: bool = True
+
+
+class Node:
+    """A running engine; `stop` ends it.  Its data is thrown away, so it is not asked nicely."""
+
+    def __init__(self, plan: NodePlan, folder: Path) -> None:
+        self.plan = plan
+        self.folder = folder
+        self._port = free_port()
+        java = java_for(plan.distribution.java_lowest, plan.distribution.java_highest)
+        self._daemon = Daemon(_prepare(plan, folder, self._port, java))
+        try:
+            self._wait()
+        except BaseException:
+            self.stop()
+            raise
+
+    @property
+    def url(self) -> str:
+        """Where the engine answers."""
+        return f"http://127.0.0.1:{self._port}"
+
+    @property
+    def pid(self) -> int:
+        """The process group of the engine."""
+        return self._daemon.pid
+
+    def ending(self) -> str | None:
+        """How the engine ended, or None while it runs."""
+        return self._daemon.ending()
+
+    def stop(self) -> None:
+        """End the engine and everything it started."""
+        self._daemon.stop()
+
+    def _wait(self) -> None:
+        client = EngineClient(self.url, timeout_s=5)
+        started = time.monotonic()
+        while not answers(client):
+            passed = time.monotonic() - started
+            ending = self._daemon.ending()
+            name = self.plan.distribution.engine.value
+            if ending is not None:
+                raise JobFailed(f"{name} ended with {ending} while starting:\n{self._reasons()}")
+            if passed > START_TIMEOUT_S:
+                raise JobFailed(
+                    f"{name} did not answer within {START_TIMEOUT_S:g} s:\n{self._reasons()}"
+                )
+            time.sleep(_POLL_S)
+        client.close()
+
+    def _reasons(self) -> str:
+        lines = self._daemon.last_lines(200).splitlines()
+        telling = [line for line in lines if not re.match(r"\s+at |\s*\.\.\. ", line)]
+        return "\n".join(telling[-12:])
+
+
+def _prepare(plan: NodePlan, folder: Path, port: int, java: Java) -> Command:
+    """Write the node's configuration and say how to start it.
+
+    The temporary folder must not contain the configuration: Elasticsearch 8.19 grants its own
+    modules the temporary folder and refuses to start when that covers the configuration.
+    """
+    home = home_of(plan.distribution)
+    config = subfolder(folder, "config")
+    for name in ("data", "logs", "tmp"):
+        subfolder(folder, name)
+    options = subfolder(config, "jvm.options.d") / "heap.options"
+    engine = plan.distribution.engine
+    _write(config / f"{engine.value}.yml", _settings(plan, folder, port))
+    _write(config / "jvm.options", _jvm_options(home / "config" / "jvm.options", folder))
+    _write(config / "log4j2.properties", (home / "config" / "log4j2.properties").read_text("utf-8"))
+    _write(options, f"-Xms{plan.heap}\n-Xmx{plan.heap}\n")
+    prefix = "ES" if engine is Engine.ELASTICSEARCH else "OPENSEARCH"
+    return Command(
+        arguments=[str(home / "bin" / engine.value)],
+        log=folder / "engine.log",
+        folder=folder,
+        environment={
+            f"{prefix}_JAVA_HOME": str(java.home),
+            f"{prefix}_PATH_CONF": str(config),
+            f"{prefix}_TMPDIR": str(folder / "tmp"),
+            "LIBFFI_TMPDIR": str(folder / "tmp"),
+        },
+        dies_with_us=plan.dies_with_us,
+    )
+
+
+def _settings(plan: NodePlan, folder: Path, port: int) -> str:
+    """The node's settings file: one node, loopback only, security off, no disk watermarks."""
+    lines = {
+        "cluster.name": "rsyslog-tune-lab",
+        "node.name": "lab",
+        "path.data": str(folder / "data"),
+        "path.logs": str(folder / "logs"),
+        "network.host": "127.0.0.1",
+        "http.port": str(port),
+        "transport.port": str(free_port()),
+        "discovery.type": "single-node",
+        "cluster.routing.allocation.disk.threshold_enabled": "false",
+    }
+    if plan.distribution.engine is Engine.ELASTICSEARCH:
+        lines["xpack.security.enabled"] = "false"
+    lines |= dict(plan.settings)
+    return "".join(f"{key}: {value}\n" for key, value in lines.items())
+
+
+def _jvm_options(shipped: Path, folder: Path) -> str:
+    """The shipped options with relative paths turned into the lab's, and no GC log."""
+    kept = [line for line in shipped.read_text("utf-8").splitlines() if "gc.log" not in line]
+    text = "\n".join(kept) + "\n"
+    text = text.replace("=logs/", f"={folder}/logs/")
+    return re.sub(r"HeapDumpPath=\S+", f"HeapDumpPath={folder}/data", text)
+
+
+def _write(path: Path, text: str) -> None:
+    path.write_text(text, encoding="utf-8")
+    give_to_daemons(path)

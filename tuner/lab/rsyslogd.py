@@ -1,0 +1,76 @@
+"""A real rsyslogd, owned by us: its own configuration, work folder and pid file."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+from tuner.errors import JobFailed
+from tuner.host.process import Command, Daemon, give_to_daemons
+from tuner.host.programs import rsyslogd
+from tuner.host.usage import Usage, usage_of
+from tuner.lab.ports import is_listening, require_free
+
+START_TIMEOUT_S = 10.0
+
+
+class RsyslogdDied(JobFailed):
+    """rsyslogd rejected its configuration, crashed on it, or died under it."""
+
+
+class Rsyslogd:
+    """A running rsyslogd that listens on `port`; `stop` ends it."""
+
+    def __init__(self, config: str, folder: Path, port: int, dies_with_us: bool = True) -> None:
+        require_free(port)
+        path = folder / "rsyslog.conf"
+        path.write_text(config, encoding="utf-8")
+        path.chmod(0o600)
+        give_to_daemons(path)
+        self._daemon = Daemon(
+            Command(
+                arguments=[rsyslogd(), "-n", "-f", str(path), "-i", str(folder / "rsyslogd.pid")],
+                log=folder / "rsyslogd.log",
+                folder=folder,
+                environment={},
+                dies_with_us=dies_with_us,
+            )
+        )
+        try:
+            self._wait(port)
+        except BaseException:
+            self.stop()
+            raise
+
+    @property
+    def pid(self) -> int:
+        """The process id."""
+        return self._daemon.pid
+
+    def check(self) -> None:
+        """Raise RsyslogdDied when the process is no more (by a signal too)."""
+        ending = self._daemon.ending()
+        if ending is not None:
+            raise RsyslogdDied(f"rsyslogd died with {ending}: {self._reason()}")
+
+    def usage(self) -> Usage:
+        """CPU time and peak memory so far."""
+        self.check()
+        return usage_of(self.pid)
+
+    def stop(self, grace_s: float = 0.0) -> None:
+        """End the process, with SIGTERM first when it is given time to empty its queues."""
+        self._daemon.stop(grace_s)
+
+    def _wait(self, port: int) -> None:
+        deadline = time.monotonic() + START_TIMEOUT_S
+        while not is_listening(port):
+            self.check()
+            if time.monotonic() > deadline:
+                raise RsyslogdDied(f"rsyslogd does not listen on port {port}: {self._reason()}")
+            time.sleep(0.02)
+
+    def _reason(self) -> str:
+        lines = self._daemon.last_lines(50).splitlines()
+        errors = [line for line in lines if "rror" in line]
+        return " | ".join((errors or lines)[:3]) or "it printed nothing"

@@ -1,0 +1,96 @@
+"""Who arrived at the sink: documents counted by the identity that a flood wrote into them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Numbers = NDArray[np.int64]
+Counts = NDArray[np.uint16]
+
+_IDENTITY = re.compile(rb"run=[0-9a-f]{8} seq=\d{12}")
+_IDENTITY_BYTES = 29
+_RUN = slice(4, 12)
+_NUMBER = slice(17, 29)
+_POWERS = 10 ** np.arange(11, -1, -1, dtype=np.int64)
+_MOST = 1 << 29
+_NAMED = 10
+
+
+def identities(documents: Sequence[bytes]) -> dict[bytes, Numbers]:
+    """The sequence numbers in the documents, by run; the first identity of each document counts.
+
+    A document without one is left out, and so is a number that no flood reaches.
+    """
+    found = [match[0] for match in map(_IDENTITY.search, documents) if match is not None]
+    if not found:
+        return {}
+    rows = np.frombuffer(b"".join(found), dtype=np.uint8).reshape(-1, _IDENTITY_BYTES)
+    numbers: Numbers = (rows[:, _NUMBER] - ord("0")).astype(np.int64) @ _POWERS
+    runs = np.ascontiguousarray(rows[:, _RUN]).view("S8").ravel()
+    real = numbers < _MOST
+    return {
+        bytes(run): numbers[real & (runs == run)]
+        for run in ([runs[0]] if bool((runs == runs[0]).all()) else np.unique(runs))
+    }
+
+
+class Tally:
+    """How often each sequence number of one run arrived."""
+
+    def __init__(self) -> None:
+        self.counts: Counts = np.zeros(1 << 16, dtype=np.uint16)
+        self.arrivals = 0
+
+    def add(self, numbers: Numbers) -> None:
+        """Count arrivals."""
+        if len(numbers) == 0:
+            return
+        needed = int(numbers.max()) + 1
+        if needed > len(self.counts):
+            grown = np.zeros(max(needed, 2 * len(self.counts)), dtype=np.uint16)
+            grown[: len(self.counts)] = self.counts
+            self.counts = grown
+        np.add.at(self.counts, numbers, 1)
+        self.arrivals += len(numbers)
+
+
+@dataclass(frozen=True)
+class Account:
+    """What became of the events 0 to sent-1 of one run; lists name the first ten numbers.
+
+    `indexed` counts their arrivals, `foreign` all other documents.
+    """
+
+    indexed: int
+    distinct: int
+    lost: int
+    duplicated: int
+    missing: list[int]
+    doubled: list[int]
+    foreign: int
+
+
+def account(tallies: Iterable[Tally], documents: int, sent: int) -> Account:
+    """Settle the tallies of one run against what was sent; `documents` is all that arrived."""
+    arrived = np.zeros(sent, dtype=np.int64)
+    for tally in tallies:
+        counted = tally.counts[:sent]
+        arrived[: len(counted)] += counted
+    missing = np.flatnonzero(arrived == 0)
+    doubled = np.flatnonzero(arrived > 1)
+    indexed = int(arrived.sum())
+    distinct = sent - len(missing)
+    return Account(
+        indexed=indexed,
+        distinct=distinct,
+        lost=len(missing),
+        duplicated=indexed - distinct,
+        missing=[int(number) for number in missing[:_NAMED]],
+        doubled=[int(number) for number in doubled[:_NAMED]],
+        foreign=documents - indexed,
+    )

@@ -1,0 +1,204 @@
+"""The part of Elasticsearch's API that the sink speaks, plus `/_sink` for its own counts."""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from collections.abc import Callable
+from dataclasses import asdict
+
+from tuner.lab.sink_bulk import BadBulk, bulk
+from tuner.lab.sink_http import Reply, Request, json_reply
+from tuner.lab.sink_store import JSON, Exists, Index, Missing, Store
+
+VERSION = "8.19.0"
+_ACKNOWLEDGED: JSON = {"acknowledged": True}
+_SHARDS: JSON = {"_shards": {"total": 1, "successful": 1, "failed": 0}}
+
+Handler = Callable[[Store, Request, str], Reply]
+
+
+def answer(store: Store, request: Request) -> Reply:
+    """Answer one request."""
+    try:
+        for methods, address, handler in _ROUTES:
+            match = address.fullmatch(request.path)
+            if match is not None and request.method in methods:
+                return handler(store, request, match["name"] if address.groups else "")
+    except Missing as missing:
+        return _error(404, "index_not_found_exception", f"no such index [{missing}]")
+    except Exists as exists:
+        return _error(400, "resource_already_exists_exception", f"[{exists}] already exists")
+    except (BadBulk, ValueError) as error:
+        return _error(400, "illegal_argument_exception", str(error))
+    reason = f"no handler found for uri [{request.path}] and method [{request.method}]"
+    return _error(400, "illegal_argument_exception", reason)
+
+
+def _error(status: int, kind: str, reason: str) -> Reply:
+    return json_reply({"error": {"type": kind, "reason": reason}, "status": status}, status)
+
+
+def _body(request: Request) -> JSON:
+    body = json.loads(request.body) if request.body else {}
+    if not isinstance(body, dict):
+        raise ValueError("the body must be a JSON object")
+    return body
+
+
+def _greet(_store: Store, _request: Request, _name: str) -> Reply:
+    version = {"number": VERSION, "build_flavor": "default", "build_type": "sink"}
+    return json_reply(
+        {
+            "name": "sink",
+            "cluster_name": "rsyslog-tune-sink",
+            "version": version,
+            "tagline": "You Know, for Search",
+        }
+    )
+
+
+def _nodes_local(_store: Store, _request: Request, _name: str) -> Reply:
+    return json_reply({"nodes": {"sink": {"version": VERSION, "modules": [], "plugins": []}}})
+
+
+def _nodes_stats(_store: Store, _request: Request, _name: str) -> Reply:
+    cpu_ms = int(time.process_time() * 1000)
+    heap = {"heap_used_in_bytes": 0, "heap_max_in_bytes": 0, "heap_used_percent": 0}
+    pause = {"collection_count": 0, "collection_time_in_millis": 0}
+    pool = dict.fromkeys(("threads", "queue", "active", "rejected", "completed"), 0)
+    node = {
+        "process": {"cpu": {"total_in_millis": cpu_ms}},
+        "jvm": {"mem": heap, "gc": {"collectors": {"young": pause, "old": pause}}},
+        "thread_pool": {"write": pool},
+    }
+    return json_reply({"nodes": {"sink": node}})
+
+
+def _cat_health(_store: Store, _request: Request, _name: str) -> Reply:
+    clock = time.strftime("%H:%M:%S", time.gmtime())
+    line = f"{int(time.time())} {clock} rsyslog-tune-sink green 1 1 0 0 0 0 0 0 - 100.0%\n"
+    return Reply(line.encode(), kind="text/plain; charset=UTF-8")
+
+
+def _health(_store: Store, _request: Request, _name: str) -> Reply:
+    nodes = {"number_of_nodes": 1, "number_of_data_nodes": 1}
+    return json_reply({"cluster_name": "rsyslog-tune-sink", "status": "green", **nodes})
+
+
+def _bulk(store: Store, request: Request, name: str) -> Reply:
+    return Reply(bulk(request.body, name or None, request.query.get("filter_path"), store.add))
+
+
+def _cat_indices(store: Store, _request: Request, name: str) -> Reply:
+    return json_reply([{"index": index.name} for index in store.indices(name or "*")])
+
+
+def _create(store: Store, request: Request, name: str) -> Reply:
+    store.create(name, _body(request))
+    return json_reply({**_ACKNOWLEDGED, "shards_acknowledged": True, "index": name})
+
+
+def _delete(store: Store, _request: Request, name: str) -> Reply:
+    if "*" in name or name == "_all":
+        raise ValueError("Wildcard expressions or all indices are not allowed")
+    store.delete(name)
+    return json_reply(_ACKNOWLEDGED)
+
+
+def _describe(store: Store, _request: Request, name: str) -> Reply:
+    return json_reply({index.name: index.body for index in store.indices(name)})
+
+
+def _mapping(store: Store, _request: Request, name: str) -> Reply:
+    indices = store.indices(name)
+    return json_reply({index.name: {"mappings": index.body["mappings"]} for index in indices})
+
+
+def _nothing_to_do(store: Store, _request: Request, name: str) -> Reply:
+    store.indices(name)
+    return json_reply(_SHARDS)
+
+
+def _count(store: Store, _request: Request, name: str) -> Reply:
+    return json_reply({"count": sum(index.documents for index in store.indices(name)), **_SHARDS})
+
+
+def _groups(documents: int) -> JSON:
+    """The `_stats` groups of an index that does nothing but count."""
+    indexing = {"index_total": documents, "index_failed": 0, "index_time_in_millis": 0}
+    return {
+        "docs": {"count": documents, "deleted": 0},
+        "indexing": {**indexing, "throttle_time_in_millis": 0, "is_throttled": False},
+        "merges": {"current": 0, "total": 0, "total_time_in_millis": 0},
+        "refresh": {"total": 0, "total_time_in_millis": 0},
+        "flush": {"total": 0, "total_time_in_millis": 0},
+        "store": {"size_in_bytes": 0},
+        "segments": {"count": 0},
+    }
+
+
+def _stats_of(indices: list[Index]) -> JSON:
+    groups = _groups(sum(index.documents for index in indices))
+    return {"primaries": groups, "total": groups}
+
+
+def _stats(store: Store, _request: Request, name: str) -> Reply:
+    indices = store.indices(name)
+    each = {index.name: _stats_of([index]) for index in indices}
+    return json_reply({**_SHARDS, "_all": _stats_of(indices), "indices": each})
+
+
+def _put_template(store: Store, request: Request, name: str) -> Reply:
+    new = request.query.get("create") in {"", "true"}
+    store.put_template(name, _body(request), must_be_new=new)
+    return json_reply(_ACKNOWLEDGED)
+
+
+def _get_templates(store: Store, _request: Request, name: str) -> Reply:
+    templates = store.templates(name or "*").items()
+    listed = [{"name": each, "index_template": body} for each, body in templates]
+    return json_reply({"index_templates": listed})
+
+
+def _delete_template(store: Store, _request: Request, name: str) -> Reply:
+    store.delete_template(name)
+    return json_reply(_ACKNOWLEDGED)
+
+
+def _account(store: Store, request: Request, name: str) -> Reply:
+    sent = int(request.query.get("sent", "0"))
+    run = request.query.get("run")
+    return json_reply(asdict(store.account(name, sent, None if run is None else run.encode())))
+
+
+def _route(
+    methods: str, address: str, handler: Handler
+) -> tuple[set[str], re.Pattern[str], Handler]:
+    """A route; NAME in its address stands for the name or pattern that the handler gets."""
+    pattern = address.replace("NAME", "(?P<name>[^/_][^/]*|_all)")
+    return set(methods.split()), re.compile(pattern), handler
+
+
+_ROUTES = (
+    _route("POST PUT", "/_bulk", _bulk),
+    _route("POST PUT", "/NAME/_bulk", _bulk),
+    _route("GET HEAD", "/", _greet),
+    _route("GET", "/_nodes/_local", _nodes_local),
+    _route("GET", "/_nodes/stats(?:/.*)?", _nodes_stats),
+    _route("GET HEAD", "/_cat/health", _cat_health),
+    _route("GET", "/_cat/indices(?:/NAME)?", _cat_indices),
+    _route("GET", "/_cluster/health", _health),
+    _route("GET", "/_sink/NAME/account", _account),
+    _route("PUT POST", "/_index_template/NAME", _put_template),
+    _route("GET HEAD", "/_index_template(?:/NAME)?", _get_templates),
+    _route("DELETE", "/_index_template/NAME", _delete_template),
+    _route("GET", "/NAME/_stats(?:/.*)?", _stats),
+    _route("GET POST", "/NAME/_count", _count),
+    _route("POST", "/NAME/_(?:refresh|flush|forcemerge)", _nothing_to_do),
+    _route("GET", "/NAME/_mapping", _mapping),
+    _route("PUT", "/NAME", _create),
+    _route("GET HEAD", "/NAME", _describe),
+    _route("DELETE", "/NAME", _delete),
+)

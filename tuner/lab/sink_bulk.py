@@ -1,0 +1,101 @@
+"""The sink's `_bulk`: a body in, its documents counted, a reply out."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+Count = Callable[[str, Sequence[bytes]], int]
+
+_FILTERS = {"took", "errors", "items.*.status", "items.*.error"}
+_FULL_ITEM = (
+    b'{"%b":{"_index":%b,"_id":%b,"_version":1,"result":"created",'
+    b'"_shards":{"total":1,"successful":1,"failed":0},'
+    b'"_seq_no":%d,"_primary_term":1,"status":201}}'
+)
+
+
+class BadBulk(Exception):
+    """The body is no bulk; the message says why."""
+
+
+class Target(NamedTuple):
+    """What an action line asks for; the id is None when the engine is to make one up."""
+
+    operation: str
+    index: str
+    document_id: str | None
+
+
+def bulk(body: bytes, default_index: str | None, filter_path: str | None, count: Count) -> bytes:
+    """Count the documents of a bulk body through `count`, which says how many were there before.
+
+    The reply has the fields that `filter_path` leaves, of those that rsyslog asks for; any other
+    filter leaves everything.
+    """
+    lines = body.split(b"\n")
+    if lines.pop() != b"":
+        raise BadBulk("The bulk request must be terminated by a newline [\\n]")
+    actions, documents = lines[0::2], lines[1::2]
+    if not actions or len(actions) != len(documents):
+        raise BadBulk("request body is required: action and source lines that alternate")
+    known = {action: _target(action, default_index) for action in set(actions)}
+    targets = [known[action] for action in actions]
+    before = {index: count(index, part) for index, part in _parts(targets, documents).items()}
+    return _reply(targets, before, filter_path)
+
+
+def _target(action: bytes, default_index: str | None) -> Target:
+    try:
+        ((operation, details),) = json.loads(action).items()
+        index = details.get("_index", default_index)
+        document_id = details.get("_id")
+    except (ValueError, AttributeError) as error:
+        raise BadBulk(f"Malformed action/metadata line: {action[:80]!r}") from error
+    if operation not in {"index", "create"}:
+        raise BadBulk(f"the sink knows index and create, not {operation!r}")
+    if not isinstance(index, str):
+        raise BadBulk("an action names no index, and neither does the address")
+    return Target(operation, index, None if document_id is None else str(document_id))
+
+
+def _parts(targets: Sequence[Target], documents: Sequence[bytes]) -> dict[str, Sequence[bytes]]:
+    """The documents by index."""
+    names = {target.index for target in targets}
+    if len(names) == 1:
+        return {names.pop(): documents}
+    parts: dict[str, list[bytes]] = {name: [] for name in names}
+    for target, document in zip(targets, documents, strict=True):
+        parts[target.index].append(document)
+    return dict(parts)
+
+
+def _reply(targets: Sequence[Target], before: dict[str, int], filter_path: str | None) -> bytes:
+    """Write the reply; what is filtered out is not even written."""
+    wanted = set(filter_path.split(",")) if filter_path else set()
+    if not wanted or wanted - _FILTERS:
+        items = _full_items(targets, before)
+        return b'{"took":0,"errors":false,"items":[%b]}' % b",".join(items)
+    members = []
+    if "took" in wanted:
+        members.append(b'"took":0')
+    if "errors" in wanted:
+        members.append(b'"errors":false')
+    if "items.*.status" in wanted:
+        short = {name: b'{"%b":{"status":201}}' % name.encode() for name in ("index", "create")}
+        items = [short[target.operation] for target in targets]
+        members.append(b'"items":[%b]' % b",".join(items))
+    return b"{%b}" % b",".join(members)
+
+
+def _full_items(targets: Sequence[Target], before: dict[str, int]) -> list[bytes]:
+    names = {index: json.dumps(index).encode() for index in before}
+    numbers = dict(before)
+    items = []
+    for operation, index, document_id in targets:
+        number = numbers[index]
+        numbers[index] = number + 1
+        shown = b'"sink%016d"' % number if document_id is None else json.dumps(document_id).encode()
+        items.append(_FULL_ITEM % (operation.encode(), names[index], shown, number))
+    return items

@@ -1,0 +1,142 @@
+"""What the sink remembers: names, mappings, templates and counts, but no document."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping, Sequence
+
+from tuner.lab.sink_account import Account, Tally, account, identities
+
+JSON = dict[str, object]
+
+
+class Missing(Exception):
+    """There is no such index or template; the message is its name."""
+
+
+class Exists(Exception):
+    """There is such an index or template already; the message is its name."""
+
+
+def matches(name: str, pattern: str) -> bool:
+    """Whether a name is one of a comma-separated list, whose items may end in `*`."""
+    return any(
+        name.startswith(item[:-1]) if item.endswith("*") else name == item
+        for item in pattern.replace("_all", "*").split(",")
+    )
+
+
+def _section(body: Mapping[str, object], *keys: str) -> JSON:
+    """The object under `keys`, empty when there is none."""
+    found: object = body
+    for key in keys:
+        found = found.get(key) if isinstance(found, Mapping) else None
+    return dict(found) if isinstance(found, Mapping) else {}
+
+
+class Index:
+    """One index: what it was created with, and the counts of what arrived."""
+
+    def __init__(self, name: str, body: JSON) -> None:
+        self.name = name
+        self.body = body
+        self.documents = 0
+        self.tallies: dict[bytes, Tally] = {}
+
+
+class Store:
+    """All indices and templates of the sink; its methods may be called from any thread."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._indices: dict[str, Index] = {}
+        self._templates: dict[str, JSON] = {}
+
+    def add(self, name: str, documents: Sequence[bytes]) -> int:
+        """Count documents into an index, created if need be; returns how many it had before."""
+        found = identities(documents)
+        with self._lock:
+            index = self._indices.get(name) or self._create(name, {})
+            before = index.documents
+            index.documents += len(documents)
+            for run, numbers in found.items():
+                index.tallies.setdefault(run, Tally()).add(numbers)
+        return before
+
+    def create(self, name: str, body: JSON) -> None:
+        """Create an index, from the best matching template and the body."""
+        with self._lock:
+            if name in self._indices:
+                raise Exists(name)
+            self._create(name, body)
+
+    def delete(self, names: str) -> None:
+        """Delete indices by their exact names, a comma between two; all of them or none."""
+        with self._lock:
+            for name in names.split(","):
+                if name not in self._indices:
+                    raise Missing(name)
+            for name in names.split(","):
+                self._indices.pop(name, None)
+
+    def indices(self, pattern: str) -> list[Index]:
+        """The indices of a pattern by name; a name that stands for itself must exist."""
+        with self._lock:
+            for item in pattern.replace("_all", "*").split(","):
+                if not item.endswith("*") and item not in self._indices:
+                    raise Missing(item)
+            return [self._indices[name] for name in sorted(self._indices) if matches(name, pattern)]
+
+    def account(self, pattern: str, sent: int, run: bytes | None) -> Account:
+        """Settle a run, by default the one that most documents belong to."""
+        indices = self.indices(pattern)
+        with self._lock:
+            arrivals: dict[bytes, int] = {}
+            for index in indices:
+                for name, tally in index.tallies.items():
+                    arrivals[name] = arrivals.get(name, 0) + tally.arrivals
+            if run is None:
+                run = max(arrivals, key=lambda name: arrivals[name], default=b"")
+            tallies = [index.tallies[run] for index in indices if run in index.tallies]
+            return account(tallies, sum(index.documents for index in indices), sent)
+
+    def put_template(self, name: str, body: JSON, *, must_be_new: bool) -> None:
+        """Keep an index template."""
+        with self._lock:
+            if must_be_new and name in self._templates:
+                raise Exists(name)
+            self._templates[name] = body
+
+    def templates(self, pattern: str) -> dict[str, JSON]:
+        """The templates of a pattern by name; a name that stands for itself must exist."""
+        with self._lock:
+            if not pattern.endswith("*") and pattern not in self._templates:
+                raise Missing(pattern)
+            return {name: body for name, body in self._templates.items() if matches(name, pattern)}
+
+    def delete_template(self, name: str) -> None:
+        """Forget a template."""
+        with self._lock:
+            if self._templates.pop(name, None) is None:
+                raise Missing(name)
+
+    def _create(self, name: str, body: JSON) -> Index:
+        template = self._template_of(name)
+        merged: JSON = {
+            part: {**_section(template, "template", part), **_section(body, part)}
+            for part in ("aliases", "mappings", "settings")
+        }
+        index = self._indices[name] = Index(name, merged)
+        return index
+
+    def _template_of(self, name: str) -> JSON:
+        """The template of highest priority whose patterns match."""
+        best: JSON = {}
+        best_priority = -1
+        for template in self._templates.values():
+            patterns, priority = template.get("index_patterns"), template.get("priority", 0)
+            listed = patterns if isinstance(patterns, list) else [patterns]
+            rank = priority if isinstance(priority, int) else 0
+            if rank > best_priority and any(matches(name, str(item)) for item in listed):
+                best, best_priority = template, rank
+        return best

@@ -1,0 +1,106 @@
+"""The record of a lab that stays until told: written by `lab up`, read by whoever may use it."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from pydantic import TypeAdapter, ValidationError
+
+from tuner.errors import JobFailed
+from tuner.host.lock import state_folder
+from tuner.host.process import end_group, give_to_daemons
+from tuner.host.usage import started_at
+
+RUN_ID = "standing"
+"""The run that owns what a standing lab creates in its engine."""
+
+
+@dataclass(frozen=True)
+class Process:
+    """A process for good: its pid, and when it started (seconds since the epoch)."""
+
+    pid: int
+    started: float
+
+    @property
+    def alive(self) -> bool:
+        """Whether this very process still runs."""
+        return started_at(self.pid) == self.started
+
+
+@dataclass(frozen=True)
+class Standing:
+    """A lab that is up: where the engine and rsyslogd answer, and what they run on."""
+
+    url: str
+    version: str
+    heap: str
+    syslog_port: int
+    index: str
+    engine: Process
+    rsyslogd: Process
+
+    @property
+    def alive(self) -> bool:
+        """Whether the engine still runs."""
+        return self.engine.alive
+
+
+_STANDING = TypeAdapter(Standing)
+
+
+def folder() -> Path:
+    """Where the standing lab keeps its files."""
+    return state_folder() / "lab"
+
+
+def process_of(pid: int) -> Process:
+    """The process with this pid; raises JobFailed when there is none."""
+    started = started_at(pid)
+    if started is None:
+        raise JobFailed(f"process {pid} is gone")
+    return Process(pid, started)
+
+
+def read() -> Standing | None:
+    """The record of the standing lab, alive or not; None when none is up."""
+    path = folder() / "lab.json"
+    try:
+        return _STANDING.validate_json(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return None
+    except ValidationError:
+        raise JobFailed(f"{path} cannot be read: end its processes and remove it") from None
+
+
+def write(standing: Standing) -> None:
+    """Record a lab that is up."""
+    text = json.dumps(asdict(standing), indent=2) + "\n"
+    (folder() / "lab.json").write_text(text, encoding="utf-8")
+
+
+def make_folder() -> Path:
+    """An empty folder for a new standing lab."""
+    folder().parent.mkdir(mode=0o755, parents=True, exist_ok=True)
+    shutil.rmtree(folder(), ignore_errors=True)
+    folder().mkdir(mode=0o700)
+    give_to_daemons(folder())
+    return folder()
+
+
+def end(standing: Standing | None) -> None:
+    """End the standing lab's processes, if they are still the same, and remove its files."""
+    if standing is not None:
+        for process in (standing.rsyslogd, standing.engine):
+            if process.alive:
+                end_group(process.pid)
+    shutil.rmtree(folder(), ignore_errors=True)
+
+
+def usable(version: str) -> Standing | None:
+    """The standing lab, when it is alive and runs the wanted engine version."""
+    found = read()
+    return found if found is not None and found.alive and found.version == version else None

@@ -1,0 +1,107 @@
+"""What a trial gives: a measurement, or a failure with its reason."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+
+@dataclass(frozen=True)
+class TrialPlan:
+    """How long a trial lasts, in seconds."""
+
+    warm_up_s: float
+    window_s: float
+
+
+@dataclass(frozen=True)
+class Delivery:
+    """Every event accounted for, after the drain.
+
+    `indexed` is the engine's own counter, `found` what a search counts after a refresh.
+    """
+
+    sent: int
+    indexed: int
+    found: int
+    lost: int
+    duplicated: int
+
+    @property
+    def exact(self) -> bool:
+        """Whether each event sent is in the engine once."""
+        balanced = self.sent == self.indexed == self.found
+        return balanced and self.lost == 0 and self.duplicated == 0
+
+
+class DoubtKind(Enum):
+    """Why a measurement should be trusted less, and what to do about it."""
+
+    UNSTEADY = "the halves of the window differ by more than 10 %: use a longer budget"
+    SENDER_LIMITED = "the backlog ran low: the sender, not the pipeline, may set this rate"
+    SHORT_WINDOW = "the window is shorter than twice the refresh interval"
+    FEW_SAMPLES = "fewer than 10 samples in the window"
+
+
+@dataclass(frozen=True)
+class Doubt:
+    """One doubt with the figure behind it."""
+
+    kind: DoubtKind
+    figure: str
+
+    def __str__(self) -> str:
+        return f"{self.kind.value} ({self.figure})"
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """What a flood achieved.
+
+    Rates are indexed events per second: `eps` is the slope of the engine's counter over the steady
+    window with its batch-means standard error, `eps_durable` counts from the first event sent to
+    the end of the refresh and flush that follow the drain.  CPU is in microseconds per event.
+    """
+
+    eps: float
+    eps_se: float
+    eps_durable: float
+    delivery: Delivery
+    window_s: float
+    drain_s: float
+    total_s: float
+    shipper_cpu_us: float
+    engine_cpu_us: float
+    flood_cpu_us: float
+    shipper_rss_bytes: int
+    blocked_share: float
+    rejected: int
+    segments: int
+    store_bytes: int
+    doubts: tuple[Doubt, ...]
+
+
+class FailureKind(Enum):
+    """Why a trial has no number."""
+
+    PROFILE = "the profile is not valid"
+    RSYSLOGD = "rsyslogd"
+    DELIVERY = "delivery incomplete"
+    STALLED = "no progress"
+    ENGINE = "engine"
+    GUARDRAIL = "guardrail breached"
+    FLOOD = "flood"
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A trial without a number: invalid, never slow."""
+
+    kind: FailureKind
+    reason: str
+    sent: int = 0
+    indexed: int = 0
+    total_s: float = 0.0
+
+
+Outcome = Measurement | Failure

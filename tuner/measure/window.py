@@ -1,0 +1,69 @@
+"""The steady window: samples of the engine's counter in, a rate and how steady it was out."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+_BATCHES = 5
+
+
+@dataclass(frozen=True)
+class Sample:
+    """One poll: monotonic seconds, events indexed and sent so far."""
+
+    at_s: float
+    indexed: int
+    sent: int
+
+    @property
+    def backlog(self) -> int:
+        """Events sent and not yet accounted for."""
+        return self.sent - self.indexed
+
+
+@dataclass(frozen=True)
+class Rate:
+    """Events per second, the standard error of it, and the ratio of the halves (late/early)."""
+
+    per_second: float
+    standard_error: float
+    halves: float
+
+
+def slope(samples: Sequence[Sample]) -> float:
+    """Least-squares slope of the indexed count, events per second; 0 for fewer than two."""
+    if len(samples) < 2:
+        return 0.0
+    times = np.array([sample.at_s for sample in samples])
+    counts = np.array([sample.indexed for sample in samples], dtype=float)
+    times -= times.mean()
+    spread = float((times * times).sum())
+    return float((times * (counts - counts.mean())).sum()) / spread if spread > 0 else 0.0
+
+
+def rate_over(samples: Sequence[Sample]) -> Rate:
+    """The rate over all samples, its error by batch means over five batches.
+
+    Samples of a counter are autocorrelated, so the error comes from batches and not from single
+    seconds (Law and Kelton, "Simulation Modeling and Analysis", on batch means).
+    """
+    edges = np.linspace(0, len(samples) - 1, _BATCHES + 1).astype(int)
+    batches = [
+        _between(samples[first], samples[last])
+        for first, last in itertools.pairwise(edges)
+        if last > first
+    ]
+    error = float(np.std(batches, ddof=1) / np.sqrt(len(batches))) if len(batches) > 1 else 0.0
+    middle = len(samples) // 2
+    early = _between(samples[0], samples[middle]) if samples else 0.0
+    late = _between(samples[middle], samples[-1]) if samples else 0.0
+    return Rate(slope(samples), error, late / early if early > 0 else 0.0)
+
+
+def _between(first: Sample, last: Sample) -> float:
+    elapsed = last.at_s - first.at_s
+    return (last.indexed - first.indexed) / elapsed if elapsed > 0 else 0.0

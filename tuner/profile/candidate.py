@@ -1,0 +1,53 @@
+"""A point of a search as a profile: the text with its changes, validated anew."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from tuner.profile.edit import edit
+from tuner.profile.knobs import Level
+from tuner.profile.load import LoadedProfile, parse_profile
+from tuner.profile.queue import Place, Queue, resolve
+
+_QUEUE_KEYS = tuple(field.alias or name for name, field in Queue.model_fields.items())
+
+
+def candidate(written: LoadedProfile, changes: Iterable[tuple[str, Level]]) -> LoadedProfile:
+    """The profile with `changes` applied to its text; raises BadProfile when it is not valid.
+
+    Where the profile has no main_queue, changing one value of it writes the others too: rsyslog's
+    defaults for a main_queue() object differ from those of a configuration without one.
+    """
+    wanted = dict(changes)
+    if not wanted:
+        return written
+    if written.profile.main_queue is None and any(p.startswith("main_queue.") for p in wanted):
+        wanted = _implicit_main_queue() | wanted
+    wanted = _without_idle_queue(written, wanted)
+    edits: dict[str, object] = {
+        path: list(level) if isinstance(level, tuple) else level for path, level in wanted.items()
+    }
+    return parse_profile(edit(written.text, edits), str(written.path))
+
+
+def _implicit_main_queue() -> dict[str, Level]:
+    """What rsyslog does without a main_queue(), written out where main_queue() would differ."""
+    implicit = resolve(None, Place.IMPLICIT_MAIN)
+    explicit = resolve(None, Place.MAIN)
+    found: dict[str, Level] = {}
+    for name, field in Queue.model_fields.items():
+        value: Level = getattr(implicit, name)
+        if value != getattr(explicit, name):
+            found[f"main_queue.{field.alias or name}"] = value
+    return found
+
+
+def _without_idle_queue(written: LoadedProfile, wanted: dict[str, Level]) -> dict[str, Level]:
+    """A Direct action has no queue: its other parameters go when the type becomes Direct."""
+    output = written.profile.outputs[0]
+    at = f"outputs[{output.name}].queue"
+    if wanted.get(f"{at}.type") != "Direct" or output.queue is None:
+        return wanted
+    set_now = output.queue.model_dump(by_alias=True, exclude_none=True)
+    gone = {f"{at}.{key}": None for key in _QUEUE_KEYS if key in set_now and key != "type"}
+    return gone | {path: level for path, level in wanted.items() if level is not None}

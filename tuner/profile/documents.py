@@ -1,0 +1,126 @@
+"""The documents we know by name, and the leanest mapping that serves the uses of their fields."""
+
+from __future__ import annotations
+
+from typing import assert_never
+
+from tuner.profile.model import DocumentField, FieldType, OmelasticsearchOutput, Preset, Use
+
+_DATE = (Use.RANGE, Use.AGGREGATE, Use.RETRIEVE)
+_WORD = (Use.TERM, Use.AGGREGATE, Use.RETRIEVE)
+_CODE = (Use.TERM, Use.RANGE, Use.AGGREGATE, Use.RETRIEVE)
+_TEXT = (Use.FULL_TEXT, Use.RETRIEVE)
+
+# Elastic Common Schema, schemas/log.yml; procid is not always a number, so it stays text.
+ECS = (
+    DocumentField(property="timereported", name="@timestamp", type=FieldType.DATE, uses=_DATE),
+    DocumentField(property="hostname", name="host.name", uses=_WORD),
+    DocumentField(property="programname", name="process.name", uses=_WORD),
+    DocumentField(
+        property="syslogseverity",
+        name="log.syslog.severity.code",
+        type=FieldType.INTEGER,
+        uses=_CODE,
+    ),
+    DocumentField(property="syslogseverity-text", name="log.syslog.severity.name", uses=_WORD),
+    DocumentField(
+        property="syslogfacility",
+        name="log.syslog.facility.code",
+        type=FieldType.INTEGER,
+        uses=_CODE,
+    ),
+    DocumentField(property="syslogfacility-text", name="log.syslog.facility.name", uses=_WORD),
+    DocumentField(property="procid", name="log.syslog.procid"),
+    DocumentField(property="msg", name="message", uses=_TEXT),
+)
+
+# The names that Logstash's syslog input gives.
+LOGSTASH = (
+    DocumentField(property="timereported", name="@timestamp", type=FieldType.DATE, uses=_DATE),
+    DocumentField(property="hostname", name="host", uses=_WORD),
+    DocumentField(property="programname", name="program", uses=_WORD),
+    DocumentField(property="procid", name="pid"),
+    DocumentField(property="syslogseverity", name="severity", type=FieldType.INTEGER, uses=_CODE),
+    DocumentField(property="syslogseverity-text", name="severity_label", uses=_WORD),
+    DocumentField(property="syslogfacility", name="facility", type=FieldType.INTEGER, uses=_CODE),
+    DocumentField(property="syslogfacility-text", name="facility_label", uses=_WORD),
+    DocumentField(property="msg", name="message", uses=_TEXT),
+)
+
+# Sematext, "Rsyslog 8.1 Elasticsearch Output Performance", 2013.
+SEMATEXT = (
+    DocumentField(property="timereported", name="@timestamp", type=FieldType.DATE, uses=_DATE),
+    DocumentField(property="hostname", name="host", uses=_WORD),
+    DocumentField(property="syslogseverity-text", name="severity", uses=_WORD),
+    DocumentField(property="syslogfacility-text", name="facility", uses=_WORD),
+    DocumentField(property="syslogtag", name="syslogtag", uses=_WORD),
+    DocumentField(property="msg", name="message", uses=_TEXT),
+)
+
+_PRESETS = {Preset.ECS: ECS, Preset.LOGSTASH: LOGSTASH, Preset.SEMATEXT: SEMATEXT}
+
+# Longer values stay in _source but are not indexed; Lucene refuses terms above 32766 bytes.
+IGNORE_ABOVE = 1024
+
+Mapping = dict[str, object]
+
+
+def fields_of(output: OmelasticsearchOutput) -> tuple[DocumentField, ...]:
+    """The fields of an output's documents, in the order in which they are written."""
+    document = output.document
+    return _PRESETS[document] if isinstance(document, Preset) else document
+
+
+def mapping_of(fields: tuple[DocumentField, ...]) -> Mapping:
+    """The leanest explicit mapping that serves the uses, in types that every engine knows."""
+    properties: Mapping = {}
+    for field in fields:
+        *parents, leaf = field.name.split(".")
+        _inside(properties, parents)[leaf] = _leaf(field)
+    return {"dynamic": False, "properties": properties}
+
+
+def _inside(properties: Mapping, parents: list[str]) -> Mapping:
+    """The `properties` of the object that `parents` name, made where it is missing."""
+    for parent in parents:
+        holder = properties.setdefault(parent, {"properties": {}})
+        inner = holder["properties"] if isinstance(holder, dict) else {}
+        properties = inner
+    return properties
+
+
+def _leaf(field: DocumentField) -> Mapping:
+    match field.type:
+        case FieldType.DATE:
+            return {"type": "date"} | _switched_off(field)
+        case FieldType.INTEGER:
+            return {"type": "long"} | _switched_off(field)
+        case FieldType.STRING:
+            return _string(field)
+        case _:
+            assert_never(field.type)
+
+
+def _string(field: DocumentField) -> Mapping:
+    uses = set(field.uses)
+    keyword: Mapping = {"type": "keyword"} | _switched_off(field)
+    if uses & {Use.TERM, Use.RANGE, Use.AGGREGATE}:
+        keyword["ignore_above"] = IGNORE_ABOVE
+    if not uses & {Use.FULL_TEXT, Use.PHRASE}:
+        return keyword
+    # Without norms and frequencies: filters work, ranking by relevance does not.
+    options = "positions" if Use.PHRASE in uses else "docs"
+    text: Mapping = {"type": "text", "norms": False, "index_options": options}
+    if "ignore_above" in keyword:
+        text["fields"] = {"keyword": keyword}
+    return text
+
+
+def _switched_off(field: DocumentField) -> Mapping:
+    """Inverted index and doc values are on by default: off where no use needs them."""
+    off: Mapping = {}
+    if not set(field.uses) & {Use.TERM, Use.RANGE}:
+        off["index"] = False
+    if Use.AGGREGATE not in field.uses:
+        off["doc_values"] = False
+    return off

@@ -1,0 +1,181 @@
+"""The dimensions of a search: paths in the profile with ordered, legal levels."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum
+
+from tuner.profile.model import (
+    ImptcpInput,
+    MappingStyle,
+    OmelasticsearchOutput,
+    Profile,
+    resolve_main,
+)
+from tuner.profile.queue import Place, in_memory, resolve
+
+Level = None | bool | int | str | tuple[str, ...]
+
+# omelasticsearch reads `errors` and each item's `status` and `error`, nothing else of a reply.
+REPLY_FILTER = ("errors", "items.*.status", "items.*.error")
+
+
+def level_text(level: Level) -> str:
+    """A level as a reader would write it."""
+    if level is None:
+        return "not set"
+    if isinstance(level, bool):
+        return "on" if level else "off"
+    return ",".join(level) if isinstance(level, tuple) else str(level)
+
+
+class Cost(Enum):
+    """What it takes to apply a change."""
+
+    LIVE_SETTING = "live setting"
+    RSYSLOG_RESTART = "rsyslog restart"
+    NEW_INDEX = "new index"
+    NODE_RESTART = "node restart"
+
+
+@dataclass(frozen=True)
+class Knob:
+    """One dimension: its path, its ordered levels, and which of them the profile has now.
+
+    None as a level means: not set, the default of rsyslog or of the engine.
+    """
+
+    path: str
+    levels: tuple[Level, ...]
+    current: Level
+    cost: Cost
+    note: str = ""
+
+
+def knobs(profile: Profile) -> tuple[Knob, ...]:
+    """The knobs a search may turn on this profile, the ones it freezes left out.
+
+    Nothing that touches a guarantee is here: durability, replicas, `_source`, queue types on disk,
+    retries and security stay as they are written.
+    """
+    output = profile.outputs[0]
+    every = [
+        *_main_queue(profile),
+        *_action_queue(profile),
+        *_inputs(profile),
+        *_output(output),
+        *_index(profile),
+    ]
+    return tuple(knob for knob in every if knob.path not in profile.search.freeze)
+
+
+def _knob(path: str, levels: Sequence[Level], current: Level, cost: Cost, note: str = "") -> Knob:
+    """A knob whose levels hold the current one too, numbers in order."""
+    held = list(levels)
+    if current not in held:
+        held.append(current)
+        numbers = sorted(level for level in held if isinstance(level, int))
+        held = [*(level for level in held if not isinstance(level, int)), *numbers]
+    return Knob(path, tuple(held), current, cost, note)
+
+
+def _main_queue(profile: Profile) -> list[Knob]:
+    queue = resolve_main(profile)
+    at = "main_queue"
+    wanted: list[tuple[str, Sequence[Level], Level]] = [
+        ("dequeueBatchSize", (256, 512, 1024, 2048, 4096), queue.dequeue_batch_size),
+        ("workerThreads", (1, 2, 4), queue.worker_threads),
+        (
+            "workerThreadMinimumMessages",
+            (1024, 4096, 16384, 40000),
+            queue.worker_thread_minimum_messages,
+        ),
+    ]
+    return [_knob(f"{at}.{key}", levels, now, Cost.RSYSLOG_RESTART) for key, levels, now in wanted]
+
+
+def _action_queue(profile: Profile) -> list[Knob]:
+    """The action queue's knobs; None is their level while the action is Direct and has no queue.
+
+    Its type varies only between kinds that keep messages in memory, and only where the main queue
+    keeps them there too: no choice then outlives a crash better than another.
+    """
+    output = profile.outputs[0]
+    queue = resolve(output.queue, Place.ACTION)
+    at = f"outputs[{output.name}].queue"
+    wanted: list[tuple[str, Sequence[Level], Level]] = [
+        ("size", (10_000, 20_000, 50_000, 100_000, 200_000), queue.size),
+        ("dequeueBatchSize", (500, 1000, 2000, 3000, 5000, 8000), queue.dequeue_batch_size),
+        ("workerThreads", (1, 2, 3, 4, 6), queue.worker_threads),
+        (
+            "workerThreadMinimumMessages",
+            (500, 1000, 2000, 5000, 10_000),
+            queue.worker_thread_minimum_messages,
+        ),
+        ("minDequeueBatchSize", (0, 500, 1000, 2000, 5000), queue.min_dequeue_batch_size),
+    ]
+    if in_memory(queue) and in_memory(resolve_main(profile)):
+        kind = queue.type.value if queue.type is not None else "Direct"
+        wanted.insert(0, ("type", ("Direct", "LinkedList", "FixedArray"), kind))
+    return [_knob(f"{at}.{key}", levels, now, Cost.RSYSLOG_RESTART) for key, levels, now in wanted]
+
+
+def _inputs(profile: Profile) -> list[Knob]:
+    """imptcp's threads; a parameter of the module, so only a single input can be turned alone."""
+    inputs = profile.inputs
+    source = inputs[0]
+    if len(inputs) > 1 or not isinstance(source, ImptcpInput):
+        return []
+    restart = Cost.RSYSLOG_RESTART
+    return [
+        _knob("inputs[0].threads", (1, 2, 4), source.threads, restart),
+        _knob("inputs[0].processOnPoller", (True, False), source.process_on_poller, restart),
+    ]
+
+
+def _output(output: OmelasticsearchOutput) -> list[Knob]:
+    return [
+        _knob(
+            f"outputs[{output.name}].filter_path",
+            (None, REPLY_FILTER),
+            output.filter_path,
+            Cost.RSYSLOG_RESTART,
+            "asks the engine to leave out of its replies what omelasticsearch does not read",
+        )
+    ]
+
+
+def _index(profile: Profile) -> list[Knob]:
+    output = profile.outputs[0]
+    settings = output.index.settings
+    at = f"outputs[{output.name}].index"
+    bound_s = profile.guardrails.freshness_p99_s
+    intervals = [level for level in ("1s", "5s", "10s", "30s") if int(level[:-1]) < bound_s]
+    found = [
+        _knob(
+            f"{at}.settings.refresh_interval",
+            intervals,
+            settings.refresh_interval,
+            Cost.LIVE_SETTING,
+            f"events become searchable later; within the guardrail of {bound_s:g} s",
+        ),
+        _knob(
+            f"{at}.settings.translog.flush_threshold_size",
+            (None, "256mb", "512mb", "1gb", "2gb"),
+            settings.translog_flush_threshold_size,
+            Cost.LIVE_SETTING,
+        ),
+    ]
+    if output.index.mapping is MappingStyle.DYNAMIC:
+        found.append(
+            _knob(
+                f"{at}.mapping",
+                ("dynamic", "explicit"),
+                "dynamic",
+                Cost.NEW_INDEX,
+                "explicit serves the uses of the document's fields; the dynamic mapping also gave "
+                "every string a .keyword field",
+            )
+        )
+    return found

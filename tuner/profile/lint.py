@@ -1,0 +1,36 @@
+"""Everything that a profile can get wrong although each of its values is legal."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tuner.errors import Severity
+from tuner.profile import rules_engine, rules_queues, rules_releases, rules_transport
+from tuner.profile.model import Profile
+from tuner.profile.source import KeyPath
+
+RULES = (
+    *rules_queues.RULES,
+    *rules_transport.RULES,
+    *rules_engine.RULES,
+    *rules_releases.RULES,
+)
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One breach of one rule."""
+
+    path: KeyPath
+    message: str
+    code: str
+    severity: Severity
+
+
+def lint(profile: Profile) -> tuple[Finding, ...]:
+    """Every breach of every rule, in the order of the rules."""
+    return tuple(
+        Finding(complaint.path, complaint.message, rule.code, rule.severity)
+        for rule in RULES
+        for complaint in rule.check(profile)
+    )

@@ -1,0 +1,69 @@
+"""Paths into a profile, such as `outputs[logs].queue.workerThreads`.
+
+A list item is named by its `name` or by its number, from 0.  Keys may hold dots
+(`translog.flush_threshold_size`): the longest key that the profile knows is taken.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Mapping, Sequence
+
+from tuner.errors import BadUsage
+from tuner.profile.schema import keys_of, models_at
+from tuner.profile.source import KeyPath, at
+
+_PATH = re.compile(r"[^.\[\]]+(\[[^\[\]]+\])*(\.[^.\[\]]+(\[[^\[\]]+\])*)*")
+_STEP = re.compile(r"\[([^\]]+)\]|([^.\[\]]+)")
+
+
+def resolve_path(data: object, path: str) -> KeyPath:
+    """`path` as keys and numbers; raises BadUsage if a profile has no such setting."""
+    if not _PATH.fullmatch(path):
+        raise BadUsage(f"{path!r} is not a path such as outputs[logs].queue.workerThreads")
+    steps = [(match[1], match[2]) for match in _STEP.finditer(path)]
+    found: KeyPath = ()
+    i = 0
+    while i < len(steps):
+        item, word = steps[i]
+        if item:
+            found, i = (*found, _index(data, found, item, path)), i + 1
+            continue
+        words = [word]
+        for later_item, later_word in steps[i + 1 :]:
+            if later_item:
+                break
+            words.append(later_word)
+        taken = _longest_key(found, words, path)
+        found, i = (*found, ".".join(words[:taken])), i + taken
+    return found
+
+
+def get(data: object, path: str) -> object:
+    """The value that plain profile data has at `path`, or None if it is not written."""
+    return at(data, resolve_path(data, path))
+
+
+def _longest_key(found: KeyPath, words: Sequence[str], path: str) -> int:
+    """How many of `words` make the longest key known at `found`."""
+    known = keys_of(models_at(found))
+    for taken in range(len(words), 0, -1):
+        if ".".join(words[:taken]) in known:
+            return taken
+    near = difflib.get_close_matches(".".join(words), known, 1)
+    hint = f": did you mean {near[0]}?" if near else ""
+    raise BadUsage(f"a profile has no setting {path}{hint}")
+
+
+def _index(data: object, found: KeyPath, item: str, path: str) -> int:
+    """The number of the list item that is called `item`."""
+    items = at(data, found)
+    if not isinstance(items, Sequence) or isinstance(items, str):
+        raise BadUsage(f"{path}: there is no list to take [{item}] of")
+    for i, entry in enumerate(items):
+        if isinstance(entry, Mapping) and entry.get("name") == item:
+            return i
+    if item.isascii() and item.isdigit() and int(item) < len(items):
+        return int(item)
+    raise BadUsage(f"{path}: the profile has no [{item}] there")

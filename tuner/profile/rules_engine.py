@@ -1,0 +1,104 @@
+"""Lint for what reaches the engine: durability, settings, documents."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import combinations
+
+from tuner.profile.documents import fields_of
+from tuner.profile.finding import Complaint, error, warning
+from tuner.profile.model import DocumentField, Engine, FieldType, Profile, Tier
+from tuner.profile.rules_transport import remote_servers
+from tuner.profile.source import KeyPath
+
+# Properties that rsyslog writes as digits whatever a sender does; procid is not one of them.
+_DIGITS = frozenset({"syslogfacility", "syslogseverity"})
+_TIMES = frozenset({"timereported", "timegenerated"})
+
+
+def _async_translog(profile: Profile) -> Iterator[Complaint]:
+    for number, output in enumerate(profile.outputs):
+        durability = output.index.settings.translog_durability
+        if durability == "async" and profile.guardrails.tier is Tier.DURABLE:
+            yield Complaint(
+                ("outputs", number, "index", "settings", "translog.durability"),
+                "async loses acknowledged events when the engine crashes, against the durable "
+                "tier: use request, or set guardrails.tier to relaxed",
+            )
+
+
+def _no_replicas(profile: Profile) -> Iterator[Complaint]:
+    for number, output in enumerate(profile.outputs):
+        none = output.index.settings.number_of_replicas == 0
+        if none and profile.guardrails.tier is Tier.DURABLE and remote_servers(output):
+            yield Complaint(
+                ("outputs", number, "index", "settings", "number_of_replicas"),
+                "without a replica a lost disk loses its events, against the durable tier: use 1",
+            )
+
+
+def _flush_age(profile: Profile) -> Iterator[Complaint]:
+    release = profile.release
+    known = release.engine is Engine.ELASTICSEARCH and release.engine_version >= (8, 8)
+    for number, output in enumerate(profile.outputs):
+        if output.index.settings.translog_flush_threshold_age is not None and not known:
+            yield Complaint(
+                ("outputs", number, "index", "settings", "translog.flush_threshold_age"),
+                "only Elasticsearch from 8.8 knows this setting, others refuse the template: "
+                "remove it",
+            )
+
+
+def _names_twice(profile: Profile) -> Iterator[Complaint]:
+    for number, output in enumerate(profile.outputs):
+        for (_, first), (j, second) in combinations(enumerate(fields_of(output)), 2):
+            if first.name == second.name:
+                message = f"two fields are called {second.name}: rename one"
+                yield Complaint(_field(number, j, "name"), message)
+
+
+def _leaf_and_object(profile: Profile) -> Iterator[Complaint]:
+    for number, output in enumerate(profile.outputs):
+        names = {field.name for field in fields_of(output)}
+        for i, field in enumerate(fields_of(output)):
+            inside = next((name for name in names if name.startswith(f"{field.name}.")), None)
+            if inside is not None:
+                yield Complaint(
+                    _field(number, i, "name"),
+                    f"{field.name} cannot hold both a value and {inside}: rename one",
+                )
+
+
+def _unsafe_numbers(profile: Profile) -> Iterator[Complaint]:
+    for number, output in enumerate(profile.outputs):
+        for i, field in enumerate(fields_of(output)):
+            wanted = _possible(field)
+            if field.type not in wanted:
+                names = " or ".join(kind.value for kind in wanted)
+                yield Complaint(
+                    _field(number, i, "type"),
+                    f"{field.property} cannot be sent as {field.type.value}, a sender could "
+                    f"break the document with it: use {names}",
+                )
+
+
+def _possible(field: DocumentField) -> tuple[FieldType, ...]:
+    if field.property in _DIGITS:
+        return (FieldType.INTEGER, FieldType.STRING)
+    if field.property in _TIMES:
+        return (FieldType.DATE, FieldType.STRING)
+    return (FieldType.STRING,)
+
+
+def _field(number: int, field: int, key: str) -> KeyPath:
+    return ("outputs", number, "document", field, key)
+
+
+RULES = (
+    error("RT301", _async_translog),
+    warning("RT302", _no_replicas),
+    error("RT303", _flush_age),
+    error("RT304", _names_twice),
+    error("RT305", _leaf_and_object),
+    error("RT306", _unsafe_numbers),
+)

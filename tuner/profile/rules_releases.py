@@ -1,0 +1,69 @@
+"""Lint for releases: what each rsyslog and each engine can do at all."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tuner.profile.finding import Complaint, error, warning
+from tuner.profile.model import Engine, Profile, Tier
+from tuner.profile.rules_transport import remote_servers
+
+OLDEST = 2206
+NEWEST_READ = 2608
+_SUSPENDS_ON_ERRORS = 2606
+_MAJORS = {Engine.ELASTICSEARCH: range(7, 10), Engine.OPENSEARCH: range(1, 4)}
+
+
+def _old_rsyslog(profile: Profile) -> Iterator[Complaint]:
+    if profile.release.rsyslog_number < OLDEST:
+        yield Complaint(
+            ("release", "rsyslog"),
+            f"rsyslog {profile.release.rsyslog} always sends _type, which Elasticsearch 8 and "
+            f"OpenSearch 2 refuse: 8.{OLDEST} is the oldest release covered",
+        )
+
+
+def _new_rsyslog(profile: Profile) -> Iterator[Complaint]:
+    if profile.release.rsyslog_number > NEWEST_READ:
+        yield Complaint(
+            ("release", "rsyslog"),
+            f"rsyslog {profile.release.rsyslog} is newer than what this tool knows "
+            f"(8.{NEWEST_READ}): check the rendered configuration with rsyslogd -N1",
+        )
+
+
+def _engine(profile: Profile) -> Iterator[Complaint]:
+    release = profile.release
+    majors = _MAJORS[release.engine]
+    path = ("release", release.engine.value)
+    if release.engine_version[0] not in majors:
+        yield Complaint(
+            path,
+            f"{release.engine.value} {release.engine_version[0]} is not covered: "
+            f"use {majors[0]} to {majors[-1]}",
+        )
+    elif release.engine is Engine.ELASTICSEARCH and release.engine_version < (7, 8):
+        yield Complaint(path, "composable index templates came with 7.8: use 7.8 or later")
+
+
+def _lost_on_errors(profile: Profile) -> Iterator[Complaint]:
+    """F1: a batch refused as a whole counts as delivered."""
+    release = profile.release
+    if release.rsyslog_number >= _SUSPENDS_ON_ERRORS:
+        return
+    remote = any(remote_servers(output) for output in profile.outputs)
+    if remote and profile.guardrails.tier is Tier.DURABLE:
+        yield Complaint(
+            ("release", "rsyslog"),
+            f"rsyslog {release.rsyslog} drops a batch in silence when the engine answers 429 or "
+            f"5xx to all of it: 8.{_SUSPENDS_ON_ERRORS} waits instead; until then compare what is "
+            "sent with what is indexed",
+        )
+
+
+RULES = (
+    error("RT401", _old_rsyslog),
+    warning("RT402", _new_rsyslog),
+    error("RT403", _engine),
+    warning("RT404", _lost_on_errors),
+)

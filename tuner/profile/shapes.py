@@ -1,0 +1,29 @@
+"""In words, what each pattern of the model asks for."""
+
+from __future__ import annotations
+
+SHAPES: dict[str, str] = {
+    r"^/[A-Za-z0-9._/-]+$": "an absolute path of letters, digits and . _ - /",
+    r"^/[^\x00-\x1f\x7f`\"\\]+$": "an absolute path without quotes, backticks or backslashes",
+    r"^8\.\d{2,4}$": "an rsyslog release such as 8.2302",
+    r"^[1-9]\d*[kmg]?$": "a size in bytes such as 512m or 2g",
+    r"^[1-9]\d*[mg]$": "a heap size such as 512m or 4g",
+    r"^[A-Z_][A-Z0-9_]*$": "the name of an environment variable, in capitals",
+    r"^[A-Za-z0-9.:_-]{1,253}$": "a host name or an IP address",
+    r"^[A-Za-z0-9._-]+$": "a file name of letters, digits and . _ -",
+    r"^[A-Za-z_*.-]+$": "a path into the reply such as items.*.status",
+    r"^[A-Za-z_@][A-Za-z0-9_@]*(\.[A-Za-z_@][A-Za-z0-9_@]*)*$": "a field name such as host.name",
+    r"^[^\x00-\x20:`]+$": "a user name without blanks, colons or backticks",
+    r"^[a-z0-9][a-z0-9._-]{0,199}$": "an index name: small letters, digits and . _ -",
+    r"^[a-z0-9][a-z0-9_-]{0,99}$": "a name of small letters, digits, _ and -",
+    r"^\d+(ms|s|m)$": "a time such as 500ms, 30s or 1m",
+    r"^\d+[km]?$": "a number of bytes such as 512k or 100m",
+    r"^\d+[kmgKMG]?$": "a size such as 16m or 1g",
+    r"^\d+\.\d+$": "a version such as 8.19",
+    r"^\d{1,2}(\.\d+)?%$": "a percentage such as 30%",
+    r"^https?://([A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(:[0-9]{1,5})?/?$": (
+        "an address such as http://127.0.0.1:9200, without user, password or path"
+    ),
+    r"^(-1|\d+(\.\d+)?(nanos|micros|ms|s|m|h|d))$": "a time such as 500ms, 30s or 1m, or -1",
+    r"^\d+(b|kb|mb|gb|tb)$": "a size such as 512mb or 2gb",
+}

@@ -1,0 +1,251 @@
+"""YAML text to plain data, with the place in the file of every key and value.
+
+A strict subset of YAML: one document, text keys, no tags but the core ones, no anchors, and
+no spellings that YAML 1.1 silently turns into something else (octal, sexagesimal, dates).
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import yaml
+
+from tuner.errors import BadProfile, Problem
+
+KeyPath = tuple[str | int, ...]
+
+MAX_BYTES = 1 << 20
+MAX_DEPTH = 32
+
+UNREADABLE = "RT010"
+NOT_YAML = "RT011"
+TOO_MUCH = "RT012"
+DUPLICATE_KEY = "RT013"
+TAG = "RT014"
+ANCHOR = "RT015"
+ODD_SCALAR = "RT016"
+
+_CORE = "tag:yaml.org,2002:"
+_DECIMAL = re.compile(r"[-+]?(0|[1-9][0-9]*)")
+_TRUE = frozenset({"yes", "true", "on"})
+
+
+@dataclass(frozen=True, order=True)
+class Position:
+    """A place in the file; line and column count from 1."""
+
+    line: int
+    column: int
+
+
+@dataclass(frozen=True)
+class Spot:
+    """Where one value stands: its key (or itself, in a list), the value, and its spelling."""
+
+    key: Position
+    value: Position
+    raw: str | None = None
+
+
+@dataclass(frozen=True)
+class Source:
+    """A YAML text as plain data; `problems` holds what does not make the data unusable."""
+
+    name: str
+    text: str
+    data: object
+    spots: Mapping[KeyPath, Spot]
+    problems: tuple[Problem, ...] = ()
+    root: yaml.Node | None = None
+
+    def position(self, path: KeyPath) -> Position:
+        """Where the value at `path` stands; if it is not written, the key of its section."""
+        if path in self.spots:
+            return self.spots[path].value
+        return self.key_position(path)
+
+    def key_position(self, path: KeyPath) -> Position:
+        """Where the key at `path` stands, or that of the nearest section around it."""
+        while path and path not in self.spots:
+            path = path[:-1]
+        return self.spots[path].key if path else Position(1, 1)
+
+
+def has(data: object, step: str | int) -> bool:
+    """Whether plain data has something under one key or number."""
+    if isinstance(data, Mapping):
+        return step in data
+    return isinstance(data, list) and isinstance(step, int) and step < len(data)
+
+
+def at(data: object, path: KeyPath) -> object:
+    """The value at `path` in plain data, or None where nothing is written."""
+    for step in path:
+        if isinstance(data, Mapping):
+            data = data.get(step)
+        elif isinstance(data, list) and isinstance(step, int) and step < len(data):
+            data = data[step]
+        else:
+            return None
+    return data
+
+
+class _Mark(Protocol):
+    """What PyYAML's marks have in common."""
+
+    line: int
+    column: int
+
+
+def position_of(mark: _Mark) -> Position:
+    """PyYAML counts from 0, people from 1."""
+    return Position(mark.line + 1, mark.column + 1)
+
+
+def problem_at(name: str, where: Position, message: str, code: str) -> Problem:
+    """An error at a place of the file."""
+    return Problem(name, where.line, where.column, message, code)
+
+
+class _Forbidden(Exception):
+    """A construct we do not accept at all."""
+
+    def __init__(self, event: yaml.Event, message: str, code: str) -> None:
+        super().__init__(message)
+        self.where = position_of(event.start_mark) if event.start_mark else Position(1, 1)
+        self.message, self.code = message, code
+
+
+class _Loader(yaml.SafeLoader):
+    """PyYAML's safe loader, minus anchors and aliases, with bounded depth."""
+
+    depth = 0
+
+    def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
+        """Compose one node, refusing before anything could be expanded."""
+        self.check_event()
+        event: yaml.NodeEvent = self.current_event
+        if event.anchor is not None:
+            message = "anchors and aliases are not accepted here: write the value out"
+            raise _Forbidden(event, message, ANCHOR)
+        self.depth += 1
+        if self.depth > MAX_DEPTH:
+            message = f"nested more than {MAX_DEPTH} levels deep: a profile needs fewer than ten"
+            raise _Forbidden(event, message, TOO_MUCH)
+        node = super().compose_node(parent, index)
+        self.depth -= 1
+        return node
+
+
+def compose(text: str, name: str) -> yaml.Node | None:
+    """The node tree of `text`, None if it holds no document; raises BadProfile."""
+    if len(text.encode("utf-8", "surrogatepass")) > MAX_BYTES:
+        message = f"larger than {MAX_BYTES} bytes: this cannot be a profile"
+        raise BadProfile((problem_at(name, Position(1, 1), message, TOO_MUCH),))
+    try:
+        loader = _Loader(text)
+        return loader.get_single_node()
+    except _Forbidden as found:
+        problem = problem_at(name, found.where, found.message, found.code)
+        raise BadProfile((problem,)) from None
+    except yaml.reader.ReaderError as bad:
+        before = text[: bad.position]
+        where = Position(before.count("\n") + 1, len(before) - before.rfind("\n"))
+        message = f"character {bad.character!r} is not allowed in YAML: remove it"
+        raise BadProfile((problem_at(name, where, message, NOT_YAML),)) from None
+    except yaml.MarkedYAMLError as bad:
+        mark = bad.problem_mark or bad.context_mark
+        where = position_of(mark) if mark else Position(1, 1)
+        message = f"not YAML: {bad.problem}"
+        if bad.context:
+            message = f"not YAML, {bad.context}: {bad.problem}"
+        raise BadProfile((problem_at(name, where, message, NOT_YAML),)) from None
+
+
+@dataclass
+class _Reading:
+    """The walk over the nodes: what it has found so far."""
+
+    name: str
+    spots: dict[KeyPath, Spot] = field(default_factory=dict)
+    problems: list[Problem] = field(default_factory=list)
+
+    def complain(self, node: yaml.Node, message: str, code: str) -> None:
+        self.problems.append(problem_at(self.name, position_of(node.start_mark), message, code))
+
+    def value(self, node: yaml.Node, path: KeyPath, key: yaml.Node | None = None) -> object:
+        """The plain data of `node`, noting its place under `path`."""
+        here = position_of(node.start_mark)
+        raw = node.value if isinstance(node, yaml.ScalarNode) else None
+        self.spots[path] = Spot(position_of(key.start_mark) if key else here, here, raw)
+        if isinstance(node, yaml.MappingNode) and node.tag == f"{_CORE}map":
+            return self._mapping(node, path)
+        if isinstance(node, yaml.SequenceNode) and node.tag == f"{_CORE}seq":
+            return [self.value(item, (*path, i)) for i, item in enumerate(node.value)]
+        if isinstance(node, yaml.ScalarNode):
+            return self._scalar(node)
+        self.complain(node, f"the tag {node.tag} is not accepted: write plain YAML", TAG)
+        return None
+
+    def _mapping(self, node: yaml.MappingNode, path: KeyPath) -> dict[str, object]:
+        data: dict[str, object] = {}
+        for key, value in node.value:
+            name = self._key(key)
+            if name is None:
+                continue
+            if name in data:
+                first = self.spots[(*path, name)].key.line
+                message = f"{name} is set twice, first in line {first}: keep one of them"
+                self.complain(key, message, DUPLICATE_KEY)
+                continue
+            data[name] = self.value(value, (*path, name), key)
+        return data
+
+    def _key(self, key: yaml.Node) -> str | None:
+        if isinstance(key, yaml.ScalarNode) and key.tag == f"{_CORE}str":
+            return str(key.value)
+        spelled = key.value if isinstance(key, yaml.ScalarNode) else "this"
+        self.complain(key, f"a key must be a word; {spelled} is not one", ODD_SCALAR)
+        return None
+
+    def _scalar(self, node: yaml.ScalarNode) -> object:
+        kind, text = node.tag.removeprefix(_CORE), str(node.value)
+        if kind == "str":
+            return text
+        if kind == "null":
+            return None
+        if kind == "bool":
+            return text.lower() in _TRUE
+        if kind == "int" and _DECIMAL.fullmatch(text):
+            return int(text)
+        if kind == "float" and ":" not in text and math.isfinite(number := _float(text)):
+            return number
+        if kind in {"int", "float", "timestamp", "value", "merge"}:
+            message = (
+                f"YAML reads {text} in a way you may not mean: "
+                f'write "{text}" in quotes for text, or a plain decimal number'
+            )
+            self.complain(node, message, ODD_SCALAR)
+        else:
+            self.complain(node, f"the tag {node.tag} is not accepted: write plain YAML", TAG)
+        return None
+
+
+def _float(text: str) -> float:
+    """A YAML float as Python reads it; infinite for what Python cannot read."""
+    try:
+        return float(text)
+    except ValueError:
+        return math.inf
+
+
+def read(text: str, name: str) -> Source:
+    """`text` as plain data with places; raises BadProfile when there is no data to speak of."""
+    node = compose(text, name)
+    reading = _Reading(name)
+    data = None if node is None else reading.value(node, ())
+    return Source(name, text, data, reading.spots, tuple(reading.problems), node)

@@ -1,0 +1,249 @@
+"""The smallest change to a YAML text that sets or removes one key, found by PyYAML's marks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import yaml
+
+from tuner.errors import BadUsage
+from tuner.profile.flow import flow
+from tuner.profile.source import KeyPath
+
+Pair = tuple[yaml.Node, yaml.Node]
+
+
+@dataclass(frozen=True)
+class Splice:
+    """Replace text[start:end] by `new`."""
+
+    start: int
+    end: int
+    new: str = ""
+
+    def apply(self, text: str) -> str:
+        """`text` with the change made."""
+        return text[: self.start] + self.new + text[self.end :]
+
+
+@dataclass(frozen=True)
+class _Place:
+    """The deepest node on a path: its key and its mapping, unless it is a list item or the root."""
+
+    node: yaml.Node
+    key: yaml.Node | None
+    parent: yaml.Node | None
+    depth: int
+
+
+def setting(text: str, root: yaml.Node | None, path: KeyPath, value: object) -> Splice:
+    """The splice that puts `value` at `path`, with the sections that are missing on the way."""
+    if root is None:
+        gap = "" if text.endswith("\n") or not text else "\n"
+        return Splice(len(text), len(text), f"{gap}{_entry(path[0], _nested(path[1:], value))}\n")
+    place = _walk(root, path)
+    rest = path[place.depth :]
+    if not rest:
+        return _replacing(text, place, value)
+    if isinstance(place.node, yaml.MappingNode):
+        return _adding(text, place.node, _entry(rest[0], _nested(rest[1:], value)))
+    if _is_null(place.node):
+        return _replacing(text, place, _nested(rest, value))
+    raise BadUsage(f"{rest[0]} cannot be set inside something that is not a section")
+
+
+def removing(text: str, root: yaml.Node | None, path: KeyPath) -> Splice | None:
+    """The splice that takes the key at `path` away; None when it is not there."""
+    place = None if root is None else _walk(root, path)
+    if place is None or place.depth < len(path):
+        return None
+    if not isinstance(place.parent, yaml.MappingNode):
+        raise BadUsage("a list item cannot be removed: write the whole list")
+    mapping = place.parent
+    pairs: list[Pair] = mapping.value
+    i = next(i for i, (key, _) in enumerate(pairs) if key is place.key)
+    if len(pairs) == 1:
+        return Splice(_start(mapping), _end(text, mapping), "{}")
+    if mapping.flow_style:
+        return _out_of_flow(text, pairs, i)
+    return _out_of_block(text, pairs[i])
+
+
+def _walk(root: yaml.Node, path: KeyPath) -> _Place:
+    """Follow `path` as far as it is written."""
+    place = _Place(root, None, None, 0)
+    for depth, step in enumerate(path, 1):
+        node = place.node
+        if isinstance(node, yaml.MappingNode):
+            found = next(((k, v) for k, v in node.value if k.value == step), None)
+            if found is None:
+                break
+            place = _Place(found[1], found[0], node, depth)
+        elif isinstance(node, yaml.SequenceNode) and isinstance(step, int):
+            if step >= len(node.value):
+                break
+            place = _Place(node.value[step], None, node, depth)
+        else:
+            break
+    return place
+
+
+def _nested(keys: KeyPath, value: object) -> object:
+    for key in reversed(keys):
+        value = {_word(key): value}
+    return value
+
+
+def _entry(key: str | int, value: object) -> str:
+    return f"{flow(_word(key))}: {flow(value)}"
+
+
+def _word(key: str | int) -> str:
+    if isinstance(key, int):
+        raise BadUsage(f"there is no item {key}: write the whole list")
+    return key
+
+
+def _replacing(text: str, place: _Place, value: object) -> Splice:
+    node, key = place.node, place.key
+    if _is_block(node) and key is not None:
+        # Beside the key, so that a comment between the key and the old lines stays.
+        colon = text.index(":", _end(text, key)) + 1
+        between = text[colon : text.rindex("\n", 0, _start(node))].rstrip("\r")
+        end = _line_end(text, _end(text, node))
+        return Splice(colon, end, f" {flow(value)}{between}")
+    if _is_empty(node):
+        start = _start(node)
+        if key is not None and ":" not in text[_end(text, key) : start]:
+            return Splice(_end(text, key), _end(text, key), f": {flow(value)}")
+        return Splice(start, start, f" {flow(value)}")
+    style = node.style if isinstance(node, yaml.ScalarNode) else None
+    return Splice(_start(node), _end(text, node), flow(value, style))
+
+
+def _adding(text: str, mapping: yaml.MappingNode, entry: str) -> Splice:
+    pairs: list[Pair] = mapping.value
+    if not pairs:
+        start = _start(mapping) + 1
+        return Splice(start, start, entry)
+    end = _pair_end(text, pairs[-1])
+    if mapping.flow_style:
+        return Splice(end, end, f", {entry}")
+    indent = " " * _column(pairs[0][0])
+    newline = "\r\n" if "\r\n" in text else "\n"
+    last = _deepest(pairs[-1][1])
+    if isinstance(last, yaml.ScalarNode) and last.style in {"|", ">"}:
+        end = _raw_end(last)
+        if text[end - 1] == "\n":
+            return Splice(end, end, f"{indent}{entry}{newline}")
+    end = _line_end(text, end)
+    return Splice(end, end, f"{newline}{indent}{entry}")
+
+
+def _out_of_flow(text: str, pairs: list[Pair], i: int) -> Splice:
+    """Take pair `i` out of {..}, with the comma that belongs to it."""
+    start, end = _start(pairs[i][0]), _pair_end(text, pairs[i])
+    if i == len(pairs) - 1:
+        before = _pair_end(text, pairs[i - 1])
+        if "\n" not in text[before:start]:
+            return Splice(before, end)
+        blank = len(text[end:]) - len(text[end:].lstrip(" "))
+        comma = text[end + blank : end + blank + 1] == ","
+        return _with_its_line(text, start, end + blank + 1 if comma else end)
+    following = _start(pairs[i + 1][0])
+    first_line, newline, _ = text[end:following].partition("\n")
+    if newline and "," in first_line.partition("#")[0]:
+        return _with_its_line(text, start, end + len(first_line))
+    return Splice(start, following)
+
+
+def _with_its_line(text: str, start: int, end: int) -> Splice:
+    """The span, widened to the whole line when nothing else stands on it."""
+    line = text.rfind("\n", 0, start) + 1
+    line_end = _line_end(text, end)
+    after = text[end:line_end].strip()
+    if text[line:start].strip() or (after and not after.startswith("#")):
+        return Splice(start, end)
+    return Splice(line, _after_newline(text, line_end))
+
+
+def _out_of_block(text: str, pair: Pair) -> Splice:
+    """Take a pair's lines away; of `- key: value` the dash stays."""
+    start = _start(pair[0])
+    last = _deepest(pair[1])
+    if isinstance(last, yaml.ScalarNode) and last.style in {"|", ">"}:
+        end = _raw_end(last)
+        after = end
+    else:
+        end = _line_end(text, _pair_end(text, pair))
+        after = _after_newline(text, end)
+    line = text.rfind("\n", 0, start) + 1
+    before = text[line:start]
+    if not before.strip():
+        return Splice(line, after)
+    newline = "" if end != after else "\n"
+    return Splice(line + len(before.rstrip()), end, newline)
+
+
+def _is_block(node: yaml.Node) -> bool:
+    return isinstance(node, yaml.CollectionNode) and not node.flow_style
+
+
+def _is_empty(node: yaml.Node) -> bool:
+    """Whether the value is not written at all, as in `key:`."""
+    return isinstance(node, yaml.ScalarNode) and _start(node) == _raw_end(node)
+
+
+def _is_null(node: yaml.Node) -> bool:
+    return node.tag == "tag:yaml.org,2002:null"
+
+
+def _deepest(node: yaml.Node) -> yaml.Node:
+    """The last node of a block collection, where its text really ends."""
+    while _is_block(node) and node.value:
+        last = node.value[-1]
+        node = last[1] if isinstance(last, tuple) else last
+    return node
+
+
+def _end(text: str, node: yaml.Node) -> int:
+    """Where the node's own text ends; PyYAML lets block collections run on to the next token."""
+    if _is_block(node) and node.value:
+        last = node.value[-1]
+        return _pair_end(text, last) if isinstance(last, tuple) else _end(text, last)
+    if isinstance(node, yaml.ScalarNode) and node.style in {"|", ">"}:
+        return _start(node) + len(text[_start(node) : _raw_end(node)].rstrip())
+    return _raw_end(node)
+
+
+def _pair_end(text: str, pair: Pair) -> int:
+    key, value = pair
+    end = _end(text, key)
+    if _is_empty(value) and ":" not in text[end : _start(value)]:
+        return end
+    return _end(text, value)
+
+
+def _start(node: yaml.Node) -> int:
+    return int(node.start_mark.index)
+
+
+def _raw_end(node: yaml.Node) -> int:
+    return int(node.end_mark.index)
+
+
+def _column(node: yaml.Node) -> int:
+    return int(node.start_mark.column)
+
+
+def _line_end(text: str, at: int) -> int:
+    """Where the line around `at` ends, before its line break."""
+    end = text.find("\n", at)
+    end = len(text) if end < 0 else end
+    return end - 1 if end > at and text[end - 1] == "\r" else end
+
+
+def _after_newline(text: str, line_end: int) -> int:
+    if text.startswith("\r\n", line_end):
+        return line_end + 2
+    return min(line_end + 1, len(text))

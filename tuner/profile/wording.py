@@ -1,0 +1,187 @@
+"""What pydantic found wrong, in the words of someone who writes a profile."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from pydantic import ValidationError
+
+from tuner.errors import Problem
+from tuner.profile.schema import keys_of, models_at
+from tuner.profile.shapes import SHAPES
+from tuner.profile.source import KeyPath, Source, at, has, problem_at
+
+UNKNOWN_KEY = "RT001"
+WRONG_VALUE = "RT002"
+MISSING = "RT003"
+NEEDS_QUOTES = "RT004"
+
+_TAG = frozenset({"union_tag_invalid", "union_tag_not_found"})
+_KINDS = {
+    "string_type": "text",
+    "int_type": "a whole number, without quotes or unit",
+    "bool_type": "on or off",
+    "tuple_type": "a list",
+    "model_type": "a section of keys and values",
+    "model_attributes_type": "a section of keys and values",
+    "float_type": "a number",
+    "float_parsing": "a number",
+}
+
+
+def _unquote(listed: object) -> str:
+    return str(listed).replace("'", "")
+
+
+_SENTENCES: dict[str, Callable[[Mapping[str, object]], str]] = {
+    "enum": lambda context: f"must be {_unquote(context['expected'])}",
+    "literal_error": lambda context: f"must be {_unquote(context['expected'])}",
+    "union_tag_invalid": lambda context: f"must be one of {_unquote(context['expected_tags'])}",
+    "greater_than": lambda context: f"must be more than {context['gt']}",
+    "greater_than_equal": lambda context: f"must be at least {context['ge']}",
+    "less_than": lambda context: f"must be less than {context['lt']}",
+    "less_than_equal": lambda context: f"must be at most {context['le']}",
+    "string_pattern_mismatch": lambda context: (
+        f"must be {SHAPES.get(str(context['pattern']), 'like ' + str(context['pattern']))}"
+    ),
+    "too_short": lambda _: "must not be empty",
+    "too_long": lambda context: f"must have at most {context['max_length']} entries",
+    "string_too_long": lambda context: f"must have at most {context['max_length']} characters",
+    "value_error": lambda context: f"is wrong: {context['error']}",
+}
+
+
+@dataclass(frozen=True)
+class _Fault:
+    """One pydantic error, brought to the path it has in the YAML data."""
+
+    path: KeyPath
+    kind: str
+    given: object
+    said: str
+    context: Mapping[str, object]
+
+
+def problems_of(error: ValidationError, source: Source) -> tuple[Problem, ...]:
+    """Every problem in `error`, at its place in the file."""
+    faults = [
+        _Fault(
+            path=_path(one["loc"], one["type"], source.data),
+            kind=one["type"],
+            given=one["input"],
+            said=one["msg"],
+            context=one.get("ctx", {}),
+        )
+        for one in error.errors(include_url=False)
+    ]
+    kept = [fault for fault in faults if not _is_echo(fault, faults)]
+    by_path: dict[tuple[KeyPath, str], list[_Fault]] = {}
+    for fault in kept:
+        by_path.setdefault((fault.path, _code(fault)), []).append(fault)
+    return tuple(_problem(together, source) for together in by_path.values())
+
+
+def _path(location: tuple[str | int, ...], kind: str, data: object) -> KeyPath:
+    """pydantic's location without the labels of unions, which are not in the data."""
+    path: KeyPath = ()
+    for i, step in enumerate(location):
+        if has(data, step):
+            data, path = at(data, (step,)), (*path, step)
+        elif i == len(location) - 1 and kind == "missing":
+            path = (*path, step)
+    return (*path, "type") if kind in _TAG else path
+
+
+def _is_echo(fault: _Fault, faults: Sequence[_Fault]) -> bool:
+    """Whether pydantic says this only because of an error further inside."""
+    deeper = any(
+        len(other.path) > len(fault.path) and other.path[: len(fault.path)] == fault.path
+        for other in faults
+    )
+    return deeper and fault.kind in {"too_short", "enum", "tuple_type", "literal_error"}
+
+
+def _code(fault: _Fault) -> str:
+    if fault.kind == "extra_forbidden":
+        return UNKNOWN_KEY
+    if fault.kind in {"missing", "union_tag_not_found"}:
+        return MISSING
+    if fault.kind == "string_type" and isinstance(fault.given, bool | int | float):
+        return NEEDS_QUOTES
+    return WRONG_VALUE
+
+
+def _problem(together: Sequence[_Fault], source: Source) -> Problem:
+    """One problem for all that is said about one value."""
+    first = together[0]
+    code = _code(first)
+    at_key = code in {UNKNOWN_KEY, MISSING}
+    where = source.key_position(first.path) if at_key else source.position(first.path)
+    message = _message(first, code, together, source)
+    return problem_at(source.name, where, message, code)
+
+
+def _message(first: _Fault, code: str, together: Sequence[_Fault], source: Source) -> str:
+    key = _spell(first.path)
+    if code == UNKNOWN_KEY:
+        return _unknown(first.path)
+    if code == MISSING:
+        return f"{key} is missing: add it"
+    if code == NEEDS_QUOTES:
+        spot = source.spots.get(first.path)
+        raw = spot.raw if spot and spot.raw is not None else str(first.given)
+        read_as = "a yes or no" if isinstance(first.given, bool) else "a number"
+        return f'{key}: YAML reads {raw} as {read_as}; write it in quotes: "{raw}"'
+    first_choice, *others = dict.fromkeys(_wanted(fault) for fault in together)
+    wanted = " or ".join([first_choice, *(other.removeprefix("must be ") for other in others)])
+    return f"{key} {wanted}{_given(first)}"
+
+
+def _unknown(path: KeyPath) -> str:
+    known = keys_of(models_at(path[:-1]))
+    key = str(path[-1])
+    lowered = {name.lower(): name for name in known}
+    near = difflib.get_close_matches(key.lower(), lowered, 1)
+    hint = f"did you mean {lowered[near[0]]}?" if near else f"known are {', '.join(known)}"
+    section = f" in {_spell(path[:-1])}" if len(path) > 1 else ""
+    return f"there is no key {key}{section}: {hint}"
+
+
+def _wanted(fault: _Fault) -> str:
+    """What the value must be, as the end of a sentence that starts with the key."""
+    if fault.kind in _KINDS:
+        return f"must be {_KINDS[fault.kind]}"
+    if fault.kind in _SENTENCES:
+        return _SENTENCES[fault.kind](fault.context) + _near(fault)
+    return f"is wrong: {fault.said}"
+
+
+def _near(fault: _Fault) -> str:
+    choices = re.findall(r"'([^']*)'", str(fault.context.get("expected", "")))
+    near = difflib.get_close_matches(str(fault.given), choices, 1)
+    return f" (did you mean {near[0]}?)" if near else ""
+
+
+def _given(fault: _Fault) -> str:
+    """The value found, if it is short enough to help."""
+    value = fault.given
+    if fault.kind == "union_tag_invalid" and isinstance(value, Mapping):
+        value = value.get("type")
+    if value is None:
+        return ", not empty"
+    if isinstance(value, bool):
+        return f", not {'on' if value else 'off'}"
+    if isinstance(value, str | int | float) and len(str(value)) <= 60:
+        return f", not {value!r}"
+    return ""
+
+
+def _spell(path: KeyPath) -> str:
+    """`path` as people write it: inputs[0].port."""
+    text = ""
+    for step in path:
+        text += f"[{step}]" if isinstance(step, int) else f".{step}" if text else step
+    return text or "the profile"

@@ -1,0 +1,130 @@
+"""A profile as the files that go to rsyslog and to the engine; pure, and the same every time."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from tuner.profile.documents import fields_of, mapping_of
+from tuner.profile.model import (
+    Engine,
+    IndexSettings,
+    MappingStyle,
+    OmelasticsearchOutput,
+    Profile,
+    Rotate,
+)
+from tuner.render.fingerprint import fingerprint
+from tuner.render.layout import lay_out
+from tuner.render.quoting import Emitted, comment
+from tuner.render.shipper import statements
+
+RSYSLOG = "rsyslog.conf"
+INDEX_TEMPLATE = "index-template.json"
+LIVE_SETTINGS = "live-settings.json"
+HEAP = "jvm.options.d/heap.options"
+NODE = {
+    Engine.ELASTICSEARCH: "elasticsearch.yml",
+    Engine.OPENSEARCH: "opensearch.yml",
+}
+MARK = "Rendered by rsyslog-tune"
+
+# Built-in templates have 100 and below; ours must win over them.
+_PRIORITY = 200
+# Set when an index is made; everything else can change on an open index.
+_AT_CREATION = frozenset({"number_of_shards", "codec"})
+
+Json = dict[str, object]
+
+
+@dataclass(frozen=True)
+class Artefact:
+    """One file to write, by its path inside the output folder; private ones are for their owner."""
+
+    path: str
+    text: str
+    private: bool = False
+
+
+def render(profile: Profile) -> tuple[Artefact, ...]:
+    """Every file of a profile, sorted by path."""
+    return tuple(sorted(_artefacts(profile), key=lambda artefact: artefact.path))
+
+
+def index_template(profile: Profile, output: OmelasticsearchOutput) -> Json:
+    """The body of the composable index template for the indices of `output`."""
+    index = output.index
+    template: Json = {"settings": _settings(index.settings)}
+    if index.mapping is MappingStyle.EXPLICIT:
+        template["mappings"] = mapping_of(fields_of(output))
+    return {
+        "index_patterns": [f"{index.name}-*" if index.rotate is Rotate.DAILY else index.name],
+        "priority": _PRIORITY,
+        "template": template,
+        "_meta": {"managed_by": "rsyslog-tune", "profile_hash": _engine_hash(profile, output)},
+    }
+
+
+def live_settings(output: OmelasticsearchOutput) -> Json:
+    """The settings of `output` that an open index takes, for `PUT INDEX/_settings`."""
+    settings = _settings(output.index.settings)
+    fixed = {f"index.{name}" for name in _AT_CREATION}
+    return {name: value for name, value in settings.items() if name not in fixed}
+
+
+def _artefacts(profile: Profile) -> Iterator[Artefact]:
+    yield Artefact(
+        RSYSLOG,
+        lay_out("rsyslog.conf.j2", header=_shipper_header(profile), statements=statements(profile)),
+        private=any(output.auth is not None for output in profile.outputs),
+    )
+    output = profile.outputs[0]
+    yield Artefact(INDEX_TEMPLATE, _json(index_template(profile, output)))
+    yield Artefact(LIVE_SETTINGS, _json(live_settings(output)))
+    header = _header(profile, fingerprint(_plain(profile)["node"]), "restart the node")
+    if profile.node.index_buffer_size is not None:
+        setting = f"indices.memory.index_buffer_size: {json.dumps(profile.node.index_buffer_size)}"
+        yield Artefact(NODE[profile.release.engine], f"{header}\n{setting}\n")
+    heap = profile.node.heap
+    yield Artefact(HEAP, f"{header}\n-Xms{heap}\n-Xmx{heap}\n")
+
+
+def _json(body: Json) -> str:
+    text = json.dumps(body, indent=2, ensure_ascii=True)
+    return lay_out("index-template.json.j2", body=Emitted(text))
+
+
+def _settings(settings: IndexSettings) -> Json:
+    written = settings.model_dump(mode="json", by_alias=True, exclude_none=True)
+    return {f"index.{name}": value for name, value in written.items()}
+
+
+def _plain(profile: Profile) -> Json:
+    return profile.model_dump(mode="json", by_alias=True, exclude_none=True)
+
+
+def _shipper_header(profile: Profile) -> Emitted:
+    """The hash covers what reaches rsyslog.conf, so a new index setting does not change it."""
+    outputs = [
+        output.model_dump(mode="json", by_alias=True, exclude_none=True, exclude={"index"})
+        | {"index": [output.index.name, output.index.rotate.value]}
+        for output in profile.outputs
+    ]
+    plain = _plain(profile)
+    sections = [plain.get(key) for key in ("name", "inputs", "main_queue")]
+    digest = fingerprint([profile.release.rsyslog, *sections, outputs])
+    return _header(profile, digest, "restart rsyslog")
+
+
+def _engine_hash(profile: Profile, output: OmelasticsearchOutput) -> str:
+    index = output.index.model_dump(mode="json", by_alias=True, exclude_none=True)
+    fields = [field.model_dump(mode="json") for field in fields_of(output)]
+    return fingerprint([profile.release.engine.value, index, fields])
+
+
+def _header(profile: Profile, digest: str, apply: str) -> Emitted:
+    return comment(
+        f"{MARK} from profile {profile.name}, sections {digest}.\n"
+        f"Change the profile, render again, {apply}; edits to this file are lost."
+    )

@@ -1,0 +1,24 @@
+"""Where templates and shipped profiles are: in the wheel, else in the checkout."""
+
+from __future__ import annotations
+
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+from pathlib import Path
+
+from tuner.errors import ProgramMissing
+
+
+def asset(folder: str, name: str) -> Traversable:
+    """The file `name` of `folder`, which is `templates` or `profiles`."""
+    packed = files("tuner") / "_assets" / folder
+    place = packed if packed.is_dir() else Path(__file__).parents[2] / folder
+    found = place / name
+    if not found.is_file():
+        raise ProgramMissing(f"{folder}/{name} is missing: install rsyslog-tune again")
+    return found
+
+
+def asset_text(folder: str, name: str) -> str:
+    """The text of an asset."""
+    return asset(folder, name).read_text(encoding="utf-8")

@@ -1,0 +1,94 @@
+"""Rendered files on disk: written whole or not at all, compared, and shown as a diff."""
+
+from __future__ import annotations
+
+import difflib
+import os
+import tempfile
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from tuner.errors import JobFailed
+from tuner.render.artefacts import HEAP, MARK, NODE, Artefact
+
+_PRIVATE, _PUBLIC = 0o600, 0o644
+# Files that some profiles have and others have not; only ours are ever removed.
+_OPTIONAL = (HEAP, *NODE.values())
+
+
+def write(artefacts: Iterable[Artefact], directory: Path) -> tuple[str, ...]:
+    """Bring `directory` up to date; the paths that were written or removed."""
+    wanted = tuple(artefacts)
+    try:
+        changes = stale(wanted, directory)
+        for artefact in wanted:
+            _write(directory / artefact.path, artefact)
+        for path in _left_over(wanted, directory):
+            (directory / path).unlink()
+    except OSError as bad:
+        reason = bad.strerror or str(bad)
+        raise JobFailed(f"cannot write {bad.filename or directory}: {reason}") from bad
+    return changes
+
+
+def stale(artefacts: Iterable[Artefact], directory: Path) -> tuple[str, ...]:
+    """The paths below `directory` whose files are missing, differ or should be gone."""
+    wanted = tuple(artefacts)
+    differing = [one.path for one in wanted if _read(directory / one.path) != one.text]
+    return tuple(sorted([*differing, *_left_over(wanted, directory)]))
+
+
+def diff(artefacts: Iterable[Artefact], directory: Path) -> str:
+    """What `write` would change, as a unified diff; empty when there is nothing to do."""
+    wanted = tuple(artefacts)
+    texts = {artefact.path: artefact.text for artefact in wanted}
+    return "".join(
+        line
+        for path in stale(wanted, directory)
+        for line in _unified(path, _read(directory / path), texts.get(path))
+    )
+
+
+def _unified(path: str, old: str | None, new: str | None) -> Iterator[str]:
+    lines = difflib.unified_diff(
+        (old or "").splitlines(keepends=True),
+        (new or "").splitlines(keepends=True),
+        "/dev/null" if old is None else f"a/{path}",
+        "/dev/null" if new is None else f"b/{path}",
+    )
+    for line in lines:
+        yield line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n"
+
+
+def _left_over(wanted: tuple[Artefact, ...], directory: Path) -> list[str]:
+    """Files of ours that this profile no longer has."""
+    paths = {artefact.path for artefact in wanted}
+    gone = (path for path in _OPTIONAL if path not in paths)
+    return [path for path in gone if MARK in (_read(directory / path) or "")]
+
+
+def _read(path: Path) -> str | None:
+    """The text of a file to its last byte, None when it is not there."""
+    try:
+        return path.read_bytes().decode("utf-8", "replace")
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError as bad:
+        raise JobFailed(f"cannot read {path}: {bad.strerror}") from bad
+
+
+def _write(path: Path, artefact: Artefact) -> None:
+    """Put a finished file in place; readers see the old one or the new one, never a part."""
+    mode = _PRIVATE if artefact.private else _PUBLIC
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            os.fchmod(file.fileno(), mode)
+            file.write(artefact.text.encode("utf-8"))
+            file.flush()
+            os.fsync(file.fileno())
+        Path(name).replace(path)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise

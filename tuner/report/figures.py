@@ -1,0 +1,41 @@
+"""Numbers as readers write them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tuner.measure.paired import Comparison
+
+
+def eps(value: float) -> str:
+    """Events per second: `71,234`."""
+    return f"{value:,.0f}"
+
+
+def percent(ratio: float) -> str:
+    """A ratio as a signed change: 1.37 gives `+37.0 %`."""
+    return f"{(ratio - 1) * 100:+.1f} %"
+
+
+def interval(comparison: Comparison) -> str:
+    """A comparison as change and 95 % interval: `+37.0 % [+31.2 %, +43.1 %]`."""
+    low, high = percent(comparison.low), percent(comparison.high)
+    return f"{percent(comparison.ratio)} [{low}, {high}]"
+
+
+def seconds(value: float) -> str:
+    """A duration: `42 s`, `3 min 05 s`."""
+    whole = max(0, round(value))
+    return f"{whole} s" if whole < 60 else f"{whole // 60} min {whole % 60:02d} s"
+
+
+def mebibytes(value: int) -> str:
+    """Bytes as `123 MiB`."""
+    return f"{value / 1024**2:,.0f} MiB"
+
+
+def table(header: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> str:
+    """A Markdown table; a `|` inside a cell stays text."""
+    lines = [header, tuple("---" for _ in header), *rows]
+    cells = [[cell.replace("|", "\\|").replace("\n", " ") for cell in line] for line in lines]
+    return "\n".join(f"| {' | '.join(line)} |" for line in cells)

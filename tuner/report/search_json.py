@@ -1,0 +1,28 @@
+"""The report of a search for programs; a pure function of the study."""
+
+from __future__ import annotations
+
+import json
+
+from pydantic import TypeAdapter
+
+from tuner.search.study import SCHEMA, Study
+from tuner.search.verdict import Verdict, judge
+
+_STUDY = TypeAdapter(Study)
+_VERDICT = TypeAdapter(Verdict)
+
+
+def report(study: Study) -> dict[str, object]:
+    """The verdict and every trial, under a schema number that grows when the shape changes."""
+    return {
+        "schema": SCHEMA,
+        "kind": "search",
+        "verdict": _VERDICT.dump_python(judge(study), mode="json"),
+        "study": _STUDY.dump_python(study, mode="json"),
+    }
+
+
+def report_text(study: Study) -> str:
+    """The report as indented JSON text."""
+    return json.dumps(report(study), indent=2) + "\n"

@@ -1,0 +1,191 @@
+"""The report of a search as Markdown for a merge request; a pure function of the study."""
+
+from __future__ import annotations
+
+from tuner.measure.measurement import Failure, Measurement
+from tuner.profile.knobs import Knob, knobs, level_text
+from tuner.profile.load import parse_profile
+from tuner.report.figures import eps, interval, mebibytes, percent, seconds, table
+from tuner.search.study import BASELINE, Changes, Ending, Phase, Study, Trial
+from tuner.search.verdict import Claim, Verdict, judge, pairs_of
+
+_NEVER_TESTED = (
+    "message sizes, formats and connection counts other than the profile's workload",
+    "freshness (the guardrail freshness_p99_s only bounds which refresh intervals are tried)",
+    "what happens under overload and after a failure of the engine",
+    "runs longer than the windows named above: merges of large segments come later",
+)
+
+
+def markdown(study: Study) -> str:
+    """The whole report."""
+    verdict = judge(study)
+    profile = parse_profile(study.header.profile_text, study.header.profile_path).profile
+    known = {knob.path: knob for knob in knobs(profile)}
+    parts = [
+        f"# rsyslog-tune: {profile.name}",
+        headline(study, verdict),
+        *_changes(verdict, known),
+        *_evidence(study, verdict),
+        *_guarantees(study, profile.guardrails.tier.value),
+        *_not_tested(study),
+        *_trials(study, known),
+        *_method(study),
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def headline(study: Study, verdict: Verdict) -> str:
+    """The verdict in one sentence, with the numbers it rests on."""
+    if verdict.eps is None:
+        sentence = f"**{verdict.claim.value[0].upper()}{verdict.claim.value[1:]}.**"
+        return f"{sentence} {verdict.failure}".rstrip() + _ended(study)
+    found = verdict.eps
+    numbers = (
+        f"{interval(found)} events per second, 95 % interval, {found.pairs} fresh interleaved "
+        f"pairs, exact sign-flip p = {found.p:.3f}"
+    )
+    if verdict.claim is Claim.IMPROVED:
+        return f"**{percent(found.ratio)} events per second.** {numbers}.{_ended(study)}"
+    smallest = f"the smallest gain these pairs could show is {found.detectable * 100:.1f} %"
+    return f"**No improvement shown.** {numbers}; {smallest}.{_ended(study)}"
+
+
+def _ended(study: Study) -> str:
+    return "" if study.ending is Ending.FINISHED else f" The search was {study.ending.value}."
+
+
+def _changes(verdict: Verdict, known: dict[str, Knob]) -> list[str]:
+    if verdict.claim is not Claim.IMPROVED:
+        return ["## What to change", "Nothing: `best.yaml` is the profile as written."]
+    rows = [
+        (f"`{path}`", level_text(known[path].current), level_text(level), known[path].note)
+        for path, level in verdict.changes
+    ]
+    header = ("setting", "as written", "change to", "note")
+    return ["## What to change", table(header, rows)]
+
+
+def _evidence(study: Study, verdict: Verdict) -> list[str]:
+    pairs = pairs_of(study)
+    if not pairs:
+        return []
+    rows = [
+        (
+            str(number),
+            eps(before.eps),
+            eps(after.eps),
+            percent(after.eps / before.eps),
+            f"{before.delivery.sent} / {before.delivery.indexed}",
+            f"{after.delivery.sent} / {after.delivery.indexed}",
+        )
+        for number, (before, after) in enumerate(pairs, 1)
+    ]
+    header = ("pair", "as written, EPS", "best found, EPS", "change",
+              "as written, sent / indexed", "best found, sent / indexed")  # fmt: skip
+    return ["## Evidence", table(header, rows), _comparisons(study, verdict)]
+
+
+def _comparisons(study: Study, verdict: Verdict) -> str:
+    named = (
+        ("events per second, steady window", verdict.eps),
+        ("events per second, first send to refreshed and flushed", verdict.durable),
+        ("rsyslogd CPU per event", verdict.shipper_cpu),
+        ("engine CPU per event", verdict.engine_cpu),
+    )
+    lines = [f"- {name}: {interval(found)}" for name, found in named if found is not None]
+    seen = _search_best(study)
+    if seen is not None and verdict.eps is not None:
+        lines.append(
+            f"- the best trial of the search looked like {percent(seen)}; only the pairs above, "
+            "measured after the choice, support a claim"
+        )
+    return "\n".join(lines)
+
+
+def _search_best(study: Study) -> float | None:
+    """The best trial of the search over the first baseline: what luck makes it look like."""
+    measured = [(t, t.outcome) for t in study.of(Phase.SEARCH)]
+    baseline = [m.eps for t, m in measured if t.changes == BASELINE and isinstance(m, Measurement)]
+    others = [m.eps for t, m in measured if t.changes != BASELINE and isinstance(m, Measurement)]
+    return max(others) / baseline[0] if baseline and others else None
+
+
+def _guarantees(study: Study, tier: str) -> list[str]:
+    measured = [t.outcome for t in study.trials if isinstance(t.outcome, Measurement)]
+    if not measured:
+        return []
+    sent = sum(m.delivery.sent for m in measured)
+    memory = max(m.shipper_rss_bytes for m in measured)
+    lines = (
+        f"- delivery: {sent:,} events sent in the {len(measured)} valid trials, every one indexed "
+        "exactly once; a trial that misses or doubles an event has no number",
+        f"- tier `{tier}`: durability, replicas, `_source`, retries and queue files are as written",
+        f"- memory: rsyslogd used at most {mebibytes(memory)}",
+    )
+    return ["## What was not traded", "\n".join(lines)]
+
+
+def _not_tested(study: Study) -> list[str]:
+    lines = [f"- not tested as written: {line}" for line in study.header.substitutions]
+    lines += [f"- {line}" for line in _NEVER_TESTED]
+    return ["## Not tested", "\n".join(lines)]
+
+
+def _trials(study: Study, known: dict[str, Knob]) -> list[str]:
+    header = ("trial", "for", "settings", "EPS", "sent", "indexed", "rsyslogd us/event",
+              "engine us/event", "remarks")  # fmt: skip
+    return ["## Trials", table(header, [_trial_row(trial, known) for trial in study.trials])]
+
+
+def _trial_row(trial: Trial, known: dict[str, Knob]) -> tuple[str, ...]:
+    name = trial.phase.value if trial.number < 0 else str(trial.number)
+    purpose = trial.phase.value if trial.pair is None else f"pair {trial.pair}"
+    settings = changes_text(trial.changes, known)
+    outcome = trial.outcome
+    if isinstance(outcome, Failure):
+        reason = f"failed: {outcome.kind.value}: {outcome.reason}"
+        return (name, purpose, settings, "-", str(outcome.sent), str(outcome.indexed), "-", "-",
+                reason)  # fmt: skip
+    return (
+        name,
+        purpose,
+        settings,
+        f"{eps(outcome.eps)} ± {eps(outcome.eps_se)}",
+        str(outcome.delivery.sent),
+        str(outcome.delivery.indexed),
+        f"{outcome.shipper_cpu_us:.1f}",
+        f"{outcome.engine_cpu_us:.1f}",
+        "; ".join(map(str, outcome.doubts)),
+    )
+
+
+def changes_text(changes: Changes, known: dict[str, Knob]) -> str:
+    """Settings in a few words: `as written`, or `queue.workerThreads 2 -> 4, ...`."""
+    if not changes:
+        return "as written"
+    return ", ".join(
+        f"{short(path)} {level_text(known[path].current)} -> {level_text(level)}"
+        for path, level in changes
+    )
+
+
+def short(path: str) -> str:
+    """A path without the output it is in, which there is one of."""
+    return path.split("].", 1)[1] if path.startswith("outputs[") else path
+
+
+def _method(study: Study) -> list[str]:
+    header = study.header
+    plans = {trial.phase: trial.plan for trial in study.trials}
+    windows = ", ".join(f"{phase.value} {plan.window_s:.1f} s" for phase, plan in plans.items())
+    lines = (
+        f"- `{header.command}`, budget {seconds(header.budget_s)}, seed {header.seed}, "
+        f"started {header.started}, {header.tool}",
+        f"- rsyslogd {header.rsyslog}, {header.engine}, {header.machine}",
+        f"- windows: {windows}; each trial on a fresh index, with its own rsyslogd",
+        "- EPS is the slope of the engine's `indexing.index_total` over the window after the "
+        "warm-up; ± is the standard error from five batch means",
+        "- ratios are means of log-ratios of pairs, intervals are Student's t on them",
+    )
+    return ["## How this was measured", "\n".join(lines)]

@@ -1,0 +1,88 @@
+"""What a study shows: the winner against the baseline, on fresh interleaved pairs only."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+from tuner.measure.measurement import Failure, Measurement
+from tuner.measure.paired import Comparison, compare
+from tuner.search.study import BASELINE, Changes, Phase, Study, Trial
+
+MINIMUM_PAIRS = 6
+
+
+class Claim(Enum):
+    """The sentence a study ends with."""
+
+    IMPROVED = "improvement shown"
+    NOT_SHOWN = "no improvement shown"
+    INFEASIBLE = "the fastest candidate failed in the confirmation: the profile stays as it is"
+    UNFINISHED = "the search ended before the confirmation: nothing is claimed"
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """The claim, what it rests on, and what would change.
+
+    `durable` compares the rate from the first event sent to everything refreshed and flushed;
+    CPU ratios are winner over baseline, below 1 is cheaper.
+    """
+
+    claim: Claim
+    changes: Changes
+    eps: Comparison | None = None
+    durable: Comparison | None = None
+    shipper_cpu: Comparison | None = None
+    engine_cpu: Comparison | None = None
+    failure: str = ""
+
+
+Pair = tuple[Measurement, Measurement]
+
+
+def pairs_of(study: Study) -> tuple[Pair, ...]:
+    """The complete pairs of the confirmation, baseline first."""
+    halves: dict[int, dict[bool, Measurement]] = {}
+    for trial in study.of(Phase.CONFIRM):
+        if trial.pair is not None and isinstance(trial.outcome, Measurement):
+            halves.setdefault(trial.pair, {})[trial.changes == BASELINE] = trial.outcome
+    complete = [both for _, both in sorted(halves.items()) if len(both) == 2]
+    return tuple((both[True], both[False]) for both in complete)
+
+
+def judge(study: Study) -> Verdict:
+    """What the study shows; only pairs measured after the choice count."""
+    confirmed = [trial for trial in study.of(Phase.CONFIRM) if trial.changes != BASELINE]
+    if not confirmed:
+        return Verdict(Claim.UNFINISHED, BASELINE)
+    changes = confirmed[0].changes
+    failed = _first_failure(confirmed)
+    pairs = pairs_of(study)
+    if failed is not None:
+        return Verdict(Claim.INFEASIBLE, BASELINE, failure=failed)
+    if len(pairs) < MINIMUM_PAIRS:
+        return Verdict(Claim.UNFINISHED, BASELINE)
+    eps = compare([a.eps for a, _ in pairs], [b.eps for _, b in pairs])
+    durable = compare([a.eps_durable for a, _ in pairs], [b.eps_durable for _, b in pairs])
+    shown = eps.better and durable.ratio > 1.0
+    return Verdict(
+        Claim.IMPROVED if shown else Claim.NOT_SHOWN,
+        changes if shown else BASELINE,
+        eps,
+        durable,
+        _cpu([a.shipper_cpu_us for a, _ in pairs], [b.shipper_cpu_us for _, b in pairs]),
+        _cpu([a.engine_cpu_us for a, _ in pairs], [b.engine_cpu_us for _, b in pairs]),
+    )
+
+
+def _first_failure(trials: list[Trial]) -> str | None:
+    for trial in trials:
+        if isinstance(trial.outcome, Failure):
+            return f"{trial.outcome.kind.value}: {trial.outcome.reason}"
+    return None
+
+
+def _cpu(a: list[float], b: list[float]) -> Comparison | None:
+    """CPU is counted in ticks of 10 ms, so a short run can show none: then there is no ratio."""
+    return compare(a, b) if min(*a, *b) > 0 else None

@@ -1,0 +1,42 @@
+"""The layers of validation, from the cheapest to the most real."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tuner.errors import ProgramMissing
+from tuner.profile.load import LoadedProfile
+from tuner.render.artefacts import RSYSLOG, render
+from tuner.validate.rsyslogd import check
+
+
+@dataclass(frozen=True)
+class Layer:
+    """One layer: whether it passed (None: it did not run), and a remark."""
+
+    name: str
+    passed: bool | None
+    remark: str = ""
+
+
+def layers(loaded: LoadedProfile, offline: bool) -> tuple[Layer, ...]:
+    """What each layer says of a profile that loaded; loading it is the schema and the lint.
+
+    rsyslogd's verdict depends on this machine too: on the files and folders that the configuration
+    names, which the target may have and this machine may not.
+    """
+    count = len(loaded.warnings)
+    lint = Layer("lint", True, f"{count} warnings" if count else "")
+    return (Layer("schema", True), lint, _rsyslogd(loaded, offline))
+
+
+def _rsyslogd(loaded: LoadedProfile, offline: bool) -> Layer:
+    name = "rsyslogd -N1"
+    if offline:
+        return Layer(name, None, "--offline")
+    config = next(item.text for item in render(loaded.profile) if item.path == RSYSLOG)
+    try:
+        verdict = check(config)
+    except ProgramMissing as missing:
+        return Layer(name, None, str(missing))
+    return Layer(name, verdict.accepted, "; ".join(verdict.complaints))

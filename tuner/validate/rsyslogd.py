@@ -1,0 +1,38 @@
+"""The layer `rsyslogd -N1`: the real daemon reads the whole rendered configuration.
+
+Necessary and not sufficient: it accepts nonsense queue sizes, and it crashes on some bad
+configurations, which counts as rejecting them.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from tuner.host.process import describe_exit, run
+from tuner.host.programs import rsyslogd
+
+_TIMEOUT_S = 20.0
+
+
+@dataclass(frozen=True)
+class Check:
+    """What rsyslogd said: whether it accepts the configuration, and its complaints."""
+
+    accepted: bool
+    complaints: tuple[str, ...]
+
+
+def check(config: str) -> Check:
+    """Let the installed rsyslogd read `config`; death by a signal is a rejection too."""
+    with tempfile.TemporaryDirectory(prefix="rsyslog-tune-") as folder:
+        path = Path(folder) / "rsyslog.conf"
+        path.touch(mode=0o600)
+        path.write_text(config, encoding="utf-8")
+        result = run([rsyslogd(), "-N1", "-f", str(path)], _TIMEOUT_S)
+    lines = [line.replace(str(path), "rsyslog.conf") for line in result.stderr.splitlines()]
+    said = [line for line in lines if "version 8." not in line and "End of config" not in line]
+    if result.returncode < 0:
+        said.append(f"rsyslogd crashed on it with {describe_exit(result.returncode)}")
+    return Check(result.returncode == 0, tuple(line for line in said if line.strip()))
