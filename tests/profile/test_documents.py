@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tuner.profile.documents import ECS, LOGSTASH, SEMATEXT, mapping_of
-from tuner.profile.model import DocumentField, FieldType, Use
+from tuner.profile.field import DocumentField, FieldType, Use
 
 
 def leaf(kind: FieldType, *uses: Use) -> object:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import tempfile
@@ -9,6 +10,7 @@ import threading
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
+from pathlib import Path
 from types import TracebackType
 from typing import IO, Self
 
@@ -40,11 +42,12 @@ class Flood:
     def __enter__(self) -> Self:
         self._complaints = tempfile.TemporaryFile()
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "tuner.flood.sender"],
+            [sys.executable, "-P", "-m", "tuner.flood.sender"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._complaints,
             process_group=0,
+            env=_environment(),
         )
         try:
             self._reader.start()
@@ -166,3 +169,9 @@ class Flood:
             if pipe is not None:
                 with suppress(OSError):
                     pipe.close()
+
+
+def _environment() -> dict[str, str]:
+    """Ours, with the package findable: `-P` keeps the working directory from shadowing it."""
+    places = [str(Path(__file__).parents[2]), os.environ.get("PYTHONPATH", "")]
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, places))}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 BURST_S = 0.020
-STEP_S = 0.005
+STEP_S = 0.010
 CATCH_UP = 1.5
 
 
@@ -33,7 +33,7 @@ class Pace:
         """Take new orders; a schedule at the same rate goes on, unless the limit had halted it.
 
         A new rate starts a new schedule that owes no more than what the old one had not sent yet
-        of its next 5 ms, so that frequent steering does not cost rate.
+        of its next step, so that frequent steering does not cost rate.
         """
         halted = sent >= self.limit
         if per_second == self.per_second and not halted:

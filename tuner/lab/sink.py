@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 import select
 import subprocess
 import sys
 import tempfile
 from contextlib import suppress
+from pathlib import Path
 from types import TracebackType
 from typing import IO, Self
 
@@ -24,19 +26,20 @@ class Sink:
     """
 
     def __init__(self, port: int = 0) -> None:
-        self._complaints: IO[bytes] = tempfile.TemporaryFile()
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", "tuner.lab.sink_server", "--port", str(port)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=self._complaints,
-            process_group=0,
-        )
-        try:
-            self.port = self._first_port()
-        except BaseException:
-            self.stop()
-            raise
+        with tempfile.TemporaryFile() as complaints:
+            self._process = subprocess.Popen(
+                [sys.executable, "-P", "-m", "tuner.lab.sink_server", "--port", str(port)],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=complaints,
+                process_group=0,
+                env=_environment(),
+            )
+            try:
+                self.port = self._first_port(complaints)
+            except BaseException:
+                self.stop()
+                raise
 
     @property
     def url(self) -> str:
@@ -61,7 +64,7 @@ class Sink:
 
     def stop(self) -> None:
         """End the process; a second call does nothing."""
-        for pipe in (self._process.stdin, self._process.stdout, self._complaints):
+        for pipe in (self._process.stdin, self._process.stdout):
             if pipe is not None:
                 with suppress(OSError):
                     pipe.close()
@@ -71,13 +74,19 @@ class Sink:
             self._process.kill()
             self._process.wait()
 
-    def _first_port(self) -> int:
+    def _first_port(self, complaints: IO[bytes]) -> int:
         """Read the port that the process announces."""
         stdout = self._process.stdout
         if stdout is not None and select.select([stdout], [], [], START_TIMEOUT_S)[0]:
             line = stdout.readline()
             if line:
                 return int(json.loads(line)["port"])
-        self._complaints.seek(0)
-        said = self._complaints.read().decode(errors="replace").strip().split("\n")[-1]
+        complaints.seek(0)
+        said = complaints.read().decode(errors="replace").strip().split("\n")[-1]
         raise JobFailed(f"the sink did not start: {said or 'it gave no reason'}")
+
+
+def _environment() -> dict[str, str]:
+    """Ours, with the package findable: `-P` keeps the working directory from shadowing it."""
+    places = [str(Path(__file__).parents[2]), os.environ.get("PYTHONPATH", "")]
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, places))}

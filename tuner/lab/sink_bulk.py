@@ -24,7 +24,7 @@ class Target(NamedTuple):
     """What an action line asks for; the id is None when the engine is to make one up."""
 
     operation: str
-    index: str
+    index_name: str
     document_id: str | None
 
 
@@ -62,12 +62,12 @@ def _target(action: bytes, default_index: str | None) -> Target:
 
 def _parts(targets: Sequence[Target], documents: Sequence[bytes]) -> dict[str, Sequence[bytes]]:
     """The documents by index."""
-    names = {target.index for target in targets}
+    names = {target.index_name for target in targets}
     if len(names) == 1:
         return {names.pop(): documents}
     parts: dict[str, list[bytes]] = {name: [] for name in names}
     for target, document in zip(targets, documents, strict=True):
-        parts[target.index].append(document)
+        parts[target.index_name].append(document)
     return dict(parts)
 
 

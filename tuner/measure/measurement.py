@@ -35,12 +35,27 @@ class Delivery:
 
 
 class DoubtKind(Enum):
-    """Why a measurement should be trusted less, and what to do about it."""
+    """Why a measurement should be trusted less."""
 
-    UNSTEADY = "the halves of the window differ by more than 10 %: use a longer budget"
-    SENDER_LIMITED = "the backlog ran low: the sender, not the pipeline, may set this rate"
-    SHORT_WINDOW = "the window is shorter than twice the refresh interval"
-    FEW_SAMPLES = "fewer than 10 samples in the window"
+    UNSTEADY = "unsteady"
+    SENDER_LIMITED = "sender-limited"
+    SHORT_WINDOW = "short window"
+    FEW_SAMPLES = "few samples"
+
+    @property
+    def advice(self) -> str:
+        """What it means and what to do about it."""
+        return _ADVICE[self]
+
+
+_ADVICE = {
+    DoubtKind.UNSTEADY: "the halves of the window differ by more than 10 %: measure longer",
+    DoubtKind.SENDER_LIMITED: "the backlog ran low, so the sender may have set this rate: "
+    "give the queues more room",
+    DoubtKind.SHORT_WINDOW: "the window is shorter than twice the refresh interval, so part of the "
+    "work falls outside it: look at the rate to refreshed and flushed, or measure longer",
+    DoubtKind.FEW_SAMPLES: "fewer than 10 samples in the window: measure longer",
+}
 
 
 @dataclass(frozen=True)

@@ -94,7 +94,7 @@ def _shortfall(delivery: Delivery) -> str:
 def _doubts(seen: Observed, rate: Rate, window_s: float, profile: Profile) -> tuple[Doubt, ...]:
     doubts = []
     if not 0.9 <= rate.halves <= 1.0 / 0.9:
-        doubts.append(Doubt(DoubtKind.UNSTEADY, f"late half / early half = {rate.halves:.2f}"))
+        doubts.append(Doubt(DoubtKind.UNSTEADY, f"late/early half {rate.halves:.2f}"))
     if len(seen.samples) < 10:
         doubts.append(Doubt(DoubtKind.FEW_SAMPLES, f"{len(seen.samples)} samples"))
     low = backlog_marks(profile).low

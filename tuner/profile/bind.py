@@ -11,9 +11,9 @@ from tuner.profile.model import (
     OmelasticsearchOutput,
     Profile,
     Release,
-    Server,
 )
 from tuner.profile.queue import Queue
+from tuner.profile.scalars import Server
 
 
 @dataclass(frozen=True)

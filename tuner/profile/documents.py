@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import assert_never
 
-from tuner.profile.model import DocumentField, FieldType, OmelasticsearchOutput, Preset, Use
+from tuner.profile.field import DocumentField, FieldType, Preset, Use
+from tuner.profile.model import OmelasticsearchOutput
 
 _DATE = (Use.RANGE, Use.AGGREGATE, Use.RETRIEVE)
 _WORD = (Use.TERM, Use.AGGREGATE, Use.RETRIEVE)

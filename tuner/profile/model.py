@@ -9,41 +9,24 @@ from __future__ import annotations
 from enum import Enum
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
-from pydantic.alias_generators import to_camel
+from pydantic import Field, model_validator
 
+from tuner.profile.field import DocumentField, Preset
 from tuner.profile.queue import NonNegative, Place, Positive, Queue, Switch, resolve
-
-Port = Annotated[int, Field(ge=1, le=65535, strict=True)]
-Name = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_-]{0,99}$")]
-IndexName = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9._-]{0,199}$")]
-Address = Annotated[str, Field(pattern=r"^[A-Za-z0-9.:_-]{1,253}$")]
-AbsolutePath = Annotated[str, Field(pattern=r"^/[^\x00-\x1f\x7f`\"\\]+$", max_length=4096)]
-Server = Annotated[
-    str, Field(pattern=r"^https?://([A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(:[0-9]{1,5})?/?$")
-]
-
-
-def _minus_one(value: object) -> object:
-    """YAML reads a bare -1 as a number; Elasticsearch means the word."""
-    return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
-
-
-Duration = Annotated[
-    str, BeforeValidator(_minus_one), Field(pattern=r"^(-1|\d+(\.\d+)?(nanos|micros|ms|s|m|h|d))$")
-]
-ByteSize = Annotated[str, BeforeValidator(_minus_one), Field(pattern=r"^\d+(b|kb|mb|gb|tb)$")]
-Percentage = Annotated[str, Field(pattern=r"^\d{1,2}(\.\d+)?%$")]
-Heap = Annotated[str, Field(pattern=r"^[1-9]\d*[mg]$")]
-FilterPath = Annotated[str, Field(pattern=r"^[A-Za-z_*.-]+$")]
-
-
-class _Section(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", validate_by_name=True)
-
-
-class _RsyslogSection(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", alias_generator=to_camel)
+from tuner.profile.scalars import (
+    AbsolutePath,
+    Address,
+    ByteSize,
+    Duration,
+    FilterPath,
+    Heap,
+    IndexName,
+    Name,
+    Percentage,
+    Port,
+    Server,
+)
+from tuner.profile.section import RsyslogSection, Section
 
 
 class Engine(Enum):
@@ -53,7 +36,7 @@ class Engine(Enum):
     OPENSEARCH = "opensearch"
 
 
-class Release(_Section):
+class Release(Section):
     """The oldest rsyslog, and the engine version, that must accept the output."""
 
     rsyslog: Annotated[str, Field(pattern=r"^8\.\d{2,4}$")] = "8.2302"
@@ -83,7 +66,7 @@ class Release(_Section):
         return int(self.rsyslog.split(".")[1])
 
 
-class ImptcpInput(_RsyslogSection):
+class ImptcpInput(RsyslogSection):
     """imptcp: plain TCP, a poller and helper threads.  `threads` and `processOnPoller` are
     parameters of the module, so every imptcp input of a profile must agree on them."""
 
@@ -96,7 +79,7 @@ class ImptcpInput(_RsyslogSection):
     support_octet_counted_framing: Switch = True
 
 
-class ImtcpInput(_RsyslogSection):
+class ImtcpInput(RsyslogSection):
     """imtcp: TCP with a static pool of four workers before rsyslog 8.2504."""
 
     type: Literal["imtcp"]
@@ -109,7 +92,7 @@ class ImtcpInput(_RsyslogSection):
 Input = Annotated[ImptcpInput | ImtcpInput, Field(discriminator="type")]
 
 
-class SecretRef(_Section):
+class SecretRef(Section):
     """Where a secret is kept; the secret itself never enters a profile or a rendered file."""
 
     file: AbsolutePath | None = None
@@ -122,59 +105,19 @@ class SecretRef(_Section):
         return self
 
 
-class Auth(_Section):
+class Auth(Section):
     """Basic authentication towards the engine."""
 
     uid: Annotated[str, Field(pattern=r"^[^\x00-\x20:`]+$", max_length=200)]
     pwd: SecretRef
 
 
-class Tls(_RsyslogSection):
+class Tls(RsyslogSection):
     """TLS towards the engine; the paths are on the host that runs rsyslog."""
 
     cacert: AbsolutePath | None = None
     mycert: AbsolutePath | None = None
     myprivkey: AbsolutePath | None = None
-
-
-class Use(Enum):
-    """What a field must serve; the mapping is the leanest that serves them all."""
-
-    TERM = "term"
-    FULL_TEXT = "full_text"
-    PHRASE = "phrase"
-    RANGE = "range"
-    AGGREGATE = "aggregate"
-    RETRIEVE = "retrieve"
-
-
-class FieldType(Enum):
-    """The JSON type of a field in the document."""
-
-    STRING = "string"
-    INTEGER = "integer"
-    DATE = "date"
-
-
-class DocumentField(_Section):
-    """One field of the document: from which rsyslog property, under which (dotted) name."""
-
-    property: Literal[
-        "msg", "rawmsg", "hostname", "fromhost-ip", "syslogtag", "programname", "app-name",
-        "procid", "msgid", "syslogfacility", "syslogfacility-text", "syslogseverity",
-        "syslogseverity-text", "timereported", "timegenerated",
-    ]  # fmt: skip
-    name: Annotated[str, Field(pattern=r"^[A-Za-z_@][A-Za-z0-9_@]*(\.[A-Za-z_@][A-Za-z0-9_@]*)*$")]
-    type: FieldType = FieldType.STRING
-    uses: tuple[Use, ...] = (Use.RETRIEVE,)
-
-
-class Preset(Enum):
-    """Documents we know by name."""
-
-    ECS = "ecs"
-    LOGSTASH = "logstash"
-    SEMATEXT = "sematext"
 
 
 class MappingStyle(Enum):
@@ -191,7 +134,7 @@ class Rotate(Enum):
     DAILY = "daily"
 
 
-class IndexSettings(_Section):
+class IndexSettings(Section):
     """Index settings, without their `index.` prefix; None leaves the engine's default."""
 
     number_of_shards: Annotated[int, Field(ge=1, le=1024, strict=True)] = 1
@@ -214,7 +157,7 @@ class IndexSettings(_Section):
     mapping_total_fields_limit: Positive | None = Field(None, alias="mapping.total_fields.limit")
 
 
-class Index(_Section):
+class Index(Section):
     """Where the documents of an output go."""
 
     name: IndexName
@@ -223,7 +166,7 @@ class Index(_Section):
     settings: IndexSettings = IndexSettings()
 
 
-class OmelasticsearchOutput(_RsyslogSection):
+class OmelasticsearchOutput(RsyslogSection):
     """An omelasticsearch action with its own queue; `bulkmode` is always on.
 
     `mmutf8fix` repairs invalid UTF-8 in messages first: the engine rejects such documents.
@@ -251,7 +194,7 @@ class OmelasticsearchOutput(_RsyslogSection):
     action_resume_interval: Positive = Field(30, alias="action.resumeInterval")
 
 
-class Node(_Section):
+class Node(Section):
     """Settings of the engine's nodes; they need a restart."""
 
     heap: Heap = "2g"
@@ -265,13 +208,13 @@ class Node(_Section):
         return (("indices.memory.index_buffer_size", self.index_buffer_size),)
 
 
-class MessageBytes(_Section):
+class MessageBytes(Section):
     """The size of a message on the wire, framing excluded, in bytes."""
 
     mean: Annotated[int, Field(ge=120, le=8000, strict=True)] = 244
 
 
-class Workload(_Section):
+class Workload(Section):
     """The traffic a measurement floods: seeded, so the same seed gives the same bytes."""
 
     rate: Literal["max"] | Positive = "max"
@@ -289,7 +232,7 @@ class Tier(Enum):
     BERSERK = "berserk"
 
 
-class Guardrails(_Section):
+class Guardrails(Section):
     """What a recommendation must not breach."""
 
     tier: Tier = Tier.DURABLE
@@ -299,13 +242,13 @@ class Guardrails(_Section):
     rss_bytes: Annotated[str, Field(pattern=r"^[1-9]\d*[kmg]?$")] | None = None
 
 
-class Search(_Section):
+class Search(Section):
     """Narrows the space that the search derives from the profile."""
 
     freeze: tuple[str, ...] = ()
 
 
-class Profile(_Section):
+class Profile(Section):
     """One pipeline from syslog senders through rsyslog into the engine."""
 
     name: Name

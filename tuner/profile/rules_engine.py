@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from itertools import combinations
 
 from tuner.profile.documents import fields_of
+from tuner.profile.field import DocumentField, FieldType
 from tuner.profile.finding import Complaint, error, warning
-from tuner.profile.model import DocumentField, Engine, FieldType, Profile, Tier
+from tuner.profile.model import Engine, Profile, Tier
 from tuner.profile.rules_transport import remote_servers
 from tuner.profile.source import KeyPath
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 
-from tuner.profile.model import DocumentField, FieldType
+from tuner.profile.field import DocumentField, FieldType
 from tuner.render.quoting import constant
 from tuner.render.rainerscript import Statement, Value, statement
 

@@ -14,6 +14,8 @@ def _only_emitted(value: object) -> Emitted:
     """What Jinja may write: nothing that did not come through the quoter."""
     if isinstance(value, Emitted):
         return value
+    if isinstance(value, jinja2.Undefined):
+        str(value)  # StrictUndefined raises here, with the name in the template
     raise TypeError(f"a template tried to write {value!r}, which did not come through the quoter")
 
 

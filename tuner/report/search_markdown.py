@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from tuner.measure.measurement import Failure, Measurement
+from tuner.measure.measurement import DoubtKind, Failure, Measurement
 from tuner.profile.knobs import Knob, knobs, level_text
 from tuner.profile.load import parse_profile
 from tuner.report.figures import eps, interval, mebibytes, percent, seconds, table
-from tuner.search.study import BASELINE, Changes, Ending, Phase, Study, Trial
+from tuner.search.study import BASELINE, Ending, Phase, Study, Trial
 from tuner.search.verdict import Claim, Verdict, judge, pairs_of
 
 _NEVER_TESTED = (
@@ -29,7 +29,7 @@ def markdown(study: Study) -> str:
         *_evidence(study, verdict),
         *_guarantees(study, profile.guardrails.tier.value),
         *_not_tested(study),
-        *_trials(study, known),
+        *_trials(study),
         *_method(study),
     ]
     return "\n\n".join(parts) + "\n"
@@ -37,18 +37,21 @@ def markdown(study: Study) -> str:
 
 def headline(study: Study, verdict: Verdict) -> str:
     """The verdict in one sentence, with the numbers it rests on."""
-    if verdict.eps is None:
+    found = verdict.claimed
+    if found is None:
         sentence = f"**{verdict.claim.value[0].upper()}{verdict.claim.value[1:]}.**"
         return f"{sentence} {verdict.failure}".rstrip() + _ended(study)
-    found = verdict.eps
-    numbers = (
-        f"{interval(found)} events per second, 95 % interval, {found.pairs} fresh interleaved "
-        f"pairs, exact sign-flip p = {found.p:.3f}"
+    rests_on = (
+        f"{found.pairs} fresh interleaved pairs: {interval(found)} with 95 % confidence, exact "
+        f"sign-flip p = {found.p:.3f}"
     )
+    measure = "over the steady window"
+    if found is verdict.durable:
+        measure = "from the first event sent to everything refreshed and flushed"
     if verdict.claim is Claim.IMPROVED:
-        return f"**{percent(found.ratio)} events per second.** {numbers}.{_ended(study)}"
-    smallest = f"the smallest gain these pairs could show is {found.detectable * 100:.1f} %"
-    return f"**No improvement shown.** {numbers}; {smallest}.{_ended(study)}"
+        return f"**{percent(found.ratio)} events per second** {measure}. {rests_on}.{_ended(study)}"
+    smallest = f"The smallest gain such pairs show is {found.detectable * 100:.1f} %"
+    return f"**No improvement shown** {measure}. {rests_on}. {smallest}.{_ended(study)}"
 
 
 def _ended(study: Study) -> str:
@@ -94,6 +97,10 @@ def _comparisons(study: Study, verdict: Verdict) -> str:
         ("engine CPU per event", verdict.engine_cpu),
     )
     lines = [f"- {name}: {interval(found)}" for name, found in named if found is not None]
+    lines.append(
+        "- the claim is the smaller of the two rates: settings that postpone work look good in a "
+        "window and not beyond it"
+    )
     seen = _search_best(study)
     if seen is not None and verdict.eps is not None:
         lines.append(
@@ -132,24 +139,35 @@ def _not_tested(study: Study) -> list[str]:
     return ["## Not tested", "\n".join(lines)]
 
 
-def _trials(study: Study, known: dict[str, Knob]) -> list[str]:
-    header = ("trial", "for", "settings", "EPS", "sent", "indexed", "rsyslogd us/event",
-              "engine us/event", "remarks")  # fmt: skip
-    return ["## Trials", table(header, [_trial_row(trial, known) for trial in study.trials])]
+def _trials(study: Study) -> list[str]:
+    header = ("trial", "settings", "EPS", "sent", "indexed", "rsyslogd us/event",
+              "engine us/event", "doubts")  # fmt: skip
+    rows = [_trial_row(trial, _settings(trial, study)) for trial in study.trials]
+    seen = [
+        trial.outcome.doubts for trial in study.trials if isinstance(trial.outcome, Measurement)
+    ]
+    kinds = {doubt.kind for doubts in seen for doubt in doubts}
+    legend = [f"- {kind.value}: {kind.advice}" for kind in DoubtKind if kind in kinds]
+    return ["## Trials", table(header, rows), *(["\n".join(legend)] if legend else [])]
 
 
-def _trial_row(trial: Trial, known: dict[str, Knob]) -> tuple[str, ...]:
+def _settings(trial: Trial, study: Study) -> str:
+    """What a trial measured: the move that made it, or the trial that measured the same first."""
+    if trial.changes == BASELINE:
+        return "as written"
+    first = next(other for other in study.trials if other.changes == trial.changes)
+    return trial.why if first is trial else f"as trial {first.number}"
+
+
+def _trial_row(trial: Trial, settings: str) -> tuple[str, ...]:
     name = trial.phase.value if trial.number < 0 else str(trial.number)
-    purpose = trial.phase.value if trial.pair is None else f"pair {trial.pair}"
-    settings = changes_text(trial.changes, known)
+    name = name if trial.pair is None else f"{name}, pair {trial.pair}"
     outcome = trial.outcome
     if isinstance(outcome, Failure):
         reason = f"failed: {outcome.kind.value}: {outcome.reason}"
-        return (name, purpose, settings, "-", str(outcome.sent), str(outcome.indexed), "-", "-",
-                reason)  # fmt: skip
+        return (name, settings, "-", str(outcome.sent), str(outcome.indexed), "-", "-", reason)
     return (
         name,
-        purpose,
         settings,
         f"{eps(outcome.eps)} ± {eps(outcome.eps_se)}",
         str(outcome.delivery.sent),
@@ -158,21 +176,6 @@ def _trial_row(trial: Trial, known: dict[str, Knob]) -> tuple[str, ...]:
         f"{outcome.engine_cpu_us:.1f}",
         "; ".join(map(str, outcome.doubts)),
     )
-
-
-def changes_text(changes: Changes, known: dict[str, Knob]) -> str:
-    """Settings in a few words: `as written`, or `queue.workerThreads 2 -> 4, ...`."""
-    if not changes:
-        return "as written"
-    return ", ".join(
-        f"{short(path)} {level_text(known[path].current)} -> {level_text(level)}"
-        for path, level in changes
-    )
-
-
-def short(path: str) -> str:
-    """A path without the output it is in, which there is one of."""
-    return path.split("].", 1)[1] if path.startswith("outputs[") else path
 
 
 def _method(study: Study) -> list[str]:

@@ -70,7 +70,12 @@ class Climber:
         return self._incumbent
 
     def best_challenger(self) -> Changes | None:
-        """The best point other than the profile as written; None when none was measured."""
+        """The best point other than the profile as written; None when none was measured.
+
+        The incumbent comes first: it was measured at least twice, any other point may be lucky.
+        """
+        if self._incumbent != BASELINE:
+            return self._incumbent
         others = [point for point in self._seen if point != BASELINE]
         return max(others, key=self._mean) if others else None
 

@@ -1,0 +1,258 @@
+from __future__ import annotations
+
+import http.client
+import json
+import socket
+import threading
+from collections.abc import Iterator, Sequence
+
+import pytest
+
+from tuner.engine.account import account
+from tuner.engine.client import EngineClient, EngineRefused
+from tuner.engine.counters import count, index_counters, indexed, make_durable, node_counters
+from tuner.engine.owned import Owner, create_index, indices, put_template, remove
+from tuner.engine.probe import facts
+from tuner.lab.sink import Sink
+
+RUN = "0a1b2c3d"
+SHORT = "errors,items.*.status,items.*.error"
+
+
+@pytest.fixture(scope="module")
+def sink() -> Iterator[Sink]:
+    with Sink() as running:
+        yield running
+
+
+@pytest.fixture
+def client(sink: Sink) -> Iterator[EngineClient]:
+    client = EngineClient(sink.url)
+    yield client
+    client.close()
+
+
+def bulk_body(index: str, numbers: Sequence[int], run: str = RUN) -> bytes:
+    action = json.dumps({"index": {"_index": index}})
+    documents = [json.dumps({"message": f'run={run} seq={n:012} says "hello"'}) for n in numbers]
+    return "".join(f"{action}\n{document}\n" for document in documents).encode()
+
+
+def send(
+    sink: Sink, path: str, body: bytes, headers: dict[str, str] | None = None
+) -> tuple[int, bytes]:
+    connection = http.client.HTTPConnection("127.0.0.1", sink.port, timeout=10)
+    try:
+        connection.request("POST", path, body, headers or {})
+        response = connection.getresponse()
+        return response.status, response.read()
+    finally:
+        connection.close()
+
+
+def post(sink: Sink, path: str, body: bytes) -> dict[str, object]:
+    status, answer = send(sink, path, body)
+    assert status == 200, answer
+    parsed = json.loads(answer)
+    assert isinstance(parsed, dict)
+    return parsed
+
+
+def test_the_engine_client_probes_it(client: EngineClient) -> None:
+    found = facts(client)
+    assert (found.distribution, found.version, found.data_nodes) == ("elasticsearch", "8.19.0", 1)
+    assert node_counters(client).cpu_ms > 0
+    assert node_counters(client).rejected == 0
+
+
+def test_documents_are_counted_exactly(sink: Sink, client: EngineClient) -> None:
+    post(sink, "/_bulk", bulk_body("counts-a", range(1000)))
+    post(sink, "/_bulk", bulk_body("counts-b", range(500)) + bulk_body("counts-a", [1000]))
+    assert indexed(client, "counts-a") == 1001
+    assert indexed(client, "counts-b") == 500
+    assert indexed(client, "counts-*") == 1501
+    make_durable(client, "counts-*")
+    assert count(client, "counts-*") == 1501
+    assert index_counters(client, "counts-a").index_failed == 0
+
+
+def test_losses_and_repetitions_are_named(sink: Sink, client: EngineClient) -> None:
+    numbers = [n for n in range(100) if n not in {3, 77}] + [5, 5]
+    post(sink, "/_bulk", bulk_body("named", numbers) + b'{"index":{"_index":"named"}}\n{"a":1}\n')
+    assert client.get("/_sink/named/account?sent=100") == {
+        "indexed": 100,
+        "distinct": 98,
+        "lost": 2,
+        "duplicated": 2,
+        "missing": [3, 77],
+        "doubled": [5],
+        "foreign": 1,
+    }
+    book = account(client, "named", 100)
+    assert (book.lost, book.duplicated) == (2, 2)
+
+
+def test_what_another_run_left_is_foreign(sink: Sink, client: EngineClient) -> None:
+    post(sink, "/_bulk", bulk_body("runs", range(10)) + bulk_body("runs", range(4), "ffffffff"))
+    assert client.get("/_sink/runs/account?sent=10")["foreign"] == 4
+    other = client.get("/_sink/runs/account?sent=10&run=ffffffff")
+    assert (other["indexed"], other["lost"], other["foreign"]) == (4, 6, 10)
+
+
+def test_an_account_adds_up_over_indices(sink: Sink, client: EngineClient) -> None:
+    post(sink, "/_bulk", bulk_body("days-1", range(60)) + bulk_body("days-2", range(50, 100)))
+    book = account(client, "days-*", 100)
+    assert (book.lost, book.duplicated) == (0, 10)
+
+
+def test_a_filtered_reply_has_no_more_than_was_asked_for(sink: Sink) -> None:
+    body = bulk_body("filtered", range(3))
+    path = f"/_bulk?timeout=1m&filter_path={SHORT}"
+    status = {"index": {"status": 201}}
+    assert post(sink, path, body) == {"errors": False, "items": [status] * 3}
+    assert post(sink, "/_bulk?filter_path=errors", body) == {"errors": False}
+
+
+def test_a_full_reply_has_an_item_per_document(sink: Sink) -> None:
+    body = bulk_body("full", range(2)) + b'{"create":{"_index":"full","_id":"i\\"d"}}\n{}\n'
+    answer = post(sink, "/_bulk", body)
+    assert answer["errors"] is False
+    items = answer["items"]
+    assert isinstance(items, list)
+    assert [next(iter(item)) for item in items] == ["index", "index", "create"]
+    assert items[1]["index"] == {
+        "_index": "full",
+        "_id": "sink0000000000000001",
+        "_version": 1,
+        "result": "created",
+        "_shards": {"total": 1, "successful": 1, "failed": 0},
+        "_seq_no": 1,
+        "_primary_term": 1,
+        "status": 201,
+    }
+    assert items[2]["create"]["_id"] == 'i"d'
+
+
+def test_the_address_names_the_index_when_the_action_does_not(
+    sink: Sink, client: EngineClient
+) -> None:
+    post(sink, "/addressed/_bulk", b'{"index":{}}\n{"a":1}\n')
+    assert indexed(client, "addressed") == 1
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"",
+        b'{"index":{}}\n{}\n',
+        b'{"index":{"_index":"bad"}}\n{}',
+        b'{"index":{"_index":"bad"}}\n',
+        b"nonsense\n{}\n",
+        b'{"delete":{"_index":"bad"}}\n{}\n',
+    ],
+)
+def test_what_is_no_bulk_is_refused_and_counts_nothing(
+    sink: Sink, client: EngineClient, body: bytes
+) -> None:
+    status, answer = send(sink, "/_bulk", body)
+    assert status == 400
+    assert b"illegal_argument_exception" in answer
+    assert "bad" not in indices(client, "bad")
+
+
+def test_templates_and_indices_of_ours_come_and_go(sink: Sink, client: EngineClient) -> None:
+    owner = Owner("11112222")
+    body: dict[str, object] = {
+        "index_patterns": [f"{owner.prefix}*"],
+        "_meta": owner.meta,
+        "template": {"mappings": {"_meta": owner.meta}, "settings": {"number_of_shards": 1}},
+    }
+    put_template(client, owner, f"{owner.prefix}t", body)
+    with pytest.raises(EngineRefused, match="already exists"):
+        put_template(client, owner, f"{owner.prefix}t", body)
+    listed = client.get(f"/_index_template/{owner.prefix}t")["index_templates"]
+    assert listed == [{"name": f"{owner.prefix}t", "index_template": body}]
+    create_index(client, owner, f"{owner.prefix}a")
+    with pytest.raises(EngineRefused, match="already exists"):
+        create_index(client, owner, f"{owner.prefix}a")
+    post(sink, "/_bulk", bulk_body(f"{owner.prefix}b", [0]))
+    assert indices(client, owner.prefix) == (f"{owner.prefix}a", f"{owner.prefix}b")
+    remove(client, owner, owner.prefix)
+    assert indices(client, owner.prefix) == ()
+    assert client.get(f"/_index_template/{owner.prefix}*") == {"index_templates": []}
+
+
+def test_a_created_index_shows_its_mappings(client: EngineClient) -> None:
+    client.request("PUT", "/shown", {"mappings": {"_meta": {"run_id": "x"}}})
+    shown = client.get("/shown")["shown"]
+    assert isinstance(shown, dict)
+    assert shown["mappings"] == {"_meta": {"run_id": "x"}}
+    assert client.request("DELETE", "/shown") == {"acknowledged": True}
+
+
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [
+        ("GET", "/nowhere/_stats"),
+        ("GET", "/nowhere/_count"),
+        ("DELETE", "/nowhere"),
+        ("GET", "/_index_template/nowhere"),
+        ("DELETE", "/_index_template/nowhere"),
+    ],
+)
+def test_what_is_not_there_is_not_found(client: EngineClient, method: str, path: str) -> None:
+    with pytest.raises(EngineRefused) as refused:
+        client.request(method, path)
+    assert refused.value.status == 404
+
+
+@pytest.mark.parametrize(
+    ("method", "path"), [("DELETE", "/a*"), ("PUT", "/_cluster/settings"), ("GET", "/_unknown")]
+)
+def test_what_we_never_ask_for_is_refused(client: EngineClient, method: str, path: str) -> None:
+    with pytest.raises(EngineRefused) as refused:
+        client.request(method, path)
+    assert refused.value.status == 400
+
+
+def test_it_answers_expect_100_continue_before_the_body(sink: Sink) -> None:
+    body = bulk_body("expected", range(10))
+    with socket.create_connection(("127.0.0.1", sink.port), 5) as connection:
+        head = f"POST /_bulk HTTP/1.1\r\nHost: x\r\nContent-Length: {len(body)}\r\n"
+        connection.sendall(f"{head}Expect: 100-continue\r\n\r\n".encode())
+        assert connection.recv(1000) == b"HTTP/1.1 100 Continue\r\n\r\n"
+        connection.sendall(body)
+        assert connection.recv(1000).startswith(b"HTTP/1.1 200 OK\r\n")
+        connection.sendall(b"HEAD / HTTP/1.1\r\nConnection: close\r\n\r\n")
+        answer = b"".join(iter(lambda: connection.recv(1000), b""))
+        assert answer.endswith(b"\r\n\r\n")
+
+
+@pytest.mark.parametrize(
+    ("head", "status"),
+    [
+        (b"nonsense\r\n\r\n", b"400"),
+        (b"POST /_bulk HTTP/1.1\r\nContent-Length: x\r\n\r\n", b"400"),
+        (b"POST /_bulk HTTP/1.1\r\nContent-Length: 999999999999\r\n\r\n", b"413"),
+        (b"POST /_bulk HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n", b"411"),
+    ],
+)
+def test_what_is_no_http_is_refused(sink: Sink, head: bytes, status: bytes) -> None:
+    with socket.create_connection(("127.0.0.1", sink.port), 5) as connection:
+        connection.sendall(head)
+        assert connection.recv(1000).split(b" ")[1] == status
+
+
+def test_bulks_that_come_in_parallel_are_all_counted(sink: Sink, client: EngineClient) -> None:
+    def work(worker: int) -> None:
+        for turn in range(20):
+            start = (worker * 20 + turn) * 100
+            post(sink, "/_bulk", bulk_body("parallel", range(start, start + 100)))
+
+    workers = [threading.Thread(target=work, args=(number,)) for number in range(6)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    book = client.get("/_sink/parallel/account?sent=12000")
+    assert (book["indexed"], book["lost"], book["duplicated"]) == (12_000, 0, 0)

@@ -1,0 +1,71 @@
+from __future__ import annotations
+
+import numpy as np
+
+from tuner.lab.sink_account import Tally, account, identities
+
+
+def document(number: int, run: str = "0a1b2c3d") -> bytes:
+    return b'{"host":"run=now","message":"run=%b seq=%012d quoted \\"x\\""}' % (
+        run.encode(),
+        number,
+    )
+
+
+def tally(*numbers: int) -> Tally:
+    counted = Tally()
+    counted.add(np.array(numbers, dtype=np.int64))
+    return counted
+
+
+def test_identities_are_found_by_run() -> None:
+    found = identities([document(7), document(123_456), document(9, "ffffffff"), b"{}"])
+    assert {run: list(numbers) for run, numbers in found.items()} == {
+        b"0a1b2c3d": [7, 123_456],
+        b"ffffffff": [9],
+    }
+
+
+def test_a_document_counts_once_though_it_carries_its_message_twice() -> None:
+    assert list(identities([document(3) + document(4)])[b"0a1b2c3d"]) == [3]
+
+
+def test_documents_without_identity_give_nothing() -> None:
+    assert identities([]) == {}
+    assert identities([b"{}", b'{"a":"run=0a1b2c3d seq=123"}']) == {}
+
+
+def test_a_number_beyond_any_flood_takes_no_memory() -> None:
+    assert list(identities([document(999_999_999_999), document(1)])[b"0a1b2c3d"]) == [1]
+
+
+def test_a_complete_run() -> None:
+    settled = account([tally(2, 0, 1)], documents=3, sent=3)
+    assert (settled.indexed, settled.distinct) == (3, 3)
+    assert (settled.lost, settled.duplicated, settled.foreign) == (0, 0, 0)
+
+
+def test_losses_and_repetitions_are_counted_apart_and_named() -> None:
+    settled = account([tally(0, 1, 1, 1, 70_000), tally(1, 5)], documents=9, sent=10)
+    assert settled.indexed == 6
+    assert settled.distinct == 3
+    assert settled.lost == 7
+    assert settled.missing == [2, 3, 4, 6, 7, 8, 9]
+    assert settled.duplicated == 3
+    assert settled.doubled == [1]
+    assert settled.foreign == 3
+
+
+def test_a_loss_is_not_hidden_by_a_repetition() -> None:
+    settled = account([tally(0, 0)], documents=2, sent=2)
+    assert (settled.lost, settled.duplicated) == (1, 1)
+
+
+def test_at_most_ten_are_named() -> None:
+    settled = account([], documents=0, sent=1000)
+    assert settled.lost == 1000
+    assert settled.missing == list(range(10))
+
+
+def test_hundreds_of_repetitions_are_counted() -> None:
+    assert account([tally(*[4] * 700)], documents=700, sent=5).duplicated == 699

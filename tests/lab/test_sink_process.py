@@ -1,0 +1,74 @@
+"""The sink as a process: how it starts, and when it ends."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tuner.engine.client import EngineClient
+from tuner.engine.probe import answers as engine_answers
+from tuner.errors import JobFailed
+from tuner.lab.sink import Sink
+
+
+def answers(sink: Sink) -> bool:
+    client = EngineClient(sink.url)
+    try:
+        return engine_answers(client)
+    finally:
+        client.close()
+
+
+def wait_gone(pid: int) -> bool:
+    deadline_s = time.monotonic() + 5
+    while time.monotonic() < deadline_s:
+        try:
+            if "\nState:\tZ" in Path(f"/proc/{pid}/status").read_text():
+                return True
+        except FileNotFoundError:
+            return True
+        time.sleep(0.01)
+    return False
+
+
+def test_it_ignores_sigint_and_ends_with_its_statement() -> None:
+    with Sink() as sink:
+        os.kill(sink.pid, signal.SIGINT)
+        time.sleep(0.05)
+        assert answers(sink)
+        pid = sink.pid
+    assert wait_gone(pid)
+
+
+def test_a_dead_parent_ends_it() -> None:
+    code = (
+        "import time; from tuner.lab.sink import Sink\n"
+        "with Sink() as sink: print(sink.pid, flush=True); time.sleep(60)"
+    )
+    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE) as parent:
+        assert parent.stdout is not None
+        pid = int(parent.stdout.readline())
+        parent.kill()
+    assert wait_gone(pid)
+
+
+def test_a_port_that_is_taken_is_said_in_words() -> None:
+    with Sink() as sink:
+        with pytest.raises(JobFailed, match=f"cannot listen on 127.0.0.1:{sink.port}"):
+            Sink(sink.port)
+        assert answers(sink)
+
+
+def test_it_takes_a_port_that_it_is_told() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = int(listener.getsockname()[1])
+    with Sink(port) as sink:
+        assert sink.url == f"http://127.0.0.1:{port}"
+        assert answers(sink)

@@ -1,0 +1,127 @@
+"""Commands with real programs, each as a user calls it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.live.conftest import tune
+from tuner.host.programs import rsyslogd
+from tuner.lab.sink import Sink
+
+pytestmark = pytest.mark.live
+
+ROOT = Path(__file__).parents[2]
+DEFAULT = ROOT / "profiles" / "default.yaml"
+
+
+def test_rendering_twice_gives_the_same_bytes_and_rsyslogd_accepts_them(tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        assert tune("render", DEFAULT, "-o", name, folder=tmp_path).code == 0
+        check = subprocess.run(
+            [rsyslogd(), "-N1", "-f", str(tmp_path / name / "rsyslog.conf")],
+            capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        assert check.returncode == 0, check.stderr
+    files = [path for path in (tmp_path / "one").rglob("*") if path.is_file()]
+    assert len(files) >= 3
+    for path in files:
+        assert (
+            path.read_bytes()
+            == (tmp_path / "two" / path.relative_to(tmp_path / "one")).read_bytes()
+        )
+
+
+def test_stale_files_are_exit_2_and_shown(tmp_path: Path) -> None:
+    tune("render", DEFAULT, "-o", "out", folder=tmp_path)
+    assert tune("render", DEFAULT, "-o", "out", "--check", folder=tmp_path).code == 0
+    path = tmp_path / "out" / "rsyslog.conf"
+    path.write_text(path.read_text("utf-8").replace('"1024"', '"2048"'), "utf-8")
+    done = tune("render", DEFAULT, "-o", "out", "--diff", folder=tmp_path)
+    assert done.code == 2
+    assert '+    queue.dequeueBatchSize="1024"' in done.out
+
+
+def test_doctor_names_what_is_there(tmp_path: Path) -> None:
+    done = tune("doctor", "--output", "json", folder=tmp_path)
+    assert done.code == 0, done.err
+    findings = {f["what"]: f for f in json.loads(done.out)["findings"]}
+    assert findings["rsyslogd"]["found"].startswith("8.")
+    assert not findings["omelasticsearch"]["missing"]
+
+
+def test_a_missing_rsyslogd_is_exit_69_with_the_package(tmp_path: Path) -> None:
+    """The same machine, seen through a mount namespace in which rsyslogd is an empty folder."""
+    script = (
+        "mount -t tmpfs none /usr/sbin && "
+        f"exec {Path(subprocess.sys.executable).with_name('rsyslog-tune')} doctor"
+    )
+    done = subprocess.run(
+        ["unshare", "--mount", "sh", "-c", script],
+        cwd=tmp_path, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    if "unshare" in done.stderr:
+        pytest.skip("mount namespaces need privileges")
+    assert done.returncode == 69
+    assert "apt-get install rsyslog" in done.stdout
+
+
+def test_flood_sends_what_it_says(tmp_path: Path) -> None:
+    with Sink():
+        import socket
+        import threading
+
+        server = socket.create_server(("127.0.0.1", 0))
+        got: list[int] = []
+
+        def receive(connection: socket.socket) -> None:
+            with connection:
+                while data := connection.recv(1 << 20):
+                    got.append(data.count(b"\n"))
+
+        def accept() -> None:
+            for _ in range(3):
+                threading.Thread(target=receive, args=(server.accept()[0],)).start()
+
+        accepting = threading.Thread(target=accept)
+        accepting.start()
+        done = tune("flood", "--port", server.getsockname()[1], "--count", 20_000, "--rate", "max",
+                    "--connections", 3, "--message-bytes", 300, "--output", "json",
+                    folder=tmp_path)  # fmt: skip
+        accepting.join()
+        server.close()
+    assert done.code == 0, done.err
+    report = json.loads(done.out)
+    assert report["sent"] == 20_000 == sum(got)
+    assert report["seconds"] > 0
+    assert report["cpu_seconds"] > 0
+
+
+def test_flooding_a_port_where_nobody_listens_fails_in_a_sentence(tmp_path: Path) -> None:
+    done = tune("flood", "--port", 9, "--count", 10, folder=tmp_path)
+    assert done.code == 1
+    assert "refused" in done.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "said"),
+    [
+        (("search", "--budget", "soon"), 64, "no duration"),
+        (("render",), 64, "Missing argument"),
+        (("flood", "--port", "70000", "--count", "1"), 64, "port"),
+        (("nonsense",), 64, "nonsense"),
+        (("report", "nowhere"), 1, "not a run directory"),
+        (("validate", "nowhere.yaml"), 78, "nowhere.yaml:1:1"),
+    ],
+)
+def test_wrong_input_is_one_message_and_its_exit_code(
+    tmp_path: Path, arguments: tuple[str, ...], code: int, said: str
+) -> None:
+    done = tune(*arguments, folder=tmp_path)
+    assert done.code == code
+    assert said in done.err
+    assert "Traceback" not in done.err
+    assert list(tmp_path.iterdir()) == []

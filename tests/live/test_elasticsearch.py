@@ -1,0 +1,109 @@
+"""Trials and commands on a real Elasticsearch 8.19."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.live.conftest import tune
+from tuner.engine import owned
+from tuner.engine.client import EngineClient, EngineRefused
+from tuner.errors import Refused
+from tuner.lab.lab import Lab, attached_lab, new_run_id
+from tuner.lab.scratch import scratch
+from tuner.measure.measurement import Failure, FailureKind, Measurement, TrialPlan
+from tuner.measure.trial import run_trial
+from tuner.profile.candidate import candidate
+from tuner.profile.load import load_profile
+
+pytestmark = [pytest.mark.live, pytest.mark.usefixtures("nothing_left_behind")]
+
+ROOT = Path(__file__).parents[2]
+SHORT = TrialPlan(1.5, 3.0)
+PROFILES = (
+    "profiles/default.yaml",
+    "examples/by-hand.yaml",
+    "examples/published/stock.yaml",
+    "examples/published/p1-production.yaml",
+)
+
+
+@pytest.fixture
+def lab(elasticsearch: EngineClient, tmp_path: Path) -> Iterator[Lab]:
+    client = EngineClient(elasticsearch.url)
+    with (
+        scratch(tmp_path) as folder,
+        attached_lab(client, folder, new_run_id(), "1g") as found,
+    ):
+        yield found
+
+
+@pytest.mark.parametrize("path", PROFILES)
+def test_every_shipped_profile_delivers_each_event_once(
+    lab: Lab, elasticsearch: EngineClient, path: str
+) -> None:
+    outcome = run_trial(lab, load_profile(ROOT / path).profile, SHORT, "t1", lambda _: None)
+    assert isinstance(outcome, Measurement), outcome
+    assert outcome.delivery.exact
+    assert outcome.eps > 1000
+    assert outcome.shipper_cpu_us > 0
+    assert outcome.engine_cpu_us > 0
+    assert owned.indices(elasticsearch, owned.PREFIX) == ()
+
+
+def test_a_document_the_engine_rejects_makes_the_trial_invalid(lab: Lab) -> None:
+    """No room in the mapping: every item of a bulk fails, the request itself succeeds."""
+    written = load_profile(ROOT / "examples" / "published" / "stock.yaml")
+    limit = "outputs[logs].index.settings.mapping.total_fields.limit"
+    profile = candidate(written, [(limit, 1)]).profile
+    outcome = run_trial(lab, profile, SHORT, "t1", lambda _: None)
+    assert isinstance(outcome, Failure)
+    assert outcome.kind in {FailureKind.STALLED, FailureKind.DELIVERY}
+
+
+def test_an_index_setting_that_the_engine_refuses_is_a_failed_trial(lab: Lab) -> None:
+    written = load_profile(ROOT / "profiles" / "default.yaml")
+    setting = "outputs[logs].index.settings.translog.sync_interval"
+    profile = candidate(written, [(setting, "1ms")]).profile
+    outcome = run_trial(lab, profile, SHORT, "t1", lambda _: None)
+    assert isinstance(outcome, Failure)
+    assert outcome.kind is FailureKind.ENGINE
+    assert "sync_interval" in outcome.reason
+
+
+def test_what_is_not_ours_stays_untouched(lab: Lab, elasticsearch: EngineClient) -> None:
+    """Neither an index of the user's, nor one that looks like ours but does not say so."""
+    theirs = ("syslog", f"{lab.owner.prefix}theirs")
+    try:
+        for name in theirs:
+            elasticsearch.request("PUT", f"/{name}")
+        profile = load_profile(ROOT / "profiles" / "default.yaml").profile
+        run_trial(lab, profile, SHORT, "t1", lambda _: None)
+        owned.remove(elasticsearch, lab.owner, lab.owner.prefix)
+        for name in theirs:
+            elasticsearch.get(f"/{name}/_mapping")
+        with pytest.raises(Refused, match="not ours"):
+            owned.create_index(elasticsearch, lab.owner, "syslog-2")
+        with pytest.raises(EngineRefused):
+            elasticsearch.get("/syslog-2/_mapping")
+    finally:
+        for name in theirs:
+            elasticsearch.request("DELETE", f"/{name}")
+
+
+def test_bench_measures_on_a_cluster_that_runs_already(
+    elasticsearch: EngineClient, tmp_path: Path
+) -> None:
+    done = tune("bench", ROOT / "profiles" / "default.yaml", "--elasticsearch", elasticsearch.url,
+                "--repeat", 2, "--window", "3s", "--output", "json", folder=tmp_path)  # fmt: skip
+    assert done.code == 0, done.err
+    report = json.loads(done.out)
+    assert len(report["outcomes"]) == 2
+    for outcome in report["outcomes"]:
+        delivery = outcome["delivery"]
+        assert delivery["sent"] == delivery["indexed"] == delivery["found"] > 0
+    assert owned.indices(elasticsearch, owned.PREFIX) == ()
+    assert list(tmp_path.iterdir()) == []

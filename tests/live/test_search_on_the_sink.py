@@ -1,0 +1,127 @@
+"""The whole command with a real rsyslogd, indexing into the sink: quick, and needs no Java."""
+
+from __future__ import annotations
+
+import json
+import signal
+from pathlib import Path
+
+import pytest
+
+from tests.live.conftest import tune, tune_and_signal
+from tuner.search.journal import read
+
+pytestmark = [pytest.mark.live, pytest.mark.usefixtures("nothing_left_behind")]
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_a_search_ends_in_its_budget_with_a_verdict_on_six_fresh_pairs(tmp_path: Path) -> None:
+    done = tune("search", "--engine", "sink", "--budget", "60s", "--run-dir", "run",
+                folder=tmp_path)  # fmt: skip
+    assert done.code == 0, done.err
+    assert done.seconds <= 66
+    run = tmp_path / "run"
+    assert {path.name for path in run.iterdir()} == {
+        "trials.jsonl", "best.yaml", "rendered", "report.md", "report.json"
+    }  # fmt: skip
+    study = read(run)
+    pairs = {trial.pair for trial in study.trials if trial.pair is not None}
+    assert len(pairs) >= 6
+    for trial in study.trials:
+        if trial.measurement is not None:
+            assert trial.measurement.delivery.exact
+    verdict = json.loads((run / "report.json").read_text(encoding="utf-8"))["verdict"]
+    assert verdict["eps"]["low"] <= verdict["eps"]["ratio"] <= verdict["eps"]["high"]
+    assert tune("validate", run / "best.yaml", folder=tmp_path).code == 0
+
+
+def test_the_report_can_be_made_again_from_the_journal_alone(tmp_path: Path) -> None:
+    search = ("search", "--engine", "sink", "--budget", "60s", "--run-dir", "run")
+    stopped = tune_and_signal(
+        *search, folder=tmp_path, number=signal.SIGINT, after_line="trial   1"
+    )
+    assert stopped.code == 130
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "run" / "trials.jsonl").rename(tmp_path / "elsewhere" / "trials.jsonl")
+    again = tune("report", "elsewhere", folder=tmp_path)
+    assert again.code == 0
+    assert again.out.rstrip() == (tmp_path / "run" / "report.md").read_text("utf-8").rstrip()
+
+
+@pytest.mark.parametrize(
+    ("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)]
+)
+@pytest.mark.parametrize("after_line", ["starting the lab", "trial   0"])
+def test_a_signal_ends_everything_within_seconds(
+    tmp_path: Path, number: signal.Signals, code: int, after_line: str
+) -> None:
+    done = tune_and_signal("search", "--engine", "sink", "--budget", "60s", "--run-dir", "run",
+                           folder=tmp_path, number=number, after_line=after_line)  # fmt: skip
+    assert done.code == code
+    assert done.seconds < 10
+    assert "Traceback" not in done.err
+    left = {path.name for path in (tmp_path / "run").glob("*")}
+    assert not {name for name in left if name.startswith("rsyslog-tune-lab")}
+    if after_line != "starting the lab":
+        assert "report.md" in left
+
+
+def test_a_run_directory_that_cannot_be_written_fails_before_anything_starts(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "file").touch()
+    done = tune("search", "--engine", "sink", "--budget", "60s", "--run-dir", "file/run",
+                folder=tmp_path)  # fmt: skip
+    assert done.code == 1
+    assert "file/run" in done.err
+    assert done.seconds < 5
+
+
+def test_a_budget_too_small_names_the_smallest(tmp_path: Path) -> None:
+    done = tune("search", "--engine", "sink", "--budget", "5s", folder=tmp_path)
+    assert done.code == 64
+    assert "the smallest is" in done.err
+    assert not list(tmp_path.iterdir())
+
+
+def test_the_local_profile_is_taken_and_its_problems_are_named(tmp_path: Path) -> None:
+    (tmp_path / "rsyslog-tune.yaml").write_text("name: x\nsize: 3\n", encoding="utf-8")
+    done = tune("search", "--engine", "sink", "--budget", "60s", folder=tmp_path)
+    assert done.code == 78
+    assert "rsyslog-tune.yaml:2:1" in done.err
+
+
+def test_a_second_search_at_the_same_time_is_told_who_holds_the_machine(tmp_path: Path) -> None:
+    import subprocess
+
+    from tests.live.conftest import COMMAND
+
+    first = subprocess.Popen(
+        [COMMAND, "search", "--engine", "sink", "--budget", "60s", "--run-dir", "first"],
+        cwd=tmp_path, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True,
+    )  # fmt: skip
+    assert first.stderr is not None
+    with first.stderr:
+        next(line for line in first.stderr if "first trial" in line)
+        done = tune("search", "--engine", "sink", "--budget", "60s", "--run-dir", "second",
+                    folder=tmp_path)  # fmt: skip
+        first.send_signal(signal.SIGTERM)
+        first.wait(10)
+    assert done.code == 75
+    assert str(first.pid) in done.err
+    assert not (tmp_path / "second").exists()
+
+
+def test_a_cluster_that_does_not_answer_is_exit_4(tmp_path: Path) -> None:
+    done = tune("search", "--elasticsearch", "http://127.0.0.1:9", "--budget", "5m",
+                folder=tmp_path)  # fmt: skip
+    assert done.code == 4
+    assert "does not answer" in done.err
+
+
+def test_a_cluster_elsewhere_is_refused_unless_this_machine_allows_it(tmp_path: Path) -> None:
+    done = tune("search", "--elasticsearch", "http://es.example:9200", "--budget", "5m",
+                folder=tmp_path)  # fmt: skip
+    assert done.code == 5
+    assert "es.example" in done.err

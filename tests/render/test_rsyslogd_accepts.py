@@ -1,0 +1,86 @@
+"""What we render, a real rsyslogd accepts."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from tests.profile.examples import small
+from tuner.profile.load import load_profile
+from tuner.profile.model import Profile
+from tuner.render.artefacts import render
+from tuner.render.layout import lay_out
+from tuner.render.quoting import comment, constant
+from tuner.render.rainerscript import statement
+from tuner.render.tree import write
+
+pytestmark = [
+    pytest.mark.live,
+    pytest.mark.skipif(shutil.which("rsyslogd") is None, reason="rsyslogd is not installed"),
+]
+
+ROOT = Path(__file__).parents[2]
+PROFILES = [ROOT / "profiles/default.yaml", *sorted(ROOT.glob("examples/**/*.yaml"))]
+
+
+def verdict(config: Path) -> str:
+    """What `rsyslogd -N1` complains about; empty when it accepts the file."""
+    done = subprocess.run(
+        ["rsyslogd", "-N1", "-f", str(config)], capture_output=True, text=True, check=False
+    )
+    lines = [line for line in done.stderr.splitlines() if line.strip()]
+    quiet = [line for line in lines if "config validation run" not in line]
+    return "" if done.returncode == 0 and not quiet else f"{done.returncode}: {quiet}"
+
+
+def verdict_on(profile: Profile, folder: Path) -> str:
+    write(render(profile), folder)
+    return verdict(folder / "rsyslog.conf")
+
+
+@pytest.mark.parametrize("path", PROFILES, ids=lambda path: path.stem)
+def test_shipped_profiles_and_examples_are_accepted(path: Path, tmp_path: Path) -> None:
+    assert verdict_on(load_profile(path).profile, tmp_path) == ""
+
+
+def test_every_optional_parameter_is_accepted(tmp_path: Path) -> None:
+    secret = tmp_path / "pwd"
+    secret.write_text("secret", encoding="utf-8")
+    files = {"filename": "logs", "spoolDirectory": str(tmp_path)}
+    changes: Mapping[str, object] = {
+        "inputs": [
+            {"type": "imptcp", "port": 10514, "threads": 3, "processOnPoller": False},
+            {"type": "imtcp", "port": 10515, "maxSessions": 500},
+        ],
+        "main_queue.filename": "main",
+        "main_queue.spoolDirectory": str(tmp_path),
+        **{f"outputs[logs].queue.{key}": value for key, value in files.items()},
+        "outputs[logs].servers": ["https://127.0.0.1:9200", "https://127.0.0.1:9201"],
+        "outputs[logs].auth": {"uid": "shipper", "pwd": {"file": str(secret)}},
+        "outputs[logs].tls.cacert": str(secret),
+        "outputs[logs].timeout": "30s",
+        "outputs[logs].filter_path": ["errors", "items.*.status"],
+        "outputs[logs].maxbytes": "10m",
+        "outputs[logs].index.rotate": "daily",
+        "outputs[logs].document": "logstash",
+    }
+    assert verdict_on(small(changes), tmp_path) == ""
+
+
+def test_a_nasty_value_stays_a_value(tmp_path: Path) -> None:
+    """Spliced in without the quoter it would load omprog, and -N1 would not say a word."""
+    value = 'x") action(type="omprog" binary="/nowhere" name="\\\t\x01'
+    body = (statement("constant", {"value": constant(value)}),)
+    nasty = statement("template", {"name": "t", "type": "list"}, body)
+    module = statement("module", {"load": "omelasticsearch"})
+    action = statement(
+        "action", {"type": "omelasticsearch", "searchIndex": "x", "template": "t", "uid": value}
+    )
+    text = lay_out("rsyslog.conf.j2", header=comment("x"), statements=(module, nasty, action))
+    config = tmp_path / "rsyslog.conf"
+    config.write_text(text, encoding="utf-8")
+    assert "omprog" not in verdict(config)

@@ -1,0 +1,79 @@
+"""Files on disk: whole or not at all, compared to the byte."""
+
+from __future__ import annotations
+
+import stat
+from pathlib import Path
+
+import pytest
+
+from tests.profile.examples import small
+from tuner.errors import JobFailed
+from tuner.render.artefacts import Artefact, render
+from tuner.render.tree import diff, stale, write
+
+NODE = {"node.indices.memory.index_buffer_size": "30%"}
+
+
+def mode(path: Path) -> int:
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+def test_what_is_written_is_not_stale(tmp_path: Path) -> None:
+    artefacts = render(small(NODE))
+    assert write(artefacts, tmp_path / "out") == tuple(sorted(one.path for one in artefacts))
+    assert stale(artefacts, tmp_path / "out") == ()
+    assert diff(artefacts, tmp_path / "out") == ""
+    for one in artefacts:
+        assert (tmp_path / "out" / one.path).read_bytes() == one.text.encode()
+
+
+def test_nothing_is_left_beside_the_files(tmp_path: Path) -> None:
+    write(render(small()), tmp_path)
+    names = {str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*") if path.is_file()}
+    assert names == {one.path for one in render(small())}
+
+
+def test_files_that_refer_to_secrets_are_for_their_owner(tmp_path: Path) -> None:
+    write([Artefact("a", "x"), Artefact("b", "x", private=True)], tmp_path)
+    assert (mode(tmp_path / "a"), mode(tmp_path / "b")) == (0o644, 0o600)
+
+
+def test_a_changed_and_a_missing_file_are_stale(tmp_path: Path) -> None:
+    write([Artefact("a", "1\n"), Artefact("b", "1\n")], tmp_path)
+    wanted = [Artefact("a", "2\n"), Artefact("b", "1\n"), Artefact("c/d", "1\n")]
+    assert stale(wanted, tmp_path) == ("a", "c/d")
+    text = diff(wanted, tmp_path)
+    assert "--- a/a\n+++ b/a\n@@ -1 +1 @@\n-1\n+2\n" in text
+    assert "--- /dev/null\n+++ b/c/d\n" in text
+
+
+def test_comparing_writes_nothing(tmp_path: Path) -> None:
+    stale(render(small()), tmp_path / "out")
+    diff(render(small()), tmp_path / "out")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_file_that_the_profile_no_longer_has_goes_if_it_is_ours(tmp_path: Path) -> None:
+    write(render(small(NODE)), tmp_path)
+    assert "elasticsearch.yml" in stale(render(small()), tmp_path)
+    write(render(small()), tmp_path)
+    assert not (tmp_path / "elasticsearch.yml").exists()
+
+
+def test_a_file_of_somebody_else_stays(tmp_path: Path) -> None:
+    (tmp_path / "elasticsearch.yml").write_text("cluster.name: x\n", encoding="utf-8")
+    write(render(small()), tmp_path)
+    assert stale(render(small()), tmp_path) == ()
+    assert (tmp_path / "elasticsearch.yml").exists()
+
+
+def test_a_change_of_line_ends_is_a_change(tmp_path: Path) -> None:
+    (tmp_path / "a").write_bytes(b"1\r\n")
+    assert stale([Artefact("a", "1\n")], tmp_path) == ("a",)
+
+
+def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("", encoding="utf-8")
+    with pytest.raises(JobFailed, match="cannot write"):
+        write([Artefact("a", "1\n")], tmp_path / "file")
