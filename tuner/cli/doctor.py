@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
+from typing import Annotated
 
-from tuner.cli.console import result, result_json
+import typer
+
+from tuner.cli.console import result, result_json, working
 from tuner.cli.options import Output, OutputOption
 from tuner.errors import ProgramMissing
 from tuner.host.installed import packages
 from tuner.host.programs import java_for, maven, omelasticsearch, rsyslog_version
 from tuner.host.usage import cores, memory_bytes
-from tuner.lab.distribution import distribution_for, home_of
+from tuner.lab.distribution import distribution_for, fetch, home_of
 from tuner.profile.model import Release
 
 _PACKAGES = ("rsyslog", "rsyslog-elasticsearch", "openjdk-17-jre-headless", "maven")
@@ -26,8 +29,16 @@ class Finding:
     missing: bool = False
 
 
-def doctor(output: OutputOption = Output.TEXT) -> None:
+def doctor(
+    fetch_engine: Annotated[
+        bool, typer.Option("--fetch", help="Fetch the engine that a search would fetch.")
+    ] = False,
+    output: OutputOption = Output.TEXT,
+) -> None:
     """Say what is installed and what is missing; exits with 69 when something is."""
+    if fetch_engine:
+        with working("fetching the engine; it is kept for later runs"):
+            fetch(distribution_for(Release(elasticsearch="8.19")))
     findings = [*_needed(), *_useful()]
     if output is Output.JSON:
         result_json({"schema": 1, "kind": "doctor", "findings": [asdict(f) for f in findings]})

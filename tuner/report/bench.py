@@ -39,7 +39,7 @@ def bench_text(
     rows = [_row(number, outcome) for number, outcome in enumerate(outcomes, 1)]
     parts = [f"{name} on {engine}", table(header, rows)]
     summary = _summary(outcomes)
-    if summary is not None:
+    if summary is not None and summary["valid"] > 1:
         parts.append(
             f"median {eps(summary['eps_median'])} EPS, from {eps(summary['eps_min'])} to "
             f"{eps(summary['eps_max'])}, coefficient of variation {summary['eps_cv']:.1%}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 
 from tuner.errors import ProgramMissing
 from tuner.profile.load import LoadedProfile
@@ -30,10 +31,22 @@ def layers(loaded: LoadedProfile, offline: bool) -> tuple[Layer, ...]:
     return (Layer("schema", True), lint, _rsyslogd(loaded, offline))
 
 
+def _absent_secret(loaded: LoadedProfile) -> str | None:
+    """A secret's file that this machine lacks: rsyslogd rejects whatever refers to it."""
+    for output in loaded.profile.outputs:
+        path = output.auth.pwd.file if output.auth is not None else None
+        if path is not None and not Path(path).is_file():
+            return path
+    return None
+
+
 def _rsyslogd(loaded: LoadedProfile, offline: bool) -> Layer:
     name = "rsyslogd -N1"
     if offline:
         return Layer(name, None, "--offline")
+    absent = _absent_secret(loaded)
+    if absent is not None:
+        return Layer(name, None, f"{absent}, which holds a secret, is not on this machine")
     config = next(item.text for item in render(loaded.profile) if item.path == RSYSLOG)
     try:
         verdict = check(config)
