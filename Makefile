@@ -8,7 +8,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-PACKAGES := rsyslog rsyslog-elasticsearch openjdk-17-jre-headless maven python3-venv
+PACKAGES := rsyslog rsyslog-elasticsearch openjdk-17-jre-headless maven python3-venv gcc libc6-dev
 
 .PHONY: setup packages engine demo test lint bench soak clean
 
@@ -38,7 +38,8 @@ lint: $(VENV)/.ready
 	$(BIN)/mypy
 
 bench: setup
-	$(BIN)/python tests/benchmarks/flood_cost.py
+	$(BIN)/python -m tests.benchmarks.flood_cost
+	$(BIN)/python -m tests.benchmarks.sink_cost
 
 soak: setup
 	$(BIN)/pytest -m soak

@@ -1,27 +1,44 @@
-"""CPU microseconds per message of the flood's process, and per event of the sink.  Run by hand:
+"""What a message costs the sender: CPU microseconds of ours and of a plain C sender, in pairs.
 
-python -m tests.benchmarks.flood_cost [--messages 2000000] [--message-bytes 244]
+python tests/benchmarks/flood_cost.py [--pairs 7] [--seconds 0.5] [--json]
+
+Both send the same sizes in the same format over five connections to one receiver that drops
+everything.  The C sender formats each message and makes one send() for it.  CPU is what getrusage
+says of the sending process, from its connections being up to its end.
 """
 
 from __future__ import annotations
 
 import argparse
-import http.client
 import json
-import socket
+import shutil
+import statistics
 import subprocess
 import sys
-import time
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import asdict, dataclass, replace
+from itertools import pairwise
+from pathlib import Path
 
 from tuner.flood.flood import Flood, FloodSpec
 from tuner.flood.messages import Messages
-from tuner.lab.sink import Sink
 
-RATES = (None, 300_000.0, 100_000.0, 30_000.0)
-BATCHES = (128, 1000, 5000)
-SHORT = "?filter_path=errors,items.*.status,items.*.error"
+SOURCE = Path(__file__).with_name("naive_sender.c")
+WORTH = 5.0
+PLAIN = FloodSpec("127.0.0.1", 1, 5, 244, 1, "0a1b2c3d")
+CASES = {
+    "244 bytes, RFC 3164, LF": PLAIN,
+    "244 bytes, RFC 5424, LF": replace(PLAIN, format="rfc5424"),
+    "244 bytes, RFC 3164, octet-counted": replace(PLAIN, framing="octet-counted"),
+    "log-normal 137-2133, mean 400, RFC 3164, LF": replace(
+        PLAIN, message_bytes_mean=400, distribution="lognormal", min_bytes=137, max_bytes=2133
+    ),
+}
+# What one run of about a second sends.
+OURS_A_SECOND = 4_000_000
+NAIVE_A_SECOND = 250_000
 DISCARD = """
 import socket, threading
 listener = socket.create_server(("127.0.0.1", 0))
@@ -36,6 +53,19 @@ while True:
 """
 
 
+@dataclass(frozen=True)
+class Cost:
+    """CPU microseconds per message of one pair: our sender, the C sender, and how many times
+    dearer the latter is."""
+
+    ours_us: float
+    naive_us: float
+
+    @property
+    def ratio(self) -> float:
+        return self.naive_us / self.ours_us
+
+
 @contextmanager
 def discarding_receiver() -> Iterator[int]:
     """A receiver in a process of its own that drops what it gets; yields its port."""
@@ -48,81 +78,99 @@ def discarding_receiver() -> Iterator[int]:
             process.kill()
 
 
+def compiled(folder: Path) -> Path:
+    """The C sender, compiled into a folder."""
+    compiler = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
+    if compiler is None:
+        sys.exit("flood_cost: there is no C compiler: apt-get install gcc")
+    program = folder / "naive_sender"
+    command = [compiler, "-O2", "-Wall", "-Wextra", "-o", str(program), str(SOURCE)]
+    built = subprocess.run(command, capture_output=True, text=True, check=False)
+    if built.returncode != 0:
+        sys.exit(f"flood_cost: {SOURCE} does not compile:\n{built.stderr}")
+    return program
+
+
+def ours_us(spec: FloodSpec, port: int, messages: int, rate: float | None = None) -> float:
+    """CPU microseconds per message of our sender."""
+    with Flood(replace(spec, port=port, count=messages)) as flood:
+        flood.steer(messages, rate)
+        flood.wait_until_idle(120)
+        done = flood.finish()
+    assert done.error is None, done.error
+    assert done.sent == messages
+    return done.cpu_seconds / messages * 1e6
+
+
+def naive_us(program: Path, spec: FloodSpec, port: int, messages: int, lengths: str) -> float:
+    """CPU microseconds per message of the C sender."""
+    command = [str(program), str(port), str(messages), spec.format, spec.framing]
+    done = subprocess.run(command, input=lengths, capture_output=True, text=True, check=True)
+    return float(done.stdout.split()[0]) / messages * 1e6
+
+
+def lengths_of(spec: FloodSpec) -> str:
+    """The lengths of our thousand messages, framing excluded, one a line."""
+    lf = Messages(replace(spec, framing="lf"))
+    ends = [0, *lf.take(1000, 0.0).ends.tolist()]
+    return "\n".join(str(end - start - 1) for start, end in pairwise(ends))
+
+
+def measured(program: Path, spec: FloodSpec, port: int, pairs: int, seconds: float) -> list[Cost]:
+    """Pairs of runs, ours and the C sender's taking turns to be first."""
+    lengths = lengths_of(spec)
+    ours, naive = int(OURS_A_SECOND * seconds), int(NAIVE_A_SECOND * seconds)
+    costs = []
+    for pair in range(pairs):
+        first = naive_us(program, spec, port, naive, lengths) if pair % 2 else None
+        mine = ours_us(spec, port, ours)
+        costs.append(Cost(mine, first or naive_us(program, spec, port, naive, lengths)))
+    return costs
+
+
 def say(line: str) -> None:
     sys.stdout.write(line + "\n")
     sys.stdout.flush()
 
 
-def sender_cost(port: int, messages: int, mean_bytes: int, rate: float | None) -> None:
-    total = messages if rate is None else int(rate * 3)
-    with Flood(FloodSpec("127.0.0.1", port, 5, mean_bytes, 1, "0a1b2c3d", total)) as flood:
-        flood.steer(total, rate)
-        flood.wait_until_idle(60)
-        done = flood.finish()
-    seconds = (done.last_send_s or 0.0) - (done.first_send_s or 0.0)
-    asked = "max" if rate is None else f"{rate:,.0f}/s"
-    say(
-        f"sender at {asked:>10}: {done.cpu_seconds / done.sent * 1e6:6.3f} us CPU per message, "
-        f"{done.sent / seconds:12,.0f} per second, blocked {done.blocked_seconds:.3f} s"
-    )
-
-
-def bulk_body(batch: int, mean_bytes: int) -> bytes:
-    """A bulk of documents with the fields of a real one around flooded messages."""
-    messages = Messages(1, "0a1b2c3d", mean_bytes)
-    lines: list[str] = []
-    while len(lines) < batch:
-        block = messages.take(batch - len(lines), int(time.time()))
-        lines += bytes(block.data).decode().splitlines()
-    document = {"@timestamp": "2026-11-21T01:43:30+00:00", "host": {"name": "web-01"}}
-    document |= {"log": {"syslog": {"severity": {"code": 6}, "facility": {"code": 3}}}}
-    return "".join(
-        '{"index":{"_index":"cost"}}\n' + json.dumps({**document, "message": line}) + "\n"
-        for line in lines
-    ).encode()
-
-
-def sink_cost(events: int, mean_bytes: int, batch: int, query: str) -> None:
-    body = bulk_body(batch, mean_bytes)
-    with Sink() as sink:
-        connection = http.client.HTTPConnection("127.0.0.1", sink.port)
-        connection.connect()
-        connection.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-
-        def ask(method: str, path: str, sent: bytes | None = None) -> bytes:
-            connection.request(method, path, sent)
-            return connection.getresponse().read()
-
-        def cpu_s() -> float:
-            stats = json.loads(ask("GET", "/_nodes/stats"))
-            return float(stats["nodes"]["sink"]["process"]["cpu"]["total_in_millis"]) / 1000
-
-        before_s = cpu_s()
-        started_s = time.monotonic()
-        for _ in range(events // batch):
-            ask("POST", f"/_bulk{query}", body)
-        seconds = time.monotonic() - started_s
-        used_s = cpu_s() - before_s
-        count = events // batch * batch
-        connection.close()
-    say(
-        f"sink, batches of {batch:5}, {'short' if query else 'full'} replies: "
-        f"{used_s / count * 1e6:6.3f} us CPU per event of {len(body) // batch} bytes, "
-        f"{count / seconds:10,.0f} per second"
+def row(name: str, costs: list[Cost]) -> str:
+    ours = statistics.median(cost.ours_us for cost in costs)
+    naive = statistics.median(cost.naive_us for cost in costs)
+    ratios = [cost.ratio for cost in costs]
+    median = statistics.median(ratios)
+    return (
+        f"| {name:43} | {ours:6.3f} | {naive:6.3f} | {median:5.1f} | "
+        f"{min(ratios):5.1f} - {max(ratios):5.1f} |"
     )
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--messages", type=int, default=2_000_000)
-    parser.add_argument("--message-bytes", type=int, default=244)
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--pairs", type=int, default=7, help="pairs of runs a case")
+    parser.add_argument("--seconds", type=float, default=0.5, help="about how long a run takes")
+    parser.add_argument("--json", action="store_true", help="every pair, as JSON")
     options = parser.parse_args()
-    with discarding_receiver() as port:
-        for rate in RATES:
-            sender_cost(port, options.messages, options.message_bytes, rate)
-    for batch in BATCHES:
-        for query in (SHORT, ""):
-            sink_cost(options.messages // 4, options.message_bytes, batch, query)
+    found: dict[str, list[Cost]] = {}
+    with tempfile.TemporaryDirectory() as folder, discarding_receiver() as port:
+        program = compiled(Path(folder))
+        if not options.json:
+            say(f"| {'CPU us per message':43} | ours   | C      | ratio | range         |")
+            say(f"|{'-' * 45}|--------|--------|-------|---------------|")
+        for name, spec in CASES.items():
+            found[name] = measured(program, spec, port, options.pairs, options.seconds)
+            if not options.json:
+                say(row(name, found[name]))
+        paced = {rate: ours_us(PLAIN, port, int(2 * rate), rate) for rate in (100_000.0, 30_000.0)}
+    if options.json:
+        say(json.dumps({name: [asdict(one) for one in costs] for name, costs in found.items()}))
+        return
+    worst = min(statistics.median(one.ratio for one in costs) for costs in found.values())
+    verdict = "as wanted" if worst >= WORTH else "NOT as wanted"
+    say(f"\nAt least {worst:.1f} times cheaper in the median of every case, {verdict} (5).")
+    for rate, cost_us in paced.items():
+        say(
+            f"Paced at {rate:,.0f} per second, ours costs {cost_us:.2f} us: it wakes up more often."
+        )
 
 
 if __name__ == "__main__":

@@ -1,83 +1,20 @@
 from __future__ import annotations
 
 import os
-import re
 import signal
 import socket
 import subprocess
 import sys
-import threading
 import time
-from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
-from types import TracebackType
-from typing import Self
 
 import pytest
 
+from tests.flood.receiver import Receiver
 from tuner.errors import JobFailed
-from tuner.flood.flood import Flood, FloodSpec
-
-SEQ = re.compile(rb" seq=(\d{12}) ")
-
-
-class Receiver:
-    """Keeps what arrives; `close_after` bytes it hangs up, `reads` False it never reads."""
-
-    def __init__(self, *, close_after: int | None = None, reads: bool = True) -> None:
-        self._listener = socket.create_server(("127.0.0.1", 0))
-        self.port = int(self._listener.getsockname()[1])
-        self._close_after = close_after
-        self._reads = reads
-        self._over = threading.Event()
-        self.streams: list[bytearray] = []
-        self._threads = [threading.Thread(target=self._accept)]
-
-    def __enter__(self) -> Self:
-        self._threads[0].start()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._over.set()
-        with suppress(OSError):
-            self._listener.shutdown(socket.SHUT_RDWR)
-        self._listener.close()
-        for thread in self._threads:
-            thread.join()
-
-    def numbers(self) -> list[int]:
-        """The sequence numbers that arrived, sorted."""
-        return sorted(int(number) for s in self.streams for number in SEQ.findall(s))
-
-    def _accept(self) -> None:
-        with suppress(OSError):
-            while True:
-                connection, _ = self._listener.accept()
-                self.streams.append(bytearray())
-                arguments = (connection, self.streams[-1])
-                self._threads.append(threading.Thread(target=self._keep, args=arguments))
-                self._threads[-1].start()
-
-    def _keep(self, connection: socket.socket, stream: bytearray) -> None:
-        connection.settimeout(0.2)
-        with connection:
-            if not self._reads:
-                self._over.wait()
-                return
-            while not self._over.is_set():
-                try:
-                    data = connection.recv(1 << 18)
-                except TimeoutError:
-                    continue
-                stream += data
-                enough = self._close_after is not None and len(stream) > self._close_after
-                if not data or enough:
-                    return
+from tuner.flood.flood import Flood, FloodSpec, Runs
+from tuner.flood.schedule import bursts, fixed, ramp
 
 
 def spec(port: int, connections: int = 5, count: int | None = None) -> FloodSpec:
@@ -253,3 +190,109 @@ def test_a_dead_parent_ends_the_process(rate: float) -> None:
             pid = int(parent.stdout.readline())
             parent.kill()
         assert wait_gone(pid)
+
+
+def test_a_schedule_is_kept_and_says_when_each_message_was_due() -> None:
+    with Receiver() as receiver, Flood(spec(receiver.port)) as flood:
+        assert flood.timeline() is None
+        before_s, epoch_s = time.monotonic(), time.time()
+        flood.follow(fixed(2000.0), limit=1000)
+        progress = flood.wait_until_idle(10)
+        timeline = flood.timeline()
+        assert progress.sent == 1000
+        assert progress.punctuality is not None
+        assert progress.punctuality.offered == 1000
+        assert timeline is not None
+        assert before_s <= timeline.intended_s(0) < before_s + 1.0
+        assert timeline.intended_s(500) - timeline.intended_s(0) == pytest.approx(0.25)
+        assert timeline.intended_epoch_s(0) - epoch_s == pytest.approx(
+            timeline.intended_s(0) - before_s, abs=0.05
+        )
+        assert progress.last_send_s is not None
+        assert progress.last_send_s >= timeline.intended_s(999)
+        flood.finish()
+        assert receiver.numbers() == list(range(1000))
+
+
+def test_messages_never_go_before_they_are_due() -> None:
+    with Receiver() as receiver, Flood(spec(receiver.port)) as flood:
+        flood.follow(ramp(0.0, 4000.0, 1.0))
+        for _ in range(8):
+            time.sleep(0.1)
+            progress = flood.progress()
+            timeline = flood.timeline()
+            assert timeline is not None
+            assert timeline.intended_s(progress.sent - 1) <= progress.at_s
+        finished = flood.finish()
+        assert receiver.numbers() == list(range(finished.sent))
+
+
+def test_bursts_come_at_once() -> None:
+    with Receiver() as receiver, Flood(spec(receiver.port)) as flood:
+        flood.follow(bursts(10_000, 0.5), limit=20_000)
+        progress = flood.wait_until_idle(10)
+        assert progress.sent == 20_000
+        assert progress.first_send_s is not None
+        assert progress.last_send_s is not None
+        assert progress.last_send_s - progress.first_send_s >= 0.49
+
+
+def test_runs_pause_between_each_other() -> None:
+    with Receiver() as receiver, Flood(spec(receiver.port, count=30_000)) as flood:
+        flood.run(Runs(10_000, 3, 0.2))
+        progress = flood.wait_until_idle(10)
+        assert progress.sent == 30_000
+        assert progress.first_send_s is not None
+        assert progress.last_send_s is not None
+        assert progress.last_send_s - progress.first_send_s >= 0.4
+        assert progress.punctuality is None
+        flood.finish()
+        assert receiver.numbers() == list(range(30_000))
+
+
+def test_a_receiver_that_does_not_read_makes_the_flood_late() -> None:
+    with Receiver(reads=False) as receiver, Flood(spec(receiver.port, 2)) as flood:
+        flood.follow(fixed(200_000.0))
+        time.sleep(1.0)
+        progress = flood.progress()
+        seen = progress.punctuality
+        assert seen is not None
+        assert not seen.kept
+        assert seen.offered > 100_000 > progress.sent
+        assert seen.late > 50_000
+        assert 0.1 < seen.max_late_s < 5
+        assert progress.blocked_seconds > 0.1
+
+
+def test_after_the_end_nothing_more_is_due() -> None:
+    with Receiver() as receiver, Flood(spec(receiver.port)) as flood:
+        flood.follow(fixed(1000.0))
+        time.sleep(0.2)
+        offered = flood.finish().punctuality
+        assert offered is not None
+        assert offered.offered < 1000
+        assert offered.max_late_s < 0.5
+
+
+def test_a_file_that_cannot_be_replayed_is_said_in_words(tmp_path: Path) -> None:
+    empty = tmp_path / "empty.log"
+    empty.write_bytes(b"\n  \n")
+    with (
+        Receiver() as receiver,
+        pytest.raises(JobFailed, match=r"cannot start: .*empty\.log.* has no lines to send"),
+    ):
+        Flood(replace(spec(receiver.port), replay=str(empty))).__enter__()
+
+
+def test_each_line_of_a_file_goes_equally_often(tmp_path: Path) -> None:
+    log = tmp_path / "own.log"
+    log.write_bytes(b"".join(b"line %d of mine\n" % number for number in range(700)))
+    with Receiver() as receiver:
+        with Flood(replace(spec(receiver.port, 3), replay=str(log))) as flood:
+            flood.steer(2100, None)
+            flood.wait_until_idle(10)
+            assert flood.finish().sent == 2100
+        received = b"".join(receiver.streams).splitlines()
+        assert receiver.numbers() == list(range(2100))
+    for number in range(700):
+        assert sum(line.endswith(b" line %d of mine" % number) for line in received) == 3

@@ -1,19 +1,54 @@
 from __future__ import annotations
 
+import random
 import re
 import time
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import datetime
+from pathlib import Path
+from typing import Any
 
 import pytest
 
-from tuner.errors import BadUsage
-from tuner.flood.messages import AWKWARD, POOL, Messages, stamp
-from tuner.flood.spec import LEAST_MESSAGE_BYTES, FloodSpec
+from tuner.errors import BadUsage, JobFailed
+from tuner.flood.heads import stamp_3164 as stamp
+from tuner.flood.heads import stamp_5424
+from tuner.flood.messages import Messages
+from tuner.flood.pool import AWKWARD, POOL
+from tuner.flood.spec import FloodSpec
 
 EPOCH_S = 1_790_000_000
+LEAST = 96
 SHAPE = re.compile(
     rb"<(\d{1,3})>([A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d) (\S+) ([a-z]+)\[(\d+)\]: "
     rb"run=([0-9a-f]{8}) seq=(\d{12}) ([ -~]+)"
 )
+
+
+PLAIN = FloodSpec("127.0.0.1", 514, 1, 244, 1, "deadbeef")
+P8 = replace(PLAIN, message_bytes_mean=400, distribution="lognormal", min_bytes=137, max_bytes=2133)
+SHAPE_5424 = re.compile(
+    rb"<(\d{1,3})>1 (\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}[+-]\d\d:\d\d) (\S+) ([a-z]+) (\d+) "
+    rb"([A-Z]{5}|-) (-|\[origin ip=\"[0-9.]+\" software=\"\4\"\]) "
+    rb"run=([0-9a-f]{8}) seq=(\d{12}) ([ -~]+)"
+)
+
+
+def made(seed: int, run_id: str, mean: int) -> Messages:
+    return Messages(replace(PLAIN, seed=seed, run_id=run_id, message_bytes_mean=mean))
+
+
+def frames(data: bytes) -> Iterator[bytes]:
+    """The messages of an octet-counted stream."""
+    while data:
+        length, _, rest = data.partition(b" ")
+        yield rest[: int(length)]
+        data = rest[int(length) :]
+
+
+def sizes(spec: FloodSpec) -> list[int]:
+    return [len(line) for line in taken(Messages(spec), POOL).splitlines()]
 
 
 def taken(messages: Messages, count: int, most: int = 300, epoch_s: int = EPOCH_S) -> bytes:
@@ -26,15 +61,15 @@ def taken(messages: Messages, count: int, most: int = 300, epoch_s: int = EPOCH_
 
 
 def test_the_same_seed_gives_the_same_bytes() -> None:
-    once = taken(Messages(7, "0a1b2c3d", 244), 2500)
-    assert once == taken(Messages(7, "0a1b2c3d", 244), 2500, most=77)
-    assert once != taken(Messages(8, "0a1b2c3d", 244), 2500)
+    once = taken(made(7, "0a1b2c3d", 244), 2500)
+    assert once == taken(made(7, "0a1b2c3d", 244), 2500, most=77)
+    assert once != taken(made(8, "0a1b2c3d", 244), 2500)
 
 
 def test_another_time_changes_the_timestamps_only() -> None:
-    messages = Messages(7, "0a1b2c3d", 244)
+    messages = made(7, "0a1b2c3d", 244)
     early = taken(messages, POOL, epoch_s=EPOCH_S).splitlines()
-    late = taken(Messages(7, "0a1b2c3d", 244), POOL, epoch_s=EPOCH_S + 86_400 * 40).splitlines()
+    late = taken(made(7, "0a1b2c3d", 244), POOL, epoch_s=EPOCH_S + 86_400 * 40).splitlines()
     for before, after in zip(early, late, strict=True):
         start = before.index(b">") + 1
         assert before[:start] + before[start + 15 :] == after[:start] + after[start + 15 :]
@@ -42,7 +77,7 @@ def test_another_time_changes_the_timestamps_only() -> None:
 
 
 def test_every_message_is_rfc_3164_and_numbered_in_order() -> None:
-    lines = taken(Messages(1, "deadbeef", 244), 3100).splitlines()
+    lines = taken(made(1, "deadbeef", 244), 3100).splitlines()
     for number, line in enumerate(lines):
         match = SHAPE.fullmatch(line)
         assert match is not None, line
@@ -53,16 +88,16 @@ def test_every_message_is_rfc_3164_and_numbered_in_order() -> None:
 
 
 def test_numbers_carry_over_into_high_digits() -> None:
-    messages = Messages(1, "deadbeef", 100)
+    messages = made(1, "deadbeef", 100)
     messages.taken = 999_999 * POOL
     lines = taken(messages, 2 * POOL).splitlines()
     assert b" seq=000999999999 " in lines[POOL - 1]
     assert b" seq=001000000000 " in lines[POOL]
 
 
-@pytest.mark.parametrize("mean", [LEAST_MESSAGE_BYTES, 128, 244, 1000, 8000])
+@pytest.mark.parametrize("mean", [LEAST, 128, 244, 1000, 6400])
 def test_lengths_have_the_mean_exactly_and_a_quarter_of_spread(mean: int) -> None:
-    lines = taken(Messages(3, "deadbeef", mean), POOL).splitlines()
+    lines = taken(made(3, "deadbeef", mean), POOL).splitlines()
     lengths = [len(line) for line in lines]
     assert sum(lengths) == mean * POOL
     assert max(lengths) <= 1.25 * mean + 1
@@ -72,12 +107,12 @@ def test_lengths_have_the_mean_exactly_and_a_quarter_of_spread(mean: int) -> Non
 
 
 def test_a_small_share_needs_json_escapes() -> None:
-    lines = taken(Messages(3, "deadbeef", 244), POOL).splitlines()
+    lines = taken(made(3, "deadbeef", 244), POOL).splitlines()
     assert sum(b'"' in line or b"\\" in line for line in lines) == AWKWARD
 
 
 def test_messages_vary() -> None:
-    lines = taken(Messages(3, "deadbeef", 244), POOL).splitlines()
+    lines = taken(made(3, "deadbeef", 244), POOL).splitlines()
     found = [SHAPE.fullmatch(line) for line in lines]
     for group, least in ((1, 30), (3, 9), (4, 9), (8, 990)):
         assert len({match[group] for match in found if match}) >= least
@@ -89,11 +124,163 @@ def test_the_day_is_padded_with_a_space() -> None:
     assert stamp(third + 86_400 * 20) in {b"Mar 23 04:05:06", b"Mar 23 05:05:06"}
 
 
+def test_every_message_can_be_rfc_5424_with_the_same_identity() -> None:
+    lines = taken(Messages(replace(PLAIN, format="rfc5424")), 3100).splitlines()
+    with_data = 0
+    for number, line in enumerate(lines):
+        match = SHAPE_5424.fullmatch(line)
+        assert match is not None, line
+        assert match[8] == b"deadbeef"
+        assert int(match[9]) == number
+        assert 8 <= int(match[1]) <= 191
+        with_data += match[7] != b"-"
+    assert 0.3 < with_data / len(lines) < 0.7
+
+
+def test_rfc_5424_times_have_microseconds_and_an_offset() -> None:
+    messages = Messages(replace(PLAIN, format="rfc5424"))
+    for epoch_s in (EPOCH_S + 0.000001, EPOCH_S + 0.25, EPOCH_S + 59.999999):
+        line = bytes(messages.take(1, epoch_s).data)
+        written = datetime.fromisoformat(line.split()[1].decode())
+        assert written.timestamp() == pytest.approx(epoch_s, abs=2e-6)
+
+
+@pytest.mark.parametrize("zone", ["UTC", "Asia/Kolkata", "America/St_Johns"])
+def test_the_offset_is_that_of_this_machine(zone: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TZ", zone)
+    time.tzset()
+    try:
+        epoch_s = EPOCH_S + len(zone)
+        written = datetime.fromisoformat(stamp_5424(epoch_s).decode())
+    finally:
+        monkeypatch.undo()
+        time.tzset()
+    assert written.timestamp() == epoch_s
+
+
+@pytest.mark.parametrize("spec", [PLAIN, replace(PLAIN, format="rfc5424"), P8])
+def test_octet_counting_changes_the_framing_only(spec: FloodSpec) -> None:
+    lines = taken(Messages(spec), 2500).splitlines()
+    counted = taken(Messages(replace(spec, framing="octet-counted")), 2500)
+    assert list(frames(counted)) == lines
+
+
+def test_sizes_can_all_be_the_same() -> None:
+    assert set(sizes(replace(PLAIN, distribution="fixed"))) == {244}
+
+
+def test_uniform_sizes_keep_to_their_bounds() -> None:
+    found = sizes(replace(PLAIN, message_bytes_mean=300, min_bytes=200, max_bytes=400))
+    assert (min(found), max(found), sum(found) / POOL) == (200, 400, 300)
+    quarters = [sum(low <= size < low + 50 for size in found) for low in (200, 250, 300, 350)]
+    assert all(200 < quarter < 300 for quarter in quarters)
+
+
+def test_no_message_is_so_long_that_rsyslog_would_cut_it() -> None:
+    found = sizes(replace(PLAIN, message_bytes_mean=8000))
+    assert max(found) == 8096
+    assert sum(found) == 8000 * POOL
+
+
+@pytest.mark.parametrize(
+    ("mean", "least", "most"),
+    [(400, 137, 2133), (244, 120, 8096), (1200, 137, 2133), (2100, 137, 2133), (138, 137, 2133)],
+)
+def test_log_normal_sizes_have_the_mean_exactly(mean: int, least: int, most: int) -> None:
+    found = sizes(replace(P8, message_bytes_mean=mean, min_bytes=least, max_bytes=most))
+    assert sum(found) == mean * POOL
+    assert least <= min(found)
+    assert max(found) <= most
+
+
+def test_log_normal_sizes_are_skewed_as_real_logs_are() -> None:
+    found = sorted(sizes(P8))
+    assert found[POOL // 2] < 400
+    assert found[-1] > 1500
+    assert found[0] < 160
+    logs = [found[POOL * share // 100] for share in (25, 50, 75)]
+    assert logs[0] / logs[1] == pytest.approx(logs[1] / logs[2], rel=0.15)
+
+
+def test_the_same_seed_gives_the_same_bytes_in_every_format() -> None:
+    for spec in (replace(P8, format="rfc5424", framing="octet-counted"), P8):
+        once = taken(Messages(spec), 2500)
+        assert once == taken(Messages(spec), 2500, most=77)
+        assert once != taken(Messages(replace(spec, seed=2)), 2500)
+
+
+def replayed(tmp_path: Path, content: bytes, count: int) -> list[bytes]:
+    """What stands behind the identity of the messages made from a file."""
+    path = tmp_path / "own.log"
+    path.write_bytes(content)
+    data = taken(Messages(replace(PLAIN, replay=str(path))), count)
+    lines = data.split(b"\n")[:-1]
+    assert [int(line.split(b" seq=")[1][:12]) for line in lines] == list(range(count))
+    assert all(b" run=deadbeef seq=" in line for line in lines)
+    return [line.split(b" seq=")[1][13:] for line in lines]
+
+
+@pytest.mark.parametrize("count", [1, 3, 7, 999, 1000, 1001, 2500])
+def test_a_file_is_replayed_in_its_order_over_and_over(tmp_path: Path, count: int) -> None:
+    content = [b"my line %d" % number for number in range(count)]
+    bodies = replayed(tmp_path, b"\n".join(content), 3 * count + 5)
+    assert bodies == (content * 4 + content * 5)[: 3 * count + 5]
+
+
+def test_lines_of_a_file_cannot_break_the_framing(tmp_path: Path) -> None:
+    content = b"a\tb\x00c\x1b[0m\r\n\n  \n\xc3\xa9t\xc3\xa9\n\xff\xfe raw"
+    bodies = replayed(tmp_path, content, 3)
+    assert bodies == [b"a b c [0m", "été".encode(), b"\xff\xfe raw"]
+
+
+@pytest.mark.parametrize("shift", range(4))
+def test_long_lines_are_cut_between_characters(tmp_path: Path, shift: int) -> None:
+    path = tmp_path / "own.log"
+    path.write_bytes(b"x" * shift + "é€😀".encode() * 2000)
+    line = taken(Messages(replace(PLAIN, replay=str(path))), 1).rstrip(b"\n")
+    assert 8092 < len(line) <= 8096
+    line.decode("utf-8")
+
+
+def test_binary_lines_are_cut_too(tmp_path: Path) -> None:
+    (body,) = replayed(tmp_path, random.Random(1).randbytes(30_000).replace(b"\n", b"x"), 1)
+    assert 7900 < len(body) < 8096
+
+
+@pytest.mark.parametrize(("content", "said"), [(b"", "has no lines"), (None, "no such file")])
+def test_a_file_without_lines_is_an_error(tmp_path: Path, content: bytes | None, said: str) -> None:
+    path = tmp_path / "own.log"
+    if content is not None:
+        path.write_bytes(content)
+    with pytest.raises(JobFailed, match=said):
+        Messages(replace(PLAIN, replay=str(path)))
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"format": "rfc5424", "message_bytes_mean": 119}, "at least 120"),
+        ({"distribution": "lognormal"}, "need min and max"),
+        ({"min_bytes": 200}, "both min and max"),
+        ({"min_bytes": 300, "max_bytes": 200}, "above max"),
+        ({"min_bytes": 300, "max_bytes": 400}, "mean 244 lies outside min 300 to max 400"),
+        ({"min_bytes": 200, "max_bytes": 400}, "have a mean of 300, not 244"),
+        ({"min_bytes": 95, "max_bytes": 393}, "minimum of at least 96 bytes, not 95"),
+        ({"distribution": "fixed", "min_bytes": 200, "max_bytes": 288}, "leave min and max out"),
+        ({"distribution": "lognormal", "min_bytes": 244, "max_bytes": 400}, "between min and max"),
+        ({"message_bytes_mean": 9000}, "at most 8096"),
+    ],
+)
+def test_sizes_that_contradict_each_other_are_refused(changes: dict[str, Any], said: str) -> None:
+    with pytest.raises(BadUsage, match=said):
+        replace(PLAIN, **changes)
+
+
 @pytest.mark.parametrize(
     ("connections", "mean", "run_id", "count"),
     [
         (0, 244, "deadbeef", None),
-        (1, LEAST_MESSAGE_BYTES - 1, "deadbeef", None),
+        (1, LEAST - 1, "deadbeef", None),
         (1, 244, "DEADBEEF", None),
         (1, 244, "deadbeef", -1),
     ],

@@ -4,11 +4,12 @@ from itertools import pairwise
 
 import pytest
 
-from tuner.flood.pace import BURST_S, CATCH_UP, STEP_S, Pace
+from tuner.flood.pace import BURST_S, CATCH_UP, GRAIN_S, STEP_S, OpenLoop, Pace, Runs
+from tuner.flood.schedule import bursts, fixed, ramp
 
 
 def run(
-    pace: Pace, seconds: float, stalls: dict[int, float] | None = None
+    pace: Pace | OpenLoop, seconds: float, stalls: dict[int, float] | None = None
 ) -> list[tuple[float, int]]:
     """Follow a pace on a clock of its own; a stall keeps the nth wait going for longer."""
     now_s, sent, last_s, sends = 0.0, 0, 0.0, []
@@ -78,3 +79,43 @@ def test_the_same_rate_goes_on_unless_the_limit_had_halted_it() -> None:
 
 def test_no_rate_at_all_sends_nothing() -> None:
     assert Pace(limit=10, per_second=0.0).allowance(0, 0.0, 99.0).messages == 0
+
+
+@pytest.mark.parametrize("rate", [3.0, 100.0, 4567.0, 250_000.0])
+def test_an_open_loop_sends_each_message_when_it_is_due_or_just_after(rate: float) -> None:
+    pace = OpenLoop(fixed(rate), 10**9, first=0, start_s=0.0)
+    sent = 0
+    for now_s, messages in run(pace, 5.0):
+        oldest_s = now_s - pace.intended_s(sent)
+        assert -1e-6 <= oldest_s <= GRAIN_S + 1e-6
+        sent += messages
+        assert pace.intended_s(sent - 1) <= now_s + 1e-6
+    assert sent == pytest.approx(5 * rate, abs=2 + rate * GRAIN_S)
+
+
+def test_an_open_loop_makes_up_for_a_stall_at_once() -> None:
+    sends = run(OpenLoop(fixed(1000.0), 10**9, 0, 0.0), 5.0, stalls={101: 1.0})
+    assert max(messages for _, messages in sends) > 900
+    assert sum(messages for _, messages in sends) == pytest.approx(5000, abs=10)
+
+
+def test_what_is_due_but_did_not_fit_goes_at_once() -> None:
+    pace = OpenLoop(bursts(10_000, 1.0), 10**9, 0, start_s=5.0)
+    assert pace.allowance(4000, last_s=5.0, now_s=5.0001).messages == 6000
+
+
+def test_an_open_loop_ends_with_its_limit_its_schedule_or_its_time() -> None:
+    assert OpenLoop(fixed(10.0), 25, 0, 0.0).allowance(25, 0.0, 99.0).wait_s is None
+    ended = OpenLoop(ramp(10.0, 0.0, 2.0), 10**9, first=100, start_s=0.0)
+    assert ended.allowance(110, 0.0, 99.0).wait_s is None
+    assert ended.due(99.0) == 110
+    assert OpenLoop(fixed(10.0), 10**9, 0, 0.0, until_s=1.0).due(99.0) == 11
+
+
+def test_runs_wait_for_the_end_of_the_one_before() -> None:
+    runs = Runs(messages=100, times=3, pause_s=1.0)
+    assert runs.allowance(0, 0.0, 7.0).messages == 100
+    assert runs.allowance(40, 7.0, 7.0).messages == 60
+    assert runs.allowance(100, 8.0, 8.25).wait_s == pytest.approx(0.75)
+    assert runs.allowance(100, 8.0, 9.0).messages == 100
+    assert runs.allowance(300, 9.0, 99.0).wait_s is None

@@ -45,7 +45,7 @@ class World:
     profiles: list[Profile] = field(default_factory=list)
     rng: random.Random = field(default_factory=lambda: random.Random(5))
 
-    def evaluate(self, profile: Profile, plan: TrialPlan, _name: str) -> Outcome:
+    def evaluate(self, profile: Profile, plan: TrialPlan, _number: int) -> Outcome:
         self.profiles.append(profile)
         total_s = plan.warm_up_s + plan.window_s + 2.0
         self.now_s += total_s

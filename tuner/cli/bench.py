@@ -61,7 +61,7 @@ def bench(
 def _measure(lab: Lab, profile: Profile, repeat: int, window_s: float) -> list[Outcome]:
     """A run that gets the engine warm and is not kept, then `repeat` runs."""
     pace = SINK_PACE if lab.is_sink else NODE_PACE
-    warm_up = TrialPlan(pace.warm_up_s, pace.engine_warm_up_s)
+    warm_up = TrialPlan(pace.warm_up_s, 2 * pace.engine_warm_up_s)
     plan = TrialPlan(pace.warm_up_s, window_s)
     outcomes: list[Outcome] = []
     with working("getting the engine warm") as tell:

@@ -3,76 +3,78 @@
 from __future__ import annotations
 
 import secrets
-import time
-from typing import Annotated
+from pathlib import Path
 
-import typer
-
-from tuner.cli.console import result, result_json, working
+from tuner.cli import flood_options as option
+from tuner.cli.console import working
+from tuner.cli.flood_result import show
 from tuner.cli.options import Output, OutputOption
 from tuner.errors import BadUsage, JobFailed
-from tuner.flood.flood import Flood, FloodSpec, Progress
+from tuner.flood.flood import Flood, FloodSpec
 
 _POLL_S = 0.1
 _FINISH_S = 10.0
 
 
 def flood(
-    port: Annotated[int, typer.Option(min=1, max=65535, help="The port on 127.0.0.1.")],
-    count: Annotated[int, typer.Option(min=1, help="How many messages.")],
-    rate: Annotated[str, typer.Option(help="Messages per second, or max.")] = "max",
-    connections: Annotated[int, typer.Option(min=1, max=512, help="TCP connections.")] = 5,
-    message_bytes: Annotated[
-        int, typer.Option(min=120, max=8000, help="Mean size of a message.")
-    ] = 244,
-    seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same bytes.")] = 1,
+    port: option.Port,
+    count: option.Count = None,
+    rate: option.Rate = "max",
+    connections: option.Connections = 5,
+    message_bytes: option.Mean = 244,
+    distribution: option.Spread = option.DistributionChoice.UNIFORM,
+    min_bytes: option.Least = None,
+    max_bytes: option.Most = None,
+    message_format: option.Format = option.FormatChoice.RFC3164,
+    framing: option.Framing = option.FramingChoice.LF,
+    replay: option.Replay = None,
+    seed: option.Seed = 1,
+    ramp: option.Ramp = None,
+    burst: option.Burst = None,
+    runs: option.Repeat = None,
     output: OutputOption = Output.TEXT,
 ) -> None:
-    """Flood a syslog port on loopback with RFC 3164 messages over TCP."""
-    per_second = _per_second(rate)
-    run_id = secrets.token_hex(4)
-    spec = FloodSpec("127.0.0.1", port, connections, message_bytes, seed, run_id, count)
-    with working(f"sending {count:,} messages to 127.0.0.1:{port}") as tell, Flood(spec) as sender:
-        sender.steer(count, per_second)
-        while (now := sender.progress()).sent < count and now.error is None:
-            tell(f"{now.sent:,} of {count:,} sent")
-            time.sleep(_POLL_S)
+    """Flood a syslog port on loopback with messages over TCP, and say what it cost."""
+    plan = option.plan_pace(count, rate, ramp, burst, runs)
+    spec = FloodSpec(
+        host="127.0.0.1",
+        port=port,
+        connections=connections,
+        message_bytes_mean=message_bytes,
+        seed=seed,
+        run_id=secrets.token_hex(4),
+        count=plan.total,
+        format=message_format.value,
+        framing=framing.value,
+        distribution=distribution.value,
+        min_bytes=min_bytes,
+        max_bytes=max_bytes,
+        replay=_path(replay, min_bytes, max_bytes),
+    )
+    _run(spec, plan, output)
+
+
+def _path(replay: Path | None, min_bytes: int | None, max_bytes: int | None) -> str | None:
+    if replay is None:
+        return None
+    if min_bytes is not None or max_bytes is not None:
+        raise BadUsage("--replay takes its sizes from the file: leave the bounds out")
+    return str(replay)
+
+
+def _run(spec: FloodSpec, plan: option.PacePlan, output: Output) -> None:
+    said = f"sending {plan.total:,} messages to {spec.host}:{spec.port}"
+    with working(said) as tell, Flood(spec) as sender:
+        if plan.schedule is not None:
+            sender.follow(plan.schedule, plan.total)
+        elif plan.runs is not None:
+            sender.run(plan.runs)
+        else:
+            sender.steer(plan.total, None)
+        while (now := sender.wait_until_idle(_POLL_S)).sent < plan.total and now.error is None:
+            tell(f"{now.sent:,} of {plan.total:,} sent")
+        timeline = sender.timeline()
         final = sender.finish(_FINISH_S)
     if final.error is not None:
-        raise JobFailed(f"{final.sent} of {count} messages sent: {final.error}")
-    _show(final, run_id, output)
-
-
-def _per_second(rate: str) -> float | None:
-    if rate == "max":
-        return None
-    try:
-        value = float(rate)
-    except ValueError:
-        value = 0.0
-    if value <= 0:
-        raise BadUsage(f"--rate {rate}: write a number of messages per second, or max")
-    return value
-
-
-def _show(final: Progress, run_id: str, output: Output) -> None:
-    """`seconds` is from the first message to the last; `cpu_seconds` of all sending processes,
-    rendering included."""
-    first, last = final.first_send_s or 0.0, final.last_send_s or 0.0
-    seconds = last - first
-    if output is Output.JSON:
-        result_json(
-            {
-                "schema": 1,
-                "kind": "flood",
-                "run_id": run_id,
-                "sent": final.sent,
-                "seconds": seconds,
-                "cpu_seconds": final.cpu_seconds,
-                "blocked_seconds": final.blocked_seconds,
-            }
-        )
-        return
-    rate = f"{final.sent / seconds:,.0f} per second" if seconds > 0 else "at once"
-    cpu_us = final.cpu_seconds * 1e6 / max(1, final.sent)
-    result(f"{final.sent:,} messages in {seconds:.2f} s ({rate}), {cpu_us:.2f} us CPU a message")
+        raise JobFailed(f"{final.sent} of {plan.total} messages sent: {final.error}")
+    show(final, timeline, spec.run_id, output)

@@ -27,6 +27,12 @@ class Progress:
         name = self._name(trial, trials_left)
         return f"{name}  {shown}  ({seconds(left_s)} left)  {trial.why}"
 
+    def status(self, number: int, stage: str, left_s: float) -> str:
+        """What is going on at this moment, for a terminal."""
+        trial = "warm-up trial" if number < 0 else f"trial {number}"
+        best = "" if self._best is None else f", best seen {eps(self._best)} EPS"
+        return f"{trial}: {stage}{best}, {seconds(left_s)} left"
+
     def _rate(self, trial: Trial, outcome: Measurement) -> str:
         if trial.phase is Phase.WARM_UP:
             return f"{eps(outcome.eps):>9} EPS"

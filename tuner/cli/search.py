@@ -93,7 +93,9 @@ def search(
         downloaded_s = prepare(wanted, loaded.profile, say)
         job = Job(loaded, directory, budget_s, seed, pace,
                   lambda: time.monotonic() - started - downloaded_s)  # fmt: skip
-        with working("starting the lab"), open_lab(wanted, loaded.profile, directory, say) as lab:
+        with contextlib.ExitStack() as stack:
+            with working("starting the lab"):
+                lab = stack.enter_context(open_lab(wanted, loaded.profile, directory, say))
             study = _run(job, lab)
     finally:
         with contextlib.suppress(OSError):
@@ -143,8 +145,11 @@ def _trials(job: Job, lab: Lab) -> Iterator[Trial]:
     progress = Progress()
     with working("first trial") as tell:
 
-        def evaluate(profile: Profile, plan: TrialPlan, name: str) -> Outcome:
-            return run_trial(lab, profile, plan, name, lambda stage: tell(f"{name}: {stage}"))
+        def evaluate(profile: Profile, plan: TrialPlan, number: int) -> Outcome:
+            def show(stage: str) -> None:
+                tell(progress.status(number, stage, job.budget_s - job.clock()))
+
+            return run_trial(lab, profile, plan, f"t{number + 1}", show)
 
         running = Search(
             Setup(

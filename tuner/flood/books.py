@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import resource
+from collections.abc import Callable, Iterable
 
+from tuner.flood.lateness import Lateness, Numbers
 from tuner.flood.orders import Status, line_of, write_all
 from tuner.flood.spec import Progress
 
@@ -25,6 +27,8 @@ class Books:
         self.blocked_s = 0.0
         self.error: str | None = None
         self.truncated = False
+        self.lateness: Lateness | None = None
+        self.waiting: Callable[[], Iterable[Numbers]] = tuple
         self._first_s: float | None = None
         self._last_s: float | None = None
         self._cpu_at_start = _cpu_seconds()
@@ -39,6 +43,11 @@ class Books:
             if self._first_s is None:
                 self._first_s = before_s
 
+    @property
+    def last_send_s(self) -> float:
+        """When the kernel took a message last; 0 before the first."""
+        return self._last_s or 0.0
+
     def is_reported(self, idle: bool) -> bool:
         """Whether the last report still holds, CPU time aside."""
         return self._reported == self._state(idle)
@@ -51,6 +60,7 @@ class Books:
 
     def report(self, now_s: float, idle: bool, done: bool = False) -> None:
         """Write a status line."""
+        late = self.lateness
         progress = Progress(
             sent=self.sent,
             cpu_seconds=_cpu_seconds() - self._cpu_at_start,
@@ -60,6 +70,7 @@ class Books:
             truncated=self.truncated,
             error=self.error,
             at_s=now_s,
+            punctuality=None if late is None else late.punctuality(self.waiting(), now_s),
         )
         write_all(_STDOUT, line_of(Status(progress, self.obeyed, idle, done)))
         self._reported, self._reported_s = self._state(idle), now_s

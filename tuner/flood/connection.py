@@ -27,11 +27,16 @@ def describe(error: OSError) -> str:
 
 
 class Connection:
-    """A non-blocking connection; `number` counts from 1, `last_block` is its latest block's."""
+    """A non-blocking connection; `number` counts from 1, `last_block` is its latest block's.
+
+    Its messages `gone` to `end` of the latest block are not wholly with the kernel yet.
+    """
 
     def __init__(self, host: str, port: int, number: int) -> None:
         self.name = f"connection {number} to {host}:{port}"
         self.last_block = 0
+        self.gone = 0
+        self.end = 0
         try:
             self._socket = socket.create_connection((host, port), CONNECT_TIMEOUT_S)
         except OSError as error:
@@ -55,13 +60,16 @@ class Connection:
 
     def send(self, block: Block) -> int:
         """Begin a block; returns how many whole messages the kernel took.  Nothing may be begun."""
+        self.end = block.first + len(block.ends)
         taken = self._push(block.data)
         if taken == len(block.data):
+            self.gone = self.end
             return len(block.ends)
         self._rest = memoryview(bytes(block.data[taken:]))
         self._ends = block.ends
         self._done_bytes = taken
         self._whole = self._count()
+        self.gone = block.first + self._whole
         return self._whole
 
     def go_on(self) -> int:
@@ -70,6 +78,7 @@ class Connection:
         self._rest = self._rest[taken:]
         self._done_bytes += taken
         before, self._whole = self._whole, self._count()
+        self.gone += self._whole - before
         return self._whole - before
 
     def hear(self) -> None:

@@ -16,9 +16,11 @@ from typing import IO, Self
 
 from tuner.errors import JobFailed
 from tuner.flood.orders import Order, Orphaned, Status, line_of, status_of, write_all
-from tuner.flood.spec import FloodSpec, Progress
+from tuner.flood.pace import Runs
+from tuner.flood.schedule import Schedule, Timeline
+from tuner.flood.spec import FloodSpec, Progress, Punctuality
 
-__all__ = ["Flood", "FloodSpec", "Progress"]
+__all__ = ["Flood", "FloodSpec", "Progress", "Punctuality", "Runs", "Schedule", "Timeline"]
 
 START_TIMEOUT_S = 15.0
 
@@ -37,6 +39,7 @@ class Flood:
         self._status: Status | None = None
         self._ended = False
         self._given = 0
+        self._schedule: Schedule | None = None
         self._reader = threading.Thread(target=self._read, daemon=True, name="flood-status")
 
     def __enter__(self) -> Self:
@@ -77,7 +80,25 @@ class Flood:
 
     def steer(self, limit: int, per_second: float | None) -> None:
         """Allow `limit` messages in total, at most `per_second`; None is as fast as it goes."""
+        self._schedule = None
         self._give(Order(limit, per_second))
+
+    def follow(self, schedule: Schedule, limit: int = sys.maxsize) -> None:
+        """Send by a schedule that starts now and waits for nobody, up to `limit` in total."""
+        self._schedule = schedule
+        self._give(Order(limit, schedule=schedule))
+
+    def run(self, runs: Runs) -> None:
+        """Send runs, each as fast as it goes."""
+        self._schedule = None
+        self._give(Order(runs.messages * runs.times, runs=runs))
+
+    def timeline(self) -> Timeline | None:
+        """When each message was due, once a schedule is followed; None before that."""
+        seen = self.progress().punctuality
+        if seen is None or self._schedule is None:
+            return None
+        return Timeline(self._schedule, seen.first, seen.start_s, seen.epoch_offset_s)
 
     def progress(self) -> Progress:
         """The latest news of the process, at most 50 ms old while it sends."""

@@ -6,7 +6,9 @@ import json
 import os
 from dataclasses import asdict, dataclass
 
-from tuner.flood.spec import FloodSpec, Progress
+from tuner.flood.pace import Runs
+from tuner.flood.schedule import Schedule, schedule_of
+from tuner.flood.spec import FloodSpec, Progress, Punctuality
 
 
 class Orphaned(Exception):
@@ -15,11 +17,14 @@ class Orphaned(Exception):
 
 @dataclass(frozen=True)
 class Order:
-    """May send up to `limit` messages in total, no more than `per_second`; or stop."""
+    """May send up to `limit` messages in total: at most `per_second`, or by a schedule, or in
+    runs.  Or stop."""
 
     limit: int = 0
     per_second: float | None = None
     stop: bool = False
+    schedule: Schedule | None = None
+    runs: Runs | None = None
 
 
 @dataclass(frozen=True)
@@ -37,10 +42,23 @@ def line_of(item: FloodSpec | Order | Status) -> bytes:
     return json.dumps(asdict(item)).encode() + b"\n"
 
 
+def order_of(line: bytes) -> Order:
+    """Read an order line."""
+    fields = json.loads(line)
+    if fields["schedule"] is not None:
+        fields["schedule"] = schedule_of(fields["schedule"])
+    if fields["runs"] is not None:
+        fields["runs"] = Runs(**fields["runs"])
+    return Order(**fields)
+
+
 def status_of(line: bytes) -> Status:
     """Read a status line."""
     fields = json.loads(line)
-    return Status(**{**fields, "progress": Progress(**fields["progress"])})
+    progress = fields["progress"]
+    if progress["punctuality"] is not None:
+        progress["punctuality"] = Punctuality(**progress["punctuality"])
+    return Status(**{**fields, "progress": Progress(**progress)})
 
 
 class Orders:
@@ -58,7 +76,7 @@ class Orders:
 
     def come(self) -> list[Order]:
         """Read the orders that are there, waiting for input; raises Orphaned at its end."""
-        return [Order(**json.loads(line)) for line in self._lines()]
+        return [order_of(line) for line in self._lines()]
 
     def _lines(self) -> list[bytes]:
         chunk = os.read(self.descriptor, 65536)

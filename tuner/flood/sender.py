@@ -9,14 +9,19 @@ from __future__ import annotations
 import os
 import select
 import signal
+import sys
 import time
+from collections.abc import Iterator
+from dataclasses import replace
 from operator import attrgetter
 
+from tuner.errors import TuneError
 from tuner.flood.books import REPORT_S, Books
 from tuner.flood.connection import Broken, Connection
+from tuner.flood.lateness import Lateness, Numbers
 from tuner.flood.messages import Messages
 from tuner.flood.orders import Order, Orders, Orphaned
-from tuner.flood.pace import Allowance, Pace
+from tuner.flood.pace import Allowance, OpenLoop, Pace, Runs
 from tuner.flood.spec import FloodSpec
 
 FINISH_S = 5.0
@@ -34,8 +39,8 @@ class Sender:
         self._total = spec.count
         self._orders = orders
         self._terminated = terminated
-        self._messages = Messages(spec.seed, spec.run_id, spec.message_bytes_mean)
-        self._block_messages = max(1, BLOCK_BYTES // spec.message_bytes_mean)
+        self._messages = Messages(spec)
+        self._block_messages = max(1, int(BLOCK_BYTES / self._messages.mean_frame_bytes))
         numbers = range(1, spec.connections + 1)
         connections = [Connection(spec.host, spec.port, number) for number in numbers]
         self._connections = {connection.fileno(): connection for connection in connections}
@@ -44,11 +49,12 @@ class Sender:
         self._watch.register(terminated, select.POLLIN)
         for descriptor in self._connections:
             self._watch.register(descriptor, select.POLLIN)
-        self._pace = Pace()
+        self._pace: Pace | Runs | OpenLoop = Pace()
         self._sent_at_s = 0.0
         self._blocks = 0
         self._stop_by_s: float | None = None
         self._books = Books()
+        self._books.waiting = self._waiting
 
     def run(self) -> None:
         """Flood until told to stop, then finish what is begun and hang up."""
@@ -100,7 +106,9 @@ class Sender:
     def _allowance(self, now_s: float) -> Allowance:
         if self._stop_by_s is not None:
             return Allowance(0, None)
-        return self._pace.allowance(self._messages.taken, self._sent_at_s, now_s)
+        # A run ends when its last message has gone, the other paces count from the last look.
+        last_s = self._books.last_send_s if isinstance(self._pace, Runs) else self._sent_at_s
+        return self._pace.allowance(self._messages.taken, last_s, now_s)
 
     def _is_idle(self, allowance: Allowance, free: list[Connection]) -> bool:
         waits = allowance.messages or allowance.wait_s is not None
@@ -124,7 +132,7 @@ class Sender:
             connection.hear()
         if not event & select.POLLOUT:
             return 0
-        sent = connection.go_on()
+        sent = self._noted(connection, connection.go_on())
         if not connection.begun:
             self._watch.modify(connection.fileno(), select.POLLIN)
         return sent
@@ -139,11 +147,11 @@ class Sender:
         sent = 0
         while left > 0 and free:
             connection = free.pop(0)
-            block = self._messages.take(min(left, self._block_messages), int(time.time()))
+            block = self._messages.take(min(left, self._block_messages), time.time())
             left -= len(block.ends)
             self._blocks += 1
             connection.last_block = self._blocks
-            sent += connection.send(block)
+            sent += self._noted(connection, connection.send(block))
             if connection.begun:
                 self._watch.modify(connection.fileno(), select.POLLIN | select.POLLOUT)
             else:
@@ -162,10 +170,39 @@ class Sender:
     def _steer(self, order: Order) -> None:
         now_s = time.monotonic()
         if order.stop:
-            self._stop_by_s = self._stop_by_s or now_s + FINISH_S
+            self._stop(now_s)
             return
         limit = order.limit if self._total is None else min(order.limit, self._total)
-        self._pace = self._pace.steered(limit, order.per_second, self._messages.taken, now_s)
+        if order.schedule is not None:
+            self._pace = OpenLoop(order.schedule, limit, self._messages.taken, now_s)
+            self._books.lateness = Lateness(self._pace, time.time() - now_s)
+            return
+        self._books.lateness = None
+        if order.runs is not None:
+            self._pace = replace(order.runs, limit=limit)
+            return
+        pace = self._pace if isinstance(self._pace, Pace) else Pace()
+        self._pace = pace.steered(limit, order.per_second, self._messages.taken, now_s)
+
+    def _stop(self, now_s: float) -> None:
+        self._stop_by_s = self._stop_by_s or now_s + FINISH_S
+        if isinstance(self._pace, OpenLoop) and self._books.lateness is not None:
+            self._pace = replace(self._pace, until_s=self._pace.clock(now_s))
+            self._books.lateness.stop(self._pace)
+
+    def _noted(self, connection: Connection, sent: int) -> int:
+        """Note how late messages are that have just gone on a connection; returns how many."""
+        if self._books.lateness is not None:
+            gone = connection.gone
+            self._books.lateness.count((gone - sent, gone), time.monotonic())
+        return sent
+
+    def _waiting(self) -> Iterator[Numbers]:
+        """The messages, as ranges, that have not gone: of begun blocks, and all later ones."""
+        for connection in self._connections.values():
+            if connection.begun:
+                yield connection.gone, connection.end
+        yield self._messages.taken, sys.maxsize
 
 
 def _terminations() -> int:
@@ -186,9 +223,9 @@ def main() -> None:
         spec = orders.spec()
         try:
             sender = Sender(spec, orders, terminated)
-        except Broken as broken:
+        except (Broken, TuneError) as error:
             books = Books()
-            books.error = str(broken)
+            books.error = str(error)
             books.report(time.monotonic(), idle=True, done=True)
             return
         sender.run()

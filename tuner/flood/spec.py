@@ -4,17 +4,26 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from typing import Literal
 
 from tuner.errors import BadUsage
+from tuner.profile.message_sizes import LONGEST_MESSAGE_BYTES, Distribution, Sizes
 
-LEAST_MESSAGE_BYTES = 96
+Format = Literal["rfc3164", "rfc5424"]
+Framing = Literal["lf", "octet-counted"]
+
+LEAST_MESSAGE_BYTES: dict[Format, int] = {"rfc3164": 96, "rfc5424": 120}
+LATE_S = 0.050
+_TOLERATED_SHARE = 0.01
 
 
 @dataclass(frozen=True)
 class FloodSpec:
-    """One flood of RFC 3164 messages over TCP; `count` is a hard total, None means no end.
+    """One flood of messages over TCP; `count` is a hard total, None means no end.
 
-    `message_bytes_mean` is the mean length on the wire, header included, line feed not.
+    `message_bytes_mean`, `min_bytes` and `max_bytes` are lengths on the wire, header included,
+    framing not.  With `replay`, the path of a file, the bodies are its lines and the sizes follow
+    from them.
     """
 
     host: str
@@ -24,19 +33,67 @@ class FloodSpec:
     seed: int
     run_id: str
     count: int | None = None
+    format: Format = "rfc3164"
+    framing: Framing = "lf"
+    distribution: Distribution = "uniform"
+    min_bytes: int | None = None
+    max_bytes: int | None = None
+    replay: str | None = None
 
     def __post_init__(self) -> None:
         if re.fullmatch(r"[0-9a-f]{8}", self.run_id) is None:
             raise BadUsage(f"the run id must be 8 lower-case hex digits, not {self.run_id!r}")
         if self.connections < 1:
             raise BadUsage(f"a flood needs at least 1 connection, not {self.connections}")
-        if self.message_bytes_mean < LEAST_MESSAGE_BYTES:
-            raise BadUsage(
-                f"messages must have a mean of at least {LEAST_MESSAGE_BYTES} bytes, "
-                f"not {self.message_bytes_mean}: the header and the identity need them"
-            )
         if self.count is not None and self.count < 0:
             raise BadUsage(f"a flood cannot send {self.count} messages")
+        if self.replay is None:
+            self._require_sizes()
+
+    @property
+    def sizes(self) -> Sizes:
+        """The sizes of the messages, when nothing is replayed."""
+        return Sizes(self.message_bytes_mean, self.min_bytes, self.max_bytes, self.distribution)
+
+    def _require_sizes(self) -> None:
+        least = LEAST_MESSAGE_BYTES[self.format]
+        if self.message_bytes_mean < least or (self.min_bytes or least) < least:
+            what = "a mean" if self.message_bytes_mean < least else "a minimum"
+            size = self.message_bytes_mean if what == "a mean" else self.min_bytes
+            raise BadUsage(
+                f"{self.format} messages must have {what} of at least {least} bytes, "
+                f"not {size}: the header and the identity need them"
+            )
+        if max(self.message_bytes_mean, self.max_bytes or 0) > LONGEST_MESSAGE_BYTES:
+            raise BadUsage(
+                f"messages may have at most {LONGEST_MESSAGE_BYTES} bytes: "
+                "rsyslog cuts longer ones in two"
+            )
+        fault = self.sizes.fault()
+        if fault is not None:
+            raise BadUsage(f"message sizes: {fault}")
+
+
+@dataclass(frozen=True)
+class Punctuality:
+    """How an open-loop flood kept its schedule.
+
+    `offered` messages were due so far.  `late` of them went out, or still wait, more than 50 ms
+    after their time; `max_late_s` is the largest lateness.  Message `first` of the flood was due
+    at `start_s` (CLOCK_MONOTONIC); adding `epoch_offset_s` gives seconds since 1970.
+    """
+
+    offered: int
+    late: int
+    max_late_s: float
+    first: int
+    start_s: float
+    epoch_offset_s: float
+
+    @property
+    def kept(self) -> bool:
+        """Whether at most 1 % were late, so that percentiles up to the 99th can be trusted."""
+        return self.late <= _TOLERATED_SHARE * self.offered
 
 
 @dataclass(frozen=True)
@@ -46,6 +103,7 @@ class Progress:
     `sent` counts whole messages handed to the kernel.  `cpu_seconds` is the process time spent
     since its connections were up; `blocked_seconds` the time in which every socket was full
     although more might be sent.  The other times are CLOCK_MONOTONIC, the same in all processes.
+    `punctuality` is there once the flood follows a schedule.
     """
 
     sent: int
@@ -56,3 +114,4 @@ class Progress:
     truncated: bool
     error: str | None
     at_s: float
+    punctuality: Punctuality | None = None

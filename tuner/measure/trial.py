@@ -11,7 +11,8 @@ from tuner.engine.account import account
 from tuner.engine.client import EngineRefused
 from tuner.engine.counters import count, index_counters, indexed, make_durable, node_counters
 from tuner.errors import JobFailed, Refused, Unreachable
-from tuner.flood.flood import Flood, FloodSpec, Progress
+from tuner.flood.flood import Flood, Progress
+from tuner.flood.workload import flood_spec
 from tuner.lab.lab import Lab
 from tuner.lab.rsyslogd import RsyslogdDied
 from tuner.measure.measurement import Delivery, Failure, FailureKind, Outcome, TrialPlan
@@ -72,14 +73,7 @@ class _Run:
     def measure(self) -> Outcome:
         """Flood the pipeline and account for every event."""
         load = self.profile.workload
-        spec = FloodSpec(
-            host="127.0.0.1",
-            port=self.pipe.port,
-            connections=load.connections,
-            message_bytes_mean=load.message_bytes.mean,
-            seed=load.seed,
-            run_id=secrets.token_hex(4),
-        )
+        spec = flood_spec(load, "127.0.0.1", self.pipe.port, secrets.token_hex(4))
         with Flood(spec) as flood:
             self.tell("warm-up")
             self._watch(flood, self.plan.warm_up_s)

@@ -27,6 +27,7 @@ from tuner.profile.scalars import (
     Server,
 )
 from tuner.profile.section import RsyslogSection, Section
+from tuner.profile.workload import Workload as Workload
 
 
 class Engine(Enum):
@@ -206,22 +207,6 @@ class Node(Section):
         if self.index_buffer_size is None:
             return ()
         return (("indices.memory.index_buffer_size", self.index_buffer_size),)
-
-
-class MessageBytes(Section):
-    """The size of a message on the wire, framing excluded, in bytes."""
-
-    mean: Annotated[int, Field(ge=120, le=8000, strict=True)] = 244
-
-
-class Workload(Section):
-    """The traffic a measurement floods: seeded, so the same seed gives the same bytes."""
-
-    rate: Literal["max"] | Positive = "max"
-    connections: Annotated[int, Field(ge=1, le=512, strict=True)] = 5
-    message_bytes: MessageBytes = MessageBytes()
-    format: Literal["rfc3164"] = "rfc3164"
-    seed: NonNegative = 1
 
 
 class Tier(Enum):

@@ -11,7 +11,7 @@ from tuner.errors import BadProfile, JobFailed
 from tuner.measure.measurement import Failure, Measurement, Outcome, TrialPlan
 from tuner.profile.knobs import Knob
 from tuner.profile.model import Profile
-from tuner.search.budget import Pace, Spending, reserve_s, spend, trial_seconds
+from tuner.search.budget import Pace, Spending, engine_warm_up, reserve_s, spend, trial_seconds
 from tuner.search.climber import Climber
 from tuner.search.study import BASELINE, Changes, Phase, Trial
 from tuner.search.verdict import MINIMUM_PAIRS
@@ -24,13 +24,13 @@ class Setup:
     """What a search needs of the world.
 
     `candidate` gives the validated profile of a point or raises BadProfile, `evaluate` measures it
-    under a name that is unique in the run, `clock` gives the seconds since the command started,
-    `rng` chooses among moves.
+    as the trial of that number (-1 is the warm-up), `clock` gives the seconds since the command
+    started, `rng` chooses among moves.
     """
 
     knobs: tuple[Knob, ...]
     candidate: Callable[[Changes], Profile]
-    evaluate: Callable[[Profile, TrialPlan, str], Outcome]
+    evaluate: Callable[[Profile, TrialPlan, int], Outcome]
     clock: Callable[[], float]
     budget_s: float
     pace: Pace
@@ -52,7 +52,7 @@ class Search:
     def run(self) -> Iterator[Trial]:
         """Raises JobFailed when the profile as written, trial 0, cannot be measured."""
         pace = self.setup.pace
-        warm_up = TrialPlan(pace.warm_up_s, pace.engine_warm_up_s)
+        warm_up = engine_warm_up(self.setup.budget_s, pace)
         first = self._trial(Phase.WARM_UP, BASELINE, warm_up, "gets the engine warm; not scored")
         yield first
         _require(first)
@@ -117,7 +117,7 @@ class Search:
         self._next += 1
         at_s = self.setup.clock()
         profile = self.setup.candidate(changes)
-        outcome = self.setup.evaluate(profile, plan, f"t{number + 1}")
+        outcome = self.setup.evaluate(profile, plan, number)
         if isinstance(outcome, Measurement):
             self._overheads_s.append(outcome.total_s - plan.warm_up_s - plan.window_s)
         return Trial(number, phase, changes, why, plan, outcome, at_s, pair)

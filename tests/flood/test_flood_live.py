@@ -1,0 +1,80 @@
+"""A real rsyslogd takes every kind of message and framing, and every event is accounted for."""
+
+from __future__ import annotations
+
+import shutil
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tests.lab.test_sink_live import CONFIG, free_port, rsyslogd
+from tuner.engine.client import EngineClient
+from tuner.engine.counters import indexed
+from tuner.flood.flood import Flood, FloodSpec
+from tuner.lab.sink import Sink
+
+pytestmark = [
+    pytest.mark.live,
+    pytest.mark.skipif(shutil.which("rsyslogd") is None, reason="rsyslogd is not installed"),
+]
+
+EVENTS = 20_000
+PLAIN = FloodSpec("127.0.0.1", 1, 5, 244, 1, "0a1b2c3d", EVENTS)
+P8 = replace(
+    PLAIN, connections=10, message_bytes_mean=400, distribution="lognormal",
+    min_bytes=137, max_bytes=2133,
+)  # fmt: skip
+LONGEST = replace(PLAIN, message_bytes_mean=8000)
+
+
+def own_log(folder: Path) -> str:
+    """Lines as awkward as real ones: long, binary, quoted, with control characters."""
+    lines = [
+        b"plain", b"tab\there", b"\x1b[31mred\x1b[0m", "snö 😀 ".encode() * 2000, b"x" * 20_000,
+        b'{"json": "with \\"quotes\\""}', b"123 starts like a counted frame", b"<13>a priority",
+    ]  # fmt: skip
+    path = folder / "own.log"
+    path.write_bytes(b"\r\n".join(lines))
+    return str(path)
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        replace(P8, format="rfc5424", framing="octet-counted"),
+        replace(P8, format="rfc5424"),
+        replace(P8, framing="octet-counted"),
+        LONGEST,
+        replace(LONGEST, framing="octet-counted"),
+        replace(PLAIN, replay="own"),
+        replace(PLAIN, replay="own", format="rfc5424", framing="octet-counted"),
+    ],
+    ids=["5424-counted", "5424-lf", "3164-counted", "longest", "longest-counted", "replay",
+         "replay-5424-counted"],
+)  # fmt: skip
+def test_rsyslogd_makes_one_event_of_every_message(tmp_path: Path, spec: FloodSpec) -> None:
+    port = free_port()
+    replay = spec.replay and own_log(tmp_path)
+    with Sink() as sink:
+        config = CONFIG.format(folder=tmp_path, port=port, url=sink.url, batch=1000, timeout="")
+        client = EngineClient(sink.url)
+        client.request("PUT", "/live")
+        with (
+            rsyslogd(tmp_path, port, config),
+            Flood(replace(spec, port=port, replay=replay)) as flood,
+        ):
+            flood.steer(EVENTS, None)
+            flood.wait_until_idle(30)
+            assert flood.finish().sent == EVENTS
+            deadline_s = time.monotonic() + 30
+            while indexed(client, "live") < EVENTS and time.monotonic() < deadline_s:
+                time.sleep(0.05)
+            time.sleep(0.1)
+        settled = client.get(f"/_sink/live/account?sent={EVENTS}")
+        client.close()
+    assert isinstance(settled, dict)
+    assert {name: settled[name] for name in ("indexed", "lost", "duplicated", "foreign")} == {
+        "indexed": EVENTS, "lost": 0, "duplicated": 0, "foreign": 0,
+    }  # fmt: skip

@@ -1,0 +1,83 @@
+"""The workload: what is written, what it means, and one clear line for what contradicts."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.profile.examples import SMALL
+from tuner.errors import BadProfile
+from tuner.flood.spec import FloodSpec
+from tuner.flood.workload import flood_spec
+from tuner.profile.load import parse_profile
+from tuner.profile.model import Workload
+
+
+def workload(written: str) -> Workload:
+    return parse_profile(f"{SMALL}workload: {written}\n", "p.yaml").profile.workload
+
+
+def problem(written: str) -> str:
+    with pytest.raises(BadProfile) as caught:
+        workload(written)
+    (found,) = caught.value.problems
+    return found.message
+
+
+def test_nothing_written_is_the_published_traffic() -> None:
+    spec = flood_spec(workload("{}"), "127.0.0.1", 514, "0a1b2c3d")
+    assert spec == FloodSpec("127.0.0.1", 514, 5, 244, 1, "0a1b2c3d")
+
+
+def test_everything_written_reaches_the_flood() -> None:
+    load = workload(
+        "{rate: 5000, connections: 10, format: rfc5424, framing: octet-counted, seed: 7, "
+        "message_bytes: {mean: 400, min: 137, max: 2133, distribution: lognormal}}"
+    )
+    assert load.rate == 5000
+    assert flood_spec(load, "127.0.0.1", 514, "0a1b2c3d", 99) == FloodSpec(
+        "127.0.0.1", 514, 10, 400, 7, "0a1b2c3d", 99, "rfc5424", "octet-counted", "lognormal",
+        137, 2133,
+    )  # fmt: skip
+
+
+def test_a_file_can_be_replayed() -> None:
+    load = workload("{replay: /var/log/own.log}")
+    assert flood_spec(load, "127.0.0.1", 514, "0a1b2c3d").replay == "/var/log/own.log"
+
+
+@pytest.mark.parametrize(
+    ("written", "said"),
+    [
+        (
+            "{message_bytes: {mean: 400, min: 500, max: 2133, distribution: lognormal}}",
+            "workload.message_bytes is wrong: mean 400 lies outside min 500 to max 2133",
+        ),
+        (
+            "{message_bytes: {mean: 400, min: 137, max: 2133}}",
+            "workload.message_bytes is wrong: uniform sizes from 137 to 2133 have a mean of 1135, "
+            "not 400: change the mean, or use lognormal",
+        ),
+        (
+            "{message_bytes: {mean: 400, distribution: lognormal}}",
+            "workload.message_bytes is wrong: lognormal sizes need min and max",
+        ),
+        (
+            "{message_bytes: {mean: 400, max: 500}}",
+            "workload.message_bytes is wrong: give both min and max, or neither",
+        ),
+        (
+            "{message_bytes: {max: 9000}}",
+            "workload.message_bytes.max must be at most 8096, not 9000",
+        ),
+        (
+            "{message_bytes: {distribution: gaussian}}",
+            "message_bytes.distribution must be fixed, uniform or lognormal, not 'gaussian'",
+        ),
+        ("{format: rfc5425}", "must be rfc3164 or rfc5424 (did you mean rfc5424?), not 'rfc5425'"),
+        ("{framing: octets}", "workload.framing must be lf or octet-counted, not 'octets'"),
+        ("{replay: own.log}", "must be an absolute path"),
+        ("{rate: fast}", "workload.rate must be max or a whole number"),
+    ],
+)
+def test_what_contradicts_is_one_clear_line(written: str, said: str) -> None:
+    assert said in problem(written)

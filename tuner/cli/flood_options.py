@@ -1,0 +1,175 @@
+"""The options of `rsyslog-tune flood`, and the pace that they ask for."""
+
+from __future__ import annotations
+
+import math
+import sys
+from dataclasses import dataclass
+from enum import Enum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tuner.errors import BadUsage
+from tuner.flood.pace import Runs
+from tuner.flood.schedule import Schedule, bursts, fixed, ramp, runs
+from tuner.profile.message_sizes import LONGEST_MESSAGE_BYTES
+
+
+class FormatChoice(Enum):
+    """How a message is written."""
+
+    RFC3164 = "rfc3164"
+    RFC5424 = "rfc5424"
+
+
+class FramingChoice(Enum):
+    """How a receiver tells messages apart."""
+
+    LF = "lf"
+    OCTET_COUNTED = "octet-counted"
+
+
+class DistributionChoice(Enum):
+    """How sizes spread around their mean."""
+
+    FIXED = "fixed"
+    UNIFORM = "uniform"
+    LOGNORMAL = "lognormal"
+
+
+Port = Annotated[int, typer.Option(min=1, max=65535, help="The port on 127.0.0.1.")]
+Count = Annotated[
+    int | None,
+    typer.Option(
+        min=1,
+        show_default=False,
+        help="How many messages; of each run with --runs. --ramp needs none.",
+    ),
+]
+Rate = Annotated[
+    str, typer.Option(metavar="max|N", help="Messages per second; max: as fast as they are taken.")
+]
+Connections = Annotated[int, typer.Option(min=1, max=512, help="TCP connections.")]
+Mean = Annotated[int, typer.Option(min=120, max=8000, help="Mean size of a message.")]
+_BOUND = {"min": 120, "max": LONGEST_MESSAGE_BYTES, "show_default": False}
+Least = Annotated[
+    int | None,
+    typer.Option("--min-bytes", **_BOUND, help="Smallest size. Without: 25 % below the mean."),
+]
+Most = Annotated[
+    int | None,
+    typer.Option("--max-bytes", **_BOUND, help="Largest size. Without: 25 % above the mean."),
+]
+Spread = Annotated[
+    DistributionChoice,
+    typer.Option("--distribution", help="Of sizes. lognormal needs --min-bytes and --max-bytes."),
+]
+Format = Annotated[FormatChoice, typer.Option("--format", help="How messages are written.")]
+Framing = Annotated[FramingChoice, typer.Option("--framing", help="How messages are told apart.")]
+Replay = Annotated[
+    Path | None,
+    typer.Option(
+        exists=True,
+        dir_okay=False,
+        show_default=False,
+        metavar="FILE",
+        help="Send the lines of this file (its first 64 MiB), over and over, under headers of "
+        "ours. Sizes follow from the file.",
+    ),
+]
+Seed = Annotated[int, typer.Option(min=0, help="The same seed gives the same bytes.")]
+Ramp = Annotated[
+    str | None,
+    typer.Option(
+        metavar="A:B:SECONDS",
+        show_default=False,
+        help="Go from A to B messages per second in SECONDS; with --count, on at B until then.",
+    ),
+]
+Burst = Annotated[
+    str | None,
+    typer.Option(
+        metavar="N:SECONDS", show_default=False, help="Send N messages at once every SECONDS."
+    ),
+]
+Repeat = Annotated[
+    str | None,
+    typer.Option(
+        "--runs",
+        metavar="N:PAUSE",
+        show_default=False,
+        help="Send --count messages N times, PAUSE seconds between end and next start.",
+    ),
+]
+
+
+@dataclass(frozen=True)
+class PacePlan:
+    """How many messages to send, and how: by a schedule, in runs, or else as fast as it goes."""
+
+    total: int
+    schedule: Schedule | None = None
+    runs: Runs | None = None
+
+
+def plan_pace(
+    count: int | None, rate: str, ramp_text: str | None, burst: str | None, repeat: str | None
+) -> PacePlan:
+    """The pace that the options ask for; raises BadUsage when they contradict each other."""
+    if sum(text is not None for text in (ramp_text, burst, repeat)) > 1:
+        raise BadUsage("--ramp, --burst and --runs exclude one another")
+    per_second = _per_second(rate)
+    if per_second is not None and (ramp_text or burst):
+        raise BadUsage("--ramp and --burst set the rate themselves: leave --rate out")
+    if ramp_text is not None:
+        climb = ramp(*_numbers("--ramp", ramp_text, "A:B:SECONDS"))
+        whole = climb.legs[0].messages or 0
+        return PacePlan(min(count or whole, climb.total or sys.maxsize), climb)
+    if count is None:
+        raise BadUsage("--count is missing: how many messages?")
+    if burst is not None:
+        messages, every_s = _numbers("--burst", burst, "N:SECONDS")
+        return PacePlan(count, bursts(_whole("--burst", messages), every_s))
+    if repeat is not None:
+        return _runs(count, per_second, repeat)
+    return PacePlan(count, None if per_second is None else fixed(per_second))
+
+
+def _runs(count: int, per_second: float | None, repeat: str) -> PacePlan:
+    number, pause_s = _numbers("--runs", repeat, "N:PAUSE")
+    times = _whole("--runs", number)
+    if per_second is None:
+        return PacePlan(count * times, runs=Runs(count, times, pause_s))
+    return PacePlan(count * times, runs(count, per_second, times, pause_s))
+
+
+def _per_second(rate: str) -> float | None:
+    if rate == "max":
+        return None
+    try:
+        value = float(rate)
+    except ValueError:
+        value = 0.0
+    if not 0 < value < math.inf:
+        raise BadUsage(f"--rate {rate}: write a number of messages per second, or max")
+    return value
+
+
+def _numbers(option: str, text: str, shape: str) -> tuple[float, ...]:
+    """The numbers of an option such as A:B:SECONDS, none below 0."""
+    parts = text.split(":")
+    try:
+        values = tuple(float(part) for part in parts)
+    except ValueError:
+        values = ()
+    if len(values) != len(shape.split(":")) or not all(0 <= one < math.inf for one in values):
+        raise BadUsage(f"{option} {text}: write {shape}, numbers with colons between them")
+    return values
+
+
+def _whole(option: str, value: float) -> int:
+    if value < 1 or value != int(value):
+        raise BadUsage(f"{option}: {value:g} is no whole number above 0")
+    return int(value)
