@@ -46,7 +46,9 @@ def test_a_flood_too_short_to_judge_has_no_rate_and_no_share(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     brief = replace(QUIET, sent=1, last_send_s=100.0)
-    assert text(brief, capsys) == "1 messages in 0.00 s (at once), 10000.00 us CPU each\n"
+    assert text(brief, capsys) == (
+        "1 messages in 0.00 s (too brief to give a rate), 10000.00 us CPU each\n"
+    )
     show(brief, None, "0a1b2c3d", Output.JSON)
     report = json.loads(capsys.readouterr().out)
     assert (report["achieved_per_second"], report["cpu_share"]) == (None, None)

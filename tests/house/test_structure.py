@@ -18,7 +18,7 @@ ROOMS = (
 # Who may import what; everything else outside the standard library is nobody's.
 OWNERS = {
     "jinja2": {"render", "report"},
-    "numpy": {"flood", "lab", "measure", "search"},
+    "numpy": {"engine", "flood", "lab", "measure", "search"},
     "platformdirs": {"host", "lab"},
     "psutil": {"host"},
     "pydantic": {"profile", "lab", "search", "report"},

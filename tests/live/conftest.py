@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import secrets
 import signal
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,7 +23,10 @@ from tuner.lab.scratch import scratch, subfolder
 from tuner.profile.model import Release
 
 COMMAND = Path(sys.executable).with_name("rsyslog-tune")
-DAEMONS = ("rsyslogd", "java", "tuner.flood.sender", "tuner.lab.sink_server")
+
+# Everything that this test run starts inherits this, and can be told from what others run here.
+_MARK = ("RSYSLOG_TUNE_TEST_RUN", secrets.token_hex(8))
+os.environ[_MARK[0]] = _MARK[1]
 
 
 @pytest.fixture(scope="session")
@@ -90,12 +95,13 @@ def tune_and_signal(
 
 
 def daemons() -> set[int]:
-    """The processes on this machine that could be ours."""
+    """The processes that this test run started, itself left out."""
     found = set()
-    for process in psutil.process_iter(["pid", "cmdline"]):
-        line = " ".join(process.info["cmdline"] or [])
-        if any(name in line for name in DAEMONS) and "pytest" not in line:
-            found.add(process.info["pid"])
+    for process in psutil.process_iter():
+        with suppress(psutil.Error):
+            alive = process.status() != psutil.STATUS_ZOMBIE
+            if alive and process.environ().get(_MARK[0]) == _MARK[1] and process.pid != os.getpid():
+                found.add(process.pid)
     return found
 
 

@@ -13,14 +13,12 @@ def test_a_steady_counter_gives_its_rate_without_error() -> None:
     found = rate_over(steady(5000))
     assert found.per_second == pytest.approx(5000)
     assert found.standard_error == pytest.approx(0, abs=1e-6)
-    assert found.halves == pytest.approx(1)
 
 
-def test_a_counter_that_slows_down_shows_in_its_halves() -> None:
+def test_a_counter_that_slows_down_has_a_large_error() -> None:
     fast = steady(9000, 26)
     slow = [Sample(102.5 + n / 10, fast[-1].indexed + 600 * n, 10**6) for n in range(1, 26)]
     found = rate_over([*fast, *slow])
-    assert found.halves == pytest.approx(6000 / 9000, rel=0.02)
     assert found.standard_error > 500
 
 

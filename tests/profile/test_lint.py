@@ -173,6 +173,14 @@ def test_a_property_that_senders_control_stays_text(kind: str) -> None:
     assert codes({"outputs[logs].document": [field]}) == {"RT306"}
 
 
+@pytest.mark.parametrize("interval", ["300s", "-1", "45s"])
+def test_a_refresh_interval_beyond_the_freshness_guardrail_is_told(interval: str) -> None:
+    setting = "outputs[logs].index.settings.refresh_interval"
+    assert codes({setting: interval}) == {"RT307"}
+    assert codes({setting: interval, "guardrails.freshness_p99_s": 600}) <= {"RT307"}
+    assert codes({setting: "30s"}) == set()
+
+
 def test_a_relaxed_tier_allows_what_durable_does_not() -> None:
     changes: dict[str, object] = {
         "guardrails.tier": "relaxed",

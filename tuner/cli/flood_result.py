@@ -44,7 +44,8 @@ def show(final: Progress, timeline: Timeline | None, run_id: str, output: Output
 def _lines(final: Progress, timeline: Timeline | None) -> Iterator[str]:
     seconds = _seconds(final)
     achieved = _achieved(final, timeline)
-    rate = "at once" if achieved is None else f"{achieved:,.0f} per second"
+    brief = achieved is None or seconds < _LONG_ENOUGH_S
+    rate = "too brief to give a rate" if brief else f"{achieved:,.0f} per second"
     cpu_us = final.cpu_seconds * 1e6 / max(1, final.sent)
     share = _cpu_share(final)
     used = "" if share is None else f", {share:.1%} of a core"

@@ -21,9 +21,10 @@ from tuner.lab.lab import around
 from tuner.lab.node import Node, NodePlan
 from tuner.lab.rsyslogd import Rsyslogd
 from tuner.lab.scratch import subfolder
-from tuner.measure.pipeline import install_index, rsyslog_conf
+from tuner.measure.pipeline import install_index
 from tuner.profile.heap import fitting_heap
 from tuner.profile.model import Profile
+from tuner.render.artefacts import rsyslog_conf
 
 app = typer.Typer(no_args_is_help=True, help="A lab that stays until told: up, status, down.")
 

@@ -9,9 +9,9 @@ from typing import Annotated
 import typer
 
 from tuner import __version__
-from tuner.cli import bench, doctor, flood, lab, render, report, search, validate
+from tuner.cli import bench, doctor, flood, lab, render, report, search, sink, validate
 from tuner.cli.console import printable
-from tuner.errors import TuneError
+from tuner.errors import BadProfile, TuneError
 from tuner.host.signals import end_orderly
 
 _EXIT_CODES = """Exit codes: 0 done, 1 failed, 2 differences found, 3 warnings under --strict,
@@ -31,6 +31,7 @@ app.command()(validate.validate)
 app.command()(search.search)
 app.command()(bench.bench)
 app.command()(flood.flood)
+app.command()(sink.sink)
 app.command()(report.report)
 app.command()(doctor.doctor)
 app.add_typer(lab.app, name="lab")
@@ -57,12 +58,22 @@ def main() -> None:
     end_orderly()
     try:
         app()
+    except BadProfile as error:
+        # Each line begins with file:line:column, as editors expect it.
+        typer.echo(printable_lines(str(error)), err=True)
+        sys.exit(error.exit_code)
     except TuneError as error:
         typer.echo(printable_lines(f"rsyslog-tune: {error}"), err=True)
         sys.exit(error.exit_code)
     except SystemExit as end:
         # Typer ends with 2 for a usage error; 2 means "differences found" here.
         sys.exit(64 if end.code == 2 else end.code)
+    except OSError as error:
+        where = f" {error.filename}" if error.filename else ""
+        typer.echo(
+            printable(f"rsyslog-tune: cannot read or write{where}: {error.strerror}"), err=True
+        )
+        sys.exit(1)
     except Exception:  # noqa: BLE001 - the one place where a bug becomes an exit code
         traceback.print_exc()
         typer.echo("rsyslog-tune: this is a bug, please report it with the lines above", err=True)

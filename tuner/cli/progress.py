@@ -7,7 +7,7 @@ import sys
 
 from tuner.measure.measurement import Failure, Measurement
 from tuner.report.figures import eps, percent, seconds
-from tuner.search.study import Phase, Trial
+from tuner.search.study import BASELINE, Phase, Trial
 
 
 class Progress:
@@ -16,6 +16,7 @@ class Progress:
     def __init__(self) -> None:
         self._baseline: float | None = None
         self._best: float | None = None
+        self._halves: dict[int | None, float] = {}
 
     def line(self, trial: Trial, trials_left: int, left_s: float) -> str:
         """One line: which trial, what it changed, what came out, the best, what is left."""
@@ -38,9 +39,20 @@ class Progress:
             return f"{eps(outcome.eps):>9} EPS"
         if self._baseline is None:
             self._baseline = outcome.eps
+        if trial.phase is Phase.CONFIRM:
+            return f"{eps(outcome.eps):>9} EPS{self._pair(trial, outcome)}"
         self._best = max(self._best or 0.0, outcome.eps)
         change = percent(outcome.eps / self._baseline)
         return f"{eps(outcome.eps):>9} EPS {change:>8}, best seen {eps(self._best)}"
+
+    def _pair(self, trial: Trial, outcome: Measurement) -> str:
+        """What a pair shows once both its runs are known."""
+        before = self._halves.pop(trial.pair, None)
+        if before is None:
+            self._halves[trial.pair] = outcome.eps
+            return ""
+        ratio = before / outcome.eps if trial.changes == BASELINE else outcome.eps / before
+        return f", this pair {percent(ratio)}"
 
     def _name(self, trial: Trial, trials_left: int) -> str:
         if trial.phase is Phase.WARM_UP:

@@ -34,11 +34,11 @@ from tuner.lab.lab import Lab
 from tuner.measure.measurement import Outcome, TrialPlan
 from tuner.measure.trial import run_trial
 from tuner.profile.candidate import candidate
-from tuner.profile.knobs import knobs
+from tuner.profile.knobs import knobs, of_rsyslog
 from tuner.profile.load import LoadedProfile
 from tuner.profile.model import Profile
 from tuner.report.search_json import report
-from tuner.report.search_markdown import headline
+from tuner.report.search_markdown import headline, is_sink
 from tuner.search.budget import NODE_PACE, SINK_PACE, Pace, smallest_budget_s
 from tuner.search.journal import journal
 from tuner.search.search import Search, Setup
@@ -100,6 +100,8 @@ def search(
     finally:
         with contextlib.suppress(OSError):
             directory.rmdir()  # only when nothing was written
+            if run_dir is None:
+                directory.parent.rmdir()  # only when it holds no other run
     _conclude(study, directory, require_gain, output)
 
 
@@ -142,6 +144,8 @@ def _run(job: Job, lab: Lab) -> Study:
 def _trials(job: Job, lab: Lab) -> Iterator[Trial]:
     """The trials of the search, a line said for each."""
     dimensions = knobs(job.loaded.profile)
+    if lab.is_sink:
+        dimensions = of_rsyslog(dimensions)
     progress = Progress()
     with working("first trial") as tell:
 
@@ -192,6 +196,8 @@ def _conclude(study: Study, directory: Path, require_gain: bool, output: Output)
     if output is Output.JSON:
         result_json({**report(study), "run_directory": str(directory)})
     else:
+        if is_sink(study):
+            result("Against the sink, not an engine: what rsyslog can do by itself.")
         result(headline(study, verdict).replace("**", ""))
         result(f"report: {directory / 'report.md'}\nbest profile: {directory / 'best.yaml'}")
     if verdict.claim is Claim.INFEASIBLE:

@@ -9,7 +9,7 @@ import typer
 
 from tuner.cli.console import result, result_json
 from tuner.cli.options import Output, OutputOption, ProfilePath
-from tuner.errors import JobFailed, LintWarnings
+from tuner.errors import BadProfile, JobFailed, LintWarnings, Problem
 from tuner.profile.load import LoadedProfile, load_profile
 from tuner.validate.layers import Layer, layers
 
@@ -25,7 +25,13 @@ def validate(
     output: OutputOption = Output.TEXT,
 ) -> None:
     """Check a profile: schema, lint, then `rsyslogd -N1` on the whole rendered configuration."""
-    loaded = load_profile(profile)
+    try:
+        loaded = load_profile(profile)
+    except BadProfile as bad:
+        if output is Output.JSON:
+            problems = [_problem(problem) for problem in bad.problems]
+            result_json({"schema": 1, "kind": "validate", "layers": [], "problems": problems})
+        raise
     found = layers(loaded, offline)
     _show(loaded, found, output)
     rejected = [layer for layer in found if layer.passed is False]
@@ -37,12 +43,16 @@ def validate(
 
 def _show(loaded: LoadedProfile, found: tuple[Layer, ...], output: Output) -> None:
     if output is Output.JSON:
-        warnings = [str(warning) for warning in loaded.warnings]
+        problems = [_problem(warning) for warning in loaded.warnings]
         shown = [asdict(layer) for layer in found]
-        result_json({"schema": 1, "kind": "validate", "layers": shown, "warnings": warnings})
+        result_json({"schema": 1, "kind": "validate", "layers": shown, "problems": problems})
         return
     lines = [str(warning) for warning in loaded.warnings]
     for layer in found:
         word = {True: "ok", False: "REJECTED", None: "not run"}[layer.passed]
         lines.append(f"{layer.name:<14} {word}{': ' + layer.remark if layer.remark else ''}")
     result("\n".join(lines))
+
+
+def _problem(problem: Problem) -> dict[str, object]:
+    return asdict(problem) | {"severity": problem.severity.value}

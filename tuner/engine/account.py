@@ -1,22 +1,101 @@
-"""Accounting by identity, where the engine is our sink."""
+"""Accounting by identity, where the engine is our sink; and the faults it was told to have."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 from tuner.engine.client import EngineClient
-from tuner.engine.path import number_at
+from tuner.engine.path import at, number_at
 
 
 @dataclass(frozen=True)
 class Account:
-    """How many events of a flood arrived never, and how many arrivals were repetitions."""
+    """How many events of a flood arrived never, and how many arrivals were repetitions.
+
+    `missing` and `doubled` name the first ten of each by their sequence numbers.
+    """
 
     lost: int
     duplicated: int
+    missing: tuple[int, ...]
+    doubled: tuple[int, ...]
 
 
 def account(client: EngineClient, pattern: str, sent: int) -> Account:
     """What became of the events 0..sent-1, by their sequence numbers."""
     answer = client.get(f"/_sink/{pattern}/account?sent={sent}")
-    return Account(lost=number_at(answer, "lost"), duplicated=number_at(answer, "duplicated"))
+    return account_of(answer)
+
+
+@dataclass(frozen=True)
+class Strike:
+    """One fault at work: how many documents it met, and how many the sink counted of them."""
+
+    fault: str
+    documents: int
+    stored: int
+
+
+def strikes(client: EngineClient) -> tuple[Strike, ...]:
+    """What the sink did wrong so far, as it was told to."""
+    found = client.get("/_sink/faults")["strikes"]
+    return tuple(
+        Strike(str(at(one, "fault")), number_at(one, "documents"), number_at(one, "stored"))
+        for one in (found if isinstance(found, list) else [])
+    )
+
+
+@dataclass(frozen=True)
+class Run:
+    """What arrived of one flood: how many different events, and their account.
+
+    How much was sent is not known here: the highest number counts as the last event.
+    """
+
+    run_id: str
+    events: int
+    account: Account
+
+
+@dataclass(frozen=True)
+class Arrived:
+    """What arrived in one index of the sink: all documents, and each flood by its identity."""
+
+    index: str
+    documents: int
+    runs: tuple[Run, ...]
+
+
+def arrived(client: EngineClient) -> tuple[Arrived, ...]:
+    """Everything that the sink counted, by index."""
+    found = client.get("/_sink/books")["indices"]
+    return tuple(
+        Arrived(
+            index=str(at(one, "index")),
+            documents=number_at(one, "documents"),
+            runs=_runs(at(one, "runs")),
+        )
+        for one in (found if isinstance(found, list) else [])
+    )
+
+
+def _runs(found: object) -> tuple[Run, ...]:
+    members = found.items() if isinstance(found, dict) else ()
+    return tuple(
+        Run(str(run_id), number_at(one, "distinct"), account_of(one)) for run_id, one in members
+    )
+
+
+def account_of(answer: object) -> Account:
+    """Read an account that the sink wrote."""
+    return Account(
+        lost=number_at(answer, "lost"),
+        duplicated=number_at(answer, "duplicated"),
+        missing=_numbers(at(answer, "missing")),
+        doubled=_numbers(at(answer, "doubled")),
+    )
+
+
+def _numbers(found: object) -> tuple[int, ...]:
+    items = found if isinstance(found, list) else []
+    return tuple(item for item in items if isinstance(item, int))

@@ -11,6 +11,10 @@ from tuner.errors import JobFailed, Unreachable
 JSON = dict[str, object]
 
 
+class NoAnswer(Unreachable):
+    """The engine took the connection, or seemed to, and did not answer in time."""
+
+
 class EngineRefused(JobFailed):
     """The engine answered with an error; `status` is the HTTP code."""
 
@@ -40,22 +44,26 @@ class EngineClient:
         if cacert is not None:
             self._session.verify = str(cacert)
 
-    def get(self, path: str) -> JSON:
+    def get(self, path: str, timeout_s: float | None = None) -> JSON:
         """GET an object."""
-        answer = self.request("GET", path)
+        answer = self.request("GET", path, timeout_s=timeout_s)
         if not isinstance(answer, dict):
             raise JobFailed(f"{self.url}{path} answered with something that is no object")
         return answer
 
-    def request(self, method: str, path: str, body: JSON | None = None) -> object:
-        """Send one request and return its JSON.
+    def request(
+        self, method: str, path: str, body: JSON | None = None, *, timeout_s: float | None = None
+    ) -> object:
+        """Send one request and return its JSON; `timeout_s` is a shorter patience than usual.
 
-        Raises Unreachable when nothing answers and EngineRefused on a status of 400 or more.
+        Raises Unreachable when nothing answers (NoAnswer when that took the whole time limit) and
+        EngineRefused on a status of 400 or more.
         """
+        limit_s = self._timeout_s if timeout_s is None else timeout_s
         try:
-            response = self._session.request(
-                method, self.url + path, json=body, timeout=self._timeout_s
-            )
+            response = self._session.request(method, self.url + path, json=body, timeout=limit_s)
+        except requests.Timeout:
+            raise NoAnswer(f"{self.url} does not answer within {limit_s:g} s: timed out") from None
         except requests.RequestException as error:
             raise Unreachable(f"{self.url} does not answer: {_cause(error)}") from None
         if response.status_code >= 400:

@@ -28,10 +28,11 @@ class IndexCounters:
     store_bytes: int
 
 
-def indexed(client: EngineClient, pattern: str) -> int:
+def indexed(client: EngineClient, pattern: str, timeout_s: float | None = None) -> int:
     """Documents indexed into the primaries of `pattern` so far; exact and immediate."""
     path = f"/{pattern}/_stats/indexing?filter_path=_all.primaries.indexing.index_total"
-    return number_at(client.get(path), "_all", "primaries", "indexing", "index_total")
+    answer = client.get(path, timeout_s)
+    return number_at(answer, "_all", "primaries", "indexing", "index_total")
 
 
 def index_counters(client: EngineClient, pattern: str) -> IndexCounters:
@@ -61,15 +62,25 @@ class NodeCounters:
     rejected: int
 
 
-def node_counters(client: EngineClient) -> NodeCounters:
+def node_counters(client: EngineClient, timeout_s: float | None = None) -> NodeCounters:
     """What all nodes together used and rejected since they started."""
     wanted = "nodes.*.process.cpu.total_in_millis,nodes.*.thread_pool.write.rejected"
-    nodes = client.get(f"/_nodes/stats/process,thread_pool?filter_path={wanted}").get("nodes")
+    answer = client.get(f"/_nodes/stats/process,thread_pool?filter_path={wanted}", timeout_s)
+    nodes = answer.get("nodes")
     each = list(nodes.values()) if isinstance(nodes, dict) else []
     return NodeCounters(
         cpu_ms=sum(number_at(node, "process", "cpu", "total_in_millis") for node in each),
         rejected=sum(number_at(node, "thread_pool", "write", "rejected") for node in each),
     )
+
+
+def bulk_bytes_under_way(client: EngineClient) -> int:
+    """Bytes of the bulk requests that all nodes together have taken and not yet answered."""
+    wanted = "nodes.*.indexing_pressure.memory.current.all_in_bytes"
+    nodes = client.get(f"/_nodes/stats/indexing_pressure?filter_path={wanted}").get("nodes")
+    each = list(nodes.values()) if isinstance(nodes, dict) else []
+    pressure = ("indexing_pressure", "memory", "current", "all_in_bytes")
+    return sum(number_at(node, *pressure) for node in each)
 
 
 def make_durable(client: EngineClient, pattern: str) -> None:

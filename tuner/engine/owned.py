@@ -84,7 +84,7 @@ def _templates(client: EngineClient, prefix: str) -> list[object]:
 
 def _delete(client: EngineClient, path: str) -> None:
     try:
-        client.request("DELETE", path)
+        client.request("DELETE", f"{path}?master_timeout=10s")
     except EngineRefused as error:
         if error.status != 404:
             raise

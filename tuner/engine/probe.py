@@ -41,10 +41,10 @@ def facts(client: EngineClient) -> EngineFacts:
     )
 
 
-def answers(client: EngineClient) -> bool:
+def answers(client: EngineClient, timeout_s: float | None = None) -> bool:
     """Whether the engine answers the version probe."""
     try:
-        client.get("/_nodes/_local?filter_path=nodes.*.version")
+        client.get("/_nodes/_local?filter_path=nodes.*.version", timeout_s)
     except (Unreachable, EngineRefused):
         return False
     return True

@@ -47,9 +47,13 @@ class Rsyslogd:
         """The process id."""
         return self._daemon.pid
 
+    def ending(self) -> str | None:
+        """How the process ended, or None while it runs."""
+        return self._daemon.ending()
+
     def check(self) -> None:
         """Raise RsyslogdDied when the process is no more (by a signal too)."""
-        ending = self._daemon.ending()
+        ending = self.ending()
         if ending is not None:
             raise RsyslogdDied(f"rsyslogd died with {ending}: {self._reason()}")
 
@@ -61,6 +65,19 @@ class Rsyslogd:
     def stop(self, grace_s: float = 0.0) -> None:
         """End the process, with SIGTERM first when it is given time to empty its queues."""
         self._daemon.stop(grace_s)
+
+    def finish(self, grace_s: float) -> str | None:
+        """End the process, which delivers what it still holds; what it could not do, if anything.
+
+        With empty queues it ends within milliseconds.  It prints errors only, and those of
+        omelasticsearch are requests that failed.
+        """
+        self.stop(grace_s)
+        lines = self._daemon.last_lines(1000).splitlines()
+        failed = next((line for line in lines if "omelasticsearch" in line), None)
+        if failed is None and self.ending() == "SIGKILL":
+            return f"it did not end within {grace_s:g} s: it still held events"
+        return failed
 
     def _wait(self, port: int) -> None:
         deadline = time.monotonic() + START_TIMEOUT_S

@@ -8,12 +8,14 @@ import select
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Self
 
 from tuner.errors import JobFailed
+from tuner.lab.faults import Fault
 
 START_TIMEOUT_S = 15.0
 STOP_TIMEOUT_S = 5.0
@@ -22,13 +24,14 @@ STOP_TIMEOUT_S = 5.0
 class Sink:
     """A sink in a process of its own on loopback, for a `with` statement; port 0 takes a free one.
 
-    Its process ends with the statement, and when we die.
+    Its process ends with the statement, and when we die.  It goes wrong in the ways of `faults`.
     """
 
-    def __init__(self, port: int = 0) -> None:
+    def __init__(self, port: int = 0, faults: Sequence[Fault] = ()) -> None:
+        wanted = [word for fault in faults for word in ("--fault", str(fault))]
         with tempfile.TemporaryFile() as complaints:
             self._process = subprocess.Popen(
-                [sys.executable, "-P", "-m", "tuner.lab.sink_server", "--port", str(port)],
+                [sys.executable, "-P", "-m", "tuner.lab.sink_server", "--port", str(port), *wanted],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=complaints,
@@ -50,6 +53,10 @@ class Sink:
     def pid(self) -> int:
         """The process id."""
         return self._process.pid
+
+    def ending(self) -> int | None:
+        """The exit code of the process, None while it runs."""
+        return self._process.poll()
 
     def __enter__(self) -> Self:
         return self

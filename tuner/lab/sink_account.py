@@ -58,6 +58,12 @@ class Tally:
         np.add.at(self.counts, numbers, 1)
         self.arrivals += len(numbers)
 
+    @property
+    def sent(self) -> int:
+        """How many were sent at least: the highest number that arrived, plus one."""
+        arrived = np.flatnonzero(self.counts)
+        return int(arrived[-1]) + 1 if len(arrived) else 0
+
 
 @dataclass(frozen=True)
 class Account:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 
 from tuner.lab.sink_bulk import BadBulk, bulk
@@ -63,15 +63,17 @@ def _nodes_local(_store: Store, _request: Request, _name: str) -> Reply:
     return json_reply({"nodes": {"sink": {"version": VERSION, "modules": [], "plugins": []}}})
 
 
-def _nodes_stats(_store: Store, _request: Request, _name: str) -> Reply:
+def _nodes_stats(store: Store, _request: Request, _name: str) -> Reply:
     cpu_ms = int(time.process_time() * 1000)
     heap = {"heap_used_in_bytes": 0, "heap_max_in_bytes": 0, "heap_used_percent": 0}
     pause = {"collection_count": 0, "collection_time_in_millis": 0}
+    under_way = store.spoiler.under_way_bytes
     pool = dict.fromkeys(("threads", "queue", "active", "rejected", "completed"), 0)
     node = {
         "process": {"cpu": {"total_in_millis": cpu_ms}},
         "jvm": {"mem": heap, "gc": {"collectors": {"young": pause, "old": pause}}},
         "thread_pool": {"write": pool},
+        "indexing_pressure": {"memory": {"current": {"all_in_bytes": under_way}}},
     }
     return json_reply({"nodes": {"sink": node}})
 
@@ -88,7 +90,18 @@ def _health(_store: Store, _request: Request, _name: str) -> Reply:
 
 
 def _bulk(store: Store, request: Request, name: str) -> Reply:
-    return Reply(bulk(request.body, name or None, request.query.get("filter_path"), store.add))
+    stored = 0
+
+    def count(index: str, documents: Sequence[bytes]) -> int:
+        nonlocal stored
+        stored += len(documents)
+        return store.add(index, documents)
+
+    def keep(refuses: bool) -> tuple[bytes, int]:
+        filter_path = request.query.get("filter_path")
+        return bulk(request.body, name or None, filter_path, count, refuses=refuses), stored
+
+    return store.spoiler.bulk(request.body, keep)
 
 
 def _cat_indices(store: Store, _request: Request, name: str) -> Reply:
@@ -173,6 +186,14 @@ def _account(store: Store, request: Request, name: str) -> Reply:
     return json_reply(asdict(store.account(name, sent, None if run is None else run.encode())))
 
 
+def _faults(store: Store, _request: Request, _name: str) -> Reply:
+    return json_reply({"strikes": [asdict(strike) for strike in store.spoiler.strikes]})
+
+
+def _books(store: Store, _request: Request, _name: str) -> Reply:
+    return json_reply({"indices": [asdict(book) for book in store.books()]})
+
+
 def _route(
     methods: str, address: str, handler: Handler
 ) -> tuple[set[str], re.Pattern[str], Handler]:
@@ -191,6 +212,8 @@ _ROUTES = (
     _route("GET", "/_cat/indices(?:/NAME)?", _cat_indices),
     _route("GET", "/_cluster/health", _health),
     _route("GET", "/_sink/NAME/account", _account),
+    _route("GET", "/_sink/faults", _faults),
+    _route("GET", "/_sink/books", _books),
     _route("PUT POST", "/_index_template/NAME", _put_template),
     _route("GET HEAD", "/_index_template(?:/NAME)?", _get_templates),
     _route("DELETE", "/_index_template/NAME", _delete_template),

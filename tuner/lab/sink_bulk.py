@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 Count = Callable[[str, Sequence[bytes]], int]
@@ -14,6 +14,12 @@ _FULL_ITEM = (
     b'"_shards":{"total":1,"successful":1,"failed":0},'
     b'"_seq_no":%d,"_primary_term":1,"status":201}}'
 )
+
+
+_REFUSALS = {
+    429: b'{"type":"es_rejected_execution_exception","reason":"the sink was told to refuse it"}',
+    400: b'{"type":"document_parsing_exception","reason":"the sink was told to refuse it"}',
+}
 
 
 class BadBulk(Exception):
@@ -28,11 +34,23 @@ class Target(NamedTuple):
     document_id: str | None
 
 
-def bulk(body: bytes, default_index: str | None, filter_path: str | None, count: Count) -> bytes:
+def documents_in(body: bytes) -> int:
+    """How many documents a bulk body has."""
+    return body.count(b"\n") // 2
+
+
+def bulk(
+    body: bytes,
+    default_index: str | None,
+    filter_path: str | None,
+    count: Count,
+    *,
+    refuses: bool = False,
+) -> bytes:
     """Count the documents of a bulk body through `count`, which says how many were there before.
 
     The reply has the fields that `filter_path` leaves, of those that rsyslog asks for; any other
-    filter leaves everything.
+    filter leaves everything.  With `refuses` every third document is refused and not counted.
     """
     lines = body.split(b"\n")
     if lines.pop() != b"":
@@ -42,8 +60,18 @@ def bulk(body: bytes, default_index: str | None, filter_path: str | None, count:
         raise BadBulk("request body is required: action and source lines that alternate")
     known = {action: _target(action, default_index) for action in set(actions)}
     targets = [known[action] for action in actions]
-    before = {index: count(index, part) for index, part in _parts(targets, documents).items()}
-    return _reply(targets, before, filter_path)
+    refused = _refused(len(targets)) if refuses else {}
+    kept = targets
+    if refused:
+        kept = [target for place, target in enumerate(targets) if place not in refused]
+        documents = [document for place, document in enumerate(documents) if place not in refused]
+    before = {index: count(index, part) for index, part in _parts(kept, documents).items()}
+    return _reply(targets, before, filter_path, refused)
+
+
+def _refused(documents: int) -> dict[int, int]:
+    """Which documents are refused, by their place, and with which status."""
+    return {place: 429 if place % 2 else 400 for place in range(2, documents, 3)}
 
 
 def _target(action: bytes, default_index: str | None) -> Target:
@@ -71,29 +99,48 @@ def _parts(targets: Sequence[Target], documents: Sequence[bytes]) -> dict[str, S
     return dict(parts)
 
 
-def _reply(targets: Sequence[Target], before: dict[str, int], filter_path: str | None) -> bytes:
+def _reply(
+    targets: Sequence[Target],
+    before: Mapping[str, int],
+    filter_path: str | None,
+    refused: Mapping[int, int],
+) -> bytes:
     """Write the reply; what is filtered out is not even written."""
+    errors = b"true" if refused else b"false"
     wanted = set(filter_path.split(",")) if filter_path else set()
     if not wanted or wanted - _FILTERS:
-        items = _full_items(targets, before)
-        return b'{"took":0,"errors":false,"items":[%b]}' % b",".join(items)
+        items = _full_items(targets, before, refused)
+        return b'{"took":0,"errors":%b,"items":[%b]}' % (errors, b",".join(items))
     members = []
     if "took" in wanted:
         members.append(b'"took":0')
     if "errors" in wanted:
-        members.append(b'"errors":false')
+        members.append(b'"errors":%b' % errors)
     if "items.*.status" in wanted:
         short = {name: b'{"%b":{"status":201}}' % name.encode() for name in ("index", "create")}
         items = [short[target.operation] for target in targets]
+        for place, status in refused.items():
+            items[place] = _refusal(targets[place], status)
         members.append(b'"items":[%b]' % b",".join(items))
     return b"{%b}" % b",".join(members)
 
 
-def _full_items(targets: Sequence[Target], before: dict[str, int]) -> list[bytes]:
+def _refusal(target: Target, status: int) -> bytes:
+    shown = (target.operation.encode(), status, _REFUSALS[status])
+    return b'{"%b":{"status":%d,"error":%b}}' % shown
+
+
+def _full_items(
+    targets: Sequence[Target], before: Mapping[str, int], refused: Mapping[int, int]
+) -> list[bytes]:
     names = {index: json.dumps(index).encode() for index in before}
     numbers = dict(before)
     items = []
-    for operation, index, document_id in targets:
+    for place, target in enumerate(targets):
+        if place in refused:
+            items.append(_refusal(target, refused[place]))
+            continue
+        operation, index, document_id = target
         number = numbers[index]
         numbers[index] = number + 1
         shown = b'"sink%016d"' % number if document_id is None else json.dumps(document_id).encode()

@@ -8,14 +8,20 @@ from __future__ import annotations
 
 import json
 import socket
+import struct
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from enum import Enum, auto
+from typing import NoReturn
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 LONGEST_HEAD_BYTES = 64 * 1024
 LONGEST_BODY_BYTES = 100 * 1024 * 1024
-_REASONS = {200: "OK", 400: "Bad Request", 404: "Not Found", 411: "Length Required",
-            413: "Content Too Large", 431: "Request Header Fields Too Large"}  # fmt: skip
+_REASONS = {200: "OK", 400: "Bad Request", 401: "Unauthorized", 403: "Forbidden", 404: "Not Found",
+            411: "Length Required", 413: "Content Too Large", 429: "Too Many Requests",
+            431: "Request Header Fields Too Large", 503: "Service Unavailable"}  # fmt: skip
+# Closing with a linger time of zero sends a reset instead of an orderly end.
+_RESETS = struct.pack("ii", 1, 0)
 
 
 @dataclass(frozen=True)
@@ -29,6 +35,15 @@ class Request:
     keep_alive: bool = True
 
 
+class Ending(Enum):
+    """What becomes of the connection with a reply: it is kept, it is reset without the reply, or
+    nothing is said until the client hangs up."""
+
+    KEPT = auto()
+    RESET = auto()
+    SILENCE = auto()
+
+
 @dataclass(frozen=True)
 class Reply:
     """One reply, by default JSON with status 200."""
@@ -36,6 +51,7 @@ class Reply:
     body: bytes
     status: int = 200
     kind: str = "application/json"
+    ending: Ending = Ending.KEPT
 
 
 @dataclass(frozen=True)
@@ -86,13 +102,25 @@ class Conversation:
                 return
 
     def answer(self, reply: Reply, *, with_body: bool = True) -> None:
-        """Send a reply; a HEAD request gets none of its body."""
+        """Send a reply; a HEAD request gets none of its body.
+
+        Raises ConnectionAbortedError when the reply is none and the conversation is over.
+        """
+        if reply.ending is not Ending.KEPT:
+            self._break_off(reply.ending)
         head = (
             f"HTTP/1.1 {reply.status} {_REASONS.get(reply.status, 'Error')}\r\n"
             f"X-elastic-product: Elasticsearch\r\ncontent-type: {reply.kind}\r\n"
             f"content-length: {len(reply.body)}\r\n\r\n"
         )
         self._socket.sendall(head.encode() + (reply.body if with_body else b""))
+
+    def _break_off(self, ending: Ending) -> NoReturn:
+        if ending is Ending.RESET:
+            self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESETS)
+        while ending is Ending.SILENCE and self._socket.recv(LONGEST_HEAD_BYTES):
+            pass
+        raise ConnectionAbortedError
 
     def _read_head(self) -> str | None:
         while (end := self._ahead.find(b"\r\n\r\n")) < 0:

@@ -13,6 +13,8 @@ import sys
 import threading
 from contextlib import suppress
 
+from tuner.errors import BadUsage
+from tuner.lab.faults import parse_fault
 from tuner.lab.sink_api import answer
 from tuner.lab.sink_http import BadRequest, Conversation, json_reply
 from tuner.lab.sink_store import Store
@@ -43,12 +45,18 @@ def main() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     parser = argparse.ArgumentParser(description="Counts the documents of bulk requests.")
     parser.add_argument("--port", type=int, default=0, help="on 127.0.0.1; 0 takes a free one")
-    port = parser.parse_args().port
+    parser.add_argument("--fault", action="append", default=[], help="such as status=429,after=5")
+    arguments = parser.parse_args()
+    port = arguments.port
+    try:
+        store = Store([parse_fault(text) for text in arguments.fault])
+    except BadUsage as error:
+        sys.exit(str(error))
     try:
         listener = socket.create_server(("127.0.0.1", port), backlog=BACKLOG)
     except OSError as error:
         sys.exit(f"the sink cannot listen on 127.0.0.1:{port}: {error.strerror}")
-    threading.Thread(target=serve, args=(listener, Store()), daemon=True).start()
+    threading.Thread(target=serve, args=(listener, store), daemon=True).start()
     sys.stdout.write(json.dumps({"port": listener.getsockname()[1]}) + "\n")
     sys.stdout.flush()
     with suppress(OSError):

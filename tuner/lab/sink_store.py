@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
+from tuner.lab.faults import Fault
 from tuner.lab.sink_account import Account, Tally, account, identities
+from tuner.lab.sink_faults import Spoiler
 
 JSON = dict[str, object]
 
@@ -44,10 +47,20 @@ class Index:
         self.tallies: dict[bytes, Tally] = {}
 
 
+@dataclass(frozen=True)
+class Book:
+    """What arrived in one index: all documents, and the account of each run."""
+
+    index: str
+    documents: int
+    runs: dict[str, Account]
+
+
 class Store:
     """All indices and templates of the sink; its methods may be called from any thread."""
 
-    def __init__(self) -> None:
+    def __init__(self, faults: Sequence[Fault] = ()) -> None:
+        self.spoiler = Spoiler(faults)
         self._lock = threading.Lock()
         self._indices: dict[str, Index] = {}
         self._templates: dict[str, JSON] = {}
@@ -59,7 +72,9 @@ class Store:
             index = self._indices.get(name) or self._create(name, {})
             before = index.documents
             index.documents += len(documents)
-            for run, numbers in found.items():
+            for run, arrived in found.items():
+                numbers = self.spoiler.tampered(arrived)
+                index.documents += len(numbers) - len(arrived)
                 index.tallies.setdefault(run, Tally()).add(numbers)
         return before
 
@@ -99,6 +114,21 @@ class Store:
                 run = max(arrivals, key=lambda name: arrivals[name], default=b"")
             tallies = [index.tallies[run] for index in indices if run in index.tallies]
             return account(tallies, sum(index.documents for index in indices), sent)
+
+    def books(self) -> list[Book]:
+        """Settle every run of every index, taking its highest number for the last one sent."""
+        with self._lock:
+            return [
+                Book(
+                    index=index.name,
+                    documents=index.documents,
+                    runs={
+                        run.decode(): account([tally], tally.arrivals, tally.sent)
+                        for run, tally in index.tallies.items()
+                    },
+                )
+                for index in self._indices.values()
+            ]
 
     def put_template(self, name: str, body: JSON, *, must_be_new: bool) -> None:
         """Keep an index template."""

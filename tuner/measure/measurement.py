@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
+NAMED = 10
+"""How many lost or doubled events an account names."""
+
 
 @dataclass(frozen=True)
 class TrialPlan:
@@ -19,6 +22,7 @@ class Delivery:
     """Every event accounted for, after the drain.
 
     `indexed` is the engine's own counter, `found` what a search counts after a refresh.
+    Where events are told apart, `missing` and `doubled` name the first of them by number.
     """
 
     sent: int
@@ -26,12 +30,25 @@ class Delivery:
     found: int
     lost: int
     duplicated: int
+    missing: tuple[int, ...] = ()
+    doubled: tuple[int, ...] = ()
 
     @property
     def exact(self) -> bool:
         """Whether each event sent is in the engine once."""
         balanced = self.sent == self.indexed == self.found
         return balanced and self.lost == 0 and self.duplicated == 0
+
+    def __str__(self) -> str:
+        text = (
+            f"{self.sent} sent, {self.indexed} indexed, {self.found} found: "
+            f"{self.lost} lost, {self.duplicated} duplicated"
+        )
+        for name, numbers in (("missing", self.missing), ("doubled", self.doubled)):
+            if numbers:
+                more = ", ..." if len(numbers) == NAMED else ""
+                text += f"; {name}: {', '.join(map(str, numbers))}{more}"
+        return text
 
 
 class DoubtKind(Enum):
@@ -49,12 +66,13 @@ class DoubtKind(Enum):
 
 
 _ADVICE = {
-    DoubtKind.UNSTEADY: "the halves of the window differ by more than 10 %: measure longer",
+    DoubtKind.UNSTEADY: "the rate did not settle: its halves differ by more than 5 % and it drifts "
+    "by more than 10 %; measure longer, on a quieter machine",
     DoubtKind.SENDER_LIMITED: "the backlog ran low, so the sender may have set this rate: "
     "give the queues more room",
     DoubtKind.SHORT_WINDOW: "the window is shorter than twice the refresh interval, so part of the "
     "work falls outside it: look at the rate to refreshed and flushed, or measure longer",
-    DoubtKind.FEW_SAMPLES: "fewer than 10 samples in the window: measure longer",
+    DoubtKind.FEW_SAMPLES: "fewer than 20 samples in the window: measure longer",
 }
 
 
@@ -110,13 +128,17 @@ class FailureKind(Enum):
 
 @dataclass(frozen=True)
 class Failure:
-    """A trial without a number: invalid, never slow."""
+    """A trial without a number: invalid, never slow.
+
+    `delivery` is the account, where the trial came so far.
+    """
 
     kind: FailureKind
     reason: str
     sent: int = 0
     indexed: int = 0
     total_s: float = 0.0
+    delivery: Delivery | None = None
 
 
 Outcome = Measurement | Failure

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 
 from tuner.engine.counters import IndexCounters, NodeCounters
@@ -17,11 +16,13 @@ from tuner.measure.measurement import (
     Measurement,
     Outcome,
 )
-from tuner.measure.window import Rate, Sample, rate_over
+from tuner.measure.steady import Steadiness, steadiness
+from tuner.measure.window import Sample, rate_over
 from tuner.profile.backlog import backlog_marks
 from tuner.profile.model import Profile
+from tuner.profile.units import seconds
 
-_UNITS_S = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
+_FEW = 20
 _SIZES = {"k": 1024, "m": 1024**2, "g": 1024**3}
 
 
@@ -36,7 +37,10 @@ class Mark:
 
 @dataclass(frozen=True)
 class Observed:
-    """Everything a trial saw: samples of the window, marks at its ends, and the account."""
+    """Everything a trial saw: samples of the window, marks at its ends, and the account.
+
+    `complaint` is what rsyslogd said of a request that failed, None when it said nothing.
+    """
 
     samples: tuple[Sample, ...]
     before: Mark
@@ -47,18 +51,22 @@ class Observed:
     delivery: Delivery
     drained_at_s: float
     durable_at_s: float
+    complaint: str | None = None
 
 
 def summarise(seen: Observed, profile: Profile) -> Outcome:
     """The measurement, or the failure when events are missing or a guardrail is breached."""
     delivery = seen.delivery
     if not delivery.exact:
-        return Failure(FailureKind.DELIVERY, _shortfall(delivery), delivery.sent, delivery.indexed)
+        return _failure(FailureKind.DELIVERY, str(delivery), delivery)
+    if seen.complaint is not None:
+        return _failure(FailureKind.RSYSLOGD, f"rsyslogd reported: {seen.complaint}", delivery)
     limit = profile.guardrails.rss_bytes
     if limit is not None and seen.shipper.peak_rss_bytes > size_bytes(limit):
         reason = f"rsyslogd used {seen.shipper.peak_rss_bytes} bytes, rss_bytes allows {limit}"
-        return Failure(FailureKind.GUARDRAIL, reason, delivery.sent, delivery.indexed)
-    rate = rate_over(seen.samples)
+        return _failure(FailureKind.GUARDRAIL, reason, delivery)
+    level = steadiness(seen.samples)
+    rate = rate_over(seen.samples[level.cut :])
     events = max(1, seen.samples[-1].indexed - seen.samples[0].indexed)
     window_s = seen.samples[-1].at_s - seen.samples[0].at_s
     flood_s = max(window_s, 1e-9)
@@ -80,38 +88,33 @@ def summarise(seen: Observed, profile: Profile) -> Outcome:
         rejected=seen.after.engine.rejected - seen.before.engine.rejected,
         segments=seen.index.segments,
         store_bytes=seen.index.store_bytes,
-        doubts=_doubts(seen, rate, window_s, profile),
+        doubts=_doubts(seen, level, window_s, profile),
     )
 
 
-def _shortfall(delivery: Delivery) -> str:
-    return (
-        f"{delivery.sent} sent, {delivery.indexed} indexed, {delivery.found} found: "
-        f"{delivery.lost} lost, {delivery.duplicated} duplicated"
-    )
+def _failure(kind: FailureKind, reason: str, delivery: Delivery) -> Failure:
+    return Failure(kind, reason, delivery.sent, delivery.indexed, delivery=delivery)
 
 
-def _doubts(seen: Observed, rate: Rate, window_s: float, profile: Profile) -> tuple[Doubt, ...]:
+def _doubts(
+    seen: Observed, level: Steadiness, window_s: float, profile: Profile
+) -> tuple[Doubt, ...]:
     doubts = []
-    if not 0.9 <= rate.halves <= 1.0 / 0.9:
-        doubts.append(Doubt(DoubtKind.UNSTEADY, f"late/early half {rate.halves:.2f}"))
-    if len(seen.samples) < 10:
+    if len(seen.samples) < _FEW:
         doubts.append(Doubt(DoubtKind.FEW_SAMPLES, f"{len(seen.samples)} samples"))
+    elif not level.steady:
+        figure = f"late/early half {level.halves:.2f}, drift {level.drift:+.0%}"
+        doubts.append(Doubt(DoubtKind.UNSTEADY, figure))
     low = backlog_marks(profile).low
     starved = sum(sample.backlog < low for sample in seen.samples) / len(seen.samples)
     if profile.workload.rate == "max" and starved > 0.2:
         doubts.append(Doubt(DoubtKind.SENDER_LIMITED, f"in {starved:.0%} of the samples"))
-    interval = duration_s(profile.outputs[0].index.settings.refresh_interval)
-    if interval is not None and window_s < 2 * interval:
-        figure = f"{window_s:.0f} s, refresh_interval {interval:g} s"
+    interval = seconds(profile.outputs[0].index.settings.refresh_interval)
+    # An engine that never refreshes, as our sink, puts nothing off.
+    if interval is not None and window_s < 2 * interval and seen.index.refreshes > 0:
+        figure = f"{window_s:.1f} s, refresh_interval {interval:g} s"
         doubts.append(Doubt(DoubtKind.SHORT_WINDOW, figure))
     return tuple(doubts)
-
-
-def duration_s(text: str | None) -> float | None:
-    """An Elasticsearch duration such as `5s` in seconds; None when unset or -1 (never)."""
-    match = re.fullmatch(r"(\d+(?:\.\d+)?)(ms|s|m|h|d)", text or "")
-    return float(match.group(1)) * _UNITS_S[match.group(2)] if match else None
 
 
 def size_bytes(text: str) -> int:

@@ -27,11 +27,10 @@ class Sample:
 
 @dataclass(frozen=True)
 class Rate:
-    """Events per second, the standard error of it, and the ratio of the halves (late/early)."""
+    """Events per second, and the standard error of it."""
 
     per_second: float
     standard_error: float
-    halves: float
 
 
 def slope(samples: Sequence[Sample]) -> float:
@@ -58,10 +57,7 @@ def rate_over(samples: Sequence[Sample]) -> Rate:
         if last > first
     ]
     error = float(np.std(batches, ddof=1) / np.sqrt(len(batches))) if len(batches) > 1 else 0.0
-    middle = len(samples) // 2
-    early = _between(samples[0], samples[middle]) if samples else 0.0
-    late = _between(samples[middle], samples[-1]) if samples else 0.0
-    return Rate(slope(samples), error, late / early if early > 0 else 0.0)
+    return Rate(slope(samples), error)
 
 
 def _between(first: Sample, last: Sample) -> float:

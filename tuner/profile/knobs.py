@@ -70,6 +70,11 @@ def knobs(profile: Profile) -> tuple[Knob, ...]:
     return tuple(knob for knob in every if knob.path not in profile.search.freeze)
 
 
+def of_rsyslog(every: Sequence[Knob]) -> tuple[Knob, ...]:
+    """The knobs that matter where nothing is stored: those of rsyslog."""
+    return tuple(knob for knob in every if knob.cost is Cost.RSYSLOG_RESTART)
+
+
 def _knob(path: str, levels: Sequence[Level], current: Level, cost: Cost, note: str = "") -> Knob:
     """A knob whose levels hold the current one too, numbers in order."""
     held = list(levels)

@@ -11,6 +11,7 @@ from tuner.profile.finding import Complaint, error, warning
 from tuner.profile.model import Engine, Profile, Tier
 from tuner.profile.rules_transport import remote_servers
 from tuner.profile.source import KeyPath
+from tuner.profile.units import seconds
 
 # Properties that rsyslog writes as digits whatever a sender does; procid is not one of them.
 _DIGITS = frozenset({"syslogfacility", "syslogseverity"})
@@ -47,6 +48,19 @@ def _flush_age(profile: Profile) -> Iterator[Complaint]:
                 ("outputs", number, "index", "settings", "translog.flush_threshold_age"),
                 "only Elasticsearch from 8.8 knows this setting, others refuse the template: "
                 "remove it",
+            )
+
+
+def _refresh_beyond_freshness(profile: Profile) -> Iterator[Complaint]:
+    bound_s = profile.guardrails.freshness_p99_s
+    for number, output in enumerate(profile.outputs):
+        interval = output.index.settings.refresh_interval
+        waits_s = seconds(interval)
+        if interval == "-1" or (waits_s is not None and waits_s >= bound_s):
+            yield Complaint(
+                ("outputs", number, "index", "settings", "refresh_interval"),
+                f"{interval} keeps events from searches longer than guardrails.freshness_p99_s "
+                f"allows ({bound_s:g} s): use less, or allow more",
             )
 
 
@@ -102,4 +116,5 @@ RULES = (
     error("RT304", _names_twice),
     error("RT305", _leaf_and_object),
     error("RT306", _unsafe_numbers),
+    warning("RT307", _refresh_beyond_freshness),
 )

@@ -19,6 +19,7 @@ WRONG_VALUE = "RT002"
 MISSING = "RT003"
 NEEDS_QUOTES = "RT004"
 
+_PLACES = "write {file: /path/to/it} or {env: NAME}"
 _TAG = frozenset({"union_tag_invalid", "union_tag_not_found"})
 _KINDS = {
     "string_type": "text",
@@ -135,6 +136,8 @@ def _message(first: _Fault, code: str, together: Sequence[_Fault], source: Sourc
         raw = spot.raw if spot and spot.raw is not None else str(first.given)
         read_as = "a yes or no" if isinstance(first.given, bool) else "a number"
         return f'{key}: YAML reads {raw} as {read_as}; write it in quotes: "{raw}"'
+    if first.path[-1:] == ("pwd",):
+        return f"{key} must say where the password is, never hold it: {_PLACES}"
     first_choice, *others = dict.fromkeys(_wanted(fault) for fault in together)
     wanted = " or ".join([first_choice, *(other.removeprefix("must be ") for other in others)])
     return f"{key} {wanted}{_given(first)}"
@@ -144,7 +147,7 @@ def _unknown(path: KeyPath) -> str:
     known = keys_of(models_at(path[:-1]))
     key = str(path[-1])
     lowered = {name.lower(): name for name in known}
-    near = difflib.get_close_matches(key.lower(), lowered, 1)
+    near = difflib.get_close_matches(key.lower().removeprefix("queue."), lowered, 1)
     hint = f"did you mean {lowered[near[0]]}?" if near else f"known are {', '.join(known)}"
     section = f" in {_spell(path[:-1])}" if len(path) > 1 else ""
     return f"there is no key {key}{section}: {hint}"
@@ -168,6 +171,8 @@ def _near(fault: _Fault) -> str:
 def _given(fault: _Fault) -> str:
     """The value found, if it is short enough to help."""
     value = fault.given
+    if _may_be_secret(fault):
+        return ""
     if fault.kind == "union_tag_invalid" and isinstance(value, Mapping):
         value = value.get("type")
     if value is None:
@@ -177,6 +182,11 @@ def _given(fault: _Fault) -> str:
     if isinstance(value, str | int | float) and len(str(value)) <= 60:
         return f", not {value!r}"
     return ""
+
+
+def _may_be_secret(fault: _Fault) -> bool:
+    """A password where only its place belongs, or one inside an address: never repeat it."""
+    return "pwd" in fault.path or "@" in str(fault.given)
 
 
 def _spell(path: KeyPath) -> str:

@@ -15,6 +15,7 @@ from tuner.profile.model import (
     Profile,
     Rotate,
 )
+from tuner.render.document import Identity
 from tuner.render.fingerprint import fingerprint
 from tuner.render.layout import lay_out
 from tuner.render.quoting import Emitted, comment
@@ -52,6 +53,12 @@ def render(profile: Profile) -> tuple[Artefact, ...]:
     return tuple(sorted(_artefacts(profile), key=lambda artefact: artefact.path))
 
 
+def rsyslog_conf(profile: Profile, identity: Identity | None = None) -> str:
+    """The configuration of rsyslogd; with an identity only for measurements."""
+    found = statements(profile, identity)
+    return lay_out("rsyslog.conf.j2", header=_shipper_header(profile), statements=found)
+
+
 def index_template(profile: Profile, output: OmelasticsearchOutput) -> Json:
     """The body of the composable index template for the indices of `output`."""
     index = output.index
@@ -76,7 +83,7 @@ def live_settings(output: OmelasticsearchOutput) -> Json:
 def _artefacts(profile: Profile) -> Iterator[Artefact]:
     yield Artefact(
         RSYSLOG,
-        lay_out("rsyslog.conf.j2", header=_shipper_header(profile), statements=statements(profile)),
+        rsyslog_conf(profile),
         private=any(output.auth is not None for output in profile.outputs),
     )
     output = profile.outputs[0]
@@ -86,8 +93,9 @@ def _artefacts(profile: Profile) -> Iterator[Artefact]:
     if profile.node.index_buffer_size is not None:
         setting = f"indices.memory.index_buffer_size: {json.dumps(profile.node.index_buffer_size)}"
         yield Artefact(NODE[profile.release.engine], f"{header}\n{setting}\n")
-    heap = profile.node.heap
-    yield Artefact(HEAP, f"{header}\n-Xms{heap}\n-Xmx{heap}\n")
+    if "heap" in profile.node.model_fields_set:
+        heap = profile.node.heap
+        yield Artefact(HEAP, f"{header}\n-Xms{heap}\n-Xmx{heap}\n")
 
 
 def _json(body: Json) -> str:

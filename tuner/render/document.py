@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 
 from tuner.profile.field import DocumentField, FieldType
 from tuner.render.quoting import constant
@@ -14,13 +15,29 @@ _TIMES = frozenset({"timereported", "timegenerated"})
 Tree = dict[str, "Tree | DocumentField"]
 
 
-def document_template(name: str, fields: tuple[DocumentField, ...]) -> Statement:
+@dataclass(frozen=True)
+class Identity:
+    """A number that messages carry at a fixed place of their text, and the field it goes to.
+
+    Only measurements have one: it lets every event be accounted for.  Positions count from 1.
+    """
+
+    field: str
+    first: int
+    last: int
+
+
+def document_template(
+    name: str, fields: tuple[DocumentField, ...], identity: Identity | None = None
+) -> Statement:
     """A list template without a trailing newline: with one, bulk replies are paired wrongly (F5).
 
     Every property is escaped by format="json", the cheapest complete way (F6).
     """
-    pieces = _merged(_object(_tree(fields)))
-    return statement("template", {"name": name, "type": "list"}, tuple(pieces))
+    pieces = list(_object(_tree(fields)))
+    if identity is not None:
+        pieces[-1:] = [f',{json.dumps(identity.field)}:"', identity, '"}']
+    return statement("template", {"name": name, "type": "list"}, tuple(_merged(pieces)))
 
 
 def index_name_template(name: str, index: str) -> Statement:
@@ -50,7 +67,7 @@ def _tree(fields: tuple[DocumentField, ...]) -> Tree:
     return root
 
 
-Piece = str | DocumentField
+Piece = str | DocumentField | Identity
 
 
 def _object(tree: Tree) -> Iterator[Piece]:
@@ -68,7 +85,7 @@ def _object(tree: Tree) -> Iterator[Piece]:
     yield "}"
 
 
-def _merged(pieces: Iterator[Piece]) -> Iterator[Statement]:
+def _merged(pieces: Iterable[Piece]) -> Iterator[Statement]:
     """One constant() for each stretch of text between two properties."""
     text = ""
     for piece in pieces:
@@ -81,7 +98,10 @@ def _merged(pieces: Iterator[Piece]) -> Iterator[Statement]:
     yield statement("constant", {"value": constant(text)})
 
 
-def _property(field: DocumentField) -> Statement:
+def _property(field: DocumentField | Identity) -> Statement:
+    if isinstance(field, Identity):
+        place: dict[str, Value] = {"position.from": field.first, "position.to": field.last}
+        return statement("property", {"name": "msg", **place})
     parameters: dict[str, Value] = {"name": field.property}
     if field.property in _TIMES:
         parameters["dateFormat"] = "rfc3339"

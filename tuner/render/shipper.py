@@ -15,7 +15,7 @@ from tuner.profile.model import (
     Tls,
 )
 from tuner.profile.placement import PlacedQueue, action_queue, main_queue
-from tuner.render.document import document_template, index_name_template
+from tuner.render.document import Identity, document_template, index_name_template
 from tuner.render.quoting import Emitted, quote_all, secret
 from tuner.render.rainerscript import Statement, Value, statement
 
@@ -25,13 +25,13 @@ _OMITS_TYPE = 2510
 _BULK_TIMEOUT = "1m"
 
 
-def statements(profile: Profile) -> tuple[Statement, ...]:
-    """Everything that rsyslog.conf holds, in its order."""
+def statements(profile: Profile, identity: Identity | None = None) -> tuple[Statement, ...]:
+    """Everything that rsyslog.conf holds, in its order; an identity is for measurements only."""
     return (
         # A name lookup per connection would wait for DNS; %hostname% comes from the message.
         statement("global", {"net.enableDNS": False}),
         *_modules(profile),
-        *_templates(profile),
+        *_templates(profile, identity),
         statement("main_queue", _queue_parameters(main_queue(profile))),
         statement("ruleset", {"name": profile.name}, tuple(_actions(profile))),
         *_inputs(profile),
@@ -56,9 +56,9 @@ def _modules(profile: Profile) -> Iterator[Statement]:
     yield statement("module", {"load": "omelasticsearch"})
 
 
-def _templates(profile: Profile) -> Iterator[Statement]:
+def _templates(profile: Profile, identity: Identity | None) -> Iterator[Statement]:
     for output in profile.outputs:
-        yield document_template(_document_name(output), fields_of(output))
+        yield document_template(_document_name(output), fields_of(output), identity)
         if output.index.rotate is Rotate.DAILY:
             yield index_name_template(_index_name(output), output.index.name)
 

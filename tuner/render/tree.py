@@ -8,9 +8,10 @@ import tempfile
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from tuner.errors import JobFailed
+from tuner.errors import JobFailed, Refused
 from tuner.render.artefacts import HEAP, MARK, NODE, Artefact
 
+_OURS = "rsyslog-tune"
 _PRIVATE, _PUBLIC = 0o600, 0o644
 # Files that some profiles have and others have not; only ours are ever removed.
 _OPTIONAL = (HEAP, *NODE.values())
@@ -19,6 +20,12 @@ _OPTIONAL = (HEAP, *NODE.values())
 def write(artefacts: Iterable[Artefact], directory: Path) -> tuple[str, ...]:
     """Bring `directory` up to date; the paths that were written or removed."""
     wanted = tuple(artefacts)
+    foreign = _foreign(wanted, directory)
+    if foreign:
+        raise Refused(
+            f"{directory / foreign[0]} was not rendered by rsyslog-tune and would be overwritten: "
+            "move it away, or name another folder"
+        )
     try:
         changes = stale(wanted, directory)
         for artefact in wanted:
@@ -58,6 +65,13 @@ def _unified(path: str, old: str | None, new: str | None) -> Iterator[str]:
     )
     for line in lines:
         yield line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n"
+
+
+def _foreign(wanted: tuple[Artefact, ...], directory: Path) -> list[str]:
+    """Files in the way that somebody else wrote; of ours, all but live settings say so."""
+    marked = [one for one in wanted if _OURS in one.text]
+    found = {one.path: _read(directory / one.path) for one in marked}
+    return [path for path, text in found.items() if text and _OURS not in text]
 
 
 def _left_over(wanted: tuple[Artefact, ...], directory: Path) -> list[str]:

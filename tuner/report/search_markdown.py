@@ -6,15 +6,24 @@ from tuner.measure.measurement import DoubtKind, Failure, Measurement
 from tuner.profile.knobs import Knob, knobs, level_text
 from tuner.profile.load import parse_profile
 from tuner.report.figures import eps, interval, mebibytes, percent, seconds, table
-from tuner.search.study import BASELINE, Ending, Phase, Study, Trial
+from tuner.search.study import BASELINE, Changes, Ending, Phase, Study, Trial
 from tuner.search.verdict import Claim, Verdict, judge, pairs_of
 
 _NEVER_TESTED = (
     "message sizes, formats and connection counts other than the profile's workload",
     "freshness (the guardrail freshness_p99_s only bounds which refresh intervals are tried)",
     "what happens under overload and after a failure of the engine",
-    "runs longer than the windows named above: merges of large segments come later",
+    "runs longer than the windows named at the end: merges of large segments come later",
 )
+_SINK_ONLY = (
+    "**Measured against the sink, not an engine:** this is what rsyslog can do by itself, and says "
+    "nothing about how fast an engine would index."
+)
+
+
+_DURABLE = "events per second, first send to refreshed and flushed"
+_ENGINE_CPU = "engine CPU per event"
+_OF_AN_ENGINE = frozenset({_DURABLE, _ENGINE_CPU})
 
 
 def markdown(study: Study) -> str:
@@ -24,12 +33,13 @@ def markdown(study: Study) -> str:
     known = {knob.path: knob for knob in knobs(profile)}
     parts = [
         f"# rsyslog-tune: {profile.name}",
+        *([_SINK_ONLY] if is_sink(study) else []),
         headline(study, verdict),
         *_changes(verdict, known),
         *_evidence(study, verdict),
         *_guarantees(study, profile.guardrails.tier.value),
         *_not_tested(study),
-        *_trials(study),
+        *_trials(study, known),
         *_method(study),
     ]
     return "\n\n".join(parts) + "\n"
@@ -46,7 +56,7 @@ def headline(study: Study, verdict: Verdict) -> str:
         f"sign-flip p = {found.p:.3f}"
     )
     measure = "over the steady window"
-    if found is verdict.durable:
+    if found is verdict.durable and not is_sink(study):
         measure = "from the first event sent to everything refreshed and flushed"
     if verdict.claim is Claim.IMPROVED:
         return f"**{percent(found.ratio)} events per second** {measure}. {rests_on}.{_ended(study)}"
@@ -54,8 +64,20 @@ def headline(study: Study, verdict: Verdict) -> str:
     return f"**No improvement shown** {measure}. {rests_on}. {smallest}.{_ended(study)}"
 
 
+def is_sink(study: Study) -> bool:
+    """Whether the study was made against the sink, which stores nothing."""
+    return study.header.engine == "sink"
+
+
 def _ended(study: Study) -> str:
-    return "" if study.ending is Ending.FINISHED else f" The search was {study.ending.value}."
+    """What weakens the verdict: an early end, and doubts about the runs it rests on."""
+    ended = "" if study.ending is Ending.FINISHED else f" The search was {study.ending.value}."
+    runs = [trial.measurement for trial in study.of(Phase.CONFIRM)]
+    measured = [run for run in runs if run is not None]
+    shaky = [run for run in measured if any(d.kind is DoubtKind.UNSTEADY for d in run.doubts)]
+    if not shaky:
+        return ended
+    return f"{ended} {len(shaky)} of the {len(measured)} runs behind this did not settle."
 
 
 def _changes(verdict: Verdict, known: dict[str, Knob]) -> list[str]:
@@ -92,15 +114,17 @@ def _evidence(study: Study, verdict: Verdict) -> list[str]:
 def _comparisons(study: Study, verdict: Verdict) -> str:
     named = (
         ("events per second, steady window", verdict.eps),
-        ("events per second, first send to refreshed and flushed", verdict.durable),
+        (_DURABLE, verdict.durable),
         ("rsyslogd CPU per event", verdict.shipper_cpu),
-        ("engine CPU per event", verdict.engine_cpu),
+        (_ENGINE_CPU, verdict.engine_cpu),
     )
-    lines = [f"- {name}: {interval(found)}" for name, found in named if found is not None]
-    lines.append(
-        "- the claim is the smaller of the two rates: settings that postpone work look good in a "
-        "window and not beyond it"
-    )
+    shown = [one for one in named if not (is_sink(study) and one[0] in _OF_AN_ENGINE)]
+    lines = [f"- {name}: {interval(found)}" for name, found in shown if found is not None]
+    if not is_sink(study):
+        lines.append(
+            "- the claim is the smaller of the two rates: settings that postpone work look good in "
+            "a window and not beyond it"
+        )
     seen = _search_best(study)
     if seen is not None and verdict.eps is not None:
         lines.append(
@@ -127,7 +151,8 @@ def _guarantees(study: Study, tier: str) -> list[str]:
     lines = (
         f"- delivery: {sent:,} events sent in the {len(measured)} valid trials, every one indexed "
         "exactly once; a trial that misses or doubles an event has no number",
-        f"- tier `{tier}`: durability, replicas, `_source`, retries and queue files are as written",
+        f"- tier `{tier}`: durability, replicas, `_source`, retries and queue files are never "
+        "searched; `best.yaml` has them as you wrote them",
         f"- memory: rsyslogd used at most {mebibytes(memory)}",
     )
     return ["## What was not traded", "\n".join(lines)]
@@ -135,11 +160,16 @@ def _guarantees(study: Study, tier: str) -> list[str]:
 
 def _not_tested(study: Study) -> list[str]:
     lines = [f"- not tested as written: {line}" for line in study.header.substitutions]
+    if not is_sink(study):
+        lines.append(
+            "- measured documents carry one more number, `rsyslog_tune_seq`, by which every event "
+            "is accounted for; what is rendered has it not"
+        )
     lines += [f"- {line}" for line in _NEVER_TESTED]
     return ["## Not tested", "\n".join(lines)]
 
 
-def _trials(study: Study) -> list[str]:
+def _trials(study: Study, known: dict[str, Knob]) -> list[str]:
     header = ("trial", "settings", "EPS", "sent", "indexed", "rsyslogd us/event",
               "engine us/event", "doubts")  # fmt: skip
     rows = [_trial_row(trial, _settings(trial, study)) for trial in study.trials]
@@ -148,7 +178,26 @@ def _trials(study: Study) -> list[str]:
     ]
     kinds = {doubt.kind for doubts in seen for doubt in doubts}
     legend = [f"- {kind.value}: {kind.advice}" for kind in DoubtKind if kind in kinds]
-    return ["## Trials", table(header, rows), *(["\n".join(legend)] if legend else [])]
+    parts = ["## Trials", table(header, rows), *(["\n".join(legend)] if legend else [])]
+    return [*parts, *_settings_tried(study, known)]
+
+
+def _settings_tried(study: Study, known: dict[str, Knob]) -> list[str]:
+    """Every point of the search in full, by the trial that measured it first."""
+    points: dict[Changes, int] = {}
+    for trial in study.trials:
+        if trial.changes != BASELINE:
+            points.setdefault(trial.changes, trial.number)
+    rows = [(str(number), _in_full(point, known)) for point, number in points.items()]
+    header = ("trial", "what differs from the profile as written")
+    return ["### Settings in full", table(header, rows)] if rows else []
+
+
+def _in_full(point: Changes, known: dict[str, Knob]) -> str:
+    return ", ".join(
+        f"`{path}` {level_text(known[path].current)} -> {level_text(level)}"
+        for path, level in point
+    )
 
 
 def _settings(trial: Trial, study: Study) -> str:

@@ -47,7 +47,7 @@ class Climber:
         """The next point, or None when every neighbour of the incumbent has been measured."""
         self._asked += 1
         if self._challenger is not None:
-            return Proposal(self._challenger, "again: it may be better than the best so far")
+            return Proposal(self._challenger, "again, it may be the best")
         if self._asked % _ANCHOR_EVERY == 0 and self._seen:
             return Proposal(self._incumbent, "the best so far, again")
         return self._recipe() or self._neighbour()
@@ -122,7 +122,8 @@ class Climber:
         for knob, level in moves:
             point = moved(self._incumbent, knob, level)
             if self._is_new(point):
-                return Proposal(point, f"{knob.path} = {level_text(level)}")
+                beside = "" if self._incumbent == BASELINE else "best so far, but "
+                return Proposal(point, f"{beside}{knob.path} = {level_text(level)}")
         return None
 
     def _is_new(self, point: Changes) -> bool:

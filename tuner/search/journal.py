@@ -60,7 +60,7 @@ def read(run_directory: Path) -> Study:
     """
     path = run_directory / NAME
     try:
-        lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
+        lines = path.read_text(encoding="utf-8", errors="replace").splitlines(keepends=True)
     except (FileNotFoundError, NotADirectoryError):
         raise JobFailed(f"{run_directory} holds no {NAME}: it is not a run directory") from None
     whole = [line for line in lines if line.endswith("\n")]

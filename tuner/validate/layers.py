@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -31,11 +32,20 @@ def layers(loaded: LoadedProfile, offline: bool) -> tuple[Layer, ...]:
     return (Layer("schema", True), lint, _rsyslogd(loaded, offline))
 
 
+def _secret_files(loaded: LoadedProfile) -> list[str]:
+    auths = [output.auth for output in loaded.profile.outputs if output.auth is not None]
+    return [auth.pwd.file for auth in auths if auth.pwd.file is not None]
+
+
 def _absent_secret(loaded: LoadedProfile) -> str | None:
     """A secret's file that this machine lacks: rsyslogd rejects whatever refers to it."""
-    for output in loaded.profile.outputs:
-        path = output.auth.pwd.file if output.auth is not None else None
-        if path is not None and not Path(path).is_file():
+    return next((path for path in _secret_files(loaded) if not Path(path).is_file()), None)
+
+
+def _secret_with_blank(loaded: LoadedProfile) -> str | None:
+    """A secret's file with white space in it, which rsyslogd takes for a part of the password."""
+    for path in _secret_files(loaded):
+        if os.access(path, os.R_OK) and any(c.isspace() for c in Path(path).read_text("utf-8")):
             return path
     return None
 
@@ -47,6 +57,10 @@ def _rsyslogd(loaded: LoadedProfile, offline: bool) -> Layer:
     absent = _absent_secret(loaded)
     if absent is not None:
         return Layer(name, None, f"{absent}, which holds a secret, is not on this machine")
+    blank = _secret_with_blank(loaded)
+    if blank is not None:
+        return Layer(name, False, f"{blank} holds white space, which rsyslogd refuses in a "
+                     "password; a newline at the end counts: write it with printf %s")  # fmt: skip
     config = next(item.text for item in render(loaded.profile) if item.path == RSYSLOG)
     try:
         verdict = check(config)

@@ -1,0 +1,52 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from tuner.measure.steady import steadiness
+from tuner.measure.window import Sample
+
+
+def samples(rate_at: Callable[[float], float], seconds: float = 12.0) -> list[Sample]:
+    """Polls ten times a second of a counter with the given rate."""
+    found, total = [], 0.0
+    for step in range(int(seconds * 10) + 1):
+        found.append(Sample(step / 10, round(total), 10**9))
+        total += rate_at(step / 10) / 10
+    return found
+
+
+def test_a_level_rate_is_steady_from_the_start() -> None:
+    found = steadiness(samples(lambda _: 50_000))
+    assert found.steady
+    assert found.cut == 0
+    assert found.halves == pytest.approx(1)
+
+
+def test_a_cold_start_is_cut_off() -> None:
+    found = steadiness(samples(lambda t: 20_000 if t < 2 else 50_000))
+    assert found.steady
+    assert 20 <= found.cut <= 25
+
+
+def test_a_rate_that_keeps_falling_is_not_steady() -> None:
+    assert not steadiness(samples(lambda t: 60_000 - 2_500 * t)).steady
+
+
+def test_a_rate_that_breaks_down_in_the_second_half_is_not_steady() -> None:
+    assert not steadiness(samples(lambda t: 60_000 if t < 8 else 20_000)).steady
+
+
+def test_noise_alone_is_steady_most_of_the_time() -> None:
+    rng = np.random.default_rng(3)
+    steady = 0
+    for _ in range(200):
+        found = steadiness(samples(lambda _: 50_000 * rng.normal(1, 0.10)))
+        steady += found.steady
+    assert steady >= 160
+
+
+def test_a_window_too_short_to_judge_is_not_called_steady() -> None:
+    assert not steadiness(samples(lambda _: 50_000, seconds=1.0)).steady

@@ -1,0 +1,116 @@
+"""How the sink goes wrong when it is told to, and what it remembers of it."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from tuner.lab.faults import Fault, FaultKind
+from tuner.lab.sink_account import Numbers
+from tuner.lab.sink_bulk import documents_in
+from tuner.lab.sink_http import Ending, Reply, json_reply
+
+Bulk = Callable[[bool], tuple[bytes, int]]
+"""Stores a bulk, refusing some documents if told to; gives the reply and how many it stored."""
+
+_PAGE = b"<html><head><title>%d</title></head><body><h1>Service unavailable</h1></body></html>\n"
+
+
+@dataclass(frozen=True)
+class Strike:
+    """One fault at work: how many documents it met, and how many the sink counted of them."""
+
+    fault: str
+    documents: int
+    stored: int
+
+
+class Spoiler:
+    """Decides which bulk requests and events go wrong; may be called from any thread."""
+
+    def __init__(self, faults: Sequence[Fault] = ()) -> None:
+        self._lock = threading.Lock()
+        self._of_requests = [fault for fault in faults if not fault.kind.is_of_an_event]
+        self._of_events = {fault: fault.times for fault in faults if fault.kind.is_of_an_event}
+        self._requests = 0
+        self._under_way_bytes = 0
+        self._strikes: list[Strike] = []
+
+    @property
+    def strikes(self) -> list[Strike]:
+        """What it has done so far."""
+        with self._lock:
+            return list(self._strikes)
+
+    @property
+    def under_way_bytes(self) -> int:
+        """Bytes of the bulk requests that it works on."""
+        return self._under_way_bytes
+
+    def bulk(self, body: bytes, store: Bulk) -> Reply:
+        """Answer the next bulk request, well or otherwise."""
+        with self._lock:
+            self._requests += 1
+            self._under_way_bytes += len(body)
+            hit = [fault for fault in self._of_requests if fault.strikes(self._requests)]
+        try:
+            if not hit:
+                return Reply(store(False)[0])
+            reply, stored = _spoiled(hit[0], store)
+            self._remember(Strike(str(hit[0]), documents_in(body), stored))
+            return reply
+        finally:
+            with self._lock:
+                self._under_way_bytes -= len(body)
+
+    def tampered(self, numbers: Numbers) -> Numbers:
+        """The sequence numbers to count when these arrive."""
+        for fault, left in list(self._of_events.items()):
+            hits = np.flatnonzero(numbers == int(fault.value))[:left]
+            if len(hits) == 0:
+                continue
+            self._of_events[fault] -= len(hits)
+            doubles = fault.kind is FaultKind.DOUBLE_EVENT
+            numbers = np.append(numbers, numbers[hits]) if doubles else np.delete(numbers, hits)
+            self._remember(Strike(str(fault), len(hits), 2 * len(hits) if doubles else 0))
+        return numbers
+
+    def _remember(self, strike: Strike) -> None:
+        with self._lock:
+            self._strikes.append(strike)
+
+
+def _spoiled(fault: Fault, store: Bulk) -> tuple[Reply, int]:
+    """The reply to a bulk request that goes wrong, and how many of its documents are stored."""
+    nothing = _storing_nothing(fault)
+    if nothing is not None:
+        return nothing, 0
+    if fault.kind is FaultKind.DELAY:
+        time.sleep(fault.value)
+    body, stored = store(fault.kind is FaultKind.ERRORS)
+    if fault.kind is FaultKind.RESET:
+        return Reply(b"", ending=Ending.RESET), stored
+    if fault.kind is FaultKind.TRUNCATE:
+        body = body[: len(body) // 2]
+    return Reply(body), stored
+
+
+def _storing_nothing(fault: Fault) -> Reply | None:
+    """The reply of a fault that stores nothing, None for one that stores."""
+    status = int(fault.value)
+    match fault.kind:
+        case FaultKind.STATUS:
+            error = {"type": "sink_fault", "reason": f"the sink was told to answer {status}"}
+            return json_reply({"error": error, "status": status}, status)
+        case FaultKind.HTML:
+            return Reply(_PAGE % status, status, "text/html; charset=UTF-8")
+        case FaultKind.RESET_BEFORE:
+            return Reply(b"", ending=Ending.RESET)
+        case FaultKind.HANG:
+            return Reply(b"", ending=Ending.SILENCE)
+        case _:
+            return None

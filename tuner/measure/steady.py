@@ -1,0 +1,81 @@
+"""Is a window steady?  Where its warm-up ends, whether the halves agree, whether it drifts."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from tuner.measure.window import Sample
+
+_BATCH = 5
+_HALVES_APART = 0.05
+_DRIFT = 0.10
+
+
+@dataclass(frozen=True)
+class Steadiness:
+    """Where the steady part begins (an index into the samples) and how steady it is.
+
+    `halves` is the rate of the late half over that of the early one; `drift` the change that the
+    straight line through the rates makes over the window, as a share of their mean.
+    """
+
+    cut: int
+    found: bool
+    halves: float
+    drift: float
+
+    @property
+    def steady(self) -> bool:
+        """Whether a warm-up was found to end in the first half, and what follows is level."""
+        level = abs(self.halves - 1) <= _HALVES_APART or abs(self.drift) <= _DRIFT
+        return self.found and level
+
+
+def steadiness(samples: Sequence[Sample]) -> Steadiness:
+    """Judge the samples of a window by MSER-5 (White, "An effective truncation heuristic for bias
+    reduction in simulation output", Simulation 69, 1997) and by what remains after its cut.
+
+    MSER-5 cuts off as much of the beginning as makes the standard error of the rest smallest; when
+    that is all of the first half, no steady state was reached.
+    """
+    rates = _batch_rates(samples)
+    if len(rates) < 4:
+        return Steadiness(0, found=False, halves=0.0, drift=0.0)
+    cut = _mser(rates)
+    found = cut < len(rates) // 2
+    rest = rates[cut if found else 0 :]
+    middle = len(rest) // 2
+    early, late = float(np.mean(rest[:middle])), float(np.mean(rest[middle:]))
+    line = np.polyfit(np.arange(len(rest)), rest, 1)
+    mean = float(np.mean(rest))
+    return Steadiness(
+        cut=cut * _BATCH if found else 0,
+        found=found,
+        halves=late / early if early > 0 else 0.0,
+        drift=float(line[0]) * (len(rest) - 1) / mean if mean > 0 else 0.0,
+    )
+
+
+def _batch_rates(samples: Sequence[Sample]) -> list[float]:
+    """Events per second over batches of five polls."""
+    edges = samples[::_BATCH]
+    return [
+        (late.indexed - early.indexed) / (late.at_s - early.at_s)
+        for early, late in itertools.pairwise(edges)
+        if late.at_s > early.at_s
+    ]
+
+
+def _mser(rates: Sequence[float]) -> int:
+    """The number of leading values whose removal makes the standard error of the rest smallest."""
+    values = np.array(rates)
+    count = len(values)
+    errors = [
+        float(np.sum((values[cut:] - values[cut:].mean()) ** 2)) / (count - cut) ** 2
+        for cut in range(count // 2 + 1)
+    ]
+    return int(np.argmin(errors))
