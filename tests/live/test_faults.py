@@ -174,8 +174,9 @@ def test_what_the_sink_does_to_a_batch_is_found_to_the_event(
 def test_a_failed_request_that_rsyslog_made_good_is_no_measurement_either(
     tmp_path: Path, run: int
 ) -> None:
-    """Reset twice before storing: libcurl's repetition fails too, and rsyslog suspends itself."""
-    with sink_lab(tmp_path, "reset-before,after=20,times=2") as lab:
+    """Of three requests one of the two workers sends two, the second being libcurl's repetition of
+    the first: then rsyslog sees the failure, suspends itself and repeats the batch."""
+    with sink_lab(tmp_path, "reset-before,after=20,times=3") as lab:
         outcome = run_trial(lab, PROFILE, SHORT, "struck", silent)
         assert delivery_of(outcome).exact
         assert isinstance(outcome, Failure)

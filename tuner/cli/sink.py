@@ -43,11 +43,11 @@ def sink(
     """
     faults = [parse_fault(text) for text in fault or ()]
     with Sink(port, faults) as running:
-        if output is Output.TEXT:
-            result(running.url)
-        say(f"the sink answers at {running.url}; Ctrl-C ends it")
         client = EngineClient(running.url)
         try:
+            if output is Output.TEXT:
+                result(running.url)
+            say(f"the sink answers at {running.url}; Ctrl-C ends it")
             _wait(running)
         except Interrupted:
             _show(running.url, arrived(client), strikes(client), output)

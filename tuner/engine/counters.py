@@ -21,6 +21,7 @@ class IndexCounters:
     index_ms: int
     throttle_ms: int
     merge_ms: int
+    merge_throttled_ms: int
     refreshes: int
     refresh_ms: int
     flushes: int
@@ -46,6 +47,7 @@ def index_counters(client: EngineClient, pattern: str) -> IndexCounters:
         index_ms=number_at(primaries, "indexing", "index_time_in_millis"),
         throttle_ms=number_at(primaries, "indexing", "throttle_time_in_millis"),
         merge_ms=number_at(primaries, "merges", "total_time_in_millis"),
+        merge_throttled_ms=number_at(primaries, "merges", "total_throttled_time_in_millis"),
         refreshes=number_at(primaries, "refresh", "total"),
         refresh_ms=number_at(primaries, "refresh", "total_time_in_millis"),
         flushes=number_at(primaries, "flush", "total"),

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
+from tuner.measure.bottleneck import Verdict
+
 NAMED = 10
 """How many lost or doubled events an account names."""
 
@@ -58,6 +60,7 @@ class DoubtKind(Enum):
     SENDER_LIMITED = "sender-limited"
     SHORT_WINDOW = "short window"
     FEW_SAMPLES = "few samples"
+    DISTURBED = "disturbed"
 
     @property
     def advice(self) -> str:
@@ -72,6 +75,8 @@ _ADVICE = {
     "give the queues more room",
     DoubtKind.SHORT_WINDOW: "the window is shorter than twice the refresh interval, so part of the "
     "work falls outside it: look at the rate to refreshed and flushed, or measure longer",
+    DoubtKind.DISTURBED: "something else used a fifth of this machine's cores or more: "
+    "measure on a quiet machine",
     DoubtKind.FEW_SAMPLES: "fewer than 20 samples in the window: measure longer",
 }
 
@@ -112,6 +117,7 @@ class Measurement:
     segments: int
     store_bytes: int
     doubts: tuple[Doubt, ...]
+    verdict: Verdict | None = None
 
 
 class FailureKind(Enum):

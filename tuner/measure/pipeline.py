@@ -12,6 +12,7 @@ from tuner.engine.client import JSON, EngineRefused
 from tuner.engine.identity import FIELD, MAPPING
 from tuner.engine.owned import Owner, create_index, put_template, remove
 from tuner.flood.heads import NUMBER_DIGITS
+from tuner.lab.impstats import impstats_section
 from tuner.lab.lab import Lab
 from tuner.lab.rsyslogd import Rsyslogd
 from tuner.lab.scratch import subfolder
@@ -26,11 +27,13 @@ _PRIORITY = 500
 
 @dataclass(frozen=True)
 class Pipeline:
-    """rsyslogd listening on `port`, indexing into the indices that match `pattern`."""
+    """rsyslogd listening on `port`, indexing into the indices that match `pattern`, and writing its
+    own counters to `stats` once a second."""
 
     rsyslogd: Rsyslogd
     port: int
     pattern: str
+    stats: Path
 
 
 @contextlib.contextmanager
@@ -41,9 +44,11 @@ def pipeline(lab: Lab, bound: Profile, name: str) -> Iterator[Pipeline]:
         install_index(lab, bound)
         port = bound.inputs[0].port
         identity = None if lab.is_sink else identity_of(bound.workload)
-        rsyslogd = Rsyslogd(rsyslog_conf(bound, identity), folder, port)
+        stats = folder / "impstats.log"
+        config = rsyslog_conf(bound, identity) + impstats_section(stats)
+        rsyslogd = Rsyslogd(config, folder, port)
         try:
-            yield Pipeline(rsyslogd, port, f"{bound.outputs[0].index.name}*")
+            yield Pipeline(rsyslogd, port, f"{bound.outputs[0].index.name}*", stats)
         finally:
             rsyslogd.stop()
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tuner.engine.counters import IndexCounters, NodeCounters
+from tuner.engine.counters import IndexCounters
 from tuner.flood.flood import Progress
 from tuner.host.usage import Usage
+from tuner.measure.bottleneck import Verdict
+from tuner.measure.mark import Mark
 from tuner.measure.measurement import (
     Delivery,
     Doubt,
@@ -23,16 +25,9 @@ from tuner.profile.model import Profile
 from tuner.profile.units import seconds
 
 _FEW = 20
+# Runs of the same settings differed by more than two while others took 36 to 71 % of two cores.
+_DISTURBED = 0.2
 _SIZES = {"k": 1024, "m": 1024**2, "g": 1024**3}
-
-
-@dataclass(frozen=True)
-class Mark:
-    """What had been used at one moment: by rsyslogd, the engine and the sender."""
-
-    shipper: Usage
-    engine: NodeCounters
-    flood: Progress
 
 
 @dataclass(frozen=True)
@@ -52,6 +47,7 @@ class Observed:
     drained_at_s: float
     durable_at_s: float
     complaint: str | None = None
+    verdict: Verdict | None = None
 
 
 def summarise(seen: Observed, profile: Profile) -> Outcome:
@@ -89,6 +85,7 @@ def summarise(seen: Observed, profile: Profile) -> Outcome:
         segments=seen.index.segments,
         store_bytes=seen.index.store_bytes,
         doubts=_doubts(seen, level, window_s, profile),
+        verdict=seen.verdict,
     )
 
 
@@ -110,6 +107,9 @@ def _doubts(
     if profile.workload.rate == "max" and starved > 0.2:
         doubts.append(Doubt(DoubtKind.SENDER_LIMITED, f"in {starved:.0%} of the samples"))
     interval = seconds(profile.outputs[0].index.settings.refresh_interval)
+    if seen.verdict is not None and seen.verdict.others_cpu >= _DISTURBED:
+        figure = f"{seen.verdict.others_cpu:.0%} of the cores"
+        doubts.append(Doubt(DoubtKind.DISTURBED, figure))
     # An engine that never refreshes, as our sink, puts nothing off.
     if interval is not None and window_s < 2 * interval and seen.index.refreshes > 0:
         figure = f"{window_s:.1f} s, refresh_interval {interval:g} s"

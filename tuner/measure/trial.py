@@ -16,7 +16,6 @@ from tuner.engine.counters import (
     index_counters,
     indexed,
     make_durable,
-    node_counters,
 )
 from tuner.engine.identity import account_in_engine
 from tuner.engine.probe import answers
@@ -26,10 +25,11 @@ from tuner.flood.workload import flood_spec
 from tuner.host.process import wait_until
 from tuner.lab.lab import Lab
 from tuner.lab.rsyslogd import RsyslogdDied
+from tuner.measure.mark import Mark, take_mark, verdict_between
 from tuner.measure.measurement import Delivery, Failure, FailureKind, Outcome, TrialPlan
 from tuner.measure.pipeline import Pipeline, pipeline
 from tuner.measure.steering import steer
-from tuner.measure.summary import Mark, Observed, summarise
+from tuner.measure.summary import Observed, summarise
 from tuner.measure.window import Sample
 from tuner.profile.backlog import BacklogMarks, backlog_marks
 from tuner.profile.model import Profile
@@ -152,8 +152,8 @@ class _Run:
         raise JobFailed(error)
 
     def _mark(self, flood: Flood) -> Mark:
-        engine = node_counters(self.lab.client, SILENCE_S)
-        return Mark(self.pipe.rsyslogd.usage(), engine, flood.progress())
+        self.pipe.rsyslogd.check()
+        return take_mark(self.lab, self.pipe, flood, SILENCE_S)
 
     def _require_sound(self, previous: list[Sample], sample: Sample) -> None:
         """A counter that ran backwards, or was out of sight for a while, gives no rate."""
@@ -214,6 +214,7 @@ class _Run:
             drained_at_s=drained_at,
             durable_at_s=durable_at,
             complaint=complaint,
+            verdict=verdict_between(self.lab, self.pipe, self.profile, (before, after), samples),
         )
         return summarise(observed, self.profile)
 

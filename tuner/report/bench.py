@@ -7,7 +7,9 @@ from collections.abc import Sequence
 
 from pydantic import TypeAdapter
 
+from tuner.measure.bottleneck import Verdict
 from tuner.measure.measurement import Failure, Measurement, Outcome
+from tuner.report.bottleneck import bottleneck_text
 from tuner.report.figures import eps, mebibytes, table
 
 SCHEMA = 1
@@ -44,8 +46,17 @@ def bench_text(
             f"median {eps(summary['eps_median'])} EPS, from {eps(summary['eps_min'])} to "
             f"{eps(summary['eps_max'])}, coefficient of variation {summary['eps_cv']:.1%}"
         )
+    verdict = _median_verdict(outcomes)
+    if verdict is not None:
+        parts.append(bottleneck_text(verdict))
     parts += [f"not tested as written: {line}" for line in substitutions]
     return "\n".join(parts)
+
+
+def _median_verdict(outcomes: Sequence[Outcome]) -> Verdict | None:
+    """What limited the run in the middle, which stands for the others."""
+    runs = sorted((o for o in outcomes if isinstance(o, Measurement)), key=lambda run: run.eps)
+    return runs[len(runs) // 2].verdict if runs else None
 
 
 def _summary(outcomes: Sequence[Outcome]) -> dict[str, float] | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from tuner.measure.measurement import DoubtKind, Failure, Measurement
 from tuner.profile.knobs import Knob, knobs, level_text
 from tuner.profile.load import parse_profile
+from tuner.report.bottleneck import bottleneck_text
 from tuner.report.figures import eps, interval, mebibytes, percent, seconds, table
 from tuner.search.study import BASELINE, Changes, Ending, Phase, Study, Trial
 from tuner.search.verdict import Claim, Verdict, judge, pairs_of
@@ -37,6 +38,7 @@ def markdown(study: Study) -> str:
         headline(study, verdict),
         *_changes(verdict, known),
         *_evidence(study, verdict),
+        *_limits(study),
         *_guarantees(study, profile.guardrails.tier.value),
         *_not_tested(study),
         *_trials(study, known),
@@ -140,6 +142,17 @@ def _search_best(study: Study) -> float | None:
     baseline = [m.eps for t, m in measured if t.changes == BASELINE and isinstance(m, Measurement)]
     others = [m.eps for t, m in measured if t.changes != BASELINE and isinstance(m, Measurement)]
     return max(others) / baseline[0] if baseline and others else None
+
+
+def _limits(study: Study) -> list[str]:
+    """What limits the profile as written and the best found, by their last confirming runs."""
+    parts = []
+    for name, is_baseline in (("as written", True), ("best found", False)):
+        runs = [t for t in study.of(Phase.CONFIRM) if (t.changes == BASELINE) is is_baseline]
+        seen = [run.measurement.verdict for run in runs if run.measurement is not None]
+        if seen and seen[-1] is not None:
+            parts.append(f"{name}:\n\n```\n{bottleneck_text(seen[-1])}\n```")
+    return ["## What limits it", *parts] if parts else []
 
 
 def _guarantees(study: Study, tier: str) -> list[str]:

@@ -1,0 +1,137 @@
+"""Each bottleneck on figures as real runs give them, and which of two wins."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from tests.measure.stages import (
+    ACTION,
+    BUSY_MAIN,
+    CALM,
+    EMPTY_ACTION,
+    EMPTY_MAIN,
+    IDLE_ACTION,
+    MAIN,
+)
+from tests.profile.examples import SMALL
+from tuner.measure.bottleneck import Bottleneck, judge
+from tuner.measure.stages import Stages
+from tuner.profile.load import parse_profile
+from tuner.profile.paths import resolve_path
+
+REJECTING = replace(CALM, rejected=12)
+UNFED = replace(CALM, backlog_kept=0.3, sender_cpu=0.99)
+THROTTLED = replace(CALM, index_throttled_ms=2_400, merge_throttled_ms=9_000, engine_cpu=0.35)
+DISK = replace(CALM, io_wait=0.32, engine_cpu=0.25, machine_cpu=0.4)
+FULL_WORKERS = replace(CALM, action=replace(ACTION, cpu=0.95, busiest=0.97, runnable=0.02))
+FULL_MAIN = replace(CALM, main=BUSY_MAIN, action=IDLE_ACTION)
+FULL_INPUT = replace(CALM, main=EMPTY_MAIN, action=EMPTY_ACTION, input_cpu=0.96)
+ENGINE = replace(CALM, cores=2, engine_cpu=0.78, shipper_cpu=0.17, machine_cpu=0.98)
+ELSEWHERE = replace(CALM, engine_is_here=False, engine_cpu=0.93, machine_cpu=0.3)
+MACHINE = replace(CALM, cores=2, engine_cpu=0.45, shipper_cpu=0.5, machine_cpu=0.99)
+WORKING = replace(CALM, action=replace(ACTION, cpu=0.6, busiest=0.65, runnable=0.1))
+UNCLEAR = replace(CALM, main=EMPTY_MAIN, action=EMPTY_ACTION)
+
+CASES = {
+    "rejections": (REJECTING, Bottleneck.REJECTIONS),
+    "the sender's own CPU": (UNFED, Bottleneck.SENDER),
+    "merges": (THROTTLED, Bottleneck.MERGES),
+    "disk": (DISK, Bottleneck.DISK),
+    "full action workers": (FULL_WORKERS, Bottleneck.ACTION_CPU),
+    "a full main worker": (FULL_MAIN, Bottleneck.MAIN_WORKER),
+    "a full input thread": (FULL_INPUT, Bottleneck.INPUT),
+    "an engine that takes most of the shared cores": (ENGINE, Bottleneck.ENGINE_CPU),
+    "an engine elsewhere": (ELSEWHERE, Bottleneck.ENGINE_CPU),
+    "all parts share all cores": (MACHINE, Bottleneck.MACHINE_CPU),
+    "workers that wait": (CALM, Bottleneck.ACTION_WAITING),
+    "workers that work most of the time": (WORKING, Bottleneck.ACTION_CPU),
+    "nothing": (UNCLEAR, Bottleneck.UNCLEAR),
+}
+
+
+@pytest.mark.parametrize(("stages", "bottleneck"), CASES.values(), ids=CASES.keys())
+def test_each_bottleneck_shows(stages: Stages, bottleneck: Bottleneck) -> None:
+    verdict = judge(stages)
+    assert verdict.bottleneck is bottleneck
+    assert verdict.figures
+    assert all(name and text for name, text in verdict.figures)
+
+
+def test_every_bottleneck_has_a_case() -> None:
+    assert {bottleneck for _, bottleneck in CASES.values()} == set(Bottleneck)
+
+
+@pytest.mark.parametrize(("stages", "bottleneck"), CASES.values(), ids=CASES.keys())
+def test_its_knobs_are_settings_that_a_profile_has(stages: Stages, bottleneck: Bottleneck) -> None:
+    data = parse_profile(SMALL, "small.yaml").profile.model_dump(mode="json", by_alias=True)
+    for path in judge(stages).knobs:
+        assert resolve_path(data, path)
+
+
+@pytest.mark.parametrize(
+    ("stages", "bottleneck"),
+    [
+        (replace(UNFED, rejected=1), Bottleneck.REJECTIONS),
+        (replace(THROTTLED, backlog_kept=0.5), Bottleneck.SENDER),
+        (replace(THROTTLED, io_wait=0.4), Bottleneck.MERGES),
+        (replace(DISK, main=BUSY_MAIN), Bottleneck.DISK),
+        (replace(FULL_MAIN, machine_cpu=0.99, engine_cpu=0.7), Bottleneck.MAIN_WORKER),
+        (replace(ENGINE, engine_cpu=0.6, shipper_cpu=0.38), Bottleneck.MACHINE_CPU),
+    ],
+)
+def test_the_order_decides_between_two(stages: Stages, bottleneck: Bottleneck) -> None:
+    assert judge(stages).bottleneck is bottleneck
+
+
+def test_a_worker_that_found_no_core_is_the_machines_and_not_its_own() -> None:
+    starved = replace(BUSY_MAIN, cpu=0.6, busiest=0.6, runnable=0.38)
+    full = replace(MACHINE, main=starved, action=IDLE_ACTION)
+    assert judge(full).bottleneck is Bottleneck.MACHINE_CPU
+
+
+def test_sockets_that_stay_full_are_not_the_senders_fault() -> None:
+    refused = replace(FULL_INPUT, backlog_kept=0.4, sender_blocked=0.9, input_cpu=0.5)
+    assert judge(refused).bottleneck is Bottleneck.INPUT
+
+
+def test_a_backlog_before_a_main_worker_that_waits_is_still_the_main_queues() -> None:
+    waiting = replace(MAIN, cpu=0.3, busiest=0.3, held=0.8)
+    stages = replace(CALM, main=waiting, action=IDLE_ACTION)
+    assert judge(stages).bottleneck is Bottleneck.MAIN_WORKER
+
+
+def test_merges_slowed_down_for_the_sake_of_indexing_are_no_bottleneck() -> None:
+    stages = replace(CALM, merge_throttled_ms=9_000)
+    assert judge(stages).bottleneck is Bottleneck.ACTION_WAITING
+
+
+def test_the_main_queues_workers_are_judged_as_action_workers_when_the_action_is_direct() -> None:
+    direct = replace(CALM, action=None, main=replace(MAIN, held=0.9))
+    verdict = judge(direct)
+    assert verdict.bottleneck is Bottleneck.ACTION_WAITING
+    assert "main_queue.workerThreads" in verdict.knobs
+    assert "Direct" in dict(verdict.figures)["action queue"]
+
+
+def test_threads_decide_alone_when_nobody_counted_the_queues() -> None:
+    main = replace(BUSY_MAIN, held=None, fill=None)
+    action = replace(ACTION, held=None, fill=None)
+    assert judge(replace(CALM, main=main, action=action)).bottleneck is Bottleneck.MAIN_WORKER
+    calm = replace(CALM, main=replace(MAIN, held=None), action=action)
+    assert judge(calm).bottleneck is Bottleneck.ACTION_WAITING
+
+
+def test_the_figures_say_who_used_the_cores_and_how_many_workers_waited() -> None:
+    figures = dict(judge(MACHINE).figures)
+    assert figures["machine"] == ("99% of 2 cores: engine 45%, rsyslogd 50%, sender 2%, others 1%")
+    assert "waiting, which is 1.4 workers at any moment" in figures["action queue"]
+
+
+def test_imtcp_has_no_threads_to_choose() -> None:
+    assert judge(replace(FULL_INPUT, source="imtcp")).knobs == ("workload.connections",)
+
+
+def test_a_sender_that_was_told_its_rate_is_told_another_one() -> None:
+    assert judge(replace(UNFED, rate_is_fixed=True)).knobs == ("workload.rate",)

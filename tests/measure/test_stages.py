@@ -1,0 +1,136 @@
+"""From looks at the edges of a window to shares."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from tests.profile.examples import small
+from tuner.host.machine import CoreTime
+from tuner.host.threads import NamedThreads, ThreadTime
+from tuner.lab.impstats import ElasticsearchCounters, QueueCounters, ResourceUsage, Snapshot
+from tuner.measure.stages import Look, Machines, Sighting, stages_of, worker_thread
+from tuner.measure.window import Sample
+
+HERE = Machines(cores=2, engine_cores=2, engine_is_here=True)
+EPOCH_S = 1_795_231_550.0
+
+
+def threads(*each: tuple[float, float]) -> NamedThreads:
+    times = {number: ThreadTime(cpu, runnable) for number, (cpu, runnable) in enumerate(each)}
+    return NamedThreads(times)
+
+
+BEFORE = Look(
+    at_s=100.0,
+    epoch_s=EPOCH_S,
+    threads={
+        "in:imptcp": threads((1.0, 0.0)),
+        "rs:main Q:Reg": threads((2.0, 0.5)),
+        "rs:logs queue:R": threads((1.0, 0.0)),
+    },
+    machine=CoreTime(busy_s=500.0, io_wait_s=10.0),
+    shipper_cpu_s=8.0,
+    sender_cpu_s=0.5,
+    sender_blocked_s=0.0,
+    engine_cpu_s=60.0,
+    rejected=1,
+    index_throttled_ms=100,
+    merge_throttled_ms=0,
+)
+AFTER = Look(
+    at_s=110.0,
+    epoch_s=EPOCH_S + 10,
+    threads={
+        "in:imptcp": threads((2.0, 0.0)),
+        "imptcp/w0": threads((4.0, 0.0)),
+        "rs:main Q:Reg": threads((5.0, 1.5)),
+        "rs:logs queue:R": threads((5.0, 1.0), (2.0, 1.0)),
+    },
+    machine=CoreTime(busy_s=518.0, io_wait_s=11.0),
+    shipper_cpu_s=14.0,
+    sender_cpu_s=0.9,
+    sender_blocked_s=2.0,
+    engine_cpu_s=71.0,
+    rejected=4,
+    index_throttled_ms=600,
+    merge_throttled_ms=70,
+)
+
+
+def snapshot(at: float, **sizes: int) -> Snapshot:
+    names = {"main": "main Q", "logs": "logs queue", "disk": "logs queue[DA]"}
+    queues = {names[name]: QueueCounters(size, 0, 0, 0, 0, 0) for name, size in sizes.items()}
+    return Snapshot(EPOCH_S + at, queues, {}, ElasticsearchCounters(), ResourceUsage())
+
+
+SAMPLES = [Sample(100.0 + step, step * 50_000, step * 50_000 + 40_000) for step in range(11)]
+SNAPSHOTS = [
+    snapshot(-1, main=90_000, logs=0),
+    snapshot(2, main=4_000, logs=30_000),
+    snapshot(5, main=8_000, logs=24_000, disk=6_000),
+    snapshot(10, main=90_000, logs=0),
+]
+SEEN = Sighting(BEFORE, AFTER, SAMPLES, SNAPSHOTS, bulk_ms=12.0)
+
+
+def test_cpu_becomes_shares_of_cores() -> None:
+    stages = stages_of(SEEN, small(), HERE)
+    assert stages.window_s == 10.0
+    assert stages.sender_cpu == pytest.approx(0.04)
+    assert stages.sender_blocked == pytest.approx(0.2)
+    assert stages.shipper_cpu == pytest.approx(0.3)
+    assert stages.engine_cpu == pytest.approx(0.55)
+    assert stages.machine_cpu == pytest.approx(0.9)
+    assert stages.others_cpu == pytest.approx(0.9 - 0.02 - 0.3 - 0.55)
+    assert stages.io_wait == pytest.approx(0.05)
+    assert (stages.rejected, stages.index_throttled_ms, stages.merge_throttled_ms) == (3, 500, 70)
+
+
+def test_the_busiest_input_thread_counts_whatever_its_name() -> None:
+    assert stages_of(SEEN, small(), HERE).input_cpu == pytest.approx(0.4)
+
+
+def test_workers_are_found_by_the_name_of_their_queue() -> None:
+    stages = stages_of(SEEN, small(), HERE)
+    assert (stages.main.workers, stages.main.configured) == (1, 1)
+    assert stages.main.cpu == pytest.approx(0.3)
+    assert stages.main.runnable == pytest.approx(0.1)
+    assert stages.main.waiting == pytest.approx(0.6)
+    action = stages.bulk_workers
+    assert (action.workers, action.configured) == (2, 2)
+    assert action.cpu == pytest.approx(0.3)
+    assert action.busiest == pytest.approx(0.4)
+    assert action.workers_waiting == pytest.approx(2 * 0.6)
+
+
+def test_only_snapshots_of_the_window_count_and_a_queues_disk_part_is_part_of_it() -> None:
+    stages = stages_of(SEEN, small(), HERE)
+    assert stages.main.held == pytest.approx(6_000 / 40_000)
+    assert stages.bulk_workers.held == pytest.approx(30_000 / 40_000)
+    assert stages.bulk_workers.fill == pytest.approx(30_000 / 50_000)
+
+
+def test_without_snapshots_nothing_is_claimed_of_the_queues() -> None:
+    stages = stages_of(replace(SEEN, snapshots=()), small(), HERE)
+    assert stages.main.held is None
+    assert stages.main.fill is None
+
+
+def test_a_direct_action_has_no_workers_of_its_own() -> None:
+    direct = small({"outputs[logs].queue": {"type": "Direct"}})
+    stages = stages_of(SEEN, direct, HERE)
+    assert stages.action is None
+    assert stages.bulk_workers is stages.main
+
+
+def test_an_engine_elsewhere_uses_none_of_our_cores() -> None:
+    stages = stages_of(SEEN, small(), Machines(cores=2, engine_cores=8, engine_is_here=False))
+    assert stages.engine_cpu == pytest.approx(11 / 80)
+    assert stages.others_cpu == pytest.approx(0.9 - 0.02 - 0.3)
+
+
+def test_the_kernel_cuts_thread_names() -> None:
+    assert worker_thread("main Q") == "rs:main Q:Reg"
+    assert worker_thread("logs queue") == "rs:logs queue:R"

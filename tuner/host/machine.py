@@ -1,0 +1,28 @@
+"""What the cores of this machine did, whoever used them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import psutil
+
+
+@dataclass(frozen=True)
+class CoreTime:
+    """Core-seconds since the machine started, over the cores this process may run on.
+
+    `busy_s` includes what a hypervisor took away.  `io_wait_s` is time a core idled while a thread
+    that last ran on it waited for a disk: an estimate of the kernel, see proc(5).
+    """
+
+    busy_s: float
+    io_wait_s: float
+
+
+def core_time() -> CoreTime:
+    """What the cores did so far, from /proc/stat."""
+    allowed = set(psutil.Process().cpu_affinity())
+    every = psutil.cpu_times(percpu=True)
+    ours = [times for number, times in enumerate(every) if number in allowed]
+    busy = (one.user + one.nice + one.system + one.irq + one.softirq + one.steal for one in ours)
+    return CoreTime(busy_s=sum(busy), io_wait_s=sum(one.iowait for one in ours))

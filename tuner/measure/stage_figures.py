@@ -1,0 +1,124 @@
+"""The figures of the stages in words."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from enum import Enum
+
+from tuner.measure.stages import Pool, Stages
+
+
+class Figure(Enum):
+    """One thing to say about the stages, in the order of an event's way."""
+
+    BACKLOG = "backlog"
+    SENDER = "sender"
+    INPUT = "input threads"
+    MAIN = "main queue"
+    ACTION = "action queue"
+    BULK = "bulk request"
+    ENGINE = "engine"
+    REJECTIONS = "rejections"
+    INDEXING = "indexing throttled"
+    MERGES = "merges throttled"
+    DISK = "disk"
+    MACHINE = "machine"
+
+
+def figure(item: Figure, stages: Stages) -> str:
+    """The text of one figure."""
+    return _TEXTS[item](stages)
+
+
+def _backlog(stages: Stages) -> str:
+    return f"every worker had enough to do in {stages.backlog_kept:.0%} of the samples"
+
+
+def _sender(stages: Stages) -> str:
+    full = f"its sockets full {stages.sender_blocked:.0%} of the time"
+    return f"{stages.sender_cpu:.0%} of a core, {full}"
+
+
+def _input(stages: Stages) -> str:
+    return f"the busiest used {stages.input_cpu:.0%} of a core"
+
+
+def _main(stages: Stages) -> str:
+    return _pool(stages.main)
+
+
+def _action(stages: Stages) -> str:
+    workers = stages.bulk_workers
+    what = "Direct, so the main queue's: " if stages.action is None else ""
+    return (
+        f"{what}{_pool(workers)}; each on average {workers.cpu:.0%} on a core, "
+        f"{workers.runnable:.0%} ready without one, {workers.waiting:.0%} waiting, which is "
+        f"{workers.workers_waiting:.1f} workers at any moment"
+    )
+
+
+def _bulk(stages: Stages) -> str:
+    known = stages.bulk_ms is not None
+    return f"{stages.bulk_ms:.0f} ms on average" if known else "its time is not known"
+
+
+def _engine(stages: Stages) -> str:
+    return f"{stages.engine_cpu:.0%} of its cores"
+
+
+def _rejections(stages: Stages) -> str:
+    return f"the engine turned away {stages.rejected:,} bulks"
+
+
+def _indexing(stages: Stages) -> str:
+    return _throttled(stages.index_throttled_ms, stages)
+
+
+def _merges(stages: Stages) -> str:
+    return _throttled(stages.merge_throttled_ms, stages)
+
+
+def _disk(stages: Stages) -> str:
+    return f"cores idled for it {stages.io_wait:.0%} of the time"
+
+
+def _machine(stages: Stages) -> str:
+    parts = [("rsyslogd", stages.shipper_cpu), ("sender", stages.sender_cpu / stages.cores)]
+    if stages.engine_is_here:
+        parts.insert(0, ("engine", stages.engine_cpu))
+    parts.append(("others", stages.others_cpu))
+    each = ", ".join(f"{name} {share:.0%}" for name, share in parts)
+    return f"{stages.machine_cpu:.0%} of {stages.cores} cores: {each}"
+
+
+def _pool(pool: Pool) -> str:
+    """What stood in the queue, and how many workers ran."""
+    parts = []
+    if pool.held is not None:
+        parts.append(f"held {pool.held:.0%} of the events under way")
+    if pool.fill is not None:
+        parts.append(f"{pool.fill:.0%} full")
+    parts.append(
+        f"{pool.workers} of {pool.configured} workers, the busiest {pool.busiest:.0%} on a core"
+    )
+    return ", ".join(parts)
+
+
+def _throttled(value_ms: int, stages: Stages) -> str:
+    return f"{value_ms:,} ms in a window of {stages.window_s:.1f} s"
+
+
+_TEXTS: dict[Figure, Callable[[Stages], str]] = {
+    Figure.BACKLOG: _backlog,
+    Figure.SENDER: _sender,
+    Figure.INPUT: _input,
+    Figure.MAIN: _main,
+    Figure.ACTION: _action,
+    Figure.BULK: _bulk,
+    Figure.ENGINE: _engine,
+    Figure.REJECTIONS: _rejections,
+    Figure.INDEXING: _indexing,
+    Figure.MERGES: _merges,
+    Figure.DISK: _disk,
+    Figure.MACHINE: _machine,
+}

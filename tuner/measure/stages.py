@@ -1,0 +1,215 @@
+"""How busy each stage of the pipeline was over the window: looks at its edges in, shares out; pure.
+
+The way of an event: sender, input threads, main queue and its workers, action queue and its
+workers, engine.  An action queue that is Direct is none: the main queue's workers do its work.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from tuner.host.machine import CoreTime
+from tuner.host.threads import LONGEST_NAME, Load, NamedThreads, thread_loads
+from tuner.lab.impstats import Snapshot, within
+from tuner.measure.window import Sample
+from tuner.profile.backlog import backlog_marks
+from tuner.profile.model import Profile
+from tuner.profile.placement import PlacedQueue, action_queue, main_queue
+
+_INPUTS = ("in:imptcp", "in:imtcp", "imptcp/w", "tcpsrv/w")
+_NONE = Load(count=0, cpu=0.0, busiest=0.0, runnable=0.0)
+
+
+@dataclass(frozen=True)
+class Look:
+    """What had been used at one edge of the window; all counters only ever grow.
+
+    `at_s` is monotonic, `epoch_s` the same moment in seconds since 1970, which impstats writes.
+    Throttle times are milliseconds of the primaries (`merges.total_throttled_time_in_millis`,
+    `indexing.throttle_time_in_millis`), `rejected` bulk tasks turned away by write pools.
+    """
+
+    at_s: float
+    epoch_s: float
+    threads: Mapping[str, NamedThreads]
+    machine: CoreTime
+    shipper_cpu_s: float
+    sender_cpu_s: float
+    sender_blocked_s: float
+    engine_cpu_s: float
+    rejected: int
+    index_throttled_ms: int
+    merge_throttled_ms: int
+
+
+@dataclass(frozen=True)
+class Machines:
+    """Where it ran: our cores, the engine's, and whether those are the same ones."""
+
+    cores: int
+    engine_cores: int
+    engine_is_here: bool
+
+
+@dataclass(frozen=True)
+class Pool:
+    """The workers of one queue and what stood in it; shares of a worker's time, from 0 to 1.
+
+    `cpu` and `runnable` (ready to run, but no core was free) are means over the workers, `busiest`
+    is the CPU of the busiest.  `held` is the share of all events under way that were in the queue,
+    those in the workers' hands included, `fill` that of its room; None when nobody counted.
+    """
+
+    workers: int
+    configured: int
+    cpu: float
+    busiest: float
+    runnable: float
+    held: float | None
+    fill: float | None
+
+    @property
+    def waiting(self) -> float:
+        """The share of a worker's time that went into waiting for something other than a core."""
+        return max(0.0, 1.0 - self.cpu - self.runnable)
+
+    @property
+    def workers_waiting(self) -> float:
+        """How many workers waited at any moment, on average."""
+        return self.workers * self.waiting
+
+
+@dataclass(frozen=True)
+class Stages:
+    """The whole pipeline over the window.
+
+    `sender_cpu` and `input_cpu` (its busiest thread) are shares of one core, `sender_blocked` the
+    share of time in which every socket was full, `backlog_kept` the share of samples in which every
+    worker had enough to do.  `shipper_cpu`, `machine_cpu` and `io_wait` are shares of our `cores`,
+    `engine_cpu` is one of the engine's, in full also where those are ours.  `bulk_ms` is the mean
+    time of a bulk request where it is known.  `source` is the type of the input, `output` the name
+    of the output, and `rate_is_fixed` says that the sender was told how fast to send.
+    """
+
+    window_s: float
+    cores: int
+    source: str
+    output: str
+    rate_is_fixed: bool
+    sender_cpu: float
+    sender_blocked: float
+    backlog_kept: float
+    input_cpu: float
+    main: Pool
+    action: Pool | None
+    bulk_ms: float | None
+    shipper_cpu: float
+    engine_cpu: float
+    engine_is_here: bool
+    machine_cpu: float
+    io_wait: float
+    rejected: int
+    index_throttled_ms: int
+    merge_throttled_ms: int
+
+    @property
+    def bulk_workers(self) -> Pool:
+        """The workers that send the bulks: the action's, or the main queue's where it is Direct."""
+        return self.main if self.action is None else self.action
+
+    @property
+    def engine_here(self) -> float:
+        """The engine's share of our cores, 0 when it runs elsewhere."""
+        return self.engine_cpu if self.engine_is_here else 0.0
+
+    @property
+    def others_cpu(self) -> float:
+        """The share of our cores that went to neither sender nor rsyslogd nor engine."""
+        ours = self.sender_cpu / self.cores + self.shipper_cpu + self.engine_here
+        return max(0.0, self.machine_cpu - ours)
+
+
+@dataclass(frozen=True)
+class Sighting:
+    """Everything seen of one window; `snapshots` may reach beyond it, and may be none."""
+
+    before: Look
+    after: Look
+    samples: Sequence[Sample]
+    snapshots: Sequence[Snapshot]
+    bulk_ms: float | None = None
+
+
+def stages_of(seen: Sighting, profile: Profile, machines: Machines) -> Stages:
+    """The shares of each stage of `profile`, as it was bound."""
+    before, after = seen.before, seen.after
+    window_s = after.at_s - before.at_s
+    loads = thread_loads(before.threads, after.threads, window_s)
+    low = backlog_marks(profile).low
+    core_s = window_s * machines.cores
+    inputs = [load for name, load in loads.items() if name.startswith(_INPUTS)]
+    output = profile.outputs[0]
+    queue = action_queue(profile)
+    return Stages(
+        window_s=window_s,
+        cores=machines.cores,
+        source=profile.inputs[0].type,
+        output=output.name,
+        rate_is_fixed=profile.workload.rate != "max",
+        sender_cpu=(after.sender_cpu_s - before.sender_cpu_s) / window_s,
+        sender_blocked=min(1.0, (after.sender_blocked_s - before.sender_blocked_s) / window_s),
+        backlog_kept=_share([sample.backlog >= low for sample in seen.samples]),
+        input_cpu=max((load.busiest for load in inputs), default=0.0),
+        main=_pool("main Q", main_queue(profile), loads, seen),
+        action=None if queue.is_direct else _pool(f"{output.name} queue", queue, loads, seen),
+        bulk_ms=seen.bulk_ms,
+        shipper_cpu=(after.shipper_cpu_s - before.shipper_cpu_s) / core_s,
+        engine_cpu=(after.engine_cpu_s - before.engine_cpu_s) / (window_s * machines.engine_cores),
+        engine_is_here=machines.engine_is_here,
+        machine_cpu=min(1.0, (after.machine.busy_s - before.machine.busy_s) / core_s),
+        io_wait=max(0.0, after.machine.io_wait_s - before.machine.io_wait_s) / core_s,
+        rejected=after.rejected - before.rejected,
+        index_throttled_ms=after.index_throttled_ms - before.index_throttled_ms,
+        merge_throttled_ms=after.merge_throttled_ms - before.merge_throttled_ms,
+    )
+
+
+def worker_thread(queue: str) -> str:
+    """What rsyslog calls the worker threads of a queue, cut as the kernel cuts it."""
+    return f"rs:{queue}:Reg"[:LONGEST_NAME]
+
+
+def _pool(name: str, queue: PlacedQueue, loads: Mapping[str, Load], seen: Sighting) -> Pool:
+    load = loads.get(worker_thread(name), _NONE)
+    each = max(1, load.count)
+    size = _mean_size(name, seen)
+    backlog = statistics.fmean(sample.backlog for sample in seen.samples) if seen.samples else 0.0
+    return Pool(
+        workers=load.count,
+        configured=queue.workers,
+        cpu=load.cpu / each,
+        busiest=load.busiest,
+        runnable=load.runnable / each,
+        held=None if size is None or backlog < 1 else min(1.0, size / backlog),
+        fill=None if size is None or queue.size == 0 else size / queue.size,
+    )
+
+
+def _mean_size(name: str, seen: Sighting) -> float | None:
+    """Messages in a queue and, where it has one, in its part on disk; None when nobody counted."""
+    # A snapshot is written within the second after the moment it names.
+    last_s = seen.after.epoch_s - 1.0
+    inside = within(seen.snapshots, seen.before.epoch_s, last_s)
+    names = (name, f"{name}[DA]")
+    sizes = [
+        sum(one.queues[part].size for part in names if part in one.queues)
+        for one in inside
+        if name in one.queues
+    ]
+    return statistics.fmean(sizes) if sizes else None
+
+
+def _share(facts: Sequence[bool]) -> float:
+    return sum(facts) / len(facts) if facts else 0.0
