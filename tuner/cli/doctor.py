@@ -36,9 +36,10 @@ def doctor(
     output: OutputOption = Output.TEXT,
 ) -> None:
     """Say what is installed and what is missing; exits with 69 when something is."""
-    if fetch_engine:
+    distribution = distribution_for(Release(elasticsearch="8.19"))
+    if fetch_engine and not home_of(distribution).is_dir():
         with working("fetching the engine; it is kept for later runs"):
-            fetch(distribution_for(Release(elasticsearch="8.19")))
+            fetch(distribution)
     findings = [*_needed(), *_useful()]
     if output is Output.JSON:
         result_json({"schema": 1, "kind": "doctor", "findings": [asdict(f) for f in findings]})
