@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
 
 from tuner.engine.client import EngineClient, EngineRefused
@@ -47,15 +46,4 @@ def answers(client: EngineClient, timeout_s: float | None = None) -> bool:
         client.get("/_nodes/_local?filter_path=nodes.*.version", timeout_s)
     except (Unreachable, EngineRefused):
         return False
-    return True
-
-
-def wait_until_idle(client: EngineClient, pattern: str, timeout_s: float) -> bool:
-    """Wait until no merge runs on the indices of `pattern`; False when time runs out."""
-    deadline = time.monotonic() + timeout_s
-    path = f"/{pattern}/_stats/merge?filter_path=_all.total.merges.current"
-    while number_at(client.get(path), "_all", "total", "merges", "current") > 0:
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(0.2)
     return True
