@@ -18,13 +18,9 @@ class IndexCounters:
 
     indexed: int
     index_failed: int
-    index_ms: int
     throttle_ms: int
-    merge_ms: int
     merge_throttled_ms: int
     refreshes: int
-    refresh_ms: int
-    flushes: int
     segments: int
     store_bytes: int
 
@@ -38,19 +34,15 @@ def indexed(client: EngineClient, pattern: str, timeout_s: float | None = None) 
 
 def index_counters(client: EngineClient, pattern: str) -> IndexCounters:
     """Everything we record of the indices of `pattern`."""
-    groups = "indexing,merge,refresh,flush,segments,store"
+    groups = "indexing,merge,refresh,segments,store"
     answer = client.get(f"/{pattern}/_stats/{groups}?filter_path=_all.primaries")
     primaries = at(answer, "_all", "primaries")
     return IndexCounters(
         indexed=number_at(primaries, "indexing", "index_total"),
         index_failed=number_at(primaries, "indexing", "index_failed"),
-        index_ms=number_at(primaries, "indexing", "index_time_in_millis"),
         throttle_ms=number_at(primaries, "indexing", "throttle_time_in_millis"),
-        merge_ms=number_at(primaries, "merges", "total_time_in_millis"),
         merge_throttled_ms=number_at(primaries, "merges", "total_throttled_time_in_millis"),
         refreshes=number_at(primaries, "refresh", "total"),
-        refresh_ms=number_at(primaries, "refresh", "total_time_in_millis"),
-        flushes=number_at(primaries, "flush", "total"),
         segments=number_at(primaries, "segments", "count"),
         store_bytes=number_at(primaries, "store", "size_in_bytes"),
     )
