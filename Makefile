@@ -40,6 +40,7 @@ lint: $(VENV)/.ready
 bench: setup
 	$(BIN)/python -m tests.benchmarks.flood_cost
 	$(BIN)/python -m tests.benchmarks.sink_cost
+	$(BIN)/python -m tests.benchmarks.sink_share
 
 soak: setup
 	$(BIN)/pytest -m soak

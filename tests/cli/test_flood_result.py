@@ -13,9 +13,9 @@ from tuner.flood.flood import Progress, Punctuality, Timeline
 from tuner.flood.schedule import fixed
 
 QUIET = Progress(1000, 0.01, 0.0, 100.0, 100.999, False, None, 101.0)
-KEPT = Punctuality(1000, 0, 0.004, 0, 100.0, 0.0)
-LATE = Punctuality(1000, 400, 1.25, 0, 100.0, 0.0)
-TIMELINE = Timeline(fixed(1000.0), 0, 100.0, 0.0)
+KEPT = Punctuality(1000, 0, 0.004, 0, 100.0)
+LATE = Punctuality(1000, 400, 1.25, 0, 100.0)
+TIMELINE = Timeline(fixed(1000.0), 0, 100.0)
 
 
 def text(final: Progress, capsys: pytest.CaptureFixture[str]) -> str:

@@ -195,7 +195,7 @@ def test_a_dead_parent_ends_the_process(rate: float) -> None:
 def test_a_schedule_is_kept_and_says_when_each_message_was_due() -> None:
     with Receiver() as receiver, Flood(spec(receiver.port)) as flood:
         assert flood.timeline() is None
-        before_s, epoch_s = time.monotonic(), time.time()
+        before_s = time.monotonic()
         flood.follow(fixed(2000.0), limit=1000)
         progress = flood.wait_until_idle(10)
         timeline = flood.timeline()
@@ -205,9 +205,6 @@ def test_a_schedule_is_kept_and_says_when_each_message_was_due() -> None:
         assert timeline is not None
         assert before_s <= timeline.intended_s(0) < before_s + 1.0
         assert timeline.intended_s(500) - timeline.intended_s(0) == pytest.approx(0.25)
-        assert timeline.intended_epoch_s(0) - epoch_s == pytest.approx(
-            timeline.intended_s(0) - before_s, abs=0.05
-        )
         assert progress.last_send_s is not None
         assert progress.last_send_s >= timeline.intended_s(999)
         flood.finish()

@@ -13,7 +13,7 @@ import pytest
 from tests.lab.test_sink import SHORT, bulk_body, send
 from tuner.engine.account import Account, Strike, account, arrived, strikes
 from tuner.engine.client import EngineClient
-from tuner.engine.counters import bulk_bytes_under_way, indexed
+from tuner.engine.counters import indexed, unfinished
 from tuner.errors import JobFailed
 from tuner.lab.faults import parse_fault
 from tuner.lab.sink import Sink
@@ -95,7 +95,7 @@ def test_a_delay_is_slow_and_harmless() -> None:
         assert bulk(sink, range(10))[0] == 200
         assert time.monotonic() - started >= 0.2
         assert account(client, "x", 10) == Account(0, 0, (), ())
-        assert bulk_bytes_under_way(client) == 0
+        assert unfinished(client).bulk_bytes == 0
 
 
 def test_a_hung_request_holds_its_connection_and_no_other() -> None:
@@ -152,6 +152,6 @@ def test_a_fault_that_is_none_stops_the_process_from_starting() -> None:
 def test_a_sink_says_when_it_has_ended() -> None:
     with Sink() as sink:
         assert sink.ending() is None
-    assert sink.ending() == 0
+    assert sink.ending() == "exit code 0"
     with pytest.raises(JobFailed), Sink() as first, Sink(first.port):
         pass

@@ -10,6 +10,7 @@ def measured(eps: float, durable: float | None = None, total_s: float = 13.0) ->
         eps=eps,
         eps_se=eps * 0.01,
         eps_durable=durable if durable is not None else eps * 0.9,
+        eps_merged=None,
         delivery=Delivery(1000, 1000, 1000, 0, 0),
         window_s=10.0,
         drain_s=0.5,

@@ -11,7 +11,6 @@ ACTION = Pool(workers=2, configured=2, cpu=0.2, busiest=0.25, runnable=0.1, held
 CALM = Stages(
     window_s=10.0,
     cores=4,
-    source="imptcp",
     output="logs",
     rate_is_fixed=False,
     sender_cpu=0.05,
@@ -23,6 +22,7 @@ CALM = Stages(
     bulk_ms=40.0,
     shipper_cpu=0.25,
     engine_cpu=0.4,
+    engine_cores=4,
     engine_is_here=True,
     machine_cpu=0.7,
     io_wait=0.01,
@@ -35,4 +35,4 @@ CALM = Stages(
 BUSY_MAIN = replace(MAIN, cpu=0.97, busiest=0.97, runnable=0.0, held=0.8)
 IDLE_ACTION = replace(ACTION, held=0.1, cpu=0.1, fill=0.1)
 EMPTY_MAIN = replace(MAIN, held=0.03)
-EMPTY_ACTION = replace(ACTION, held=0.1)
+EMPTY_ACTION = replace(ACTION, held=0.1, fill=0.1)

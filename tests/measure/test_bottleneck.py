@@ -15,11 +15,14 @@ from tests.measure.stages import (
     IDLE_ACTION,
     MAIN,
 )
-from tests.profile.examples import SMALL
+from tests.profile.examples import small
 from tuner.measure.bottleneck import Bottleneck, judge
 from tuner.measure.stages import Stages
-from tuner.profile.load import parse_profile
+from tuner.profile.knobs import knobs, of_rsyslog
 from tuner.profile.paths import resolve_path
+
+WORKERS = "outputs[logs].queue.workerThreads"
+ADVICE = {"workload.connections", "workload.rate", "outputs[logs].document"}
 
 REJECTING = replace(CALM, rejected=12)
 UNFED = replace(CALM, backlog_kept=0.3, sender_cpu=0.99)
@@ -28,9 +31,9 @@ DISK = replace(CALM, io_wait=0.32, engine_cpu=0.25, machine_cpu=0.4)
 FULL_WORKERS = replace(CALM, action=replace(ACTION, cpu=0.95, busiest=0.97, runnable=0.02))
 FULL_MAIN = replace(CALM, main=BUSY_MAIN, action=IDLE_ACTION)
 FULL_INPUT = replace(CALM, main=EMPTY_MAIN, action=EMPTY_ACTION, input_cpu=0.96)
-ENGINE = replace(CALM, cores=2, engine_cpu=0.78, shipper_cpu=0.17, machine_cpu=0.98)
+ENGINE = replace(CALM, cores=2, engine_cores=2, engine_cpu=0.78, shipper_cpu=0.17, machine_cpu=0.98)
 ELSEWHERE = replace(CALM, engine_is_here=False, engine_cpu=0.93, machine_cpu=0.3)
-MACHINE = replace(CALM, cores=2, engine_cpu=0.45, shipper_cpu=0.5, machine_cpu=0.99)
+MACHINE = replace(CALM, cores=2, engine_cores=2, engine_cpu=0.45, shipper_cpu=0.5, machine_cpu=0.99)
 WORKING = replace(CALM, action=replace(ACTION, cpu=0.6, busiest=0.65, runnable=0.1))
 UNCLEAR = replace(CALM, main=EMPTY_MAIN, action=EMPTY_ACTION)
 
@@ -64,10 +67,51 @@ def test_every_bottleneck_has_a_case() -> None:
 
 
 @pytest.mark.parametrize(("stages", "bottleneck"), CASES.values(), ids=CASES.keys())
-def test_its_knobs_are_settings_that_a_profile_has(stages: Stages, bottleneck: Bottleneck) -> None:
-    data = parse_profile(SMALL, "small.yaml").profile.model_dump(mode="json", by_alias=True)
-    for path in judge(stages).knobs:
+def test_its_knobs_are_dimensions_of_the_search_or_advice(
+    stages: Stages, bottleneck: Bottleneck
+) -> None:
+    profile = small()
+    data = profile.model_dump(mode="json", by_alias=True)
+    named = judge(stages, knobs(profile)).knobs
+    assert bool(named) is (bottleneck is not Bottleneck.UNCLEAR)
+    for path in named:
         assert resolve_path(data, path)
+    assert set(named) <= {knob.path for knob in knobs(profile)} | ADVICE
+
+
+def test_on_the_sink_no_setting_of_the_engine_is_named() -> None:
+    named = judge(ENGINE, of_rsyslog(knobs(small()))).knobs
+    assert named == ("outputs[logs].filter_path", "outputs[logs].queue.dequeueBatchSize")
+
+
+def test_a_frozen_setting_is_not_named() -> None:
+    frozen = small({"search": {"freeze": [WORKERS]}})
+    assert WORKERS in judge(CALM, knobs(small())).knobs
+    assert WORKERS not in judge(CALM, knobs(frozen)).knobs
+
+
+@pytest.mark.parametrize(
+    ("stages", "path", "value"),
+    [
+        (FULL_WORKERS, "outputs[logs].filter_path", ["errors", "items.*.status", "items.*.error"]),
+        (FULL_WORKERS, WORKERS, 6),
+        (CALM, "outputs[logs].queue.workerThreadMinimumMessages", 500),
+        (REJECTING, WORKERS, 1),
+        (FULL_MAIN, "main_queue.dequeueBatchSize", 4096),
+        (FULL_INPUT, "inputs[0].processOnPoller", False),
+        (THROTTLED, "outputs[logs].index.settings.refresh_interval", "30s"),
+    ],
+)
+def test_a_setting_that_cannot_go_further_is_not_named(
+    stages: Stages, path: str, value: object
+) -> None:
+    assert path in judge(stages, knobs(small())).knobs
+    assert path not in judge(stages, knobs(small({path: value}))).knobs
+
+
+def test_a_setting_that_the_profile_leaves_to_the_engine_has_room() -> None:
+    path = "outputs[logs].index.settings.refresh_interval"
+    assert path in judge(THROTTLED, knobs(small())).knobs
 
 
 @pytest.mark.parametrize(
@@ -102,6 +146,22 @@ def test_a_backlog_before_a_main_worker_that_waits_is_still_the_main_queues() ->
     assert judge(stages).bottleneck is Bottleneck.MAIN_WORKER
 
 
+def test_a_full_action_queue_is_the_fault_of_its_workers_and_not_of_what_stands_before_it() -> None:
+    """Seen with a sender at a fixed rate above what one worker with a small queue carries."""
+    seen = replace(
+        CALM,
+        backlog_kept=1.0,
+        sender_blocked=0.69,
+        main=replace(MAIN, held=0.42, fill=0.47),
+        action=replace(ACTION, cpu=0.74, busiest=0.74, runnable=0.04, held=0.05, fill=1.0),
+    )
+    assert judge(seen).bottleneck is Bottleneck.ACTION_CPU
+    in_main = replace(seen, main=replace(BUSY_MAIN, fill=0.6), sender_blocked=0.0)
+    assert judge(in_main).bottleneck is Bottleneck.ACTION_CPU
+    idle = replace(seen, main=replace(MAIN, held=0.8, fill=0.6), sender_blocked=0.0)
+    assert judge(idle).bottleneck is Bottleneck.ACTION_CPU
+
+
 def test_merges_slowed_down_for_the_sake_of_indexing_are_no_bottleneck() -> None:
     stages = replace(CALM, merge_throttled_ms=9_000)
     assert judge(stages).bottleneck is Bottleneck.ACTION_WAITING
@@ -109,7 +169,7 @@ def test_merges_slowed_down_for_the_sake_of_indexing_are_no_bottleneck() -> None
 
 def test_the_main_queues_workers_are_judged_as_action_workers_when_the_action_is_direct() -> None:
     direct = replace(CALM, action=None, main=replace(MAIN, held=0.9))
-    verdict = judge(direct)
+    verdict = judge(direct, knobs(small({"outputs[logs].queue": {"type": "Direct"}})))
     assert verdict.bottleneck is Bottleneck.ACTION_WAITING
     assert "main_queue.workerThreads" in verdict.knobs
     assert "Direct" in dict(verdict.figures)["action queue"]
@@ -130,7 +190,16 @@ def test_the_figures_say_who_used_the_cores_and_how_many_workers_waited() -> Non
 
 
 def test_imtcp_has_no_threads_to_choose() -> None:
-    assert judge(replace(FULL_INPUT, source="imtcp")).knobs == ("workload.connections",)
+    imtcp = small({"inputs[0].type": "imtcp"})
+    assert judge(FULL_INPUT, knobs(imtcp)).knobs == ("workload.connections",)
+
+
+def test_an_engine_that_may_use_one_core_only_is_full_with_it() -> None:
+    pinned = replace(CALM, cores=2, engine_cores=1, engine_cpu=0.96, machine_cpu=0.65)
+    verdict = judge(pinned)
+    assert verdict.bottleneck is Bottleneck.ENGINE_CPU
+    assert dict(verdict.figures)["engine"] == "96% of its 1 core"
+    assert "engine 48%" in dict(verdict.figures)["machine"]
 
 
 def test_a_sender_that_was_told_its_rate_is_told_another_one() -> None:

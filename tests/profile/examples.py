@@ -25,6 +25,8 @@ outputs:
       workerThreads: 2
       workerThreadMinimumMessages: 2000
       timeoutEnqueue: 86400000
+      timeoutShutdown: 10000
+    indexTimeout: 60000
     index: {name: syslog}
 """
 

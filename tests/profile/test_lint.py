@@ -52,6 +52,10 @@ def test_every_example_loads_without_errors(path: Path) -> None:
     assert load_profile(path).profile.name == path.stem
 
 
+def imtcp(octet_counted: bool) -> dict[str, object]:
+    return {"type": "imtcp", "port": 514, "supportOctetCountedFraming": octet_counted}
+
+
 CASES: list[tuple[str, dict[str, object]]] = [
     ("RT101", {"main_queue.size": 1400}),
     ("RT101", {"main_queue.lightDelayMark": 500}),
@@ -72,6 +76,8 @@ CASES: list[tuple[str, dict[str, object]]] = [
     ("RT112", {"outputs[logs].queue.dequeueBatchSize": 40000}),
     ("RT113", {"outputs[logs].queue.timeoutEnqueue": None}),
     ("RT114", {"main_queue.discardSeverity": 7}),
+    ("RT115", {"outputs[logs].queue.timeoutShutdown": None}),
+    ("RT116", {"guardrails.rss_bytes": "135m"}),
     ("RT203", {"inputs": [{"type": "imtcp", "port": 514}], "workload.connections": 300}),
     ("RT205", {"outputs[logs].tls.cacert": "/etc/ca.pem"}),
     ("RT206", {"outputs[logs].tls.mycert": "/etc/me.pem"}),
@@ -81,9 +87,14 @@ CASES: list[tuple[str, dict[str, object]]] = [
     ("RT210", {"outputs[logs].filter_path": ["errors"]}),
     ("RT210", {"outputs[logs].filter_path": ["items.*.status"]}),
     ("RT210", {"outputs[logs].filter_path": ["errors", "items.*.status", "-items"]}),
+    ("RT211", {"inputs": [imtcp(False)], "workload.framing": "octet-counted"}),
+    ("RT212", {"outputs[logs].maxbytes": "10k", "workload.message_bytes": {"mean": 5500}}),
+    ("RT213", {"outputs[logs].indexTimeout": 0}),
+    ("RT213", {"outputs[logs].indexTimeout": None}),
     ("RT301", {"outputs[logs].index.settings.translog.durability": "async"}),
     ("RT303", {"release": {"opensearch": "2.19"}, AGE: "5m"}),
     ("RT303", {"release": {"elasticsearch": "8.7"}, AGE: "5m"}),
+    ("RT308", {"node.heap": "32g"}),
     ("RT401", {"release.rsyslog": "8.2204"}),
     ("RT401", {"release.rsyslog": "8.39"}),
     ("RT402", {"release.rsyslog": "8.2610"}),
@@ -187,6 +198,7 @@ def test_a_relaxed_tier_allows_what_durable_does_not() -> None:
         "outputs[logs].index.settings.translog.durability": "async",
         "outputs[logs].action.resumeRetryCount": 0,
         "outputs[logs].queue.timeoutEnqueue": None,
+        "outputs[logs].queue.timeoutShutdown": None,
     }
     assert codes(changes) == set()
 
@@ -195,6 +207,94 @@ def test_a_direct_action_takes_batches_from_the_main_queue() -> None:
     changes: dict[str, object] = {"outputs[logs].queue": None, "outputs[logs].maxbytes": "400k"}
     assert codes(changes) == {"RT207"}
     assert codes(changes | {"outputs[logs].maxbytes": "600k"}) == set()
+
+
+def test_batches_are_judged_by_the_mean_and_single_messages_by_the_longest() -> None:
+    """2000 messages of 244 bytes make documents of 976,000 bytes, however long one of them is."""
+    sizes = {"mean": 244, "min": 120, "max": 8000, "distribution": "lognormal"}
+    changes: dict[str, object] = {"workload.message_bytes": sizes}
+    assert codes(changes | {"outputs[logs].maxbytes": "976000"}) == set()
+    assert codes(changes | {"outputs[logs].maxbytes": "975999"}) == {"RT207"}
+    changes |= {"outputs[logs].queue.dequeueBatchSize": 10}
+    assert codes(changes | {"outputs[logs].maxbytes": "16000"}) == set()
+    assert codes(changes | {"outputs[logs].maxbytes": "15999"}) == {"RT212"}
+
+
+@pytest.mark.parametrize(("distribution", "longest"), [("fixed", 4000), ("uniform", 5000)])
+def test_the_longest_message_follows_from_the_distribution(distribution: str, longest: int) -> None:
+    changes: dict[str, object] = {
+        "outputs[logs].queue.dequeueBatchSize": 1,
+        "workload.message_bytes": {"mean": 4000, "distribution": distribution},
+    }
+    assert codes(changes | {"outputs[logs].maxbytes": str(2 * longest)}) == set()
+    assert "RT212" in codes(changes | {"outputs[logs].maxbytes": str(2 * longest - 1)})
+
+
+def test_a_replayed_line_can_be_as_long_as_rsyslog_allows() -> None:
+    changes: dict[str, object] = {
+        "outputs[logs].queue.dequeueBatchSize": 10,
+        "outputs[logs].maxbytes": "16000",
+    }
+    assert codes(changes) == set()
+    assert codes(changes | {"workload.replay": "/var/log/messages"}) == {"RT212"}
+
+
+def test_a_batch_above_what_the_engine_takes_cannot_be_mended_by_maxbytes() -> None:
+    changes: dict[str, object] = {
+        "workload.message_bytes": {"mean": 8000, "distribution": "fixed"},
+        "outputs[logs].queue.dequeueBatchSize": 6554,
+    }
+    for maxbytes in (None, "100m", "900m"):
+        assert codes(changes | {"outputs[logs].maxbytes": maxbytes}) == {"RT207"}
+    assert codes(changes | {"outputs[logs].queue.dequeueBatchSize": 6553}) == set()
+    loaded = parse_profile(edit(SMALL, changes), "p.yaml")
+    (warning,) = loaded.warnings
+    assert (warning.line, warning.column) == (13, 25)
+    assert "use at most 6553" in warning.message
+
+
+def test_only_octet_counted_floods_need_octet_counted_framing() -> None:
+    assert codes({"inputs": [imtcp(False)]}) == set()
+    counted: dict[str, object] = {"workload.framing": "octet-counted"}
+    assert codes(counted) == set()
+    assert codes(counted | {"inputs": [imtcp(True)]}) == set()
+    imptcp = {"type": "imptcp", "port": 514, "supportOctetCountedFraming": False}
+    assert codes(counted | {"inputs": [imptcp]}) == {"RT211"}
+
+
+def test_a_queue_that_saves_itself_may_stop_at_once() -> None:
+    hasty: dict[str, object] = {"outputs[logs].queue.timeoutShutdown": 999}
+    assert codes(hasty) == {"RT115"}
+    assert codes(hasty | {"outputs[logs].queue.timeoutShutdown": 1000}) == set()
+    files = {"filename": "q", "spoolDirectory": "/var/spool/rsyslog"}
+    hasty |= {f"outputs[logs].queue.{key}": value for key, value in files.items()}
+    assert codes(hasty) == set()
+    assert codes(hasty | {"outputs[logs].queue.saveOnShutdown": False}) == {"RT115"}
+
+
+def test_the_memory_of_full_queues_is_held_against_the_guardrail() -> None:
+    """150,000 messages of 244 bytes, 700 more for each: 141.6 million bytes are 135.04 MiB."""
+    assert codes({"guardrails.rss_bytes": "136m"}) == set()
+    (warning,) = parse_profile(edit(SMALL, {"guardrails.rss_bytes": "100m"}), "p.yaml").warnings
+    assert (warning.line, warning.column) == (5, 20)
+    assert "at most 111077" in warning.message
+    fits: dict[str, object] = {"guardrails.rss_bytes": "100m", "main_queue.size": 61077}
+    assert codes(fits) == set()
+    assert codes(fits | {"workload.message_bytes": {"mean": 245}}) == {"RT116"}
+
+
+def test_a_disk_queue_needs_no_memory_for_its_messages() -> None:
+    disk = {"type": "Disk", "size": 50000, "filename": "q", "spoolDirectory": "/var/spool/rsyslog"}
+    changes: dict[str, object] = {"guardrails.rss_bytes": "90m", "main_queue.size": 90000}
+    assert "RT116" in codes(changes)
+    changes |= {f"outputs[logs].queue.{key}": value for key, value in disk.items()}
+    assert "RT116" not in codes(changes)
+
+
+@pytest.mark.parametrize("heap", ["31g", "31744m"])
+def test_a_heap_that_keeps_compressed_pointers_is_fine(heap: str) -> None:
+    assert codes({"node.heap": heap}) == set()
+    assert codes({"node.heap": "31745m"}) == {"RT308"}
 
 
 def test_a_message_names_the_value_to_use() -> None:

@@ -78,7 +78,7 @@ def test_a_wrong_value_is_located_at_the_value() -> None:
 
 def test_a_missing_key_is_located_at_its_section() -> None:
     assert problem("    index: {name: syslog}\n", "    index: {}\n") == (
-        "p.yaml:17:5: error: outputs[0].index.name is missing: add it [RT003]"
+        "p.yaml:19:5: error: outputs[0].index.name is missing: add it [RT003]"
     )
 
 
@@ -119,7 +119,7 @@ def test_alternatives_are_told_in_one_message() -> None:
 
 def test_an_error_inside_a_list_is_not_blamed_on_the_list() -> None:
     text = problem("    index:", "    document: [{name: a}]\n    index:")
-    assert text.startswith("p.yaml:17:16: error: outputs[0].document[0].property is missing")
+    assert text.startswith("p.yaml:19:16: error: outputs[0].document[0].property is missing")
 
 
 def test_two_engines_are_one_too_many() -> None:
@@ -129,7 +129,7 @@ def test_two_engines_are_one_too_many() -> None:
 
 def test_a_section_left_empty_says_what_it_needs() -> None:
     assert problem("    index: {name: syslog}\n", "    index: {name: syslog}\nnode:\n") == (
-        "p.yaml:18:6: error: node must be a section of keys and values, not empty [RT002]"
+        "p.yaml:20:6: error: node must be a section of keys and values, not empty [RT002]"
     )
 
 
@@ -147,7 +147,7 @@ def test_all_problems_come_at_once_in_the_order_of_the_file() -> None:
     text = text.replace("workerThreads: 1", "workers: 1").replace("LinkedList", "List")
     text += "name: again\n"
     lines = [int(line.split(":")[1]) for line in problems(text)]
-    assert lines == [1, 4, 5, 11, 18]
+    assert lines == [1, 4, 5, 11, 20]
 
 
 def test_lint_errors_refuse_the_profile_and_warnings_do_not() -> None:

@@ -15,7 +15,7 @@ from tuner.profile.candidate import candidate
 from tuner.profile.knobs import knobs
 from tuner.profile.load import LoadedProfile, parse_profile
 from tuner.profile.model import Profile
-from tuner.search.budget import NODE_PACE
+from tuner.search.budget import NODE_PACE, trial_seconds
 from tuner.search.search import Search, Setup
 from tuner.search.study import BASELINE, SCHEMA, Ending, Header, Phase, Study, Trial
 from tuner.search.verdict import Claim, judge
@@ -47,7 +47,7 @@ class World:
 
     def evaluate(self, profile: Profile, plan: TrialPlan, _number: int) -> Outcome:
         self.profiles.append(profile)
-        total_s = plan.warm_up_s + plan.window_s + 2.0
+        total_s = trial_seconds(plan, 2.0, NODE_PACE)
         self.now_s += total_s
         if self.fails:
             return failed()
@@ -100,9 +100,11 @@ def test_a_real_gain_is_found_and_confirmed_on_six_fresh_pairs() -> None:
 
 
 def test_without_a_gain_none_is_claimed() -> None:
-    verdict = judge(run(World(0.0)))
-    assert verdict.claim is Claim.NOT_SHOWN
-    assert verdict.changes == BASELINE
+    """One in forty such searches may claim one: that is what 95 % confidence means."""
+    verdicts = [judge(run(World(0.0, rng=random.Random(seed)), 200.0)) for seed in range(8)]
+    unclaimed = [verdict for verdict in verdicts if verdict.claim is Claim.NOT_SHOWN]
+    assert len(unclaimed) >= 7
+    assert all(verdict.changes == BASELINE for verdict in unclaimed)
 
 
 def test_the_budget_is_kept_and_used() -> None:

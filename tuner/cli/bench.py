@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import tempfile
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from tuner.cli.bench_phases import Phases
 from tuner.cli.console import result, result_json, say, working
 from tuner.cli.options import (
     EngineChoice,
@@ -23,9 +25,10 @@ from tuner.cli.site import Wanted, open_lab, prepare
 from tuner.errors import GuardrailBreached, JobFailed
 from tuner.lab.lab import Lab
 from tuner.measure.measurement import Failure, FailureKind, Outcome, TrialPlan
+from tuner.measure.paced_summary import PacedMeasurement
 from tuner.measure.trial import run_trial
 from tuner.profile.model import Profile
-from tuner.report.bench import bench_json, bench_text
+from tuner.report.bench import Bench, bench_json, bench_text, summary
 from tuner.report.figures import eps
 from tuner.search.budget import NODE_PACE, SINK_PACE
 
@@ -33,45 +36,96 @@ from tuner.search.budget import NODE_PACE, SINK_PACE
 def bench(
     profile: ProfilePath,
     repeat: Annotated[int, typer.Option(min=1, max=100, help="How many runs.")] = 1,
-    window: Annotated[str, typer.Option(help="The steady window of a run.")] = "10s",
+    window: Annotated[
+        str,
+        typer.Option(help="The window of a run; once longer by as much when it is not steady."),
+    ] = "10s",
+    freshness: Annotated[
+        bool,
+        typer.Option(help="Measure freshness too, from when an event is due until it is found."),
+    ] = True,
+    sustain: Annotated[
+        bool, typer.Option("--sustain", help="Find the highest rate that is carried for long.")
+    ] = False,
+    overload: Annotated[
+        bool, typer.Option("--overload", help="Offer half as much again, and see it recover.")
+    ] = False,
+    ceiling: Annotated[
+        bool, typer.Option("--ceiling", help="Find what the engine carries without rsyslog.")
+    ] = False,
     engine: EngineOption = EngineChoice.NODE,
     elasticsearch: UrlOption = None,
     output: OutputOption = Output.TEXT,
 ) -> None:
-    """Measure a profile: events per second, delivery, CPU per event.
+    """Measure a profile: events per second, delivery, CPU per event, freshness, and what limits it.
 
-    Exits with 6 when a run lost or doubled events, with 1 when a run failed otherwise.
+    Exits with 6 when events were lost or doubled or a guardrail was breached, with 1 when a run
+    failed otherwise.
     """
     loaded = load(profile)
     wanted = Wanted(engine, elasticsearch)
     prepare(wanted, loaded.profile, say)
     window_s = duration_s(window)
+    chosen = Chosen(repeat, window_s, freshness, sustain, overload, ceiling)
     parent = Path(tempfile.gettempdir())
     with open_lab(wanted, loaded.profile, parent, say) as lab:
-        outcomes = _measure(lab, loaded.profile, repeat, window_s)
-        substitutions = [str(one) for one in lab.bind(loaded.profile, "t").substitutions]
-        name = lab.engine_name
+        found = _measure(lab, loaded.profile, chosen)
     if output is Output.JSON:
-        result_json(bench_json(loaded.profile.name, name, outcomes, substitutions))
+        result_json(bench_json(found))
     else:
-        result(bench_text(loaded.profile.name, name, outcomes, substitutions))
-    _judge(outcomes)
+        result(bench_text(found))
+    _judge(found)
 
 
-def _measure(lab: Lab, profile: Profile, repeat: int, window_s: float) -> list[Outcome]:
-    """A run that gets the engine warm and is not kept, then `repeat` runs."""
+@dataclass(frozen=True)
+class Chosen:
+    """What the options ask for."""
+
+    repeat: int
+    window_s: float
+    freshness: bool
+    sustain: bool
+    overload: bool
+    ceiling: bool
+
+
+def _measure(lab: Lab, profile: Profile, chosen: Chosen) -> Bench:
+    """A run that gets the engine warm and is not kept, the runs, then the phases."""
     pace = SINK_PACE if lab.is_sink else NODE_PACE
     warm_up = TrialPlan(pace.warm_up_s, 2 * pace.engine_warm_up_s)
-    plan = TrialPlan(pace.warm_up_s, window_s)
+    plan = TrialPlan(pace.warm_up_s, chosen.window_s, chosen.window_s, settles=True)
     outcomes: list[Outcome] = []
     with working("getting the engine warm") as tell:
         run_trial(lab, profile, warm_up, "t0", lambda _: None)
-        for number in range(1, repeat + 1):
-            tell(f"run {number} of {repeat}")
+        for number in range(1, chosen.repeat + 1):
+            tell(f"run {number} of {chosen.repeat}")
             outcome = run_trial(lab, profile, plan, f"t{number}", lambda _: None)
             outcomes.append(outcome)
-            say(f"run {number} of {repeat}: {_what(outcome)}")
-    return outcomes
+            say(f"run {number} of {chosen.repeat}: {_what(outcome)}")
+        found = Bench(
+            profile=profile.name,
+            engine=lab.engine_name,
+            outcomes=tuple(outcomes),
+            substitutions=tuple(str(one) for one in lab.bind(profile, "t").substitutions),
+            freshness_limit_s=profile.guardrails.freshness_p99_s,
+        )
+        figures = summary(outcomes)
+        if figures is None:
+            return found
+        return _phases(
+            found, Phases(lab, profile, figures["eps_median"], chosen.window_s, tell), chosen
+        )
+
+
+def _phases(found: Bench, phases: Phases, chosen: Chosen) -> Bench:
+    """The phases that were chosen, after the runs."""
+    return replace(
+        found,
+        freshness=phases.freshness() if chosen.freshness else None,
+        sustained=phases.sustain() if chosen.sustain else None,
+        overload=phases.overload() if chosen.overload else None,
+        ceiling=phases.ceiling() if chosen.ceiling else None,
+    )
 
 
 def _what(outcome: Outcome) -> str:
@@ -80,12 +134,19 @@ def _what(outcome: Outcome) -> str:
     return f"{eps(outcome.eps)} EPS"
 
 
-def _judge(outcomes: list[Outcome]) -> None:
-    failures = [outcome for outcome in outcomes if isinstance(outcome, Failure)]
-    if not failures:
-        return
-    message = f"{len(failures)} of {len(outcomes)} runs failed: {failures[0].reason}"
-    breached = (FailureKind.DELIVERY, FailureKind.GUARDRAIL)
-    if any(failure.kind in breached for failure in failures):
-        raise GuardrailBreached(message)
-    raise JobFailed(message)
+def _judge(found: Bench) -> None:
+    """Choose the exit code."""
+    every = (*found.outcomes, found.freshness, found.overload)
+    failures = [outcome for outcome in every if isinstance(outcome, Failure)]
+    if failures:
+        message = f"{len(failures)} runs failed: {failures[0].reason}"
+        breached = (FailureKind.DELIVERY, FailureKind.GUARDRAIL)
+        if any(failure.kind in breached for failure in failures):
+            raise GuardrailBreached(message)
+        raise JobFailed(message)
+    limit_s = found.freshness_limit_s
+    fresh = found.freshness.freshness_s if isinstance(found.freshness, PacedMeasurement) else None
+    if fresh is not None and fresh.p99 > limit_s:
+        raise GuardrailBreached(
+            f"freshness p99 is {fresh.p99:.1f} s, freshness_p99_s allows {limit_s:g} s"
+        )

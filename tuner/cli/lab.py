@@ -89,7 +89,8 @@ def _ship(profile: Profile, node: Node, folder: Path) -> standing.Standing:
     bound = lab.bind(profile, "lab").profile
     install_index(lab, bound)
     port = bound.inputs[0].port
-    rsyslogd = Rsyslogd(rsyslog_conf(bound), subfolder(folder, "rsyslogd"), port, False)
+    work = subfolder(folder, lab.trial_folder("lab").name)
+    rsyslogd = Rsyslogd(rsyslog_conf(bound), work, port, False)
     try:
         started = standing.Standing(
             url=node.url,

@@ -12,6 +12,7 @@ import typer
 from tuner.errors import BadUsage
 
 _UNITS_S = {"s": 1, "m": 60, "h": 3600}
+_DURATION = re.compile("".join(rf"(?:(?P<{unit}>\d+(?:\.\d+)?){unit})?" for unit in "hms"))
 
 
 class Output(Enum):
@@ -53,8 +54,10 @@ UrlOption = Annotated[
 
 
 def duration_s(text: str) -> float:
-    """A duration such as `90s`, `5m` or `1h` in seconds; raises BadUsage."""
-    match = re.fullmatch(r"(\d+(?:\.\d+)?)([smh])", text.strip())
-    if match is None or float(match.group(1)) == 0:
-        raise BadUsage(f"{text!r} is no duration: write 90s, 5m or 1h")
-    return float(match.group(1)) * _UNITS_S[match.group(2)]
+    """A duration such as `90s`, `5m` or `1h30m` in seconds, larger units first; raises BadUsage."""
+    match = _DURATION.fullmatch(text.strip())
+    parts = match.groupdict(default="0") if match is not None else {}
+    duration = sum(float(number) * _UNITS_S[unit] for unit, number in parts.items())
+    if duration == 0:
+        raise BadUsage(f"{text!r} is no duration: write 90s, 5m or 1h30m")
+    return duration

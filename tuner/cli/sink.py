@@ -59,7 +59,7 @@ def sink(
 def _wait(running: Sink) -> None:
     while running.ending() is None:
         time.sleep(_POLL_S)
-    raise JobFailed(f"the sink's process ended with exit code {running.ending()}")
+    raise JobFailed(f"the sink's process ended with {running.ending()}")
 
 
 def _show(url: str, books: tuple[Arrived, ...], struck: tuple[Strike, ...], output: Output) -> None:

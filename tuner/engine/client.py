@@ -38,11 +38,18 @@ class EngineClient:
     ) -> None:
         self.url = url.rstrip("/")
         self._timeout_s = timeout_s
-        self._session = requests.Session()
-        self._session.trust_env = False
-        self._session.auth = credentials
-        if cacert is not None:
-            self._session.verify = str(cacert)
+        self._credentials = credentials
+        self._cacert = cacert
+        self._session = self.new_session()
+
+    def new_session(self) -> requests.Session:
+        """A session with the same engine for another thread; the caller closes it."""
+        session = requests.Session()
+        session.trust_env = False
+        session.auth = self._credentials
+        if self._cacert is not None:
+            session.verify = str(self._cacert)
+        return session
 
     def get(self, path: str, timeout_s: float | None = None) -> JSON:
         """GET an object."""

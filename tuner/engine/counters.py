@@ -68,13 +68,38 @@ def node_counters(client: EngineClient, timeout_s: float | None = None) -> NodeC
     )
 
 
-def bulk_bytes_under_way(client: EngineClient) -> int:
-    """Bytes of the bulk requests that all nodes together have taken and not yet answered."""
-    wanted = "nodes.*.indexing_pressure.memory.current.all_in_bytes"
-    nodes = client.get(f"/_nodes/stats/indexing_pressure?filter_path={wanted}").get("nodes")
+def merges_under_way(client: EngineClient, pattern: str) -> int:
+    """Merges that run in the indices of `pattern` at this moment."""
+    path = f"/{pattern}/_stats/merge?filter_path=_all.total.merges.current"
+    return number_at(client.get(path), "_all", "total", "merges", "current")
+
+
+@dataclass(frozen=True)
+class Unfinished:
+    """Work that all nodes together have not finished: merges, and bytes of bulk requests."""
+
+    merges: int
+    bulk_bytes: int
+
+    def __bool__(self) -> bool:
+        return self.merges > 0 or self.bulk_bytes > 0
+
+    def __str__(self) -> str:
+        return f"{self.merges} merges and {self.bulk_bytes} bytes of bulks under way"
+
+
+def unfinished(client: EngineClient) -> Unfinished:
+    """What the nodes still work on, whoever asked for it."""
+    merges = "nodes.*.indices.merges.current"
+    pressure = "nodes.*.indexing_pressure.memory.current.all_in_bytes"
+    path = f"/_nodes/stats/indices,indexing_pressure/merge?filter_path={merges},{pressure}"
+    nodes = client.get(path).get("nodes")
     each = list(nodes.values()) if isinstance(nodes, dict) else []
-    pressure = ("indexing_pressure", "memory", "current", "all_in_bytes")
-    return sum(number_at(node, *pressure) for node in each)
+    under_way = ("indexing_pressure", "memory", "current", "all_in_bytes")
+    return Unfinished(
+        merges=sum(number_at(node, "indices", "merges", "current") for node in each),
+        bulk_bytes=sum(number_at(node, *under_way) for node in each),
+    )
 
 
 def make_durable(client: EngineClient, pattern: str) -> None:

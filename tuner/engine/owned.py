@@ -83,6 +83,8 @@ def _templates(client: EngineClient, prefix: str) -> list[object]:
 
 
 def _delete(client: EngineClient, path: str) -> None:
+    """OpenSearch calls it cluster_manager_timeout and takes the old name too (2.19.1 and 3.1.0);
+    Elasticsearch refuses the new one."""
     try:
         client.request("DELETE", f"{path}?master_timeout=10s")
     except EngineRefused as error:

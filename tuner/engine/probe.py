@@ -11,11 +11,13 @@ from tuner.errors import JobFailed, Unreachable
 
 @dataclass(frozen=True)
 class EngineFacts:
-    """What the engine says of itself."""
+    """What the engine says of itself; `processors` are those that its nodes together may use, by
+    their CPU affinity, their control group or `node.processors`."""
 
     distribution: str
     version: str
     data_nodes: int
+    processors: int
 
 
 def facts(client: EngineClient) -> EngineFacts:
@@ -37,7 +39,15 @@ def facts(client: EngineClient) -> EngineFacts:
         distribution=str(distribution or "elasticsearch"),
         version=version,
         data_nodes=number_at(health, "number_of_data_nodes"),
+        processors=_processors(client),
     )
+
+
+def _processors(client: EngineClient) -> int:
+    answer = client.get("/_nodes/os?filter_path=nodes.*.os.allocated_processors")
+    nodes = answer.get("nodes")
+    each = nodes.values() if isinstance(nodes, dict) else ()
+    return sum(number_at(node, "os", "allocated_processors") for node in each)
 
 
 def answers(client: EngineClient, timeout_s: float | None = None) -> bool:

@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
 import sys
-import tempfile
 import threading
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
-from pathlib import Path
 from types import TracebackType
-from typing import IO, Self
+from typing import Self
 
 from tuner.errors import JobFailed
 from tuner.flood.orders import Order, Orphaned, Status, line_of, status_of, write_all
 from tuner.flood.pace import Runs
 from tuner.flood.schedule import Schedule, Timeline
 from tuner.flood.spec import FloodSpec, Progress, Punctuality
+from tuner.host.child import Child
 
 __all__ = ["Flood", "FloodSpec", "Progress", "Punctuality", "Runs", "Schedule", "Timeline"]
 
@@ -33,8 +30,7 @@ class Flood:
 
     def __init__(self, spec: FloodSpec) -> None:
         self.spec = spec
-        self._process: subprocess.Popen[bytes] | None = None
-        self._complaints: IO[bytes] | None = None
+        self._child: Child | None = None
         self._news = threading.Condition()
         self._status: Status | None = None
         self._ended = False
@@ -43,21 +39,13 @@ class Flood:
         self._reader = threading.Thread(target=self._read, daemon=True, name="flood-status")
 
     def __enter__(self) -> Self:
-        self._complaints = tempfile.TemporaryFile()
-        self._process = subprocess.Popen(
-            [sys.executable, "-P", "-m", "tuner.flood.sender"],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=self._complaints,
-            process_group=0,
-            env=_environment(),
-        )
+        self._child = Child("tuner.flood.sender")
         try:
             self._reader.start()
             self._tell(self.spec)
             self._await(lambda: self._status is not None, START_TIMEOUT_S)
             if self._status is None:
-                raise JobFailed(f"the flood did not start: {self._complaint()}")
+                raise JobFailed(f"the flood did not start: {self._child.complaint()}")
             if self._status.progress.error is not None:
                 raise JobFailed(f"the flood cannot start: {self._status.progress.error}")
         except BaseException:
@@ -98,7 +86,7 @@ class Flood:
         seen = self.progress().punctuality
         if seen is None or self._schedule is None:
             return None
-        return Timeline(self._schedule, seen.first, seen.start_s, seen.epoch_offset_s)
+        return Timeline(self._schedule, seen.first, seen.start_s)
 
     def progress(self) -> Progress:
         """The latest news of the process, at most 50 ms old while it sends."""
@@ -106,7 +94,7 @@ class Flood:
             if self._status is None:
                 raise JobFailed("the flood has not been started")
             if self._ended and not self._status.done:
-                error = f"the flood's process died: {self._complaint()}"
+                error = f"the flood's process died: {self._running().complaint()}"
                 return replace(self._status.progress, error=error, truncated=True)
             return self._status.progress
 
@@ -121,22 +109,19 @@ class Flood:
         A begun block has 5 s to go out.  A process that has not ended in time is killed, and its
         progress says that it is truncated.
         """
-        process = self._running()
+        child = self._running()
         self._give(Order(stop=True))
-        try:
-            process.wait(timeout_s)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
+        if not child.wait(timeout_s):
+            child.end()
             late = f"the flood's process did not end within {timeout_s:g} s"
             return replace(self.progress(), truncated=True, error=late)
         self._reader.join()
         return self.progress()
 
-    def _running(self) -> subprocess.Popen[bytes]:
-        if self._process is None:
+    def _running(self) -> Child:
+        if self._child is None:
             raise JobFailed("the flood has not been started")
-        return self._process
+        return self._child
 
     def _is_idle(self) -> bool:
         status = self._status
@@ -147,11 +132,9 @@ class Flood:
         self._tell(order)
 
     def _tell(self, item: FloodSpec | Order) -> None:
-        stdin = self._running().stdin
-        if stdin is not None:
-            # A process that is gone says so through its progress.
-            with suppress(Orphaned):
-                write_all(stdin.fileno(), line_of(item))
+        # A process that is gone says so through its progress.
+        with suppress(Orphaned):
+            write_all(self._running().stdin.fileno(), line_of(item))
 
     def _await(self, arrived: Callable[[], bool], timeout_s: float) -> None:
         with self._news:
@@ -162,8 +145,7 @@ class Flood:
 
     def _read(self) -> None:
         """Keep the latest status; runs in a thread of its own until the process ends."""
-        stdout = self._running().stdout
-        for line in stdout or ():
+        for line in self._running().stdout:
             status = status_of(line)
             with self._news:
                 self._status = status
@@ -172,27 +154,9 @@ class Flood:
             self._ended = True
             self._news.notify_all()
 
-    def _complaint(self) -> str:
-        """The last line that the process wrote to its error output."""
-        if self._complaints is None:
-            return "no reason given"
-        self._complaints.seek(0)
-        lines = self._complaints.read().decode(errors="replace").split("\n")
-        return next((line for line in reversed(lines) if line.strip()), "no reason given")
-
     def _kill(self) -> None:
-        process = self._running()
-        process.kill()
-        process.wait()
+        child = self._running()
+        child.end()
         if self._reader.ident is not None:
             self._reader.join()
-        for pipe in (process.stdin, process.stdout, self._complaints):
-            if pipe is not None:
-                with suppress(OSError):
-                    pipe.close()
-
-
-def _environment() -> dict[str, str]:
-    """Ours, with the package findable: `-P` keeps the working directory from shadowing it."""
-    places = [str(Path(__file__).parents[2]), os.environ.get("PYTHONPATH", "")]
-    return {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, places))}
+        child.close()

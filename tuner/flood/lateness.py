@@ -16,9 +16,8 @@ class Lateness:
     Messages are given as ranges of numbers: the first, and the one after the last.
     """
 
-    def __init__(self, pace: OpenLoop, epoch_offset_s: float) -> None:
+    def __init__(self, pace: OpenLoop) -> None:
         self._pace = pace
-        self._epoch_offset_s = epoch_offset_s
         self._late = 0
         self._worst_s = 0.0
 
@@ -47,7 +46,6 @@ class Lateness:
             max_late_s=worst_s,
             first=self._pace.first,
             start_s=self._pace.start_s,
-            epoch_offset_s=self._epoch_offset_s,
         )
 
     def _overdue(self, numbers: Numbers, now_s: float) -> int:

@@ -169,19 +169,13 @@ def schedule_of(fields: Mapping[str, Any]) -> Schedule:
 class Timeline:
     """When the messages of a flood were due, by sequence number; for latency and freshness.
 
-    Message `first` stands at the start of the schedule, at `start_s` (CLOCK_MONOTONIC);
-    `epoch_offset_s` turns that clock into seconds since 1970.
+    Message `first` stands at the start of the schedule, at `start_s` (CLOCK_MONOTONIC).
     """
 
     schedule: Schedule
     first: int
     start_s: float
-    epoch_offset_s: float
 
     def intended_s(self, number: int) -> float:
         """When a message was due, as CLOCK_MONOTONIC."""
         return self.start_s + self.schedule.intended_s(number - self.first)
-
-    def intended_epoch_s(self, number: int) -> float:
-        """When a message was due, as seconds since 1970."""
-        return self.intended_s(number) + self.epoch_offset_s

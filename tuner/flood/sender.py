@@ -175,7 +175,7 @@ class Sender:
         limit = order.limit if self._total is None else min(order.limit, self._total)
         if order.schedule is not None:
             self._pace = OpenLoop(order.schedule, limit, self._messages.taken, now_s)
-            self._books.lateness = Lateness(self._pace, time.time() - now_s)
+            self._books.lateness = Lateness(self._pace)
             return
         self._books.lateness = None
         if order.runs is not None:

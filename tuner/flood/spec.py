@@ -80,7 +80,7 @@ class Punctuality:
 
     `offered` messages were due so far.  `late` of them went out, or still wait, more than 50 ms
     after their time; `max_late_s` is the largest lateness.  Message `first` of the flood was due
-    at `start_s` (CLOCK_MONOTONIC); adding `epoch_offset_s` gives seconds since 1970.
+    at `start_s` (CLOCK_MONOTONIC).
     """
 
     offered: int
@@ -88,7 +88,6 @@ class Punctuality:
     max_late_s: float
     first: int
     start_s: float
-    epoch_offset_s: float
 
     @property
     def kept(self) -> bool:

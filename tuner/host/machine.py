@@ -11,12 +11,13 @@ import psutil
 class CoreTime:
     """Core-seconds since the machine started, over the cores this process may run on.
 
-    `busy_s` includes what a hypervisor took away.  `io_wait_s` is time a core idled while a thread
-    that last ran on it waited for a disk: an estimate of the kernel, see proc(5).
+    `busy_s` includes `stolen_s`, what a hypervisor took away.  `io_wait_s` is time a core idled
+    while a thread that last ran on it waited for a disk: an estimate of the kernel, see proc(5).
     """
 
     busy_s: float
     io_wait_s: float
+    stolen_s: float = 0.0
 
 
 def core_time() -> CoreTime:
@@ -25,4 +26,8 @@ def core_time() -> CoreTime:
     every = psutil.cpu_times(percpu=True)
     ours = [times for number, times in enumerate(every) if number in allowed]
     busy = (one.user + one.nice + one.system + one.irq + one.softirq + one.steal for one in ours)
-    return CoreTime(busy_s=sum(busy), io_wait_s=sum(one.iowait for one in ours))
+    return CoreTime(
+        busy_s=sum(busy),
+        io_wait_s=sum(one.iowait for one in ours),
+        stolen_s=sum(one.steal for one in ours),
+    )

@@ -57,6 +57,11 @@ class Lab:
         followed by `name`."""
         return bind(profile, self._site(name), tuple(free_port() for _ in profile.inputs))
 
+    def trial_folder(self, name: str) -> Path:
+        """Where the rsyslogd of the trial `name` keeps its files, disk queues among them: what one
+        trial leaves there must not reach the next."""
+        return self.folder / f"trial-{name}"
+
     def _site(self, name: str) -> Site:
         major, minor = self.facts.version.split(".")[:2]
         open_search = self.facts.distribution == Engine.OPENSEARCH.value
@@ -70,7 +75,7 @@ class Lab:
             heap=self.heap,
             rsyslog=self.rsyslog,
             index_prefix=f"{self.owner.prefix}{name}-",
-            spool=str(self.folder),
+            spool=str(self.trial_folder(name)),
             keeps_authentication=self.keeps_authentication,
         )
 
@@ -98,7 +103,8 @@ def sink_lab(folder: Path, run_id: str) -> Iterator[Lab]:
     """A lab whose engine is our sink: it counts every event and stores none."""
     with Sink() as sink:
         lab = around(EngineClient(sink.url), folder, run_id, heap=None)
-        with _cleaned(replace(lab, is_sink=True, keeps_authentication=False)) as ours:
+        sunk = replace(lab, is_sink=True, keeps_authentication=False, ending=sink.ending)
+        with _cleaned(sunk) as ours:
             yield ours
 
 

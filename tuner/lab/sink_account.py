@@ -64,6 +64,15 @@ class Tally:
         arrived = np.flatnonzero(self.counts)
         return int(arrived[-1]) + 1 if len(arrived) else 0
 
+    def blocks(self, width: int) -> dict[int, int]:
+        """How many different numbers arrived, by the first of each block of `width`."""
+        arrived = self.counts[: self.sent] > 0
+        if len(arrived) == 0:
+            return {}
+        firsts = np.arange(0, len(arrived), width)
+        totals = np.add.reduceat(arrived.astype(np.int64), firsts)
+        return {int(first): int(total) for first, total in zip(firsts, totals, strict=True)}
+
 
 @dataclass(frozen=True)
 class Account:

@@ -63,6 +63,11 @@ def _nodes_local(_store: Store, _request: Request, _name: str) -> Reply:
     return json_reply({"nodes": {"sink": {"version": VERSION, "modules": [], "plugins": []}}})
 
 
+def _nodes_os(_store: Store, _request: Request, _name: str) -> Reply:
+    """One: the threads of a Python process take turns."""
+    return json_reply({"nodes": {"sink": {"os": {"allocated_processors": 1}}}})
+
+
 def _nodes_stats(store: Store, _request: Request, _name: str) -> Reply:
     cpu_ms = int(time.process_time() * 1000)
     heap = {"heap_used_in_bytes": 0, "heap_max_in_bytes": 0, "heap_used_percent": 0}
@@ -74,6 +79,7 @@ def _nodes_stats(store: Store, _request: Request, _name: str) -> Reply:
         "jvm": {"mem": heap, "gc": {"collectors": {"young": pause, "old": pause}}},
         "thread_pool": {"write": pool},
         "indexing_pressure": {"memory": {"current": {"all_in_bytes": under_way}}},
+        "http": {"routes": store.times.routes()},
     }
     return json_reply({"nodes": {"sink": node}})
 
@@ -99,7 +105,9 @@ def _bulk(store: Store, request: Request, name: str) -> Reply:
 
     def keep(refuses: bool) -> tuple[bytes, int]:
         filter_path = request.query.get("filter_path")
-        return bulk(request.body, name or None, filter_path, count, refuses=refuses), stored
+        reply = bulk(request.body, name or None, filter_path, count, refuses=refuses)
+        store.kept.add(request.body)
+        return reply, stored
 
     return store.spoiler.bulk(request.body, keep)
 
@@ -186,6 +194,16 @@ def _account(store: Store, request: Request, name: str) -> Reply:
     return json_reply(asdict(store.account(name, sent, None if run is None else run.encode())))
 
 
+def _numbers(store: Store, request: Request, name: str) -> Reply:
+    width = max(1, int(request.query.get("width", "1")))
+    blocks = store.numbers(name, width)
+    return json_reply({"buckets": [{"key": key, "doc_count": n} for key, n in blocks.items()]})
+
+
+def _kept(store: Store, _request: Request, _name: str) -> Reply:
+    return Reply(store.kept.lines, kind="application/x-ndjson")
+
+
 def _faults(store: Store, _request: Request, _name: str) -> Reply:
     return json_reply({"strikes": [asdict(strike) for strike in store.spoiler.strikes]})
 
@@ -207,11 +225,14 @@ _ROUTES = (
     _route("POST PUT", "/NAME/_bulk", _bulk),
     _route("GET HEAD", "/", _greet),
     _route("GET", "/_nodes/_local", _nodes_local),
+    _route("GET", "/_nodes/os", _nodes_os),
     _route("GET", "/_nodes/stats(?:/.*)?", _nodes_stats),
     _route("GET HEAD", "/_cat/health", _cat_health),
     _route("GET", "/_cat/indices(?:/NAME)?", _cat_indices),
     _route("GET", "/_cluster/health", _health),
     _route("GET", "/_sink/NAME/account", _account),
+    _route("GET", "/_sink/NAME/numbers", _numbers),
+    _route("GET", "/_sink/kept", _kept),
     _route("GET", "/_sink/faults", _faults),
     _route("GET", "/_sink/books", _books),
     _route("PUT POST", "/_index_template/NAME", _put_template),

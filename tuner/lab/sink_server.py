@@ -11,6 +11,7 @@ import signal
 import socket
 import sys
 import threading
+import time
 from contextlib import suppress
 
 from tuner.errors import BadUsage
@@ -28,7 +29,11 @@ def converse(connection: socket.socket, store: Store) -> None:
         conversation = Conversation(connection)
         try:
             for request in conversation.requests():
+                started_s = time.perf_counter()
                 conversation.answer(answer(store, request), with_body=request.method != "HEAD")
+                if request.path.endswith("/_bulk"):
+                    took_s = time.perf_counter() - started_s
+                    store.times.add(request.path, len(request.body), took_s)
         except BadRequest as bad:
             conversation.answer(json_reply({"error": str(bad)}, bad.status))
 
@@ -46,10 +51,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Counts the documents of bulk requests.")
     parser.add_argument("--port", type=int, default=0, help="on 127.0.0.1; 0 takes a free one")
     parser.add_argument("--fault", action="append", default=[], help="such as status=429,after=5")
+    parser.add_argument("--keep", type=int, default=0, help="the first documents, as they come")
     arguments = parser.parse_args()
     port = arguments.port
     try:
-        store = Store([parse_fault(text) for text in arguments.fault])
+        store = Store([parse_fault(text) for text in arguments.fault], arguments.keep)
     except BadUsage as error:
         sys.exit(str(error))
     try:

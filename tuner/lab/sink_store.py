@@ -1,4 +1,4 @@
-"""What the sink remembers: names, mappings, templates and counts, but no document."""
+"""What the sink remembers: names, mappings, templates, counts; documents only if told to."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from tuner.lab.faults import Fault
 from tuner.lab.sink_account import Account, Tally, account, identities
 from tuner.lab.sink_faults import Spoiler
+from tuner.lab.sink_kept import Kept
+from tuner.lab.sink_times import Times
 
 JSON = dict[str, object]
 
@@ -59,8 +61,10 @@ class Book:
 class Store:
     """All indices and templates of the sink; its methods may be called from any thread."""
 
-    def __init__(self, faults: Sequence[Fault] = ()) -> None:
+    def __init__(self, faults: Sequence[Fault] = (), keep: int = 0) -> None:
         self.spoiler = Spoiler(faults)
+        self.kept = Kept(keep)
+        self.times = Times()
         self._lock = threading.Lock()
         self._indices: dict[str, Index] = {}
         self._templates: dict[str, JSON] = {}
@@ -114,6 +118,14 @@ class Store:
                 run = max(arrivals, key=lambda name: arrivals[name], default=b"")
             tallies = [index.tallies[run] for index in indices if run in index.tallies]
             return account(tallies, sum(index.documents for index in indices), sent)
+
+    def numbers(self, pattern: str, width: int) -> dict[int, int]:
+        """Different events that arrived of the run of most documents, in blocks of `width`."""
+        with_tallies = self.indices(pattern)
+        with self._lock:
+            tallies = [tally for index in with_tallies for tally in index.tallies.values()]
+            most = max(tallies, key=lambda tally: tally.arrivals, default=None)
+            return {} if most is None else most.blocks(width)
 
     def books(self) -> list[Book]:
         """Settle every run of every index, taking its highest number for the last one sent."""

@@ -1,4 +1,4 @@
-"""What had been used at one edge of the window, and what limits the pipeline between two."""
+"""What had been used at one edge of the window, and what lies between two edges."""
 
 from __future__ import annotations
 
@@ -7,18 +7,21 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
-from tuner.engine.counters import NodeCounters, index_counters, node_counters
+from tuner.engine.bulk_times import BulkLatency, BulkTimes, between, bulk_times, latency_of
+from tuner.engine.counters import IndexCounters, NodeCounters, index_counters, node_counters
 from tuner.flood.flood import Flood, Progress
 from tuner.host.allow import is_loopback
 from tuner.host.machine import core_time
 from tuner.host.threads import thread_cpu
 from tuner.host.usage import Usage, cores
-from tuner.lab.impstats import read
+from tuner.lab.impstats import Snapshot
 from tuner.lab.lab import Lab
 from tuner.measure.bottleneck import Verdict, judge
+from tuner.measure.effective import Effective, Glimpse, effective
 from tuner.measure.pipeline import Pipeline
 from tuner.measure.stages import Look, Machines, Sighting, stages_of
 from tuner.measure.window import Sample
+from tuner.profile.knobs import knobs, of_rsyslog
 from tuner.profile.model import Profile
 
 
@@ -28,8 +31,24 @@ class Mark:
 
     shipper: Usage
     engine: NodeCounters
+    index: IndexCounters
+    bulk: BulkTimes | None
     flood: Progress
     look: Look
+
+
+@dataclass(frozen=True)
+class Between:
+    """What happened between two marks: the samples of it, and rsyslogd's own counters.
+
+    `sampled` is how long bulk requests took where the engine keeps no histogram of it.
+    """
+
+    before: Mark
+    after: Mark
+    samples: Sequence[Sample]
+    snapshots: Sequence[Snapshot]
+    sampled: BulkLatency | None = None
 
 
 def take_mark(lab: Lab, pipe: Pipeline, flood: Flood, timeout_s: float) -> Mark:
@@ -37,6 +56,7 @@ def take_mark(lab: Lab, pipe: Pipeline, flood: Flood, timeout_s: float) -> Mark:
     shipper = pipe.rsyslogd.usage()
     engine = node_counters(lab.client, timeout_s)
     index = index_counters(lab.client, pipe.pattern)
+    bulk = bulk_times(lab.client, timeout_s)
     progress = flood.progress()
     look = Look(
         at_s=time.monotonic(),
@@ -51,16 +71,50 @@ def take_mark(lab: Lab, pipe: Pipeline, flood: Flood, timeout_s: float) -> Mark:
         index_throttled_ms=index.throttle_ms,
         merge_throttled_ms=index.merge_throttled_ms,
     )
-    return Mark(shipper, engine, progress, look)
+    return Mark(shipper, engine, index, bulk, progress, look)
 
 
-def verdict_between(
-    lab: Lab, pipe: Pipeline, profile: Profile, marks: tuple[Mark, Mark], samples: Sequence[Sample]
-) -> Verdict | None:
-    """What limited the pipeline between two marks; None for an engine on another machine, whose
-    cores we cannot see."""
+def verdict_between(seen: Between, lab: Lab, profile: Profile) -> Verdict | None:
+    """What limited the pipeline; None for an engine on another machine, whose cores we cannot
+    see."""
     if not is_loopback(urlsplit(lab.client.url).hostname or ""):
         return None
-    before, after = marks
-    seen = Sighting(before.look, after.look, samples, read(pipe.stats))
-    return judge(stages_of(seen, profile, Machines(cores(), cores(), engine_is_here=True)))
+    latency = _latency(seen)
+    sighting = Sighting(
+        seen.before.look,
+        seen.after.look,
+        seen.samples,
+        seen.snapshots,
+        latency.p50_ms if latency is not None else None,
+    )
+    dimensions = knobs(profile)
+    stages = stages_of(
+        sighting,
+        profile,
+        Machines(cores(), min(cores(), lab.facts.processors), engine_is_here=True),
+    )
+    return judge(stages, of_rsyslog(dimensions) if lab.is_sink else dimensions)
+
+
+def effective_between(seen: Between, profile: Profile) -> Effective:
+    """What was effective beside what `profile`, as bound, configures."""
+    before, after = seen.before, seen.after
+    return effective(
+        profile,
+        (before.look, after.look),
+        (_glimpse(before), _glimpse(after)),
+        seen.snapshots,
+        _latency(seen),
+        seen.samples[-1].indexed - seen.samples[0].indexed,
+    )
+
+
+def _latency(seen: Between) -> BulkLatency | None:
+    if seen.before.bulk is None or seen.after.bulk is None:
+        return seen.sampled
+    return latency_of(between(seen.before.bulk, seen.after.bulk))
+
+
+def _glimpse(mark: Mark) -> Glimpse:
+    requests = None if mark.bulk is None else mark.bulk.requests
+    return Glimpse(requests, mark.index.refreshes)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from tuner.measure.bottleneck import Verdict
+from tuner.measure.effective import Effective
 
 NAMED = 10
 """How many lost or doubled events an account names."""
@@ -13,10 +14,16 @@ NAMED = 10
 
 @dataclass(frozen=True)
 class TrialPlan:
-    """How long a trial lasts, in seconds."""
+    """How long a trial lasts, in seconds.
+
+    A window that is not steady is made longer by `extension_s`, once.  With `settles` the trial
+    waits until the merges that it caused have ended, so that they and the disk space count.
+    """
 
     warm_up_s: float
     window_s: float
+    extension_s: float = 0.0
+    settles: bool = False
 
 
 @dataclass(frozen=True)
@@ -60,7 +67,12 @@ class DoubtKind(Enum):
     SENDER_LIMITED = "sender-limited"
     SHORT_WINDOW = "short window"
     FEW_SAMPLES = "few samples"
+    PACE_MISSED = "pace missed"
     DISTURBED = "disturbed"
+    CARRIED_OVER = "carried over"
+    COUNTERS_DISAGREE = "counters disagree"
+    CLOCK = "clock trouble"
+    UNMERGED = "unmerged"
 
     @property
     def advice(self) -> str:
@@ -75,6 +87,16 @@ _ADVICE = {
     "give the queues more room",
     DoubtKind.SHORT_WINDOW: "the window is shorter than twice the refresh interval, so part of the "
     "work falls outside it: look at the rate to refreshed and flushed, or measure longer",
+    DoubtKind.PACE_MISSED: "messages went out late, so less was offered than asked for: "
+    "the pipeline did not take them, or this machine is too busy to send them",
+    DoubtKind.CARRIED_OVER: "the engine still worked on something else when this began: "
+    "measure on an engine that nothing else uses",
+    DoubtKind.COUNTERS_DISAGREE: "rsyslog's own counters differ from what was sent and indexed: "
+    "trust the engine's, and look for messages that rsyslog wrote itself or took from elsewhere",
+    DoubtKind.CLOCK: "the wall clock was set while this ran, so time stamps and rsyslog's counters "
+    "cannot be matched: rates are right, they use a clock of their own",
+    DoubtKind.UNMERGED: "merges had not ended two minutes after the last event: "
+    "the rate until merged is not known, and the disk space is too large",
     DoubtKind.DISTURBED: "something else used a fifth of this machine's cores or more: "
     "measure on a quiet machine",
     DoubtKind.FEW_SAMPLES: "fewer than 20 samples in the window: measure longer",
@@ -98,12 +120,15 @@ class Measurement:
 
     Rates are indexed events per second: `eps` is the slope of the engine's counter over the steady
     window with its batch-means standard error, `eps_durable` counts from the first event sent to
-    the end of the refresh and flush that follow the drain.  CPU is in microseconds per event.
+    the end of the refresh and flush that follow the drain, `eps_merged` to the end of the merges
+    (None when they were not waited for).  CPU is in microseconds per event.  `store_bytes` is the
+    size of the primaries after all that.
     """
 
     eps: float
     eps_se: float
     eps_durable: float
+    eps_merged: float | None
     delivery: Delivery
     window_s: float
     drain_s: float
@@ -118,6 +143,12 @@ class Measurement:
     store_bytes: int
     doubts: tuple[Doubt, ...]
     verdict: Verdict | None = None
+    effective: Effective | None = None
+
+    @property
+    def store_bytes_per_event(self) -> float:
+        """Bytes on disk for each event."""
+        return self.store_bytes / max(1, self.delivery.indexed)
 
 
 class FailureKind(Enum):

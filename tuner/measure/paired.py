@@ -11,7 +11,10 @@ import math
 import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 
+import numpy as np
+from numpy.typing import NDArray
 from scipy.special import stdtrit
 
 
@@ -66,10 +69,12 @@ def sign_flip_p(differences: Sequence[float]) -> float:
     Its floor is 2/2^n: five pairs cannot reach 0.05, six reach 0.031.  With more than 16
     differences the first 16 are used, whose floor of 0.00003 is far below any threshold.
     """
-    used = list(differences)[:16]
-    observed = abs(sum(used))
-    as_large = sum(
-        abs(sum(sign * value for sign, value in zip(signs, used, strict=True))) >= observed - 1e-12
-        for signs in itertools.product((1.0, -1.0), repeat=len(used))
-    )
-    return float(as_large / 2 ** len(used))
+    used = np.asarray(differences[:16])
+    sums = _all_signs(len(used)) @ used
+    return float(np.mean(np.abs(sums) >= abs(used.sum()) - 1e-12))
+
+
+@cache
+def _all_signs(count: int) -> NDArray[np.float64]:
+    """Every way to give signs to that many differences, a row each."""
+    return np.array(list(itertools.product((1.0, -1.0), repeat=count)))

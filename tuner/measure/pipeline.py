@@ -16,11 +16,13 @@ from tuner.lab.impstats import impstats_section
 from tuner.lab.lab import Lab
 from tuner.lab.rsyslogd import Rsyslogd
 from tuner.lab.scratch import subfolder
-from tuner.profile.model import Profile, Rotate
+from tuner.profile.model import Profile, Rotate, Tier
 from tuner.profile.workload import Workload
 from tuner.render.artefacts import index_template, rsyslog_conf
 from tuner.render.document import Identity
 
+# The size on disk is otherwise up to 10 s old (IndexStoreConfig, "stats_refresh_interval").
+_FRESH_SIZES = {"index.store.stats_refresh_interval": "0s"}
 # Above the built-in templates (100) and above what we render for production (200).
 _PRIORITY = 500
 
@@ -28,27 +30,33 @@ _PRIORITY = 500
 @dataclass(frozen=True)
 class Pipeline:
     """rsyslogd listening on `port`, indexing into the indices that match `pattern`, and writing its
-    own counters to `stats` once a second."""
+    own counters to `stats` once a second.
+
+    `numbered` says that documents carry the number of
+    their event; those of the ceiling tier hold nothing, and our sink reads it out of the message.
+    """
 
     rsyslogd: Rsyslogd
     port: int
     pattern: str
     stats: Path
+    numbered: bool
 
 
 @contextlib.contextmanager
 def pipeline(lab: Lab, bound: Profile, name: str) -> Iterator[Pipeline]:
     """Start what `bound` describes under names of this trial; all of it is gone afterwards."""
-    folder = subfolder(lab.folder, f"trial-{name}")
+    folder = subfolder(lab.folder, lab.trial_folder(name).name)
     with _removed(lab, folder, f"{lab.owner.prefix}{name}-"):
         install_index(lab, bound)
         port = bound.inputs[0].port
-        identity = None if lab.is_sink else identity_of(bound.workload)
+        numbered = not lab.is_sink and bound.guardrails.tier is not Tier.BERSERK
+        identity = identity_of(bound.workload) if numbered else None
         stats = folder / "impstats.log"
         config = rsyslog_conf(bound, identity) + impstats_section(stats)
         rsyslogd = Rsyslogd(config, folder, port)
         try:
-            yield Pipeline(rsyslogd, port, f"{bound.outputs[0].index.name}*", stats)
+            yield Pipeline(rsyslogd, port, f"{bound.outputs[0].index.name}*", stats, numbered)
         finally:
             rsyslogd.stop()
 
@@ -89,16 +97,19 @@ def identity_of(workload: Workload) -> Identity:
 def _marked(template: JSON, owner: Owner) -> JSON:
     """The rendered template with our `_meta` on it and its indices, and room for the
     number of each event."""
-    inner = template["template"]
-    inner = inner if isinstance(inner, dict) else {}
-    mappings = inner.get("mappings", {})
-    mappings = mappings if isinstance(mappings, dict) else {}
-    properties = mappings.get("properties", {})
-    properties = properties if isinstance(properties, dict) else {}
+    inner = _section(template, "template")
+    mappings = _section(inner, "mappings")
     marked: JSON = {
         **mappings,
-        "properties": {**properties, FIELD: MAPPING},
+        "properties": {**_section(mappings, "properties"), FIELD: MAPPING},
         "_meta": owner.meta,
     }
-    body: JSON = {**inner, "mappings": marked}
+    settings = {**_section(inner, "settings"), **_FRESH_SIZES}
+    body: JSON = {**inner, "mappings": marked, "settings": settings}
     return {**template, "priority": _PRIORITY, "_meta": owner.meta, "template": body}
+
+
+def _section(body: JSON, name: str) -> JSON:
+    """The object under `name`, empty when there is none."""
+    found = body.get(name, {})
+    return found if isinstance(found, dict) else {}

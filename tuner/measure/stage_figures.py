@@ -63,7 +63,8 @@ def _bulk(stages: Stages) -> str:
 
 
 def _engine(stages: Stages) -> str:
-    return f"{stages.engine_cpu:.0%} of its cores"
+    cores = "core" if stages.engine_cores == 1 else "cores"
+    return f"{stages.engine_cpu:.0%} of its {stages.engine_cores} {cores}"
 
 
 def _rejections(stages: Stages) -> str:
@@ -85,7 +86,7 @@ def _disk(stages: Stages) -> str:
 def _machine(stages: Stages) -> str:
     parts = [("rsyslogd", stages.shipper_cpu), ("sender", stages.sender_cpu / stages.cores)]
     if stages.engine_is_here:
-        parts.insert(0, ("engine", stages.engine_cpu))
+        parts.insert(0, ("engine", stages.engine_here))
     parts.append(("others", stages.others_cpu))
     each = ", ".join(f"{name} {share:.0%}" for name, share in parts)
     return f"{stages.machine_cpu:.0%} of {stages.cores} cores: {each}"

@@ -88,14 +88,13 @@ class Stages:
     `sender_cpu` and `input_cpu` (its busiest thread) are shares of one core, `sender_blocked` the
     share of time in which every socket was full, `backlog_kept` the share of samples in which every
     worker had enough to do.  `shipper_cpu`, `machine_cpu` and `io_wait` are shares of our `cores`,
-    `engine_cpu` is one of the engine's, in full also where those are ours.  `bulk_ms` is the mean
-    time of a bulk request where it is known.  `source` is the type of the input, `output` the name
-    of the output, and `rate_is_fixed` says that the sender was told how fast to send.
+    `engine_cpu` is one of the `engine_cores`, in full also where those are ours.  `bulk_ms` is the
+    mean time of a bulk request where it is known.  `output` is the name of the output, and
+    `rate_is_fixed` says that the sender was told how fast to send.
     """
 
     window_s: float
     cores: int
-    source: str
     output: str
     rate_is_fixed: bool
     sender_cpu: float
@@ -107,6 +106,7 @@ class Stages:
     bulk_ms: float | None
     shipper_cpu: float
     engine_cpu: float
+    engine_cores: int
     engine_is_here: bool
     machine_cpu: float
     io_wait: float
@@ -122,7 +122,8 @@ class Stages:
     @property
     def engine_here(self) -> float:
         """The engine's share of our cores, 0 when it runs elsewhere."""
-        return self.engine_cpu if self.engine_is_here else 0.0
+        used = self.engine_cpu * self.engine_cores / self.cores
+        return used if self.engine_is_here else 0.0
 
     @property
     def others_cpu(self) -> float:
@@ -155,7 +156,6 @@ def stages_of(seen: Sighting, profile: Profile, machines: Machines) -> Stages:
     return Stages(
         window_s=window_s,
         cores=machines.cores,
-        source=profile.inputs[0].type,
         output=output.name,
         rate_is_fixed=profile.workload.rate != "max",
         sender_cpu=(after.sender_cpu_s - before.sender_cpu_s) / window_s,
@@ -167,6 +167,7 @@ def stages_of(seen: Sighting, profile: Profile, machines: Machines) -> Stages:
         bulk_ms=seen.bulk_ms,
         shipper_cpu=(after.shipper_cpu_s - before.shipper_cpu_s) / core_s,
         engine_cpu=(after.engine_cpu_s - before.engine_cpu_s) / (window_s * machines.engine_cores),
+        engine_cores=machines.engine_cores,
         engine_is_here=machines.engine_is_here,
         machine_cpu=min(1.0, (after.machine.busy_s - before.machine.busy_s) / core_s),
         io_wait=max(0.0, after.machine.io_wait_s - before.machine.io_wait_s) / core_s,

@@ -1,54 +1,43 @@
-"""One trial on real components: settings in, a measurement or a failure out."""
+"""The trial runner: one profile on real components, measured or refused."""
 
 from __future__ import annotations
 
 import secrets
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import NoReturn
+from typing import TypeVar
 
-from tuner.engine.account import account
+from tuner.engine.bulk_sampling import BulkWatch
+from tuner.engine.bulk_tasks import bulk_tasks
 from tuner.engine.client import EngineRefused
-from tuner.engine.counters import (
-    bulk_bytes_under_way,
-    count,
-    index_counters,
-    indexed,
-    make_durable,
-)
-from tuner.engine.identity import account_in_engine
+from tuner.engine.counters import unfinished
 from tuner.engine.probe import answers
 from tuner.errors import JobFailed, Refused, Unreachable
 from tuner.flood.flood import Flood, Progress
+from tuner.flood.schedule import fixed
 from tuner.flood.workload import flood_spec
 from tuner.host.process import wait_until
 from tuner.lab.lab import Lab
 from tuner.lab.rsyslogd import RsyslogdDied
-from tuner.measure.mark import Mark, take_mark, verdict_between
-from tuner.measure.measurement import Delivery, Failure, FailureKind, Outcome, TrialPlan
+from tuner.measure.mark import Between, effective_between, verdict_between
+from tuner.measure.measurement import Failure, FailureKind, Outcome, TrialPlan
 from tuner.measure.pipeline import Pipeline, pipeline
+from tuner.measure.settle import settle
+from tuner.measure.steady import steadiness
 from tuner.measure.steering import steer
 from tuner.measure.summary import Observed, summarise
+from tuner.measure.watch import SILENCE_S, Stalled, Watch
 from tuner.measure.window import Sample
-from tuner.profile.backlog import BacklogMarks, backlog_marks
+from tuner.profile.backlog import backlog_marks
 from tuner.profile.model import Profile
-from tuner.profile.placement import queues
 
-POLL_S = 0.1
-STALL_S = 10.0
-SILENCE_S = 3.0
-QUIET_S = 3.0
 _FINISH_S = 10.0
-_END_S = 2.0
 _BLAME_S = 1.0
+_IDLE_S = 5.0
 
 Tell = Callable[[str], None]
-
-
-class Stalled(JobFailed):
-    """Nothing was indexed for `STALL_S` seconds although events were outstanding, or the engine's
-    counter could not be followed."""
+T = TypeVar("T")
 
 
 def run_trial(lab: Lab, profile: Profile, plan: TrialPlan, name: str, tell: Tell) -> Outcome:
@@ -58,33 +47,53 @@ def run_trial(lab: Lab, profile: Profile, plan: TrialPlan, name: str, tell: Tell
     because no further trial can succeed.
     """
     started = time.monotonic()
+    outcome = guarded(
+        lab, profile, name, lambda pipe, bound: _Trial(lab, pipe, bound, plan, tell).measure()
+    )
+    return replace(outcome, total_s=time.monotonic() - started)
+
+
+def guarded(
+    lab: Lab, profile: Profile, name: str, course: Callable[[Pipeline, Profile], T]
+) -> T | Failure:
+    """What `course` makes of the running pipeline of `profile` and the profile as bound, or the
+    Failure that ended it; the errors are those of `run_trial`."""
     lab.check()
     bound = lab.bind(profile, name).profile
     try:
         with pipeline(lab, bound, name) as pipe:
-            outcome = _Run(lab, pipe, bound, plan, tell).measure()
+            return course(pipe, bound)
     except RsyslogdDied as error:
-        outcome = Failure(FailureKind.RSYSLOGD, str(error))
+        return Failure(FailureKind.RSYSLOGD, str(error))
     except EngineRefused as error:
-        outcome = Failure(FailureKind.ENGINE, str(error))
+        return Failure(FailureKind.ENGINE, str(error))
     except Unreachable as error:
         if not answers(lab.client, SILENCE_S):
             wait_until(lambda: lab.ending() is not None, _BLAME_S)
             lab.check()
             raise
-        outcome = Failure(FailureKind.STALLED, str(error))
+        return Failure(FailureKind.STALLED, str(error))
     except Refused:
         lab.check()
         raise
     except Stalled as error:
-        outcome = Failure(FailureKind.STALLED, str(error))
+        return Failure(FailureKind.STALLED, str(error))
     except JobFailed as error:
-        outcome = Failure(FailureKind.FLOOD, str(error))
-    return replace(outcome, total_s=time.monotonic() - started)
+        return Failure(FailureKind.FLOOD, str(error))
+
+
+def finish(watch: Watch) -> Progress | Failure:
+    """End the flood: how far it came, or why it cannot be trusted."""
+    final = watch.flood.finish(_FINISH_S)
+    if final.error is not None:
+        watch.blame(final.error)
+    if final.truncated:
+        return Failure(FailureKind.FLOOD, "a message was cut short", sent=final.sent)
+    return final
 
 
 @dataclass
-class _Run:
+class _Trial:
     """The course of one trial: warm-up, window, drain, account."""
 
     lab: Lab
@@ -97,137 +106,70 @@ class _Run:
         """Flood the pipeline and account for every event."""
         load = self.profile.workload
         spec = flood_spec(load, "127.0.0.1", self.pipe.port, secrets.token_hex(4))
+        carried = self._carried_over()
         with Flood(spec) as flood:
+            watch = Watch(self.lab, self.pipe, self.profile, flood)
+            if load.rate != "max":
+                flood.follow(fixed(float(load.rate)))
             self.tell("warm-up")
-            self._watch(flood, self.plan.warm_up_s)
+            watch.follow(self.plan.warm_up_s, self._steering(flood))
             self.tell("window")
-            before = self._mark(flood)
-            samples = self._watch(flood, self.plan.window_s)
-            after = self._mark(flood)
+            before = watch.mark()
+            sampler = BulkWatch() if before.bulk is None else None
+            samples = self._window(watch, sampler)
+            after = watch.mark()
             self.tell("drain")
-            final = flood.finish(_FINISH_S)
-            if final.error is not None:
-                self._blame(final.error)
-            if final.truncated:
-                return Failure(FailureKind.FLOOD, "a message was cut short", sent=final.sent)
-            return self._account(samples, before, after, final)
+            final = finish(watch)
+            if isinstance(final, Failure):
+                return final
+            sampled = sampler.latency() if sampler is not None else None
+            window = Between(before, after, samples, (), sampled)
+            return self._account(watch, window, final, carried)
 
-    def _watch(self, flood: Flood, duration_s: float) -> tuple[Sample, ...]:
-        """Poll and steer for `duration_s` seconds; the samples taken."""
+    def _window(self, watch: Watch, sampler: BulkWatch | None) -> tuple[Sample, ...]:
+        """The window, once longer where that makes it steady."""
+        steering = self._steering(watch.flood)
+
+        def each(samples: Sequence[Sample]) -> None:
+            steering(samples)
+            if sampler is not None:
+                sampler.see(time.monotonic(), bulk_tasks(self.lab.client, SILENCE_S))
+
+        samples = watch.follow(self.plan.window_s, each)
+        if self.plan.extension_s > 0 and not steadiness(samples).steady:
+            self.tell("window, extended because the rate is not steady")
+            samples += watch.follow(self.plan.extension_s, each)
+        return samples
+
+    def _steering(self, flood: Flood) -> Callable[[Sequence[Sample]], None]:
+        """What to do after each poll: nothing to a pace that waits for nobody."""
         marks = backlog_marks(self.profile)
-        samples: list[Sample] = []
-        deadline = time.monotonic() + duration_s
-        progress_at = time.monotonic()
-        while True:
-            sample = self._sample(flood)
-            self._require_sound(samples[-1:], sample)
-            if not samples or sample.indexed > samples[-1].indexed:
-                progress_at = sample.at_s
-            samples.append(sample)
-            self._require_progress(sample, progress_at)
-            if sample.at_s >= deadline:
-                return tuple(samples)
-            self._steer(flood, samples, marks)
-            time.sleep(max(0.0, sample.at_s + POLL_S - time.monotonic()))
 
-    def _steer(self, flood: Flood, samples: list[Sample], marks: BacklogMarks) -> None:
-        order = steer(samples, marks)
-        rate = self.profile.workload.rate
-        flood.steer(order.limit, order.per_second if rate == "max" else float(rate))
+        def saturate(samples: Sequence[Sample]) -> None:
+            order = steer(samples, marks)
+            flood.steer(order.limit, order.per_second)
 
-    def _sample(self, flood: Flood) -> Sample:
-        self.pipe.rsyslogd.check()
-        progress = flood.progress()
-        if progress.error is not None:
-            self._blame(progress.error)
-        return Sample(time.monotonic(), self._indexed(), progress.sent)
+        return saturate if self.profile.workload.rate == "max" else lambda _: None
 
-    def _indexed(self) -> int:
-        return indexed(self.lab.client, self.pipe.pattern, SILENCE_S)
-
-    def _blame(self, error: str) -> NoReturn:
-        """Say why the flood broke off: rsyslogd died, or else the flood's own error."""
-        wait_until(lambda: self.pipe.rsyslogd.ending() is not None, _BLAME_S)
-        self.pipe.rsyslogd.check()
-        raise JobFailed(error)
-
-    def _mark(self, flood: Flood) -> Mark:
-        self.pipe.rsyslogd.check()
-        return take_mark(self.lab, self.pipe, flood, SILENCE_S)
-
-    def _require_sound(self, previous: list[Sample], sample: Sample) -> None:
-        """A counter that ran backwards, or was out of sight for a while, gives no rate."""
-        for before in previous:
-            if sample.indexed < before.indexed:
-                raise Stalled(
-                    f"the engine's counter ran backwards from {before.indexed} to {sample.indexed}"
-                )
-            if sample.at_s - before.at_s > SILENCE_S:
-                passed_s = sample.at_s - before.at_s
-                raise Stalled(f"the engine's counter could not be read for {passed_s:.1f} s")
-
-    def _require_progress(self, sample: Sample, progress_at: float) -> None:
-        if sample.at_s - progress_at > STALL_S and sample.backlog > 0:
-            raise Stalled(
-                f"nothing was indexed for {STALL_S:g} s: {sample.indexed} of {sample.sent} arrived"
-            )
-
-    def _drain(self, sent: int) -> None:
-        """Wait until everything sent is indexed, or no more is to be expected: nothing moves for
-        `STALL_S`, or for `QUIET_S` and the engine has no bulk to work on."""
-        quiet_s = QUIET_S + self._patience_s()
-        arrived, moved_at = self._indexed(), time.monotonic()
-        while arrived < sent and (still_s := time.monotonic() - moved_at) < STALL_S:
-            if still_s > quiet_s and bulk_bytes_under_way(self.lab.client) == 0:
-                return
-            time.sleep(POLL_S / 2)
-            self.pipe.rsyslogd.check()
-            latest = self._indexed()
-            if latest != arrived:
-                arrived, moved_at = latest, time.monotonic()
-
-    def _patience_s(self) -> float:
-        """How long the queues together wait for a batch to fill."""
-        resolved = [queue.resolved for queue in queues(self.profile)]
-        waiting = [queue for queue in resolved if queue.min_dequeue_batch_size]
-        return sum((queue.min_dequeue_batch_size_timeout or 0) for queue in waiting) / 1000
+    def _carried_over(self) -> str | None:
+        """What the engine still does for others, after it had `_IDLE_S` to end it."""
+        client = self.lab.client
+        if wait_until(lambda: not unfinished(client), _IDLE_S):
+            return None
+        return str(unfinished(client))
 
     def _account(
-        self, samples: tuple[Sample, ...], before: Mark, after: Mark, final: Progress
+        self, watch: Watch, seen: Between, final: Progress, carried: str | None
     ) -> Outcome:
-        client, pattern = self.lab.client, self.pipe.pattern
-        self._drain(final.sent)
-        drained_at = time.monotonic()
-        make_durable(client, pattern)
-        durable_at = time.monotonic()
-        shipper = self.pipe.rsyslogd.usage()
-        # As long as rsyslogd runs it may repeat a batch that is counted already.
-        complaint = self.pipe.rsyslogd.finish(_END_S)
+        settled = settle(watch, final.sent, wait_for_merges=self.plan.settles)
+        window = replace(seen, snapshots=settled.snapshots)
         observed = Observed(
-            samples=samples,
-            before=before,
-            after=after,
+            window=window,
             final=final,
-            shipper=shipper,
-            index=index_counters(client, pattern),
-            delivery=self._delivery(final.sent),
-            drained_at_s=drained_at,
-            durable_at_s=durable_at,
-            complaint=complaint,
-            verdict=verdict_between(self.lab, self.pipe, self.profile, (before, after), samples),
+            settled=settled,
+            effective=effective_between(window, self.profile),
+            settles=self.plan.settles,
+            carried_over=carried,
+            verdict=verdict_between(window, self.lab, self.profile),
         )
         return summarise(observed, self.profile)
-
-    def _delivery(self, sent: int) -> Delivery:
-        """The account of everything that came, once nothing more can come."""
-        client, pattern = self.lab.client, self.pipe.pattern
-        make_durable(client, pattern)
-        arrived, found = self._indexed(), count(client, pattern)
-        if self.lab.is_sink:
-            book = account(client, pattern, sent)
-        else:
-            shards = self.profile.outputs[0].index.settings.number_of_shards
-            book = account_in_engine(client, pattern, sent, shards)
-        return Delivery(
-            sent, arrived, found, book.lost, book.duplicated, book.missing, book.doubled
-        )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
@@ -13,7 +14,8 @@ from tuner.profile.model import (
     Profile,
     resolve_main,
 )
-from tuner.profile.queue import Place, in_memory, resolve
+from tuner.profile.queue import Place, Queue, QueueType, in_memory, resolve
+from tuner.profile.units import engine_bytes, seconds
 
 Level = None | bool | int | str | tuple[str, ...]
 
@@ -76,13 +78,22 @@ def of_rsyslog(every: Sequence[Knob]) -> tuple[Knob, ...]:
 
 
 def _knob(path: str, levels: Sequence[Level], current: Level, cost: Cost, note: str = "") -> Knob:
-    """A knob whose levels hold the current one too, numbers in order."""
-    held = list(levels)
+    """A knob whose levels hold the current one too, in its place among them."""
+    held = tuple(levels)
     if current not in held:
-        held.append(current)
-        numbers = sorted(level for level in held if isinstance(level, int))
-        held = [*(level for level in held if not isinstance(level, int)), *numbers]
-    return Knob(path, tuple(held), current, cost, note)
+        held = tuple(sorted((*held, current), key=_amount))
+    return Knob(path, held, current, cost, note)
+
+
+def _amount(level: Level) -> float:
+    """Where a level stands among others: what is not set first, what is no amount last."""
+    if level is None:
+        return -1.0
+    if isinstance(level, int):
+        return float(level)
+    text = level if isinstance(level, str) else ""
+    amounts = (seconds(text), engine_bytes(text))
+    return next((float(amount) for amount in amounts if amount is not None), math.inf)
 
 
 def _main_queue(profile: Profile) -> list[Knob]:
@@ -97,7 +108,7 @@ def _main_queue(profile: Profile) -> list[Knob]:
             queue.worker_thread_minimum_messages,
         ),
     ]
-    return [_knob(f"{at}.{key}", levels, now, Cost.RSYSLOG_RESTART) for key, levels, now in wanted]
+    return _of_queue(at, queue, wanted)
 
 
 def _action_queue(profile: Profile) -> list[Knob]:
@@ -123,7 +134,19 @@ def _action_queue(profile: Profile) -> list[Knob]:
     if in_memory(queue) and in_memory(resolve_main(profile)):
         kind = queue.type.value if queue.type is not None else "Direct"
         wanted.insert(0, ("type", ("Direct", "LinkedList", "FixedArray"), kind))
-    return [_knob(f"{at}.{key}", levels, now, Cost.RSYSLOG_RESTART) for key, levels, now in wanted]
+    return _of_queue(at, queue, wanted)
+
+
+def _of_queue(
+    at: str, queue: Queue, wanted: Sequence[tuple[str, Sequence[Level], Level]]
+) -> list[Knob]:
+    """The knobs of a queue; a Disk queue has one worker, whatever is written."""
+    is_single = queue.type is QueueType.DISK
+    return [
+        _knob(f"{at}.{key}", levels, now, Cost.RSYSLOG_RESTART)
+        for key, levels, now in wanted
+        if not (is_single and key.startswith("workerThread"))
+    ]
 
 
 def _inputs(profile: Profile) -> list[Knob]:

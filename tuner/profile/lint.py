@@ -5,12 +5,21 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tuner.errors import Severity
-from tuner.profile import rules_engine, rules_queues, rules_releases, rules_transport
+from tuner.profile import (
+    rules_engine,
+    rules_inputs,
+    rules_losses,
+    rules_queues,
+    rules_releases,
+    rules_transport,
+)
 from tuner.profile.model import Profile
 from tuner.profile.source import KeyPath
 
 RULES = (
     *rules_queues.RULES,
+    *rules_losses.RULES,
+    *rules_inputs.RULES,
     *rules_transport.RULES,
     *rules_engine.RULES,
     *rules_releases.RULES,

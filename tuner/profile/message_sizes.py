@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
@@ -24,6 +25,14 @@ class Sizes:
     least: int | None = None
     most: int | None = None
     distribution: Distribution = "uniform"
+
+    @property
+    def longest(self) -> int:
+        """No message is longer, in bytes."""
+        if self.distribution == "fixed":
+            return self.mean
+        reach = self.most or math.ceil(self.mean * (1 + SPREAD))
+        return min(reach, LONGEST_MESSAGE_BYTES)
 
     def fault(self) -> str | None:
         """What contradicts what, as a sentence without a subject; None when all agree."""

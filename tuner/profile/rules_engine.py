@@ -8,6 +8,7 @@ from itertools import combinations
 from tuner.profile.documents import fields_of
 from tuner.profile.field import DocumentField, FieldType
 from tuner.profile.finding import Complaint, error, warning
+from tuner.profile.heap import heap_bytes
 from tuner.profile.model import Engine, Profile, Tier
 from tuner.profile.rules_transport import remote_servers
 from tuner.profile.source import KeyPath
@@ -16,6 +17,7 @@ from tuner.profile.units import seconds
 # Properties that rsyslog writes as digits whatever a sender does; procid is not one of them.
 _DIGITS = frozenset({"syslogfacility", "syslogseverity"})
 _TIMES = frozenset({"timereported", "timegenerated"})
+_LARGEST_HEAP = "31g"
 
 
 def _async_translog(profile: Profile) -> Iterator[Complaint]:
@@ -62,6 +64,19 @@ def _refresh_beyond_freshness(profile: Profile) -> Iterator[Complaint]:
                 f"{interval} keeps events from searches longer than guardrails.freshness_p99_s "
                 f"allows ({bound_s:g} s): use less, or allow more",
             )
+
+
+def _large_heap(profile: Profile) -> Iterator[Complaint]:
+    """Near 32 GB Java gives up compressed object pointers, and every reference takes 8 bytes
+    (Elasticsearch's advice on heap sizes; it sizes its own heap to 31 GB at most)."""
+    heap = profile.node.heap
+    if heap_bytes(heap) > heap_bytes(_LARGEST_HEAP):
+        yield Complaint(
+            ("node", "heap"),
+            f"a heap of {heap} loses Java's compressed object pointers and holds less than one of "
+            f"{_LARGEST_HEAP}: use at most {_LARGEST_HEAP}, the rest of the memory serves as page "
+            "cache",
+        )
 
 
 def _names_twice(profile: Profile) -> Iterator[Complaint]:
@@ -117,4 +132,5 @@ RULES = (
     error("RT305", _leaf_and_object),
     error("RT306", _unsafe_numbers),
     warning("RT307", _refresh_beyond_freshness),
+    warning("RT308", _large_heap),
 )

@@ -1,4 +1,4 @@
-"""Lint for inputs and for the way to the engine: sockets, credentials, requests."""
+"""Lint for the way to the engine: credentials, requests, retries."""
 
 from __future__ import annotations
 
@@ -7,12 +7,17 @@ from collections.abc import Iterator
 from urllib.parse import urlsplit
 
 from tuner.profile.finding import Complaint, error, warning
-from tuner.profile.model import ImptcpInput, ImtcpInput, OmelasticsearchOutput, Profile, Tier
+from tuner.profile.message_sizes import LONGEST_MESSAGE_BYTES
+from tuner.profile.model import OmelasticsearchOutput, Profile, Tier
 from tuner.profile.placement import action_queue, main_queue
+from tuner.profile.units import size_bytes
+from tuner.profile.workload import Workload
 
-# omelasticsearch's own flush threshold when maxbytes is not set.
-_DEFAULT_MAXBYTES = 100 * 1024**2
-_UNITS = {"k": 1024, "m": 1024**2}
+# omelasticsearch's own maxbytes, and what the engine takes (http.max_content_length, 100mb): a
+# larger request is answered with 413, and rsyslog drops the batch in silence (F1).
+_LARGEST_REQUEST = "100m"
+# A document with its action line against the message it is made of: 244 bytes give about 500.
+_DOCUMENT = 2
 _STATUS = frozenset({"*", "items", "items.*", "items.*.status"})
 _ERRORS = frozenset({"*", "errors"})
 
@@ -28,65 +33,9 @@ def is_loopback(server: str) -> bool:
         return False
 
 
-def _overlap(one: str, other: str) -> bool:
-    """Whether two listening addresses can meet: the same, or one stands for all of them."""
-    return one == other or any(_is_every_address(address) for address in (one, other))
-
-
-def _is_every_address(address: str) -> bool:
-    try:
-        return ipaddress.ip_address(address).is_unspecified
-    except ValueError:
-        return False
-
-
 def remote_servers(output: OmelasticsearchOutput) -> list[tuple[int, str]]:
     """The servers of an output that are on other machines, with their numbers."""
     return [(i, server) for i, server in enumerate(output.servers) if not is_loopback(server)]
-
-
-def _imptcp_disagree(profile: Profile) -> Iterator[Complaint]:
-    first: ImptcpInput | None = None
-    for number, source in enumerate(profile.inputs):
-        if not isinstance(source, ImptcpInput):
-            continue
-        if first is None:
-            first = source
-            continue
-        pairs = {
-            "threads": (first.threads, source.threads),
-            "processOnPoller": (first.process_on_poller, source.process_on_poller),
-        }
-        for key, (wanted, value) in pairs.items():
-            if wanted != value:
-                yield Complaint(
-                    ("inputs", number, key),
-                    f"{key} belongs to the imptcp module, so every imptcp input must agree on it",
-                )
-
-
-def _same_port(profile: Profile) -> Iterator[Complaint]:
-    taken: dict[int, list[str]] = {}
-    for number, source in enumerate(profile.inputs):
-        others = taken.setdefault(source.port, [])
-        if any(_overlap(source.address, other) for other in others):
-            yield Complaint(
-                ("inputs", number, "port"),
-                f"port {source.port} of {source.address} is taken by another input: "
-                "give each its own",
-            )
-        others.append(source.address)
-
-
-def _refused_connections(profile: Profile) -> Iterator[Complaint]:
-    wanted = profile.workload.connections
-    for number, source in enumerate(profile.inputs):
-        if isinstance(source, ImtcpInput) and source.max_sessions < wanted:
-            yield Complaint(
-                ("inputs", number, "maxSessions"),
-                f"imtcp refuses connections above {source.max_sessions}, but the workload opens "
-                f"{wanted}: raise maxSessions or lower workload.connections",
-            )
 
 
 def _password_in_the_clear(profile: Profile) -> Iterator[Complaint]:
@@ -120,30 +69,68 @@ def _half_a_certificate(profile: Profile) -> Iterator[Complaint]:
             )
 
 
-def _maxbytes(profile: Profile) -> Iterator[Complaint]:
-    """F4: what a split batch has sent off already is lost when the connection fails."""
+def _split_batches(profile: Profile) -> Iterator[Complaint]:
+    """F4: what a split batch has sent off already is lost when the connection fails.
+
+    The messages of a batch are many: their sum is close to that of as many mean ones.
+    """
+    most = size_bytes(_LARGEST_REQUEST)
     for number, output in enumerate(profile.outputs):
         queue = action_queue(profile, number)
-        batch = (main_queue(profile) if queue.is_direct else queue).batch
-        wanted = batch * profile.workload.message_bytes.mean * 2
-        limit = _bytes(output.maxbytes)
-        if limit < wanted:
+        queue = main_queue(profile) if queue.is_direct else queue
+        event = profile.workload.message_bytes.mean * _DOCUMENT
+        wanted = queue.batch * event
+        limit = size_bytes(output.maxbytes or _LARGEST_REQUEST)
+        parts = "and are then sent in parts, which loses events when the connection fails"
+        if wanted > most:
+            yield Complaint(
+                (*queue.path, "dequeueBatchSize"),
+                f"batches of {queue.batch} events can exceed the {most} bytes that the engine "
+                f"takes in one request (http.max_content_length): use at most {most // event}",
+            )
+        elif wanted > limit:
             yield Complaint(
                 ("outputs", number, "maxbytes"),
-                f"batches of {batch} events can exceed {limit} bytes and are then sent in parts, "
-                f"which loses events when the connection fails: use at least {_kib(wanted)}",
+                f"batches of {queue.batch} events can exceed {limit} bytes {parts}: "
+                f"use at least {_kib(wanted)}",
             )
 
 
-def _bytes(maxbytes: str | None) -> int:
-    if maxbytes is None:
-        return _DEFAULT_MAXBYTES
-    unit = _UNITS.get(maxbytes[-1])
-    return int(maxbytes[:-1]) * unit if unit else int(maxbytes)
+def _message_above_maxbytes(profile: Profile) -> Iterator[Complaint]:
+    """Seen on 8.2302: such a document goes out alone although it is too long, and when it is the
+    first of a batch an empty request goes before it, which the engine refuses with 400."""
+    longest = _longest_message(profile.workload)
+    for number, output in enumerate(profile.outputs):
+        limit = size_bytes(output.maxbytes or _LARGEST_REQUEST)
+        if longest * _DOCUMENT > limit:
+            yield Complaint(
+                ("outputs", number, "maxbytes"),
+                f"one message of {longest} bytes can exceed {limit} bytes as a document: rsyslog "
+                "sends it nevertheless, and an empty request before it, which the engine refuses; "
+                f"use at least {_kib(longest * _DOCUMENT)}",
+            )
+
+
+def _longest_message(workload: Workload) -> int:
+    """The lines of a replayed file can be as long as rsyslog lets them be."""
+    replays = workload.replay is not None
+    return LONGEST_MESSAGE_BYTES if replays else workload.message_bytes.sizes.longest
 
 
 def _kib(size: int) -> str:
     return f"{-(-size // 1024)}k"
+
+
+def _waits_for_ever(profile: Profile) -> Iterator[Complaint]:
+    """indexTimeout is libcurl's limit for one bulk; rsyslog's own default is none."""
+    for number, output in enumerate(profile.outputs):
+        if output.index_timeout == 0:
+            yield Complaint(
+                ("outputs", number, "indexTimeout"),
+                "with 0, which is rsyslog's default, an engine that hangs blocks its worker for "
+                "ever: use 60000, well above the longest time that a bulk takes (too low a limit "
+                "repeats batches that were indexed)",
+            )
 
 
 def _gives_up(profile: Profile) -> Iterator[Complaint]:
@@ -188,14 +175,13 @@ def _filter_path(profile: Profile) -> Iterator[Complaint]:
 
 
 RULES = (
-    error("RT201", _imptcp_disagree),
-    error("RT202", _same_port),
-    warning("RT203", _refused_connections),
     error("RT204", _password_in_the_clear),
     warning("RT205", _tls_unused),
     error("RT206", _half_a_certificate),
-    warning("RT207", _maxbytes),
+    warning("RT207", _split_batches),
     error("RT208", _gives_up),
     warning("RT209", _gives_up_later),
     error("RT210", _filter_path),
+    warning("RT212", _message_above_maxbytes),
+    warning("RT213", _waits_for_ever),
 )

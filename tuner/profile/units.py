@@ -1,13 +1,26 @@
-"""Durations as Elasticsearch writes them."""
+"""Durations as Elasticsearch writes them, and sizes as it and as rsyslog do."""
 
 from __future__ import annotations
 
 import re
 
 _UNITS_S = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
+_UNITS_BYTES = {"b": 1, "kb": 1024, "mb": 1024**2, "gb": 1024**3, "tb": 1024**4}
+_SIZES = {"k": 1024, "m": 1024**2, "g": 1024**3}
 
 
 def seconds(text: str | None) -> float | None:
     """A duration such as `5s` in seconds; None when it is unset or -1 (never)."""
     match = re.fullmatch(r"(\d+(?:\.\d+)?)(ms|s|m|h|d)", text or "")
     return float(match.group(1)) * _UNITS_S[match.group(2)] if match else None
+
+
+def size_bytes(text: str) -> int:
+    """A size such as `512k` or `2g` in bytes, k, m and g being powers of 1024."""
+    return int(text[:-1]) * _SIZES[text[-1]] if text[-1] in _SIZES else int(text)
+
+
+def engine_bytes(text: str) -> int | None:
+    """A size such as `512mb`, as Elasticsearch writes it, in bytes; None for -1, no limit."""
+    match = re.fullmatch(r"(\d+)(b|kb|mb|gb|tb)", text)
+    return int(match.group(1)) * _UNITS_BYTES[match.group(2)] if match else None

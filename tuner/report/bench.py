@@ -4,73 +4,153 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Sequence
+from dataclasses import asdict, dataclass
 
 from pydantic import TypeAdapter
 
-from tuner.measure.bottleneck import Verdict
+from tuner.measure.ceiling import Ceiling
 from tuner.measure.measurement import Failure, Measurement, Outcome
+from tuner.measure.overload import Overload
+from tuner.measure.paced_summary import PacedMeasurement
+from tuner.measure.paired import Comparison, compare
+from tuner.measure.sustain import Bounds, LoadTrial
 from tuner.report.bottleneck import bottleneck_text
-from tuner.report.figures import eps, mebibytes, table
+from tuner.report.ceiling import ceiling_json, ceiling_text
+from tuner.report.effective import effective_text
+from tuner.report.figures import eps, interval, mebibytes, table
+from tuner.report.paced import freshness_text, overload_text, sustain_text
 
-SCHEMA = 1
-
-_OUTCOMES = TypeAdapter(list[Outcome])
+SCHEMA = 2
 
 
-def bench_json(
-    name: str, engine: str, outcomes: Sequence[Outcome], substitutions: Sequence[str]
-) -> dict[str, object]:
+@dataclass(frozen=True)
+class Sustained:
+    """The search for the maximum sustainable rate."""
+
+    bounds: Bounds
+    trials: tuple[LoadTrial, ...]
+
+
+@dataclass(frozen=True)
+class Bench:
+    """Everything that a bench run measured; None for the phases that were not asked for."""
+
+    profile: str
+    engine: str
+    outcomes: tuple[Outcome, ...]
+    substitutions: tuple[str, ...]
+    freshness_limit_s: float
+    freshness: PacedMeasurement | Failure | None = None
+    sustained: Sustained | None = None
+    overload: Overload | Failure | None = None
+    ceiling: Ceiling | None = None
+
+
+_BENCH = TypeAdapter(Bench)
+
+
+def bench_json(bench: Bench) -> dict[str, object]:
     """All outcomes, and the median and spread of those that are valid."""
-    return {
-        "schema": SCHEMA,
-        "kind": "bench",
-        "profile": name,
-        "engine": engine,
-        "substitutions": list(substitutions),
-        "summary": _summary(outcomes),
-        "outcomes": _OUTCOMES.dump_python(list(outcomes), mode="json"),
-    }
+    fields: dict[str, object] = _BENCH.dump_python(bench, mode="json")
+    found = summary(bench.outcomes)
+    if bench.ceiling is not None:
+        fields["ceiling"] = ceiling_json(bench.ceiling, _median(found))
+    itself = self_comparison(bench.outcomes)
+    spread = None if itself is None else asdict(itself)
+    header = {"schema": SCHEMA, "kind": "bench", "summary": found, "self_comparison": spread}
+    return {**header, **fields}
 
 
-def bench_text(
-    name: str, engine: str, outcomes: Sequence[Outcome], substitutions: Sequence[str]
-) -> str:
-    """A table with one row a run, the median below it, then what was not tested as written."""
+def bench_text(bench: Bench) -> str:
+    """A table with one row a run and the median below it, what limited the run in the middle, the
+    phases that were asked for, then what was not tested as written."""
     header = ("run", "EPS", "sent", "indexed", "rsyslogd us/event", "engine us/event",
               "rsyslogd memory", "remarks")  # fmt: skip
-    rows = [_row(number, outcome) for number, outcome in enumerate(outcomes, 1)]
-    parts = [f"{name} on {engine}", table(header, rows)]
-    summary = _summary(outcomes)
-    if summary is not None and summary["valid"] > 1:
+    rows = [_row(number, outcome) for number, outcome in enumerate(bench.outcomes, 1)]
+    parts = [f"{bench.profile} on {bench.engine}", table(header, rows)]
+    found = summary(bench.outcomes)
+    if found is not None and found["valid"] > 1:
         parts.append(
-            f"median {eps(summary['eps_median'])} EPS, from {eps(summary['eps_min'])} to "
-            f"{eps(summary['eps_max'])}, coefficient of variation {summary['eps_cv']:.1%}"
+            f"median {eps(found['eps_median'])} EPS, from {eps(found['eps_min'])} to "
+            f"{eps(found['eps_max'])}, coefficient of variation {found['eps_cv']:.1%}; "
+            f"CPU per event of rsyslogd {found['shipper_cpu_cv']:.1%}, engine "
+            f"{found['engine_cpu_cv']:.1%}"
         )
-    verdict = _median_verdict(outcomes)
-    if verdict is not None:
-        parts.append(bottleneck_text(verdict))
-    parts += [f"not tested as written: {line}" for line in substitutions]
-    return "\n".join(parts)
+    itself = self_comparison(bench.outcomes)
+    if itself is not None:
+        parts.append(_self_text(itself))
+    middle = _middle(bench.outcomes)
+    if middle is not None:
+        parts.append(effective_text(middle))
+        if middle.verdict is not None:
+            parts.append(bottleneck_text(middle.verdict))
+    parts += _phases(bench, found)
+    parts.append("\n".join(f"not tested as written: {line}" for line in bench.substitutions))
+    return "\n\n".join(part for part in parts if part)
 
 
-def _median_verdict(outcomes: Sequence[Outcome]) -> Verdict | None:
-    """What limited the run in the middle, which stands for the others."""
-    runs = sorted((o for o in outcomes if isinstance(o, Measurement)), key=lambda run: run.eps)
-    return runs[len(runs) // 2].verdict if runs else None
+def _phases(bench: Bench, found: dict[str, float] | None) -> list[str]:
+    parts = []
+    if bench.freshness is not None:
+        parts.append(freshness_text(bench.freshness, bench.freshness_limit_s))
+    if bench.sustained is not None:
+        parts.append(sustain_text(bench.sustained.bounds, bench.sustained.trials))
+    if bench.overload is not None:
+        parts.append(overload_text(bench.overload))
+    if bench.ceiling is not None:
+        parts.append(ceiling_text(bench.ceiling, _median(found)))
+    return parts
 
 
-def _summary(outcomes: Sequence[Outcome]) -> dict[str, float] | None:
+def _median(found: dict[str, float] | None) -> float | None:
+    return None if found is None else found["eps_median"]
+
+
+def self_comparison(outcomes: Sequence[Outcome]) -> Comparison | None:
+    """The profile against itself (A/A): each second run over the one before it, from two pairs on.
+    None when there are fewer, or a run failed."""
     rates = [outcome.eps for outcome in outcomes if isinstance(outcome, Measurement)]
-    if not rates:
+    if len(rates) < len(outcomes) or len(rates) < 4:
         return None
-    spread = statistics.stdev(rates) / statistics.fmean(rates) if len(rates) > 1 else 0.0
+    paired = len(rates) // 2 * 2
+    return compare(rates[0:paired:2], rates[1:paired:2])
+
+
+def _self_text(found: Comparison) -> str:
+    covered = "covers" if found.low <= 1.0 <= found.high else "DOES NOT COVER"
+    return (
+        f"against itself in {found.pairs} pairs of neighbouring runs: {interval(found)}, which "
+        f"{covered} no difference; so many pairs would show a gain of {found.detectable:.1%}"
+    )
+
+
+def _middle(outcomes: Sequence[Outcome]) -> Measurement | None:
+    """The run in the middle, which stands for the others."""
+    runs = sorted((o for o in outcomes if isinstance(o, Measurement)), key=lambda run: run.eps)
+    return runs[len(runs) // 2] if runs else None
+
+
+def summary(outcomes: Sequence[Outcome]) -> dict[str, float] | None:
+    """Median and spread of the valid runs; coefficients of variation, 0 for a single run.  None
+    when there is none."""
+    runs = [outcome for outcome in outcomes if isinstance(outcome, Measurement)]
+    if not runs:
+        return None
+    rates = [run.eps for run in runs]
     return {
         "eps_median": statistics.median(rates),
         "eps_min": min(rates),
         "eps_max": max(rates),
-        "eps_cv": spread,
-        "valid": len(rates),
+        "eps_cv": _variation(rates),
+        "shipper_cpu_cv": _variation([run.shipper_cpu_us for run in runs]),
+        "engine_cpu_cv": _variation([run.engine_cpu_us for run in runs]),
+        "valid": len(runs),
     }
+
+
+def _variation(values: Sequence[float]) -> float:
+    mean = statistics.fmean(values)
+    return statistics.stdev(values) / mean if len(values) > 1 and mean > 0 else 0.0
 
 
 def _row(number: int, outcome: Outcome) -> tuple[str, ...]:

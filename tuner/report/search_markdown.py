@@ -6,6 +6,7 @@ from tuner.measure.measurement import DoubtKind, Failure, Measurement
 from tuner.profile.knobs import Knob, knobs, level_text
 from tuner.profile.load import parse_profile
 from tuner.report.bottleneck import bottleneck_text
+from tuner.report.effective import effective_text
 from tuner.report.figures import eps, interval, mebibytes, percent, seconds, table
 from tuner.search.study import BASELINE, Changes, Ending, Phase, Study, Trial
 from tuner.search.verdict import Claim, Verdict, judge, pairs_of
@@ -24,7 +25,9 @@ _SINK_ONLY = (
 
 _DURABLE = "events per second, first send to refreshed and flushed"
 _ENGINE_CPU = "engine CPU per event"
-_OF_AN_ENGINE = frozenset({_DURABLE, _ENGINE_CPU})
+_MERGED = "events per second, first send to merged as well"
+_DISK = "bytes on disk per event, after those merges"
+_OF_AN_ENGINE = frozenset({_DURABLE, _MERGED, _ENGINE_CPU, _DISK})
 
 
 def markdown(study: Study) -> str:
@@ -117,8 +120,10 @@ def _comparisons(study: Study, verdict: Verdict) -> str:
     named = (
         ("events per second, steady window", verdict.eps),
         (_DURABLE, verdict.durable),
+        (_MERGED, verdict.merged),
         ("rsyslogd CPU per event", verdict.shipper_cpu),
         (_ENGINE_CPU, verdict.engine_cpu),
+        (_DISK, verdict.disk),
     )
     shown = [one for one in named if not (is_sink(study) and one[0] in _OF_AN_ENGINE)]
     lines = [f"- {name}: {interval(found)}" for name, found in shown if found is not None]
@@ -149,9 +154,10 @@ def _limits(study: Study) -> list[str]:
     parts = []
     for name, is_baseline in (("as written", True), ("best found", False)):
         runs = [t for t in study.of(Phase.CONFIRM) if (t.changes == BASELINE) is is_baseline]
-        seen = [run.measurement.verdict for run in runs if run.measurement is not None]
-        if seen and seen[-1] is not None:
-            parts.append(f"{name}:\n\n```\n{bottleneck_text(seen[-1])}\n```")
+        seen = [run.measurement for run in runs if run.measurement is not None]
+        if seen and seen[-1].verdict is not None:
+            parts.append(f"{name}:\n\n```\n{bottleneck_text(seen[-1].verdict)}\n```")
+            parts.append(effective_text(seen[-1]))
     return ["## What limits it", *parts] if parts else []
 
 

@@ -73,9 +73,9 @@ class Search:
     def trials_left(self) -> int:
         """About how many trials of the search still fit before the confirmation."""
         plans, overhead_s = self._plans, self._overhead_s()
-        reserved_s = reserve_s(plans.confirm, overhead_s)
+        reserved_s = reserve_s(plans.confirm, overhead_s, self.setup.pace)
         free_s = self._left_s() - reserved_s
-        return max(0, int(free_s / trial_seconds(plans.search, overhead_s)))
+        return max(0, int(free_s / trial_seconds(plans.search, overhead_s, self.setup.pace)))
 
     def _climb(self, climber: Climber) -> Iterator[Trial]:
         plan = self._plans.search
@@ -98,7 +98,7 @@ class Search:
             return
         plan = self._plans.confirm
         for pair in range(1, _MOST_PAIRS + 1):
-            pair_s = 2 * trial_seconds(plan, self._overhead_s())
+            pair_s = 2 * trial_seconds(plan, self._overhead_s(), self.setup.pace)
             if pair > MINIMUM_PAIRS and self._left_s() < pair_s:
                 return
             order = [BASELINE, winner]
@@ -119,7 +119,8 @@ class Search:
         profile = self.setup.candidate(changes)
         outcome = self.setup.evaluate(profile, plan, number)
         if isinstance(outcome, Measurement):
-            self._overheads_s.append(outcome.total_s - plan.warm_up_s - plan.window_s)
+            planned_s = trial_seconds(plan, 0.0, self.setup.pace)
+            self._overheads_s.append(max(0.0, outcome.total_s - planned_s))
         return Trial(number, phase, changes, why, plan, outcome, at_s, pair)
 
     def _overhead_s(self) -> float:

@@ -8,7 +8,7 @@ from enum import Enum
 from tuner.measure.measurement import Measurement, Outcome, TrialPlan
 from tuner.profile.knobs import Level
 
-SCHEMA = 1
+SCHEMA = 2
 
 Changes = tuple[tuple[str, Level], ...]
 """What differs from the profile as written: paths with their values, sorted by path."""

@@ -27,7 +27,9 @@ class Verdict:
 
     `eps` compares the rates over the steady windows, `durable` the rates from the first event sent
     to everything refreshed and flushed.  Settings can push work past a window, so what is claimed
-    is the smaller of the two.  CPU ratios are winner over baseline, below 1 is cheaper.
+    is the smaller of the two.  `merged` goes on until merges have ended; how many of them fall into
+    so short a time is chance, so it is told and not claimed.  CPU and disk are winner over
+    baseline, below 1 is less.
     """
 
     claim: Claim
@@ -36,6 +38,8 @@ class Verdict:
     durable: Comparison | None = None
     shipper_cpu: Comparison | None = None
     engine_cpu: Comparison | None = None
+    merged: Comparison | None = None
+    disk: Comparison | None = None
     failure: str = ""
 
     @property
@@ -78,8 +82,12 @@ def judge(study: Study) -> Verdict:
         changes if shown else BASELINE,
         eps,
         durable,
-        _cpu([a.shipper_cpu_us for a, _ in pairs], [b.shipper_cpu_us for _, b in pairs]),
-        _cpu([a.engine_cpu_us for a, _ in pairs], [b.engine_cpu_us for _, b in pairs]),
+        _positive([a.shipper_cpu_us for a, _ in pairs], [b.shipper_cpu_us for _, b in pairs]),
+        _positive([a.engine_cpu_us for a, _ in pairs], [b.engine_cpu_us for _, b in pairs]),
+        _known([a.eps_merged for a, _ in pairs], [b.eps_merged for _, b in pairs]),
+        _positive(
+            [a.store_bytes_per_event for a, _ in pairs], [b.store_bytes_per_event for _, b in pairs]
+        ),
     )
 
 
@@ -90,6 +98,13 @@ def _first_failure(trials: list[Trial]) -> str | None:
     return None
 
 
-def _cpu(a: list[float], b: list[float]) -> Comparison | None:
-    """CPU is counted in ticks of 10 ms, so a short run can show none: then there is no ratio."""
+def _known(a: list[float | None], b: list[float | None]) -> Comparison | None:
+    """A comparison of what every run knows, None when one does not."""
+    first, second = [one for one in a if one is not None], [one for one in b if one is not None]
+    return compare(first, second) if len(first) == len(second) == len(a) else None
+
+
+def _positive(a: list[float], b: list[float]) -> Comparison | None:
+    """CPU is counted in ticks of 10 ms, so a short run can show none, and our sink has nothing on
+    disk: then there is no ratio."""
     return compare(a, b) if min(*a, *b) > 0 else None

@@ -1,0 +1,112 @@
+"""How often the paired statistics are right on noise that others measured.  Run by hand:
+
+python -m tests.benchmarks.paired_coverage [CSV]
+
+The noise is that of configurations measured several times on several cloud machines: what is left
+of log(performance) without its configuration's mean.  It is drawn again in two ways: from all
+configurations of a system at once, or for each side of a comparison from one configuration of its
+own, so that A and B differ in their noise.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import math
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tuner.measure.paired import Comparison, compare
+
+# The repository stands beside the folder of published measurements.
+PUBLISHED = Path(__file__).parents[3] / "shared" / "data" / "replicates.csv"
+COMPARISONS = 2000
+TRUE_RATIO = 1.2
+PAIRS = (6, 10)
+FEWEST_RUNS = 5
+
+Residuals = NDArray[np.float64]
+Draw = Callable[[int], Residuals]
+
+
+def say(line: str) -> None:
+    sys.stdout.write(line + "\n")
+    sys.stdout.flush()
+
+
+def residuals(path: Path) -> dict[str, list[Residuals]]:
+    """The residuals of every configuration, by system."""
+    runs: dict[tuple[str, str], list[float]] = {}
+    with path.open(encoding="utf-8", newline="") as file:
+        for row in csv.DictReader(file):
+            of = (row["system"], row["configuration"])
+            runs.setdefault(of, []).append(float(row["performance"]))
+    found: dict[str, list[Residuals]] = {}
+    for (system, _), measured in runs.items():
+        if len(measured) >= FEWEST_RUNS:
+            logs = np.log(measured)
+            # A mean of k runs takes 1/k of their variance with it.
+            spread = math.sqrt(len(logs) / (len(logs) - 1))
+            found.setdefault(system, []).append((logs - logs.mean()) * spread)
+    return found
+
+
+def from_all(each: Sequence[Residuals], rng: np.random.Generator) -> Draw:
+    pool = np.concatenate(each)
+    return lambda pairs: rng.choice(pool, (2, pairs))
+
+
+def from_two(each: Sequence[Residuals], rng: np.random.Generator) -> Draw:
+    def draw(pairs: int) -> Residuals:
+        sides = rng.choice(len(each), 2, replace=False)
+        return np.stack([rng.choice(each[side], pairs) for side in sides])
+
+    return draw
+
+
+def compared(draw: Draw, pairs: int, ratio: float) -> list[Comparison]:
+    drawn = [np.exp(draw(pairs)) for _ in range(COMPARISONS)]
+    return [compare(a.tolist(), (ratio * b).tolist()) for a, b in drawn]
+
+
+def line(name: str, way: str, draw: Draw, pairs: int) -> str:
+    equal = compared(draw, pairs, 1.0)
+    gain = math.exp(math.sqrt(np.mean([math.log1p(one.detectable) ** 2 for one in equal])))
+    shown = np.mean([one.better for one in compared(draw, pairs, gain)])
+    claimed = np.mean([one.better or one.high < 1.0 for one in equal])
+    found = compared(draw, pairs, TRUE_RATIO)
+    covered = np.mean([one.low <= TRUE_RATIO <= one.high for one in found])
+    return (
+        f"{name:16} {way:18} {pairs:5} {covered:8.1%} {claimed:11.1%} {gain - 1:10.1%} {shown:6.1%}"
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("csv", nargs="?", type=Path, default=PUBLISHED)
+    path = parser.parse_args().csv
+    if not path.is_file():
+        sys.exit(
+            f"{path}: there is no such file; name a CSV with the columns system, configuration "
+            "and performance"
+        )
+    rng = np.random.default_rng(1)
+    say(f"{COMPARISONS:,} comparisons a line, true ratio {TRUE_RATIO}; A/A: equal, yet told apart")
+    say("system           noise of           pairs  covered  A/A claims detectable  found")
+    for name, each in residuals(path).items():
+        spread = np.concatenate(each).std()
+        say(f"{name}: {len(each)} configurations, noise {spread:.1%}")
+        for way, draw in (
+            ("all", from_all(each, rng)),
+            ("two configurations", from_two(each, rng)),
+        ):
+            for pairs in PAIRS:
+                say(line(name, way, draw, pairs))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,34 @@
+"""Durations, as people write them on the command line."""
+
+from __future__ import annotations
+
+import pytest
+
+from tuner.cli.options import duration_s
+from tuner.errors import BadUsage
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [
+        ("90s", 90),
+        ("1.5s", 1.5),
+        ("5m", 300),
+        ("1h", 3600),
+        ("1m30s", 90),
+        ("1h30m", 5400),
+        ("1h5s", 3605),
+        ("2h0m1.5s", 7201.5),
+        (" 5m ", 300),
+    ],
+)
+def test_a_duration_may_combine_units(text: str, seconds: float) -> None:
+    assert duration_s(text) == seconds
+
+
+@pytest.mark.parametrize(
+    "text", ["", "5", "30s1m", "1m1m", "1h30", "1m 30s", "-5m", "0s", "0h0m0s", "5d", "m", "1e3s"]
+)
+def test_anything_else_is_refused_with_what_to_write(text: str) -> None:
+    with pytest.raises(BadUsage, match="write 90s, 5m or 1h30m"):
+        duration_s(text)

@@ -1,0 +1,143 @@
+"""Bulk requests between rsyslogd and an engine, as the engine counts and times them."""
+
+from __future__ import annotations
+
+import secrets
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pytest
+
+from tuner.engine.account import strikes
+from tuner.engine.bulk_sampling import BulkWatch
+from tuner.engine.bulk_tasks import bulk_tasks
+from tuner.engine.bulk_times import BulkLatency, BulkTimes, between, bulk_times, latency_of
+from tuner.engine.client import EngineClient
+from tuner.engine.counters import indexed
+from tuner.engine.path import number_at
+from tuner.flood.flood import Flood
+from tuner.flood.workload import flood_spec
+from tuner.lab.distribution import distribution_for, fetch
+from tuner.lab.faults import parse_fault
+from tuner.lab.lab import Lab, around, attached_lab, new_run_id
+from tuner.lab.node import Node, NodePlan
+from tuner.lab.scratch import scratch, subfolder
+from tuner.lab.sink import Sink
+from tuner.measure.pipeline import pipeline
+from tuner.profile.load import load_profile
+from tuner.profile.model import Release
+
+pytestmark = [pytest.mark.live, pytest.mark.usefixtures("nothing_left_behind")]
+
+PROFILE = load_profile(Path(__file__).parents[2] / "profiles" / "default.yaml").profile
+POLL_S = 0.1
+
+
+@dataclass(frozen=True)
+class Flooded:
+    """What one flood through rsyslogd showed; `shard_bulks` is the index's own count of bulks, 0
+    where it keeps none."""
+
+    times: BulkTimes | None
+    sampled: BulkLatency | None
+    shard_bulks: int
+
+
+def flooded(lab: Lab, events: int) -> Flooded:
+    """Send `events` through rsyslogd, looking at the bulks under way until all are indexed."""
+    bound = lab.bind(PROFILE, "t1").profile
+    with pipeline(lab, bound, "t1") as pipe:
+        spec = flood_spec(bound.workload, "127.0.0.1", pipe.port, secrets.token_hex(4), events)
+        watch = BulkWatch()
+        before = bulk_times(lab.client)
+        with Flood(spec) as flood:
+            flood.steer(events, None)
+            deadline_s = time.monotonic() + 90
+            while indexed(lab.client, pipe.pattern) < events and time.monotonic() < deadline_s:
+                if not lab.is_sink:
+                    watch.see(time.monotonic(), bulk_tasks(lab.client))
+                time.sleep(POLL_S)
+            assert flood.finish().sent == events
+        assert indexed(lab.client, pipe.pattern) == events
+        time.sleep(0.5)
+        after = bulk_times(lab.client)
+        wanted = "_all.primaries.bulk.total_operations"
+        stats = lab.client.get(f"/{pipe.pattern}/_stats?filter_path={wanted}")
+    return Flooded(
+        times=None if before is None or after is None else between(before, after),
+        sampled=watch.latency(),
+        shard_bulks=number_at(stats, "_all", "primaries", "bulk", "total_operations"),
+    )
+
+
+@contextmanager
+def lab_on(release: Release, folder: Path) -> Iterator[Lab]:
+    distribution = distribution_for(release)
+    fetch(distribution)
+    with scratch(folder) as inner:
+        node = Node(NodePlan(distribution, "1g"), subfolder(inner, "engine"))
+        try:
+            lab = around(EngineClient(node.url), inner, new_run_id(), "1g")
+            yield replace(lab, ending=node.ending)
+            lab.client.close()
+        finally:
+            node.stop()
+
+
+def test_the_sink_counts_every_bulk_of_rsyslogd_and_its_time(tmp_path: Path) -> None:
+    """A sink that delays every bulk lists every bulk."""
+    delays = parse_fault("delay=0.05,after=1,times=100000")
+    with Sink(faults=[delays]) as sink, scratch(tmp_path) as folder:
+        lab = around(EngineClient(sink.url), folder, new_run_id(), None)
+        lab = replace(lab, is_sink=True, keeps_authentication=False)
+        found = flooded(lab, 100_000).times
+        struck = strikes(lab.client)
+        lab.client.close()
+    assert found is not None
+    latency = latency_of(found)
+    assert latency is not None
+    assert found.requests == latency.requests == len(struck) >= 50
+    assert sum(strike.documents for strike in struck) == 100_000
+    assert 32 <= latency.p50_ms <= 256
+    assert latency.mean_bytes is not None
+    assert found.body_bytes > 100_000 * 244
+
+
+def test_elasticsearch_counts_every_bulk_and_a_sample_agrees_with_its_histogram(
+    elasticsearch: EngineClient, tmp_path: Path
+) -> None:
+    client = EngineClient(elasticsearch.url)
+    with (
+        scratch(tmp_path) as folder,
+        attached_lab(client, folder, new_run_id(), "1g") as lab,
+    ):
+        found = flooded(lab, 400_000)
+    assert found.times is not None
+    latency = latency_of(found.times)
+    assert latency is not None
+    assert found.times.requests == latency.requests == found.shard_bulks >= 200
+    assert found.times.body_bytes > 400_000 * 244
+    assert found.sampled is not None
+    # A hundred requests or so are seen, and a bucket is up to a factor of two wide.
+    for exact, sampled, ratio in (
+        (latency.p50_ms, found.sampled.p50_ms, 2),
+        (latency.p95_ms, found.sampled.p95_ms, 3),
+    ):
+        assert exact / ratio < sampled < exact * ratio, (latency, found.sampled)
+
+
+@pytest.mark.parametrize(
+    "release",
+    [Release(elasticsearch="7.17"), Release(opensearch="2.19")],
+    ids=["elasticsearch-7.17", "opensearch-2.19"],
+)
+def test_an_engine_without_a_histogram_is_sampled(tmp_path: Path, release: Release) -> None:
+    with lab_on(release, tmp_path) as lab:
+        found = flooded(lab, 200_000)
+    assert found.times is None
+    assert found.sampled is not None
+    assert found.sampled.requests > 20
+    assert 0 < found.sampled.p50_ms <= found.sampled.p95_ms <= found.sampled.max_ms

@@ -1,0 +1,92 @@
+"""The phases of `rsyslog-tune bench` beyond its runs: freshness, sustainable rate, overload."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from tuner.cli.console import say
+from tuner.flood.schedule import fixed
+from tuner.lab.lab import Lab
+from tuner.measure.ceiling import Ceiling, CeilingPlan, ceiling
+from tuner.measure.measurement import Failure
+from tuner.measure.overload import Overload, overload_of, overload_plan
+from tuner.measure.paced import Pacing, run_paced
+from tuner.measure.paced_summary import PacedMeasurement
+from tuner.measure.sustain import Goal, LoadTrial, bounds, search_load, why_not
+from tuner.profile.model import Profile
+from tuner.profile.units import seconds
+from tuner.report.bench import Sustained
+from tuner.report.figures import eps
+
+_LEAD_S = 2.0
+# Freshness is judged where a pipeline should run, not where it is full.
+_SHARE = 0.7
+_FIRST_SHARE = 0.9
+_OVERLOAD = 1.5
+
+
+@dataclass
+class Phases:
+    """Runs the phases one after the other in a lab; `rate` is the median of the runs, or what the
+    profile's workload asks for, and `window_s` what was asked for a run."""
+
+    lab: Lab
+    profile: Profile
+    rate: float
+    window_s: float
+    tell: Callable[[str], None]
+    _numbers: itertools.count[int] = field(default_factory=lambda: itertools.count(1))
+
+    def freshness(self) -> PacedMeasurement | Failure:
+        """From due to searchable, at seven tenths of the measured rate or at the profile's own."""
+        fixed_rate = self.profile.workload.rate != "max"
+        self.tell("freshness")
+        return self._paced(self.rate if fixed_rate else _SHARE * self.rate, self._judged_s())
+
+    def sustain(self) -> Sustained:
+        """The maximum sustainable rate, beginning a little below the measured one."""
+        goal = Goal(trial_s=self.window_s, enough_s=3 * self.window_s)
+
+        def evaluate(load: float) -> LoadTrial:
+            self.tell(f"sustainable rate: {eps(load)} events per second")
+            outcome = self._paced(load, self.window_s)
+            reason = why_not(outcome, self.profile)
+            say(f"{eps(load)} events per second: {reason or 'carried'}")
+            return LoadTrial(load, self.window_s, reason, outcome)
+
+        trials = search_load(evaluate, goal, _FIRST_SHARE * self.rate)
+        return Sustained(bounds(trials, goal), trials)
+
+    def overload(self) -> Overload | Failure:
+        """Half as much again as the measured rate, for the time of a window."""
+        plan = overload_plan(self.rate, _OVERLOAD, self.window_s)
+        self.tell(f"overload: {eps(plan.over_per_second)} events per second")
+        outcome = run_paced(self.lab, self.profile, plan.pacing, self._name(), self._stage)
+        return outcome if isinstance(outcome, Failure) else overload_of(plan, outcome)
+
+    def ceiling(self) -> Ceiling:
+        """What the engine, warm by now, carries without rsyslog."""
+        self.tell("the engine's ceiling")
+        return ceiling(self.lab, self.profile, say, CeilingPlan(engine_warm_up_s=0.0))
+
+    def _paced(self, per_second: float, judged_s: float) -> PacedMeasurement | Failure:
+        whole_s = _LEAD_S + judged_s
+        pacing = Pacing(fixed(per_second), whole_s, _LEAD_S, whole_s)
+        return run_paced(self.lab, self.profile, pacing, self._name(), self._stage)
+
+    def _judged_s(self) -> float:
+        """As long as a window, and whole refresh intervals, two at least: freshness goes up and
+        down with them."""
+        interval_s = seconds(self.profile.outputs[0].index.settings.refresh_interval)
+        if not interval_s or self.lab.is_sink:
+            return self.window_s
+        return interval_s * max(2, math.ceil(self.window_s / interval_s))
+
+    def _name(self) -> str:
+        return f"p{next(self._numbers)}"
+
+    def _stage(self, stage: str) -> None:
+        """Nothing: the phase itself is shown."""

@@ -1,0 +1,167 @@
+"""How long the engine takes to handle bulk requests, out of its own histogram; and percentiles."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from tuner.engine.client import EngineClient
+from tuner.engine.path import at, number_at
+from tuner.errors import JobFailed
+
+_BULK = "nodes.*.http.routes.*_bulk"
+# Every look is a request to a route of the nodes: where routes are counted it counts itself, and
+# tells an engine that had no bulk request yet from one that keeps no histogram.
+_WANTED = ",".join(
+    (
+        f"{_BULK}.requests.count",
+        f"{_BULK}.requests.total_size_in_bytes",
+        f"{_BULK}.responses.handling_time_histogram",
+        "nodes.*.http.routes.*_nodes*.requests.count",
+    )
+)
+
+
+@dataclass(frozen=True)
+class Bucket:
+    """How many requests took from `ge_ms` to less than `lt_ms`; infinite where there is no end."""
+
+    ge_ms: float
+    lt_ms: float
+    count: int
+
+
+@dataclass(frozen=True)
+class BulkTimes:
+    """Bulk requests that came in and the bytes of their bodies, and how long those took that were
+    answered; a request under way is in `requests` and in no bucket."""
+
+    requests: int
+    body_bytes: int
+    buckets: tuple[Bucket, ...]
+
+
+@dataclass(frozen=True)
+class BulkLatency:
+    """How long bulk requests took, in milliseconds; `max_ms` is an upper bound.
+
+    `requests` is how many the percentiles stand on: all of them in a histogram, those that were
+    seen in a sample, which tells no sizes.
+    """
+
+    p50_ms: float
+    p95_ms: float
+    p99_ms: float
+    max_ms: float
+    requests: int
+    mean_bytes: float | None
+    source: Literal["histogram", "sampled"]
+
+
+def bulk_times(client: EngineClient, timeout_s: float | None = None) -> BulkTimes | None:
+    """The bulk requests of all nodes since they started, whoever sent them; None when the engine
+    keeps no such histogram.
+
+    Elasticsearch has it from 8.12 on (pull request 99852), as our sink does; OpenSearch has not.
+    """
+    answer = client.get(f"/_nodes/stats/http?filter_path={_WANTED}", timeout_s)
+    return times_of(answer)
+
+
+def times_of(answer: object) -> BulkTimes | None:
+    """Read an answer to `_nodes/stats/http`; None when it counts no routes."""
+    routes = list(_routes(answer))
+    if not routes:
+        return None
+    bulks = [route for name, route in routes if name.endswith("_bulk")]
+    counts: Counter[tuple[float, float]] = Counter()
+    for route in bulks:
+        counts.update(_histogram(route))
+    return BulkTimes(
+        requests=sum(number_at(route, "requests", "count") for route in bulks),
+        body_bytes=sum(number_at(route, "requests", "total_size_in_bytes") for route in bulks),
+        buckets=_buckets(counts),
+    )
+
+
+def between(before: BulkTimes, after: BulkTimes) -> BulkTimes:
+    """What came in and was answered between two looks.
+
+    Raises JobFailed when a count ran backwards, because an engine that restarted in between makes
+    the difference wrong.
+    """
+    counts = Counter({(one.ge_ms, one.lt_ms): one.count for one in after.buckets})
+    counts.subtract({(one.ge_ms, one.lt_ms): one.count for one in before.buckets})
+    requests = after.requests - before.requests
+    if requests < 0 or any(count < 0 for count in counts.values()):
+        raise JobFailed(
+            f"the engine's count of bulk requests ran backwards from {before.requests} to "
+            f"{after.requests}: a node restarted; measure again"
+        )
+    return BulkTimes(requests, after.body_bytes - before.body_bytes, _buckets(counts))
+
+
+def latency_of(times: BulkTimes) -> BulkLatency | None:
+    """The percentiles of the answered requests, None when there is none.
+
+    Buckets double in width, so inside one a percentile is interpolated geometrically, in the first,
+    which begins at zero, linearly: it is off by less than a factor of two.  The last bucket, from
+    65.5 s on, has no end and counts as one that doubles too.
+    """
+    answered = sum(bucket.count for bucket in times.buckets)
+    if answered == 0:
+        return None
+    return BulkLatency(
+        p50_ms=_percentile(times.buckets, 0.50 * answered),
+        p95_ms=_percentile(times.buckets, 0.95 * answered),
+        p99_ms=_percentile(times.buckets, 0.99 * answered),
+        max_ms=_end_ms(times.buckets[-1]),
+        requests=answered,
+        mean_bytes=times.body_bytes / times.requests if times.requests else None,
+        source="histogram",
+    )
+
+
+def _routes(answer: object) -> Iterator[tuple[str, object]]:
+    """The routes of every node by name."""
+    nodes = at(answer, "nodes")
+    for node in nodes.values() if isinstance(nodes, dict) else ():
+        routes = at(node, "http", "routes")
+        yield from routes.items() if isinstance(routes, dict) else ()
+
+
+def _histogram(route: object) -> dict[tuple[float, float], int]:
+    """The counts by the edges of their bucket; the engine leaves out an edge that there is not."""
+    listed = at(route, "responses", "handling_time_histogram")
+    return {
+        (
+            float(number_at(one, "ge_millis")),
+            math.inf if at(one, "lt_millis") is None else float(number_at(one, "lt_millis")),
+        ): number_at(one, "count")
+        for one in (listed if isinstance(listed, list) else [])
+    }
+
+
+def _buckets(counts: Counter[tuple[float, float]]) -> tuple[Bucket, ...]:
+    """The buckets in use, in their order."""
+    return tuple(Bucket(*edges, count) for edges, count in sorted(counts.items()) if count)
+
+
+def _percentile(buckets: tuple[Bucket, ...], wanted: float) -> float:
+    """The milliseconds that `wanted` of the requests did not exceed."""
+    for bucket in buckets:
+        if wanted <= bucket.count:
+            share = wanted / bucket.count
+            if bucket.ge_ms == 0:
+                return share * _end_ms(bucket)
+            return float(bucket.ge_ms * (_end_ms(bucket) / bucket.ge_ms) ** share)
+        wanted -= bucket.count
+    return _end_ms(buckets[-1])
+
+
+def _end_ms(bucket: Bucket) -> float:
+    """Where a bucket ends, in milliseconds."""
+    return 2 * bucket.ge_ms if math.isinf(bucket.lt_ms) else bucket.lt_ms

@@ -1,0 +1,193 @@
+"""Clients that send an engine bulk requests which are ready beforehand, as fast as it answers."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Self
+
+import requests
+
+from tuner.engine.client import EngineClient, EngineRefused
+from tuner.engine.path import at, number_at
+from tuner.profile.model import OmelasticsearchOutput
+
+MOST_BULK_BYTES = 100 * 1024**2
+"""The default of Elasticsearch's and OpenSearch's `http.max_content_length`."""
+
+# What omelasticsearch sends; it takes no compressed replies.
+_HEADERS = {"Content-Type": "application/json; charset=utf-8", "Accept-Encoding": "identity"}
+_TIMEOUT_S = 10.0
+# A text inside the reply cannot hold this: JSON escapes its quotes.
+_ALL_WELL = b'"errors":false'
+_FINE = 300
+
+
+@dataclass(frozen=True)
+class Bulk:
+    """The body of one bulk request, and how many documents it has."""
+
+    body: bytes
+    documents: int
+
+
+def kept(client: EngineClient) -> bytes:
+    """What our sink kept of the bulks that reached it, which is nothing unless it was told to."""
+    with client.new_session() as session:
+        response = session.get(f"{client.url}/_sink/kept", timeout=_TIMEOUT_S)
+    if response.status_code != 200:
+        raise EngineRefused(f"GET /_sink/kept: HTTP {response.status_code}", response.status_code)
+    return response.content
+
+
+def bulks_of(lines: bytes, documents: int) -> tuple[Bulk, ...]:
+    """Action and document lines as bulks of `documents` each, or of as many as 100 MiB hold.
+
+    What is left for no whole bulk is left out, unless it is all there is.
+    """
+    pairs = list(_pairs(lines))
+    longest = max(map(len, pairs), default=1)
+    size = max(1, min(documents, len(pairs), MOST_BULK_BYTES // longest))
+    starts = range(0, len(pairs) - size + 1, size)
+    return tuple(Bulk(b"".join(pairs[start : start + size]), size) for start in starts)
+
+
+def _pairs(lines: bytes) -> Iterator[bytes]:
+    each = lines.split(b"\n")[:-1]
+    for action, document in zip(each[0::2], each[1::2], strict=True):
+        yield b"%b\n%b\n" % (action, document)
+
+
+def bulk_path(output: OmelasticsearchOutput) -> str:
+    """Where bulks go, with the filter of the output, so that replies cost what they cost there."""
+    query = f"?filter_path={','.join(output.filter_path)}" if output.filter_path else ""
+    return f"/_bulk{query}"
+
+
+def fault_in(status: int, reply: bytes) -> str | None:
+    """What went wrong with a bulk request, by the reply to it; None when all of it was indexed.
+
+    A filtered reply may hold neither `errors` nor the items' `status`: then only the engine's
+    counters can tell.
+    """
+    if status != 200:
+        return f"HTTP {status}: {reply[:200].decode(errors='replace')}"
+    if _ALL_WELL in reply:
+        return None
+    try:
+        items = at(json.loads(reply), "items")
+    except ValueError:
+        return f"a reply that is no JSON: {reply[:200].decode(errors='replace')}"
+    outcomes = (at(item, verb) for item in _list(items) for verb in ("index", "create"))
+    refused = next((one for one in outcomes if number_at(one, "status") >= _FINE), None)
+    if refused is None:
+        return None
+    reason = at(refused, "error", "reason") or "no reason given"
+    return f"a document was refused with status {at(refused, 'status')}: {reason}"
+
+
+def _list(found: object) -> list[object]:
+    return found if isinstance(found, list) else []
+
+
+@dataclass(frozen=True)
+class Fed:
+    """How far the clients have come together: documents sent, and those of them whose bulk was
+    answered without a fault; CPU seconds of their threads; and the first fault, which ends all."""
+
+    sent: int
+    acknowledged: int
+    cpu_s: float
+    fault: str | None
+
+
+class Feed:
+    """`clients` threads that send `bulks` in turn, over and over, each on a connection of its own;
+    for a `with` statement, whose end they do not outlive."""
+
+    def __init__(
+        self, client: EngineClient, path: str, bulks: Sequence[Bulk], clients: int
+    ) -> None:
+        self._ended = threading.Event()
+        turns = itertools.count()
+        self._workers = [
+            _Worker(client.new_session(), client.url + path, bulks, turns, self._ended)
+            for _ in range(clients)
+        ]
+
+    def __enter__(self) -> Self:
+        for worker in self._workers:
+            worker.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.stop()
+
+    def progress(self) -> Fed:
+        """How far it has come."""
+        return Fed(
+            sent=sum(worker.sent for worker in self._workers),
+            acknowledged=sum(worker.acknowledged for worker in self._workers),
+            cpu_s=sum(worker.cpu_s for worker in self._workers),
+            fault=next((worker.fault for worker in self._workers if worker.fault), None),
+        )
+
+    def stop(self) -> None:
+        """Begin no further bulk, and wait for the answers to those under way (up to 10 s): one
+        that comes late would make an index that was removed meanwhile anew."""
+        self._ended.set()
+        for worker in self._workers:
+            if worker.ident is not None:
+                worker.join()
+
+
+class _Worker(threading.Thread):
+    """One client; only its own thread writes its figures."""
+
+    def __init__(
+        self,
+        session: requests.Session,
+        url: str,
+        bulks: Sequence[Bulk],
+        turns: Iterator[int],
+        ended: threading.Event,
+    ) -> None:
+        super().__init__(daemon=True, name="feed")
+        self._session, self._url = session, url
+        self._bulks, self._turns, self._ended = bulks, turns, ended
+        self.sent = self.acknowledged = 0
+        self.cpu_s = 0.0
+        self.fault: str | None = None
+
+    def run(self) -> None:
+        """Send until the end, or the first fault."""
+        with self._session:
+            while not self._ended.is_set():
+                bulk = self._bulks[next(self._turns) % len(self._bulks)]
+                self.fault = self._send(bulk)
+                self.cpu_s = time.thread_time()
+                if self.fault is not None:
+                    self._ended.set()
+
+    def _send(self, bulk: Bulk) -> str | None:
+        self.sent += bulk.documents
+        try:
+            response = self._session.post(
+                self._url, data=bulk.body, headers=_HEADERS, timeout=_TIMEOUT_S
+            )
+        except requests.RequestException as error:
+            return f"{self._url}: {error}"
+        fault = fault_in(response.status_code, response.content)
+        if fault is None:
+            self.acknowledged += bulk.documents
+        return fault

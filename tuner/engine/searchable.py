@@ -1,0 +1,35 @@
+"""What a search finds already, while events still come in.
+
+A search switches on the refresh of a shard that was idle, so this belongs into a phase of its own.
+"""
+
+from __future__ import annotations
+
+from tuner.engine.client import EngineClient
+from tuner.engine.identity import FIELD
+from tuner.engine.path import at, number_at
+
+
+def refreshes(client: EngineClient, pattern: str, timeout_s: float | None = None) -> int:
+    """How often what is indexed was made searchable so far."""
+    path = f"/{pattern}/_stats/refresh?filter_path=_all.primaries.refresh.external_total"
+    answer = client.get(path, timeout_s)
+    return number_at(answer, "_all", "primaries", "refresh", "external_total")
+
+
+def searchable(client: EngineClient, pattern: str, width: int) -> dict[int, int]:
+    """Documents that a search finds, by the number of their event: how many there are of `width`
+    numbers each, under the first of these."""
+    histogram = {"field": FIELD, "interval": width, "min_doc_count": 1}
+    body: dict[str, object] = {"size": 0, "aggs": {"numbers": {"histogram": histogram}}}
+    answer = client.request("POST", f"/{pattern}/_search?request_cache=false", body)
+    buckets = at(answer, "aggregations", "numbers", "buckets")
+    each = buckets if isinstance(buckets, list) else []
+    return {number_at(one, "key"): number_at(one, "doc_count") for one in each}
+
+
+def counted(client: EngineClient, pattern: str, width: int) -> dict[int, int]:
+    """The same of our sink, whose documents can be found the moment they arrive."""
+    buckets = client.get(f"/_sink/{pattern}/numbers?width={width}")["buckets"]
+    each = buckets if isinstance(buckets, list) else []
+    return {number_at(one, "key"): number_at(one, "doc_count") for one in each}

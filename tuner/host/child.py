@@ -1,0 +1,87 @@
+"""A Python module of ours in a process of its own, told and heard through pipes."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from contextlib import ExitStack, suppress
+from pathlib import Path
+from typing import IO, cast
+
+from tuner.host.process import describe_exit
+
+
+class Child:
+    """`python -m MODULE ARGUMENTS`, in its own process group; `end`, then `close`, when done.
+
+    It must end by itself when its input does: that is how it dies with us.
+    """
+
+    def __init__(self, module: str, arguments: Sequence[str] = ()) -> None:
+        with ExitStack() as opened:
+            self._complaints = opened.enter_context(tempfile.TemporaryFile())
+            self._process = subprocess.Popen(
+                [sys.executable, "-P", "-m", module, *arguments],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=self._complaints,
+                process_group=0,
+                env=_environment(),
+            )
+            self._opened = opened.pop_all()
+
+    @property
+    def pid(self) -> int:
+        """The process id."""
+        return self._process.pid
+
+    @property
+    def stdin(self) -> IO[bytes]:
+        """What the process reads."""
+        return cast(IO[bytes], self._process.stdin)
+
+    @property
+    def stdout(self) -> IO[bytes]:
+        """What the process writes."""
+        return cast(IO[bytes], self._process.stdout)
+
+    def ending(self) -> str | None:
+        """How the process ended ("exit code 1", "SIGKILL"), or None while it runs."""
+        code = self._process.poll()
+        return None if code is None else describe_exit(code)
+
+    def complaint(self) -> str:
+        """The last line that the process wrote to its error output; not to be asked once closed."""
+        self._complaints.seek(0)
+        lines = self._complaints.read().decode(errors="replace").split("\n")
+        return next((line for line in reversed(lines) if line.strip()), "it gave no reason")
+
+    def wait(self, timeout_s: float) -> bool:
+        """Wait for the end of the process; False when `timeout_s` seconds pass first."""
+        try:
+            self._process.wait(timeout_s)
+        except subprocess.TimeoutExpired:
+            return False
+        return True
+
+    def end(self, grace_s: float = 0.0) -> None:
+        """End its input, and the process itself when it is still there `grace_s` seconds later."""
+        with suppress(OSError):
+            self.stdin.close()
+        if not self.wait(grace_s):
+            self._process.kill()
+            self._process.wait()
+
+    def close(self) -> None:
+        """Close what is left of the pipes; nobody may be reading any more."""
+        self.stdout.close()
+        self._opened.close()
+
+
+def _environment() -> dict[str, str]:
+    """Ours, with the package findable: `-P` keeps the working directory from shadowing it."""
+    places = [str(Path(__file__).parents[2]), os.environ.get("PYTHONPATH", "")]
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, places))}

@@ -1,0 +1,66 @@
+"""The documents that rsyslog writes for a profile, as it writes them."""
+
+from __future__ import annotations
+
+import contextlib
+import secrets
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+
+from tuner.engine.client import EngineClient
+from tuner.engine.feed import kept
+from tuner.errors import JobFailed
+from tuner.flood.flood import Flood
+from tuner.flood.workload import flood_spec
+from tuner.lab.lab import Lab
+from tuner.lab.sink import Sink
+from tuner.measure.measurement import Failure
+from tuner.measure.pipeline import Pipeline
+from tuner.measure.steering import steer
+from tuner.measure.trial import guarded
+from tuner.measure.watch import Stalled, Watch
+from tuner.measure.window import Sample
+from tuner.profile.backlog import backlog_marks
+from tuner.profile.model import Profile
+
+_STEP_S = 0.2
+_PATIENCE_S = 60.0
+
+
+def capture(lab: Lab, profile: Profile, name: str, documents: int) -> bytes:
+    """Action and document lines of the first events that the pipeline of `profile` would index in
+    `lab` under `name`: of `documents` of them, or as many as 64 MiB hold.
+
+    They reach a sink that stands in for the engine, under the same index names and with the same
+    fields, that for the number of an event included.  Raises JobFailed when they do not.
+    """
+    with (
+        Sink(keep=documents) as sink,
+        contextlib.closing(EngineClient(sink.url)) as client,
+    ):
+        stand_in = replace(lab, client=client, keeps_authentication=False, ending=sink.ending)
+        lines = guarded(
+            stand_in, profile, name, lambda pipe, bound: _flooded(stand_in, pipe, bound, documents)
+        )
+    if isinstance(lines, Failure):
+        raise JobFailed(f"rsyslog wrote no documents to feed the engine with: {lines.reason}")
+    return lines
+
+
+def _flooded(lab: Lab, pipe: Pipeline, bound: Profile, documents: int) -> bytes:
+    spec = flood_spec(bound.workload, "127.0.0.1", pipe.port, secrets.token_hex(4))
+    marks = backlog_marks(bound)
+    deadline = time.monotonic() + _PATIENCE_S
+    with Flood(spec) as flood:
+        watch = Watch(lab, pipe, bound, flood)
+
+        def saturate(samples: Sequence[Sample]) -> None:
+            order = steer(samples, marks)
+            flood.steer(order.limit, order.per_second)
+
+        while (arrived := watch.indexed()) < documents:
+            if time.monotonic() > deadline:
+                raise Stalled(f"{arrived:,} of {documents:,} came within {_PATIENCE_S:g} s")
+            watch.follow(_STEP_S, saturate)
+    return kept(lab.client)

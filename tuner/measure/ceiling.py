@@ -1,0 +1,252 @@
+"""The engine's own ceiling: the same documents in the same index, fed without rsyslog."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+from tuner.engine.client import EngineRefused
+from tuner.engine.counters import count, indexed, make_durable, node_counters
+from tuner.engine.feed import Bulk, Fed, Feed, bulk_path, bulks_of
+from tuner.engine.owned import remove
+from tuner.engine.probe import answers
+from tuner.errors import JobFailed, Unreachable
+from tuner.host.allow import is_loopback
+from tuner.host.machine import core_time
+from tuner.host.usage import cores
+from tuner.lab.lab import Lab
+from tuner.measure.capture import capture
+from tuner.measure.pipeline import install_index
+from tuner.measure.watch import POLL_S, SILENCE_S
+from tuner.measure.window import Sample, rate_over
+from tuner.profile.model import Profile
+
+# One name for all: the lines that rsyslog wrote for it can be fed as they are.
+_NAME = "ceiling"
+
+Tell = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class CeilingPlan:
+    """Which client counts and bulk sizes are tried, how many different documents they send, and
+    how long each is warmed up and measured, in seconds; `engine_warm_up_s` is for an engine that
+    was started a moment ago, 0 for one that is warm."""
+
+    clients: tuple[int, ...] = (1, 2, 4)
+    bulks: tuple[int, ...] = (1000, 2500, 5000)
+    documents: int = 50_000
+    warm_up_s: float = 1.0
+    window_s: float = 4.0
+    engine_warm_up_s: float = 10.0
+
+
+DEFAULT_PLAN = CeilingPlan()
+
+
+@dataclass(frozen=True)
+class Combination:
+    """What so many clients reached that sent bulks of so many documents: indexed events per second
+    over the window with its standard error, CPU microseconds per event of engine and clients, and
+    the share of this machine's cores that others took meanwhile, which lowers the rate.
+
+    `invalid` says why the figures do not count, None when they do.
+    """
+
+    clients: int
+    bulk: int
+    eps: float
+    eps_se: float
+    engine_cpu_us: float
+    client_cpu_us: float
+    others_cpu: float
+    invalid: str | None = None
+
+    def __str__(self) -> str:
+        what = f"{self.clients} clients" if self.clients > 1 else "1 client"
+        reached = f"{self.eps:,.0f} EPS" if self.invalid is None else f"invalid: {self.invalid}"
+        return f"{what}, bulks of {self.bulk:,}: {reached}"
+
+
+@dataclass(frozen=True)
+class Ceiling:
+    """The rate of the best combination, measured afresh over a window twice as long, because the
+    highest of many noisy figures is too high (the winner's curse); CPU as in Combination.
+
+    `documents` is how many different ones were sent, over and over.
+    """
+
+    combinations: tuple[Combination, ...]
+    best: Combination
+    eps: float
+    eps_se: float
+    engine_cpu_us: float
+    client_cpu_us: float
+    others_cpu: float
+    documents: int
+
+
+def ceiling(lab: Lab, profile: Profile, tell: Tell, plan: CeilingPlan = DEFAULT_PLAN) -> Ceiling:
+    """Measure what the engine of `lab` indexes of the documents of `profile` when clients send it
+    bulks that are ready; about 90 s with the default plan.
+
+    Raises JobFailed when no combination is valid, and Unreachable when the engine is gone.
+    """
+    lab.check()
+    tell("writing the documents with rsyslog")
+    lines = capture(lab, profile, _NAME, plan.documents)
+    return _Experiment(lab, lab.bind(profile, _NAME).profile, lines, plan, tell).measure()
+
+
+@dataclass(frozen=True)
+class _Used:
+    """CPU seconds so far, at this moment (monotonic)."""
+
+    at_s: float
+    engine_s: float
+    clients_s: float
+    others_s: float
+
+
+@dataclass(frozen=True)
+class _Experiment:
+    """All combinations on one engine."""
+
+    lab: Lab
+    bound: Profile
+    lines: bytes
+    plan: CeilingPlan
+    tell: Tell
+
+    def measure(self) -> Ceiling:
+        """Every combination, and the best of them again."""
+        if self.plan.engine_warm_up_s > 0:
+            self.tell("getting the engine warm")
+            bulks = bulks_of(self.lines, self.plan.bulks[0])
+            self._combination(bulks, max(self.plan.clients), self.plan.engine_warm_up_s)
+        found: dict[tuple[int, int], Combination] = {}
+        for size, clients in itertools.product(self.plan.bulks, self.plan.clients):
+            bulks = bulks_of(self.lines, size)
+            # Sizes beyond what the engine takes in one request become one and the same.
+            if (bulks[0].documents, clients) not in found:
+                tried = self._combination(bulks, clients, self.plan.window_s)
+                found[tried.bulk, tried.clients] = tried
+                self.tell(str(tried))
+        return self._ceiling(tuple(found.values()))
+
+    def _ceiling(self, combinations: tuple[Combination, ...]) -> Ceiling:
+        """The best combination measured again; the next best should that be invalid."""
+        valid = [one for one in combinations if one.invalid is None]
+        objections = [one for one in combinations if one.invalid is not None]
+        for best in sorted(valid, key=lambda one: one.eps, reverse=True):
+            bulks = bulks_of(self.lines, best.bulk)
+            fresh = self._combination(bulks, best.clients, 2 * self.plan.window_s)
+            self.tell(f"again: {fresh}")
+            if fresh.invalid is None:
+                return Ceiling(
+                    combinations=combinations,
+                    best=best,
+                    eps=fresh.eps,
+                    eps_se=fresh.eps_se,
+                    engine_cpu_us=fresh.engine_cpu_us,
+                    client_cpu_us=fresh.client_cpu_us,
+                    others_cpu=fresh.others_cpu,
+                    documents=self.lines.count(b"\n") // 2,
+                )
+            objections.append(fresh)
+        raise JobFailed(f"the engine's ceiling could not be measured: {objections[-1]}")
+
+    def _combination(self, bulks: Sequence[Bulk], clients: int, window_s: float) -> Combination:
+        """Feed a fresh index, which is gone afterwards."""
+        size = bulks[0].documents
+        try:
+            with _fresh_index(self.lab, self.bound):
+                return self._fed(bulks, clients, window_s)
+        except EngineRefused as error:
+            return Combination(clients, size, 0.0, 0.0, 0.0, 0.0, 0.0, str(error))
+        except Unreachable as error:
+            if not answers(self.lab.client, SILENCE_S):
+                self.lab.check()
+                raise
+            return Combination(clients, size, 0.0, 0.0, 0.0, 0.0, 0.0, str(error))
+
+    def _fed(self, bulks: Sequence[Bulk], clients: int, window_s: float) -> Combination:
+        path = bulk_path(self.bound.outputs[0])
+        with Feed(self.lab.client, path, bulks, clients) as feed:
+            self._follow(feed, self.plan.warm_up_s)
+            before = self._used(feed)
+            samples = self._follow(feed, window_s)
+            after = self._used(feed)
+        rate = rate_over(samples)
+        events = max(1, samples[-1].indexed - samples[0].indexed)
+        return Combination(
+            clients=clients,
+            bulk=bulks[0].documents,
+            eps=rate.per_second,
+            eps_se=rate.standard_error,
+            engine_cpu_us=(after.engine_s - before.engine_s) * 1e6 / events,
+            client_cpu_us=(after.clients_s - before.clients_s) * 1e6 / events,
+            others_cpu=max(0.0, after.others_s - before.others_s)
+            / (cores() * (after.at_s - before.at_s)),
+            invalid=self._objection(feed.progress()) or _idle(samples),
+        )
+
+    def _follow(self, feed: Feed, duration_s: float) -> tuple[Sample, ...]:
+        """Poll for `duration_s` seconds, or until a client meets a fault."""
+        samples: list[Sample] = []
+        deadline = time.monotonic() + duration_s
+        while True:
+            fed = feed.progress()
+            arrived = indexed(self.lab.client, _pattern(self.bound), SILENCE_S)
+            samples.append(Sample(time.monotonic(), arrived, fed.sent))
+            if samples[-1].at_s >= deadline or fed.fault is not None:
+                return tuple(samples)
+            time.sleep(max(0.0, min(POLL_S, deadline - time.monotonic())))
+
+    def _used(self, feed: Feed) -> _Used:
+        engine_s = node_counters(self.lab.client, SILENCE_S).cpu_ms / 1000
+        engine_here_s = engine_s if is_loopback(urlsplit(self.lab.client.url).hostname or "") else 0
+        others_s = core_time().busy_s - engine_here_s - time.process_time()
+        return _Used(time.monotonic(), engine_s, feed.progress().cpu_s, others_s)
+
+    def _objection(self, fed: Fed) -> str | None:
+        """Why a finished feed does not count: a fault, or counters that differ."""
+        if fed.fault is not None:
+            return fed.fault
+        client, pattern = self.lab.client, _pattern(self.bound)
+        make_durable(client, pattern)
+        return imbalance(fed, indexed(client, pattern), count(client, pattern))
+
+
+def imbalance(fed: Fed, arrived: int, found: int) -> str | None:
+    """What is wrong with the account of a finished feed: what was sent must be acknowledged,
+    counted as indexed and found by a search."""
+    if fed.sent == fed.acknowledged == arrived == found:
+        return None
+    return (
+        f"{fed.sent:,} sent, {fed.acknowledged:,} acknowledged, {arrived:,} indexed, "
+        f"{found:,} found"
+    )
+
+
+def _idle(samples: Sequence[Sample]) -> str | None:
+    moved = samples[-1].indexed > samples[0].indexed
+    return None if moved else "nothing was indexed within the window"
+
+
+def _pattern(bound: Profile) -> str:
+    return f"{bound.outputs[0].index.name}*"
+
+
+@contextlib.contextmanager
+def _fresh_index(lab: Lab, bound: Profile) -> Iterator[None]:
+    """The index of `bound` as a trial would have it, removed afterwards."""
+    try:
+        install_index(lab, bound)
+        yield
+    finally:
+        remove(lab.client, lab.owner, f"{lab.owner.prefix}{_NAME}-")

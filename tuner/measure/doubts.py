@@ -1,0 +1,86 @@
+"""Why a measurement should be trusted less than it looks; pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tuner.flood.spec import Punctuality
+from tuner.lab.impstats import Snapshot
+from tuner.measure.mark import Between
+from tuner.measure.measurement import Doubt, DoubtKind
+from tuner.measure.settle import Settled
+from tuner.measure.steady import Steadiness
+from tuner.profile.backlog import backlog_marks
+from tuner.profile.model import Profile
+from tuner.profile.units import seconds
+
+_FEW = 20
+# Runs of the same settings differed by more than two while others took 36 to 71 % of two cores.
+_DISTURBED = 0.2
+_STOLEN = 0.02
+_STARVED = 0.2
+_STEP_S = 0.05
+# rsyslogd counts messages of its own too, a few at its start and end.
+_APART = 0.001
+_OWN_MESSAGES = 10
+
+
+def of_window(seen: Between, level: Steadiness, profile: Profile) -> Iterator[Doubt]:
+    """Doubts about the rate over the window, of which `level` says how steady it was."""
+    samples = seen.samples
+    if len(samples) < _FEW:
+        yield Doubt(DoubtKind.FEW_SAMPLES, f"{len(samples)} samples")
+    elif not level.steady:
+        figure = f"late/early half {level.halves:.2f}, drift {level.drift:+.0%}"
+        yield Doubt(DoubtKind.UNSTEADY, figure)
+    low = backlog_marks(profile).low
+    starved = sum(sample.backlog < low for sample in samples) / len(samples)
+    if profile.workload.rate == "max" and starved > _STARVED:
+        yield Doubt(DoubtKind.SENDER_LIMITED, f"in {starved:.0%} of the samples")
+    interval = seconds(profile.outputs[0].index.settings.refresh_interval)
+    window_s = samples[-1].at_s - samples[0].at_s
+    # An engine that never refreshes, as our sink, puts nothing off.
+    if interval is not None and window_s < 2 * interval and seen.after.index.refreshes > 0:
+        figure = f"{window_s:.1f} s, refresh_interval {interval:g} s"
+        yield Doubt(DoubtKind.SHORT_WINDOW, figure)
+
+
+def of_machine(seen: Between, others_cpu: float | None) -> Iterator[Doubt]:
+    """Doubts about the machine between two marks: other work, stolen time, a clock that was set."""
+    before, after = seen.before.look, seen.after.look
+    passed_s = after.at_s - before.at_s
+    if others_cpu is not None and others_cpu >= _DISTURBED:
+        yield Doubt(DoubtKind.DISTURBED, f"{others_cpu:.0%} of the cores")
+    busy_s = after.machine.busy_s - before.machine.busy_s
+    stolen_s = after.machine.stolen_s - before.machine.stolen_s
+    if stolen_s > _STOLEN * max(busy_s, passed_s):
+        yield Doubt(DoubtKind.DISTURBED, f"the hypervisor took {stolen_s:.1f} core-seconds away")
+    step_s = (after.epoch_s - before.epoch_s) - passed_s
+    if abs(step_s) > _STEP_S:
+        yield Doubt(DoubtKind.CLOCK, f"it went {step_s:+.2f} s in {passed_s:.1f} s")
+
+
+def of_pace(seen: Punctuality | None) -> Iterator[Doubt]:
+    """Doubts about a pace that waits for nobody."""
+    if seen is not None and not seen.kept:
+        late = seen.late / max(1, seen.offered)
+        figure = f"{late:.1%} more than 50 ms late, by up to {seen.max_late_s:.1f} s"
+        yield Doubt(DoubtKind.PACE_MISSED, figure)
+
+
+def of_end(settled: Settled, drained_epoch_s: float) -> Iterator[Doubt]:
+    """Doubts about what followed the last event; `drained_epoch_s` (since 1970) is when the last
+    one was indexed."""
+    sent = settled.delivery.sent
+    after = [one for one in settled.snapshots if one.at > drained_epoch_s]
+    yield from _counted(after[-1], sent) if after else ()
+
+
+def _counted(last: Snapshot, sent: int) -> Iterator[Doubt]:
+    """rsyslogd's own counters, read after all was delivered, against what was sent."""
+    counted = {"omelasticsearch submitted": last.omelasticsearch.submitted}
+    if "main Q" in last.queues:
+        counted["the main queue took"] = last.queues["main Q"].enqueued
+    for who, number in counted.items():
+        if abs(number - sent) > max(_OWN_MESSAGES, _APART * sent):
+            yield Doubt(DoubtKind.COUNTERS_DISAGREE, f"{who} {number:,}, sent {sent:,}")

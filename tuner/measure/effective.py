@@ -1,0 +1,123 @@
+"""What was effective beside what was configured: queues, workers, threads, bulk requests; pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tuner.engine.bulk_times import BulkLatency
+from tuner.host.threads import thread_loads
+from tuner.lab.impstats import Snapshot
+from tuner.measure.stages import Look, worker_thread
+from tuner.profile.model import Profile
+from tuner.profile.placement import PlacedQueue, action_queue, main_queue
+
+_WORTH_NAMING = 0.01
+
+
+@dataclass(frozen=True)
+class QueueUse:
+    """A queue as configured (`size` and `batch` in messages, `workers`), the most messages that it
+    held since rsyslogd started (None when nobody counted), and the workers that ran."""
+
+    name: str
+    size: int
+    most_held: int | None
+    batch: int
+    workers: int
+    running: int
+
+
+@dataclass(frozen=True)
+class ThreadUse:
+    """The threads of rsyslogd that share a name, and their CPU microseconds per event."""
+
+    name: str
+    count: int
+    cpu_us: float
+
+
+@dataclass(frozen=True)
+class Effective:
+    """What really ran over the window.
+
+    `bulk` tells how long the engine took for a bulk request, `bulks_per_second` and
+    `events_per_bulk` what rsyslog sent; None where the engine does not say.  `refreshes` counts
+    those of the window.
+    """
+
+    queues: tuple[QueueUse, ...]
+    threads: tuple[ThreadUse, ...]
+    bulk: BulkLatency | None
+    bulks_per_second: float | None
+    events_per_bulk: float | None
+    refreshes: int
+
+
+@dataclass(frozen=True)
+class Glimpse:
+    """What one edge of the window shows beyond its stages: requests and refreshes so far."""
+
+    bulk_requests: int | None
+    refreshes: int
+
+
+def effective(
+    profile: Profile,
+    looks: tuple[Look, Look],
+    glimpses: tuple[Glimpse, Glimpse],
+    snapshots: Sequence[Snapshot],
+    bulk: BulkLatency | None,
+    events: int,
+) -> Effective:
+    """What ran between two looks, in which `events` were indexed, for `profile` as bound."""
+    before, after = looks
+    window_s = after.at_s - before.at_s
+    requests = _requests(*glimpses)
+    action = action_queue(profile)
+    placed = [("main Q", main_queue(profile))]
+    if not action.is_direct:
+        placed.append((f"{profile.outputs[0].name} queue", action))
+    return Effective(
+        queues=tuple(_queue(name, queue, after, snapshots) for name, queue in placed),
+        threads=_threads(before, after, window_s, events),
+        bulk=bulk,
+        bulks_per_second=None if requests is None else requests / window_s,
+        events_per_bulk=events / requests if requests else None,
+        refreshes=glimpses[1].refreshes - glimpses[0].refreshes,
+    )
+
+
+def most_held(name: str, snapshots: Sequence[Snapshot]) -> int | None:
+    """The most messages that were in a queue, those in its part on disk not included."""
+    held = [one.queues[name].maxqsize for one in snapshots if name in one.queues]
+    return max(held, default=None)
+
+
+def _requests(before: Glimpse, after: Glimpse) -> int | None:
+    if before.bulk_requests is None or after.bulk_requests is None:
+        return None
+    return after.bulk_requests - before.bulk_requests
+
+
+def _queue(name: str, queue: PlacedQueue, after: Look, snapshots: Sequence[Snapshot]) -> QueueUse:
+    threads = after.threads.get(worker_thread(name))
+    return QueueUse(
+        name=name,
+        size=queue.size,
+        most_held=most_held(name, snapshots),
+        batch=queue.batch,
+        workers=queue.workers,
+        running=threads.count if threads is not None else 0,
+    )
+
+
+def _threads(before: Look, after: Look, window_s: float, events: int) -> tuple[ThreadUse, ...]:
+    """The threads that used a hundredth of a core or more, the busiest first."""
+    loads = thread_loads(before.threads, after.threads, window_s)
+    uses = [
+        ThreadUse(name, load.count, load.cpu * window_s * 1e6 / max(1, events))
+        for name, load in loads.items()
+        if load.cpu >= _WORTH_NAMING
+    ]
+    return tuple(sorted(uses, key=lambda use: use.cpu_us, reverse=True))

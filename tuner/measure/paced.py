@@ -1,0 +1,157 @@
+"""An open-loop trial: traffic by a schedule that waits for nobody, and what becomes of it.
+
+Here queues, disk assistance and freshness show, which saturation does not judge.
+"""
+
+from __future__ import annotations
+
+import secrets
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from tuner.engine.searchable import counted, refreshes, searchable
+from tuner.flood.flood import Flood, Progress
+from tuner.flood.schedule import Schedule, Timeline
+from tuner.flood.workload import flood_spec
+from tuner.lab.lab import Lab
+from tuner.lab.spool import spool_bytes
+from tuner.measure.freshness import Arrivals
+from tuner.measure.mark import Between, effective_between, verdict_between
+from tuner.measure.measurement import Failure
+from tuner.measure.paced_summary import PacedMeasurement, PacedSeen, summarise_paced
+from tuner.measure.pipeline import Pipeline
+from tuner.measure.settle import settle
+from tuner.measure.trial import Tell, finish, guarded
+from tuner.measure.watch import POLL_S, SILENCE_S, STALL_S, Watch
+from tuner.measure.window import Sample
+from tuner.profile.model import Profile
+from tuner.profile.placement import queues
+from tuner.profile.units import seconds
+
+BLOCK_S = 0.1
+_REFRESH_GRACE_S = 3.0
+
+
+@dataclass(frozen=True)
+class Pacing:
+    """A schedule, how long it is followed, and the part of it that is judged (seconds since its
+    start)."""
+
+    schedule: Schedule
+    lasts_s: float
+    judged_from_s: float
+    judged_to_s: float
+
+
+def run_paced(
+    lab: Lab, profile: Profile, pacing: Pacing, name: str, tell: Tell
+) -> PacedMeasurement | Failure:
+    """Send to the pipeline of `profile` by a schedule; failures and errors as in `run_trial`."""
+    started = time.monotonic()
+    outcome = guarded(
+        lab, profile, name, lambda pipe, bound: _Paced(lab, pipe, bound, pacing, tell).measure()
+    )
+    return replace(outcome, total_s=time.monotonic() - started)
+
+
+class _Paced:
+    """The course of one open-loop trial."""
+
+    def __init__(
+        self, lab: Lab, pipe: Pipeline, profile: Profile, pacing: Pacing, tell: Tell
+    ) -> None:
+        self._lab = lab
+        self._pipe = pipe
+        self._profile = profile
+        self._pacing = pacing
+        self._tell = tell
+        self._interval_s = seconds(profile.outputs[0].index.settings.refresh_interval)
+        judged_s = pacing.judged_to_s - pacing.judged_from_s
+        due = pacing.schedule.due(pacing.judged_to_s) - pacing.schedule.due(pacing.judged_from_s)
+        self._width = max(1, round(BLOCK_S * due / judged_s))
+        self._arrivals = Arrivals()
+        self._refreshes = -1
+        self._spooled = 0
+        written = [queue.resolved.filename for queue in queues(profile)]
+        self._files = [name for name in written if name is not None]
+
+    def measure(self) -> PacedMeasurement | Failure:
+        spec = flood_spec(
+            self._profile.workload, "127.0.0.1", self._pipe.port, secrets.token_hex(4)
+        )
+        with Flood(spec) as flood:
+            watch = Watch(self._lab, self._pipe, self._profile, flood)
+            flood.follow(self._pacing.schedule)
+            self._tell("sending")
+            lead = watch.follow(self._pacing.judged_from_s, self._look)
+            before = watch.mark()
+            judged_s = self._pacing.judged_to_s - self._pacing.judged_from_s
+            judged = watch.follow(judged_s, self._look)
+            after = watch.mark()
+            rest = watch.follow(self._pacing.lasts_s - self._pacing.judged_to_s, self._look)
+            timeline = flood.timeline()
+            final = finish(watch)
+            if isinstance(final, Failure):
+                return final
+            if timeline is None:
+                raise AssertionError("a flood that follows a schedule has a timeline")
+            self._tell("waiting until all is searchable")
+            self._await_found(watch, final)
+            settled = settle(watch, final.sent, wait_for_merges=False)
+            window = Between(before, after, judged, settled.snapshots)
+            verdict = verdict_between(window, self._lab, self._profile)
+            seen = PacedSeen(
+                samples=(*lead, *judged, *rest),
+                window=window,
+                timeline=timeline,
+                final=final,
+                settled=settled,
+                effective=effective_between(window, self._profile),
+                spool_bytes=self._spooled,
+                freshness_s=self._arrivals.freshness_s(self._judged_blocks(timeline, final)),
+                others_cpu=None if verdict is None else verdict.others_cpu,
+            )
+            return summarise_paced(seen, self._profile)
+
+    @property
+    def _shows(self) -> bool:
+        """Whether it can be seen what a search finds."""
+        return self._lab.is_sink or (self._pipe.numbered and self._interval_s is not None)
+
+    def _look(self, _samples: Sequence[Sample]) -> None:
+        """See what is searchable by now, and what is on disk."""
+        self._spooled = max(self._spooled, spool_bytes(self._pipe.stats.parent, self._files))
+        if not self._shows:
+            return
+        client, pattern = self._lab.client, self._pipe.pattern
+        if self._lab.is_sink:
+            self._arrivals.add(time.monotonic(), counted(client, pattern, self._width))
+            return
+        latest = refreshes(client, pattern, SILENCE_S)
+        if latest != self._refreshes:
+            self._refreshes = latest
+            blocks = searchable(client, pattern, self._width)
+            self._arrivals.add(time.monotonic(), blocks)
+
+    def _await_found(self, watch: Watch, final: Progress) -> None:
+        """Look on until everything is found, or nothing more is to be expected."""
+        patience_s = STALL_S + (self._interval_s or 0.0) + _REFRESH_GRACE_S
+        moved_at, state = time.monotonic(), (-1, -1)
+        while self._shows and self._arrivals.found < final.sent:
+            watch.pipe.rsyslogd.check()
+            self._look(())
+            latest = (watch.indexed(), self._arrivals.found)
+            if latest != state:
+                moved_at, state = time.monotonic(), latest
+            if time.monotonic() - moved_at > patience_s:
+                return
+            time.sleep(POLL_S)
+
+    def _judged_blocks(self, timeline: Timeline, final: Progress) -> dict[int, float]:
+        """When the first event of each block of the judged part was due."""
+        schedule = self._pacing.schedule
+        first = schedule.due(self._pacing.judged_from_s)
+        last = min(final.sent, schedule.due(self._pacing.judged_to_s))
+        begin = -(-first // self._width) * self._width
+        return {number: timeline.intended_s(number) for number in range(begin, last, self._width)}

@@ -1,0 +1,178 @@
+"""From what was observed of an open-loop trial to its outcome; pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from tuner.flood.flood import Progress
+from tuner.flood.schedule import Timeline
+from tuner.measure.doubts import of_end, of_machine, of_pace
+from tuner.measure.effective import Effective
+from tuner.measure.freshness import Percentiles
+from tuner.measure.mark import Between
+from tuner.measure.measurement import Delivery, Doubt, Failure
+from tuner.measure.settle import Settled
+from tuner.measure.summary import failure_of
+from tuner.measure.window import Sample
+from tuner.profile.model import Profile
+
+_TRACE_S = 0.5
+
+
+@dataclass(frozen=True)
+class Moment:
+    """One look at an open-loop trial: seconds since its start, and messages due, sent and indexed
+    by then."""
+
+    at_s: float
+    due: int
+    sent: int
+    indexed: int
+
+    @property
+    def behind(self) -> int:
+        """Events that were due and are not indexed, wherever they are."""
+        return self.due - self.indexed
+
+
+@dataclass(frozen=True)
+class QueueHigh:
+    """The most messages that a queue held, and its room; of a part on disk the room is 0."""
+
+    name: str
+    most_held: int
+    size: int
+    discarded: int
+
+
+@dataclass(frozen=True)
+class PacedMeasurement:
+    """What became of traffic by a schedule.
+
+    `offered_per_second`, `eps` (indexed) and `growth_per_second` (of events due and not indexed)
+    are means over the judged part, CPU is in microseconds per event.  `freshness_s` counts from
+    when an event was due until a search found it, None where that cannot be seen.  `blocked_s` is
+    the time in which every socket was full, `spool_bytes` the most that disk queues had on disk.
+    """
+
+    offered_per_second: float
+    eps: float
+    growth_per_second: float
+    sent: int
+    late: int
+    max_late_s: float
+    pace_kept: bool
+    blocked_s: float
+    freshness_s: Percentiles | None
+    queues: tuple[QueueHigh, ...]
+    spool_bytes: int
+    delivery: Delivery
+    shipper_cpu_us: float
+    engine_cpu_us: float
+    shipper_rss_bytes: int
+    effective: Effective
+    trace: tuple[Moment, ...]
+    doubts: tuple[Doubt, ...]
+    total_s: float = 0.0
+
+    @property
+    def uses_disk(self) -> bool:
+        """Whether a disk-assisted queue had to write to disk."""
+        return any(queue.name.endswith("[DA]") and queue.most_held > 0 for queue in self.queues)
+
+
+@dataclass(frozen=True)
+class PacedSeen:
+    """Everything an open-loop trial saw; `window` is its judged part."""
+
+    samples: Sequence[Sample]
+    window: Between
+    timeline: Timeline
+    final: Progress
+    settled: Settled
+    effective: Effective
+    spool_bytes: int
+    freshness_s: Percentiles | None
+    others_cpu: float | None
+
+
+def summarise_paced(seen: PacedSeen, profile: Profile) -> PacedMeasurement | Failure:
+    """The measurement, or the failure when events are missing or a guardrail is breached."""
+    failure = failure_of(seen.settled, profile)
+    if failure is not None:
+        return failure
+    before, after = seen.window.before, seen.window.after
+    samples = seen.window.samples
+    moments = [_moment(sample, seen.timeline) for sample in samples]
+    passed_s = moments[-1].at_s - moments[0].at_s
+    events = max(1, moments[-1].indexed - moments[0].indexed)
+    kept = seen.final.punctuality
+    look = after.look
+    drained_epoch_s = look.epoch_s + (seen.settled.drained_at_s - look.at_s)
+    return PacedMeasurement(
+        offered_per_second=(moments[-1].due - moments[0].due) / passed_s,
+        eps=events / passed_s,
+        growth_per_second=growth(moments),
+        sent=seen.final.sent,
+        late=kept.late if kept is not None else 0,
+        max_late_s=kept.max_late_s if kept is not None else 0.0,
+        pace_kept=kept is None or kept.kept,
+        blocked_s=seen.final.blocked_seconds,
+        freshness_s=seen.freshness_s,
+        queues=_queues(seen.settled, seen.effective),
+        spool_bytes=seen.spool_bytes,
+        delivery=seen.settled.delivery,
+        shipper_cpu_us=(after.shipper.cpu_s - before.shipper.cpu_s) * 1e6 / events,
+        engine_cpu_us=(after.engine.cpu_ms - before.engine.cpu_ms) * 1e3 / events,
+        shipper_rss_bytes=seen.settled.shipper.peak_rss_bytes,
+        effective=seen.effective,
+        trace=_thinned([_moment(sample, seen.timeline) for sample in seen.samples]),
+        doubts=(
+            *of_pace(kept),
+            *of_machine(seen.window, seen.others_cpu),
+            *of_end(seen.settled, drained_epoch_s),
+        ),
+    )
+
+
+def growth(moments: Sequence[Moment]) -> float:
+    """By how many events per second the pipeline fell behind: from the mean of the first third to
+    that of the last, because batches make single moments jump."""
+    third = max(1, len(moments) // 3)
+    early, late = moments[:third], moments[-third:]
+    passed_s = float(np.mean([m.at_s for m in late]) - np.mean([m.at_s for m in early]))
+    more = float(np.mean([m.behind for m in late]) - np.mean([m.behind for m in early]))
+    return more / passed_s if passed_s > 0 else 0.0
+
+
+def _moment(sample: Sample, timeline: Timeline) -> Moment:
+    at_s = sample.at_s - timeline.start_s
+    return Moment(at_s, timeline.schedule.due(at_s), sample.sent, sample.indexed)
+
+
+def _thinned(moments: Sequence[Moment]) -> tuple[Moment, ...]:
+    """One moment in each half second."""
+    kept: dict[int, Moment] = {}
+    for moment in moments:
+        kept.setdefault(int(moment.at_s / _TRACE_S), moment)
+    return tuple(kept.values())
+
+
+def _queues(settled: Settled, used: Effective) -> tuple[QueueHigh, ...]:
+    """The high marks as rsyslog counted them; its own messages' queues are left out."""
+    sizes = {queue.name: queue.size for queue in used.queues}
+    names = [name for queue in used.queues for name in (queue.name, f"{queue.name}[DA]")]
+    last = settled.snapshots[-1].queues if settled.snapshots else {}
+    return tuple(
+        QueueHigh(
+            name=name,
+            most_held=last[name].maxqsize,
+            size=sizes.get(name, 0),
+            discarded=last[name].discarded_full + last[name].discarded_nf,
+        )
+        for name in names
+        if name in last
+    )

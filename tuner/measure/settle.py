@@ -1,0 +1,102 @@
+"""What happens after the last event was sent: drain, make durable, let merges end, account."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+from tuner.engine.account import Account, account, account_by_counters
+from tuner.engine.counters import (
+    IndexCounters,
+    count,
+    index_counters,
+    make_durable,
+    merges_under_way,
+)
+from tuner.engine.identity import account_in_engine
+from tuner.host.process import wait_until
+from tuner.host.usage import Usage
+from tuner.lab.impstats import Snapshot, read
+from tuner.measure.measurement import Delivery
+from tuner.measure.watch import Watch
+
+_MERGES_S = 120.0
+_END_S = 2.0
+_ROUND_S = 2.5
+
+
+@dataclass(frozen=True)
+class Settled:
+    """When everything sent was indexed, durable (refreshed and flushed) and merged (monotonic
+    seconds; None when merges were not waited for or did not end), and the account of it.
+
+    `snapshots` are all rounds of rsyslogd's own counters; `complaint` is what it said of a request
+    that failed, None when it said nothing.
+    """
+
+    drained_at_s: float
+    durable_at_s: float
+    merged_at_s: float | None
+    shipper: Usage
+    index: IndexCounters
+    delivery: Delivery
+    snapshots: tuple[Snapshot, ...]
+    complaint: str | None
+
+
+def settle(watch: Watch, sent: int, *, wait_for_merges: bool) -> Settled:
+    """Wait for all that was sent and account for every event; rsyslogd is ended meanwhile."""
+    client, pattern = watch.lab.client, watch.pipe.pattern
+    watch.drain(sent)
+    drained_at = time.monotonic()
+    make_durable(client, pattern)
+    durable_at = time.monotonic()
+    merged_at = None
+    if wait_for_merges:
+        merged_at = _merged_at(watch)
+        _await_round(watch, time.time())
+    shipper = watch.pipe.rsyslogd.usage()
+    # As long as rsyslogd runs it may repeat a batch that is counted already.
+    complaint = watch.pipe.rsyslogd.finish(_END_S)
+    return Settled(
+        drained_at_s=drained_at,
+        durable_at_s=durable_at,
+        merged_at_s=merged_at,
+        shipper=shipper,
+        index=index_counters(client, pattern),
+        delivery=_delivery(watch, sent),
+        snapshots=read(watch.pipe.stats),
+        complaint=complaint,
+    )
+
+
+def _merged_at(watch: Watch) -> float | None:
+    """When no merge was under way any more; None when that took too long."""
+    client, pattern = watch.lab.client, watch.pipe.pattern
+    idle = wait_until(lambda: merges_under_way(client, pattern) == 0, _MERGES_S)
+    return time.monotonic() if idle else None
+
+
+def _await_round(watch: Watch, from_s: float) -> None:
+    """Wait for a round of rsyslogd's counters that was begun after `from_s` (since 1970)."""
+    wait_until(lambda: any(one.at > from_s for one in read(watch.pipe.stats)[-1:]), _ROUND_S)
+
+
+def _delivery(watch: Watch, sent: int) -> Delivery:
+    """The account of everything that came, once nothing more can come."""
+    client, pattern = watch.lab.client, watch.pipe.pattern
+    make_durable(client, pattern)
+    arrived, found = watch.indexed(), count(client, pattern)
+    book = _book(watch, sent, arrived, found)
+    return Delivery(sent, arrived, found, book.lost, book.duplicated, book.missing, book.doubled)
+
+
+def _book(watch: Watch, sent: int, arrived: int, found: int) -> Account:
+    """By identity; documents of the ceiling tier carry none."""
+    client, pattern = watch.lab.client, watch.pipe.pattern
+    if watch.lab.is_sink:
+        return account(client, pattern, sent)
+    if not watch.pipe.numbered:
+        return account_by_counters(sent, arrived, found)
+    shards = watch.profile.outputs[0].index.settings.number_of_shards
+    return account_in_engine(client, pattern, sent, shards)

@@ -1,0 +1,121 @@
+"""The maximum sustainable rate: which load to try next, and what the trials so far show.  Pure.
+
+Loads and bounds are defined as in MLRsearch (RFC 9971), which refines the throughput search of
+RFC 2544, section 26.1: a load is a lower bound when it was carried for long enough, an upper bound
+when it failed for more than the tolerated share of that time.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from tuner.measure.measurement import Failure
+from tuner.measure.paced_summary import PacedMeasurement
+from tuner.profile.model import Profile
+
+_KEEPS_UP = 0.02
+# From a load that was carried to the next higher one, and the share of the first load below which
+# looking for one that is carried ends.
+_UP = 1.25
+_HOPELESS = 0.05
+
+
+@dataclass(frozen=True)
+class Goal:
+    """When enough is known: trials of `trial_s` seconds, `enough_s` of them at one load, failures
+    in less than `exceed_ratio` of that, and bounds that differ by no more than `width`, a ratio."""
+
+    trial_s: float = 10.0
+    enough_s: float = 30.0
+    exceed_ratio: float = 0.1
+    width: float = 0.03
+
+
+@dataclass(frozen=True)
+class LoadTrial:
+    """One trial at a load (messages per second); `why_not` says why it was not carried."""
+
+    per_second: float
+    lasted_s: float
+    why_not: str | None
+    outcome: PacedMeasurement | Failure | None = None
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """The highest load below every failing one that was carried, and the lowest that failed; None
+    where there is none."""
+
+    lower: float | None
+    upper: float | None
+
+
+def bounds(trials: Sequence[LoadTrial], goal: Goal) -> Bounds:
+    """What the trials show."""
+    loads = sorted({trial.per_second for trial in trials})
+    failing = [load for load in loads if _fails(load, trials, goal)]
+    upper = min(failing, default=None)
+    below = [load for load in loads if upper is None or load < upper]
+    carried = [load for load in below if _carries(load, trials, goal)]
+    return Bounds(max(carried, default=None), upper)
+
+
+def next_load(trials: Sequence[LoadTrial], goal: Goal, first: float) -> float | None:
+    """The load to try next, `first` at the beginning; None when enough is known, or when a load far
+    below the first one fails too."""
+    if not trials:
+        return first
+    last = trials[-1].per_second
+    if not _fails(last, trials, goal) and not _carries(last, trials, goal):
+        return last
+    known = bounds(trials, goal)
+    if known.upper is None:
+        return last * _UP
+    if known.lower is None:
+        return known.upper / 2 if known.upper > first * _HOPELESS else None
+    if known.upper / known.lower - 1 <= goal.width:
+        return None
+    return math.sqrt(known.lower * known.upper)
+
+
+def search_load(
+    evaluate: Callable[[float], LoadTrial], goal: Goal, first: float
+) -> tuple[LoadTrial, ...]:
+    """All trials of the search, each load measured by `evaluate`."""
+    trials: list[LoadTrial] = []
+    while (load := next_load(trials, goal, first)) is not None:
+        trials.append(evaluate(load))
+    return tuple(trials)
+
+
+def why_not(outcome: PacedMeasurement | Failure, profile: Profile) -> str | None:
+    """Why a load was not carried, None when it was: no event lost or doubled, the pace kept, no
+    backlog that grows, no disk-assisted queue on its disk, freshness within the guardrail.
+
+    These are the criteria of the ELMA tests of 2012, whose limit of freshness was 30 s.
+    """
+    if isinstance(outcome, Failure):
+        return f"{outcome.kind.value}: {outcome.reason}"
+    if not outcome.pace_kept:
+        return f"messages went out up to {outcome.max_late_s:.1f} s late"
+    if outcome.growth_per_second > _KEEPS_UP * outcome.offered_per_second:
+        return f"fell behind by {outcome.growth_per_second:,.0f} events each second"
+    if outcome.uses_disk:
+        return "a disk-assisted queue wrote to its disk"
+    limit_s = profile.guardrails.freshness_p99_s
+    fresh = outcome.freshness_s
+    if fresh is not None and fresh.p99 > limit_s:
+        return f"freshness p99 {fresh.p99:.1f} s, freshness_p99_s allows {limit_s:g} s"
+    return None
+
+
+def _fails(load: float, trials: Sequence[LoadTrial], goal: Goal) -> bool:
+    bad_s = sum(t.lasted_s for t in trials if t.per_second == load and t.why_not is not None)
+    return bad_s > goal.exceed_ratio * goal.enough_s
+
+
+def _carries(load: float, trials: Sequence[LoadTrial], goal: Goal) -> bool:
+    good_s = sum(t.lasted_s for t in trials if t.per_second == load and t.why_not is None)
+    return good_s >= (1 - goal.exceed_ratio) * goal.enough_s

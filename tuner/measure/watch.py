@@ -1,0 +1,123 @@
+"""Follows one flood through its pipeline: what it looks at, and what must hold meanwhile."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import NoReturn
+
+from tuner.engine.counters import indexed, unfinished
+from tuner.errors import JobFailed
+from tuner.flood.flood import Flood
+from tuner.host.process import wait_until
+from tuner.lab.lab import Lab
+from tuner.measure.mark import Mark, take_mark
+from tuner.measure.pipeline import Pipeline
+from tuner.measure.window import Sample
+from tuner.profile.model import Profile
+from tuner.profile.placement import queues
+
+POLL_S = 0.1
+STALL_S = 10.0
+SILENCE_S = 3.0
+QUIET_S = 3.0
+_BLAME_S = 1.0
+
+
+class Stalled(JobFailed):
+    """Nothing was indexed for `STALL_S` seconds although events were outstanding, or the engine's
+    counter could not be followed."""
+
+
+@dataclass(frozen=True)
+class Watch:
+    """One flood on its way through `pipe`, set up as `profile` says after it was bound."""
+
+    lab: Lab
+    pipe: Pipeline
+    profile: Profile
+    flood: Flood
+
+    def follow(
+        self, duration_s: float, each: Callable[[Sequence[Sample]], None]
+    ) -> tuple[Sample, ...]:
+        """Poll for `duration_s` seconds and give all samples so far to `each` after every poll but
+        the last; the samples.  Raises Stalled, RsyslogdDied, or JobFailed for the flood."""
+        samples: list[Sample] = []
+        deadline = time.monotonic() + duration_s
+        progress_at = time.monotonic()
+        while True:
+            sample = self.sample()
+            _require_sound(samples[-1:], sample)
+            if not samples or sample.indexed > samples[-1].indexed:
+                progress_at = sample.at_s
+            samples.append(sample)
+            _require_progress(sample, progress_at)
+            if sample.at_s >= deadline:
+                return tuple(samples)
+            each(samples)
+            time.sleep(max(0.0, sample.at_s + POLL_S - time.monotonic()))
+
+    def sample(self) -> Sample:
+        """What was sent and indexed at this moment."""
+        self.pipe.rsyslogd.check()
+        progress = self.flood.progress()
+        if progress.error is not None:
+            self.blame(progress.error)
+        return Sample(time.monotonic(), self.indexed(), progress.sent)
+
+    def indexed(self) -> int:
+        """What the engine has indexed so far."""
+        return indexed(self.lab.client, self.pipe.pattern, SILENCE_S)
+
+    def mark(self) -> Mark:
+        """What everything had used at this moment."""
+        self.pipe.rsyslogd.check()
+        return take_mark(self.lab, self.pipe, self.flood, SILENCE_S)
+
+    def blame(self, error: str) -> NoReturn:
+        """Say why the flood broke off: rsyslogd died, or else the flood's own error."""
+        wait_until(lambda: self.pipe.rsyslogd.ending() is not None, _BLAME_S)
+        self.pipe.rsyslogd.check()
+        raise JobFailed(error)
+
+    def drain(self, sent: int) -> None:
+        """Wait until everything sent is indexed, or no more is to be expected: nothing moves for
+        `STALL_S`, or for `QUIET_S` and the engine has no bulk to work on."""
+        quiet_s = QUIET_S + _patience_s(self.profile)
+        arrived, moved_at = self.indexed(), time.monotonic()
+        while arrived < sent and (still_s := time.monotonic() - moved_at) < STALL_S:
+            if still_s > quiet_s and unfinished(self.lab.client).bulk_bytes == 0:
+                return
+            time.sleep(POLL_S / 2)
+            self.pipe.rsyslogd.check()
+            latest = self.indexed()
+            if latest != arrived:
+                arrived, moved_at = latest, time.monotonic()
+
+
+def _require_sound(previous: Sequence[Sample], sample: Sample) -> None:
+    """A counter that ran backwards, or was out of sight for a while, gives no rate."""
+    for before in previous:
+        if sample.indexed < before.indexed:
+            raise Stalled(
+                f"the engine's counter ran backwards from {before.indexed} to {sample.indexed}"
+            )
+        if sample.at_s - before.at_s > SILENCE_S:
+            passed_s = sample.at_s - before.at_s
+            raise Stalled(f"the engine's counter could not be read for {passed_s:.1f} s")
+
+
+def _require_progress(sample: Sample, progress_at: float) -> None:
+    if sample.at_s - progress_at > STALL_S and sample.backlog > 0:
+        raise Stalled(
+            f"nothing was indexed for {STALL_S:g} s: {sample.indexed} of {sample.sent} arrived"
+        )
+
+
+def _patience_s(profile: Profile) -> float:
+    """How long the queues together wait for a batch to fill."""
+    resolved = [queue.resolved for queue in queues(profile)]
+    waiting = [queue for queue in resolved if queue.min_dequeue_batch_size]
+    return sum((queue.min_dequeue_batch_size_timeout or 0) for queue in waiting) / 1000
