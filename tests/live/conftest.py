@@ -20,7 +20,7 @@ from tuner.engine.client import EngineClient
 from tuner.lab.distribution import distribution_for, fetch
 from tuner.lab.node import Node, NodePlan
 from tuner.lab.scratch import scratch, subfolder
-from tuner.profile.model import Release
+from tuner.profile.release import Release
 
 COMMAND = Path(sys.executable).with_name("rsyslog-tune")
 

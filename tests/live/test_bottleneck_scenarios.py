@@ -29,7 +29,8 @@ from tuner.measure.measurement import DoubtKind, Measurement, TrialPlan
 from tuner.measure.trial import run_trial
 from tuner.profile.edit import edit
 from tuner.profile.load import parse_profile
-from tuner.profile.model import Profile, Release
+from tuner.profile.model import Profile
+from tuner.profile.release import Release
 
 pytestmark = [pytest.mark.live, pytest.mark.usefixtures("nothing_left_behind")]
 

@@ -28,7 +28,7 @@ from tuner.lab.scratch import scratch, subfolder
 from tuner.lab.sink import Sink
 from tuner.measure.pipeline import pipeline
 from tuner.profile.load import load_profile
-from tuner.profile.model import Release
+from tuner.profile.release import Release
 
 pytestmark = [pytest.mark.live, pytest.mark.usefixtures("nothing_left_behind")]
 

@@ -32,7 +32,7 @@ from tuner.lab.sink import Sink
 from tuner.measure.measurement import Delivery, Failure, FailureKind, Measurement, TrialPlan
 from tuner.measure.trial import run_trial
 from tuner.profile.load import load_profile
-from tuner.profile.model import Release
+from tuner.profile.release import Release
 
 pytestmark = [pytest.mark.live, pytest.mark.usefixtures("nothing_left_behind")]
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from tuner.profile.bind import Bound, Site, bind
 from tuner.profile.heap import fitting_heap
 from tuner.profile.load import parse_profile
-from tuner.profile.model import Engine
+from tuner.profile.release import Engine
 
 PRODUCTION = """\
 name: prod

@@ -13,7 +13,8 @@ from tests.render.tokens import Object, parse
 from tuner.profile.load import load_profile
 from tuner.profile.model import Profile
 from tuner.profile.queue import Queue
-from tuner.render.artefacts import index_template, live_settings, render
+from tuner.render.artefacts import render
+from tuner.render.index import index_template, live_settings
 
 ROOT = Path(__file__).parents[2]
 PROFILES = [ROOT / "profiles/default.yaml", *sorted(ROOT.glob("examples/**/*.yaml"))]

@@ -15,7 +15,7 @@ from tuner.host.installed import packages
 from tuner.host.programs import java_for, maven, omelasticsearch, rsyslog_version
 from tuner.host.usage import cores, memory_bytes
 from tuner.lab.distribution import distribution_for, fetch, home_of
-from tuner.profile.model import Release
+from tuner.profile.release import Release
 
 _PACKAGES = ("rsyslog", "rsyslog-elasticsearch", "openjdk-17-jre-headless", "maven")
 

@@ -19,7 +19,8 @@ from tuner.lab import standing
 from tuner.lab.distribution import distribution_for, fetch, home_of
 from tuner.lab.lab import Lab, attached_lab, new_run_id, node_lab, sink_lab
 from tuner.lab.scratch import scratch
-from tuner.profile.model import Profile, SecretRef
+from tuner.profile.model import Profile
+from tuner.profile.secrets import SecretRef
 
 Tell = Callable[[str], None]
 

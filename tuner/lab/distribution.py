@@ -13,7 +13,7 @@ import platformdirs
 from tuner.errors import JobFailed, Unreachable
 from tuner.host.process import run
 from tuner.host.programs import maven
-from tuner.profile.model import Engine, Release
+from tuner.profile.release import Engine, Release
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,8 @@ from tuner.lab.scratch import subfolder
 from tuner.lab.sink import Sink
 from tuner.profile.bind import Bound, Site, bind
 from tuner.profile.heap import fitting_heap
-from tuner.profile.model import Engine, Profile
+from tuner.profile.model import Profile
+from tuner.profile.release import Engine
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from tuner.host.programs import Java, java_for
 from tuner.lab.distribution import Distribution, home_of
 from tuner.lab.ports import free_port
 from tuner.lab.scratch import subfolder
-from tuner.profile.model import Engine
+from tuner.profile.release import Engine
 
 START_TIMEOUT_S = 120.0
 _POLL_S = 0.25

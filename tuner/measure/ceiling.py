@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
@@ -21,14 +21,13 @@ from tuner.host.usage import cores
 from tuner.lab.lab import Lab
 from tuner.measure.capture import capture
 from tuner.measure.pipeline import install_index
+from tuner.measure.trial import Tell
 from tuner.measure.watch import POLL_S, SILENCE_S
 from tuner.measure.window import Sample, rate_over
 from tuner.profile.model import Profile
 
 # One name for all: the lines that rsyslog wrote for it can be fed as they are.
 _NAME = "ceiling"
-
-Tell = Callable[[str], None]
 
 
 @dataclass(frozen=True)

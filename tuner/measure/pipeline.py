@@ -16,10 +16,12 @@ from tuner.lab.impstats import impstats_section
 from tuner.lab.lab import Lab
 from tuner.lab.rsyslogd import Rsyslogd
 from tuner.lab.scratch import subfolder
-from tuner.profile.model import Profile, Rotate, Tier
+from tuner.profile.index import Rotate
+from tuner.profile.model import Profile, Tier
 from tuner.profile.workload import Workload
-from tuner.render.artefacts import index_template, rsyslog_conf
+from tuner.render.artefacts import rsyslog_conf
 from tuner.render.document import Identity
+from tuner.render.index import index_template
 
 # The size on disk is otherwise up to 10 s old (IndexStoreConfig, "stats_refresh_interval").
 _FRESH_SIZES = {"index.store.stats_refresh_interval": "0s"}

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tuner.profile.model import (
-    Engine,
-    Index,
-    Input,
-    OmelasticsearchOutput,
-    Profile,
-    Release,
-)
+from tuner.profile.index import Index
+from tuner.profile.inputs import Input
+from tuner.profile.model import Profile
+from tuner.profile.outputs import OmelasticsearchOutput
 from tuner.profile.queue import Queue
+from tuner.profile.release import Engine, Release
 from tuner.profile.scalars import Server
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import assert_never
 
 from tuner.profile.field import DocumentField, FieldType, Preset, Use
-from tuner.profile.model import OmelasticsearchOutput
+from tuner.profile.outputs import OmelasticsearchOutput
 
 _DATE = (Use.RANGE, Use.AGGREGATE, Use.RETRIEVE)
 _WORD = (Use.TERM, Use.AGGREGATE, Use.RETRIEVE)

@@ -7,13 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 
-from tuner.profile.model import (
-    ImptcpInput,
-    MappingStyle,
-    OmelasticsearchOutput,
-    Profile,
-    resolve_main,
-)
+from tuner.profile.index import MappingStyle
+from tuner.profile.inputs import ImptcpInput
+from tuner.profile.model import Profile, resolve_main
+from tuner.profile.outputs import OmelasticsearchOutput
 from tuner.profile.queue import Place, Queue, QueueType, in_memory, resolve
 from tuner.profile.units import engine_bytes, seconds
 

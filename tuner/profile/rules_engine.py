@@ -9,7 +9,8 @@ from tuner.profile.documents import fields_of
 from tuner.profile.field import DocumentField, FieldType
 from tuner.profile.finding import Complaint, error, warning
 from tuner.profile.heap import heap_bytes
-from tuner.profile.model import Engine, Profile, Tier
+from tuner.profile.model import Profile, Tier
+from tuner.profile.release import Engine
 from tuner.profile.rules_transport import remote_servers
 from tuner.profile.source import KeyPath
 from tuner.profile.units import seconds

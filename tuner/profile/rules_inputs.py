@@ -6,7 +6,8 @@ import ipaddress
 from collections.abc import Iterator
 
 from tuner.profile.finding import Complaint, error, warning
-from tuner.profile.model import ImptcpInput, ImtcpInput, Profile
+from tuner.profile.inputs import ImptcpInput, ImtcpInput
+from tuner.profile.model import Profile
 
 
 def _imptcp_disagree(profile: Profile) -> Iterator[Complaint]:

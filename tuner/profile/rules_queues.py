@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 from tuner.profile.backlog import backlog_marks
 from tuner.profile.finding import Complaint, error, warning
-from tuner.profile.model import ImptcpInput, ImtcpInput, Profile
+from tuner.profile.inputs import ImptcpInput, ImtcpInput
+from tuner.profile.model import Profile
 from tuner.profile.placement import PlacedQueue, action_queue, main_queue, queues
 from tuner.profile.queue import QueueType
 from tuner.profile.units import size_bytes

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tuner.profile.finding import Complaint, error, warning
-from tuner.profile.model import Engine, Profile, Tier
+from tuner.profile.model import Profile, Tier
+from tuner.profile.release import Engine
 from tuner.profile.rules_transport import remote_servers
 
 OLDEST = 2206

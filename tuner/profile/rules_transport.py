@@ -8,7 +8,8 @@ from urllib.parse import urlsplit
 
 from tuner.profile.finding import Complaint, error, warning
 from tuner.profile.message_sizes import LONGEST_MESSAGE_BYTES
-from tuner.profile.model import OmelasticsearchOutput, Profile, Tier
+from tuner.profile.model import Profile, Tier
+from tuner.profile.outputs import OmelasticsearchOutput
 from tuner.profile.placement import action_queue, main_queue
 from tuner.profile.units import size_bytes
 from tuner.profile.workload import Workload

@@ -6,17 +6,11 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from tuner.profile.documents import fields_of, mapping_of
-from tuner.profile.model import (
-    Engine,
-    IndexSettings,
-    MappingStyle,
-    OmelasticsearchOutput,
-    Profile,
-    Rotate,
-)
+from tuner.profile.model import Profile
+from tuner.profile.release import Engine
 from tuner.render.document import Identity
 from tuner.render.fingerprint import fingerprint
+from tuner.render.index import Json, index_template, live_settings
 from tuner.render.layout import lay_out
 from tuner.render.quoting import Emitted, comment
 from tuner.render.shipper import statements
@@ -30,13 +24,6 @@ NODE = {
     Engine.OPENSEARCH: "opensearch.yml",
 }
 MARK = "Rendered by rsyslog-tune"
-
-# Built-in templates have 100 and below; ours must win over them.
-_PRIORITY = 200
-# Set when an index is made; everything else can change on an open index.
-_AT_CREATION = frozenset({"number_of_shards", "codec"})
-
-Json = dict[str, object]
 
 
 @dataclass(frozen=True)
@@ -57,27 +44,6 @@ def rsyslog_conf(profile: Profile, identity: Identity | None = None) -> str:
     """The configuration of rsyslogd; with an identity only for measurements."""
     found = statements(profile, identity)
     return lay_out("rsyslog.conf.j2", header=_shipper_header(profile), statements=found)
-
-
-def index_template(profile: Profile, output: OmelasticsearchOutput) -> Json:
-    """The body of the composable index template for the indices of `output`."""
-    index = output.index
-    template: Json = {"settings": _settings(index.settings)}
-    if index.mapping is MappingStyle.EXPLICIT:
-        template["mappings"] = mapping_of(fields_of(output))
-    return {
-        "index_patterns": [f"{index.name}-*" if index.rotate is Rotate.DAILY else index.name],
-        "priority": _PRIORITY,
-        "template": template,
-        "_meta": {"managed_by": "rsyslog-tune", "profile_hash": _engine_hash(profile, output)},
-    }
-
-
-def live_settings(output: OmelasticsearchOutput) -> Json:
-    """The settings of `output` that an open index takes, for `PUT INDEX/_settings`."""
-    settings = _settings(output.index.settings)
-    fixed = {f"index.{name}" for name in _AT_CREATION}
-    return {name: value for name, value in settings.items() if name not in fixed}
 
 
 def _artefacts(profile: Profile) -> Iterator[Artefact]:
@@ -103,11 +69,6 @@ def _json(body: Json) -> str:
     return lay_out("index-template.json.j2", body=Emitted(text))
 
 
-def _settings(settings: IndexSettings) -> Json:
-    written = settings.model_dump(mode="json", by_alias=True, exclude_none=True)
-    return {f"index.{name}": value for name, value in written.items()}
-
-
 def _plain(profile: Profile) -> Json:
     return profile.model_dump(mode="json", by_alias=True, exclude_none=True)
 
@@ -123,12 +84,6 @@ def _shipper_header(profile: Profile) -> Emitted:
     sections = [plain.get(key) for key in ("name", "inputs", "main_queue")]
     digest = fingerprint([profile.release.rsyslog, *sections, outputs])
     return _header(profile, digest, "restart rsyslog")
-
-
-def _engine_hash(profile: Profile, output: OmelasticsearchOutput) -> str:
-    index = output.index.model_dump(mode="json", by_alias=True, exclude_none=True)
-    fields = [field.model_dump(mode="json") for field in fields_of(output)]
-    return fingerprint([profile.release.engine.value, index, fields])
 
 
 def _header(profile: Profile, digest: str, apply: str) -> Emitted:

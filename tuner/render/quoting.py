@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from tuner.profile.model import SecretRef
+from tuner.profile.secrets import SecretRef
 
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_.]*")
 _SECRET_FILE = re.compile(r"/[^\x00-\x1f\x7f`\"\\]+")

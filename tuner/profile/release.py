@@ -1,0 +1,47 @@
+"""The releases that the output is for."""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import Annotated
+
+from pydantic import Field, model_validator
+
+from tuner.profile.section import Section
+
+
+class Engine(Enum):
+    """What indexes the documents."""
+
+    ELASTICSEARCH = "elasticsearch"
+    OPENSEARCH = "opensearch"
+
+
+class Release(Section):
+    """The oldest rsyslog, and the engine version, that must accept the output."""
+
+    rsyslog: Annotated[str, Field(pattern=r"^8\.\d{2,4}$")] = "8.2302"
+    elasticsearch: Annotated[str, Field(pattern=r"^\d+\.\d+$")] | None = None
+    opensearch: Annotated[str, Field(pattern=r"^\d+\.\d+$")] | None = None
+
+    @model_validator(mode="after")
+    def _one_engine(self) -> Release:
+        if (self.elasticsearch is None) == (self.opensearch is None):
+            raise ValueError("name exactly one engine: elasticsearch or opensearch")
+        return self
+
+    @property
+    def engine(self) -> Engine:
+        """Which engine the profile is for."""
+        return Engine.OPENSEARCH if self.elasticsearch is None else Engine.ELASTICSEARCH
+
+    @property
+    def engine_version(self) -> tuple[int, int]:
+        """(major, minor) of the engine."""
+        major, minor = (self.elasticsearch or self.opensearch or "").split(".")
+        return int(major), int(minor)
+
+    @property
+    def rsyslog_number(self) -> int:
+        """The part after `8.`, for comparing releases: 8.2302 gives 2302, 8.39 gives 39."""
+        return int(self.rsyslog.split(".")[1])
