@@ -26,7 +26,7 @@ OWNERS = {
     "rich": {"cli"},
     "scipy": {"measure", "search"},
     "socket": {"flood", "lab"},
-    "subprocess": {"host", "flood", "lab"},
+    "subprocess": {"host"},
     "testinfra": {"host"},
     "typer": {"cli"},
     "yaml": {"profile"},

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 
 from tests.measure.factory import failed, measured
 from tests.measure.paced import paced
+from tuner.measure.bottleneck import Bottleneck, Verdict
 from tuner.measure.measurement import Outcome
 from tuner.report.bench import Bench, bench_json, bench_text
 
@@ -51,3 +53,10 @@ def test_programs_get_everything_under_a_schema_number() -> None:
     assert read["freshness"]["freshness_s"]["p99"] == 0.9
     assert read["outcomes"][0]["eps"] == 60_000.0
     assert read["ceiling"] is None
+
+
+def test_a_failed_run_still_says_what_limited_it() -> None:
+    rejected = Verdict(Bottleneck.REJECTIONS, (("rejections", "12 bulks"),), (), 0.0)
+    text = bench_text(bench([replace(failed(), verdict=rejected)]))
+    assert "failed: delivery incomplete: it lost two events" in text
+    assert "bottleneck: rejections" in text

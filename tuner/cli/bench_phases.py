@@ -43,8 +43,9 @@ class Phases:
     def freshness(self) -> PacedMeasurement | Failure:
         """From due to searchable, at seven tenths of the measured rate or at the profile's own."""
         fixed_rate = self.profile.workload.rate != "max"
-        self.tell("freshness")
-        return self._paced(self.rate if fixed_rate else _SHARE * self.rate, self._judged_s())
+        rate, judged_s = self.rate if fixed_rate else _SHARE * self.rate, self._judged_s()
+        self._begin(f"freshness: {eps(rate)} events per second for {judged_s:g} s")
+        return self._paced(rate, judged_s)
 
     def sustain(self) -> Sustained:
         """The maximum sustainable rate, beginning a little below the measured one."""
@@ -63,13 +64,15 @@ class Phases:
     def overload(self) -> Overload | Failure:
         """Half as much again as the measured rate, for the time of a window."""
         plan = overload_plan(self.rate, _OVERLOAD, self.window_s)
-        self.tell(f"overload: {eps(plan.over_per_second)} events per second")
+        self._begin(
+            f"overload: {eps(plan.over_per_second)} events per second for {plan.over_s:g} s"
+        )
         outcome = run_paced(self.lab, self.profile, plan.pacing, self._name(), self._stage)
         return outcome if isinstance(outcome, Failure) else overload_of(plan, outcome)
 
     def ceiling(self) -> Ceiling:
         """What the engine, warm by now, carries without rsyslog."""
-        self.tell("the engine's ceiling")
+        self._begin("the engine's ceiling")
         return ceiling(self.lab, self.profile, say, CeilingPlan(engine_warm_up_s=0.0))
 
     def _paced(self, per_second: float, judged_s: float) -> PacedMeasurement | Failure:
@@ -84,6 +87,11 @@ class Phases:
         if not interval_s or self.lab.is_sink:
             return self.window_s
         return interval_s * max(2, math.ceil(self.window_s / interval_s))
+
+    def _begin(self, phase: str) -> None:
+        """Show which phase begins: as it goes on, and as a line that stays."""
+        self.tell(phase)
+        say(phase)
 
     def _name(self) -> str:
         return f"p{next(self._numbers)}"

@@ -167,7 +167,7 @@ class FailureKind(Enum):
 class Failure:
     """A trial without a number: invalid, never slow.
 
-    `delivery` is the account, where the trial came so far.
+    `delivery` is the account and `verdict` what limited the pipeline, where the trial came so far.
     """
 
     kind: FailureKind
@@ -176,6 +176,7 @@ class Failure:
     indexed: int = 0
     total_s: float = 0.0
     delivery: Delivery | None = None
+    verdict: Verdict | None = None
 
 
 Outcome = Measurement | Failure

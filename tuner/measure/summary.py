@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tuner.flood.flood import Progress
 from tuner.host.usage import Usage
@@ -46,7 +46,7 @@ def summarise(seen: Observed, profile: Profile) -> Outcome:
     """The measurement, or the failure when events are missing or a guardrail is breached."""
     failure = failure_of(seen.settled, profile)
     if failure is not None:
-        return failure
+        return replace(failure, verdict=seen.verdict)
     samples = seen.window.samples
     before, after = seen.window.before, seen.window.after
     delivery = seen.settled.delivery

@@ -80,10 +80,10 @@ def bench_text(bench: Bench) -> str:
     if itself is not None:
         parts.append(_self_text(itself))
     middle = _middle(bench.outcomes)
-    if middle is not None:
+    if isinstance(middle, Measurement):
         parts.append(effective_text(middle))
-        if middle.verdict is not None:
-            parts.append(bottleneck_text(middle.verdict))
+    if middle.verdict is not None:
+        parts.append(bottleneck_text(middle.verdict))
     parts += _phases(bench, found)
     parts.append("\n".join(f"not tested as written: {line}" for line in bench.substitutions))
     return "\n\n".join(part for part in parts if part)
@@ -124,10 +124,10 @@ def _self_text(found: Comparison) -> str:
     )
 
 
-def _middle(outcomes: Sequence[Outcome]) -> Measurement | None:
-    """The run in the middle, which stands for the others."""
+def _middle(outcomes: Sequence[Outcome]) -> Outcome:
+    """The run in the middle, which stands for the others; the first one when all have failed."""
     runs = sorted((o for o in outcomes if isinstance(o, Measurement)), key=lambda run: run.eps)
-    return runs[len(runs) // 2] if runs else None
+    return runs[len(runs) // 2] if runs else outcomes[0]
 
 
 def summary(outcomes: Sequence[Outcome]) -> dict[str, float] | None:
