@@ -17,10 +17,12 @@ def effective_text(run: Measurement) -> str:
     table of what is configured and what really ran."""
     # Our sink has no segments: there is nothing to refresh, to flush or to merge.
     lines = [_rates(run)] if run.segments else []
-    if run.effective is not None:
-        lines += list(_bulk_lines(run.effective))
-        lines.append(table(("part", "configured", "effective"), list(_rows(run.effective))))
-    return "\n".join(lines)
+    if run.effective is None:
+        return "\n".join(lines)
+    lines += list(_bulk_lines(run.effective))
+    rows = table(("part", "configured", "effective"), list(_rows(run.effective)))
+    # A table needs an empty line before it in Markdown, and each line above its own paragraph.
+    return "\n\n".join([*lines, rows])
 
 
 def _rates(run: Measurement) -> str:
