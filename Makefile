@@ -8,7 +8,8 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-PACKAGES := rsyslog rsyslog-elasticsearch openjdk-17-jre-headless maven python3-venv gcc libc6-dev
+PACKAGES := rsyslog rsyslog-elasticsearch rsyslog-relp rsyslog-gnutls \
+	openjdk-17-jre-headless maven python3-venv gcc libc6-dev
 
 .PHONY: setup packages engine demo test lint bench soak clean
 

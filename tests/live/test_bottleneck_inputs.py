@@ -20,6 +20,7 @@ from tuner.lab.rsyslogd import Rsyslogd
 from tuner.lab.scratch import scratch, subfolder
 from tuner.measure.pipeline import install_index
 from tuner.measure.stages import worker_thread
+from tuner.profile.bind_inputs import flooded
 from tuner.profile.load import load_profile
 from tuner.profile.model import Profile
 from tuner.render.artefacts import rsyslog_conf
@@ -58,7 +59,7 @@ def seen(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Seen]:
         install_index(lab, bound)
         stats = subfolder(folder, "rsyslogd") / "impstats.log"
         config = rsyslog_conf(bound) + impstats_section(stats)
-        rsyslogd = Rsyslogd(config, stats.parent, bound.inputs[0].port)
+        rsyslogd = Rsyslogd(config, stats.parent, flooded(bound).port)
         try:
             yield watch(lab, bound, rsyslogd, stats)
         finally:
@@ -66,8 +67,8 @@ def seen(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Seen]:
 
 
 def watch(lab: Lab, bound: Profile, rsyslogd: Rsyslogd, stats: Path) -> Seen:
-    pattern = f"{bound.outputs[0].index.name}*"
-    spec = flood_spec(bound.workload, "127.0.0.1", bound.inputs[0].port, "0a1b2c3d", EVENTS)
+    pattern = f"{bound.outputs[0].index.target}*"
+    spec = flood_spec(bound.workload, "127.0.0.1", flooded(bound).port, "0a1b2c3d", EVENTS)
     before, begun_s, first_s = thread_cpu(rsyslogd.pid), time.monotonic(), time.time()
     with Flood(spec) as flood:
         flood.steer(EVENTS, None)

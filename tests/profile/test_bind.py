@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
+
+from tests.profile.examples import small
+from tuner.errors import Refused
 from tuner.profile.bind import Bound, Site, bind
 from tuner.profile.heap import fitting_heap
 from tuner.profile.load import parse_profile
@@ -94,3 +98,9 @@ def test_a_heap_that_fits_is_kept_and_one_that_does_not_gets_half_of_the_memory(
     assert fitting_heap("2g", 24 * gib) == "2g"
     assert fitting_heap("31g", 24 * gib) == "12g"
     assert fitting_heap("4g", gib) == "512m"
+
+
+def test_what_no_flood_sends_is_refused_and_not_measured_wrongly() -> None:
+    parsed = small({"parse": {"format": "json"}})
+    with pytest.raises(Refused, match="parse: no flood sends json"):
+        bind(parsed, SITE, (40514,))

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from pydantic import ValidationError
 
-from tuner.profile.documents import ECS, LOGSTASH, SEMATEXT, mapping_of
+from tuner.profile.documents import ECS, ELMA, LOGSTASH, SEMATEXT, mapping_of
 from tuner.profile.field import DocumentField, FieldType, Use
 
 
@@ -48,6 +49,46 @@ def test_dates_and_numbers_are_indexed_for_their_uses() -> None:
     assert leaf(FieldType.INTEGER, Use.RANGE) == {"type": "long", "doc_values": False}
 
 
+def test_floats_are_doubles_and_booleans_are_booleans() -> None:
+    assert leaf(FieldType.FLOAT, Use.RANGE, Use.AGGREGATE) == {"type": "double"}
+    assert leaf(FieldType.BOOLEAN, Use.TERM) == {"type": "boolean", "doc_values": False}
+
+
+def test_a_date_in_the_text_that_is_none_does_not_cost_the_document() -> None:
+    when = DocumentField(
+        column="when", name="when", type=FieldType.DATE, format="epoch_second", uses=(Use.RANGE,)
+    )
+    properties = mapping_of((when,))["properties"]
+    assert properties == {
+        "when": {
+            "type": "date",
+            "format": "epoch_second",
+            "ignore_malformed": True,
+            "doc_values": False,
+        }
+    }
+
+
+FAULTY: list[tuple[dict[str, object], str]] = [
+    ({}, "exactly one source"),
+    ({"property": "msg", "column": "a"}, "exactly one source"),
+    ({"constant": 5}, "needs type: integer"),
+    ({"constant": True, "type": "integer"}, "needs type: boolean"),
+    ({"constant": 1.5, "type": "date"}, "needs type: float"),
+    ({"constant": float("nan"), "type": "float"}, "finite"),
+    ({"constant": 2**63, "type": "integer"}, "needs type: float"),
+    ({"property": "timereported", "type": "date", "format": "epoch_second"}, "a format is for"),
+    ({"json": "a!b"}, "pattern"),
+    ({"key": 'a" b'}, "pattern"),
+]
+
+
+@pytest.mark.parametrize(("source", "said"), FAULTY)
+def test_a_field_has_one_source_that_fits_its_type(source: dict[str, object], said: str) -> None:
+    with pytest.raises(ValidationError, match=said):
+        DocumentField.model_validate({"name": "x", **source})
+
+
 def test_dotted_names_become_objects() -> None:
     fields = (
         DocumentField(property="hostname", name="host.name"),
@@ -63,7 +104,9 @@ def test_unknown_fields_are_kept_but_not_indexed() -> None:
     assert mapping_of(SEMATEXT)["dynamic"] is False
 
 
-@pytest.mark.parametrize("preset", [ECS, LOGSTASH, SEMATEXT], ids=["ecs", "logstash", "sematext"])
+@pytest.mark.parametrize(
+    "preset", [ECS, LOGSTASH, SEMATEXT, ELMA], ids=["ecs", "logstash", "sematext", "elma"]
+)
 def test_presets_have_a_timestamp_that_engines_can_merge_by(
     preset: tuple[DocumentField, ...],
 ) -> None:

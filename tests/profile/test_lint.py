@@ -91,6 +91,24 @@ CASES: list[tuple[str, dict[str, object]]] = [
     ("RT212", {"outputs[logs].maxbytes": "10k", "workload.message_bytes": {"mean": 5500}}),
     ("RT213", {"outputs[logs].indexTimeout": 0}),
     ("RT213", {"outputs[logs].indexTimeout": None}),
+    ("RT240", {"outputs[logs].servers": REMOTE}),
+    ("RT241", {
+        "outputs[logs].retryfailures.file": "/var/log/rejected.json",
+        "outputs[logs].filter_path": ["errors", "items.*.status"],
+    }),
+    ("RT242", {
+        "outputs[logs].retryfailures.file": "/var/log/rejected.json",
+        "outputs[logs].writeoperation": "index",
+    }),
+    ("RT243", {
+        "outputs[logs].auth": {"uid": "shipper", "pwd": {"env": "PWD"}},
+        "outputs[logs].apikey": {"env": "KEY"},
+    }),
+    ("RT244", {"outputs[logs].tls.skipverifyhost": True}),
+    ("RT245", {"outputs[logs].erroronly": True}),
+    ("RT245", {"outputs[logs].skipPipelineIfEmpty": True}),
+    ("RT246", {"outputs[logs].pipelineName": "syslog", "outputs[logs].dynPipelineName": True}),
+    ("RT422", {"release.rsyslog": "8.2510", "outputs[logs].apikey": {"env": "KEY"}}),
     ("RT301", {"outputs[logs].index.settings.translog.durability": "async"}),
     ("RT303", {"release": {"opensearch": "2.19"}, AGE: "5m"}),
     ("RT303", {"release": {"elasticsearch": "8.7"}, AGE: "5m"}),
@@ -112,7 +130,8 @@ def test_a_breach_is_reported_under_its_code(code: str, changes: dict[str, objec
 
 
 def test_every_rule_is_tested() -> None:
-    source = Path(__file__).read_text(encoding="utf-8")
+    files = Path(__file__).parent.glob("test_*.py")
+    source = "".join(path.read_text(encoding="utf-8") for path in files)
     assert [rule.code for rule in RULES if source.count(rule.code) == 0] == []
 
 
@@ -156,6 +175,7 @@ def test_remote_servers_deserve_a_replica() -> None:
     changes: dict[str, object] = {
         "outputs[logs].servers": REMOTE,
         "outputs[logs].index.settings.number_of_replicas": 0,
+        "outputs[logs].retryfailures.file": "/var/log/rejected.json",
         "release.rsyslog": "8.2606",
     }
     assert codes(changes) == {"RT302"}
@@ -178,10 +198,34 @@ def test_a_field_is_a_value_or_an_object() -> None:
     assert codes(fields("host", "hostname")) == set()
 
 
-@pytest.mark.parametrize("kind", ["integer", "date"])
-def test_a_property_that_senders_control_stays_text(kind: str) -> None:
-    field = {"property": "procid", "name": "pid", "type": kind}
+def test_a_property_that_senders_control_is_no_date() -> None:
+    field = {"property": "procid", "name": "pid", "type": "date"}
     assert codes({"outputs[logs].document": [field]}) == {"RT306"}
+    assert codes({"outputs[logs].document": [{**field, "type": "integer"}]}) == set()
+    time = {"property": "timereported", "name": "time", "type": "integer"}
+    assert codes({"outputs[logs].document": [time]}) == {"RT306"}
+
+
+@pytest.mark.parametrize("source", ["column", "key", "json"])
+def test_a_field_of_the_text_needs_the_parsing_that_finds_it(source: str) -> None:
+    formats = {"column": "csv", "key": "kv", "json": "json"}
+    document = [{source: "a", "name": "a"}]
+    assert codes({"outputs[logs].document": document}) == {"RT309"}
+    for key, name in formats.items():
+        parse = {"format": name} | ({"columns": ["a"]} if name == "csv" else {})
+        wanted = set() if key == source else {"RT309"}
+        assert codes({"outputs[logs].document": document, "parse": parse}) == wanted
+
+
+def test_columns_have_names_of_their_own_and_fields_use_them() -> None:
+    parse = {"format": "csv", "columns": ["a", "b", "a"]}
+    assert codes({"parse": parse}) == {"RT310"}
+    assert codes(
+        {
+            "parse": {"format": "csv", "columns": ["a", "b"]},
+            "outputs[logs].document": [{"column": "c", "name": "c"}],
+        }
+    ) == {"RT309"}
 
 
 @pytest.mark.parametrize("interval", ["300s", "-1", "45s"])

@@ -77,8 +77,8 @@ def test_a_wrong_value_is_located_at_the_value() -> None:
 
 
 def test_a_missing_key_is_located_at_its_section() -> None:
-    assert problem("    index: {name: syslog}\n", "    index: {}\n") == (
-        "p.yaml:19:5: error: outputs[0].index.name is missing: add it [RT003]"
+    assert problem("    index: {name: syslog}\n", "") == (
+        "p.yaml:7:5: error: outputs[0].index is missing: add it [RT003]"
     )
 
 
@@ -108,18 +108,23 @@ def test_an_unknown_choice_lists_the_choices() -> None:
 
 
 def test_an_unknown_input_is_located_at_its_type() -> None:
-    text = problem("type: imptcp", "type: imudp")
+    text = problem("type: imptcp", "type: imjournal")
     assert text.startswith("p.yaml:4:12: error: inputs[0].type must be one of imptcp, imtcp")
+
+
+def test_an_unknown_way_of_parsing_is_located_at_its_format() -> None:
+    text = problem("inputs:", "parse: {columns: [a], format: xml}\ninputs:")
+    assert text.startswith("p.yaml:3:31: error: parse.format must be one of csv, kv, json, not")
 
 
 def test_alternatives_are_told_in_one_message() -> None:
     text = problem("    index:", "    document: elk\n    index:")
-    assert "must be ecs, logstash or sematext or a list, not 'elk'" in text
+    assert "must be ecs, logstash, sematext or elma or a list, not 'elk'" in text
 
 
 def test_an_error_inside_a_list_is_not_blamed_on_the_list() -> None:
     text = problem("    index:", "    document: [{name: a}]\n    index:")
-    assert text.startswith("p.yaml:19:16: error: outputs[0].document[0].property is missing")
+    assert text.startswith("p.yaml:19:16: error: outputs[0].document[0] is wrong: name exactly")
 
 
 def test_two_engines_are_one_too_many() -> None:

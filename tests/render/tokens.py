@@ -1,6 +1,7 @@
 """An independent reader of RainerScript objects, written from rsyslog's grammar/lexer.l.
 
-It shares no code with the renderer: what it reads back is what rsyslog would see.
+It shares no code with the renderer: what it reads back is what rsyslog would see.  A branch
+comes back as an object of kind `if` with its condition, `stop` and `call NAME` as objects too.
 """
 
 from __future__ import annotations
@@ -13,7 +14,10 @@ _TOKEN = re.compile(
     (?P<space>[ \t\r\n]+|\#[^\n]*)
   | (?P<string>"(?:[^"\\]|\\[0-7]{3}|\\.)*")
   | (?P<backtick>`[^`\\]*`)
-  | (?P<word>[A-Za-z_][A-Za-z0-9_.]*)
+  | (?P<word>[A-Za-z_][A-Za-z0-9_.-]*)
+  | (?P<variable>\$[!.][A-Za-z_][A-Za-z0-9_!.]*)
+  | (?P<number>[0-9]+)
+  | (?P<comparison>==|!=|>=|<=|>|<)
   | (?P<punctuation>[()\[\]{}=,])
     """,
     re.VERBOSE | re.DOTALL,
@@ -68,8 +72,29 @@ def _take(tokens: list[tuple[str, str]], kind: str, text: str | None = None) -> 
     return found[1]
 
 
+def _condition(tokens: list[tuple[str, str]]) -> str:
+    """An expression up to its `then`; only what compares and joins may stand in it."""
+    found = []
+    while tokens[0] != ("word", "then"):
+        kind, text = tokens.pop(0)
+        joins = kind == "word" and text in {"and", "or", "not"}
+        assert joins or kind in {"variable", "number", "comparison", "string"} or text in "()", text
+        found.append(text)
+    tokens.pop(0)
+    return " ".join(found)
+
+
 def _object(tokens: list[tuple[str, str]]) -> Object:
     made = Object(_take(tokens, "word"))
+    if made.kind == "stop":
+        return made
+    if made.kind == "call":
+        made.parameters["ruleset"] = _take(tokens, "word")
+        return made
+    if made.kind == "if":
+        made.parameters["condition"] = _condition(tokens)
+        made.body = _body(tokens)
+        return made
     _take(tokens, "punctuation", "(")
     while tokens[0] != ("punctuation", ")"):
         name = _take(tokens, "word")
@@ -78,11 +103,17 @@ def _object(tokens: list[tuple[str, str]]) -> Object:
         made.parameters[name] = _value(tokens)
     _take(tokens, "punctuation", ")")
     if tokens and tokens[0] == ("punctuation", "{"):
-        tokens.pop(0)
-        while tokens[0] != ("punctuation", "}"):
-            made.body.append(_object(tokens))
-        tokens.pop(0)
+        made.body = _body(tokens)
     return made
+
+
+def _body(tokens: list[tuple[str, str]]) -> list[Object]:
+    found = []
+    _take(tokens, "punctuation", "{")
+    while tokens[0] != ("punctuation", "}"):
+        found.append(_object(tokens))
+    tokens.pop(0)
+    return found
 
 
 def _value(tokens: list[tuple[str, str]]) -> str | list[str]:

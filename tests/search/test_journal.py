@@ -11,8 +11,9 @@ from tuner.search.journal import NAME, journal, read
 from tuner.search.study import SCHEMA, Ending, Header, Phase, Trial
 
 HEADER = Header(
-    SCHEMA, "t", "now", "cmd", "p.yaml", "name: x", 60.0, 1, "sink", "8.2302", "m", ("a",)
-)
+    SCHEMA, "t", "now", "cmd", "p.yaml", "name: x", 60.0, 1, "sink", "8.2302", "m", ("a",),
+    (("base.yaml", "node: {}"),),
+)  # fmt: skip
 PLAN = TrialPlan(1.0, 2.0)
 CHANGES = (
     ("inputs[0].processOnPoller", False),

@@ -22,6 +22,7 @@ from tuner.lab.node import Node, NodePlan
 from tuner.lab.rsyslogd import Rsyslogd
 from tuner.lab.scratch import subfolder
 from tuner.measure.pipeline import install_index
+from tuner.profile.bind_inputs import flooded
 from tuner.profile.heap import fitting_heap
 from tuner.profile.model import Profile
 from tuner.render.artefacts import rsyslog_conf
@@ -88,7 +89,7 @@ def _ship(profile: Profile, node: Node, folder: Path) -> standing.Standing:
     lab = around(EngineClient(node.url), folder, standing.RUN_ID, node.plan.heap)
     bound = lab.bind(profile, "lab").profile
     install_index(lab, bound)
-    port = bound.inputs[0].port
+    port = flooded(bound).port
     work = subfolder(folder, lab.trial_folder("lab").name)
     rsyslogd = Rsyslogd(rsyslog_conf(bound), work, port, False)
     try:
@@ -97,7 +98,7 @@ def _ship(profile: Profile, node: Node, folder: Path) -> standing.Standing:
             version=node.plan.distribution.version,
             heap=node.plan.heap,
             syslog_port=port,
-            index=bound.outputs[0].index.name,
+            index=bound.outputs[0].index.target,
             engine=standing.process_of(node.pid),
             rsyslogd=standing.process_of(rsyslogd.pid),
         )

@@ -9,7 +9,20 @@ from typing import Annotated
 import typer
 
 from tuner import __version__
-from tuner.cli import bench, doctor, flood, lab, render, report, search, sink, validate
+from tuner.cli import (
+    bench,
+    doctor,
+    explain,
+    flood,
+    init,
+    lab,
+    render,
+    report,
+    schema,
+    search,
+    sink,
+    validate,
+)
 from tuner.cli.console import printable
 from tuner.errors import BadProfile, TuneError
 from tuner.host.signals import end_orderly
@@ -26,8 +39,11 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog=_EXIT_CODES,
 )
-app.command()(render.render)
+app.command()(init.init)
 app.command()(validate.validate)
+app.command()(explain.explain)
+app.command()(schema.schema)
+app.command()(render.render)
 app.command()(search.search)
 app.command()(bench.bench)
 app.command()(flood.flood)

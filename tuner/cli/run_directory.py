@@ -7,6 +7,7 @@ from pathlib import Path
 
 from tuner.errors import BadUsage, JobFailed
 from tuner.profile.candidate import candidate
+from tuner.profile.leaf import moved
 from tuner.profile.load import LoadedProfile
 from tuner.render.artefacts import render
 from tuner.render.tree import write
@@ -38,9 +39,12 @@ def make_run_directory(path: Path) -> Path:
 
 
 def write_results(directory: Path, written: LoadedProfile, study: Study) -> None:
-    """Write best.yaml, its rendered files and both reports."""
+    """Write best.yaml, its rendered files and both reports.
+
+    An `extends` of best.yaml names the same file as before, seen from the run directory.
+    """
     best = candidate(written, judge(study).changes)
-    (directory / "best.yaml").write_text(best.text, encoding="utf-8")
+    (directory / "best.yaml").write_text(moved(best, directory), encoding="utf-8")
     write(render(best.profile), directory / "rendered")
     (directory / "report.md").write_text(markdown(study), encoding="utf-8")
     (directory / "report.json").write_text(report_text(study), encoding="utf-8")

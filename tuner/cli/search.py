@@ -187,6 +187,7 @@ def _header(job: Job, lab: Lab) -> Header:
         rsyslog=lab.rsyslog,
         machine=describe_machine(),
         substitutions=tuple(str(one) for one in lab.bind(profile, "trial").substitutions),
+        profile_layers=job.loaded.layers,
     )
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from tuner.cli.options import EngineChoice
 from tuner.engine.client import EngineClient
-from tuner.errors import BadUsage, JobFailed
+from tuner.errors import BadUsage, JobFailed, Refused
 from tuner.host.allow import require_allowed
 from tuner.host.lock import measuring
 from tuner.host.programs import omelasticsearch, rsyslogd
@@ -19,6 +19,7 @@ from tuner.lab import standing
 from tuner.lab.distribution import distribution_for, fetch, home_of
 from tuner.lab.lab import Lab, attached_lab, new_run_id, node_lab, sink_lab
 from tuner.lab.scratch import scratch
+from tuner.profile.bind_inputs import flooded
 from tuner.profile.model import Profile
 from tuner.profile.secrets import SecretRef
 
@@ -38,6 +39,7 @@ def prepare(wanted: Wanted, profile: Profile, tell: Tell) -> float:
 
     Gives the seconds that the download took, which no budget pays for.
     """
+    flooded(profile)
     rsyslogd()
     omelasticsearch()
     if wanted.url is not None:
@@ -86,6 +88,11 @@ def _lab(
 
 def _client(url: str, profile: Profile) -> EngineClient:
     output = profile.outputs[0]
+    if output.apikey is not None:
+        raise Refused(
+            f"outputs[{output.name}].apikey: measurements log in to {url} with a name and a "
+            "password: use auth in the profile that you measure with"
+        )
     credentials = None
     if output.auth is not None:
         credentials = (output.auth.uid, read_secret(output.auth.pwd))

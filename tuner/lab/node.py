@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import re
 import time
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from tuner.engine.client import EngineClient
@@ -27,7 +29,7 @@ class NodePlan:
 
     distribution: Distribution
     heap: str
-    settings: tuple[tuple[str, str], ...] = ()
+    settings: Mapping[str, str | int | bool] = field(default_factory=dict)
     dies_with_us: bool = True
 
 
@@ -132,7 +134,7 @@ def _settings(plan: NodePlan, folder: Path, port: int) -> str:
     }
     if plan.distribution.engine is Engine.ELASTICSEARCH:
         lines["xpack.security.enabled"] = "false"
-    lines |= dict(plan.settings)
+    lines |= {name: json.dumps(value) for name, value in plan.settings.items()}
     return "".join(f"{key}: {value}\n" for key, value in lines.items())
 
 

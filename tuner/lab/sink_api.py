@@ -105,7 +105,7 @@ def _bulk(store: Store, request: Request, name: str) -> Reply:
 
     def keep(refuses: bool) -> tuple[bytes, int]:
         filter_path = request.query.get("filter_path")
-        reply = bulk(request.body, name or None, filter_path, count, refuses=refuses)
+        reply = bulk(request.body, name or None, filter_path, count, store.claim, refuses=refuses)
         store.kept.add(request.body)
         return reply, stored
 

@@ -7,6 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 Count = Callable[[str, Sequence[bytes]], int]
+Claim = Callable[[str, str], bool]
+"""Whether an index had no document with that id; from now on it has."""
 
 _FILTERS = {"took", "errors", "items.*.status", "items.*.error"}
 _FULL_ITEM = (
@@ -19,6 +21,7 @@ _FULL_ITEM = (
 _REFUSALS = {
     429: b'{"type":"es_rejected_execution_exception","reason":"the sink was told to refuse it"}',
     400: b'{"type":"document_parsing_exception","reason":"the sink was told to refuse it"}',
+    409: b'{"type":"version_conflict_engine_exception","reason":"document already exists"}',
 }
 
 
@@ -44,10 +47,13 @@ def bulk(
     default_index: str | None,
     filter_path: str | None,
     count: Count,
+    claim: Claim,
     *,
     refuses: bool = False,
 ) -> bytes:
     """Count the documents of a bulk body through `count`, which says how many were there before.
+
+    To create a document under an id that `claim` does not grant is refused with 409.
 
     The reply has the fields that `filter_path` leaves, of those that rsyslog asks for; any other
     filter leaves everything.  With `refuses` every third document is refused and not counted.
@@ -61,6 +67,8 @@ def bulk(
     known = {action: _target(action, default_index) for action in set(actions)}
     targets = [known[action] for action in actions]
     refused = _refused(len(targets)) if refuses else {}
+    if any(target.document_id is not None for target in known.values()):
+        refused |= _conflicts(targets, refused, claim)
     kept = targets
     if refused:
         kept = [target for place, target in enumerate(targets) if place not in refused]
@@ -72,6 +80,18 @@ def bulk(
 def _refused(documents: int) -> dict[int, int]:
     """Which documents are refused, by their place, and with which status."""
     return {place: 429 if place % 2 else 400 for place in range(2, documents, 3)}
+
+
+def _conflicts(
+    targets: Sequence[Target], refused: Mapping[int, int], claim: Claim
+) -> dict[int, int]:
+    """Which documents exist already, by their place."""
+    return {
+        place: 409
+        for place, (operation, index, document_id) in enumerate(targets)
+        if operation == "create" and document_id is not None and place not in refused
+        if not claim(index, document_id)
+    }
 
 
 def _target(action: bytes, default_index: str | None) -> Target:

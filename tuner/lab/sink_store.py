@@ -47,6 +47,7 @@ class Index:
         self.body = body
         self.documents = 0
         self.tallies: dict[bytes, Tally] = {}
+        self.created: set[str] = set()
 
 
 @dataclass(frozen=True)
@@ -81,6 +82,15 @@ class Store:
                 index.documents += len(numbers) - len(arrived)
                 index.tallies.setdefault(run, Tally()).add(numbers)
         return before
+
+    def claim(self, name: str, document_id: str) -> bool:
+        """Whether no document of an index was created under that id yet; it counts as created
+        from now on."""
+        with self._lock:
+            created = (self._indices.get(name) or self._create(name, {})).created
+            before = len(created)
+            created.add(document_id)
+            return len(created) > before
 
     def create(self, name: str, body: JSON) -> None:
         """Create an index, from the best matching template and the body."""

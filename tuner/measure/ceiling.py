@@ -238,7 +238,7 @@ def _idle(samples: Sequence[Sample]) -> str | None:
 
 
 def _pattern(bound: Profile) -> str:
-    return f"{bound.outputs[0].index.name}*"
+    return f"{bound.outputs[0].index.target}*"
 
 
 @contextlib.contextmanager

@@ -16,6 +16,7 @@ from tuner.lab.impstats import impstats_section
 from tuner.lab.lab import Lab
 from tuner.lab.rsyslogd import Rsyslogd
 from tuner.lab.scratch import subfolder
+from tuner.profile.bind_inputs import flooded
 from tuner.profile.index import Rotate
 from tuner.profile.model import Profile, Tier
 from tuner.profile.workload import Workload
@@ -51,14 +52,14 @@ def pipeline(lab: Lab, bound: Profile, name: str) -> Iterator[Pipeline]:
     folder = subfolder(lab.folder, lab.trial_folder(name).name)
     with _removed(lab, folder, f"{lab.owner.prefix}{name}-"):
         install_index(lab, bound)
-        port = bound.inputs[0].port
+        port = flooded(bound).port
         numbered = not lab.is_sink and bound.guardrails.tier is not Tier.BERSERK
         identity = identity_of(bound.workload) if numbered else None
         stats = folder / "impstats.log"
         config = rsyslog_conf(bound, identity) + impstats_section(stats)
         rsyslogd = Rsyslogd(config, folder, port)
         try:
-            yield Pipeline(rsyslogd, port, f"{bound.outputs[0].index.name}*", stats, numbered)
+            yield Pipeline(rsyslogd, port, f"{bound.outputs[0].index.target}*", stats, numbered)
         finally:
             rsyslogd.stop()
 
@@ -84,9 +85,9 @@ def install_index(lab: Lab, bound: Profile) -> None:
     """Put the index template of `bound` and, where its name has no date in it, the index."""
     output = bound.outputs[0]
     body = _marked(index_template(bound, output), lab.owner)
-    put_template(lab.client, lab.owner, output.index.name, body)
+    put_template(lab.client, lab.owner, output.index.target, body)
     if output.index.rotate is Rotate.NONE:
-        create_index(lab.client, lab.owner, output.index.name)
+        create_index(lab.client, lab.owner, output.index.target)
 
 
 def identity_of(workload: Workload) -> Identity:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tuner.profile.index import Index
-from tuner.profile.inputs import Input
-from tuner.profile.model import Profile
+from tuner.errors import Refused
+from tuner.profile.bind_delivery import bind_delivery, delivery_rows
+from tuner.profile.bind_index import bind_index, index_rows
+from tuner.profile.bind_inputs import bind_inputs, input_rows, require_known
+from tuner.profile.model import Global, Profile
 from tuner.profile.outputs import OmelasticsearchOutput
 from tuner.profile.queue import Queue
 from tuner.profile.release import Engine, Release
@@ -52,16 +54,21 @@ class Bound:
 
 def bind(profile: Profile, site: Site, ports: tuple[int, ...]) -> Bound:
     """Replace only what a lab must: servers, authentication, TLS, addresses, ports, index names,
-    spool folders, replicas and a heap that does not fit; `ports` gives one for each input."""
-    inputs = tuple(
-        source.model_copy(update={"address": "127.0.0.1", "port": port})
-        for source, port in zip(profile.inputs, ports, strict=True)
-    )
+    spool folders, replicas and a heap that does not fit; `ports` gives one for each input.
+
+    Raises Refused for what a lab cannot measure.
+    """
+    if profile.parse is not None:
+        raise Refused(
+            f"parse: no flood sends {profile.parse.format} that this profile could take apart, "
+            "its figures would be those of empty fields: measure it without parse"
+        )
     output = profile.outputs[0]
     bound = profile.model_copy(
         update={
             "release": _release(site),
-            "inputs": inputs,
+            "global_": Global(),
+            "inputs": bind_inputs(profile, ports),
             "main_queue": _bind_queue(profile.main_queue, site),
             "outputs": (_bind_output(output, site),),
             "node": profile.node.model_copy(update={"heap": site.heap or profile.node.heap}),
@@ -69,6 +76,7 @@ def bind(profile: Profile, site: Site, ports: tuple[int, ...]) -> Bound:
     )
     # model_copy does not validate: read the result again as if it had been written.
     checked = Profile.model_validate(bound.model_dump(by_alias=True, exclude_none=True))
+    require_known(checked)
     return Bound(checked, _substitutions(profile, checked, site))
 
 
@@ -86,21 +94,14 @@ def _bind_queue(queue: Queue | None, site: Site) -> Queue | None:
 
 
 def _bind_output(output: OmelasticsearchOutput, site: Site) -> OmelasticsearchOutput:
-    settings = output.index.settings
-    replicas = min(settings.number_of_replicas, site.data_nodes - 1)
-    index = Index(
-        name=site.index_prefix + output.index.name,
-        rotate=output.index.rotate,
-        mapping=output.index.mapping,
-        settings=settings.model_copy(update={"number_of_replicas": replicas}),
-    )
     changes: dict[str, object] = {
         "servers": (site.engine_url,),
-        "index": index,
+        "index": bind_index(output.index, site.index_prefix, site.data_nodes),
         "queue": _bind_queue(output.queue, site),
+        **bind_delivery(output, site.spool),
     }
     if not site.keeps_authentication:
-        changes |= {"auth": None, "tls": None}
+        changes |= {"auth": None, "apikey": None, "tls": None}
     return output.model_copy(update=changes)
 
 
@@ -115,16 +116,13 @@ def _substitutions(written: Profile, used: Profile, site: Site) -> tuple[Substit
             _engine_text(written.release),
             site.engine_name if site.is_sink else _engine_text(used.release),
         ),
-        *_input_rows(written.inputs, used.inputs),
+        ("global.workDirectory", _work_directory(written), _work_directory(used)),
+        *input_rows(written.inputs, used.inputs),
         (f"{at}.servers", ", ".join(before.servers), ", ".join(after.servers)),
         (f"{at}.auth", _auth_text(before), _auth_text(after)),
         (f"{at}.tls", _tls_text(before), _tls_text(after)),
-        (f"{at}.index.name", before.index.name, after.index.name),
-        (
-            f"{at}.index.settings.number_of_replicas",
-            str(before.index.settings.number_of_replicas),
-            str(after.index.settings.number_of_replicas),
-        ),
+        *delivery_rows(at, before, after),
+        *index_rows(f"{at}.index", before.index, after.index),
         ("main_queue.spoolDirectory", _spool(written.main_queue), _spool(used.main_queue)),
         (f"{at}.queue.spoolDirectory", _spool(before.queue), _spool(after.queue)),
         ("node.heap", written.node.heap, used.node.heap),
@@ -132,11 +130,8 @@ def _substitutions(written: Profile, used: Profile, site: Site) -> tuple[Substit
     return tuple(Substitution(path, old, new) for path, old, new in rows if old != new)
 
 
-def _input_rows(written: tuple[Input, ...], used: tuple[Input, ...]) -> list[tuple[str, str, str]]:
-    return [
-        (f"inputs[{number}]", f"{old.address}:{old.port}", f"{new.address}:{new.port}")
-        for number, (old, new) in enumerate(zip(written, used, strict=True))
-    ]
+def _work_directory(profile: Profile) -> str:
+    return profile.global_.work_directory or "none"
 
 
 def _engine_text(release: Release) -> str:

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from tuner.profile.edit import edit
 from tuner.profile.knobs import Level
-from tuner.profile.load import LoadedProfile, parse_profile
+from tuner.profile.leaf import edit_leaf
+from tuner.profile.load import LoadedProfile
 from tuner.profile.queue import Place, Queue, resolve
+from tuner.profile.source import read
 
 _QUEUE_KEYS = tuple(field.alias or name for name, field in Queue.model_fields.items())
 
 
 def candidate(written: LoadedProfile, changes: Iterable[tuple[str, Level]]) -> LoadedProfile:
     """The profile with `changes` applied to its text; raises BadProfile when it is not valid.
+
+    The layers that it extends stay as they are: what comes from them is written into its own text.
 
     Where the profile has no main_queue, changing one value of it writes the others too: rsyslog's
     defaults for a main_queue() object differ from those of a configuration without one.
@@ -27,7 +30,8 @@ def candidate(written: LoadedProfile, changes: Iterable[tuple[str, Level]]) -> L
     edits: dict[str, object] = {
         path: list(level) if isinstance(level, tuple) else level for path, level in wanted.items()
     }
-    return parse_profile(edit(written.text, edits), str(written.path))
+    leaf = read(written.text, str(written.path))
+    return written.with_text(edit_leaf(leaf, written.below, edits))
 
 
 def _implicit_main_queue() -> dict[str, Level]:

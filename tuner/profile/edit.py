@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from tuner.errors import BadUsage
 from tuner.profile.paths import resolve_path
 from tuner.profile.source import KeyPath, Source, at, has, read
-from tuner.profile.splice import removing, setting
+from tuner.profile.splice import Splice, removing, setting
 
 
 def edit(text: str, changes: Mapping[str, object]) -> str:
@@ -35,8 +35,13 @@ def set_at(source: Source, path: KeyPath, value: object) -> Source:
         splice = setting(source.text, source.root, path, wanted)
     if splice is None:
         return source
+    return spliced(source, splice, changed(source.data, path, wanted), path)
+
+
+def spliced(source: Source, splice: Splice, wanted: object, path: KeyPath) -> Source:
+    """`source` after the splice; raises BadUsage unless it then says exactly `wanted`."""
     edited = read(splice.apply(source.text), source.name)
-    if edited.problems or not same(edited.data, changed(source.data, path, wanted)):
+    if edited.problems or not same(edited.data, wanted):
         where = source.position(path)
         raise BadUsage(
             f"line {where.line} of {source.name} is written in a way that cannot be edited in "

@@ -6,7 +6,14 @@ from dataclasses import dataclass
 
 from tuner.errors import Severity
 from tuner.profile import (
+    rules_delivery,
+    rules_documents,
     rules_engine,
+    rules_imfile,
+    rules_index,
+    rules_input_losses,
+    rules_input_releases,
+    rules_input_tls,
     rules_inputs,
     rules_losses,
     rules_queues,
@@ -20,8 +27,15 @@ RULES = (
     *rules_queues.RULES,
     *rules_losses.RULES,
     *rules_inputs.RULES,
+    *rules_input_losses.RULES,
+    *rules_imfile.RULES,
+    *rules_input_tls.RULES,
+    *rules_input_releases.RULES,
     *rules_transport.RULES,
+    *rules_delivery.RULES,
     *rules_engine.RULES,
+    *rules_index.RULES,
+    *rules_documents.RULES,
     *rules_releases.RULES,
 )
 

@@ -11,27 +11,21 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from tuner.profile.inputs import Input
+from tuner.profile.inputs import Input, Parsers
+from tuner.profile.node import Node as Node
 from tuner.profile.outputs import OmelasticsearchOutput
+from tuner.profile.parsing import Parse
 from tuner.profile.queue import Place, Queue, resolve
 from tuner.profile.release import Release
-from tuner.profile.scalars import Heap, Name, Percentage
-from tuner.profile.section import Section
+from tuner.profile.scalars import AbsolutePath, Name, ProfilePath
+from tuner.profile.section import RsyslogSection, Section
 from tuner.profile.workload import Workload as Workload
 
 
-class Node(Section):
-    """Settings of the engine's nodes; they need a restart."""
+class Global(RsyslogSection):
+    """Parameters of rsyslog's global(); imfile keeps its places in files in `workDirectory`."""
 
-    heap: Heap = "2g"
-    index_buffer_size: Percentage | None = Field(None, alias="indices.memory.index_buffer_size")
-
-    @property
-    def settings(self) -> tuple[tuple[str, str], ...]:
-        """What belongs into the node's settings file: names and values."""
-        if self.index_buffer_size is None:
-            return ()
-        return (("indices.memory.index_buffer_size", self.index_buffer_size),)
+    work_directory: AbsolutePath | None = None
 
 
 class Tier(Enum):
@@ -61,9 +55,13 @@ class Search(Section):
 class Profile(Section):
     """One pipeline from syslog senders through rsyslog into the engine."""
 
+    extends: ProfilePath | None = None
     name: Name
     release: Release = Release(elasticsearch="8.19")
+    global_: Global = Field(Global(), alias="global")
     inputs: Annotated[tuple[Input, ...], Field(min_length=1)]
+    parser: Parsers | None = None
+    parse: Parse | None = None
     main_queue: Queue | None = None
     outputs: Annotated[tuple[OmelasticsearchOutput, ...], Field(min_length=1, max_length=1)]
     node: Node = Node()

@@ -1,4 +1,7 @@
-"""Where events go; each output is spelled as rsyslog's module spells it."""
+"""Where events go; each output is spelled as rsyslog's module spells it.
+
+None means: not written in the profile, and left to rsyslog.
+"""
 
 from __future__ import annotations
 
@@ -8,35 +11,75 @@ from pydantic import Field
 
 from tuner.profile.field import DocumentField, Preset
 from tuner.profile.index import Index
+from tuner.profile.parameter import Since
 from tuner.profile.queue import NonNegative, Positive, Queue, Switch
-from tuner.profile.scalars import FilterPath, Name, Server
-from tuner.profile.secrets import Auth, Tls
+from tuner.profile.scalars import AbsolutePath, FilterPath, Name, PipelineName, Server
+from tuner.profile.secrets import Auth, SecretRef, Tls
 from tuner.profile.section import RsyslogSection
+
+_WriteOperation = Literal["index", "create"]
+
+
+class RetryFailures(RsyslogSection):
+    """What becomes of documents that the engine refuses one by one: those that it may take later
+    are sent again, the others are written to `file`, one JSON object a line."""
+
+    file: AbsolutePath
 
 
 class OmelasticsearchOutput(RsyslogSection):
     """An omelasticsearch action with its own queue; `bulkmode` is always on.
 
     `mmutf8fix` repairs invalid UTF-8 in messages first: the engine rejects such documents.
+    `bulkid: uuid` gives each event an id of its own, so that what is sent twice is kept once;
+    `retryfailures` needs one, and `writeoperation: create`, and sets both.  With
+    `dynPipelineName` the name of the pipeline is what the event's property of that name says.
     """
 
     name: Name
     type: Literal["omelasticsearch"]
     servers: Annotated[tuple[Server, ...], Field(min_length=1)]
     auth: Auth | None = None
+    apikey: Annotated[SecretRef | None, Since(2512)] = None
     tls: Tls | None = None
     document: Preset | Annotated[tuple[DocumentField, ...], Field(min_length=1)] = Preset.ECS
     queue: Queue | None = None
     mmutf8fix: Switch = Field(True, alias="mmutf8fix")
     index: Index
+    writeoperation: _WriteOperation | None = None
+    bulkid: Literal["uuid"] | None = None
+    retryfailures: RetryFailures | None = None
+    errorfile: AbsolutePath | None = None
+    erroronly: Switch | None = None
+    interleaved: Switch | None = None
+    pipeline_name: PipelineName | None = None
+    dyn_pipeline_name: Switch | None = None
+    skip_pipeline_if_empty: Switch | None = None
     timeout: Annotated[str, Field(pattern=r"^\d+(ms|s|m)$")] | None = None
     filter_path: Annotated[tuple[FilterPath, ...], Field(min_length=1)] | None = Field(
         None, alias="filter_path"
     )
     maxbytes: Annotated[str, Field(pattern=r"^\d+[km]?$")] | None = None
-    index_timeout: NonNegative = 0
+    index_timeout: Annotated[NonNegative, Since(2204)] = 0
     health_check_timeout: Positive = Field(3500, alias="healthCheckTimeout")
+    rebindinterval: Positive | None = None
     action_resume_retry_count: Annotated[int, Field(ge=-1, strict=True)] = Field(
         -1, alias="action.resumeRetryCount"
     )
     action_resume_interval: Positive = Field(30, alias="action.resumeInterval")
+
+    @property
+    def creates(self) -> bool:
+        """Whether documents are created, never overwritten; data streams take nothing else."""
+        streams = self.index.data_stream is not None
+        return streams or self.retryfailures is not None or self.writeoperation == "create"
+
+    @property
+    def has_ids(self) -> bool:
+        """Whether each document gets its id from rsyslog: create needs one on all releases."""
+        return self.creates or self.bulkid is not None
+
+    @property
+    def has_secrets(self) -> bool:
+        """Whether the rendered action refers to a password or a key."""
+        return self.auth is not None or self.apikey is not None

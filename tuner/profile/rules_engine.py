@@ -6,17 +6,14 @@ from collections.abc import Iterator
 from itertools import combinations
 
 from tuner.profile.documents import fields_of
-from tuner.profile.field import DocumentField, FieldType
+from tuner.profile.field import FieldType
 from tuner.profile.finding import Complaint, error, warning
 from tuner.profile.heap import heap_bytes
 from tuner.profile.model import Profile, Tier
-from tuner.profile.release import Engine
 from tuner.profile.rules_transport import remote_servers
 from tuner.profile.source import KeyPath
 from tuner.profile.units import seconds
 
-# Properties that rsyslog writes as digits whatever a sender does; procid is not one of them.
-_DIGITS = frozenset({"syslogfacility", "syslogseverity"})
 _TIMES = frozenset({"timereported", "timegenerated"})
 _LARGEST_HEAP = "31g"
 
@@ -39,18 +36,6 @@ def _no_replicas(profile: Profile) -> Iterator[Complaint]:
             yield Complaint(
                 ("outputs", number, "index", "settings", "number_of_replicas"),
                 "without a replica a lost disk loses its events, against the durable tier: use 1",
-            )
-
-
-def _flush_age(profile: Profile) -> Iterator[Complaint]:
-    release = profile.release
-    known = release.engine is Engine.ELASTICSEARCH and release.engine_version >= (8, 8)
-    for number, output in enumerate(profile.outputs):
-        if output.index.settings.translog_flush_threshold_age is not None and not known:
-            yield Complaint(
-                ("outputs", number, "index", "settings", "translog.flush_threshold_age"),
-                "only Elasticsearch from 8.8 knows this setting, others refuse the template: "
-                "remove it",
             )
 
 
@@ -100,25 +85,22 @@ def _leaf_and_object(profile: Profile) -> Iterator[Complaint]:
                 )
 
 
-def _unsafe_numbers(profile: Profile) -> Iterator[Complaint]:
+def _dates(profile: Profile) -> Iterator[Complaint]:
     for number, output in enumerate(profile.outputs):
         for i, field in enumerate(fields_of(output)):
-            wanted = _possible(field)
-            if field.type not in wanted:
-                names = " or ".join(kind.value for kind in wanted)
+            if field.property is None:
+                continue
+            if field.type is FieldType.DATE and field.property not in _TIMES:
                 yield Complaint(
                     _field(number, i, "type"),
-                    f"{field.property} cannot be sent as {field.type.value}, a sender could "
-                    f"break the document with it: use {names}",
+                    f"{field.property} cannot be sent as date, the engine would refuse the "
+                    "document where a sender writes something else: use string",
                 )
-
-
-def _possible(field: DocumentField) -> tuple[FieldType, ...]:
-    if field.property in _DIGITS:
-        return (FieldType.INTEGER, FieldType.STRING)
-    if field.property in _TIMES:
-        return (FieldType.DATE, FieldType.STRING)
-    return (FieldType.STRING,)
+            if field.property in _TIMES and field.type not in {FieldType.DATE, FieldType.STRING}:
+                yield Complaint(
+                    _field(number, i, "type"),
+                    f"{field.property} cannot be sent as {field.type.value}: use date or string",
+                )
 
 
 def _field(number: int, field: int, key: str) -> KeyPath:
@@ -128,10 +110,9 @@ def _field(number: int, field: int, key: str) -> KeyPath:
 RULES = (
     error("RT301", _async_translog),
     warning("RT302", _no_replicas),
-    error("RT303", _flush_age),
     error("RT304", _names_twice),
     error("RT305", _leaf_and_object),
-    error("RT306", _unsafe_numbers),
+    error("RT306", _dates),
     warning("RT307", _refresh_beyond_freshness),
     warning("RT308", _large_heap),
 )

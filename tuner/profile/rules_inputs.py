@@ -1,4 +1,4 @@
-"""Lint for inputs: sockets, sessions, framing."""
+"""Lint for inputs: modules, sockets, sessions, framing."""
 
 from __future__ import annotations
 
@@ -6,34 +6,37 @@ import ipaddress
 from collections.abc import Iterator
 
 from tuner.profile.finding import Complaint, error, warning
-from tuner.profile.inputs import ImptcpInput, ImtcpInput
+from tuner.profile.inputs import (
+    ImfileInput,
+    ImptcpInput,
+    ImtcpInput,
+    ImudpInput,
+    ImuxsockInput,
+    Input,
+)
 from tuner.profile.model import Profile
+from tuner.profile.parameter import of_module
 
 
-def _imptcp_disagree(profile: Profile) -> Iterator[Complaint]:
-    first: ImptcpInput | None = None
+def _modules_disagree(profile: Profile) -> Iterator[Complaint]:
+    firsts: dict[str, Input] = {}
     for number, source in enumerate(profile.inputs):
-        if not isinstance(source, ImptcpInput):
-            continue
-        if first is None:
-            first = source
-            continue
-        pairs = {
-            "threads": (first.threads, source.threads),
-            "processOnPoller": (first.process_on_poller, source.process_on_poller),
-        }
-        for key, (wanted, value) in pairs.items():
-            if wanted != value:
+        first = firsts.setdefault(source.type, source)
+        for key, name in of_module(type(source)).items():
+            if getattr(first, name) != getattr(source, name):
                 yield Complaint(
                     ("inputs", number, key),
-                    f"{key} belongs to the imptcp module, so every imptcp input must agree on it",
+                    f"{key} belongs to the {source.type} module, so every {source.type} input "
+                    "must agree on it",
                 )
 
 
 def _same_port(profile: Profile) -> Iterator[Complaint]:
-    taken: dict[int, list[str]] = {}
+    taken: dict[tuple[bool, int], list[str]] = {}
     for number, source in enumerate(profile.inputs):
-        others = taken.setdefault(source.port, [])
+        if isinstance(source, ImfileInput | ImuxsockInput):
+            continue
+        others = taken.setdefault((isinstance(source, ImudpInput), source.port), [])
         if any(_overlap(source.address, other) for other in others):
             yield Complaint(
                 ("inputs", number, "port"),
@@ -55,14 +58,31 @@ def _is_every_address(address: str) -> bool:
         return False
 
 
+def _same_place(profile: Profile) -> Iterator[Complaint]:
+    """Two inputs on one socket: the second takes it away.  Two on one file: every line twice."""
+    taken: set[str] = set()
+    for number, source in enumerate(profile.inputs):
+        if not isinstance(source, ImfileInput | ImuxsockInput):
+            continue
+        key = "file" if isinstance(source, ImfileInput) else "socket"
+        place = source.file if isinstance(source, ImfileInput) else source.socket
+        if place in taken:
+            yield Complaint(
+                ("inputs", number, key), f"{place} is read by another input already: remove one"
+            )
+        taken.add(place)
+
+
 def _refused_connections(profile: Profile) -> Iterator[Complaint]:
     wanted = profile.workload.connections
     for number, source in enumerate(profile.inputs):
-        if isinstance(source, ImtcpInput) and source.max_sessions < wanted:
+        if not isinstance(source, ImtcpInput | ImptcpInput) or source.max_sessions is None:
+            continue
+        if source.max_sessions < wanted:
             yield Complaint(
                 ("inputs", number, "maxSessions"),
-                f"imtcp refuses connections above {source.max_sessions}, but the workload opens "
-                f"{wanted}: raise maxSessions or lower workload.connections",
+                f"{source.type} refuses connections above {source.max_sessions}, but the workload "
+                f"opens {wanted}: raise maxSessions or lower workload.connections",
             )
 
 
@@ -70,6 +90,8 @@ def _framing(profile: Profile) -> Iterator[Complaint]:
     """Seen on 8.2302: without line feeds imtcp makes one event of many messages, and imptcp
     discards all that it has when the connection ends.  Measurements flood the first input."""
     first = profile.inputs[0]
+    if not isinstance(first, ImtcpInput | ImptcpInput):
+        return
     counted = profile.workload.framing == "octet-counted"
     if counted and not first.support_octet_counted_framing:
         yield Complaint(
@@ -77,11 +99,18 @@ def _framing(profile: Profile) -> Iterator[Complaint]:
             "the workload sends octet-counted frames, which this input would take for one long "
             "line and merge or discard: set it to true, or workload.framing to lf",
         )
+    if not counted and isinstance(first, ImtcpInput) and first.disable_lf_delimiter:
+        yield Complaint(
+            ("inputs", 0, "disableLFDelimiter"),
+            "the workload ends its messages with line feeds, which this input would not look for: "
+            "set it to false, or workload.framing to octet-counted",
+        )
 
 
 RULES = (
-    error("RT201", _imptcp_disagree),
+    error("RT201", _modules_disagree),
     error("RT202", _same_port),
     warning("RT203", _refused_connections),
     error("RT211", _framing),
+    error("RT220", _same_place),
 )

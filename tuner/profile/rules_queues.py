@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from tuner.profile.backlog import backlog_marks
 from tuner.profile.finding import Complaint, error, warning
-from tuner.profile.inputs import ImptcpInput, ImtcpInput
+from tuner.profile.input_threads import input_threads
 from tuner.profile.model import Profile
 from tuner.profile.placement import PlacedQueue, action_queue, main_queue, queues
 from tuner.profile.queue import QueueType
@@ -21,13 +21,6 @@ _MESSAGE_OVERHEAD_BYTES = 700
 
 def _real_queues(profile: Profile) -> Iterator[PlacedQueue]:
     return (queue for queue in queues(profile) if not queue.is_direct)
-
-
-def _input_threads(profile: Profile) -> int:
-    """Threads that may hand over messages at once: imptcp's helpers, imtcp's worker pool."""
-    imptcp = [source.threads for source in profile.inputs if isinstance(source, ImptcpInput)]
-    imtcp = any(isinstance(source, ImtcpInput) for source in profile.inputs)
-    return max(imptcp, default=0) + (4 if imtcp else 0)
 
 
 def _stalls(profile: Profile) -> Iterator[Complaint]:
@@ -52,14 +45,14 @@ def _stalls(profile: Profile) -> Iterator[Complaint]:
 
 
 def _recommended(profile: Profile) -> int:
-    return max(_PER_INPUT_THREAD, _PER_INPUT_THREAD * _input_threads(profile))
+    return max(_PER_INPUT_THREAD, _PER_INPUT_THREAD * input_threads(profile))
 
 
 def _small_for_threads(profile: Profile) -> Iterator[Complaint]:
     queue = main_queue(profile)
     wanted = _recommended(profile)
     if not queue.is_direct and queue.size < wanted and queue.size // 100 * 70 >= HANDED_OVER:
-        threads = _input_threads(profile)
+        threads = input_threads(profile)
         yield Complaint(
             (*queue.path, "size"),
             f"{queue.size} messages are few for {threads} input threads: use at least {wanted}",

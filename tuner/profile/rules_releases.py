@@ -9,18 +9,31 @@ from tuner.profile.model import Profile, Tier
 from tuner.profile.release import Engine
 from tuner.profile.rules_transport import remote_servers
 
-OLDEST = 2206
+OLDEST = 2102
+_OMITS_TYPE = 2206
+_TAKES_TYPE = {Engine.ELASTICSEARCH: 7, Engine.OPENSEARCH: 1}
 NEWEST_READ = 2608
 _SUSPENDS_ON_ERRORS = 2606
+_SUSPENDS_WITHOUT_RIGHTS = 2508
 _MAJORS = {Engine.ELASTICSEARCH: range(7, 10), Engine.OPENSEARCH: range(1, 4)}
 
 
 def _old_rsyslog(profile: Profile) -> Iterator[Complaint]:
-    if profile.release.rsyslog_number < OLDEST:
+    """F15: before 8.2206 omelasticsearch cannot leave _type out of a bulk."""
+    release = profile.release
+    path = ("release", "rsyslog")
+    if release.rsyslog_number < OLDEST:
         yield Complaint(
-            ("release", "rsyslog"),
-            f"rsyslog {profile.release.rsyslog} always sends _type, which Elasticsearch 8 and "
-            f"OpenSearch 2 refuse: 8.{OLDEST} is the oldest release covered",
+            path, f"rsyslog {release.rsyslog} is not covered: 8.{OLDEST} is the oldest release"
+        )
+    elif (
+        release.rsyslog_number < _OMITS_TYPE
+        and release.engine_version[0] > _TAKES_TYPE[release.engine]
+    ):
+        yield Complaint(
+            path,
+            f"rsyslog {release.rsyslog} always sends _type, which Elasticsearch 8 and OpenSearch 2 "
+            f"refuse, and the whole bulk with it: it takes 8.{_OMITS_TYPE} or later",
         )
 
 
@@ -54,11 +67,13 @@ def _lost_on_errors(profile: Profile) -> Iterator[Complaint]:
         return
     remote = any(remote_servers(output) for output in profile.outputs)
     if remote and profile.guardrails.tier is Tier.DURABLE:
+        rights = release.rsyslog_number < _SUSPENDS_WITHOUT_RIGHTS
         yield Complaint(
             ("release", "rsyslog"),
-            f"rsyslog {release.rsyslog} drops a batch in silence when the engine answers 429 or "
-            f"5xx to all of it: 8.{_SUSPENDS_ON_ERRORS} waits instead; until then compare what is "
-            "sent with what is indexed",
+            f"rsyslog {release.rsyslog} drops a batch in silence, with retryfailures too, when the "
+            f"engine answers {'401, 403, ' if rights else ''}429 or 5xx to all of it: "
+            f"8.{_SUSPENDS_ON_ERRORS} waits instead; until then compare what is sent with what is "
+            "indexed",
         )
 
 

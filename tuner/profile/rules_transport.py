@@ -10,6 +10,7 @@ from tuner.profile.finding import Complaint, error, warning
 from tuner.profile.message_sizes import LONGEST_MESSAGE_BYTES
 from tuner.profile.model import Profile, Tier
 from tuner.profile.outputs import OmelasticsearchOutput
+from tuner.profile.parameter import since
 from tuner.profile.placement import action_queue, main_queue
 from tuner.profile.units import size_bytes
 from tuner.profile.workload import Workload
@@ -41,13 +42,13 @@ def remote_servers(output: OmelasticsearchOutput) -> list[tuple[int, str]]:
 
 def _password_in_the_clear(profile: Profile) -> Iterator[Complaint]:
     for number, output in enumerate(profile.outputs):
-        if output.auth is None:
+        if not output.has_secrets:
             continue
         for i, server in remote_servers(output):
             if server.startswith("http:"):
                 yield Complaint(
                     ("outputs", number, "servers", i),
-                    "the password would cross the network in the clear: use https, with tls.cacert",
+                    "the secret would cross the network in the clear: use https, with tls.cacert",
                 )
 
 
@@ -124,8 +125,9 @@ def _kib(size: int) -> str:
 
 def _waits_for_ever(profile: Profile) -> Iterator[Complaint]:
     """indexTimeout is libcurl's limit for one bulk; rsyslog's own default is none."""
+    came = since(OmelasticsearchOutput.model_fields["index_timeout"])
     for number, output in enumerate(profile.outputs):
-        if output.index_timeout == 0:
+        if output.index_timeout == 0 and profile.release.rsyslog_number >= came:
             yield Complaint(
                 ("outputs", number, "indexTimeout"),
                 "with 0, which is rsyslog's default, an engine that hangs blocks its worker for "

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field
 
@@ -11,6 +11,7 @@ Name = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_-]{0,99}$")]
 IndexName = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9._-]{0,199}$")]
 Address = Annotated[str, Field(pattern=r"^[A-Za-z0-9.:_-]{1,253}$")]
 AbsolutePath = Annotated[str, Field(pattern=r"^/[^\x00-\x1f\x7f`\"\\]+$", max_length=4096)]
+ProfilePath = Annotated[str, Field(pattern=r"^[^\x00-\x1f\x7f]+$", max_length=4096)]
 Server = Annotated[
     str, Field(pattern=r"^https?://([A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(:[0-9]{1,5})?/?$")
 ]
@@ -22,9 +23,24 @@ def _minus_one(value: object) -> object:
 
 
 Duration = Annotated[
-    str, BeforeValidator(_minus_one), Field(pattern=r"^(-1|\d+(\.\d+)?(nanos|micros|ms|s|m|h|d))$")
+    str, Field(pattern=r"^(-1|\d+(\.\d+)?(nanos|micros|ms|s|m|h|d))$"), BeforeValidator(_minus_one)
 ]
-ByteSize = Annotated[str, BeforeValidator(_minus_one), Field(pattern=r"^\d+(b|kb|mb|gb|tb)$")]
+ByteSize = Annotated[str, Field(pattern=r"^\d+(b|kb|mb|gb|tb)$"), BeforeValidator(_minus_one)]
 Percentage = Annotated[str, Field(pattern=r"^\d{1,2}(\.\d+)?%$")]
 Heap = Annotated[str, Field(pattern=r"^[1-9]\d*[mg]$")]
+PipelineName = Annotated[str, Field(pattern=r"^[A-Za-z0-9_@][A-Za-z0-9_.@-]{0,199}$")]
+FieldName = Annotated[
+    str, Field(pattern=r"^[A-Za-z_@][A-Za-z0-9_@]*(\.[A-Za-z_@][A-Za-z0-9_@]*)*$")
+]
 FilterPath = Annotated[str, Field(pattern=r"^[A-Za-z_*.-]+$")]
+MemorySize = Annotated[str, Field(pattern=r"^\d+[km]?$")]
+Line = Annotated[str, Field(pattern=r"^[^\x00-\x1f\x7f]{1,1000}$")]
+Tag = Annotated[str, Field(pattern=r"^[\x21-\x7e]+$", max_length=128)]
+Peer = Annotated[str, Field(pattern=r"^[A-Za-z0-9*.:_/\[\]-]+$", max_length=253)]
+Device = Annotated[str, Field(pattern=r"^[A-Za-z0-9._-]{1,15}$")]
+TimeZone = Annotated[str, Field(pattern=r"^[+-]\d{2}:\d{2}$")]
+Facility = Literal[
+    "kern", "user", "mail", "daemon", "auth", "syslog", "lpr", "news", "uucp", "cron", "authpriv",
+    "ftp", "local0", "local1", "local2", "local3", "local4", "local5", "local6", "local7",
+]  # fmt: skip
+SeverityName = Literal["emerg", "alert", "crit", "err", "warning", "notice", "info", "debug"]

@@ -2,21 +2,60 @@
 
 from __future__ import annotations
 
-from typing import get_args
+import inspect
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import get_args, get_origin
 
 from pydantic import BaseModel
+from pydantic.fields import FieldInfo
 
 from tuner.profile.model import Profile
 from tuner.profile.source import KeyPath
 
 Models = tuple[type[BaseModel], ...]
 
+DIALECT = "https://json-schema.org/draft/2020-12/schema"
+
+
+@dataclass(frozen=True)
+class Key:
+    """One key of one section: its path, such as `outputs[].queue.size`."""
+
+    path: str
+    section: type[BaseModel]
+    name: str
+    info: FieldInfo
+
+
+def every_key() -> tuple[Key, ...]:
+    """Every key that a profile may have, in the order of the model; a path comes once for each
+    kind of input or output that has it."""
+    return tuple(_keys_below(Profile, ""))
+
+
+def _keys_below(section: type[BaseModel], path: str) -> Iterator[Key]:
+    for attribute, info in section.model_fields.items():
+        name = info.alias or attribute
+        here = f"{path}.{name}" if path else name
+        yield Key(here, section, name, info)
+        for inner, is_item in _sections_in(info.annotation):
+            yield from _keys_below(inner, f"{here}[]" if is_item else here)
+
+
+def _sections_in(
+    annotation: object, is_item: bool = False
+) -> Iterator[tuple[type[BaseModel], bool]]:
+    """The sections that `annotation` mentions, and whether they are items of a list."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        yield annotation, is_item
+    for part in get_args(annotation):
+        yield from _sections_in(part, is_item or get_origin(annotation) is tuple)
+
 
 def models_in(annotation: object) -> Models:
     """The model classes that `annotation` mentions, through unions, tuples and Annotated."""
-    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-        return (annotation,)
-    return tuple(model for part in get_args(annotation) for model in models_in(part))
+    return tuple(section for section, _ in _sections_in(annotation))
 
 
 def keys_of(models: Models) -> dict[str, object]:
@@ -35,3 +74,29 @@ def models_at(path: KeyPath) -> Models:
         if isinstance(step, str):
             models = models_in(keys_of(models).get(step))
     return models
+
+
+def json_schema(does: Mapping[tuple[str, str], str]) -> dict[str, object]:
+    """The JSON Schema of a profile for editors; `does` describes (section's class, key).
+
+    Pydantic's own, without the titles that it makes of names, with docstrings on one line, and
+    without the demand for keys that a layer below may have.
+    """
+    schema = Profile.model_json_schema(by_alias=True)
+    sections = {"Profile": schema, **schema["$defs"]}
+    merged = {
+        key.section.__name__
+        for key in every_key()
+        if "[]" not in key.path.removeprefix("outputs[]")
+    }
+    for name, section in sections.items():
+        section.pop("title", None)
+        if name in merged:
+            section.pop("required", None)
+        if "description" in section:
+            section["description"] = " ".join(inspect.cleandoc(section["description"]).split())
+        for key, value in section.get("properties", {}).items():
+            value.pop("title", None)
+            if (name, key) in does:
+                value["description"] = does[name, key]
+    return {"$schema": DIALECT, "title": "rsyslog-tune profile", **schema}

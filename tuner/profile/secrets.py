@@ -6,6 +6,7 @@ from typing import Annotated
 
 from pydantic import Field, model_validator
 
+from tuner.profile.queue import Switch
 from tuner.profile.scalars import AbsolutePath
 from tuner.profile.section import RsyslogSection, Section
 
@@ -31,8 +32,13 @@ class Auth(Section):
 
 
 class Tls(RsyslogSection):
-    """TLS towards the engine; the paths are on the host that runs rsyslog."""
+    """TLS towards the engine; the paths are on the host that runs rsyslog.
+
+    `allowunsignedcerts` trusts any certificate, `skipverifyhost` one for any other host.
+    """
 
     cacert: AbsolutePath | None = None
     mycert: AbsolutePath | None = None
     myprivkey: AbsolutePath | None = None
+    allowunsignedcerts: Switch | None = None
+    skipverifyhost: Switch | None = None

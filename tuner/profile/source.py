@@ -28,6 +28,7 @@ DUPLICATE_KEY = "RT013"
 TAG = "RT014"
 ANCHOR = "RT015"
 ODD_SCALAR = "RT016"
+LAYER = "RT017"
 
 _CORE = "tag:yaml.org,2002:"
 _DECIMAL = re.compile(r"[-+]?(0|[1-9][0-9]*)")
@@ -44,11 +45,12 @@ class Position:
 
 @dataclass(frozen=True)
 class Spot:
-    """Where one value stands: its key (or itself, in a list), the value, and its spelling."""
+    """Where one value stands: its key (or itself, in a list), the value, its spelling, its file."""
 
     key: Position
     value: Position
     raw: str | None = None
+    file: str = ""
 
 
 @dataclass(frozen=True)
@@ -70,9 +72,18 @@ class Source:
 
     def key_position(self, path: KeyPath) -> Position:
         """Where the key at `path` stands, or that of the nearest section around it."""
+        near = self._nearest(path)
+        return self.spots[near].key if near else Position(1, 1)
+
+    def file_of(self, path: KeyPath) -> str:
+        """The file in which the value at `path` stands, or the nearest section around it."""
+        near = self._nearest(path)
+        return self.spots[near].file if near in self.spots else self.name
+
+    def _nearest(self, path: KeyPath) -> KeyPath:
         while path and path not in self.spots:
             path = path[:-1]
-        return self.spots[path].key if path else Position(1, 1)
+        return path
 
 
 def has(data: object, step: str | int) -> bool:
@@ -181,7 +192,8 @@ class _Reading:
         """The plain data of `node`, noting its place under `path`."""
         here = position_of(node.start_mark)
         raw = node.value if isinstance(node, yaml.ScalarNode) else None
-        self.spots[path] = Spot(position_of(key.start_mark) if key else here, here, raw)
+        at_key = position_of(key.start_mark) if key else here
+        self.spots[path] = Spot(at_key, here, raw, self.name)
         if isinstance(node, yaml.MappingNode) and node.tag == f"{_CORE}map":
             return self._mapping(node, path)
         if isinstance(node, yaml.SequenceNode) and node.tag == f"{_CORE}seq":

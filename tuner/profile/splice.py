@@ -69,6 +69,22 @@ def removing(text: str, root: yaml.Node | None, path: KeyPath) -> Splice | None:
     return _out_of_block(text, pairs[i])
 
 
+def appending(text: str, root: yaml.Node | None, path: KeyPath, value: object) -> Splice:
+    """The splice that puts `value` at the end of the list at `path`, which has items already."""
+    place = None if root is None else _walk(root, path)
+    if place is None or not isinstance(place.node, yaml.SequenceNode) or not place.node.value:
+        raise BadUsage("there is no list to add to: write the whole list")
+    items: list[yaml.Node] = place.node.value
+    if place.node.flow_style:
+        end = _end(text, items[-1])
+        return Splice(end, end, f", {flow(value)}")
+    newline = "\r\n" if "\r\n" in text else "\n"
+    dash = text.rindex("-", 0, _start(items[-1]))
+    indent = text[text.rfind("\n", 0, dash) + 1 : dash]
+    end = _line_end(text, _end(text, items[-1]))
+    return Splice(end, end, f"{newline}{indent}- {flow(value)}")
+
+
 def _walk(root: yaml.Node, path: KeyPath) -> _Place:
     """Follow `path` as far as it is written."""
     place = _Place(root, None, None, 0)

@@ -70,7 +70,7 @@ def problems_of(error: ValidationError, source: Source) -> tuple[Problem, ...]:
     """Every problem in `error`, at its place in the file."""
     faults = [
         _Fault(
-            path=_path(one["loc"], one["type"], source.data),
+            path=_path(one["loc"], one["type"], _tag(one.get("ctx", {})), source.data),
             kind=one["type"],
             given=one["input"],
             said=one["msg"],
@@ -85,15 +85,21 @@ def problems_of(error: ValidationError, source: Source) -> tuple[Problem, ...]:
     return tuple(_problem(together, source) for together in by_path.values())
 
 
-def _path(location: tuple[str | int, ...], kind: str, data: object) -> KeyPath:
-    """pydantic's location without the labels of unions, which are not in the data."""
+def _path(location: tuple[str | int, ...], kind: str, tag: str, data: object) -> KeyPath:
+    """pydantic's location without the labels of unions, which are not in the data; of a union
+    told apart by `tag`, where that stands."""
     path: KeyPath = ()
     for i, step in enumerate(location):
         if has(data, step):
             data, path = at(data, (step,)), (*path, step)
         elif i == len(location) - 1 and kind == "missing":
             path = (*path, step)
-    return (*path, "type") if kind in _TAG else path
+    return (*path, tag) if kind in _TAG else path
+
+
+def _tag(context: Mapping[str, object]) -> str:
+    """The key that tells the members of a union apart."""
+    return _unquote(context.get("discriminator", "type"))
 
 
 def _is_echo(fault: _Fault, faults: Sequence[_Fault]) -> bool:
@@ -122,7 +128,7 @@ def _problem(together: Sequence[_Fault], source: Source) -> Problem:
     at_key = code in {UNKNOWN_KEY, MISSING}
     where = source.key_position(first.path) if at_key else source.position(first.path)
     message = _message(first, code, together, source)
-    return problem_at(source.name, where, message, code)
+    return problem_at(source.file_of(first.path), where, message, code)
 
 
 def _message(first: _Fault, code: str, together: Sequence[_Fault], source: Source) -> str:
@@ -174,7 +180,7 @@ def _given(fault: _Fault) -> str:
     if _may_be_secret(fault):
         return ""
     if fault.kind == "union_tag_invalid" and isinstance(value, Mapping):
-        value = value.get("type")
+        value = value.get(_tag(fault.context))
     if value is None:
         return ", not empty"
     if isinstance(value, bool):

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from tuner.profile.index import Rotate
 from tuner.profile.model import Profile
 from tuner.profile.outputs import OmelasticsearchOutput
 from tuner.profile.placement import PlacedQueue, action_queue
-from tuner.profile.secrets import Auth, Tls
-from tuner.render.quoting import Emitted, quote_all, secret
+from tuner.profile.secrets import Tls
+from tuner.render.parsing import parse_action
+from tuner.render.quoting import quote_all, secret
 from tuner.render.rainerscript import Statement, Value, statement
 
 # The first release that leaves out _type by itself; 8.2606 warns about the parameter.
 _OMITS_TYPE = 2510
+_LEAVES_TYPE_OUT = 2206
+_HAS_INDEX_TIMEOUT = 2204
 # Elasticsearch's own bulk timeout; filter_path rides on this parameter, pasted into the URL.
 _BULK_TIMEOUT = "1m"
 
@@ -28,38 +32,112 @@ def index_name(output: OmelasticsearchOutput) -> str:
     return f"{output.name}-index"
 
 
+def id_name(output: OmelasticsearchOutput) -> str:
+    """What the template of the ids of an output's documents is called."""
+    return f"{output.name}-id"
+
+
+def pipeline_name(output: OmelasticsearchOutput) -> str:
+    """What the template of the names of an output's ingest pipelines is called."""
+    return f"{output.name}-pipeline"
+
+
+def retry_ruleset(output: OmelasticsearchOutput) -> str:
+    """What the ruleset of an output's refused documents is called: a dot is in no other name."""
+    return f"retry.{output.name}"
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where an action finds its documents: the names of its templates and of the ruleset that
+    takes what the engine refuses."""
+
+    name: str
+    document: str
+    document_id: str
+    index: str
+    pipeline: str
+    retry_ruleset: str
+
+
 def actions(profile: Profile) -> Iterator[Statement]:
-    """What becomes of an event: repairs and outputs, in order."""
+    """What becomes of an event: repairs, parsing and outputs, in order."""
     for number, output in enumerate(profile.outputs):
         if output.mmutf8fix:
             yield statement(
                 "action",
                 {"name": f"{output.name}-utf8", "type": "mmutf8fix", "queue.type": "Direct"},
             )
-        yield statement("action", _action(profile, number))
+        if number == 0:
+            yield from parse_action(profile)
+        source = Source(
+            name=output.name,
+            document=document_name(output),
+            document_id=id_name(output),
+            index=index_name(output),
+            pipeline=pipeline_name(output),
+            retry_ruleset=retry_ruleset(output),
+        )
+        queue = queue_parameters(action_queue(profile, number))
+        yield statement("action", bulk_parameters(profile, output, source) | queue)
 
 
-def _action(profile: Profile, number: int) -> dict[str, Value]:
-    output = profile.outputs[number]
+def bulk_parameters(
+    profile: Profile, output: OmelasticsearchOutput, source: Source
+) -> dict[str, Value]:
+    """The parameters of an action that sends bulks to the engine of `output`, without a queue."""
     daily = output.index.rotate is Rotate.DAILY
-    old = profile.release.rsyslog_number < _OMITS_TYPE
+    release = profile.release.rsyslog_number
     return {
-        "name": output.name,
+        "name": source.name,
         "type": output.type,
         "server": quote_all(output.servers),
-        "searchIndex": index_name(output) if daily else output.index.name,
+        "searchIndex": source.index if daily else output.index.target,
         "dynSearchIndex": True if daily else None,
-        "searchType": "" if old else None,
-        "template": document_name(output),
+        "searchType": _search_type(release),
+        "template": source.document,
         "bulkmode": True,
+        **_identity(output, source),
+        **_pipeline(output, source),
         "maxbytes": output.maxbytes,
         "timeout": _timeout(output),
-        "indexTimeout": output.index_timeout,
+        "indexTimeout": output.index_timeout if release >= _HAS_INDEX_TIMEOUT else None,
         "healthCheckTimeout": output.health_check_timeout,
-        **_credentials(output.auth, output.tls),
+        "rebindinterval": output.rebindinterval,
+        **_credentials(output),
         "action.resumeRetryCount": output.action_resume_retry_count,
         "action.resumeInterval": output.action_resume_interval,
-        **queue_parameters(action_queue(profile, number)),
+    }
+
+
+def _search_type(release: int) -> str | None:
+    """F15: Elasticsearch 8 refuses _type, which can be left out since 8.2206 by an empty one."""
+    if release < _LEAVES_TYPE_OUT:
+        return "_doc"
+    return "" if release < _OMITS_TYPE else None
+
+
+def _identity(output: OmelasticsearchOutput, source: Source) -> dict[str, Value]:
+    retries = output.retryfailures is not None
+    return {
+        "bulkid": source.document_id if output.has_ids else None,
+        "dynbulkid": True if output.has_ids else None,
+        "writeoperation": "create" if output.creates else output.writeoperation,
+        "retryfailures": True if retries else None,
+        "retryruleset": source.retry_ruleset if retries else None,
+        # By default what comes after 20,000 events to be sent again within 600 s is dropped.
+        "ratelimit.interval": 0 if retries else None,
+        "errorfile": output.errorfile,
+        "erroronly": output.erroronly,
+        "interleaved": output.interleaved,
+    }
+
+
+def _pipeline(output: OmelasticsearchOutput, source: Source) -> dict[str, Value]:
+    return {
+        "pipelineName": source.pipeline if output.dyn_pipeline_name else output.pipeline_name,
+        "dynPipelineName": output.dyn_pipeline_name,
+        "skipPipelineIfEmpty": output.skip_pipeline_if_empty,
     }
 
 
@@ -69,14 +147,17 @@ def _timeout(output: OmelasticsearchOutput) -> str | None:
     return f"{output.timeout or _BULK_TIMEOUT}&filter_path={','.join(output.filter_path)}"
 
 
-def _credentials(auth: Auth | None, tls: Tls | None) -> dict[str, Value]:
-    pwd: Emitted | None = None if auth is None else secret(auth.pwd)
+def _credentials(output: OmelasticsearchOutput) -> dict[str, Value]:
+    auth, tls = output.auth, output.tls or Tls()
     return {
         "uid": None if auth is None else auth.uid,
-        "pwd": pwd,
-        "tls.cacert": None if tls is None else tls.cacert,
-        "tls.mycert": None if tls is None else tls.mycert,
-        "tls.myprivkey": None if tls is None else tls.myprivkey,
+        "pwd": None if auth is None else secret(auth.pwd),
+        "apikey": None if output.apikey is None else secret(output.apikey),
+        "tls.cacert": tls.cacert,
+        "tls.mycert": tls.mycert,
+        "tls.myprivkey": tls.myprivkey,
+        "allowunsignedcerts": tls.allowunsignedcerts,
+        "skipverifyhost": tls.skipverifyhost,
     }
 
 

@@ -6,18 +6,31 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from tuner.profile.index import Index, Rotate
 from tuner.profile.model import Profile
+from tuner.profile.outputs import OmelasticsearchOutput
 from tuner.profile.release import Engine
 from tuner.render.document import Identity
 from tuner.render.fingerprint import fingerprint
-from tuner.render.index import Json, index_template, live_settings
+from tuner.render.index import (
+    Json,
+    components,
+    composed_template,
+    first_index,
+    index_template,
+    live_settings,
+)
 from tuner.render.layout import lay_out
+from tuner.render.lifecycle import policy
 from tuner.render.quoting import Emitted, comment
 from tuner.render.shipper import statements
 
 RSYSLOG = "rsyslog.conf"
 INDEX_TEMPLATE = "index-template.json"
 LIVE_SETTINGS = "live-settings.json"
+FIRST_INDEX = "first-index.json"
+LIFECYCLE = "lifecycle-policy.json"
+COMPONENTS = {"settings": "component-settings.json", "mappings": "component-mappings.json"}
 HEAP = "jvm.options.d/heap.options"
 NODE = {
     Engine.ELASTICSEARCH: "elasticsearch.yml",
@@ -50,15 +63,37 @@ def _artefacts(profile: Profile) -> Iterator[Artefact]:
     yield Artefact(
         RSYSLOG,
         rsyslog_conf(profile),
-        private=any(output.auth is not None for output in profile.outputs),
+        private=any(output.has_secrets for output in profile.outputs),
     )
-    output = profile.outputs[0]
-    yield Artefact(INDEX_TEMPLATE, _json(index_template(profile, output)))
-    yield Artefact(LIVE_SETTINGS, _json(live_settings(output)))
+    for output in profile.outputs:
+        folder = f"{output.name}/" if len(profile.outputs) > 1 else ""
+        for path, body in _engine_files(profile, output):
+            yield Artefact(folder + path, _json(body))
+    yield from _node_files(profile)
+
+
+def _engine_files(profile: Profile, output: OmelasticsearchOutput) -> Iterator[tuple[str, Json]]:
+    """What the engine is told of the indices of one output."""
+    index = output.index
+    yield LIVE_SETTINGS, live_settings(output)
+    if index.components:
+        yield INDEX_TEMPLATE, composed_template(profile, output)
+        for part, body in components(profile, output).items():
+            yield COMPONENTS[part], body
+    else:
+        yield INDEX_TEMPLATE, index_template(profile, output)
+    if index.rotate is Rotate.ROLLOVER:
+        yield FIRST_INDEX, first_index(index)
+    if index.lifecycle is not None:
+        yield LIFECYCLE, policy(profile.release.engine, index, index.lifecycle)
+
+
+def _node_files(profile: Profile) -> Iterator[Artefact]:
     header = _header(profile, fingerprint(_plain(profile)["node"]), "restart the node")
-    if profile.node.index_buffer_size is not None:
-        setting = f"indices.memory.index_buffer_size: {json.dumps(profile.node.index_buffer_size)}"
-        yield Artefact(NODE[profile.release.engine], f"{header}\n{setting}\n")
+    settings = profile.node.settings
+    if settings:
+        lines = "".join(f"{name}: {json.dumps(value)}\n" for name, value in settings.items())
+        yield Artefact(NODE[profile.release.engine], f"{header}\n{lines}")
     if "heap" in profile.node.model_fields_set:
         heap = profile.node.heap
         yield Artefact(HEAP, f"{header}\n-Xms{heap}\n-Xmx{heap}\n")
@@ -77,13 +112,20 @@ def _shipper_header(profile: Profile) -> Emitted:
     """The hash covers what reaches rsyslog.conf, so a new index setting does not change it."""
     outputs = [
         output.model_dump(mode="json", by_alias=True, exclude_none=True, exclude={"index"})
-        | {"index": [output.index.name, output.index.rotate.value]}
+        | {"index": _addressed(output.index)}
         for output in profile.outputs
     ]
     plain = _plain(profile)
     sections = [plain.get(key) for key in ("name", "inputs", "main_queue")]
+    sections += [plain[key] for key in ("parse", "global", "parser") if plain.get(key)]
     digest = fingerprint([profile.release.rsyslog, *sections, outputs])
     return _header(profile, digest, "restart rsyslog")
+
+
+def _addressed(index: Index) -> list[str]:
+    """What of an index reaches rsyslog.conf."""
+    kind = index.rotate.value if index.data_stream is None else "data_stream"
+    return [index.target, kind]
 
 
 def _header(profile: Profile, digest: str, apply: str) -> Emitted:

@@ -6,7 +6,9 @@ import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from tuner.profile.field import DocumentField, FieldType
+from tuner.profile.field import DocumentField, FieldType, is_parsed
+from tuner.profile.parsing import Parse
+from tuner.render.parsing import checked_member, is_checked, parsed_text
 from tuner.render.quoting import constant
 from tuner.render.rainerscript import Statement, Value, statement
 
@@ -28,16 +30,20 @@ class Identity:
 
 
 def document_template(
-    name: str, fields: tuple[DocumentField, ...], identity: Identity | None = None
+    name: str,
+    fields: tuple[DocumentField, ...],
+    parse: Parse | None,
+    identity: Identity | None = None,
 ) -> Statement:
     """A list template without a trailing newline: with one, bulk replies are paired wrongly (F5).
 
-    Every property is escaped by format="json", the cheapest complete way (F6).
+    Every property is escaped by format="json", the cheapest complete way (F6); what enters
+    unquoted is checked.
     """
     pieces = list(_object(_tree(fields)))
     if identity is not None:
         pieces[-1:] = [f',{json.dumps(identity.field)}:"', identity, '"}']
-    return statement("template", {"name": name, "type": "list"}, tuple(_merged(pieces)))
+    return statement("template", {"name": name, "type": "list"}, tuple(_merged(pieces, parse)))
 
 
 def index_name_template(name: str, index: str) -> Statement:
@@ -73,19 +79,33 @@ Piece = str | DocumentField | Identity
 def _object(tree: Tree) -> Iterator[Piece]:
     yield "{"
     for number, (key, value) in enumerate(tree.items()):
-        yield ("," if number else "") + json.dumps(key) + ":"
+        if number:
+            yield ","
         if isinstance(value, dict):
+            yield json.dumps(key) + ":"
             yield from _object(value)
-        elif value.type is FieldType.INTEGER:
-            yield value
         else:
-            yield '"'
-            yield value
-            yield '"'
+            yield from _member(key, value)
     yield "}"
 
 
-def _merged(pieces: Iterable[Piece]) -> Iterator[Statement]:
+def _member(key: str, field: DocumentField) -> Iterator[Piece]:
+    """One value under its key; a checked one brings the key itself."""
+    if is_checked(field):
+        yield field
+        return
+    yield json.dumps(key) + ":"
+    if field.constant is not None:
+        yield json.dumps(field.constant)
+    elif field.type is FieldType.INTEGER:
+        yield field
+    else:
+        yield '"'
+        yield field
+        yield '"'
+
+
+def _merged(pieces: Iterable[Piece], parse: Parse | None) -> Iterator[Statement]:
     """One constant() for each stretch of text between two properties."""
     text = ""
     for piece in pieces:
@@ -93,15 +113,24 @@ def _merged(pieces: Iterable[Piece]) -> Iterator[Statement]:
             text += piece
             continue
         yield statement("constant", {"value": constant(text)})
-        yield _property(piece)
+        yield from _written(piece, parse)
         text = ""
     yield statement("constant", {"value": constant(text)})
 
 
-def _property(field: DocumentField | Identity) -> Statement:
-    if isinstance(field, Identity):
-        place: dict[str, Value] = {"position.from": field.first, "position.to": field.last}
-        return statement("property", {"name": "msg", **place})
+def _written(piece: DocumentField | Identity, parse: Parse | None) -> Iterator[Statement]:
+    if isinstance(piece, Identity):
+        place: dict[str, Value] = {"position.from": piece.first, "position.to": piece.last}
+        yield statement("property", {"name": "msg", **place})
+    elif is_checked(piece):
+        yield checked_member(piece, parse)
+    elif is_parsed(piece):
+        yield from parsed_text(piece, parse)
+    else:
+        yield _property(piece)
+
+
+def _property(field: DocumentField) -> Statement:
     parameters: dict[str, Value] = {"name": field.property}
     if field.property in _TIMES:
         parameters["dateFormat"] = "rfc3339"

@@ -1,41 +1,63 @@
-"""Inputs and the modules they come from, as statements."""
+"""Inputs, the modules they come from, and the rulesets that pin their parsers, as statements."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tuner.profile.inputs import ImptcpInput, ImtcpInput
+from tuner.profile.inputs import Input, Parsers
 from tuner.profile.model import Profile
-from tuner.render.rainerscript import Statement, Value, statement
+from tuner.profile.parameter import of_module
+from tuner.render.quoting import quote_all
+from tuner.render.rainerscript import Statement, Value, call, statement
+
+# What names the source comes first, then where its events go, then everything else.
+_FIRST = ("type", "address", "port", "file", "socket", "supportOctetCountedFraming")
+# The system's log socket would feed rsyslog's default ruleset, which does nothing.
+_FIXED: dict[str, dict[str, Value]] = {"imuxsock": {"sysSock.use": False}}
 
 
 def input_modules(profile: Profile) -> Iterator[Statement]:
     """The modules that the inputs need, with the parameters that all of a kind share."""
-    imptcp = next((one for one in profile.inputs if isinstance(one, ImptcpInput)), None)
-    if imptcp is not None:
-        yield statement(
-            "module",
-            {
-                "load": "imptcp",
-                "threads": imptcp.threads,
-                "processOnPoller": imptcp.process_on_poller,
-            },
-        )
-    if any(isinstance(one, ImtcpInput) for one in profile.inputs):
-        yield statement("module", {"load": "imtcp"})
+    kinds: dict[str, dict[str, Value]] = {}
+    for source in profile.inputs:
+        shared = kinds.setdefault(source.type, {"load": source.type, **_FIXED.get(source.type, {})})
+        written = _parameters(source)
+        for key in of_module(type(source)):
+            shared.setdefault(key, written.get(key))
+    yield from (statement("module", shared) for shared in kinds.values())
+
+
+def entrances(profile: Profile) -> Iterator[Statement]:
+    """One ruleset for each choice of parsers that is not the profile's: rsyslog parses a message
+    with the parsers of the ruleset it enters, and calls the profile's ruleset afterwards."""
+    choices = dict.fromkeys(source.parser for source in profile.inputs)
+    for parsers in choices:
+        if parsers is not None and parsers != profile.parser:
+            name = entrance(profile, parsers)
+            yield statement(
+                "ruleset", {"name": name, "parser": quote_all(parsers)}, (call(profile.name),)
+            )
+
+
+def entrance(profile: Profile, parsers: Parsers | None) -> str:
+    """The name of the ruleset that an input with these parsers hands its events to."""
+    if parsers is None or parsers == profile.parser:
+        return profile.name
+    return "-".join([profile.name, *(parser.removeprefix("rsyslog.") for parser in parsers)])
 
 
 def inputs(profile: Profile) -> Iterator[Statement]:
     """One statement for each input, which hands its events to the profile's ruleset."""
     for source in profile.inputs:
-        common: dict[str, Value] = {
-            "type": source.type,
-            "address": source.address,
-            "port": source.port,
-            "supportOctetCountedFraming": source.support_octet_counted_framing,
-            "ruleset": profile.name,
-        }
-        if isinstance(source, ImptcpInput):
-            yield statement("input", common | {"socketBacklog": source.socket_backlog})
-        else:
-            yield statement("input", common | {"maxSessions": source.max_sessions})
+        shared = of_module(type(source))
+        own = {key: value for key, value in _parameters(source).items() if key not in shared}
+        first = {key: own[key] for key in _FIRST if key in own}
+        yield statement("input", first | {"ruleset": entrance(profile, source.parser)} | own)
+
+
+def _parameters(source: Input) -> dict[str, Value]:
+    """What the profile writes and what we know better, by rsyslog's names."""
+    plain = source.model_dump(mode="json", by_alias=True, exclude_none=True, exclude={"parser"})
+    return {
+        key: quote_all(value) if isinstance(value, list) else value for key, value in plain.items()
+    }

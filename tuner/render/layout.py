@@ -9,6 +9,9 @@ import jinja2
 from tuner.render.assets import asset_text
 from tuner.render.quoting import Emitted
 
+# More than any rendered file nests.
+_DEEPEST = 8
+
 
 def _only_emitted(value: object) -> Emitted:
     """What Jinja may write: nothing that did not come through the quoter."""
@@ -21,7 +24,7 @@ def _only_emitted(value: object) -> Emitted:
 
 @cache
 def _environment() -> jinja2.Environment:
-    return jinja2.Environment(
+    environment = jinja2.Environment(
         loader=jinja2.FunctionLoader(lambda name: asset_text("templates", name)),
         undefined=jinja2.StrictUndefined,
         finalize=_only_emitted,
@@ -30,6 +33,8 @@ def _environment() -> jinja2.Environment:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
+    environment.globals["indents"] = tuple(Emitted("    " * depth) for depth in range(_DEEPEST))
+    return environment
 
 
 def lay_out(template: str, **values: object) -> str:

@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from tuner.profile.secrets import SecretRef
 
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_.]*")
+_IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*")
 _SECRET_FILE = re.compile(r"/[^\x00-\x1f\x7f`\"\\]+")
 _SECRET_NAME = re.compile(r"[A-Z_][A-Z0-9_]*")
 # rsyslog's lexer knows \xNN in object parameters only since 8.2608, octal always.
@@ -67,6 +68,13 @@ def word(name: str) -> Emitted:
     """The name of an object or a parameter: letters, digits, dots and underscores."""
     if not _WORD.fullmatch(name):
         raise ValueError(f"{name!r} is not a RainerScript name")
+    return Emitted(name)
+
+
+def identifier(name: str) -> Emitted:
+    """The name of a ruleset where it stands without quotes: letters, digits, dots, _ and -."""
+    if not _IDENTIFIER.fullmatch(name):
+        raise ValueError(f"{name!r} is not the name of a ruleset")
     return Emitted(name)
 
 

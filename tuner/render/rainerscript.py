@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
-from tuner.render.quoting import Emitted, quote, word
+from tuner.render.quoting import Emitted, identifier, quote, word
 
 ObjectName = Literal[
     "global", "module", "template", "constant", "property", "main_queue", "ruleset", "action",
@@ -30,7 +30,8 @@ class Statement:
 
     kind: Emitted
     parameters: tuple[Parameter, ...]
-    body: tuple[Statement, ...] = ()
+    body: tuple[Node, ...] = ()
+    form: ClassVar = "object"
 
     @property
     def is_long(self) -> bool:
@@ -38,11 +39,37 @@ class Statement:
         return len(self.parameters) > _ONE_LINE
 
 
+@dataclass(frozen=True)
+class Branch:
+    """What happens only where a condition holds; conditions are text of our own."""
+
+    condition: Emitted
+    body: tuple[Node, ...]
+    form: ClassVar = "branch"
+
+
+@dataclass(frozen=True)
+class Order:
+    """`stop`, or `call` with the name of a ruleset."""
+
+    text: Emitted
+    form: ClassVar = "order"
+
+
+Node = Statement | Branch | Order
+STOP = Order(Emitted("stop"))
+
+
+def call(ruleset: str) -> Order:
+    """Hand the event to another ruleset; one with a queue of its own gets a copy."""
+    return Order(Emitted(f"call {identifier(ruleset)}"))
+
+
 Value = Emitted | str | int | bool | None
 
 
 def statement(
-    kind: ObjectName, parameters: Mapping[str, Value], body: tuple[Statement, ...] = ()
+    kind: ObjectName, parameters: Mapping[str, Value], body: tuple[Node, ...] = ()
 ) -> Statement:
     """An object with `parameters` in their order; those that are None are left out."""
     given = tuple(

@@ -9,12 +9,23 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from tuner.errors import JobFailed, Refused
-from tuner.render.artefacts import HEAP, MARK, NODE, Artefact
+from tuner.render.artefacts import (
+    COMPONENTS,
+    FIRST_INDEX,
+    HEAP,
+    INDEX_TEMPLATE,
+    LIFECYCLE,
+    MARK,
+    NODE,
+    Artefact,
+)
 
 _OURS = "rsyslog-tune"
 _PRIVATE, _PUBLIC = 0o600, 0o644
 # Files that some profiles have and others have not; only ours are ever removed.
-_OPTIONAL = (HEAP, *NODE.values())
+_OPTIONAL = (
+    HEAP, *NODE.values(), INDEX_TEMPLATE, FIRST_INDEX, LIFECYCLE, *COMPONENTS.values()
+)  # fmt: skip
 
 
 def write(artefacts: Iterable[Artefact], directory: Path) -> tuple[str, ...]:
@@ -78,7 +89,12 @@ def _left_over(wanted: tuple[Artefact, ...], directory: Path) -> list[str]:
     """Files of ours that this profile no longer has."""
     paths = {artefact.path for artefact in wanted}
     gone = (path for path in _OPTIONAL if path not in paths)
-    return [path for path in gone if MARK in (_read(directory / path) or "")]
+    return [path for path in gone if _mark_of(path) in (_read(directory / path) or "")]
+
+
+def _mark_of(path: str) -> str:
+    """What tells a file of ours; JSON has no comments."""
+    return _OURS if path.endswith(".json") else MARK
 
 
 def _read(path: Path) -> str | None:

@@ -33,7 +33,9 @@ _OF_AN_ENGINE = frozenset({_DURABLE, _MERGED, _ENGINE_CPU, _DISK})
 def markdown(study: Study) -> str:
     """The whole report."""
     verdict = judge(study)
-    profile = parse_profile(study.header.profile_text, study.header.profile_path).profile
+    header = study.header
+    written = parse_profile(header.profile_text, header.profile_path, header.profile_layers)
+    profile = written.profile
     known = {knob.path: knob for knob in knobs(profile)}
     parts = [
         f"# rsyslog-tune: {profile.name}",

@@ -26,7 +26,10 @@ class Phase(Enum):
 
 @dataclass(frozen=True)
 class Header:
-    """What a search was asked to do, and where it ran."""
+    """What a search was asked to do, and where it ran.
+
+    `profile_layers` holds the names and texts of the layers that the profile extends.
+    """
 
     schema: int
     tool: str
@@ -40,6 +43,7 @@ class Header:
     rsyslog: str
     machine: str
     substitutions: tuple[str, ...]
+    profile_layers: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True)

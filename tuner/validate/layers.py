@@ -33,8 +33,12 @@ def layers(loaded: LoadedProfile, offline: bool) -> tuple[Layer, ...]:
 
 
 def _secret_files(loaded: LoadedProfile) -> list[str]:
-    auths = [output.auth for output in loaded.profile.outputs if output.auth is not None]
-    return [auth.pwd.file for auth in auths if auth.pwd.file is not None]
+    references = [
+        reference
+        for output in loaded.profile.outputs
+        for reference in (output.auth.pwd if output.auth is not None else None, output.apikey)
+    ]
+    return [one.file for one in references if one is not None and one.file is not None]
 
 
 def _absent_secret(loaded: LoadedProfile) -> str | None:

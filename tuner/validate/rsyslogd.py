@@ -7,6 +7,7 @@ configurations, which counts as rejecting them.
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,6 +15,12 @@ from tuner.host.process import describe_exit, run
 from tuner.host.programs import rsyslogd
 
 _TIMEOUT_S = 20.0
+# Debian's packages of the modules that rsyslog itself does not bring.
+_PACKAGES = {
+    "imrelp": "rsyslog-relp",
+    "omrelp": "rsyslog-relp",
+    "omelasticsearch": "rsyslog-elasticsearch",
+}
 
 
 @dataclass(frozen=True)
@@ -35,4 +42,14 @@ def check(config: str) -> Check:
     said = [line for line in lines if "version 8." not in line and "End of config" not in line]
     if result.returncode < 0:
         said.append(f"rsyslogd crashed on it with {describe_exit(result.returncode)}")
-    return Check(result.returncode == 0, tuple(line for line in said if line.strip()))
+    told = [line for line in said if line.strip()]
+    return Check(result.returncode == 0, (*packages_to_install(told), *told))
+
+
+def packages_to_install(complaints: Sequence[str]) -> tuple[str, ...]:
+    """What to install for the modules that rsyslogd could not load, one sentence for each."""
+    return tuple(
+        f"{module} is not installed: apt-get install {package}"
+        for module, package in _PACKAGES.items()
+        if any(f"could not load module '{module}'" in line for line in complaints)
+    )

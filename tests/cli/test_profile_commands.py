@@ -1,0 +1,58 @@
+"""The commands `init`, `explain` and `schema`, as a user meets them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from typer.testing import CliRunner
+
+from tuner.cli.main import app
+from tuner.errors import BadUsage, Refused
+from tuner.profile.load import load_profile
+
+RUN = CliRunner()
+
+
+def test_init_writes_a_profile_once(tmp_path: Path) -> None:
+    path = tmp_path / "My site.yaml"
+    first = RUN.invoke(app, ["init", str(path)])
+    assert (first.exit_code, first.stdout) == (0, f"{path}\n")
+    assert load_profile(path).profile.name == "my-site"
+    assert load_profile(path).warnings == ()
+    path.write_text("mine", encoding="utf-8")
+    again = RUN.invoke(app, ["init", str(path)])
+    assert isinstance(again.exception, Refused)
+    assert path.read_text(encoding="utf-8") == "mine"
+
+
+def test_init_writes_over_no_link_either(tmp_path: Path) -> None:
+    link = tmp_path / "link.yaml"
+    link.symlink_to(tmp_path / "elsewhere.yaml")
+    assert isinstance(RUN.invoke(app, ["init", str(link)]).exception, Refused)
+    assert not (tmp_path / "elsewhere.yaml").exists()
+
+
+def test_explain_says_what_a_reader_needs() -> None:
+    shown = RUN.invoke(app, ["explain", "timeoutEnqueue"]).stdout
+    assert "main_queue.timeoutEnqueue\noutputs[].queue.timeoutEnqueue\n" in shown
+    for word in ("allowed ", "default ", "search ", "F9: ", "source "):
+        assert word in shown
+    assert max(map(len, shown.splitlines())) <= 96
+
+
+def test_explain_as_json() -> None:
+    shown = json.loads(RUN.invoke(app, ["explain", "codec", "--output", "json"]).stdout)
+    (key,) = shown["keys"]
+    assert (shown["schema"], shown["kind"]) == (1, "explain")
+    assert key["paths"] == ["outputs[].index.settings.codec"]
+
+
+def test_explain_refuses_what_is_no_key() -> None:
+    assert isinstance(RUN.invoke(app, ["explain", "dequeueBatch"]).exception, BadUsage)
+
+
+def test_the_schema_is_json_and_nothing_else() -> None:
+    shown = json.loads(RUN.invoke(app, ["schema"]).stdout)
+    assert shown["$schema"] == "https://json-schema.org/draft/2020-12/schema"
+    assert {"extends", "name", "inputs", "outputs"} <= shown["properties"].keys()

@@ -1,0 +1,75 @@
+"""The JSON Schema: every key of every shipped profile is in it, described, and no more asked for
+than a layer has."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tuner.profile.facts import facts
+from tuner.profile.load import load_profile
+from tuner.profile.schema import every_key, json_schema
+
+ROOT = Path(__file__).parents[2]
+PROFILES = sorted([*(ROOT / "profiles").glob("*.yaml"), *(ROOT / "examples").rglob("*.yaml")])
+
+
+def schema() -> dict[str, object]:
+    known = facts()
+    return json_schema({(k.section.__name__, k.name): known.of(k).does for k in every_key()})
+
+
+def members(value: object) -> dict[str, object]:
+    return value if isinstance(value, dict) else {}
+
+
+def fits(data: object, wanted: object, whole: dict[str, object]) -> bool:
+    """Whether plain data has only keys and texts that the schema knows; types loosely."""
+    node = members(wanted)
+    if "$ref" in node:
+        name = str(node["$ref"]).rpartition("/")[2]
+        return fits(data, members(whole["$defs"])[name], whole)
+    for several in ("anyOf", "oneOf"):
+        parts = node.get(several)
+        if isinstance(parts, list):
+            return any(fits(data, part, whole) for part in parts)
+    if isinstance(data, dict):
+        known = members(node.get("properties"))
+        required = node.get("required", [])
+        return (
+            node.get("type") == "object"
+            and isinstance(required, list)
+            and set(required) <= data.keys()
+            and all(key in known and fits(value, known[key], whole) for key, value in data.items())
+        )
+    if isinstance(data, list):
+        return node.get("type") == "array" and all(fits(d, node.get("items"), whole) for d in data)
+    choices = node.get("enum", [node["const"]] if "const" in node else [data])
+    is_plain = node.get("type") not in {"object", "array"}
+    return is_plain and isinstance(choices, list) and data in choices
+
+
+@pytest.mark.parametrize("path", PROFILES, ids=lambda path: path.stem)
+def test_every_profile_fits_the_schema(path: Path) -> None:
+    assert fits(load_profile(path).data, schema(), schema())
+
+
+def test_a_profile_with_an_unknown_key_does_not_fit() -> None:
+    data = load_profile(ROOT / "profiles" / "default.yaml").data
+    assert isinstance(data, dict)
+    assert not fits(data | {"inputz": []}, schema(), schema())
+    assert not fits(data | {"inputs": [{"type": "imptcp"}]}, schema(), schema())
+
+
+def test_a_layer_fits_although_it_holds_a_part_only() -> None:
+    layer = {"extends": "base.yaml", "outputs": [{"name": "logs", "queue": {"size": 1}}]}
+    assert fits(layer, schema(), schema())
+
+
+def test_every_key_is_described() -> None:
+    whole = schema()
+    sections = {"Profile": whole, **members(whole["$defs"])}
+    for section in sections.values():
+        for key, value in members(members(section).get("properties")).items():
+            assert members(value).get("description"), key

@@ -1,0 +1,152 @@
+"""What a profile with retryfailures becomes."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from tests.profile.examples import small
+from tests.render.test_rsyslogd_accepts import verdict_on
+from tests.render.tokens import Object, parse
+from tuner.render.artefacts import rsyslog_conf
+from tuner.render.quoting import identifier
+
+FILE = "/var/log/rsyslog/rejected.json"
+RETRY = {"outputs[logs].retryfailures.file": FILE}
+
+
+def objects(changes: Mapping[str, object]) -> list[Object]:
+    return parse(rsyslog_conf(small({**RETRY, **changes})))
+
+
+def ruleset(name: str, changes: Mapping[str, object] | None = None) -> Object:
+    (found,) = [
+        one
+        for one in objects(changes or {})
+        if one.kind == "ruleset" and one.parameters["name"] == name
+    ]
+    return found
+
+
+def template(name: str, changes: Mapping[str, object] | None = None) -> list[str]:
+    """What a template is made of."""
+    (found,) = [
+        one
+        for one in objects(changes or {})
+        if one.kind == "template" and one.parameters["name"] == name
+    ]
+    return [str(piece.parameters.get("name") or piece.parameters["value"]) for piece in found.body]
+
+
+def number(found: Object, name: str) -> int:
+    return int(str(found.parameters[f"queue.{name}"]))
+
+
+def test_the_output_creates_under_ids_and_hands_over_what_fails() -> None:
+    action = ruleset("small").body[-1].parameters
+    assert action["writeoperation"] == "create"
+    assert (action["bulkid"], action["dynbulkid"]) == ("logs-id", "on")
+    assert (action["retryfailures"], action["retryruleset"]) == ("on", "retry.logs")
+    assert action["ratelimit.interval"] == "0"
+    assert template("logs-id") == ["uuid"]
+
+
+def test_what_was_indexed_stops_what_never_will_be_is_written_and_the_rest_is_sent_again() -> None:
+    indexed, for_good, again = ruleset("retry.logs").body
+    for status in (200, 201, 409):
+        assert f"$.omes!status == {status}" in str(indexed.parameters["condition"])
+    assert [one.kind for one in indexed.body] == ["stop"]
+    assert [one.kind for one in for_good.body] == ["action", "stop"]
+    assert for_good.body[0].parameters["file"] == FILE
+    assert again.parameters["template"] == "logs-retry-document"
+    assert again.parameters["bulkid"] == "logs-retry-id"
+    assert again.parameters["retryruleset"] == "again.logs"
+    assert template("logs-retry-document") == ["$!all-json-plain"]
+    assert template("logs-retry-id") == ["$.omes!_id"]
+
+
+def test_what_is_refused_again_waits_before_it_goes_back() -> None:
+    found = ruleset("again.logs")
+    assert number(found, "dequeueSlowDown") > 0
+    assert [one.kind for one in found.body] == ["if", "call"]
+    assert found.body[-1].parameters == {"ruleset": "retry.logs"}
+
+
+@pytest.mark.parametrize(("batch", "workers"), [(100, 1), (2000, 2), (10000, 8)])
+def test_above_the_mark_there_is_room_for_all_that_can_come_back(batch: int, workers: int) -> None:
+    """Else the worker that sends again could wait for room that only it can make."""
+    changes = {
+        "outputs[logs].queue.dequeueBatchSize": batch,
+        "outputs[logs].queue.workerThreads": workers,
+        "outputs[logs].queue.size": 400_000,
+        "main_queue.size": 400_000,
+    }
+    retry, again = ruleset("retry.logs", changes), ruleset("again.logs", changes)
+    room = number(retry, "size") - number(retry, "fullDelayMark")
+    assert room >= number(again, "size") + workers + batch
+    assert number(again, "fullDelayMark") >= 2 * number(retry, "dequeueBatchSize")
+    assert number(retry, "timeoutEnqueue") == number(again, "timeoutEnqueue") == 86_400_000
+
+
+def test_a_daily_index_keeps_the_day_that_the_event_had_first() -> None:
+    daily = {"outputs[logs].index.rotate": "daily"}
+    resend = ruleset("retry.logs", daily).body[-1].parameters
+    assert resend["searchIndex"] == "logs-retry-index"
+    assert template("logs-retry-index", daily) == ["$.omes!_index"]
+
+
+def test_a_queue_with_files_gives_the_retries_files_too() -> None:
+    files = {"filename": "logs", "spoolDirectory": "/var/spool/rsyslog"}
+    changes = {f"outputs[logs].queue.{key}": value for key, value in files.items()}
+    names = {
+        ruleset(f"{name}.logs", changes).parameters["queue.filename"] for name in ("retry", "again")
+    }
+    assert names == {"logs-retry", "logs-again"}
+
+
+def test_without_retryfailures_there_is_no_ruleset_and_no_id() -> None:
+    found = parse(rsyslog_conf(small()))
+    assert len([one for one in found if one.kind == "ruleset"]) == 1
+    assert "bulkid" not in rsyslog_conf(small())
+
+
+def test_ids_alone_are_possible() -> None:
+    text = rsyslog_conf(small({"outputs[logs].bulkid": "uuid"}))
+    assert 'bulkid="logs-id"' in text
+    assert "writeoperation" not in text
+
+
+@pytest.mark.parametrize("name", ["", "9lives", "a b", "a\nstop", 'a"', "a;b"])
+def test_the_name_of_a_ruleset_cannot_become_syntax(name: str) -> None:
+    with pytest.raises(ValueError, match="ruleset"):
+        identifier(name)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {},
+        {"outputs[logs].index.rotate": "daily"},
+        {
+            "outputs[logs].queue": None,
+            "outputs[logs].errorfile": "/var/log/rsyslog/errors.json",
+            "outputs[logs].erroronly": True,
+        },
+        {
+            "outputs[logs].pipelineName": "programname",
+            "outputs[logs].dynPipelineName": True,
+            "outputs[logs].skipPipelineIfEmpty": True,
+            "outputs[logs].rebindinterval": 1000,
+            "outputs[logs].tls.allowunsignedcerts": True,
+            "outputs[logs].tls.skipverifyhost": True,
+        },
+    ],
+    ids=["plain", "daily", "direct", "pipeline"],
+)
+@pytest.mark.live
+@pytest.mark.skipif(shutil.which("rsyslogd") is None, reason="rsyslogd is not installed")
+def test_a_real_rsyslogd_accepts_it(changes: Mapping[str, object], tmp_path: Path) -> None:
+    assert verdict_on(small({**RETRY, **changes}), tmp_path) == ""

@@ -1,0 +1,23 @@
+"""A module that is not installed is told with the package that has it."""
+
+from __future__ import annotations
+
+from tuner.validate.rsyslogd import packages_to_install
+
+COULD_NOT = (
+    "rsyslogd: could not load module '{0}', errors: trying to load module "
+    "/usr/lib/x86_64-linux-gnu/rsyslog/{0}.so: cannot open shared object file: No such file or "
+    "directory [v8.2302.0 try https://www.rsyslog.com/e/2066 ]"
+)
+
+
+def test_the_package_of_a_missing_module_is_named() -> None:
+    assert packages_to_install([COULD_NOT.format("imrelp")]) == (
+        "imrelp is not installed: apt-get install rsyslog-relp",
+    )
+
+
+def test_other_complaints_name_no_package() -> None:
+    assert packages_to_install([]) == ()
+    assert packages_to_install(["rsyslogd: imrelp: port must be specified"]) == ()
+    assert packages_to_install([COULD_NOT.format("imown")]) == ()

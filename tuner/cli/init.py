@@ -1,0 +1,54 @@
+"""`rsyslog-tune init`: a first profile, from what this machine has."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tuner.cli.console import result, result_json, say
+from tuner.cli.options import Output, OutputOption
+from tuner.cli.profiles import LOCAL
+from tuner.errors import ProgramMissing, Refused
+from tuner.host.programs import rsyslog_version
+from tuner.host.usage import cores, memory_bytes
+from tuner.profile.load import parse_profile
+from tuner.profile.starter import Machine, starter
+from tuner.render.assets import asset_text
+
+
+def init(
+    profile: Annotated[Path, typer.Argument(help="The file to write.")] = LOCAL,
+    output: OutputOption = Output.TEXT,
+) -> None:
+    """Write a commented first profile from what this machine has; never over another file."""
+    machine = Machine(_rsyslog(), cores(), memory_bytes())
+    text = starter(asset_text("templates", "starter.yaml"), _name(profile), machine)
+    parse_profile(text, str(profile))
+    try:
+        with profile.open("x", encoding="utf-8") as file:
+            file.write(text)
+    except FileExistsError:
+        raise Refused(f"{profile} is there already: name another file, or move it away") from None
+    if output is Output.JSON:
+        result_json({"schema": 1, "kind": "init", "profile": str(profile)})
+    else:
+        result(str(profile))
+    schema = profile.parent / "profile.schema.json"
+    if not schema.exists():
+        say(f"so that your editor can help: rsyslog-tune schema > {schema}")
+
+
+def _rsyslog() -> str | None:
+    try:
+        return rsyslog_version()
+    except ProgramMissing:
+        return None
+
+
+def _name(profile: Path) -> str:
+    """The profile's name: that of its file, as far as names may be spelled so."""
+    word = re.sub(r"[^a-z0-9_-]+", "-", profile.stem.lower()).strip("-_")[:100]
+    return word if word and profile != LOCAL else "starter"

@@ -1,0 +1,16 @@
+"""`rsyslog-tune schema`: the JSON Schema of a profile, for editors."""
+
+from __future__ import annotations
+
+from tuner.cli.console import result_json
+from tuner.profile.facts import facts
+from tuner.profile.schema import every_key, json_schema
+
+
+def schema() -> None:
+    """Print the JSON Schema of a profile, for editors that complete and check YAML.
+
+    Write it beside the profile as profile.schema.json, the name in the profile's first line.
+    """
+    known = facts()
+    result_json(json_schema({(k.section.__name__, k.name): known.of(k).does for k in every_key()}))

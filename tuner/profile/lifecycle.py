@@ -1,0 +1,47 @@
+"""When the engine starts a new index, and when it deletes an old one."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field, model_validator
+
+from tuner.profile.queue import Positive
+from tuner.profile.scalars import ByteSize
+from tuner.profile.section import Section
+
+_Age = Annotated[str, Field(pattern=r"^[1-9]\d*(m|h|d)$")]
+
+
+class Rollover(Section):
+    """Conditions of which any starts a new index, spelled as Elasticsearch's rollover action."""
+
+    max_age: _Age | None = None
+    max_primary_shard_size: ByteSize | None = None
+    max_size: ByteSize | None = None
+    max_docs: Positive | None = None
+
+    @model_validator(mode="after")
+    def _some(self) -> Rollover:
+        if not self.model_dump(exclude_none=True):
+            raise ValueError(
+                "give a condition: max_age, max_primary_shard_size, max_size or max_docs"
+            )
+        return self
+
+
+class Lifecycle(Section):
+    """A policy of ILM on Elasticsearch, of ISM on OpenSearch; both must be installed there.
+
+    `retention` is the age at which an index is deleted, counted from its rollover where it rolls
+    over and from its creation where it does not.
+    """
+
+    retention: _Age | None = None
+    rollover: Rollover | None = None
+
+    @model_validator(mode="after")
+    def _some(self) -> Lifecycle:
+        if self.retention is None and self.rollover is None:
+            raise ValueError("give retention, rollover or both")
+        return self

@@ -1,0 +1,34 @@
+"""What rsyslog's manual says about a parameter beside its type."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pydantic import BaseModel
+from pydantic.fields import FieldInfo
+
+
+@dataclass(frozen=True)
+class Since:
+    """The release that brought a parameter: 2504 stands for 8.2504."""
+
+    release: int
+
+
+@dataclass(frozen=True)
+class OfModule:
+    """A parameter of the module: all inputs of a kind share one value of it."""
+
+
+def since(info: FieldInfo) -> int:
+    """The release that brought the parameter; 0 when every release covered has it."""
+    return max((mark.release for mark in info.metadata if isinstance(mark, Since)), default=0)
+
+
+def of_module(section: type[BaseModel]) -> dict[str, str]:
+    """The parameters that belong to the module: key as profiles spell it to attribute."""
+    return {
+        info.alias or name: name
+        for name, info in section.model_fields.items()
+        if any(isinstance(mark, OfModule) for mark in info.metadata)
+    }

@@ -1,0 +1,51 @@
+"""The first profile of a machine: a commented text with what the machine has."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tuner.profile.edit import edit
+from tuner.profile.heap import fitting_heap
+from tuner.profile.rules_releases import NEWEST_READ, OLDEST
+
+_MODELINE = "# yaml-language-server: $schema=profile.schema.json"
+_LARGEST_HEAP = "4g"
+
+
+@dataclass(frozen=True)
+class Machine:
+    """What a profile can be fitted to; `rsyslog` is None where none is installed."""
+
+    rsyslog: str | None
+    cores: int
+    memory_bytes: int
+
+
+def starter(text: str, name: str, machine: Machine) -> str:
+    """The profile in `text`, called `name`, with the release, threads and heap that fit `machine`.
+
+    An rsyslog that this tool does not cover is named in a comment, and not in the profile.
+    """
+    changes: dict[str, object] = {
+        "name": name,
+        "inputs[0].threads": max(1, min(2, machine.cores)),
+        "node.heap": fitting_heap(_LARGEST_HEAP, machine.memory_bytes),
+    }
+    if machine.rsyslog is not None and _is_covered(machine.rsyslog):
+        changes["release.rsyslog"] = machine.rsyslog
+    return f"{_MODELINE}\n#\n{_seen(machine)}\n{edit(text, changes)}"
+
+
+def _is_covered(rsyslog: str) -> bool:
+    number = rsyslog.removeprefix("8.")
+    return number.isdecimal() and OLDEST <= int(number) <= NEWEST_READ
+
+
+def _seen(machine: Machine) -> str:
+    has = f"{machine.cores} cores, {machine.memory_bytes / 1024**3:.1f} GiB"
+    if machine.rsyslog is None:
+        return f"# Written for a machine with {has} and no rsyslog."
+    line = f"# Written for a machine with {has} and rsyslog {machine.rsyslog}."
+    if _is_covered(machine.rsyslog):
+        return line
+    return f"{line}\n# That release is not covered (8.{OLDEST} to 8.{NEWEST_READ} are)."
