@@ -11,7 +11,7 @@ BIN := $(VENV)/bin
 PACKAGES := rsyslog rsyslog-elasticsearch rsyslog-relp rsyslog-gnutls \
 	openjdk-17-jre-headless maven python3-venv gcc libc6-dev
 
-.PHONY: setup packages engine demo test lint bench soak clean
+.PHONY: setup packages engine engines demo test lint bench soak clean
 
 setup: packages $(VENV)/.ready engine
 
@@ -25,12 +25,16 @@ $(VENV)/.ready: pyproject.toml
 	@touch $@
 
 engine: $(VENV)/.ready
-	@$(BIN)/rsyslog-tune doctor --fetch
+	@$(BIN)/rsyslog-tune doctor --fetch elasticsearch-8.19
+
+# What the tests need beside it.
+engines: engine
+	@$(BIN)/rsyslog-tune doctor --fetch elasticsearch-7.17 --fetch opensearch-2.19 > /dev/null
 
 demo: setup
 	$(BIN)/rsyslog-tune search --budget 5m --seed 1
 
-test: setup
+test: setup engines
 	$(BIN)/pytest -m "not soak"
 
 lint: $(VENV)/.ready

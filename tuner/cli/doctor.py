@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Annotated
@@ -10,12 +11,12 @@ import typer
 
 from tuner.cli.console import result, result_json, working
 from tuner.cli.options import Output, OutputOption
-from tuner.errors import ProgramMissing
+from tuner.errors import BadUsage, ProgramMissing
 from tuner.host.installed import packages
 from tuner.host.programs import java_for, maven, omelasticsearch, rsyslog_version
 from tuner.host.usage import cores, memory_bytes
 from tuner.lab.distribution import distribution_for, fetch, home_of
-from tuner.profile.release import Release
+from tuner.profile.release import Engine, Release
 
 _PACKAGES = ("rsyslog", "rsyslog-elasticsearch", "openjdk-17-jre-headless", "maven")
 
@@ -30,16 +31,25 @@ class Finding:
 
 
 def doctor(
-    fetch_engine: Annotated[
-        bool, typer.Option("--fetch", help="Fetch the engine that a search would fetch.")
-    ] = False,
+    fetch_engines: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--fetch",
+            metavar="ENGINE-VERSION",
+            help="Fetch the engine that stands in for a release, such as elasticsearch-8.19 or "
+            "opensearch-2.19, before a search needs it; may be given several times.",
+            show_default=False,
+        ),
+    ] = None,
     output: OutputOption = Output.TEXT,
 ) -> None:
     """Say what is installed and what is missing; exits with 69 when something is."""
-    distribution = distribution_for(Release(elasticsearch="8.19"))
-    if fetch_engine and not home_of(distribution).is_dir():
-        with working("fetching the engine; it is kept for later runs"):
-            fetch(distribution)
+    wanted = [distribution_for(_release(text)) for text in fetch_engines or []]
+    for distribution in wanted:
+        if not home_of(distribution).is_dir():
+            name = f"{distribution.engine.value} {distribution.version}"
+            with working(f"fetching {name}; it is kept for later runs"):
+                fetch(distribution)
     findings = [*_needed(), *_useful()]
     if output is Output.JSON:
         result_json({"schema": 1, "kind": "doctor", "findings": [asdict(f) for f in findings]})
@@ -48,6 +58,14 @@ def doctor(
     missing = [finding for finding in findings if finding.missing]
     if missing:
         raise ProgramMissing(f"{len(missing)} missing: {', '.join(f.what for f in missing)}")
+
+
+def _release(text: str) -> Release:
+    """A release such as `elasticsearch-8.19`."""
+    engine, _, version = text.partition("-")
+    if engine not in {one.value for one in Engine} or not re.fullmatch(r"\d+\.\d+", version):
+        raise BadUsage(f"--fetch {text}: write elasticsearch-8.19 or opensearch-2.19")
+    return Release.model_validate({engine: version})
 
 
 def _needed() -> list[Finding]:
