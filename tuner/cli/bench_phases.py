@@ -67,7 +67,7 @@ class Phases:
         self._begin(
             f"overload: {eps(plan.over_per_second)} events per second for {plan.over_s:g} s"
         )
-        outcome = run_paced(self.lab, self.profile, plan.pacing, self._name(), self._stage)
+        outcome = run_paced(self.lab, self.profile, plan.pacing, self._name(), lambda _: None)
         return outcome if isinstance(outcome, Failure) else overload_of(plan, outcome)
 
     def ceiling(self) -> Ceiling:
@@ -78,7 +78,7 @@ class Phases:
     def _paced(self, per_second: float, judged_s: float) -> PacedMeasurement | Failure:
         whole_s = _LEAD_S + judged_s
         pacing = Pacing(fixed(per_second), whole_s, _LEAD_S, whole_s)
-        return run_paced(self.lab, self.profile, pacing, self._name(), self._stage)
+        return run_paced(self.lab, self.profile, pacing, self._name(), lambda _: None)
 
     def _judged_s(self) -> float:
         """As long as a window, and whole refresh intervals, two at least: freshness goes up and
@@ -95,6 +95,3 @@ class Phases:
 
     def _name(self) -> str:
         return f"p{next(self._numbers)}"
-
-    def _stage(self, stage: str) -> None:
-        """Nothing: the phase itself is shown."""

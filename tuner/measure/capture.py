@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import secrets
 import time
-from collections.abc import Sequence
 from dataclasses import replace
 
 from tuner.engine.client import EngineClient
@@ -17,10 +16,9 @@ from tuner.lab.lab import Lab
 from tuner.lab.sink import Sink
 from tuner.measure.measurement import Failure
 from tuner.measure.pipeline import Pipeline
-from tuner.measure.steering import steer
+from tuner.measure.steering import saturate
 from tuner.measure.trial import guarded
 from tuner.measure.watch import Stalled, Watch
-from tuner.measure.window import Sample
 from tuner.profile.backlog import backlog_marks
 from tuner.profile.model import Profile
 
@@ -50,17 +48,12 @@ def capture(lab: Lab, profile: Profile, name: str, documents: int) -> bytes:
 
 def _flooded(lab: Lab, pipe: Pipeline, bound: Profile, documents: int) -> bytes:
     spec = flood_spec(bound.workload, "127.0.0.1", pipe.port, secrets.token_hex(4))
-    marks = backlog_marks(bound)
     deadline = time.monotonic() + _PATIENCE_S
     with Flood(spec) as flood:
         watch = Watch(lab, pipe, bound, flood)
-
-        def saturate(samples: Sequence[Sample]) -> None:
-            order = steer(samples, marks)
-            flood.steer(order.limit, order.per_second)
-
+        saturating = saturate(flood, backlog_marks(bound))
         while (arrived := watch.indexed()) < documents:
             if time.monotonic() > deadline:
                 raise Stalled(f"{arrived:,} of {documents:,} came within {_PATIENCE_S:g} s")
-            watch.follow(_STEP_S, saturate)
+            watch.follow(_STEP_S, saturating)
     return kept(lab.client)

@@ -68,6 +68,12 @@ def of_pace(seen: Punctuality | None) -> Iterator[Doubt]:
         yield Doubt(DoubtKind.PACE_MISSED, figure)
 
 
+def drained_epoch_s(seen: Between, settled: Settled) -> float:
+    """When the last event was indexed, in seconds since 1970, which impstats writes."""
+    look = seen.after.look
+    return look.epoch_s + (settled.drained_at_s - look.at_s)
+
+
 def of_end(settled: Settled, drained_epoch_s: float) -> Iterator[Doubt]:
     """Doubts about what followed the last event; `drained_epoch_s` (since 1970) is when the last
     one was indexed."""

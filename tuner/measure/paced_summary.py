@@ -9,7 +9,7 @@ import numpy as np
 
 from tuner.flood.flood import Progress
 from tuner.flood.schedule import Timeline
-from tuner.measure.doubts import of_end, of_machine, of_pace
+from tuner.measure.doubts import drained_epoch_s, of_end, of_machine, of_pace
 from tuner.measure.effective import Effective
 from tuner.measure.freshness import Percentiles
 from tuner.measure.mark import Between
@@ -110,8 +110,6 @@ def summarise_paced(seen: PacedSeen, profile: Profile) -> PacedMeasurement | Fai
     passed_s = moments[-1].at_s - moments[0].at_s
     events = max(1, moments[-1].indexed - moments[0].indexed)
     kept = seen.final.punctuality
-    look = after.look
-    drained_epoch_s = look.epoch_s + (seen.settled.drained_at_s - look.at_s)
     return PacedMeasurement(
         offered_per_second=(moments[-1].due - moments[0].due) / passed_s,
         eps=events / passed_s,
@@ -133,7 +131,7 @@ def summarise_paced(seen: PacedSeen, profile: Profile) -> PacedMeasurement | Fai
         doubts=(
             *of_pace(kept),
             *of_machine(seen.window, seen.others_cpu),
-            *of_end(seen.settled, drained_epoch_s),
+            *of_end(seen.settled, drained_epoch_s(seen.window, seen.settled)),
         ),
     )
 

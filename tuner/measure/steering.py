@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from tuner.flood.flood import Flood
 from tuner.measure.window import Sample, slope
 from tuner.profile.backlog import BacklogMarks
 
@@ -18,6 +19,16 @@ class Steering:
 
     limit: int
     per_second: float | None
+
+
+def saturate(flood: Flood, marks: BacklogMarks) -> Callable[[Sequence[Sample]], None]:
+    """What to do after each poll of a flood that shall go as fast as the pipeline takes it."""
+
+    def each(samples: Sequence[Sample]) -> None:
+        order = steer(samples, marks)
+        flood.steer(order.limit, order.per_second)
+
+    return each
 
 
 def steer(samples: Sequence[Sample], marks: BacklogMarks) -> Steering:

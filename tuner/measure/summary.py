@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from tuner.flood.flood import Progress
 from tuner.host.usage import Usage
 from tuner.measure.bottleneck import Verdict
-from tuner.measure.doubts import of_end, of_machine, of_pace, of_window
+from tuner.measure.doubts import drained_epoch_s, of_end, of_machine, of_pace, of_window
 from tuner.measure.effective import Effective
 from tuner.measure.mark import Between
 from tuner.measure.measurement import (
@@ -107,13 +107,11 @@ def _failure(kind: FailureKind, reason: str, delivery: Delivery) -> Failure:
 
 def _doubts(seen: Observed, level: Steadiness, profile: Profile) -> list[Doubt]:
     others = None if seen.verdict is None else seen.verdict.others_cpu
-    look = seen.window.after.look
-    drained_epoch_s = look.epoch_s + (seen.settled.drained_at_s - look.at_s)
     doubts = [
         *of_window(seen.window, level, profile),
         *of_pace(seen.final.punctuality),
         *of_machine(seen.window, others),
-        *of_end(seen.settled, drained_epoch_s),
+        *of_end(seen.settled, drained_epoch_s(seen.window, seen.settled)),
     ]
     if seen.carried_over is not None:
         doubts.append(Doubt(DoubtKind.CARRIED_OVER, seen.carried_over))

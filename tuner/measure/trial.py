@@ -25,7 +25,7 @@ from tuner.measure.measurement import Failure, FailureKind, Outcome, TrialPlan
 from tuner.measure.pipeline import Pipeline, pipeline
 from tuner.measure.settle import settle
 from tuner.measure.steady import steadiness
-from tuner.measure.steering import steer
+from tuner.measure.steering import saturate
 from tuner.measure.summary import Observed, summarise
 from tuner.measure.watch import SILENCE_S, Stalled, Watch
 from tuner.measure.window import Sample
@@ -143,13 +143,9 @@ class _Trial:
 
     def _steering(self, flood: Flood) -> Callable[[Sequence[Sample]], None]:
         """What to do after each poll: nothing to a pace that waits for nobody."""
-        marks = backlog_marks(self.profile)
-
-        def saturate(samples: Sequence[Sample]) -> None:
-            order = steer(samples, marks)
-            flood.steer(order.limit, order.per_second)
-
-        return saturate if self.profile.workload.rate == "max" else lambda _: None
+        if self.profile.workload.rate != "max":
+            return lambda _: None
+        return saturate(flood, backlog_marks(self.profile))
 
     def _carried_over(self) -> str | None:
         """What the engine still does for others, after it had `_IDLE_S` to end it."""

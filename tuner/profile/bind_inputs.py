@@ -14,7 +14,7 @@ from tuner.profile.inputs import (
     TcpInput,
 )
 from tuner.profile.model import Profile
-from tuner.profile.rules_input_releases import too_new
+from tuner.profile.rules_parameters import inputs_too_new
 
 _LOOPBACK = "127.0.0.1"
 _LEFT_OUT = "left out"
@@ -47,7 +47,7 @@ def bind_inputs(profile: Profile, ports: tuple[int, ...]) -> tuple[TcpInput, ...
 
 def require_known(bound: Profile) -> None:
     """Raise Refused when the lab's rsyslog is older than a parameter of an input."""
-    for complaint in too_new(bound):
+    for complaint in inputs_too_new(bound):
         raise Refused(f"the lab cannot run this profile: {complaint.message}")
 
 

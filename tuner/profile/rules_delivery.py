@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 from tuner.profile.finding import Complaint, error, warning
 from tuner.profile.model import Profile, Tier
-from tuner.profile.parameter import since
 from tuner.profile.rules_transport import remote_servers
 
 _REASONS = frozenset({"*", "items", "items.*", "items.*.error"})
@@ -97,22 +96,6 @@ def _unknown_property(profile: Profile) -> Iterator[Complaint]:
             )
 
 
-def _too_new(profile: Profile) -> Iterator[Complaint]:
-    """What `release.rsyslog` does not know yet, by rsyslog's tags; an older rsyslogd refuses it."""
-    release = profile.release
-    for number, output in enumerate(profile.outputs):
-        for name, info in type(output).model_fields.items():
-            unwritten = name not in output.model_fields_set or getattr(output, name) is None
-            if unwritten or since(info) <= release.rsyslog_number:
-                continue
-            key = info.alias or name
-            yield Complaint(
-                ("outputs", number, key),
-                f"{output.type} has {key} since rsyslog 8.{since(info)}, and release.rsyslog is "
-                f"{release.rsyslog}: remove it, or raise the release when every host has it",
-            )
-
-
 RULES = (
     warning("RT240", _refusals_lost),
     error("RT241", _reasons_filtered),
@@ -121,5 +104,4 @@ RULES = (
     warning("RT244", _trusts_anyone),
     error("RT245", _without_effect),
     error("RT246", _unknown_property),
-    error("RT422", _too_new),
 )
