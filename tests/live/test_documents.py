@@ -16,21 +16,18 @@ from tests.live.hostile import CASES, KINDS, Case, cases
 from tests.profile.examples import small
 from tuner.engine.client import EngineClient
 from tuner.engine.feed import kept
-from tuner.host.process import give_to_daemons
+from tuner.lab.entrances import TcpPort
 from tuner.lab.ports import free_port
 from tuner.lab.rsyslogd import Rsyslogd
 from tuner.lab.scratch import scratch, subfolder
 from tuner.lab.sink import Sink
-from tuner.profile.bind_inputs import flooded
-from tuner.profile.edit import edit
-from tuner.profile.load import parse_profile
 from tuner.profile.model import Profile
+from tuner.profile.placement import ports_of
 from tuner.render.artefacts import rsyslog_conf
 from tuner.render.index import index_template
 
 pytestmark = pytest.mark.live
 
-STOCKS = Path(__file__).parents[2] / "examples/stocks"
 INDEX = "rsyslog-tune-test-documents"
 DEADLINE_S = 20.0
 
@@ -56,9 +53,9 @@ def framed(sent: list[Case]) -> list[bytes]:
 
 def run(profile: Profile, folder: Path, messages: list[bytes], arrived: Callable[[], int]) -> None:
     """Send messages in frames that count octets, so that a text may hold newlines."""
-    port = flooded(profile).port
+    (port,) = ports_of(profile, profile.inputs[0])
     with scratch(folder) as below:
-        daemon = Rsyslogd(rsyslog_conf(profile), subfolder(below, "rsyslog"), port)
+        daemon = Rsyslogd(rsyslog_conf(profile), subfolder(below, "rsyslog"), [TcpPort(port)])
         try:
             with socket.create_connection(("127.0.0.1", port), timeout=5) as connection:
                 for message in messages:
@@ -147,7 +144,7 @@ def engine(elasticsearch: EngineClient) -> Iterator[EngineClient]:
 
 
 def create_index(engine: EngineClient, profile: Profile) -> None:
-    body = index_template(profile, profile.outputs[0])["template"]
+    body = index_template(profile, profile.measured)["template"]
     assert isinstance(body, dict)
     body["settings"] |= {"index.number_of_replicas": 0}
     engine.request("PUT", f"/{INDEX}", body)
@@ -196,67 +193,3 @@ def test_a_head_that_is_no_utf8_costs_its_own_event_only(
     messages = [b"<13>1 2026-11-21T01:02:03Z %b app 7 - - hi" % head for head in heads]
     run(profile, tmp_path, messages, lambda: stored(engine) + 1)
     assert sorted(hit["_source"]["host"] for hit in search(engine)) == ["good1", "good2"]
-
-
-QUOTES = [[float(cell) for cell in line.split(",")] for line in
-          (STOCKS / "stocks.csv").read_text("utf-8").splitlines()]  # fmt: skip
-EXAMPLES: dict[str, list[dict[str, Any]]] = {
-    "stocks-original": [
-        {"time": str(int(time_)), "DAX": dax, "SMI": smi, "CAC": cac, "FTSE": ftse}
-        for time_, dax, smi, cac, ftse in QUOTES
-    ],
-    "stocks-smi": [{"SMI": smi} for _, _, smi, _, _ in QUOTES],
-    "stocks-ftse": [{"FTSE": ftse} for _, _, _, _, ftse in QUOTES],
-    "stocks-whitelist": [
-        {"my_nest": {"DAX": dax, "CAC": cac}, "SMI": smi} for _, dax, smi, cac, _ in QUOTES
-    ],
-}
-
-DOUBLE = {"type": "double"}
-PROPERTIES: dict[str, object] = {
-    "stocks-original": {
-        "time": {
-            "type": "date", "format": "epoch_second", "ignore_malformed": True,
-            "doc_values": False,
-        },
-        **dict.fromkeys(("DAX", "SMI", "CAC", "FTSE"), DOUBLE),
-    },
-    "stocks-smi": {"SMI": DOUBLE},
-    "stocks-ftse": {"FTSE": DOUBLE},
-    "stocks-whitelist": {
-        "my_nest": {"properties": {"DAX": DOUBLE, "CAC": DOUBLE}}, "SMI": DOUBLE
-    },
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("name", EXAMPLES)
-def test_the_stock_quotes_become_the_published_documents(
-    engine: EngineClient, name: str, tmp_path: Path
-) -> None:
-    text = (STOCKS / f"{name}.yaml").read_text("utf-8")
-    with scratch(tmp_path) as below:
-        folder = subfolder(below, "rsyslog")
-        quotes = folder / "stocks.csv"
-        quotes.write_bytes((STOCKS / "stocks.csv").read_bytes())
-        give_to_daemons(quotes)
-        port = free_port()
-        changes = {
-            "global.workDirectory": str(folder),
-            "inputs": [
-                {"type": "imfile", "file": str(quotes), "tag": "stocks:"},
-                {"type": "imptcp", "port": port},
-            ],
-            "outputs[quotes].servers": [engine.url],
-            "outputs[quotes].index.name": INDEX,
-        }
-        profile = parse_profile(edit(text, changes), f"{name}.yaml").profile
-        create_index(engine, profile)
-        daemon = Rsyslogd(rsyslog_conf(profile), folder, port)
-        try:
-            wait(lambda: stored(engine) >= len(QUOTES))
-        finally:
-            daemon.stop(5.0)
-    found = [hit["_source"] for hit in search(engine)]
-    assert sorted(found, key=repr) == sorted(EXAMPLES[name], key=repr)
-    types = engine.get(f"/{INDEX}/_mapping")[INDEX]
-    assert types == {"mappings": {"dynamic": "false", "properties": PROPERTIES[name]}}

@@ -8,10 +8,11 @@ import pytest
 
 from tests.profile.examples import small
 from tuner.errors import Refused
-from tuner.profile.bind import Bound, Site, bind
+from tuner.profile.bind import Bound, bind
 from tuner.profile.heap import fitting_heap
 from tuner.profile.load import parse_profile
 from tuner.profile.release import Engine
+from tuner.profile.site import Site
 
 PRODUCTION = """\
 name: prod
@@ -76,7 +77,7 @@ def test_what_a_search_tunes_and_guards_stays_as_written() -> None:
     assert used.main_queue == written.main_queue
     assert used.workload == written.workload
     assert used.guardrails == written.guardrails
-    before, after = written.outputs[0], used.outputs[0]
+    before, after = written.measured, used.measured
     assert after.document == before.document
     assert after.index.settings.translog_durability == "request"
     assert after.index.settings.number_of_shards == 2
@@ -88,8 +89,8 @@ def test_what_a_search_tunes_and_guards_stays_as_written() -> None:
 def test_a_cluster_of_the_user_keeps_authentication_replicas_and_heap() -> None:
     site = replace(SITE, keeps_authentication=True, data_nodes=3, heap=None)
     used = bound(site).profile
-    assert used.outputs[0].auth is not None
-    assert used.outputs[0].index.settings.number_of_replicas == 1
+    assert used.measured.auth is not None
+    assert used.measured.index.settings.number_of_replicas == 1
     assert used.node.heap == "31g"
 
 

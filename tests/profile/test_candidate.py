@@ -11,7 +11,7 @@ from tuner.errors import BadProfile
 from tuner.profile.candidate import candidate
 from tuner.profile.knobs import REPLY_FILTER, knobs
 from tuner.profile.load import load_profile, parse_profile
-from tuner.profile.model import resolve_main
+from tuner.profile.placement import main_queue
 
 ROOT = Path(__file__).parents[2]
 
@@ -39,21 +39,22 @@ def test_only_the_changed_lines_differ() -> None:
     removed = [line for line in diff if line.startswith("- ")]
     assert len(removed) == 2
     assert all(f"#{line.split('#', 1)[1]}" in best.text for line in removed if "#" in line)
-    assert best.profile.outputs[0].filter_path == REPLY_FILTER
+    assert best.profile.measured.filter_path == REPLY_FILTER
 
 
 def test_one_change_to_an_implicit_main_queue_keeps_its_other_values() -> None:
     """An empty main_queue() has other defaults than none at all (rsyslog.md F10)."""
     written = parse_profile(DIRECT, "direct.yaml")
-    before = resolve_main(written.profile)
-    after = resolve_main(candidate(written, [("main_queue.dequeueBatchSize", 1024)]).profile)
+    before = main_queue(written.profile).resolved
+    turned = candidate(written, [("main_queue.dequeueBatchSize", 1024)])
+    after = main_queue(turned.profile).resolved
     assert after == before.model_copy(update={"dequeue_batch_size": 1024})
 
 
 def test_an_action_that_becomes_direct_loses_its_other_queue_parameters() -> None:
     written = load_profile(ROOT / "profiles" / "default.yaml")
     direct = candidate(written, [("outputs[logs].queue.type", "Direct")])
-    queue = direct.profile.outputs[0].queue
+    queue = direct.profile.measured.queue
     assert queue is not None
     assert queue.model_dump(exclude_none=True, mode="json") == {"type": "Direct"}
 

@@ -213,5 +213,11 @@ def test_what_a_lab_cannot_have_is_not_measured(changes: Mapping[str, object]) -
 
 
 def test_no_pipeline_can_be_measured() -> None:
-    settings = bound({f"{SETTINGS}.default_pipeline": "_none"}).profile.outputs[0].index.settings
+    settings = bound({f"{SETTINGS}.default_pipeline": "_none"}).profile.measured.index.settings
     assert settings.default_pipeline == "_none"
+
+
+def test_nothing_is_kept_only_to_measure_the_ceiling() -> None:
+    nothing = {"outputs[logs].index.mapping": "none"}
+    assert said(nothing).keys() == {"RT329"}
+    assert said({**nothing, "guardrails.tier": "berserk"}) == {}

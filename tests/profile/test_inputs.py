@@ -7,8 +7,9 @@ import pytest
 from tests.profile.examples import SMALL, small
 from tests.profile.test_bind import SITE
 from tuner.errors import BadProfile, Refused
+from tuner.flood.transport import Credentials
+from tuner.flood.workload import flood_spec
 from tuner.profile.bind import Bound, bind
-from tuner.profile.bind_inputs import flooded
 from tuner.profile.edit import edit
 from tuner.profile.input_threads import input_threads
 from tuner.profile.lint import lint
@@ -145,7 +146,7 @@ GOOD: list[tuple[list[dict[str, object]], dict[str, object]]] = [
     ([without(TLS, "permittedPeer") | {"streamDriver.authMode": "x509/certvalid"}], {}),
     ([FILE | {"readMode": 0, "startmsg.regex": "^a"}], WORK),
     ([FILE | {"maxLinesAtOnce": 100, "pollingInterval": 1, "mode": "polling"}], WORK),
-    ([TLS | {"workerThreads": 4}], {"release.rsyslog": "8.2504"}),
+    ([TLS | {"workerThreads": 4}], {"release.rsyslog": "8.2508"}),
     ([TLS | {"disableLFDelimiter": True}], {"workload.framing": "octet-counted"}),
     ([{"type": "imtcp", "port": 1, "streamDriver.name": "ptcp", "streamDriver.mode": 0}], {}),
 ]
@@ -172,20 +173,119 @@ def bound(*inputs: dict[str, object], **changes: object) -> Bound:
     return bind(profile, SITE, tuple(range(40001, 40001 + len(inputs))))
 
 
-@pytest.mark.parametrize("first", [UDP, FILE, RELP, UNIX, TLS])
-def test_a_first_input_that_the_flood_does_not_speak_is_refused(first: dict[str, object]) -> None:
-    with pytest.raises(Refused, match=r"inputs\[0\] is im.*put an imptcp input"):
-        bound(first, PTCP | {"port": 1}, **WORK)
+def rows_of(done: Bound) -> list[str]:
+    return [str(row) for row in done.substitutions if row.path.startswith(("inputs", "global"))]
 
 
-def test_only_plain_tcp_is_bound_and_the_rest_is_said_to_be_left_out() -> None:
+RELP_TLS: dict[str, object] = RELP | {
+    "tls": True, "tls.authMode": "fingerprint", "tls.permittedPeer": ["SHA1:00:11"],
+    "tls.caCert": "/etc/ca.pem", "tls.myCert": "/etc/me.pem", "tls.myPrivKey": "/etc/me.key",
+}  # fmt: skip
+FIRST: list[tuple[dict[str, object], list[str]]] = [
+    (UDP | {"device": "eth0"}, [
+        "inputs[0]: imudp 127.0.0.1:10514 -> imudp 127.0.0.1:40001",
+        "inputs[0].device: eth0 -> none",
+    ]),
+    (UNIX, ["inputs[0]: imuxsock /run/app.sock -> imuxsock /run/lab/input.sock"]),
+    (FILE | {"freshStartTail": True}, [
+        "global.workDirectory: /var/spool/rsyslog -> /run/lab",
+        "inputs[0]: imfile /var/log/app.log -> imfile /run/lab/input.log",
+        "inputs[0].freshStartTail: True -> none",
+    ]),
+    (FILE | {"file": "/var/log/*/app.log"}, [
+        "global.workDirectory: /var/spool/rsyslog -> /run/lab",
+        "inputs[0]: imfile /var/log/*/app.log -> imfile /run/lab/input-*.log",
+    ]),
+    (RELP, ["inputs[0]: imrelp 127.0.0.1:10515 -> imrelp 127.0.0.1:40001"]),
+    (RELP_TLS, [
+        "inputs[0]: imrelp 127.0.0.1:10515 with TLS -> imrelp 127.0.0.1:40001 with TLS",
+        "inputs[0].tls.authMode: fingerprint -> name",
+        "inputs[0].tls.caCert: /etc/ca.pem -> /run/lab/tls/ca.pem",
+        "inputs[0].tls.myCert: /etc/me.pem -> /run/lab/tls/collector.pem",
+        "inputs[0].tls.myPrivKey: /etc/me.key -> /run/lab/tls/collector-key.pem",
+        "inputs[0].tls.permittedPeer: SHA1:00:11 -> sender.rsyslog-tune.test",
+    ]),
+    (TLS, [
+        "inputs[0]: imtcp 127.0.0.1:6514 with TLS -> imtcp 127.0.0.1:40001 with TLS",
+        "inputs[0].permittedPeer: *.example.org -> sender.rsyslog-tune.test",
+        "inputs[0].streamDriver.caFile: /etc/ssl/ca.pem -> /run/lab/tls/ca.pem",
+        "inputs[0].streamDriver.certFile: /etc/ssl/me.pem -> /run/lab/tls/collector.pem",
+        "inputs[0].streamDriver.keyFile: /etc/ssl/me.key -> /run/lab/tls/collector-key.pem",
+    ]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("first", "rows"), FIRST)
+def test_a_first_input_of_any_kind_is_bound_where_the_flood_gets_in(
+    first: dict[str, object], rows: list[str]
+) -> None:
+    work = WORK if first["type"] == "imfile" else {}
+    assert rows_of(bound(first, **work)) == rows
+
+
+@pytest.mark.parametrize(
+    "joins", [{"readMode": 2}, {"startmsg.regex": "^a"}, {"endmsg.regex": "b$"}]
+)
+def test_lines_that_belong_together_are_refused(joins: dict[str, object]) -> None:
+    with pytest.raises(Refused, match=rf"inputs\[0\]\.{next(iter(joins))} makes one event of"):
+        bound(FILE | joins, **WORK)
+
+
+FLOODED: list[tuple[dict[str, object], str, tuple[str, str, str, str]]] = [
+    (PTCP, "rfc5424", ("tcp", "127.0.0.1:40001", "rfc5424", "octet-counted")),
+    (TLS, "rfc3164", ("tls", "127.0.0.1:40001", "rfc3164", "octet-counted")),
+    (UDP, "rfc5424", ("udp", "127.0.0.1:40001", "rfc5424", "none")),
+    (UNIX, "rfc5424", ("unix", "/run/lab/input.sock", "local", "none")),
+    (UNIX | {"useSpecialParser": False}, "rfc5424",
+     ("unix", "/run/lab/input.sock", "rfc5424", "none")),
+    (UNIX | {"useSpecialParser": False, "parseHostname": True}, "rfc3164",
+     ("unix", "/run/lab/input.sock", "rfc3164", "none")),
+    (FILE, "rfc5424", ("file", "/run/lab/input.log", "bare", "lf")),
+    (FILE | {"needParse": True}, "rfc5424", ("file", "/run/lab/input.log", "rfc5424", "lf")),
+    (RELP, "rfc3164", ("relp", "127.0.0.1:40001", "rfc3164", "none")),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("first", "written", "wanted"), FLOODED)
+def test_messages_are_written_so_that_the_input_finds_their_text(
+    first: dict[str, object], written: str, wanted: tuple[str, str, str, str]
+) -> None:
+    workload: dict[str, object] = {
+        "workload.format": written, "workload.framing": "octet-counted"
+    }  # fmt: skip
+    spec = flood_spec(bound(first, **WORK, **workload).profile, "0a1b2c3d")
+    (target,) = spec.transport.targets
+    assert (spec.transport.kind, target, spec.format, spec.framing) == wanted
+
+
+def test_the_flood_shows_what_the_lab_lets_in() -> None:
+    for source in (TLS, RELP_TLS):
+        shown = flood_spec(bound(source).profile, "0a1b2c3d").transport.credentials
+        assert shown == Credentials(
+            "/run/lab/tls/ca.pem", "/run/lab/tls/sender.pem", "/run/lab/tls/sender-key.pem"
+        )
+
+
+def test_a_wildcard_takes_a_file_of_each_connection() -> None:
+    done = bound(FILE | {"file": "/var/log/app?.log"}, **WORK, **{"workload.connections": 3})
+    assert flood_spec(done.profile, "0a1b2c3d").transport.targets == (
+        "/run/lab/input-1.log", "/run/lab/input-2.log", "/run/lab/input-3.log",
+    )  # fmt: skip
+
+
+def test_a_flood_goes_to_the_port_of_every_lane() -> None:
+    done = bound(PTCP, lanes={"count": 3})
+    assert flood_spec(done.profile, "0a1b2c3d").transport.targets == (
+        "127.0.0.1:40001", "127.0.0.1:40002", "127.0.0.1:40003",
+    )  # fmt: skip
+
+
+def test_of_the_others_only_plain_tcp_is_bound_and_the_rest_is_said_to_be_left_out() -> None:
     more = {"type": "imtcp", "port": 2}
     done = bound(PTCP, UDP, FILE, TLS, UNIX, more, **WORK)
     assert [source.type for source in done.profile.inputs] == ["imptcp", "imtcp"]
-    assert flooded(done.profile).port == 40001
-    rows = [str(row) for row in done.substitutions if row.path.startswith(("inputs", "global"))]
-    assert rows == [
-        "global.workDirectory: /var/spool/rsyslog -> none",
+    assert rows_of(done) == [
+        "global.workDirectory: /var/spool/rsyslog -> /run/lab",
         "inputs[0]: 127.0.0.1:10514 -> 127.0.0.1:40001",
         "inputs[1]: imudp 127.0.0.1:10514 -> left out",
         "inputs[2]: imfile /var/log/app.log -> left out",

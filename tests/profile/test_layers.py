@@ -8,7 +8,6 @@ import pytest
 
 from tests.profile.examples import SMALL
 from tuner.errors import BadProfile
-from tuner.profile.bind_inputs import flooded
 from tuner.profile.candidate import candidate
 from tuner.profile.leaf import moved
 from tuner.profile.load import LoadedProfile, load_profile, parse_profile
@@ -50,7 +49,7 @@ def test_the_leaf_wins_key_by_key_and_named_items_merge(folder: Path) -> None:
     assert profile.main_queue is not None
     assert (profile.main_queue.worker_threads, profile.main_queue.size) == (2, 100_000)
     assert profile.inputs == below.inputs
-    (output,), (old,) = profile.outputs, below.outputs
+    (output,), (old,) = profile.indexed, below.indexed
     assert output.servers == ("http://127.0.0.2:9200",)
     assert old.queue is not None
     assert output.queue == old.queue.model_copy(update={"timeout_shutdown": None})
@@ -65,8 +64,9 @@ def test_what_layers_say_together_renders_like_one_file(folder: Path) -> None:
 def test_a_list_without_names_is_replaced(folder: Path) -> None:
     text = "extends: base.yaml\ninputs: [{type: imtcp, port: 10515}]\n"
     profile = layered(folder, text).profile
-    assert [source.type for source in profile.inputs] == ["imtcp"]
-    assert flooded(profile).port == 10515
+    (source,) = profile.inputs
+    assert source.type == "imtcp"
+    assert source.port == 10515
 
 
 def test_a_document_is_replaced_although_its_fields_have_names(folder: Path) -> None:
@@ -74,7 +74,7 @@ def test_a_document_is_replaced_although_its_fields_have_names(folder: Path) -> 
     middle = f"extends: base.yaml\noutputs: [{{name: logs, document: {fields}}}]\n"
     (folder / "middle.yaml").write_text(middle, encoding="utf-8")
     leaf = "outputs: [{name: logs, document: [{property: rawmsg, name: message}]}]\n"
-    (output,) = layered(folder, "extends: middle.yaml\n" + leaf).profile.outputs
+    (output,) = layered(folder, "extends: middle.yaml\n" + leaf).profile.indexed
     assert isinstance(output.document, tuple)
     assert [one.name for one in output.document] == ["message"]
 
@@ -147,8 +147,8 @@ def test_a_value_from_below_is_written_into_the_leaf(folder: Path) -> None:
     best = candidate(written, [("outputs[logs].queue.workerThreads", 4),
                                ("main_queue.dequeueBatchSize", 2048),
                                ("inputs[0].threads", 4)])  # fmt: skip
-    assert best.profile.outputs[0].queue is not None
-    assert best.profile.outputs[0].queue.worker_threads == 4
+    assert best.profile.measured.queue is not None
+    assert best.profile.measured.queue.worker_threads == 4
     assert best.profile.inputs[0].model_dump(by_alias=True)["threads"] == 4
     assert best.text == LEAF.replace(
         "Messages: 1024}", "Messages: 1024, dequeueBatchSize: 2048}"
@@ -162,7 +162,7 @@ def test_a_value_below_is_taken_away_by_an_empty_one(folder: Path) -> None:
     direct = candidate(
         layered(folder, "extends: base.yaml\n"), [("outputs[logs].queue.type", "Direct")]
     )
-    queue = direct.profile.outputs[0].queue
+    queue = direct.profile.measured.queue
     assert queue is not None
     assert queue.model_dump(exclude_none=True, mode="json") == {"type": "Direct"}
     assert "size: null" in direct.text
@@ -175,7 +175,7 @@ def test_an_output_that_only_the_layer_below_has_is_added_by_its_name(folder: Pa
     assert best.text == (
         "extends: base.yaml\noutputs: [{name: logs, index: {settings: {refresh_interval: 10s}}}]\n"
     )
-    assert best.profile.outputs[0].index.settings.refresh_interval == "10s"
+    assert best.profile.measured.index.settings.refresh_interval == "10s"
 
 
 def test_a_moved_profile_extends_the_same_file(folder: Path) -> None:

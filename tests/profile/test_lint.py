@@ -176,6 +176,7 @@ def test_remote_servers_deserve_a_replica() -> None:
         "outputs[logs].servers": REMOTE,
         "outputs[logs].index.settings.number_of_replicas": 0,
         "outputs[logs].retryfailures.file": "/var/log/rejected.json",
+        "outputs[logs].errorfile": "/var/log/errors.json",
         "release.rsyslog": "8.2606",
     }
     assert codes(changes) == {"RT302"}
@@ -287,9 +288,11 @@ def test_a_batch_above_what_the_engine_takes_cannot_be_mended_by_maxbytes() -> N
     changes: dict[str, object] = {
         "workload.message_bytes": {"mean": 8000, "distribution": "fixed"},
         "outputs[logs].queue.dequeueBatchSize": 6554,
+        "node.heap": "4g",
     }
     for maxbytes in (None, "100m", "900m"):
-        assert codes(changes | {"outputs[logs].maxbytes": maxbytes}) == {"RT207"}
+        told = {"RT207", "RT214"} if maxbytes == "900m" else {"RT207"}
+        assert codes(changes | {"outputs[logs].maxbytes": maxbytes}) == told
     assert codes(changes | {"outputs[logs].queue.dequeueBatchSize": 6553}) == set()
     loaded = parse_profile(edit(SMALL, changes), "p.yaml")
     (warning,) = loaded.warnings
@@ -310,7 +313,7 @@ def test_a_queue_that_saves_itself_may_stop_at_once() -> None:
     hasty: dict[str, object] = {"outputs[logs].queue.timeoutShutdown": 999}
     assert codes(hasty) == {"RT115"}
     assert codes(hasty | {"outputs[logs].queue.timeoutShutdown": 1000}) == set()
-    files = {"filename": "q", "spoolDirectory": "/var/spool/rsyslog"}
+    files = {"filename": "q", "spoolDirectory": "/var/spool/rsyslog", "maxDiskSpace": "1g"}
     hasty |= {f"outputs[logs].queue.{key}": value for key, value in files.items()}
     assert codes(hasty) == set()
     assert codes(hasty | {"outputs[logs].queue.saveOnShutdown": False}) == {"RT115"}

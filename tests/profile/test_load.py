@@ -114,7 +114,8 @@ def test_an_unknown_input_is_located_at_its_type() -> None:
 
 def test_an_unknown_way_of_parsing_is_located_at_its_format() -> None:
     text = problem("inputs:", "parse: {columns: [a], format: xml}\ninputs:")
-    assert text.startswith("p.yaml:3:31: error: parse.format must be one of csv, kv, json, not")
+    said = "p.yaml:3:31: error: parse.format must be one of csv, kv, json, normalize, not"
+    assert text.startswith(said)
 
 
 def test_alternatives_are_told_in_one_message() -> None:

@@ -26,7 +26,7 @@ OLD = {"release": {"rsyslog": "8.2102", "elasticsearch": "7.17"}}
 
 
 def output(changes: Mapping[str, object]) -> OmelasticsearchOutput:
-    return small(changes).outputs[0]
+    return small(changes).measured
 
 
 def refusal(changes: Mapping[str, object]) -> str:
@@ -93,7 +93,7 @@ def test_a_key_does_not_cross_the_network_in_the_clear() -> None:
 def test_a_lab_keeps_its_own_files_and_needs_no_key() -> None:
     errors = {"outputs[logs].errorfile": "/var/log/rsyslog/errors.json"}
     bound = bind(small({**RETRY, **KEY, **NEW, **errors}), SITE, (40514,))
-    used = bound.profile.outputs[0]
+    used = bound.profile.measured
     assert used.apikey is None
     assert used.errorfile == "/run/lab/logs-errors.json"
     assert used.retryfailures is not None
@@ -105,7 +105,7 @@ def test_a_lab_keeps_its_own_files_and_needs_no_key() -> None:
 
 def test_the_users_cluster_keeps_the_key() -> None:
     site = replace(SITE, keeps_authentication=True)
-    assert bind(small({**KEY, **NEW}), site, (40514,)).profile.outputs[0].apikey is not None
+    assert bind(small({**KEY, **NEW}), site, (40514,)).profile.measured.apikey is not None
 
 
 def test_the_name_of_a_pipeline_taken_from_an_event_is_escaped() -> None:

@@ -20,9 +20,17 @@ def test_every_parameter_of_a_queue_in_memory_is_worked_out() -> None:
     missing = {name for name, value in queue.model_dump().items() if value is None}
     assert missing == {
         "filename", "spool_directory", "max_disk_space", "max_file_size", "checkpoint_interval",
-        "sync_queue_files", "save_on_shutdown",
+        "sync_queue_files", "save_on_shutdown", "dequeue_time_begin", "dequeue_time_end",
+        "sampling_interval", "take_flow_ctl_from_msg", "on_corruption", "disk_queue_type",
+        "disk_queue_auto_upgrade", "disk_queue_idle_timeout",
     }  # fmt: skip
     assert (queue.light_delay_mark, queue.full_delay_mark) == (700, 970)
+
+
+def test_the_marks_of_a_tiny_queue_are_those_that_rsyslog_puts_there() -> None:
+    queue = resolve(Queue(size=50, type=QueueType.LINKED_LIST), Place.ACTION)
+    assert (queue.high_watermark, queue.low_watermark, queue.discard_mark) == (50, 1, 50)
+    assert (queue.full_delay_mark, queue.light_delay_mark) == (49, 49)
 
 
 def test_a_queue_with_files_gets_the_defaults_of_files() -> None:
@@ -48,7 +56,7 @@ def test_a_written_main_queue_has_other_defaults_than_the_implicit_one() -> None
 
 
 def test_an_action_without_queue_is_direct() -> None:
-    queue = action_queue(small({"outputs[logs].queue": None}))
+    queue = action_queue(small({"outputs[logs].queue": None}), 0)
     assert queue.is_direct
     assert (queue.size, queue.busy_backlog) == (0, 0)
 

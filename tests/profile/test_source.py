@@ -101,3 +101,44 @@ def test_spellings_that_yaml_reads_in_surprising_ways_are_refused(value: str) ->
 @pytest.mark.parametrize("key", ["5", "on", "[a]", "~"])
 def test_keys_must_be_words(key: str) -> None:
     assert "a key must be a word" in complaint(f"{key}: 1\n")
+
+
+def test_halves_of_characters_are_refused() -> None:
+    assert "half a character" in complaint('a: "\\ud83d\\udc18"\n')
+    assert "this is not one" in complaint('"\\ud83d": 1\n')
+
+
+def test_numbers_beyond_any_use_are_refused_without_repeating_them() -> None:
+    text = complaint(f"a: {'9' * 5000}\n")
+    assert "YAML reads 999" in text
+    assert len(text) < 300
+
+
+@pytest.mark.parametrize("key", ["pwd", "apikey"])
+def test_a_secret_is_not_repeated_whatever_yaml_makes_of_it(key: str) -> None:
+    assert "0123456" not in complaint(f"auth: {{{key}: 0123456}}\n")
+
+
+def test_a_text_at_the_limit_is_read() -> None:
+    start = "a: "
+    text = start + "x" * (MAX_BYTES - len(start))
+    assert read(text, "p.yaml").data == {"a": text[len(start) :]}
+    assert f"larger than {MAX_BYTES} bytes" in refusal(text + "x")
+
+
+def test_nesting_at_the_limit_is_read() -> None:
+    assert read("[" * 32 + "]" * 32, "p.yaml").problems == ()
+    assert "nested more than 32" in refusal("[" * 33 + "]" * 33)
+
+
+def test_a_billion_aliases_are_refused_before_they_are_expanded() -> None:
+    lines = ["a0: &a0 [x, x, x, x, x, x, x, x, x]"]
+    for n in range(1, 30):
+        again = ", ".join([f"*a{n - 1}"] * 9)
+        lines.append(f"a{n}: &a{n} [{again}]")
+    assert refusal("\n".join(lines)).startswith("p.yaml:1:5: error: anchors")
+
+
+@pytest.mark.parametrize("line", ["a: 1\n  b: 2\n", "a:\n  - 1\n - 2\n"])
+def test_a_wrong_indentation_is_called_by_its_name(line: str) -> None:
+    assert "check the indentation" in refusal(line)

@@ -7,42 +7,43 @@ import pytest
 from tests.profile.examples import SMALL
 from tuner.errors import BadProfile
 from tuner.flood.spec import FloodSpec
+from tuner.flood.transport import Transport, loopback
 from tuner.flood.workload import flood_spec
 from tuner.profile.load import parse_profile
-from tuner.profile.model import Workload
+from tuner.profile.model import Profile
 
 
-def workload(written: str) -> Workload:
-    return parse_profile(f"{SMALL}workload: {written}\n", "p.yaml").profile.workload
+def with_workload(written: str) -> Profile:
+    return parse_profile(f"{SMALL}workload: {written}\n", "p.yaml").profile
 
 
 def problem(written: str) -> str:
     with pytest.raises(BadProfile) as caught:
-        workload(written)
+        with_workload(written)
     (found,) = caught.value.problems
     return found.message
 
 
 def test_nothing_written_is_the_published_traffic() -> None:
-    spec = flood_spec(workload("{}"), "127.0.0.1", 514, "0a1b2c3d")
-    assert spec == FloodSpec("127.0.0.1", 514, 5, 244, 1, "0a1b2c3d")
+    spec = flood_spec(with_workload("{}"), "0a1b2c3d")
+    assert spec == FloodSpec(Transport((loopback(10514),)), 5, 244, 1, "0a1b2c3d")
 
 
 def test_everything_written_reaches_the_flood() -> None:
-    load = workload(
+    profile = with_workload(
         "{rate: 5000, connections: 10, format: rfc5424, framing: octet-counted, seed: 7, "
         "message_bytes: {mean: 400, min: 137, max: 2133, distribution: lognormal}}"
     )
-    assert load.rate == 5000
-    assert flood_spec(load, "127.0.0.1", 514, "0a1b2c3d", 99) == FloodSpec(
-        "127.0.0.1", 514, 10, 400, 7, "0a1b2c3d", 99, "rfc5424", "octet-counted", "lognormal",
-        137, 2133,
+    assert profile.workload.rate == 5000
+    assert flood_spec(profile, "0a1b2c3d", 99) == FloodSpec(
+        Transport((loopback(10514),)), 10, 400, 7, "0a1b2c3d", 99, "rfc5424", "octet-counted",
+        "lognormal", 137, 2133,
     )  # fmt: skip
 
 
 def test_a_file_can_be_replayed() -> None:
-    load = workload("{replay: /var/log/own.log}")
-    assert flood_spec(load, "127.0.0.1", 514, "0a1b2c3d").replay == "/var/log/own.log"
+    profile = with_workload("{replay: /var/log/own.log}")
+    assert flood_spec(profile, "0a1b2c3d").replay == "/var/log/own.log"
 
 
 @pytest.mark.parametrize(

@@ -122,6 +122,20 @@ def test_json_is_found_by_its_path_after_the_cookie() -> None:
     assert "mmjsonparse" in [one.parameters.get("load") for one in objects]
 
 
+def test_what_a_rulebase_names_is_found_as_json_is() -> None:
+    changes: dict[str, object] = {
+        "parse": {"format": "normalize", "rulebase": "/etc/rsyslog.d/ssh.rb"},
+        "outputs[logs].document": [{"json": "port", "name": "port", "type": "integer"}],
+    }
+    assert document({"$!port": "22"}, changes) == {"port": 22}
+    objects = parse(rsyslog_conf(small(changes)))
+    ruleset = next(one for one in objects if one.kind == "ruleset")
+    found = ruleset.body[1].parameters
+    assert (found["type"], found["rulebase"]) == ("mmnormalize", "/etc/rsyslog.d/ssh.rb")
+    assert found["queue.type"] == "Direct"
+    assert "mmnormalize" in [one.parameters.get("load") for one in objects]
+
+
 @pytest.mark.parametrize(
     ("constant", "kind"),
     [("x", "string"), ('"}\\ \u00e9\n%msg%', "string"), (7, "integer"), (0.5, "float"),
@@ -148,4 +162,4 @@ def test_parsing_reaches_the_hash_of_the_shipper_and_not_that_of_the_engine() ->
     first = small(changes)
     second = small({**changes, "parse": {"format": "csv", "columns": ["a", "c"]}})
     assert rsyslog_conf(first).splitlines()[0] != rsyslog_conf(second).splitlines()[0]
-    assert index_template(first, first.outputs[0]) == index_template(second, second.outputs[0])
+    assert index_template(first, first.measured) == index_template(second, second.measured)

@@ -134,7 +134,7 @@ def test_components_say_together_what_the_template_says() -> None:
 
 def test_each_of_several_outputs_has_a_folder() -> None:
     profile = small()
-    first = profile.outputs[0]
+    first = profile.measured
     second = first.model_copy(
         update={"name": "audit", "index": first.index.model_copy(update={"name": "audit"})}
     )

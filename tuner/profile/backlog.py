@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tuner.profile.model import Profile
-from tuner.profile.placement import main_queue, queues
+from tuner.profile.placement import measured_way
 
 
 @dataclass(frozen=True)
@@ -19,11 +19,13 @@ class BacklogMarks:
 def backlog_marks(profile: Profile) -> BacklogMarks:
     """The marks that follow from the queues.
 
-    Below `low` some configured worker may idle; above `high` (95 % of the room) the main queue
-    slows its inputs down at lightDelayMark, or the action queue makes the main workers wait.
+    Below `low` some configured worker may idle; above `high` (95 % of the room) the first queue
+    slows its inputs down at lightDelayMark, or a later one makes its workers wait.  Lanes are
+    taken to fill evenly.
     """
-    main = main_queue(profile)
-    rooms = [main.resolved.light_delay_mark or main.size]
-    rooms += [queue.size for queue in queues(profile)[1:] if not queue.is_direct]
-    low = sum(queue.busy_backlog for queue in queues(profile))
+    way = measured_way(profile)
+    entry, *later = way
+    rooms = [entry.copies * (entry.resolved.light_delay_mark or entry.size)]
+    rooms += [queue.copies * queue.size for queue in later if not queue.is_direct]
+    low = sum(queue.busy_backlog for queue in way)
     return BacklogMarks(low, 95 * min(rooms) // 100)

@@ -5,31 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tuner.errors import Refused
-from tuner.profile.bind_delivery import bind_delivery, delivery_rows
-from tuner.profile.bind_index import bind_index, index_rows
-from tuner.profile.bind_inputs import bind_inputs, input_rows, require_known
+from tuner.profile.bind_inputs import bind_inputs, input_rows, require_known, work_directory
+from tuner.profile.bind_outputs import bind_outputs, bind_queue, output_rows, spool_text
+from tuner.profile.lanes import Lanes
 from tuner.profile.model import Global, Profile
-from tuner.profile.outputs import OmelasticsearchOutput
 from tuner.profile.queue import Queue
 from tuner.profile.release import Engine, Release
-from tuner.profile.scalars import Server
-
-
-@dataclass(frozen=True)
-class Site:
-    """Where a profile is to run: what the lab has and what it may use."""
-
-    engine_url: Server
-    engine: Engine
-    engine_version: tuple[int, int]
-    engine_name: str
-    is_sink: bool
-    data_nodes: int
-    heap: str | None
-    rsyslog: str
-    index_prefix: str
-    spool: str
-    keeps_authentication: bool
+from tuner.profile.site import Site
 
 
 @dataclass(frozen=True)
@@ -54,7 +36,8 @@ class Bound:
 
 def bind(profile: Profile, site: Site, ports: tuple[int, ...]) -> Bound:
     """Replace only what a lab must: servers, authentication, TLS, addresses, ports, index names,
-    spool folders, replicas and a heap that does not fit; `ports` gives one for each input.
+    files and spool folders, replicas and a heap that does not fit; `ports` gives the first port of
+    each input.
 
     Raises Refused for what a lab cannot measure.
     """
@@ -63,14 +46,16 @@ def bind(profile: Profile, site: Site, ports: tuple[int, ...]) -> Bound:
             f"parse: no flood sends {profile.parse.format} that this profile could take apart, "
             "its figures would be those of empty fields: measure it without parse"
         )
-    output = profile.outputs[0]
     bound = profile.model_copy(
         update={
             "release": _release(site),
-            "global_": Global(),
-            "inputs": bind_inputs(profile, ports),
-            "main_queue": _bind_queue(profile.main_queue, site),
-            "outputs": (_bind_output(output, site),),
+            "global_": Global.model_validate(
+                {"workDirectory": work_directory(profile, site.spool)}
+            ),
+            "inputs": bind_inputs(profile, ports, site.spool),
+            "main_queue": bind_queue(profile.main_queue, site),
+            "lanes": _bind_lanes(profile.lanes, site),
+            "outputs": bind_outputs(profile, site),
             "node": profile.node.model_copy(update={"heap": site.heap or profile.node.heap}),
         }
     )
@@ -87,28 +72,14 @@ def _release(site: Site) -> Release:
     return Release(rsyslog=site.rsyslog, opensearch=version)
 
 
-def _bind_queue(queue: Queue | None, site: Site) -> Queue | None:
-    if queue is None or queue.filename is None:
-        return queue
-    return queue.model_copy(update={"spool_directory": site.spool})
-
-
-def _bind_output(output: OmelasticsearchOutput, site: Site) -> OmelasticsearchOutput:
-    changes: dict[str, object] = {
-        "servers": (site.engine_url,),
-        "index": bind_index(output.index, site.index_prefix, site.data_nodes),
-        "queue": _bind_queue(output.queue, site),
-        **bind_delivery(output, site.spool),
-    }
-    if not site.keeps_authentication:
-        changes |= {"auth": None, "apikey": None, "tls": None}
-    return output.model_copy(update=changes)
+def _bind_lanes(lanes: Lanes | None, site: Site) -> Lanes | None:
+    if lanes is None:
+        return None
+    return lanes.model_copy(update={"queue": bind_queue(lanes.queue, site)})
 
 
 def _substitutions(written: Profile, used: Profile, site: Site) -> tuple[Substitution, ...]:
     """What a reviewer must know was not tested as written; index names are ours by design."""
-    before, after = written.outputs[0], used.outputs[0]
-    at = f"outputs[{before.name}]"
     rows = [
         ("release.rsyslog", written.release.rsyslog, used.release.rsyslog),
         (
@@ -118,13 +89,9 @@ def _substitutions(written: Profile, used: Profile, site: Site) -> tuple[Substit
         ),
         ("global.workDirectory", _work_directory(written), _work_directory(used)),
         *input_rows(written.inputs, used.inputs),
-        (f"{at}.servers", ", ".join(before.servers), ", ".join(after.servers)),
-        (f"{at}.auth", _auth_text(before), _auth_text(after)),
-        (f"{at}.tls", _tls_text(before), _tls_text(after)),
-        *delivery_rows(at, before, after),
-        *index_rows(f"{at}.index", before.index, after.index),
-        ("main_queue.spoolDirectory", _spool(written.main_queue), _spool(used.main_queue)),
-        (f"{at}.queue.spoolDirectory", _spool(before.queue), _spool(after.queue)),
+        ("main_queue.spoolDirectory", spool_text(written.main_queue), spool_text(used.main_queue)),
+        ("lanes.queue.spoolDirectory", *(spool_text(_lane(one)) for one in (written, used))),
+        *output_rows(written, used),
         ("node.heap", written.node.heap, used.node.heap),
     ]
     return tuple(Substitution(path, old, new) for path, old, new in rows if old != new)
@@ -134,18 +101,9 @@ def _work_directory(profile: Profile) -> str:
     return profile.global_.work_directory or "none"
 
 
+def _lane(profile: Profile) -> Queue | None:
+    return None if profile.lanes is None else profile.lanes.queue
+
+
 def _engine_text(release: Release) -> str:
     return f"{release.engine.value} {'.'.join(map(str, release.engine_version))}"
-
-
-def _auth_text(output: OmelasticsearchOutput) -> str:
-    return "none" if output.auth is None else f"user {output.auth.uid}"
-
-
-def _tls_text(output: OmelasticsearchOutput) -> str:
-    encrypted = any(server.startswith("https:") for server in output.servers)
-    return "on" if encrypted else "off"
-
-
-def _spool(queue: Queue | None) -> str:
-    return "none" if queue is None or queue.filename is None else str(queue.spool_directory)

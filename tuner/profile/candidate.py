@@ -48,7 +48,7 @@ def _implicit_main_queue() -> dict[str, Level]:
 
 def _without_idle_queue(written: LoadedProfile, wanted: dict[str, Level]) -> dict[str, Level]:
     """A Direct action has no queue: its other parameters go when the type becomes Direct."""
-    output = written.profile.outputs[0]
+    output = written.profile.measured
     at = f"outputs[{output.name}].queue"
     if wanted.get(f"{at}.type") != "Direct" or output.queue is None:
         return wanted

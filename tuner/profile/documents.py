@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import assert_never
 
 from tuner.profile.field import DocumentField, FieldType, Preset, Use, is_parsed
-from tuner.profile.outputs import OmelasticsearchOutput
+from tuner.profile.outputs import Output
 
 _DATE = (Use.RANGE, Use.AGGREGATE, Use.RETRIEVE)
 _WORD = (Use.TERM, Use.AGGREGATE, Use.RETRIEVE)
@@ -84,10 +84,11 @@ IGNORE_ABOVE = 1024
 Mapping = dict[str, object]
 
 
-def fields_of(output: OmelasticsearchOutput) -> tuple[DocumentField, ...]:
-    """The fields of an output's documents, in the order in which they are written."""
+def fields_of(output: Output) -> tuple[DocumentField, ...]:
+    """The fields of an output's documents, in the order in which they are written; none where it
+    writes another format."""
     document = output.document
-    return _PRESETS[document] if isinstance(document, Preset) else document
+    return _PRESETS[document] if isinstance(document, Preset) else document or ()
 
 
 def mapping_of(fields: tuple[DocumentField, ...]) -> Mapping:

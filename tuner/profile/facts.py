@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -26,6 +27,8 @@ _SOURCES = (
     ("node.", _ENGINE),
     ("outputs[].index.", _ENGINE),
     ("outputs[].action.", f"{_MANUAL}: configuration/actions, action.c"),
+    ("outputs[].filter", f"{_MANUAL}: configuration/filters, rainerscript/expressions"),
+    ("outputs[].dynaFile.", f"{_MANUAL}: omfile, configuration/templates, msg.c"),
     ("outputs[].", f"{_MANUAL}: omelasticsearch, omelasticsearch.c"),
 )
 
@@ -56,10 +59,13 @@ def fact_name(key: Key) -> str:
     return f"{shared}.{key.name}" if shared else key.path
 
 
-def source_of(name: str) -> str:
-    """Where the fact called `name` comes from."""
-    found = (source for start, source in _SOURCES if name.startswith(start))
-    return next(found, "rsyslog-tune's own: README.md")
+def source_of(name: str, kinds: Sequence[str] = ()) -> str:
+    """Where the fact called `name` comes from, which is about inputs or outputs of those kinds."""
+    found = ((start, source) for start, source in _SOURCES if name.startswith(start))
+    start, source = next(found, ("", "rsyslog-tune's own: README.md"))
+    if start == "outputs[]." and kinds:
+        return f"{_MANUAL}: {', '.join(kinds)}"
+    return source
 
 
 @cache

@@ -9,6 +9,11 @@ from pydantic import Field, model_validator
 
 from tuner.profile.section import Section
 
+PropertyName = Literal[
+    "msg", "rawmsg", "hostname", "fromhost-ip", "syslogtag", "programname", "app-name",
+    "procid", "msgid", "syslogfacility", "syslogfacility-text", "syslogseverity",
+    "syslogseverity-text", "timereported", "timegenerated",
+]  # fmt: skip
 SourceName = Annotated[str, Field(pattern=r"^[A-Za-z0-9_@.-]{1,64}$")]
 
 
@@ -55,11 +60,7 @@ class DocumentField(Section):
     profile's `parse` finds: a CSV column, the key of a pair, a dotted path into JSON.
     """
 
-    property: Literal[
-        "msg", "rawmsg", "hostname", "fromhost-ip", "syslogtag", "programname", "app-name",
-        "procid", "msgid", "syslogfacility", "syslogfacility-text", "syslogseverity",
-        "syslogseverity-text", "timereported", "timegenerated",
-    ] | None = None  # fmt: skip
+    property: PropertyName | None = None
     constant: Constant | None = None
     column: SourceName | None = None
     key: SourceName | None = None

@@ -22,10 +22,12 @@ _Copies = Literal["all"] | Annotated[int, Field(ge=0, le=11, strict=True)]
 
 
 class MappingStyle(Enum):
-    """`explicit`: the leanest mapping that serves the uses; `dynamic`: the engine guesses."""
+    """`explicit`: the leanest mapping that serves the uses; `dynamic`: the engine guesses; `none`:
+    nothing is indexed or stored, for the ceiling tier."""
 
     EXPLICIT = "explicit"
     DYNAMIC = "dynamic"
+    NONE = "none"
 
 
 class Rotate(Enum):
@@ -129,6 +131,11 @@ class Index(Section):
     def target(self) -> str:
         """What documents are written to, before any date: index, alias or data stream."""
         return self.name or self.data_stream or ""
+
+    @property
+    def pattern(self) -> str:
+        """What matches every index that it makes."""
+        return f"{self.target}*"
 
     @property
     def rolls_over(self) -> bool:

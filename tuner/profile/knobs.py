@@ -9,8 +9,9 @@ from enum import Enum
 
 from tuner.profile.index import MappingStyle
 from tuner.profile.inputs import ImptcpInput
-from tuner.profile.model import Profile, resolve_main
+from tuner.profile.model import Profile
 from tuner.profile.outputs import OmelasticsearchOutput
+from tuner.profile.placement import PlacedQueue, entry_queue, working_queue
 from tuner.profile.queue import Place, Queue, QueueType, in_memory, resolve
 from tuner.profile.units import engine_bytes, seconds
 
@@ -58,9 +59,9 @@ def knobs(profile: Profile) -> tuple[Knob, ...]:
     Nothing that touches a guarantee is here: durability, replicas, `_source`, queue types on disk,
     retries and security stay as they are written.
     """
-    output = profile.outputs[0]
+    output = profile.measured
     every = [
-        *_main_queue(profile),
+        *_first_queues(profile),
         *_action_queue(profile),
         *_inputs(profile),
         *_output(output),
@@ -93,9 +94,14 @@ def _amount(level: Level) -> float:
     return next((float(amount) for amount in amounts if amount is not None), math.inf)
 
 
-def _main_queue(profile: Profile) -> list[Knob]:
-    queue = resolve_main(profile)
-    at = "main_queue"
+def _first_queues(profile: Profile) -> list[Knob]:
+    """The knobs of the queues before the outputs: the main queue's, the lanes', or both."""
+    placed = dict.fromkeys((entry_queue(profile), working_queue(profile)))
+    return [knob for queue in placed for knob in _of_first(queue)]
+
+
+def _of_first(placed: PlacedQueue) -> list[Knob]:
+    queue, at = placed.resolved, ".".join(map(str, placed.path))
     wanted: list[tuple[str, Sequence[Level], Level]] = [
         ("dequeueBatchSize", (256, 512, 1024, 2048, 4096), queue.dequeue_batch_size),
         ("workerThreads", (1, 2, 4), queue.worker_threads),
@@ -114,7 +120,7 @@ def _action_queue(profile: Profile) -> list[Knob]:
     Its type varies only between kinds that keep messages in memory, and only where the main queue
     keeps them there too: no choice then outlives a crash better than another.
     """
-    output = profile.outputs[0]
+    output = profile.measured
     queue = resolve(output.queue, Place.ACTION)
     at = f"outputs[{output.name}].queue"
     wanted: list[tuple[str, Sequence[Level], Level]] = [
@@ -128,7 +134,7 @@ def _action_queue(profile: Profile) -> list[Knob]:
         ),
         ("minDequeueBatchSize", (0, 500, 1000, 2000, 5000), queue.min_dequeue_batch_size),
     ]
-    if in_memory(queue) and in_memory(resolve_main(profile)):
+    if in_memory(queue) and in_memory(working_queue(profile).resolved):
         kind = queue.type.value if queue.type is not None else "Direct"
         wanted.insert(0, ("type", ("Direct", "LinkedList", "FixedArray"), kind))
     return _of_queue(at, queue, wanted)
@@ -172,7 +178,7 @@ def _output(output: OmelasticsearchOutput) -> list[Knob]:
 
 
 def _index(profile: Profile) -> list[Knob]:
-    output = profile.outputs[0]
+    output = profile.measured
     settings = output.index.settings
     at = f"outputs[{output.name}].index"
     bound_s = profile.guardrails.freshness_p99_s

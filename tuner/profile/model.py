@@ -11,11 +11,13 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from tuner.errors import Refused
 from tuner.profile.inputs import Input, Parsers
+from tuner.profile.lanes import Lanes
 from tuner.profile.node import Node as Node
-from tuner.profile.outputs import OmelasticsearchOutput
+from tuner.profile.outputs import OmelasticsearchOutput, Output
 from tuner.profile.parsing import Parse
-from tuner.profile.queue import Place, Queue, resolve
+from tuner.profile.queue import Queue
 from tuner.profile.release import Release
 from tuner.profile.scalars import AbsolutePath, Name, ProfilePath
 from tuner.profile.section import RsyslogSection, Section
@@ -43,7 +45,7 @@ class Guardrails(Section):
     lost: Literal[0] = 0
     duplicated: Literal[0] = 0
     freshness_p99_s: Annotated[float, Field(gt=0)] = 45.0
-    rss_bytes: Annotated[str, Field(pattern=r"^[1-9]\d*[kmg]?$")] | None = None
+    rss_bytes: Annotated[str, Field(pattern=r"^[1-9][0-9]{0,14}[kmg]?$")] | None = None
 
 
 class Search(Section):
@@ -63,15 +65,34 @@ class Profile(Section):
     parser: Parsers | None = None
     parse: Parse | None = None
     main_queue: Queue | None = None
-    outputs: Annotated[tuple[OmelasticsearchOutput, ...], Field(min_length=1, max_length=1)]
+    lanes: Lanes | None = None
+    outputs: Annotated[tuple[Output, ...], Field(min_length=1)]
     node: Node = Node()
     workload: Workload = Workload()
     guardrails: Guardrails = Guardrails()
     search: Search = Search()
 
+    @property
+    def enumerated(self) -> tuple[tuple[int, OmelasticsearchOutput], ...]:
+        """The outputs into the engine, each with its number among all outputs."""
+        return tuple(
+            (number, output)
+            for number, output in enumerate(self.outputs)
+            if isinstance(output, OmelasticsearchOutput)
+        )
 
-def resolve_main(profile: Profile) -> Queue:
-    """The main queue with every default written out; rsyslog's defaults for a configuration
-    without main_queue() when the profile has none."""
-    place = Place.IMPLICIT_MAIN if profile.main_queue is None else Place.MAIN
-    return resolve(profile.main_queue, place)
+    @property
+    def indexed(self) -> tuple[OmelasticsearchOutput, ...]:
+        """The outputs into the engine."""
+        return tuple(output for _, output in self.enumerated)
+
+    @property
+    def measured(self) -> OmelasticsearchOutput:
+        """The output that measurements and searches are about: the first into the engine.  Raises
+        Refused when there is none."""
+        if not self.indexed:
+            raise Refused(
+                "none of the outputs goes into the engine, where measurements count events: "
+                "add one of type omelasticsearch"
+            )
+        return self.indexed[0]

@@ -9,11 +9,13 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from tuner.profile.action import ActionOutput
 from tuner.profile.field import DocumentField, Preset
 from tuner.profile.index import Index
+from tuner.profile.other_outputs import OtherOutput
 from tuner.profile.parameter import Since
-from tuner.profile.queue import NonNegative, Positive, Queue, Switch
-from tuner.profile.scalars import AbsolutePath, FilterPath, Name, PipelineName, Server
+from tuner.profile.queue import NonNegative, Positive, Switch
+from tuner.profile.scalars import AbsolutePath, FilterPath, PipelineName, Server
 from tuner.profile.secrets import Auth, SecretRef, Tls
 from tuner.profile.section import RsyslogSection
 
@@ -27,23 +29,22 @@ class RetryFailures(RsyslogSection):
     file: AbsolutePath
 
 
-class OmelasticsearchOutput(RsyslogSection):
+class OmelasticsearchOutput(ActionOutput):
     """An omelasticsearch action with its own queue; `bulkmode` is always on.
 
-    `mmutf8fix` repairs invalid UTF-8 in messages first: the engine rejects such documents.
+    `mmutf8fix` repairs invalid UTF-8 in messages first, but not in their heads: the engine rejects
+    such documents.
     `bulkid: uuid` gives each event an id of its own, so that what is sent twice is kept once;
     `retryfailures` needs one, and `writeoperation: create`, and sets both.  With
     `dynPipelineName` the name of the pipeline is what the event's property of that name says.
     """
 
-    name: Name
     type: Literal["omelasticsearch"]
     servers: Annotated[tuple[Server, ...], Field(min_length=1)]
     auth: Auth | None = None
     apikey: Annotated[SecretRef | None, Since(2512)] = None
     tls: Tls | None = None
     document: Preset | Annotated[tuple[DocumentField, ...], Field(min_length=1)] = Preset.ECS
-    queue: Queue | None = None
     mmutf8fix: Switch = Field(True, alias="mmutf8fix")
     index: Index
     writeoperation: _WriteOperation | None = None
@@ -55,18 +56,14 @@ class OmelasticsearchOutput(RsyslogSection):
     pipeline_name: PipelineName | None = None
     dyn_pipeline_name: Switch | None = None
     skip_pipeline_if_empty: Switch | None = None
-    timeout: Annotated[str, Field(pattern=r"^\d+(ms|s|m)$")] | None = None
+    timeout: Annotated[str, Field(pattern=r"^[0-9]{1,15}(ms|s|m)$")] | None = None
     filter_path: Annotated[tuple[FilterPath, ...], Field(min_length=1)] | None = Field(
         None, alias="filter_path"
     )
-    maxbytes: Annotated[str, Field(pattern=r"^\d+[km]?$")] | None = None
+    maxbytes: Annotated[str, Field(pattern=r"^[0-9]{1,15}[km]?$")] | None = None
     index_timeout: Annotated[NonNegative, Since(2204)] = 0
     health_check_timeout: Positive = Field(3500, alias="healthCheckTimeout")
     rebindinterval: Positive | None = None
-    action_resume_retry_count: Annotated[int, Field(ge=-1, strict=True)] = Field(
-        -1, alias="action.resumeRetryCount"
-    )
-    action_resume_interval: Positive = Field(30, alias="action.resumeInterval")
 
     @property
     def creates(self) -> bool:
@@ -83,3 +80,6 @@ class OmelasticsearchOutput(RsyslogSection):
     def has_secrets(self) -> bool:
         """Whether the rendered action refers to a password or a key."""
         return self.auth is not None or self.apikey is not None
+
+
+Output = Annotated[OmelasticsearchOutput | OtherOutput, Field(discriminator="type")]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from tuner.profile.inputs import Input, PortInput
+from tuner.profile.lanes import Spread
 from tuner.profile.model import Profile
 from tuner.profile.queue import Place, Queue, QueueType, resolve
 from tuner.profile.source import KeyPath
@@ -11,16 +13,22 @@ from tuner.profile.source import KeyPath
 
 @dataclass(frozen=True)
 class PlacedQueue:
-    """One queue: where the profile writes it, as written, and with every default worked out."""
+    """One queue: where the profile writes it, as written, and with every default worked out.
+
+    There are as many `copies` of it as there are lanes, where it is a lane's.
+    """
 
     path: KeyPath
     place: Place
     written: Queue | None
     resolved: Queue
+    copies: int = 1
 
     @property
     def label(self) -> str:
         """What to call it in a message."""
+        if self.path == _LANE:
+            return "the queue of each lane"
         return "the action queue" if self.place is Place.ACTION else "the main queue"
 
     @property
@@ -30,7 +38,7 @@ class PlacedQueue:
 
     @property
     def size(self) -> int:
-        """Its capacity in messages, 0 when it is Direct."""
+        """The capacity of each copy in messages, 0 when it is Direct."""
         return self.resolved.size or 0
 
     @property
@@ -50,25 +58,85 @@ class PlacedQueue:
 
     @property
     def busy_backlog(self) -> int:
-        """Messages at which the last worker has started and every worker has a full batch."""
-        return self.workers * self.batch + max(0, self.workers - 1) * self.minimum_messages
+        """Messages at which the last worker has started and every worker has a full batch, in all
+        copies together."""
+        later = max(0, self.workers - 1) * self.minimum_messages
+        return self.copies * (self.workers * self.batch + later)
+
+
+_LANE: KeyPath = ("lanes", "queue")
 
 
 def main_queue(profile: Profile) -> PlacedQueue:
-    """The queue behind the inputs."""
+    """rsyslog's main queue, which takes what no ruleset with a queue of its own does."""
     written = profile.main_queue
     place = Place.IMPLICIT_MAIN if written is None else Place.MAIN
     return PlacedQueue(("main_queue",), place, written, resolve(written, place))
 
 
-def action_queue(profile: Profile, number: int = 0) -> PlacedQueue:
+def lane_queue(profile: Profile) -> PlacedQueue | None:
+    """The queue of each lane; None without lanes.  rsyslog makes it like a main queue."""
+    if profile.lanes is None:
+        return None
+    written = profile.lanes.queue
+    resolved = resolve(written, Place.MAIN)
+    return PlacedQueue(_LANE, Place.MAIN, written, resolved, profile.lanes.count)
+
+
+def file_names(queue: PlacedQueue) -> tuple[str, ...]:
+    """What the files of each copy are called; none without files."""
+    name = queue.resolved.filename
+    if name is None:
+        return ()
+    if queue.path != _LANE:
+        return (name,)
+    return tuple(f"{name}-{number}" for number in range(queue.copies))
+
+
+def entry_queue(profile: Profile) -> PlacedQueue:
+    """The queue that the inputs hand events to."""
+    lanes = lane_queue(profile)
+    skips_main = profile.lanes is not None and profile.lanes.spread is Spread.PORTS
+    return lanes if lanes is not None and skips_main else main_queue(profile)
+
+
+def working_queue(profile: Profile) -> PlacedQueue:
+    """The queue whose workers execute the outputs' actions."""
+    return lane_queue(profile) or main_queue(profile)
+
+
+def ports_of(profile: Profile, source: Input) -> range:
+    """The ports that an input listens on: one for each lane where senders choose their lane."""
+    if not isinstance(source, PortInput):
+        return range(0)
+    lanes = profile.lanes
+    count = lanes.count if lanes is not None and lanes.spread is Spread.PORTS else 1
+    return range(source.port, source.port + count)
+
+
+def action_queue(profile: Profile, number: int) -> PlacedQueue:
     """The queue of the output with that number."""
     written = profile.outputs[number].queue
     path = ("outputs", number, "queue")
     return PlacedQueue(path, Place.ACTION, written, resolve(written, Place.ACTION))
 
 
+def measured_queue(profile: Profile) -> PlacedQueue:
+    """The queue of the output that measurements are about."""
+    number, _ = profile.enumerated[0]
+    return action_queue(profile, number)
+
+
+def measured_way(profile: Profile) -> tuple[PlacedQueue, ...]:
+    """The queues between the inputs and the output that measurements are about, that of the inputs
+    first and Direct ones included."""
+    way = dict.fromkeys((entry_queue(profile), working_queue(profile)))
+    return (*way, *([measured_queue(profile)] if profile.enumerated else ()))
+
+
 def queues(profile: Profile) -> tuple[PlacedQueue, ...]:
-    """The main queue, then every output's, Direct ones included."""
+    """Every queue in an event's way, Direct ones included: that of the inputs first, then those of
+    the lanes, then every output's."""
     outputs = range(len(profile.outputs))
-    return (main_queue(profile), *(action_queue(profile, number) for number in outputs))
+    way = dict.fromkeys((entry_queue(profile), working_queue(profile)))
+    return (*way, *(action_queue(profile, number) for number in outputs))

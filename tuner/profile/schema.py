@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import chain
 from typing import get_args, get_origin
 
 from pydantic import BaseModel
@@ -72,7 +73,8 @@ def models_at(path: KeyPath) -> Models:
     models: Models = (Profile,)
     for step in path:
         if isinstance(step, str):
-            models = models_in(keys_of(models).get(step))
+            inside = (models_in(keys_of((model,)).get(step)) for model in models)
+            models = tuple(dict.fromkeys(chain.from_iterable(inside)))
     return models
 
 

@@ -1,167 +1,120 @@
-"""Outputs as actions."""
+"""What becomes of an event: repairs, parsing, and the outputs with their filters and failovers."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 
-from tuner.profile.index import Rotate
+from tuner.profile.action import ActionOutput
 from tuner.profile.model import Profile
-from tuner.profile.outputs import OmelasticsearchOutput
+from tuner.profile.outputs import OmelasticsearchOutput, Output
 from tuner.profile.placement import PlacedQueue, action_queue
-from tuner.profile.secrets import Tls
+from tuner.profile.queue import Queue, QueueType
+from tuner.render.bulk import bulk_parameters, source_of
+from tuner.render.condition import condition
+from tuner.render.other_actions import other_parameters
 from tuner.render.parsing import parse_action
-from tuner.render.quoting import quote_all, secret
-from tuner.render.rainerscript import Statement, Value, statement
+from tuner.render.queues import queue_parameters
+from tuner.render.rainerscript import Branch, Node, Statement, Value, call, statement
 
-# The first release that leaves out _type by itself; 8.2606 warns about the parameter.
-_OMITS_TYPE = 2510
-_LEAVES_TYPE_OUT = 2206
-_HAS_INDEX_TIMEOUT = 2204
-# Elasticsearch's own bulk timeout; filter_path rides on this parameter, pasted into the URL.
-_BULK_TIMEOUT = "1m"
+_DIRECT = Queue(type=QueueType.DIRECT)
 
 
-def document_name(output: OmelasticsearchOutput) -> str:
-    """What the template of an output's documents is called."""
-    return f"{output.name}-document"
+def actions(profile: Profile) -> Iterator[Node]:
+    """What becomes of an event, in order."""
+    repaired = repaired_for(profile)
+    if repaired is not None:
+        name = f"{repaired.name}-utf8"
+        yield statement("action", {"name": name, "type": "mmutf8fix", "queue.type": "Direct"})
+    yield from parse_action(profile)
+    for group in _groups(profile):
+        yield from _filtered(profile.outputs[group[0]], _delivery(profile, group))
 
 
-def index_name(output: OmelasticsearchOutput) -> str:
-    """What the template of an output's index names is called."""
-    return f"{output.name}-index"
-
-
-def id_name(output: OmelasticsearchOutput) -> str:
-    """What the template of the ids of an output's documents is called."""
-    return f"{output.name}-id"
-
-
-def pipeline_name(output: OmelasticsearchOutput) -> str:
-    """What the template of the names of an output's ingest pipelines is called."""
-    return f"{output.name}-pipeline"
-
-
-def retry_ruleset(output: OmelasticsearchOutput) -> str:
-    """What the ruleset of an output's refused documents is called: a dot is in no other name."""
-    return f"retry.{output.name}"
-
-
-@dataclass(frozen=True)
-class Source:
-    """Where an action finds its documents: the names of its templates and of the ruleset that
-    takes what the engine refuses."""
-
-    name: str
-    document: str
-    document_id: str
-    index: str
-    pipeline: str
-    retry_ruleset: str
-
-
-def actions(profile: Profile) -> Iterator[Statement]:
-    """What becomes of an event: repairs, parsing and outputs, in order."""
-    for number, output in enumerate(profile.outputs):
-        if output.mmutf8fix:
-            yield statement(
-                "action",
-                {"name": f"{output.name}-utf8", "type": "mmutf8fix", "queue.type": "Direct"},
+def repaired_for(profile: Profile) -> Output | None:
+    """The first output that needs valid UTF-8, as JSON does, if any; `mmutf8fix` may say no."""
+    return next(
+        (
+            output
+            for output in profile.outputs
+            if (
+                output.mmutf8fix
+                if isinstance(output, OmelasticsearchOutput)
+                else output.document is not None
             )
-        if number == 0:
-            yield from parse_action(profile)
-        source = Source(
-            name=output.name,
-            document=document_name(output),
-            document_id=id_name(output),
-            index=index_name(output),
-            pipeline=pipeline_name(output),
-            retry_ruleset=retry_ruleset(output),
-        )
-        queue = queue_parameters(action_queue(profile, number))
-        yield statement("action", bulk_parameters(profile, output, source) | queue)
+        ),
+        None,
+    )
 
 
-def bulk_parameters(
-    profile: Profile, output: OmelasticsearchOutput, source: Source
-) -> dict[str, Value]:
-    """The parameters of an action that sends bulks to the engine of `output`, without a queue."""
-    daily = output.index.rotate is Rotate.DAILY
-    release = profile.release.rsyslog_number
-    return {
-        "name": source.name,
-        "type": output.type,
-        "server": quote_all(output.servers),
-        "searchIndex": source.index if daily else output.index.target,
-        "dynSearchIndex": True if daily else None,
-        "searchType": _search_type(release),
-        "template": source.document,
-        "bulkmode": True,
-        **_identity(output, source),
-        **_pipeline(output, source),
-        "maxbytes": output.maxbytes,
-        "timeout": _timeout(output),
-        "indexTimeout": output.index_timeout if release >= _HAS_INDEX_TIMEOUT else None,
-        "healthCheckTimeout": output.health_check_timeout,
-        "rebindinterval": output.rebindinterval,
-        **_credentials(output),
-        "action.resumeRetryCount": output.action_resume_retry_count,
-        "action.resumeInterval": output.action_resume_interval,
-    }
+def failover_rulesets(profile: Profile) -> Iterator[Statement]:
+    """One ruleset for each output with a queue that others stand in for.
+
+    Its queue is the output's: an action that has one itself always accepts, and is never seen as
+    suspended by what follows (action.c, doSubmitToActionQ).
+    """
+    for group in _groups(profile):
+        leader = action_queue(profile, group[0])
+        if _is_failover(group, leader):
+            name = _ruleset(profile.outputs[group[0]])
+            parameters = {"name": name, **queue_parameters(leader.resolved)}
+            yield statement("ruleset", parameters, tuple(_members(profile, group)))
 
 
-def _search_type(release: int) -> str | None:
-    """F15: Elasticsearch 8 refuses _type, which can be left out since 8.2206 by an empty one."""
-    if release < _LEAVES_TYPE_OUT:
-        return "_doc"
-    return "" if release < _OMITS_TYPE else None
+def _groups(profile: Profile) -> Iterator[tuple[int, ...]]:
+    """The numbers of the outputs: each with those that stand in for it, in order."""
+    group: list[int] = []
+    for number, output in enumerate(profile.outputs):
+        if group and not output.exec_only_when_previous_is_suspended:
+            yield tuple(group)
+            group = []
+        group.append(number)
+    yield tuple(group)
 
 
-def _identity(output: OmelasticsearchOutput, source: Source) -> dict[str, Value]:
-    retries = output.retryfailures is not None
-    return {
-        "bulkid": source.document_id if output.has_ids else None,
-        "dynbulkid": True if output.has_ids else None,
-        "writeoperation": "create" if output.creates else output.writeoperation,
-        "retryfailures": True if retries else None,
-        "retryruleset": source.retry_ruleset if retries else None,
-        # By default what comes after 20,000 events to be sent again within 600 s is dropped.
-        "ratelimit.interval": 0 if retries else None,
-        "errorfile": output.errorfile,
-        "erroronly": output.erroronly,
-        "interleaved": output.interleaved,
-    }
+def _is_failover(group: Sequence[int], leader: PlacedQueue) -> bool:
+    return len(group) > 1 and not leader.is_direct
 
 
-def _pipeline(output: OmelasticsearchOutput, source: Source) -> dict[str, Value]:
-    return {
-        "pipelineName": source.pipeline if output.dyn_pipeline_name else output.pipeline_name,
-        "dynPipelineName": output.dyn_pipeline_name,
-        "skipPipelineIfEmpty": output.skip_pipeline_if_empty,
-    }
+def _ruleset(output: ActionOutput) -> str:
+    return f"failover.{output.name}"
 
 
-def _timeout(output: OmelasticsearchOutput) -> str | None:
-    if output.filter_path is None:
-        return output.timeout
-    return f"{output.timeout or _BULK_TIMEOUT}&filter_path={','.join(output.filter_path)}"
+def _delivery(profile: Profile, group: tuple[int, ...]) -> tuple[Node, ...]:
+    leader = action_queue(profile, group[0])
+    if _is_failover(group, leader):
+        return (call(_ruleset(profile.outputs[group[0]])),)
+    first = _action(profile, group[0], leader.resolved)
+    return (first, *_stand_ins(profile, group))
 
 
-def _credentials(output: OmelasticsearchOutput) -> dict[str, Value]:
-    auth, tls = output.auth, output.tls or Tls()
-    return {
-        "uid": None if auth is None else auth.uid,
-        "pwd": None if auth is None else secret(auth.pwd),
-        "apikey": None if output.apikey is None else secret(output.apikey),
-        "tls.cacert": tls.cacert,
-        "tls.mycert": tls.mycert,
-        "tls.myprivkey": tls.myprivkey,
-        "allowunsignedcerts": tls.allowunsignedcerts,
-        "skipverifyhost": tls.skipverifyhost,
-    }
+def _members(profile: Profile, group: tuple[int, ...]) -> Iterator[Node]:
+    """The actions of a failover: the first needs no queue, its ruleset has it."""
+    yield _action(profile, group[0], _DIRECT)
+    yield from _stand_ins(profile, group)
 
 
-def queue_parameters(queue: PlacedQueue) -> dict[str, Value]:
-    """Every parameter of the queue: rsyslog's defaults differ by place and by release."""
-    resolved = queue.resolved.model_dump(mode="json", by_alias=True, exclude_none=True)
-    return {f"queue.{name}": value for name, value in resolved.items()}
+def _stand_ins(profile: Profile, group: tuple[int, ...]) -> Iterator[Node]:
+    for number in group[1:]:
+        action = _action(profile, number, action_queue(profile, number).resolved)
+        yield from _filtered(profile.outputs[number], (action,))
+
+
+def _filtered(output: ActionOutput, body: tuple[Node, ...]) -> Iterator[Node]:
+    if output.filter is None:
+        yield from body
+    else:
+        yield Branch(condition(output.filter), body)
+
+
+def _action(profile: Profile, number: int, queue: Queue) -> Statement:
+    output = profile.outputs[number]
+    stands_in = True if output.exec_only_when_previous_is_suspended else None
+    suspended: dict[str, Value] = {"action.execOnlyWhenPreviousIsSuspended": stands_in}
+    parameters = _parameters(profile, output) | suspended | queue_parameters(queue)
+    return statement("action", parameters)
+
+
+def _parameters(profile: Profile, output: Output) -> dict[str, Value]:
+    if isinstance(output, OmelasticsearchOutput):
+        return bulk_parameters(profile, output, source_of(output))
+    return other_parameters(output)

@@ -8,10 +8,11 @@ from dataclasses import dataclass
 
 from tuner.profile.index import Index, Rotate
 from tuner.profile.model import Profile
-from tuner.profile.outputs import OmelasticsearchOutput
+from tuner.profile.outputs import OmelasticsearchOutput, Output
 from tuner.profile.release import Engine
 from tuner.render.document import Identity
 from tuner.render.fingerprint import fingerprint
+from tuner.render.folding import fold
 from tuner.render.index import (
     Json,
     components,
@@ -56,17 +57,18 @@ def render(profile: Profile) -> tuple[Artefact, ...]:
 def rsyslog_conf(profile: Profile, identity: Identity | None = None) -> str:
     """The configuration of rsyslogd; with an identity only for measurements."""
     found = statements(profile, identity)
-    return lay_out("rsyslog.conf.j2", header=_shipper_header(profile), statements=found)
+    text = lay_out("rsyslog.conf.j2", header=_shipper_header(profile), statements=found)
+    return fold(text)
 
 
 def _artefacts(profile: Profile) -> Iterator[Artefact]:
     yield Artefact(
         RSYSLOG,
         rsyslog_conf(profile),
-        private=any(output.has_secrets for output in profile.outputs),
+        private=any(output.has_secrets for output in profile.indexed),
     )
-    for output in profile.outputs:
-        folder = f"{output.name}/" if len(profile.outputs) > 1 else ""
+    for output in profile.indexed:
+        folder = f"{output.name}/" if len(profile.indexed) > 1 else ""
         for path, body in _engine_files(profile, output):
             yield Artefact(folder + path, _json(body))
     yield from _node_files(profile)
@@ -89,7 +91,7 @@ def _engine_files(profile: Profile, output: OmelasticsearchOutput) -> Iterator[t
 
 
 def _node_files(profile: Profile) -> Iterator[Artefact]:
-    header = _header(profile, fingerprint(_plain(profile)["node"]), "restart the node")
+    header = _header(profile, fingerprint(_plain(profile).get("node")), "restart the node")
     settings = profile.node.settings
     if settings:
         lines = "".join(f"{name}: {json.dumps(value)}\n" for name, value in settings.items())
@@ -105,21 +107,26 @@ def _json(body: Json) -> str:
 
 
 def _plain(profile: Profile) -> Json:
-    return profile.model_dump(mode="json", by_alias=True, exclude_none=True)
+    """What differs from the defaults, so that a key that comes to the tool changes no hash."""
+    return profile.model_dump(mode="json", by_alias=True, exclude_defaults=True)
 
 
 def _shipper_header(profile: Profile) -> Emitted:
     """The hash covers what reaches rsyslog.conf, so a new index setting does not change it."""
-    outputs = [
-        output.model_dump(mode="json", by_alias=True, exclude_none=True, exclude={"index"})
-        | {"index": _addressed(output.index)}
-        for output in profile.outputs
-    ]
     plain = _plain(profile)
     sections = [plain.get(key) for key in ("name", "inputs", "main_queue")]
-    sections += [plain[key] for key in ("parse", "global", "parser") if plain.get(key)]
+    sections += [plain[key] for key in ("parse", "global", "parser", "lanes") if plain.get(key)]
+    outputs = [_shipped(output) for output in profile.outputs]
     digest = fingerprint([profile.release.rsyslog, *sections, outputs])
     return _header(profile, digest, "restart rsyslog")
+
+
+def _shipped(output: Output) -> Json:
+    """What of an output reaches rsyslog.conf."""
+    plain = output.model_dump(mode="json", by_alias=True, exclude_defaults=True, exclude={"index"})
+    if isinstance(output, OmelasticsearchOutput):
+        plain["index"] = _addressed(output.index)
+    return plain
 
 
 def _addressed(index: Index) -> list[str]:

@@ -34,8 +34,10 @@ def document_template(
     fields: tuple[DocumentField, ...],
     parse: Parse | None,
     identity: Identity | None = None,
+    end: str = "",
 ) -> Statement:
-    """A list template without a trailing newline: with one, bulk replies are paired wrongly (F5).
+    """A list template that ends with `end`: nothing for bulks, as a newline would pair their
+    replies wrongly (F5).
 
     Every property is escaped by format="json", the cheapest complete way (F6); what enters
     unquoted is checked.
@@ -43,6 +45,7 @@ def document_template(
     pieces = list(_object(_tree(fields)))
     if identity is not None:
         pieces[-1:] = [f',{json.dumps(identity.field)}:"', identity, '"}']
+    pieces.append(end)
     return statement("template", {"name": name, "type": "list"}, tuple(_merged(pieces, parse)))
 
 

@@ -76,6 +76,8 @@ def _template(profile: Profile, output: OmelasticsearchOutput) -> Json:
     template: Json = {"settings": settings | _policy_settings(profile, index)}
     if index.mapping is MappingStyle.EXPLICIT:
         template["mappings"] = mapping_of(fields_of(output))
+    elif index.mapping is MappingStyle.NONE:
+        template["mappings"] = {"_source": {"enabled": False}, "dynamic": False}
     return template
 
 

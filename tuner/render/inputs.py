@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tuner.profile.inputs import Input, Parsers
+from tuner.profile.lanes import Spread
 from tuner.profile.model import Profile
 from tuner.profile.parameter import of_module
+from tuner.profile.placement import ports_of
+from tuner.render.lanes import lane_name
 from tuner.render.quoting import quote_all
 from tuner.render.rainerscript import Statement, Value, call, statement
 
@@ -47,12 +50,23 @@ def entrance(profile: Profile, parsers: Parsers | None) -> str:
 
 
 def inputs(profile: Profile) -> Iterator[Statement]:
-    """One statement for each input, which hands its events to the profile's ruleset."""
+    """One statement for each place where an input takes events, with the ruleset that they go to:
+    the profile's, or one lane's where each lane has a port of its own."""
+    lanes = profile.lanes
     for source in profile.inputs:
-        shared = of_module(type(source))
-        own = {key: value for key, value in _parameters(source).items() if key not in shared}
-        first = {key: own[key] for key in _FIRST if key in own}
-        yield statement("input", first | {"ruleset": entrance(profile, source.parser)} | own)
+        if lanes is None or lanes.spread is not Spread.PORTS:
+            yield _input(source, entrance(profile, source.parser))
+            continue
+        for number, port in enumerate(ports_of(profile, source)):
+            door = source.model_copy(update={"port": port})
+            yield _input(door, lane_name(profile, number))
+
+
+def _input(source: Input, ruleset: str) -> Statement:
+    shared = of_module(type(source))
+    own = {key: value for key, value in _parameters(source).items() if key not in shared}
+    first = {key: own[key] for key in _FIRST if key in own}
+    return statement("input", first | {"ruleset": ruleset} | own)
 
 
 def _parameters(source: Input) -> dict[str, Value]:

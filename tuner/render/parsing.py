@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from tuner.profile.field import DocumentField, FieldType, is_parsed
 from tuner.profile.model import Profile
-from tuner.profile.parsing import CsvParse, JsonParse, KvParse, Parse
+from tuner.profile.parsing import CsvParse, JsonParse, KvParse, NormalizeParse, Parse
 from tuner.render.rainerscript import Statement, Value, statement
 
 # What JSON and the mapping both take: 18 digits fit a long, these sizes a double.
@@ -72,23 +72,28 @@ def parsed_text(field: DocumentField, parse: Parse | None) -> Iterator[Statement
 
 def parse_module(profile: Profile) -> Iterator[Statement]:
     """The module that the profile's parsing needs, if it needs one."""
-    if isinstance(profile.parse, JsonParse):
-        yield statement("module", {"load": "mmjsonparse"})
+    match profile.parse:
+        case JsonParse():
+            yield statement("module", {"load": "mmjsonparse"})
+        case NormalizeParse():
+            yield statement("module", {"load": "mmnormalize"})
+        case _:
+            return
 
 
 def parse_action(profile: Profile) -> Iterator[Statement]:
     """The action that parses an event before the outputs see it, if there is one."""
-    if isinstance(profile.parse, JsonParse):
-        yield statement(
-            "action",
-            {
-                "name": f"{profile.name}-json",
-                "type": "mmjsonparse",
-                "cookie": profile.parse.cookie,
-                "useRawMsg": profile.parse.use_raw_msg,
-                "queue.type": "Direct",
-            },
-        )
+    parse = profile.parse
+    own: dict[str, Value]
+    match parse:
+        case JsonParse():
+            own = {"name": f"{profile.name}-json", "type": "mmjsonparse", "cookie": parse.cookie}
+        case NormalizeParse():
+            name = f"{profile.name}-normalize"
+            own = {"name": name, "type": "mmnormalize", "rulebase": parse.rulebase}
+        case _:
+            return
+    yield statement("action", own | {"useRawMsg": parse.use_raw_msg, "queue.type": "Direct"})
 
 
 def _match(expression: str, group: int) -> dict[str, Value]:

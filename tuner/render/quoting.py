@@ -10,13 +10,15 @@ import re
 from collections.abc import Iterable
 
 from tuner.profile.secrets import SecretRef
+from tuner.render.folding import LONGEST_BLANK
 
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_.]*")
-_IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*")
+_IDENTIFIER = re.compile(r"[A-Za-z][A-Za-z0-9_.-]*")
 _SECRET_FILE = re.compile(r"/[^\x00-\x1f\x7f`\"\\]+")
 _SECRET_NAME = re.compile(r"[A-Z_][A-Z0-9_]*")
 # rsyslog's lexer knows \xNN in object parameters only since 8.2608, octal always.
 _ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\t"}
+_BLANKS = " " * LONGEST_BLANK
 
 
 class Emitted(str):
@@ -31,7 +33,13 @@ def quote(value: str | int | bool) -> Emitted:
         return Emitted('"on"' if value else '"off"')
     if isinstance(value, int):
         return Emitted(f'"{value}"')
-    return Emitted('"' + "".join(_escaped(character) for character in value) + '"')
+    escaped = "".join(_escaped(character) for character in value)
+    return Emitted(f'"{_broken_blanks(escaped)}"')
+
+
+def _broken_blanks(text: str) -> str:
+    """So that `fold` finds a place for a line to end."""
+    return text.replace(_BLANKS, _BLANKS[1:] + "\\040")
 
 
 def _escaped(character: str) -> str:
@@ -48,6 +56,11 @@ def constant(value: str) -> Emitted:
     return quote(value.replace("\\", "\\\\"))
 
 
+def literal(value: str) -> Emitted:
+    """`value` as a string inside an expression, where a bare $ may not stand (lexer.l, EXPR)."""
+    return Emitted(quote(value).replace("$", "\\044"))
+
+
 def quote_all(values: Iterable[str]) -> Emitted:
     """`values` as a RainerScript array."""
     return Emitted("[" + ", ".join(quote(value) for value in values) + "]")
@@ -58,7 +71,7 @@ def secret(reference: SecretRef) -> Emitted:
     if reference.file is not None:
         if not _SECRET_FILE.fullmatch(reference.file):
             raise ValueError("this path cannot stand between backticks")
-        return Emitted(f"`cat {reference.file}`")
+        return Emitted(f"`cat {_broken_blanks(reference.file)}`")
     if not _SECRET_NAME.fullmatch(reference.env or ""):
         raise ValueError("this is not the name of an environment variable")
     return Emitted(f"`echo ${reference.env}`")

@@ -14,6 +14,8 @@ ObjectName = Literal[
 ]  # fmt: skip
 
 _ONE_LINE = 4
+# What is longer may have to be folded, which only an object on one line can be.
+_LONGEST_VALUE = 1000
 
 
 @dataclass(frozen=True)
@@ -36,7 +38,8 @@ class Statement:
     @property
     def is_long(self) -> bool:
         """Whether each parameter gets its own line."""
-        return len(self.parameters) > _ONE_LINE
+        short = all(len(parameter.value) <= _LONGEST_VALUE for parameter in self.parameters)
+        return short and len(self.parameters) > _ONE_LINE
 
 
 @dataclass(frozen=True)

@@ -18,16 +18,10 @@ from collections.abc import Iterator
 from tuner.profile.index import Rotate
 from tuner.profile.model import Profile
 from tuner.profile.outputs import OmelasticsearchOutput
-from tuner.profile.placement import PlacedQueue, action_queue, main_queue
+from tuner.profile.placement import action_queue, working_queue
 from tuner.profile.queue import Place, Queue, QueueType, resolve
-from tuner.render.actions import (
-    Source,
-    bulk_parameters,
-    id_name,
-    pipeline_name,
-    queue_parameters,
-    retry_ruleset,
-)
+from tuner.render.bulk import Source, bulk_parameters, id_name, pipeline_name, retry_ruleset
+from tuner.render.queues import queue_parameters
 from tuner.render.quoting import Emitted, constant
 from tuner.render.rainerscript import STOP, Branch, Node, Statement, call, statement
 
@@ -80,7 +74,7 @@ def retry_templates(output: OmelasticsearchOutput) -> Iterator[Statement]:
 def retry_rulesets(profile: Profile, number: int) -> Iterator[Statement]:
     """The rulesets of the output with that number, in the order in which they name each other."""
     output = profile.outputs[number]
-    if output.retryfailures is None:
+    if not isinstance(output, OmelasticsearchOutput) or output.retryfailures is None:
         return
     retry, again = _queues(profile, number)
     resend = {**bulk_parameters(profile, output, _source(output)), "queue.type": "Direct"}
@@ -127,11 +121,11 @@ def _refused_name(output: OmelasticsearchOutput) -> str:
     return f"{output.name}-rejected"
 
 
-def _queues(profile: Profile, number: int) -> tuple[PlacedQueue, PlacedQueue]:
+def _queues(profile: Profile, number: int) -> tuple[Queue, Queue]:
     """The queues of `retry` and `again`; their files, if any, are those of the output's queue."""
     action = action_queue(profile, number)
-    feeding = main_queue(profile) if action.is_direct else action
-    batch, workers = feeding.batch, feeding.workers
+    feeding = working_queue(profile) if action.is_direct else action
+    batch, workers = feeding.batch, feeding.workers * feeding.copies
     waiting = max(_LEAST, 4 * batch)
     mark = max(_LEAST, 2 * workers * batch)
     common: dict[str, object] = {
@@ -151,13 +145,12 @@ def _queues(profile: Profile, number: int) -> tuple[PlacedQueue, PlacedQueue]:
         "dequeue_slow_down": _WAIT_US,
     }
     return (
-        _queue(action, "retry", common | retry),
-        _queue(action, "again", common | again),
+        _queue(action.resolved, "retry", common | retry),
+        _queue(action.resolved, "again", common | again),
     )
 
 
-def _queue(action: PlacedQueue, name: str, parameters: dict[str, object]) -> PlacedQueue:
-    written = action.resolved
+def _queue(written: Queue, name: str, parameters: dict[str, object]) -> Queue:
     if written.filename is not None:
         parameters |= {
             "filename": f"{written.filename}-{name}",
@@ -168,5 +161,4 @@ def _queue(action: PlacedQueue, name: str, parameters: dict[str, object]) -> Pla
             "sync_queue_files": written.sync_queue_files,
             "save_on_shutdown": written.save_on_shutdown,
         }
-    queue = Queue.model_validate(parameters, by_name=True)
-    return PlacedQueue(action.path, Place.MAIN, queue, resolve(queue, Place.MAIN))
+    return resolve(Queue.model_validate(parameters, by_name=True), Place.MAIN)

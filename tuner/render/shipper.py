@@ -7,12 +7,17 @@ from collections.abc import Iterator
 from tuner.profile.documents import fields_of
 from tuner.profile.index import Rotate
 from tuner.profile.model import Profile
+from tuner.profile.other_outputs import OmfileOutput
 from tuner.profile.outputs import OmelasticsearchOutput
 from tuner.profile.placement import main_queue
-from tuner.render.actions import actions, document_name, index_name, queue_parameters
+from tuner.render.actions import actions, failover_rulesets, repaired_for
+from tuner.render.bulk import document_name, index_name
 from tuner.render.document import Identity, document_template, index_name_template
 from tuner.render.inputs import entrances, input_modules, inputs
+from tuner.render.lanes import lane_modules, lane_rulesets, outputs_ruleset
+from tuner.render.other_actions import file_name, file_name_template, output_modules
 from tuner.render.parsing import parse_module
+from tuner.render.queues import queue_parameters
 from tuner.render.quoting import quote_all
 from tuner.render.rainerscript import Statement, Value, statement
 from tuner.render.retry import (
@@ -33,37 +38,49 @@ def statements(profile: Profile, identity: Identity | None = None) -> tuple[Stat
         ),
         *_modules(profile),
         *_templates(profile, identity),
-        statement("main_queue", queue_parameters(main_queue(profile))),
-        statement("ruleset", _main_ruleset(profile), tuple(actions(profile))),
+        statement("main_queue", queue_parameters(main_queue(profile).resolved)),
+        *failover_rulesets(profile),
+        statement("ruleset", _outputs_ruleset(profile), tuple(actions(profile))),
         *(one for n in range(len(profile.outputs)) for one in retry_rulesets(profile, n)),
+        *lane_rulesets(profile),
         *entrances(profile),
         *inputs(profile),
     )
 
 
-def _main_ruleset(profile: Profile) -> dict[str, Value]:
-    parsers = None if profile.parser is None else quote_all(profile.parser)
-    return {"name": profile.name, "parser": parsers}
+def _outputs_ruleset(profile: Profile) -> dict[str, Value]:
+    """Events are parsed by the parser of the ruleset that they enter."""
+    enters = profile.lanes is None and profile.parser is not None
+    parser = quote_all(profile.parser or ()) if enters else None
+    return {"name": outputs_ruleset(profile), "parser": parser}
 
 
 def _modules(profile: Profile) -> Iterator[Statement]:
     yield from input_modules(profile)
-    if any(output.mmutf8fix for output in profile.outputs):
+    yield from lane_modules(profile)
+    if repaired_for(profile) is not None:
         yield statement("module", {"load": "mmutf8fix"})
     yield from parse_module(profile)
-    yield statement("module", {"load": "omelasticsearch"})
+    yield from output_modules(profile)
 
 
 def _templates(profile: Profile, identity: Identity | None) -> Iterator[Statement]:
     for output in profile.outputs:
+        if isinstance(output, OmfileOutput) and output.dyna_file is not None:
+            yield file_name_template(file_name(output), output.dyna_file)
         fields = fields_of(output)
-        yield document_template(document_name(output), fields, profile.parse, identity)
-        if output.index.rotate is Rotate.DAILY:
-            yield index_name_template(index_name(output), output.index.target)
-        yield from _delivery_templates(output)
+        if not fields:
+            continue
+        end = "\n" if isinstance(output, OmfileOutput) else ""
+        name = document_name(output)
+        yield document_template(name, fields, profile.parse, identity, end)
+        if isinstance(output, OmelasticsearchOutput):
+            yield from _bulk_templates(output)
 
 
-def _delivery_templates(output: OmelasticsearchOutput) -> Iterator[Statement]:
+def _bulk_templates(output: OmelasticsearchOutput) -> Iterator[Statement]:
+    if output.index.rotate is Rotate.DAILY:
+        yield index_name_template(index_name(output), output.index.target)
     if output.has_ids:
         yield id_template(output)
     if output.dyn_pipeline_name:

@@ -1,0 +1,91 @@
+"""A real rsyslogd for tests of outputs: what is sent to it, and what it wrote."""
+
+from __future__ import annotations
+
+import socket
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.profile.examples import small
+from tuner.lab.entrances import Entrance, TcpPort
+from tuner.lab.ports import free_port
+from tuner.lab.rsyslogd import Rsyslogd
+from tuner.lab.scratch import scratch, subfolder
+from tuner.profile.model import Profile
+from tuner.render.artefacts import rsyslog_conf
+
+DEADLINE_S = 20.0
+SEPARATOR = "|"
+# What the receiver writes of each event, so that a test can tell that nothing was changed.
+PARTS = ("syslogseverity", "syslogfacility", "hostname", "programname", "procid", "msg")
+
+
+@dataclass(frozen=True)
+class Place:
+    """A folder that rsyslogd may write to, and the port that events go in at."""
+
+    folder: Path
+    port: int
+
+    def profile(
+        self, outputs: Sequence[Mapping[str, object]], changes: Mapping[str, object] | None = None
+    ) -> Profile:
+        """The small profile with these outputs."""
+        return small({"inputs[0].port": self.port, "outputs": list(outputs), **(changes or {})})
+
+    @contextmanager
+    def running(
+        self, outputs: Sequence[Mapping[str, object]], changes: Mapping[str, object] | None = None
+    ) -> Iterator[Rsyslogd]:
+        """rsyslogd with these outputs, which has written everything when this ends."""
+        config = rsyslog_conf(self.profile(outputs, changes))
+        with daemon(config, self.folder, [TcpPort(self.port)]) as running:
+            yield running
+
+    def send(self, messages: Iterable[bytes]) -> None:
+        """Over one connection, in frames that count octets."""
+        with socket.create_connection(("127.0.0.1", self.port), timeout=5) as connection:
+            connection.sendall(b"".join(b"%d %b" % (len(one), one) for one in messages))
+
+
+@contextmanager
+def place(folder: Path) -> Iterator[Place]:
+    """A place below `folder`, gone afterwards."""
+    with scratch(folder) as below:
+        yield Place(subfolder(below, "sender"), free_port())
+
+
+@contextmanager
+def daemon(config: str, folder: Path, entrances: Sequence[Entrance]) -> Iterator[Rsyslogd]:
+    """rsyslogd with that configuration; it is given time to empty its queues."""
+    running = Rsyslogd(config, folder, entrances)
+    try:
+        yield running
+    finally:
+        running.stop(DEADLINE_S)
+
+
+def receiving(module: str, parameters: str, file: Path) -> str:
+    """The configuration of an rsyslogd that writes down what it receives."""
+    parts = SEPARATOR.join(f"%{part}%" for part in PARTS)
+    return (
+        f'module(load="{module}")\n'
+        f'template(name="parts" type="string" string="{parts}\\n")\n'
+        f'ruleset(name="all") {{ action(type="omfile" file="{file}" template="parts") }}\n'
+        f'input(type="{module}" address="127.0.0.1" ruleset="all" {parameters})\n'
+    )
+
+
+def lines(file: Path) -> list[str]:
+    """The lines of a file, none when it is not there."""
+    return file.read_text(encoding="utf-8").splitlines() if file.exists() else []
+
+
+def wait(done: Callable[[], bool], seconds: float = DEADLINE_S) -> None:
+    """Until it is done, but not for ever: what the test asserts comes afterwards."""
+    deadline = time.monotonic() + seconds
+    while not done() and time.monotonic() < deadline:
+        time.sleep(0.05)

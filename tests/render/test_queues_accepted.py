@@ -1,0 +1,112 @@
+"""Every parameter of queues and actions is one that a real rsyslogd knows, from its release on."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+from pydantic import BaseModel
+
+from tests.profile.examples import SMALL
+from tests.render.test_rsyslogd_accepts import verdict
+from tuner.host.programs import rsyslog_version
+from tuner.profile.action import ActionOutput
+from tuner.profile.edit import edit
+from tuner.profile.model import Profile
+from tuner.profile.parameter import since
+from tuner.profile.queue import Queue
+from tuner.profile.secrets import Tls
+from tuner.profile.source import read
+from tuner.render.artefacts import rsyslog_conf
+
+pytestmark = [
+    pytest.mark.live,
+    pytest.mark.skipif(shutil.which("rsyslogd") is None, reason="rsyslogd is not installed"),
+]
+
+# What stands for each parameter that is not a switch or a number.
+WORDS: dict[str, object] = {
+    "type": "LinkedList",
+    "filename": "q",
+    "maxDiskSpace": "1g",
+    "maxFileSize": "16m",
+    "onCorruption": "safe",
+    "diskQueueType": "auto",
+    "cacert": "/dev/null",
+    "mycert": "/dev/null",
+    "myprivkey": "/dev/null",
+    "tlsversion": "TLSv1.3",
+    "ciphersuites": "TLS_AES_256_GCM_SHA384",
+    "keyexchangegroups": "X25519MLKEM768:X25519",
+}
+
+
+def parameters(section: type[BaseModel], start: str = "") -> list[tuple[str, int]]:
+    return [
+        (info.alias or name, since(info))
+        for name, info in section.model_fields.items()
+        if (info.alias or name).startswith(start)
+    ]
+
+
+def value_of(section: type[BaseModel], key: str, folder: Path) -> object:
+    if key == "spoolDirectory":
+        return str(folder)
+    if key == "action.errorfile":
+        return str(folder / "errors.json")
+    if key in WORDS:
+        return WORDS[key]
+    kinds = {
+        info.alias or name: str(info.annotation) for name, info in section.model_fields.items()
+    }
+    return True if "bool" in kinds[key] else 1
+
+
+def said(changes: dict[str, object], key: str, folder: Path) -> str:
+    """What rsyslogd says to the small profile with `changes`, lint left aside; `key` is in it."""
+    data = read(edit(SMALL, changes), "p.yaml").data
+    path = folder / "rsyslog.conf"
+    config = rsyslog_conf(Profile.model_validate(data))
+    assert f"{key}=" in config
+    path.write_text(config, encoding="utf-8")
+    return verdict(path)
+
+
+def judge(heard: str, key: str, release: int) -> None:
+    if release <= int(rsyslog_version().split(".")[1]):
+        assert heard == ""
+    else:
+        assert f"parameter '{key.lower()}' not known" in heard.lower()
+
+
+@pytest.mark.parametrize("place", ["main_queue", "outputs[logs].queue"])
+@pytest.mark.parametrize(("key", "release"), parameters(Queue))
+def test_a_parameter_of_queues_is_known_from_its_release_on(
+    place: str, key: str, release: int, tmp_path: Path
+) -> None:
+    queue = {"type": "LinkedList", "size": 50000, "filename": "q", "spoolDirectory": str(tmp_path)}
+    changes: dict[str, object] = {place: queue | {key: value_of(Queue, key, tmp_path)}}
+    judge(said(changes, f"queue.{key}", tmp_path), f"queue.{key}", release)
+
+
+@pytest.mark.parametrize(("key", "release"), parameters(ActionOutput, "action."))
+@pytest.mark.parametrize("kind", ["omelasticsearch", "omfile"])
+def test_a_parameter_of_actions_is_known_from_its_release_on(
+    kind: str, key: str, release: int, tmp_path: Path
+) -> None:
+    changes: dict[str, object] = {f"outputs[logs].{key}": value_of(ActionOutput, key, tmp_path)}
+    if kind == "omfile":
+        output = {"name": "logs", "type": "omfile", "file": str(tmp_path / "out")}
+        changes = {"outputs": [{**output, key: value_of(ActionOutput, key, tmp_path)}]}
+    judge(said(changes, key, tmp_path), key, release)
+
+
+@pytest.mark.parametrize(("key", "release"), parameters(Tls))
+def test_a_parameter_of_tls_is_known_from_its_release_on(
+    key: str, release: int, tmp_path: Path
+) -> None:
+    changes: dict[str, object] = {"outputs[logs].tls": {key: value_of(Tls, key, tmp_path)}}
+    bare = key in {"allowunsignedcerts", "skipverifyhost"}
+    full = key if bare else f"tls.{key}"
+    judge(said(changes, full, tmp_path), full, release)

@@ -1,0 +1,10 @@
+"""The names of syslog's facilities and severities, each at the place of its code (RFC 5424)."""
+
+from __future__ import annotations
+
+FACILITIES = (
+    "kern", "user", "mail", "daemon", "auth", "syslog", "lpr", "news", "uucp", "cron", "authpriv",
+    "ftp", "ntp", "audit", "alert", "clock", "local0", "local1", "local2", "local3", "local4",
+    "local5", "local6", "local7",
+)  # fmt: skip
+SEVERITIES = ("emerg", "alert", "crit", "err", "warning", "notice", "info", "debug")
