@@ -15,10 +15,11 @@ from tests.flood.receiver import Receiver
 from tuner.errors import JobFailed
 from tuner.flood.flood import Flood, FloodSpec, Runs
 from tuner.flood.schedule import bursts, fixed, ramp
+from tuner.flood.transport import Transport, loopback
 
 
 def spec(port: int, connections: int = 5, count: int | None = None) -> FloodSpec:
-    return FloodSpec("127.0.0.1", port, connections, 244, 1, "0a1b2c3d", count)
+    return FloodSpec(Transport((loopback(port),)), connections, 244, 1, "0a1b2c3d", count)
 
 
 def is_gone(pid: int) -> bool:
@@ -172,7 +173,8 @@ def test_leaving_the_statement_ends_the_process() -> None:
 PARENT = """
 import sys, time
 from tuner.flood.flood import Flood, FloodSpec
-with Flood(FloodSpec("127.0.0.1", int(sys.argv[1]), 2, 244, 1, "0a1b2c3d")) as flood:
+from tuner.flood.transport import Transport, loopback
+with Flood(FloodSpec(Transport((loopback(int(sys.argv[1])),)), 2, 244, 1, "0a1b2c3d")) as flood:
     flood.steer(10**9, float(sys.argv[2]) or None)
     print(flood.pid, flush=True)
     time.sleep(60)

@@ -13,6 +13,7 @@ from tests.lab.test_sink_live import CONFIG, free_port, rsyslogd
 from tuner.engine.client import EngineClient
 from tuner.engine.counters import indexed
 from tuner.flood.flood import Flood, FloodSpec
+from tuner.flood.transport import Transport, loopback
 from tuner.lab.sink import Sink
 
 pytestmark = [
@@ -21,7 +22,7 @@ pytestmark = [
 ]
 
 EVENTS = 20_000
-PLAIN = FloodSpec("127.0.0.1", 1, 5, 244, 1, "0a1b2c3d", EVENTS)
+PLAIN = FloodSpec(Transport((loopback(1),)), 5, 244, 1, "0a1b2c3d", EVENTS)
 P8 = replace(
     PLAIN, connections=10, message_bytes_mean=400, distribution="lognormal",
     min_bytes=137, max_bytes=2133,
@@ -63,7 +64,7 @@ def test_rsyslogd_makes_one_event_of_every_message(tmp_path: Path, spec: FloodSp
         client.request("PUT", "/live")
         with (
             rsyslogd(tmp_path, port, config),
-            Flood(replace(spec, port=port, replay=replay)) as flood,
+            Flood(replace(spec, transport=Transport((loopback(port),)), replay=replay)) as flood,
         ):
             flood.steer(EVENTS, None)
             flood.wait_until_idle(30)

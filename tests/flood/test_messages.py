@@ -6,8 +6,9 @@ import time
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import datetime
+from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
@@ -17,6 +18,7 @@ from tuner.flood.heads import stamp_5424
 from tuner.flood.messages import Messages
 from tuner.flood.pool import AWKWARD, POOL
 from tuner.flood.spec import FloodSpec
+from tuner.flood.transport import Transport, loopback
 
 EPOCH_S = 1_790_000_000
 LEAST = 96
@@ -26,7 +28,7 @@ SHAPE = re.compile(
 )
 
 
-PLAIN = FloodSpec("127.0.0.1", 514, 1, 244, 1, "deadbeef")
+PLAIN = FloodSpec(Transport((loopback(514),)), 1, 244, 1, "deadbeef")
 P8 = replace(PLAIN, message_bytes_mean=400, distribution="lognormal", min_bytes=137, max_bytes=2133)
 SHAPE_5424 = re.compile(
     rb"<(\d{1,3})>1 (\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}[+-]\d\d:\d\d) (\S+) ([a-z]+) (\d+) "
@@ -289,4 +291,27 @@ def test_what_cannot_be_sent_is_refused(
     connections: int, mean: int, run_id: str, count: int | None
 ) -> None:
     with pytest.raises(BadUsage):
-        FloodSpec("127.0.0.1", 514, connections, mean, 1, run_id, count)
+        FloodSpec(Transport((loopback(514),)), connections, mean, 1, run_id, count)
+
+
+SHAPE_LOCAL = re.compile(
+    rb"<\d{1,3}>[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d [a-z]+\[\d+\]: "
+    rb"run=[0-9a-f]{8} seq=\d{12} [ -~]+"
+)
+SHAPE_BARE = re.compile(rb"run=[0-9a-f]{8} seq=\d{12} [ -~]+")
+
+
+@pytest.mark.parametrize(("written", "shape"), [("local", SHAPE_LOCAL), ("bare", SHAPE_BARE)])
+def test_what_needs_no_host_or_no_header_has_none(
+    written: Literal["local", "bare"], shape: re.Pattern[bytes]
+) -> None:
+    lines = taken(Messages(replace(PLAIN, format=written)), 2500).splitlines()
+    assert all(shape.fullmatch(line) for line in lines)
+    assert [int(line.partition(b" seq=")[2][:12]) for line in lines] == list(range(2500))
+
+
+def test_a_datagram_is_its_message_and_nothing_else() -> None:
+    whole = Transport((loopback(514),), "udp")
+    block = Messages(replace(PLAIN, transport=whole, framing="none")).take(100, EPOCH_S)
+    bounds = pairwise([0, *block.ends.tolist()])
+    assert all(SHAPE.fullmatch(block.data[begin:end]) for begin, end in bounds)

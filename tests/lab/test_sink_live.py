@@ -15,6 +15,7 @@ import pytest
 from tuner.engine.client import EngineClient
 from tuner.engine.counters import indexed
 from tuner.flood.flood import Flood, FloodSpec
+from tuner.flood.transport import Transport, loopback
 from tuner.lab.sink import Sink
 
 pytestmark = [
@@ -94,7 +95,7 @@ def test_every_flooded_event_arrives_exactly_once(tmp_path: Path, batch: int, ti
         )
         client = EngineClient(sink.url)
         client.request("PUT", "/live")
-        spec = FloodSpec("127.0.0.1", port, 5, 244, 1, "0a1b2c3d", EVENTS)
+        spec = FloodSpec(Transport((loopback(port),)), 5, 244, 1, "0a1b2c3d", EVENTS)
         with rsyslogd(tmp_path, port, config), Flood(spec) as flood:
             flood.steer(EVENTS, None)
             flood.wait_until_idle(20)

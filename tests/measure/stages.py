@@ -6,8 +6,26 @@ from dataclasses import replace
 
 from tuner.measure.stages import Pool, Stages
 
-MAIN = Pool(workers=1, configured=1, cpu=0.35, busiest=0.35, runnable=0.1, held=0.1, fill=0.05)
-ACTION = Pool(workers=2, configured=2, cpu=0.2, busiest=0.25, runnable=0.1, held=0.85, fill=0.7)
+MAIN = Pool(
+    path="main_queue",
+    workers=1,
+    configured=1,
+    cpu=0.35,
+    busiest=0.35,
+    runnable=0.1,
+    held=0.1,
+    fill=0.05,
+)
+ACTION = Pool(
+    path="outputs[logs].queue",
+    workers=2,
+    configured=2,
+    cpu=0.2,
+    busiest=0.25,
+    runnable=0.1,
+    held=0.85,
+    fill=0.7,
+)
 CALM = Stages(
     window_s=10.0,
     cores=4,

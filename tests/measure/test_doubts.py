@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from tests.profile.examples import small
 from tuner.engine.counters import IndexCounters, NodeCounters
 from tuner.flood.spec import Progress, Punctuality
 from tuner.host.machine import CoreTime
@@ -105,12 +106,12 @@ def settled(enqueued: int, submitted: int, at_s: float) -> Settled:
 
 
 def test_rsyslogs_own_counters_are_compared_once_all_is_delivered() -> None:
-    assert kinds(list(of_end(settled(1_000_002, 1_000_000, 201.0), 200.0))) == []
-    (queue,) = of_end(settled(1_020_000, 1_000_000, 201.0), 200.0)
-    (action,) = of_end(settled(1_000_002, 985_000, 201.0), 200.0)
+    assert kinds(list(of_end(settled(1_000_002, 1_000_000, 201.0), 200.0, small()))) == []
+    (queue,) = of_end(settled(1_020_000, 1_000_000, 201.0), 200.0, small())
+    (action,) = of_end(settled(1_000_002, 985_000, 201.0), 200.0, small())
     assert queue.figure == "the main queue took 1,020,000, sent 1,000,000"
     assert action.figure == "omelasticsearch submitted 985,000, sent 1,000,000"
 
 
 def test_counters_from_before_the_end_are_not_compared() -> None:
-    assert kinds(list(of_end(settled(400_000, 390_000, 199.0), 200.0))) == []
+    assert kinds(list(of_end(settled(400_000, 390_000, 199.0), 200.0, small()))) == []

@@ -1,4 +1,4 @@
-"""`rsyslog-tune flood`: send syslog messages to a port of this machine."""
+"""`rsyslog-tune flood`: send syslog messages to a port, a socket or a file of this machine."""
 
 from __future__ import annotations
 
@@ -6,18 +6,26 @@ import secrets
 from pathlib import Path
 
 from tuner.cli import flood_options as option
+from tuner.cli import flood_target as to
 from tuner.cli.console import working
 from tuner.cli.flood_result import show
 from tuner.cli.options import Output, OutputOption
 from tuner.errors import BadUsage, JobFailed
 from tuner.flood.flood import Flood, FloodSpec
+from tuner.flood.spec import Format, Framing, framings
+from tuner.flood.transport import Credentials, Transport
 
 _POLL_S = 0.1
 _FINISH_S = 10.0
 
 
 def flood(
-    port: option.Port,
+    port: to.Port = None,
+    target: to.Targets = None,
+    transport: to.Kind = to.TransportChoice.TCP,
+    ca: to.Authority = None,
+    certificate: to.Certificate = None,
+    key: to.Key = None,
     count: option.Count = None,
     rate: option.Rate = "max",
     connections: option.Connections = 5,
@@ -25,8 +33,8 @@ def flood(
     distribution: option.Spread = option.DistributionChoice.UNIFORM,
     min_bytes: option.Least = None,
     max_bytes: option.Most = None,
-    message_format: option.Format = option.FormatChoice.RFC3164,
-    framing: option.Framing = option.FramingChoice.LF,
+    message_format: option.Format = None,
+    framing: option.Framing = None,
     replay: option.Replay = None,
     seed: option.Seed = 1,
     ramp: option.Ramp = None,
@@ -34,27 +42,43 @@ def flood(
     runs: option.Repeat = None,
     output: OutputOption = Output.TEXT,
 ) -> None:
-    """Flood a syslog port on loopback with messages over TCP, and say what it cost."""
+    """Flood a syslog receiver on this machine with messages, and say what it cost."""
     plan = option.plan_pace(count, rate, ramp, burst, runs)
+    shown = Credentials(_path(ca), _path(certificate), _path(key))
+    way = to.plan_transport(transport, port, target, shown)
     spec = FloodSpec(
-        host="127.0.0.1",
-        port=port,
+        transport=way,
         connections=connections,
         message_bytes_mean=message_bytes,
         seed=seed,
         run_id=secrets.token_hex(4),
         count=plan.total,
-        format=message_format.value,
-        framing=framing.value,
+        format=_format(message_format, way),
+        framing=_framing(framing, way),
         distribution=distribution.value,
         min_bytes=min_bytes,
         max_bytes=max_bytes,
-        replay=_path(replay, min_bytes, max_bytes),
+        replay=_replay(replay, min_bytes, max_bytes),
     )
     _run(spec, plan, output)
 
 
-def _path(replay: Path | None, min_bytes: int | None, max_bytes: int | None) -> str | None:
+def _path(file: Path | None) -> str | None:
+    return None if file is None else str(file)
+
+
+def _format(written: option.FormatChoice | None, transport: Transport) -> Format:
+    if written is not None:
+        return written.value
+    usual: dict[str, Format] = {"unix": "local", "file": "bare"}
+    return usual.get(transport.kind, "rfc3164")
+
+
+def _framing(written: option.FramingChoice | None, transport: Transport) -> Framing:
+    return framings(transport)[0] if written is None else written.value
+
+
+def _replay(replay: Path | None, min_bytes: int | None, max_bytes: int | None) -> str | None:
     if replay is None:
         return None
     if min_bytes is not None or max_bytes is not None:
@@ -63,7 +87,7 @@ def _path(replay: Path | None, min_bytes: int | None, max_bytes: int | None) -> 
 
 
 def _run(spec: FloodSpec, plan: option.PacePlan, output: Output) -> None:
-    said = f"sending {plan.total:,} messages to {spec.host}:{spec.port}"
+    said = f"sending {plan.total:,} messages to {spec.transport}"
     with working(said) as tell, Flood(spec) as sender:
         if plan.schedule is not None:
             sender.follow(plan.schedule, plan.total)

@@ -22,6 +22,8 @@ class FormatChoice(Enum):
 
     RFC3164 = "rfc3164"
     RFC5424 = "rfc5424"
+    LOCAL = "local"
+    BARE = "bare"
 
 
 class FramingChoice(Enum):
@@ -39,7 +41,6 @@ class DistributionChoice(Enum):
     LOGNORMAL = "lognormal"
 
 
-Port = Annotated[int, typer.Option(min=1, max=65535, help="The port on 127.0.0.1.")]
 Count = Annotated[
     int | None,
     typer.Option(
@@ -51,7 +52,9 @@ Count = Annotated[
 Rate = Annotated[
     str, typer.Option(metavar="max|N", help="Messages per second; max: as fast as they are taken.")
 ]
-Connections = Annotated[int, typer.Option(min=1, max=512, help="TCP connections.")]
+Connections = Annotated[
+    int, typer.Option(min=1, max=512, help="Connections, sockets or open files.")
+]
 Mean = Annotated[int, typer.Option(min=120, max=8000, help="Mean size of a message.")]
 _BOUND = {"min": 120, "max": LONGEST_MESSAGE_BYTES, "show_default": False}
 Least = Annotated[
@@ -66,8 +69,24 @@ Spread = Annotated[
     DistributionChoice,
     typer.Option("--distribution", help="Of sizes. lognormal needs --min-bytes and --max-bytes."),
 ]
-Format = Annotated[FormatChoice, typer.Option("--format", help="How messages are written.")]
-Framing = Annotated[FramingChoice, typer.Option("--framing", help="How messages are told apart.")]
+Format = Annotated[
+    FormatChoice | None,
+    typer.Option(
+        "--format",
+        metavar="FORMAT",
+        show_default=False,
+        help="rfc3164, rfc5424, local (RFC 3164 without a host, as syslog(3) writes) or bare "
+        "(no header). Without: local for unix, bare for file, else rfc3164.",
+    ),
+]
+Framing = Annotated[
+    FramingChoice | None,
+    typer.Option(
+        "--framing",
+        show_default=False,
+        help="How messages are told apart over tcp and tls. Without: lf.",
+    ),
+]
 Replay = Annotated[
     Path | None,
     typer.Option(

@@ -9,20 +9,22 @@ from typing import Annotated
 import typer
 
 from tuner.cli.console import result, result_json, working
+from tuner.cli.flood_target import flood_command
 from tuner.cli.options import Output, OutputOption
 from tuner.cli.profiles import load_or_default
 from tuner.engine.client import EngineClient
 from tuner.errors import JobFailed
+from tuner.flood.workload import transport_for
 from tuner.host.lock import measuring
 from tuner.host.usage import memory_bytes
 from tuner.lab import standing
 from tuner.lab.distribution import distribution_for, fetch
+from tuner.lab.entrances import entrances, furnish
 from tuner.lab.lab import around
 from tuner.lab.node import Node, NodePlan
 from tuner.lab.rsyslogd import Rsyslogd
 from tuner.lab.scratch import subfolder
 from tuner.measure.pipeline import install_index
-from tuner.profile.bind_inputs import flooded
 from tuner.profile.heap import fitting_heap
 from tuner.profile.model import Profile
 from tuner.render.artefacts import rsyslog_conf
@@ -89,16 +91,18 @@ def _ship(profile: Profile, node: Node, folder: Path) -> standing.Standing:
     lab = around(EngineClient(node.url), folder, standing.RUN_ID, node.plan.heap)
     bound = lab.bind(profile, "lab").profile
     install_index(lab, bound)
-    port = flooded(bound).port
+    transport = transport_for(bound)
     work = subfolder(folder, lab.trial_folder("lab").name)
-    rsyslogd = Rsyslogd(rsyslog_conf(bound), work, port, False)
+    furnish(bound)
+    rsyslogd = Rsyslogd(rsyslog_conf(bound), work, entrances(bound), False)
     try:
         started = standing.Standing(
             url=node.url,
             version=node.plan.distribution.version,
             heap=node.plan.heap,
-            syslog_port=port,
-            index=bound.outputs[0].index.target,
+            syslog=str(transport),
+            flood=flood_command(transport),
+            index=bound.measured.index.target,
             engine=standing.process_of(node.pid),
             rsyslogd=standing.process_of(rsyslogd.pid),
         )
@@ -115,7 +119,7 @@ def _show(lab: standing.Standing, output: Output) -> None:
         return
     result(
         f"engine    {lab.url} ({lab.version}, {lab.heap} heap, pid {lab.engine.pid})\n"
-        f"rsyslogd  127.0.0.1:{lab.syslog_port}/tcp (pid {lab.rsyslogd.pid})\n"
+        f"rsyslogd  {lab.syslog} (pid {lab.rsyslogd.pid})\n"
         f"index     {lab.index}\n"
-        f"try       rsyslog-tune flood --port {lab.syslog_port} --count 100000"
+        f"try       {lab.flood} --count 100000"
     )

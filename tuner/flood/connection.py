@@ -1,49 +1,85 @@
-"""One TCP connection of a flood: takes whole blocks, and remembers the rest of a begun one."""
+"""One connection of a flood: takes whole blocks, and remembers the rest of a begun one."""
 
 from __future__ import annotations
 
-import socket
-import time
-from contextlib import suppress
+import select
+from abc import ABC, abstractmethod
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tuner.flood.messages import Block
+from tuner.flood.stream import Stream
 
-CONNECT_TIMEOUT_S = 5.0
-SEND_BUFFER_BYTES = 512 * 1024
 _NONE_LEFT = memoryview(b"")
 _NO_ENDS = np.empty(0, dtype=np.int64)
 
 
-class Broken(Exception):
-    """A connection failed; the message says which and how."""
+class Connection(ABC):
+    """A way to one receiver that never waits; `last_block` is its latest block's number.
 
-
-def describe(error: OSError) -> str:
-    """An operating system's error in its own words, without its number."""
-    return (error.strerror or str(error) or type(error).__name__).lower()
-
-
-class Connection:
-    """A non-blocking connection; `number` counts from 1, `last_block` is its latest block's.
-
-    Its messages `gone` to `end` of the latest block are not wholly with the kernel yet.
+    Its messages `gone` to `end` of the latest block are not wholly on their way yet.
     """
 
-    def __init__(self, host: str, port: int, number: int) -> None:
-        self.name = f"connection {number} to {host}:{port}"
+    def __init__(self, name: str) -> None:
+        self.name = name
         self.last_block = 0
         self.gone = 0
         self.end = 0
-        try:
-            self._socket = socket.create_connection((host, port), CONNECT_TIMEOUT_S)
-        except OSError as error:
-            raise Broken(f"{self.name} could not be opened: {describe(error)}") from error
-        self._socket.setblocking(False)
-        self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SEND_BUFFER_BYTES)
+
+    @abstractmethod
+    def fileno(self) -> int:
+        """The descriptor, for poll."""
+
+    @property
+    def begun(self) -> bool:
+        """Whether a block was begun and is not finished."""
+        return self.gone < self.end
+
+    @property
+    def events(self) -> int:
+        """What to wait for with poll; 0 when there is never anything to wait for."""
+        return select.POLLIN | select.POLLOUT if self.begun else select.POLLIN
+
+    @abstractmethod
+    def send(self, block: Block) -> int:
+        """Begin a block; returns how many whole messages went.  Nothing may be begun."""
+
+    @abstractmethod
+    def go_on(self) -> int:
+        """Push on the begun block; returns how many more whole messages went."""
+
+    @abstractmethod
+    def hear(self) -> None:
+        """Read what the receiver says; raises Broken when it hung up."""
+
+    @abstractmethod
+    def finish(self) -> None:
+        """Tell the receiver that nothing more comes."""
+
+    @abstractmethod
+    def linger(self, deadline_s: float) -> None:
+        """Give the receiver until the deadline (monotonic) to read all of it."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Close at once."""
+
+    def _begin(self, block: Block) -> None:
+        self.gone = block.first
+        self.end = block.first + len(block.ends)
+
+    def _went(self, messages: int) -> int:
+        self.gone += messages
+        return messages
+
+
+class StreamConnection(Connection):
+    """Messages over a stream; a message counts once the kernel has all of it."""
+
+    def __init__(self, stream: Stream) -> None:
+        super().__init__(stream.name)
+        self._stream = stream
         self._rest = _NONE_LEFT
         self._ends: NDArray[np.int64] = _NO_ENDS
         self._whole = 0
@@ -51,70 +87,43 @@ class Connection:
 
     def fileno(self) -> int:
         """The descriptor, for poll."""
-        return self._socket.fileno()
-
-    @property
-    def begun(self) -> bool:
-        """Whether a block was begun and is not finished."""
-        return bool(self._rest)
+        return self._stream.fileno()
 
     def send(self, block: Block) -> int:
-        """Begin a block; returns how many whole messages the kernel took.  Nothing may be begun."""
-        self.end = block.first + len(block.ends)
-        taken = self._push(block.data)
+        """Begin a block; returns how many whole messages went."""
+        self._begin(block)
+        taken = self._stream.push(block.data)
         if taken == len(block.data):
-            self.gone = self.end
-            return len(block.ends)
+            return self._went(len(block.ends))
         self._rest = memoryview(bytes(block.data[taken:]))
         self._ends = block.ends
         self._done_bytes = taken
         self._whole = self._count()
-        self.gone = block.first + self._whole
-        return self._whole
+        return self._went(self._whole)
 
     def go_on(self) -> int:
-        """Push on the begun block; returns how many more whole messages the kernel took."""
-        taken = self._push(self._rest)
+        """Push on the begun block; returns how many more whole messages went."""
+        taken = self._stream.push(self._rest)
         self._rest = self._rest[taken:]
         self._done_bytes += taken
         before, self._whole = self._whole, self._count()
-        self.gone += self._whole - before
-        return self._whole - before
+        return self._went(self._whole - before)
 
     def hear(self) -> None:
-        """Read and drop what the receiver says; raises Broken when it hung up."""
-        try:
-            if self._socket.recv(65536) == b"":
-                raise Broken(f"{self.name} was closed by the receiver")
-        except BlockingIOError:
-            return
-        except OSError as error:
-            raise Broken(f"{self.name} failed: {describe(error)}") from error
+        """Read what the receiver says; raises Broken when it hung up."""
+        self._stream.pull()
 
     def finish(self) -> None:
         """Tell the receiver that nothing more comes."""
-        with suppress(OSError):
-            self._socket.shutdown(socket.SHUT_WR)
+        self._stream.finish()
 
-    def close(self, deadline_s: float) -> None:
-        """Wait for the receiver to hang up too, until the deadline (monotonic), and close.
+    def linger(self, deadline_s: float) -> None:
+        """Give the receiver until the deadline (monotonic) to read all of it."""
+        self._stream.linger(deadline_s)
 
-        Closing earlier could reset the connection under data that is not read yet.
-        """
-        with suppress(OSError):
-            while (left_s := deadline_s - time.monotonic()) > 0:
-                self._socket.settimeout(left_s)
-                if self._socket.recv(65536) == b"":
-                    break
-        self._socket.close()
-
-    def _push(self, data: memoryview) -> int:
-        try:
-            return self._socket.send(data)
-        except BlockingIOError:
-            return 0
-        except OSError as error:
-            raise Broken(f"{self.name} failed: {describe(error)}") from error
+    def close(self) -> None:
+        """Close at once."""
+        self._stream.close()
 
     def _count(self) -> int:
         return int(np.searchsorted(self._ends, self._done_bytes, side="right"))

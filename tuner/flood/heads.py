@@ -31,10 +31,11 @@ class Head:
 
 @dataclass(frozen=True)
 class Style:
-    """How a format writes heads (for a message of so many bytes) and times (seconds since 1970)."""
+    """How a format writes heads (for a message of so many bytes) and times (seconds since 1970),
+    where it has any."""
 
     head: Callable[[Dice, str, int], Head]
-    stamp: Callable[[float], bytes]
+    stamp: Callable[[float], bytes] | None
     stamp_bytes: int
     longest_head: int
 
@@ -90,6 +91,16 @@ def _head_5424(dice: Dice, run_id: str, length: int) -> Head:
     return _with_identity(before, len(priority), run_id)
 
 
+def _head_local(dice: Dice, run_id: str, _length: int) -> Head:
+    priority = _priority(dice)
+    before = f"{priority}{' ' * 15} {dice.pick(_PROGRAMS)}[{100 + dice.below(65_000)}]: "
+    return _with_identity(before, len(priority), run_id)
+
+
+def _head_bare(_dice: Dice, run_id: str, _length: int) -> Head:
+    return _with_identity("", 0, run_id)
+
+
 def _priority(dice: Dice) -> str:
     facility = _FACILITIES[dice.below(len(_FACILITIES))]
     severity = _SEVERITIES[dice.below(len(_SEVERITIES))]
@@ -105,4 +116,6 @@ def _with_identity(before: str, stamp_at: int, run_id: str) -> Head:
 STYLES: dict[Format, Style] = {
     "rfc3164": Style(_head_3164, stamp_3164, 15, 84),
     "rfc5424": Style(_head_5424, stamp_5424, 32, 102),
+    "local": Style(_head_local, stamp_3164, 15, 75),
+    "bare": Style(_head_bare, None, 0, 30),
 }

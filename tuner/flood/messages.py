@@ -49,7 +49,7 @@ class Messages:
         self._buffer = bytearray(b"".join(pool.frames))
         self._view = memoryview(self._buffer)
         self._style = STYLES[spec.format]
-        self._stamp_texts = self._texts(self._style.stamp_bytes)
+        self._stamp_texts = self._texts(max(1, self._style.stamp_bytes))
         self._high_texts = self._texts(_HIGH_DIGITS)
         self._low_texts = self._texts(_LOW_DIGITS)
         self._keeps_low = len(sizes) % _GROUP == 0
@@ -68,8 +68,9 @@ class Messages:
         self._high_texts[places] = np.void(high)
         if not self._keeps_low:
             self._low_texts[places + _HIGH_DIGITS] = _LOW[low : low + count]
-        stamp = np.void(self._style.stamp(epoch_s))
-        self._stamp_texts[self._stamps[start : start + count]] = stamp
+        if self._style.stamp is not None:
+            stamp = np.void(self._style.stamp(epoch_s))
+            self._stamp_texts[self._stamps[start : start + count]] = stamp
         begin, end = int(self._starts[start]), int(self._ends[start + count - 1])
         block = Block(self._view[begin:end], self._ends[start : start + count] - begin, self.taken)
         self.taken += count

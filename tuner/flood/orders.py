@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass
 from tuner.flood.pace import Runs
 from tuner.flood.schedule import Schedule, schedule_of
 from tuner.flood.spec import FloodSpec, Progress, Punctuality
+from tuner.flood.transport import Credentials, Transport
 
 
 class Orphaned(Exception):
@@ -42,6 +43,16 @@ def line_of(item: FloodSpec | Order | Status) -> bytes:
     return json.dumps(asdict(item)).encode() + b"\n"
 
 
+def spec_of(line: bytes) -> FloodSpec:
+    """Read a specification line."""
+    fields = json.loads(line)
+    way = fields["transport"]
+    given = way["credentials"]
+    credentials = None if given is None else Credentials(**given)
+    fields["transport"] = Transport(tuple(way["targets"]), way["kind"], credentials)
+    return FloodSpec(**fields)
+
+
 def order_of(line: bytes) -> Order:
     """Read an order line."""
     fields = json.loads(line)
@@ -72,7 +83,7 @@ class Orders:
         """Wait for the first line, the specification."""
         while not (lines := self._lines()):
             pass
-        return FloodSpec(**json.loads(lines[0]))
+        return spec_of(lines[0])
 
     def come(self) -> list[Order]:
         """Read the orders that are there, waiting for input; raises Orphaned at its end."""

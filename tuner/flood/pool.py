@@ -34,9 +34,9 @@ def pool_for(spec: FloodSpec) -> Pool:
     pool = Pool()
     for head, tail in made:
         message = head.text.encode() + tail
-        counted = spec.framing == "octet-counted"
-        prefix = b"%d " % len(message) if counted else b""
-        pool.frames.append(prefix + message if counted else message + b"\n")
+        prefix = b"%d " % len(message) if spec.framing == "octet-counted" else b""
+        suffix = b"\n" if spec.framing == "lf" else b""
+        pool.frames.append(prefix + message + suffix)
         pool.stamps.append(len(prefix) + head.stamp_at)
         pool.numbers.append(len(prefix) + head.number_at)
     return pool

@@ -17,12 +17,14 @@ from operator import attrgetter
 
 from tuner.errors import TuneError
 from tuner.flood.books import REPORT_S, Books
-from tuner.flood.connection import Broken, Connection
+from tuner.flood.connect import connect
+from tuner.flood.connection import Connection
 from tuner.flood.lateness import Lateness, Numbers
 from tuner.flood.messages import Messages
 from tuner.flood.orders import Order, Orders, Orphaned
 from tuner.flood.pace import Allowance, OpenLoop, Pace, Runs
 from tuner.flood.spec import FloodSpec
+from tuner.flood.stream import Broken
 
 FINISH_S = 5.0
 HANG_UP_S = 1.0
@@ -42,13 +44,14 @@ class Sender:
         self._messages = Messages(spec)
         self._block_messages = max(1, int(BLOCK_BYTES / self._messages.mean_frame_bytes))
         numbers = range(1, spec.connections + 1)
-        connections = [Connection(spec.host, spec.port, number) for number in numbers]
+        connections = [connect(spec.transport, number) for number in numbers]
         self._connections = {connection.fileno(): connection for connection in connections}
         self._watch = select.poll()
         self._watch.register(orders.descriptor, select.POLLIN)
         self._watch.register(terminated, select.POLLIN)
-        for descriptor in self._connections:
-            self._watch.register(descriptor, select.POLLIN)
+        for connection in connections:
+            if connection.events:
+                self._watch.register(connection.fileno(), connection.events)
         self._pace: Pace | Runs | OpenLoop = Pace()
         self._sent_at_s = 0.0
         self._blocks = 0
@@ -71,7 +74,8 @@ class Sender:
                 connection.finish()
             deadline_s = time.monotonic() + HANG_UP_S
         for connection in self._connections.values():
-            connection.close(deadline_s)
+            connection.linger(deadline_s)
+            connection.close()
         self._books.report(time.monotonic(), idle=True, done=True)
 
     def _ended(self) -> bool:
@@ -127,14 +131,13 @@ class Sender:
         return 1000 * min(allowance.wait_s, REPORT_S)
 
     def _attend(self, connection: Connection, event: int) -> int:
-        """Answer an event; returns how many more whole messages the kernel took."""
+        """Answer an event; returns how many more whole messages went."""
         if event & _FAILING:
             connection.hear()
-        if not event & select.POLLOUT:
+        if not connection.begun:
             return 0
         sent = self._noted(connection, connection.go_on())
-        if not connection.begun:
-            self._watch.modify(connection.fileno(), select.POLLIN)
+        self._watch.modify(connection.fileno(), connection.events)
         return sent
 
     def _fill(self, free: list[Connection], now_s: float) -> int:
@@ -153,7 +156,7 @@ class Sender:
             connection.last_block = self._blocks
             sent += self._noted(connection, connection.send(block))
             if connection.begun:
-                self._watch.modify(connection.fileno(), select.POLLIN | select.POLLOUT)
+                self._watch.modify(connection.fileno(), connection.events)
             else:
                 free.append(connection)
         return sent

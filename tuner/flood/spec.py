@@ -7,27 +7,30 @@ from dataclasses import dataclass
 from typing import Literal
 
 from tuner.errors import BadUsage
+from tuner.flood.transport import STREAMS, Transport
 from tuner.profile.message_sizes import LONGEST_MESSAGE_BYTES, Distribution, Sizes
 
-Format = Literal["rfc3164", "rfc5424"]
-Framing = Literal["lf", "octet-counted"]
+Format = Literal["rfc3164", "rfc5424", "local", "bare"]
+Framing = Literal["lf", "octet-counted", "none"]
 
-LEAST_MESSAGE_BYTES: dict[Format, int] = {"rfc3164": 96, "rfc5424": 120}
+LEAST_MESSAGE_BYTES: dict[Format, int] = {
+    "rfc3164": 96, "rfc5424": 120, "local": 96, "bare": 96,
+}  # fmt: skip
 LATE_S = 0.050
 _TOLERATED_SHARE = 0.01
 
 
 @dataclass(frozen=True)
 class FloodSpec:
-    """One flood of messages over TCP; `count` is a hard total, None means no end.
+    """One flood of messages; `count` is a hard total, None means no end.
 
     `message_bytes_mean`, `min_bytes` and `max_bytes` are lengths on the wire, header included,
     framing not.  With `replay`, the path of a file, the bodies are its lines and the sizes follow
-    from them.
+    from them.  `local` is RFC 3164 without a host, as syslog(3) writes it; a `bare` message has no
+    header at all, like a line of an application's own log.
     """
 
-    host: str
-    port: int
+    transport: Transport
     connections: int
     message_bytes_mean: int
     seed: int
@@ -47,6 +50,7 @@ class FloodSpec:
             raise BadUsage(f"a flood needs at least 1 connection, not {self.connections}")
         if self.count is not None and self.count < 0:
             raise BadUsage(f"a flood cannot send {self.count} messages")
+        self._require_framing()
         if self.replay is None:
             self._require_sizes()
 
@@ -54,6 +58,15 @@ class FloodSpec:
     def sizes(self) -> Sizes:
         """The sizes of the messages, when nothing is replayed."""
         return Sizes(self.message_bytes_mean, self.min_bytes, self.max_bytes, self.distribution)
+
+    def _require_framing(self) -> None:
+        fitting = framings(self.transport)
+        if self.framing not in fitting:
+            instead = "none" if fitting == ("none",) else f"only {' or '.join(fitting)}"
+            raise BadUsage(
+                f"framing {self.framing} does not go with {self.transport.kind}, "
+                f"which has {instead}"
+            )
 
     def _require_sizes(self) -> None:
         least = LEAST_MESSAGE_BYTES[self.format]
@@ -72,6 +85,14 @@ class FloodSpec:
         fault = self.sizes.fault()
         if fault is not None:
             raise BadUsage(f"message sizes: {fault}")
+
+
+def framings(transport: Transport) -> tuple[Framing, ...]:
+    """The framings that a transport can have, the usual one first; `none` where it marks the end
+    of a message itself."""
+    if transport.kind in STREAMS:
+        return ("lf", "octet-counted")
+    return ("lf",) if transport.kind == "file" else ("none",)
 
 
 @dataclass(frozen=True)
@@ -99,9 +120,10 @@ class Punctuality:
 class Progress:
     """How far a flood has come, as its process last reported it.
 
-    `sent` counts whole messages handed to the kernel.  `cpu_seconds` is the process time spent
-    since its connections were up; `blocked_seconds` the time in which every socket was full
-    although more might be sent.  The other times are CLOCK_MONOTONIC, the same in all processes.
+    `sent` counts whole messages handed to the kernel, over RELP those that the receiver has
+    acknowledged.  `cpu_seconds` is the process time spent since its connections were up;
+    `blocked_seconds` the time in which no connection took anything although more might be sent.
+    The other times are CLOCK_MONOTONIC, the same in all processes.
     `punctuality` is there once the flood follows a schedule.
     """
 

@@ -20,18 +20,29 @@ def lists() -> tuple[Path, ...]:
 
 def require_allowed(url: str) -> None:
     """Raise Refused unless `url` is on loopback or its host is on an allow list."""
-    parts = urlsplit(url)
-    host = parts.hostname
-    if parts.username is not None or parts.password is not None:
-        raise BadUsage("write no user or password into the URL: name them in the profile, as auth")
-    if host is None or parts.scheme not in {"http", "https"} or parts.path not in {"", "/"}:
-        raise BadUsage(f"{url} is no URL such as http://127.0.0.1:9200")
+    host = host_of(url)
+    require_allowed_host(host)
+
+
+def require_allowed_host(host: str) -> None:
+    """Raise Refused unless `host` is this machine's loopback or on an allow list."""
     if is_loopback(host) or host in _allowed():
         return
     raise Refused(
         f"{host} is not this machine, and a measurement floods it. If it may be flooded, write its "
         f"name on a line of {_SYSTEM_LIST}"
     )
+
+
+def host_of(url: str) -> str:
+    """The host that a URL of an engine names; raises BadUsage for what is no such URL."""
+    parts = urlsplit(url)
+    host = parts.hostname
+    if parts.username is not None or parts.password is not None:
+        raise BadUsage("write no user or password into the URL: name them in the profile, as auth")
+    if host is None or parts.scheme not in {"http", "https"} or parts.path not in {"", "/"}:
+        raise BadUsage(f"{url} is no URL such as http://127.0.0.1:9200")
+    return host
 
 
 def is_loopback(host: str) -> bool:

@@ -50,6 +50,16 @@ def rsyslog_version() -> str:
     return match.group(1)
 
 
+def openssl() -> str:
+    """The path of openssl; raises ProgramMissing with the package's name."""
+    found = find("openssl")
+    if found is None:
+        raise ProgramMissing(
+            "openssl makes the lab's certificates and is not installed: apt-get install openssl"
+        )
+    return found
+
+
 def omelasticsearch() -> Path:
     """The path of the module omelasticsearch; raises ProgramMissing with the package's name."""
     for folder in _MODULE_FOLDERS:

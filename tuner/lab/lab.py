@@ -6,23 +6,26 @@ import contextlib
 import secrets
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from itertools import accumulate
 from pathlib import Path
 
 from tuner.engine.client import EngineClient
-from tuner.engine.owned import Owner, remove
+from tuner.engine.owned import Owner, remove, settle
 from tuner.engine.probe import EngineFacts, facts
 from tuner.errors import TuneError, Unreachable
 from tuner.host.programs import rsyslog_version
 from tuner.host.usage import memory_bytes
 from tuner.lab.distribution import distribution_for
 from tuner.lab.node import Node, NodePlan
-from tuner.lab.ports import free_port
+from tuner.lab.ports import free_ports
 from tuner.lab.scratch import subfolder
 from tuner.lab.sink import Sink
-from tuner.profile.bind import Bound, Site, bind
+from tuner.profile.bind import Bound, bind
 from tuner.profile.heap import fitting_heap
 from tuner.profile.model import Profile
+from tuner.profile.placement import ports_of
 from tuner.profile.release import Engine
+from tuner.profile.site import Site
 
 
 @dataclass(frozen=True)
@@ -56,7 +59,10 @@ class Lab:
     def bind(self, profile: Profile, name: str) -> Bound:
         """Fit `profile` to this lab under fresh ports; its index names begin with our prefix
         followed by `name`."""
-        return bind(profile, self._site(name), tuple(free_port() for _ in profile.inputs))
+        wanted = [max(1, len(ports_of(profile, source))) for source in profile.inputs]
+        first = free_ports(sum(wanted))
+        ports = tuple(accumulate(wanted[:-1], initial=first))
+        return bind(profile, self._site(name), ports)
 
     def trial_folder(self, name: str) -> Path:
         """Where the rsyslogd of the trial `name` keeps its files, disk queues among them: what one
@@ -142,5 +148,6 @@ def _cleaned(lab: Lab) -> Iterator[Lab]:
         yield lab
     finally:
         with contextlib.suppress(TuneError):
+            settle(lab.client)
             remove(lab.client, lab.owner, lab.owner.prefix)
         lab.client.close()

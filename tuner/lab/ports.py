@@ -1,35 +1,75 @@
-"""TCP ports of this machine."""
+"""Ports of this machine."""
 
 from __future__ import annotations
 
 import socket
+from contextlib import ExitStack
 from pathlib import Path
 
 from tuner.errors import JobFailed
 from tuner.host.usage import listener_on
 
 _LISTEN = "0A"
+_ATTEMPTS = 100
+_HIGHEST = 65535
 
 
 def free_port() -> int:
-    """A loopback port nobody listens on at this moment."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+    """A loopback port nobody uses at this moment, over TCP or UDP."""
+    return free_ports(1)
+
+
+def free_ports(count: int) -> int:
+    """The first of `count` consecutive loopback ports nobody uses at this moment, over TCP or UDP.
+
+    Raises JobFailed when none are found.
+    """
+    for _ in range(_ATTEMPTS):
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            first = int(probe.getsockname()[1])
+        if are_free(first, count):
+            return first
+    raise JobFailed(f"no {count} consecutive ports of 127.0.0.1 are free")
 
 
 def is_listening(port: int) -> bool:
     """Whether anybody listens on the port, from /proc/net/tcp (proc(5)); costs no connection."""
-    wanted = f":{port:04X}"
-    for table in (Path("/proc/net/tcp"), Path("/proc/net/tcp6")):
-        for line in table.read_text(encoding="ascii").splitlines()[1:]:
-            _, local, _, state, *_ = line.split()
-            if state == _LISTEN and local.endswith(wanted):
-                return True
-    return False
+    return any(state == _LISTEN for state in _states("tcp", port))
+
+
+def is_bound(port: int) -> bool:
+    """Whether a UDP socket is bound to the port, from /proc/net/udp."""
+    return bool(_states("udp", port))
 
 
 def require_free(port: int) -> None:
     """Raise JobFailed naming the process when somebody listens on `port` already."""
     if is_listening(port):
         raise JobFailed(f"port {port} is in use by {listener_on(port) or 'an unknown process'}")
+
+
+def are_free(first: int, count: int) -> bool:
+    """Whether nobody uses any of `count` consecutive loopback ports, over TCP or UDP."""
+    if first + count - 1 > _HIGHEST:
+        return False
+    try:
+        with ExitStack() as opened:
+            for port in range(first, first + count):
+                for kind in (socket.SOCK_STREAM, socket.SOCK_DGRAM):
+                    probe = opened.enter_context(socket.socket(socket.AF_INET, kind))
+                    probe.bind(("127.0.0.1", port))
+    except OSError:
+        return False
+    return True
+
+
+def _states(protocol: str, port: int) -> list[str]:
+    """The states of the sockets at a local port."""
+    wanted = f":{port:04X}"
+    found = []
+    for table in (Path(f"/proc/net/{protocol}"), Path(f"/proc/net/{protocol}6")):
+        lines = table.read_text(encoding="ascii").splitlines()[1:] if table.exists() else []
+        rows = (line.split() for line in lines)
+        found += [row[3] for row in rows if row[1].endswith(wanted)]
+    return found

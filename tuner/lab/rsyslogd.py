@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 from tuner.errors import JobFailed
 from tuner.host.process import Command, Daemon, give_to_daemons
 from tuner.host.programs import rsyslogd
 from tuner.host.usage import Usage, usage_of
-from tuner.lab.ports import is_listening, require_free
+from tuner.lab.entrances import Entrance
 
 START_TIMEOUT_S = 10.0
 
@@ -19,10 +20,13 @@ class RsyslogdDied(JobFailed):
 
 
 class Rsyslogd:
-    """A running rsyslogd that listens on `port`; `stop` ends it."""
+    """A running rsyslogd that takes events at all of `entrances`; `stop` ends it."""
 
-    def __init__(self, config: str, folder: Path, port: int, dies_with_us: bool = True) -> None:
-        require_free(port)
+    def __init__(
+        self, config: str, folder: Path, entrances: Sequence[Entrance], dies_with_us: bool = True
+    ) -> None:
+        for entrance in entrances:
+            entrance.require_free()
         path = folder / "rsyslog.conf"
         path.write_text(config, encoding="utf-8")
         path.chmod(0o600)
@@ -37,7 +41,8 @@ class Rsyslogd:
             )
         )
         try:
-            self._wait(port)
+            for entrance in entrances:
+                self._wait(entrance)
         except BaseException:
             self.stop()
             raise
@@ -79,12 +84,12 @@ class Rsyslogd:
             return f"it did not end within {grace_s:g} s: it still held events"
         return failed
 
-    def _wait(self, port: int) -> None:
+    def _wait(self, entrance: Entrance) -> None:
         deadline = time.monotonic() + START_TIMEOUT_S
-        while not is_listening(port):
+        while not entrance.is_open(self.pid):
             self.check()
             if time.monotonic() > deadline:
-                raise RsyslogdDied(f"rsyslogd does not listen on port {port}: {self._reason()}")
+                raise RsyslogdDied(f"rsyslogd does not {entrance}: {self._reason()}")
             time.sleep(0.02)
 
     def _reason(self) -> str:

@@ -33,12 +33,16 @@ class Process:
 
 @dataclass(frozen=True)
 class Standing:
-    """A lab that is up: where the engine and rsyslogd answer, and what they run on."""
+    """A lab that is up: where the engine and rsyslogd answer, and what they run on.
+
+    `flood` is the command that reaches rsyslogd, but for how many messages.
+    """
 
     url: str
     version: str
     heap: str
-    syslog_port: int
+    syslog: str
+    flood: str
     index: str
     engine: Process
     rsyslogd: Process

@@ -117,9 +117,9 @@ _REMEDIES: dict[Bottleneck, tuple[Remedy, ...]] = {
         advice("{output}.document"),
     ),
     Bottleneck.MAIN_WORKER: (
-        more("main_queue.workerThreads"),
-        less("main_queue.workerThreadMinimumMessages"),
-        more("main_queue.dequeueBatchSize"),
+        more("{first}.workerThreads"),
+        less("{first}.workerThreadMinimumMessages"),
+        more("{first}.dequeueBatchSize"),
     ),
     Bottleneck.INPUT: (
         more("inputs[0].threads"),
@@ -136,7 +136,7 @@ _REMEDIES: dict[Bottleneck, tuple[Remedy, ...]] = {
         more("{output}.filter_path"),
         more("{output}.index.mapping"),
         more("{settings}.refresh_interval"),
-        more("main_queue.dequeueBatchSize"),
+        more("{first}.dequeueBatchSize"),
     ),
     Bottleneck.ACTION_WAITING: (
         more("{queue}.workerThreads"),
@@ -148,13 +148,14 @@ _REMEDIES: dict[Bottleneck, tuple[Remedy, ...]] = {
 
 
 def _remedies(found: Bottleneck, stages: Stages, knobs: Sequence[Knob]) -> tuple[str, ...]:
-    """Paths into this profile; a Direct action has the main queue for its own."""
+    """Paths into this profile; a Direct action has the queue before it for its own."""
     if found is Bottleneck.SENDER and stages.rate_is_fixed:
         return ("workload.rate",)
     output = f"outputs[{stages.output}]"
     places = {
         "output": output,
-        "queue": "main_queue" if stages.action is None else f"{output}.queue",
+        "first": stages.main.path,
+        "queue": stages.bulk_workers.path,
         "settings": f"{output}.index.settings",
     }
     return open_paths(_REMEDIES[found], places, knobs)

@@ -47,7 +47,7 @@ def capture(lab: Lab, profile: Profile, name: str, documents: int) -> bytes:
 
 
 def _flooded(lab: Lab, pipe: Pipeline, bound: Profile, documents: int) -> bytes:
-    spec = flood_spec(bound.workload, "127.0.0.1", pipe.port, secrets.token_hex(4))
+    spec = flood_spec(bound, secrets.token_hex(4))
     deadline = time.monotonic() + _PATIENCE_S
     with Flood(spec) as flood:
         watch = Watch(lab, pipe, bound, flood)

@@ -174,7 +174,7 @@ class _Experiment:
             return Combination(clients, size, 0.0, 0.0, 0.0, 0.0, 0.0, str(error))
 
     def _fed(self, bulks: Sequence[Bulk], clients: int, window_s: float) -> Combination:
-        path = bulk_path(self.bound.outputs[0])
+        path = bulk_path(self.bound.measured)
         with Feed(self.lab.client, path, bulks, clients) as feed:
             self._follow(feed, self.plan.warm_up_s)
             before = self._used(feed)
@@ -200,7 +200,7 @@ class _Experiment:
         deadline = time.monotonic() + duration_s
         while True:
             fed = feed.progress()
-            arrived = indexed(self.lab.client, _pattern(self.bound), SILENCE_S)
+            arrived = indexed(self.lab.client, self.bound.measured.index.pattern, SILENCE_S)
             samples.append(Sample(time.monotonic(), arrived, fed.sent))
             if samples[-1].at_s >= deadline or fed.fault is not None:
                 return tuple(samples)
@@ -216,7 +216,7 @@ class _Experiment:
         """Why a finished feed does not count: a fault, or counters that differ."""
         if fed.fault is not None:
             return fed.fault
-        client, pattern = self.lab.client, _pattern(self.bound)
+        client, pattern = self.lab.client, self.bound.measured.index.pattern
         make_durable(client, pattern)
         return imbalance(fed, indexed(client, pattern), count(client, pattern))
 
@@ -235,10 +235,6 @@ def imbalance(fed: Fed, arrived: int, found: int) -> str | None:
 def _idle(samples: Sequence[Sample]) -> str | None:
     moved = samples[-1].indexed > samples[0].indexed
     return None if moved else "nothing was indexed within the window"
-
-
-def _pattern(bound: Profile) -> str:
-    return f"{bound.outputs[0].index.target}*"
 
 
 @contextlib.contextmanager

@@ -8,7 +8,9 @@ from tuner.flood.spec import Punctuality
 from tuner.lab.impstats import Snapshot
 from tuner.measure.mark import Between
 from tuner.measure.measurement import Doubt, DoubtKind
+from tuner.measure.queue_names import counted_queues
 from tuner.measure.settle import Settled
+from tuner.measure.signs import REFUSED
 from tuner.measure.steady import Steadiness
 from tuner.profile.backlog import backlog_marks
 from tuner.profile.model import Profile
@@ -35,9 +37,12 @@ def of_window(seen: Between, level: Steadiness, profile: Profile) -> Iterator[Do
         yield Doubt(DoubtKind.UNSTEADY, figure)
     low = backlog_marks(profile).low
     starved = sum(sample.backlog < low for sample in samples) / len(samples)
-    if profile.workload.rate == "max" and starved > _STARVED:
+    before, after = seen.before.look, seen.after.look
+    refused_s = after.sender_blocked_s - before.sender_blocked_s
+    fed = refused_s >= REFUSED * (after.at_s - before.at_s)
+    if profile.workload.rate == "max" and starved > _STARVED and not fed:
         yield Doubt(DoubtKind.SENDER_LIMITED, f"in {starved:.0%} of the samples")
-    interval = seconds(profile.outputs[0].index.settings.refresh_interval)
+    interval = seconds(profile.measured.index.settings.refresh_interval)
     window_s = samples[-1].at_s - samples[0].at_s
     # An engine that never refreshes, as our sink, puts nothing off.
     if interval is not None and window_s < 2 * interval and seen.after.index.refreshes > 0:
@@ -74,19 +79,26 @@ def drained_epoch_s(seen: Between, settled: Settled) -> float:
     return look.epoch_s + (settled.drained_at_s - look.at_s)
 
 
-def of_end(settled: Settled, drained_epoch_s: float) -> Iterator[Doubt]:
+def of_end(settled: Settled, drained_epoch_s: float, profile: Profile) -> Iterator[Doubt]:
     """Doubts about what followed the last event; `drained_epoch_s` (since 1970) is when the last
     one was indexed."""
     sent = settled.delivery.sent
     after = [one for one in settled.snapshots if one.at > drained_epoch_s]
-    yield from _counted(after[-1], sent) if after else ()
+    yield from _counted(after[-1], sent, profile) if after else ()
 
 
-def _counted(last: Snapshot, sent: int) -> Iterator[Doubt]:
+def _counted(last: Snapshot, sent: int, profile: Profile) -> Iterator[Doubt]:
     """rsyslogd's own counters, read after all was delivered, against what was sent."""
-    counted = {"omelasticsearch submitted": last.omelasticsearch.submitted}
-    if "main Q" in last.queues:
-        counted["the main queue took"] = last.queues["main Q"].enqueued
-    for who, number in counted.items():
-        if abs(number - sent) > max(_OWN_MESSAGES, _APART * sent):
-            yield Doubt(DoubtKind.COUNTERS_DISAGREE, f"{who} {number:,}, sent {sent:,}")
+    submitted, outputs = last.omelasticsearch.submitted, len(profile.indexed)
+    yield from _apart("omelasticsearch submitted", submitted, sent * outputs, sent)
+    entry = counted_queues(profile)[0]
+    taken = [last.queues[name].enqueued for name in entry.names if name in last.queues]
+    if taken:
+        who = "the lanes together" if entry.placed.copies > 1 else entry.placed.label
+        yield from _apart(f"{who} took", sum(taken), sent, sent)
+
+
+def _apart(who: str, counted: int, expected: int, sent: int) -> Iterator[Doubt]:
+    if abs(counted - expected) > max(_OWN_MESSAGES, _APART * expected):
+        times = f" (for {expected // sent} outputs)" if expected > sent else ""
+        yield Doubt(DoubtKind.COUNTERS_DISAGREE, f"{who} {counted:,}, sent {sent:,}{times}")

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from tuner.engine.bulk_times import BulkLatency
 from tuner.host.threads import thread_loads
 from tuner.lab.impstats import Snapshot
+from tuner.measure.queue_names import CountedQueue, counted_queues
 from tuner.measure.stages import Look, worker_thread
 from tuner.profile.model import Profile
-from tuner.profile.placement import PlacedQueue, action_queue, main_queue
 
 _WORTH_NAMING = 0.01
 
@@ -74,12 +74,12 @@ def effective(
     before, after = looks
     window_s = after.at_s - before.at_s
     requests = _requests(*glimpses)
-    action = action_queue(profile)
-    placed = [("main Q", main_queue(profile))]
-    if not action.is_direct:
-        placed.append((f"{profile.outputs[0].name} queue", action))
     return Effective(
-        queues=tuple(_queue(name, queue, after, snapshots) for name, queue in placed),
+        queues=tuple(
+            _queue(queue, name, after, snapshots)
+            for queue in counted_queues(profile)
+            for name in queue.names
+        ),
         threads=_threads(before, after, window_s, events),
         bulk=bulk,
         bulks_per_second=None if requests is None else requests / window_s,
@@ -100,14 +100,14 @@ def _requests(before: Glimpse, after: Glimpse) -> int | None:
     return after.bulk_requests - before.bulk_requests
 
 
-def _queue(name: str, queue: PlacedQueue, after: Look, snapshots: Sequence[Snapshot]) -> QueueUse:
+def _queue(queue: CountedQueue, name: str, after: Look, snapshots: Sequence[Snapshot]) -> QueueUse:
     threads = after.threads.get(worker_thread(name))
     return QueueUse(
         name=name,
-        size=queue.size,
+        size=queue.placed.size,
         most_held=most_held(name, snapshots),
-        batch=queue.batch,
-        workers=queue.workers,
+        batch=queue.placed.batch,
+        workers=queue.placed.workers,
         running=threads.count if threads is not None else 0,
     )
 

@@ -66,7 +66,7 @@ class _Paced:
         self._profile = profile
         self._pacing = pacing
         self._tell = tell
-        self._interval_s = seconds(profile.outputs[0].index.settings.refresh_interval)
+        self._interval_s = seconds(profile.measured.index.settings.refresh_interval)
         judged_s = pacing.judged_to_s - pacing.judged_from_s
         due = pacing.schedule.due(pacing.judged_to_s) - pacing.schedule.due(pacing.judged_from_s)
         self._width = max(1, round(BLOCK_S * due / judged_s))
@@ -77,9 +77,7 @@ class _Paced:
         self._files = [name for name in written if name is not None]
 
     def measure(self) -> PacedMeasurement | Failure:
-        spec = flood_spec(
-            self._profile.workload, "127.0.0.1", self._pipe.port, secrets.token_hex(4)
-        )
+        spec = flood_spec(self._profile, secrets.token_hex(4))
         with Flood(spec) as flood:
             watch = Watch(self._lab, self._pipe, self._profile, flood)
             flood.follow(self._pacing.schedule)

@@ -131,7 +131,7 @@ def summarise_paced(seen: PacedSeen, profile: Profile) -> PacedMeasurement | Fai
         doubts=(
             *of_pace(kept),
             *of_machine(seen.window, seen.others_cpu),
-            *of_end(seen.settled, drained_epoch_s(seen.window, seen.settled)),
+            *of_end(seen.settled, drained_epoch_s(seen.window, seen.settled), profile),
         ),
     )
 

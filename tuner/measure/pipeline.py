@@ -12,14 +12,14 @@ from tuner.engine.client import JSON, EngineRefused
 from tuner.engine.identity import FIELD, MAPPING
 from tuner.engine.owned import Owner, create_index, put_template, remove
 from tuner.flood.heads import NUMBER_DIGITS
+from tuner.flood.workload import format_for
+from tuner.lab.entrances import entrances, furnish
 from tuner.lab.impstats import impstats_section
 from tuner.lab.lab import Lab
 from tuner.lab.rsyslogd import Rsyslogd
 from tuner.lab.scratch import subfolder
-from tuner.profile.bind_inputs import flooded
 from tuner.profile.index import Rotate
 from tuner.profile.model import Profile, Tier
-from tuner.profile.workload import Workload
 from tuner.render.artefacts import rsyslog_conf
 from tuner.render.document import Identity
 from tuner.render.index import index_template
@@ -32,15 +32,14 @@ _PRIORITY = 500
 
 @dataclass(frozen=True)
 class Pipeline:
-    """rsyslogd listening on `port`, indexing into the indices that match `pattern`, and writing its
-    own counters to `stats` once a second.
+    """rsyslogd taking what a flood of the bound profile sends, indexing into the indices that match
+    `pattern`, and writing its own counters to `stats` once a second.
 
     `numbered` says that documents carry the number of
     their event; those of the ceiling tier hold nothing, and our sink reads it out of the message.
     """
 
     rsyslogd: Rsyslogd
-    port: int
     pattern: str
     stats: Path
     numbered: bool
@@ -52,14 +51,14 @@ def pipeline(lab: Lab, bound: Profile, name: str) -> Iterator[Pipeline]:
     folder = subfolder(lab.folder, lab.trial_folder(name).name)
     with _removed(lab, folder, f"{lab.owner.prefix}{name}-"):
         install_index(lab, bound)
-        port = flooded(bound).port
+        furnish(bound)
         numbered = not lab.is_sink and bound.guardrails.tier is not Tier.BERSERK
-        identity = identity_of(bound.workload) if numbered else None
+        identity = identity_of(bound) if numbered else None
         stats = folder / "impstats.log"
         config = rsyslog_conf(bound, identity) + impstats_section(stats)
-        rsyslogd = Rsyslogd(config, folder, port)
+        rsyslogd = Rsyslogd(config, folder, entrances(bound))
         try:
-            yield Pipeline(rsyslogd, port, f"{bound.outputs[0].index.target}*", stats, numbered)
+            yield Pipeline(rsyslogd, bound.measured.index.pattern, stats, numbered)
         finally:
             rsyslogd.stop()
 
@@ -82,18 +81,20 @@ def _removed(lab: Lab, folder: Path, prefix: str) -> Iterator[None]:
 
 
 def install_index(lab: Lab, bound: Profile) -> None:
-    """Put the index template of `bound` and, where its name has no date in it, the index."""
-    output = bound.outputs[0]
-    body = _marked(index_template(bound, output), lab.owner)
-    put_template(lab.client, lab.owner, output.index.target, body)
-    if output.index.rotate is Rotate.NONE:
-        create_index(lab.client, lab.owner, output.index.target)
+    """Put the index template of each output of `bound` into the engine and, where its name has no
+    date in it, the index."""
+    for output in bound.indexed:
+        body = _marked(index_template(bound, output), lab.owner)
+        put_template(lab.client, lab.owner, output.index.target, body)
+        if output.index.rotate is Rotate.NONE:
+            create_index(lab.client, lab.owner, output.index.target)
 
 
-def identity_of(workload: Workload) -> Identity:
+def identity_of(bound: Profile) -> Identity:
     """Where the messages of a flood carry their number: `run=RRRRRRRR seq=NNNNNNNNNNNN` begins the
     text, which of RFC 3164 messages begins with the space after the tag."""
-    before = len("run=RRRRRRRR seq=") + (1 if workload.format == "rfc3164" else 0)
+    spaced = format_for(bound) in {"rfc3164", "local"}
+    before = len("run=RRRRRRRR seq=") + (1 if spaced else 0)
     return Identity(FIELD, before + 1, before + NUMBER_DIGITS)
 
 

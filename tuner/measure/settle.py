@@ -10,6 +10,7 @@ from tuner.engine.counters import (
     IndexCounters,
     count,
     index_counters,
+    indexed,
     make_durable,
     merges_under_way,
 )
@@ -18,7 +19,8 @@ from tuner.host.process import wait_until
 from tuner.host.usage import Usage
 from tuner.lab.impstats import Snapshot, read
 from tuner.measure.measurement import Delivery
-from tuner.measure.watch import Watch
+from tuner.measure.watch import SILENCE_S, Watch
+from tuner.profile.outputs import OmelasticsearchOutput
 
 _MERGES_S = 120.0
 _END_S = 2.0
@@ -83,20 +85,28 @@ def _await_round(watch: Watch, from_s: float) -> None:
 
 
 def _delivery(watch: Watch, sent: int) -> Delivery:
-    """The account of everything that came, once nothing more can come."""
-    client, pattern = watch.lab.client, watch.pipe.pattern
+    """The account of everything that came, once nothing more can come: that of the first output
+    to which not everything came once, else that of the measured one."""
+    each = [_delivery_to(watch, sent, output) for output in watch.profile.indexed]
+    return next((one for one in each if not one.exact), each[0])
+
+
+def _delivery_to(watch: Watch, sent: int, output: OmelasticsearchOutput) -> Delivery:
+    client, pattern = watch.lab.client, output.index.pattern
     make_durable(client, pattern)
-    arrived, found = watch.indexed(), count(client, pattern)
-    book = _book(watch, sent, arrived, found)
+    arrived, found = indexed(client, pattern, SILENCE_S), count(client, pattern)
+    book = _book(watch, output, sent, arrived, found)
     return Delivery(sent, arrived, found, book.lost, book.duplicated, book.missing, book.doubled)
 
 
-def _book(watch: Watch, sent: int, arrived: int, found: int) -> Account:
+def _book(
+    watch: Watch, output: OmelasticsearchOutput, sent: int, arrived: int, found: int
+) -> Account:
     """By identity; documents of the ceiling tier carry none."""
-    client, pattern = watch.lab.client, watch.pipe.pattern
+    client, pattern = watch.lab.client, output.index.pattern
     if watch.lab.is_sink:
         return account(client, pattern, sent)
     if not watch.pipe.numbered:
         return account_by_counters(sent, arrived, found)
-    shards = watch.profile.outputs[0].index.settings.number_of_shards
+    shards = output.index.settings.number_of_shards
     return account_in_engine(client, pattern, sent, shards)

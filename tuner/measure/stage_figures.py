@@ -44,12 +44,13 @@ def _input(stages: Stages) -> str:
 
 
 def _main(stages: Stages) -> str:
-    return _pool(stages.main)
+    lanes = "that of the lanes, " if stages.main.path.startswith("lanes") else ""
+    return lanes + _pool(stages.main)
 
 
 def _action(stages: Stages) -> str:
     workers = stages.bulk_workers
-    what = "Direct, so the main queue's: " if stages.action is None else ""
+    what = f"Direct, so {stages.main.path} serves it: " if stages.action is None else ""
     return (
         f"{what}{_pool(workers)}; each on average {workers.cpu:.0%} on a core, "
         f"{workers.runnable:.0%} ready without one, {workers.waiting:.0%} waiting, which is "

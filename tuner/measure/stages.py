@@ -13,13 +13,15 @@ from dataclasses import dataclass
 from tuner.host.machine import CoreTime
 from tuner.host.threads import LONGEST_NAME, Load, NamedThreads, thread_loads
 from tuner.lab.impstats import Snapshot, within
+from tuner.measure.queue_names import CountedQueue, counted_queues
 from tuner.measure.window import Sample
 from tuner.profile.backlog import backlog_marks
 from tuner.profile.model import Profile
-from tuner.profile.placement import PlacedQueue, action_queue, main_queue
 
-_INPUTS = ("in:imptcp", "in:imtcp", "imptcp/w", "tcpsrv/w")
-_NONE = Load(count=0, cpu=0.0, busiest=0.0, runnable=0.0)
+_INPUTS = (
+    "in:imptcp", "in:imtcp", "in:imudp", "in:imfile", "in:imrelp", "in:imuxsock",
+    "imptcp/w", "tcpsrv/w", "imudp(w",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -60,8 +62,10 @@ class Pool:
     `cpu` and `runnable` (ready to run, but no core was free) are means over the workers, `busiest`
     is the CPU of the busiest.  `held` is the share of all events under way that were in the queue,
     those in the workers' hands included, `fill` that of its room; None when nobody counted.
+    `path` is where the profile writes the queue.
     """
 
+    path: str
     workers: int
     configured: int
     cpu: float
@@ -151,19 +155,18 @@ def stages_of(seen: Sighting, profile: Profile, machines: Machines) -> Stages:
     low = backlog_marks(profile).low
     core_s = window_s * machines.cores
     inputs = [load for name, load in loads.items() if name.startswith(_INPUTS)]
-    output = profile.outputs[0]
-    queue = action_queue(profile)
+    first, *later = counted_queues(profile)
     return Stages(
         window_s=window_s,
         cores=machines.cores,
-        output=output.name,
+        output=profile.measured.name,
         rate_is_fixed=profile.workload.rate != "max",
         sender_cpu=(after.sender_cpu_s - before.sender_cpu_s) / window_s,
         sender_blocked=min(1.0, (after.sender_blocked_s - before.sender_blocked_s) / window_s),
         backlog_kept=_share([sample.backlog >= low for sample in seen.samples]),
         input_cpu=max((load.busiest for load in inputs), default=0.0),
-        main=_pool("main Q", main_queue(profile), loads, seen),
-        action=None if queue.is_direct else _pool(f"{output.name} queue", queue, loads, seen),
+        main=_pool(first, loads, seen),
+        action=_pool(later[-1], loads, seen) if later else None,
         bulk_ms=seen.bulk_ms,
         shipper_cpu=(after.shipper_cpu_s - before.shipper_cpu_s) / core_s,
         engine_cpu=(after.engine_cpu_s - before.engine_cpu_s) / (window_s * machines.engine_cores),
@@ -182,32 +185,35 @@ def worker_thread(queue: str) -> str:
     return f"rs:{queue}:Reg"[:LONGEST_NAME]
 
 
-def _pool(name: str, queue: PlacedQueue, loads: Mapping[str, Load], seen: Sighting) -> Pool:
-    load = loads.get(worker_thread(name), _NONE)
-    each = max(1, load.count)
-    size = _mean_size(name, seen)
+def _pool(queue: CountedQueue, loads: Mapping[str, Load], seen: Sighting) -> Pool:
+    threads = dict.fromkeys(worker_thread(name) for name in queue.names)
+    found = [loads[name] for name in threads if name in loads]
+    count = sum(load.count for load in found)
+    size = _mean_size(queue.names, seen)
     backlog = statistics.fmean(sample.backlog for sample in seen.samples) if seen.samples else 0.0
     return Pool(
-        workers=load.count,
-        configured=queue.workers,
-        cpu=load.cpu / each,
-        busiest=load.busiest,
-        runnable=load.runnable / each,
+        path=queue.path,
+        workers=count,
+        configured=queue.placed.copies * queue.placed.workers,
+        cpu=sum(load.cpu for load in found) / max(1, count),
+        busiest=max((load.busiest for load in found), default=0.0),
+        runnable=sum(load.runnable for load in found) / max(1, count),
         held=None if size is None or backlog < 1 else min(1.0, size / backlog),
-        fill=None if size is None or queue.size == 0 else size / queue.size,
+        fill=None if size is None or queue.room == 0 else size / queue.room,
     )
 
 
-def _mean_size(name: str, seen: Sighting) -> float | None:
-    """Messages in a queue and, where it has one, in its part on disk; None when nobody counted."""
+def _mean_size(names: Sequence[str], seen: Sighting) -> float | None:
+    """Messages in all copies of a queue and, where they have one, in their parts on disk; None
+    when nobody counted."""
     # A snapshot is written within the second after the moment it names.
     last_s = seen.after.epoch_s - 1.0
     inside = within(seen.snapshots, seen.before.epoch_s, last_s)
-    names = (name, f"{name}[DA]")
+    parts = [part for name in names for part in (name, f"{name}[DA]")]
     sizes = [
-        sum(one.queues[part].size for part in names if part in one.queues)
+        sum(one.queues[part].size for part in parts if part in one.queues)
         for one in inside
-        if name in one.queues
+        if names[0] in one.queues
     ]
     return statistics.fmean(sizes) if sizes else None
 

@@ -111,7 +111,7 @@ def _doubts(seen: Observed, level: Steadiness, profile: Profile) -> list[Doubt]:
         *of_window(seen.window, level, profile),
         *of_pace(seen.final.punctuality),
         *of_machine(seen.window, others),
-        *of_end(seen.settled, drained_epoch_s(seen.window, seen.settled)),
+        *of_end(seen.settled, drained_epoch_s(seen.window, seen.settled), profile),
     ]
     if seen.carried_over is not None:
         doubts.append(Doubt(DoubtKind.CARRIED_OVER, seen.carried_over))

@@ -105,7 +105,7 @@ class _Trial:
     def measure(self) -> Outcome:
         """Flood the pipeline and account for every event."""
         load = self.profile.workload
-        spec = flood_spec(load, "127.0.0.1", self.pipe.port, secrets.token_hex(4))
+        spec = flood_spec(self.profile, secrets.token_hex(4))
         carried = self._carried_over()
         with Flood(spec) as flood:
             watch = Watch(self.lab, self.pipe, self.profile, flood)

@@ -68,8 +68,13 @@ class Watch:
         return Sample(time.monotonic(), self.indexed(), progress.sent)
 
     def indexed(self) -> int:
-        """What the engine has indexed so far."""
+        """What the engine has indexed so far of the measured output."""
         return indexed(self.lab.client, self.pipe.pattern, SILENCE_S)
+
+    def delivered(self) -> int:
+        """What the engine has indexed so far of the output that is furthest behind."""
+        patterns = (output.index.pattern for output in self.profile.indexed)
+        return min(indexed(self.lab.client, pattern, SILENCE_S) for pattern in patterns)
 
     def mark(self) -> Mark:
         """What everything had used at this moment."""
@@ -86,13 +91,13 @@ class Watch:
         """Wait until everything sent is indexed, or no more is to be expected: nothing moves for
         `STALL_S`, or for `QUIET_S` and the engine has no bulk to work on."""
         quiet_s = QUIET_S + _patience_s(self.profile)
-        arrived, moved_at = self.indexed(), time.monotonic()
+        arrived, moved_at = self.delivered(), time.monotonic()
         while arrived < sent and (still_s := time.monotonic() - moved_at) < STALL_S:
             if still_s > quiet_s and unfinished(self.lab.client).bulk_bytes == 0:
                 return
             time.sleep(POLL_S / 2)
             self.pipe.rsyslogd.check()
-            latest = self.indexed()
+            latest = self.delivered()
             if latest != arrived:
                 arrived, moved_at = latest, time.monotonic()
 

@@ -1,14 +1,17 @@
-"""Fitting inputs to a lab, which floods plain TCP and takes nothing from anywhere else."""
+"""Fitting inputs to a lab, which floods the first and takes nothing from anywhere else."""
 
 from __future__ import annotations
 
 from typing import TypeGuard
 
 from tuner.errors import Refused
+from tuner.profile.certificates import SENDER_NAME, Certificates, is_encrypted
 from tuner.profile.inputs import (
     ImfileInput,
     ImptcpInput,
+    ImrelpInput,
     ImtcpInput,
+    ImudpInput,
     ImuxsockInput,
     Input,
     TcpInput,
@@ -18,31 +21,55 @@ from tuner.profile.rules_parameters import inputs_too_new
 
 _LOOPBACK = "127.0.0.1"
 _LEFT_OUT = "left out"
+_WILDCARDS = frozenset("*?[")
+# Told by the place that an input takes events from.
+_PLACE = frozenset({"type", "address", "port", "file", "socket"})
 
 
-def flooded(profile: Profile) -> TcpInput:
+def flooded(profile: Profile) -> Input:
     """The input that measurements flood: the first.  Raises Refused when they cannot."""
     first = profile.inputs[0]
-    if not _is_plain_tcp(first):
-        raise Refused(
-            f"inputs[0] is {_describe(first)}, and measurements flood the first input over plain "
-            "TCP: put an imptcp input, or an imtcp input without TLS, first"
-        )
+    if isinstance(first, ImfileInput):
+        joins = {
+            "readMode": first.read_mode,
+            "startmsg.regex": first.startmsg_regex,
+            "endmsg.regex": first.endmsg_regex,
+        }
+        for key, value in joins.items():
+            if value:
+                raise Refused(
+                    f"inputs[0].{key} makes one event of several lines, and measurements write one "
+                    "line for each event: measure without it"
+                )
     return first
 
 
-def bind_inputs(profile: Profile, ports: tuple[int, ...]) -> tuple[TcpInput, ...]:
-    """The plain TCP inputs on loopback, each on its port of `ports`, which has one for each input;
-    the others are left out: what they bring would be measured as if it had been flooded.
+def bind_inputs(profile: Profile, ports: tuple[int, ...], spool: str) -> tuple[Input, ...]:
+    """The first input, and those others that take plain TCP, on loopback or in the folder `spool`,
+    each on its port of `ports`, which has one for each input.
 
-    Raises Refused when the first is not one of them.
+    The others are left out: what they bring would be measured as if it had been flooded.
     """
+    first, *others = profile.inputs
     flooded(profile)
-    return tuple(
-        _on_loopback(source, port)
-        for source, port in zip(profile.inputs, ports, strict=True)
-        if _is_plain_tcp(source)
+    rest = zip(others, ports[1:], strict=True)
+    return (
+        _in_lab(first, ports[0], spool),
+        *(_in_lab(source, port, spool) for source, port in rest if _is_plain_tcp(source)),
     )
+
+
+def files_of(bound: ImfileInput, connections: int) -> tuple[str, ...]:
+    """The files of a bound input that a flood writes: one for each connection where a wildcard
+    takes them all."""
+    if "*" not in bound.file:
+        return (bound.file,)
+    return tuple(bound.file.replace("*", str(number)) for number in range(1, connections + 1))
+
+
+def work_directory(profile: Profile, spool: str) -> str | None:
+    """Where rsyslogd keeps its state in the lab, if the profile names a place for it."""
+    return None if profile.global_.work_directory is None else spool
 
 
 def require_known(bound: Profile) -> None:
@@ -52,15 +79,19 @@ def require_known(bound: Profile) -> None:
 
 
 def input_rows(written: tuple[Input, ...], used: tuple[Input, ...]) -> list[tuple[str, str, str]]:
-    """Path, value as written and value used of every input that differs."""
+    """Path, value as written and value used of every input and of its parameters that differ."""
     rest = iter(used)
     rows = []
     for number, old in enumerate(written):
-        new = next(rest) if _is_plain_tcp(old) else None
+        new = next(rest) if number == 0 or _is_plain_tcp(old) else None
         path = f"inputs[{number}]"
         rows.append((path, _describe(old), _LEFT_OUT if new is None else _describe(new)))
-        if isinstance(old, ImtcpInput) and old.allowed_sender and new is not None:
-            rows.append((f"{path}.allowedSender", ", ".join(old.allowed_sender), "none"))
+        if new is not None:
+            before, after = _parameters(old), _parameters(new)
+            rows += [
+                (f"{path}.{key}", before.get(key, "none"), after.get(key, "none"))
+                for key in sorted(before.keys() | after.keys())
+            ]
     return rows
 
 
@@ -69,11 +100,62 @@ def _is_plain_tcp(source: Input) -> TypeGuard[TcpInput]:
     return plain or isinstance(source, ImptcpInput)
 
 
-def _on_loopback(source: TcpInput, port: int) -> TcpInput:
+def _in_lab(source: Input, port: int, spool: str) -> Input:
+    """The input where our flood, and nobody else, reaches it and is let in."""
     changes: dict[str, object] = {"address": _LOOPBACK, "port": port}
-    if isinstance(source, ImtcpInput):
-        changes["allowed_sender"] = None
+    certificates = Certificates(f"{spool}/tls")
+    match source:
+        case ImptcpInput():
+            pass
+        case ImtcpInput():
+            changes["allowed_sender"] = None
+            if source.is_encrypted:
+                changes |= _imtcp_tls(source, certificates)
+        case ImudpInput():
+            changes |= {"allowed_sender": None, "device": None}
+        case ImrelpInput():
+            if source.tls:
+                changes |= _imrelp_tls(source, certificates)
+        case ImuxsockInput():
+            changes = {"socket": f"{spool}/input.sock"}
+        case ImfileInput():
+            several = not _WILDCARDS.isdisjoint(source.file)
+            name = "input-*.log" if several else "input.log"
+            changes = {"file": f"{spool}/{name}", "fresh_start_tail": None}
     return source.model_copy(update=changes)
+
+
+def _imtcp_tls(source: ImtcpInput, certificates: Certificates) -> dict[str, object]:
+    mode = source.stream_driver_auth_mode
+    return {
+        "stream_driver_ca_file": certificates.authority,
+        "stream_driver_cert_file": certificates.collector,
+        "stream_driver_key_file": certificates.collector_key,
+        "stream_driver_crl_file": None,
+        "stream_driver_auth_mode": "x509/name" if mode == "x509/fingerprint" else mode,
+        "permitted_peer": source.permitted_peer and (SENDER_NAME,),
+    }
+
+
+def _imrelp_tls(source: ImrelpInput, certificates: Certificates) -> dict[str, object]:
+    mode = source.tls_auth_mode
+    return {
+        "tls_ca_cert": certificates.authority,
+        "tls_my_cert": certificates.collector,
+        "tls_my_priv_key": certificates.collector_key,
+        "tls_auth_mode": "name" if mode == "fingerprint" else mode,
+        "tls_permitted_peer": source.tls_permitted_peer and (SENDER_NAME,),
+    }
+
+
+def _parameters(source: Input) -> dict[str, str]:
+    """What is set beside the place, as a reader would write it."""
+    plain = source.model_dump(mode="json", by_alias=True, exclude_none=True, exclude={"parser"})
+    return {
+        key: ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+        for key, value in plain.items()
+        if key not in _PLACE
+    }
 
 
 def _describe(source: Input) -> str:
@@ -84,5 +166,5 @@ def _describe(source: Input) -> str:
         return f"imfile {source.file}"
     if isinstance(source, ImuxsockInput):
         return f"imuxsock {source.socket}"
-    tls = " with TLS" if isinstance(source, ImtcpInput) else ""
+    tls = " with TLS" if is_encrypted(source) else ""
     return f"{source.type} {source.address}:{source.port}{tls}"

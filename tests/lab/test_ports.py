@@ -1,0 +1,67 @@
+"""Free ports, several in a row where a profile needs them."""
+
+from __future__ import annotations
+
+import socket
+from pathlib import Path
+
+import pytest
+
+from tuner.errors import JobFailed
+from tuner.lab.entrances import TcpPort, UdpPort, UnixSocket
+from tuner.lab.ports import are_free, free_port, free_ports, is_bound, is_listening
+
+
+def test_consecutive_ports_are_free_over_tcp_and_udp() -> None:
+    first = free_ports(8)
+    opened = []
+    for port in range(first, first + 8):
+        for kind in (socket.SOCK_STREAM, socket.SOCK_DGRAM):
+            opened.append(socket.socket(socket.AF_INET, kind))
+            opened[-1].bind(("127.0.0.1", port))
+    for one in opened:
+        one.close()
+
+
+@pytest.mark.parametrize("kind", [socket.SOCK_STREAM, socket.SOCK_DGRAM])
+def test_one_port_that_is_taken_spoils_the_row(kind: socket.SocketKind) -> None:
+    first = free_ports(3)
+    assert are_free(first, 3)
+    with socket.socket(socket.AF_INET, kind) as taken:
+        taken.bind(("127.0.0.1", first + 2))
+        assert not are_free(first, 3)
+        assert are_free(first, 2)
+    assert not are_free(65_535, 2)
+
+
+def test_more_ports_than_there_are_is_said_in_words() -> None:
+    with pytest.raises(JobFailed, match=r"no 70000 consecutive ports of 127\.0\.0\.1 are free"):
+        free_ports(70_000)
+
+
+def test_tcp_and_udp_are_told_apart() -> None:
+    port = free_port()
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as datagrams:
+        datagrams.bind(("127.0.0.1", port))
+        assert is_bound(port)
+        assert not is_listening(port)
+        TcpPort(port).require_free()
+        with pytest.raises(JobFailed, match=f"UDP port {port} is in use"):
+            UdpPort(port).require_free()
+    assert not is_bound(port)
+    with socket.create_server(("127.0.0.1", port)):
+        assert is_listening(port)
+        assert not is_bound(port)
+        with pytest.raises(JobFailed, match=f"port {port} is in use by"):
+            TcpPort(port).require_free()
+
+
+def test_a_socket_that_is_there_already_is_not_taken_for_ours(tmp_path: Path) -> None:
+    path = f"{tmp_path}/s"
+    assert not UnixSocket(path).is_open(1)
+    UnixSocket(path).require_free()
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as other:
+        other.bind(path)
+        assert UnixSocket(path).is_open(1)
+        with pytest.raises(JobFailed, match="is there already"):
+            UnixSocket(path).require_free()

@@ -1,0 +1,146 @@
+"""A stream of bytes to a receiver, plain or encrypted, that never waits once it is open."""
+
+from __future__ import annotations
+
+import socket
+import ssl
+import time
+from contextlib import suppress
+
+from tuner.flood.transport import Credentials, address_of
+
+CONNECT_TIMEOUT_S = 5.0
+SEND_BUFFER_BYTES = 512 * 1024
+_CHUNK_BYTES = 65536
+
+
+class Broken(Exception):
+    """A connection failed; the message says which and how."""
+
+
+def describe(error: OSError) -> str:
+    """An operating system's error in its own words, without its number."""
+    return (error.strerror or str(error) or type(error).__name__).lower()
+
+
+class Stream:
+    """A TCP connection to HOST:PORT; `name` is what errors call it."""
+
+    _not_now: tuple[type[OSError], ...] = (BlockingIOError,)
+
+    def __init__(self, name: str, target: str) -> None:
+        self.name = name
+        try:
+            self._socket = self._opened(
+                socket.create_connection(address_of(target), CONNECT_TIMEOUT_S)
+            )
+        except OSError as error:
+            raise Broken(f"{name} could not be opened: {describe(error)}") from error
+        self._socket.setblocking(False)
+        self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SEND_BUFFER_BYTES)
+
+    def fileno(self) -> int:
+        """The descriptor, for poll."""
+        return self._socket.fileno()
+
+    def push(self, data: memoryview) -> int:
+        """Hand over what is taken at once; returns how many bytes that were."""
+        try:
+            return self._socket.send(data)
+        except self._not_now:
+            return 0
+        except OSError as error:
+            raise Broken(f"{self.name} failed: {describe(error)}") from error
+
+    def pull(self) -> bytes:
+        """What the receiver says, nothing when it is silent; raises Broken when it hung up."""
+        try:
+            heard = self._socket.recv(_CHUNK_BYTES)
+        except self._not_now:
+            return b""
+        except OSError as error:
+            raise Broken(f"{self.name} failed: {describe(error)}") from error
+        if heard == b"":
+            raise Broken(f"{self.name} was closed by the receiver")
+        return heard
+
+    def answer_soon(self) -> None:
+        """Have the kernel acknowledge what is read next at once: a receiver that answers in small
+        pieces sends no more of them before that (Nagle), and it may take 40 ms (tcp(7))."""
+        self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_QUICKACK, 1)
+
+    def finish(self) -> None:
+        """Tell the receiver that nothing more comes."""
+        with suppress(OSError):
+            self._socket.shutdown(socket.SHUT_WR)
+
+    def linger(self, deadline_s: float) -> None:
+        """Wait for the receiver to hang up too, until the deadline (monotonic).
+
+        Closing earlier could reset the connection under data that is not read yet.
+        """
+        with suppress(OSError):
+            while (left_s := deadline_s - time.monotonic()) > 0:
+                self._socket.settimeout(left_s)
+                if self._socket.recv(_CHUNK_BYTES) == b"":
+                    break
+
+    def close(self) -> None:
+        """Close at once."""
+        self._socket.close()
+
+    def _opened(self, connection: socket.socket) -> socket.socket:
+        return connection
+
+
+class TlsStream(Stream):
+    """A connection encrypted with TLS; one write takes as many records as the kernel does."""
+
+    _socket: ssl.SSLSocket
+    _not_now = (ssl.SSLWantReadError, ssl.SSLWantWriteError)
+
+    def __init__(self, name: str, target: str, credentials: Credentials) -> None:
+        self._credentials = credentials
+        super().__init__(name, target)
+
+    def push(self, data: memoryview) -> int:
+        """Hand over as many records as are taken at once; returns how many bytes that were."""
+        taken = 0
+        # OpenSSL hands over one record of at most 16 KiB at a time.
+        while taken < len(data) and (more := super().push(data[taken:])):
+            taken += more
+        return taken
+
+    def pull(self) -> bytes:
+        """Everything that the receiver says; raises Broken when it hung up."""
+        heard = super().pull()
+        # What is decrypted already does not show in poll.
+        while self._socket.pending():
+            heard += super().pull()
+        return heard
+
+    def finish(self) -> None:
+        """Say that nothing more comes, encrypted, and then in the clear."""
+        with suppress(OSError, ValueError):
+            self._socket.unwrap()
+        super().finish()
+
+    def _opened(self, connection: socket.socket) -> ssl.SSLSocket:
+        return _context(self._credentials).wrap_socket(connection)
+
+
+def open_stream(name: str, target: str, credentials: Credentials | None) -> Stream:
+    """A stream to HOST:PORT, encrypted when there are credentials; raises Broken."""
+    return Stream(name, target) if credentials is None else TlsStream(name, target, credentials)
+
+
+def _context(credentials: Credentials) -> ssl.SSLContext:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname = False
+    context.verify_mode = ssl.CERT_REQUIRED if credentials.ca else ssl.CERT_NONE
+    if credentials.ca is not None:
+        context.load_verify_locations(credentials.ca)
+    if credentials.certificate is not None:
+        context.load_cert_chain(credentials.certificate, credentials.key)
+    return context
