@@ -26,6 +26,16 @@ def test_init_writes_a_profile_once(tmp_path: Path) -> None:
     assert path.read_text(encoding="utf-8") == "mine"
 
 
+def test_explain_says_why_a_rule_is_there() -> None:
+    shown = RUN.invoke(app, ["explain", "rt404"]).stdout
+    assert shown.startswith("RT404\n  F1: ")
+    for word in ("layer     lint", "severity  warning", "source    rsyslog"):
+        assert word in shown
+    data = json.loads(RUN.invoke(app, ["explain", "RT404", "--output", "json"]).stdout)
+    assert [one["code"] for one in data["rules"]] == ["RT404"]
+    assert isinstance(RUN.invoke(app, ["explain", "RT999"]).exception, BadUsage)
+
+
 def test_init_writes_over_no_link_either(tmp_path: Path) -> None:
     link = tmp_path / "link.yaml"
     link.symlink_to(tmp_path / "elsewhere.yaml")
@@ -35,7 +45,8 @@ def test_init_writes_over_no_link_either(tmp_path: Path) -> None:
 
 def test_explain_says_what_a_reader_needs() -> None:
     shown = RUN.invoke(app, ["explain", "timeoutEnqueue"]).stdout
-    assert "main_queue.timeoutEnqueue\noutputs[].queue.timeoutEnqueue\n" in shown
+    places = ("main_queue", "lanes.queue", "outputs[].queue")
+    assert "".join(f"{place}.timeoutEnqueue\n" for place in places) in shown
     for word in ("allowed ", "default ", "search ", "F9: ", "source "):
         assert word in shown
     assert max(map(len, shown.splitlines())) <= 96

@@ -63,10 +63,10 @@ def test_no_bulk_is_larger_than_an_engine_takes() -> None:
 
 
 def test_bulks_are_filtered_as_those_of_the_output_are() -> None:
-    assert bulk_path(small().outputs[0]) == "/_bulk"
+    assert bulk_path(small().measured) == "/_bulk"
     wanted = ["errors", "items.*.status"]
     filtered = small({"outputs[logs].filter_path": wanted})
-    assert bulk_path(filtered.outputs[0]) == "/_bulk?filter_path=errors,items.*.status"
+    assert bulk_path(filtered.measured) == "/_bulk?filter_path=errors,items.*.status"
 
 
 def reply(*statuses: int, errors: bool | None = None) -> bytes:

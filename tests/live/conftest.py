@@ -16,6 +16,7 @@ from pathlib import Path
 import psutil
 import pytest
 
+from tests.live.engines import RELEASES, release_text, running
 from tuner.engine.client import EngineClient
 from tuner.lab.distribution import distribution_for, fetch
 from tuner.lab.node import Node, NodePlan
@@ -42,6 +43,15 @@ def elasticsearch(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EngineCl
         finally:
             client.close()
             node.stop()
+
+
+@pytest.fixture(scope="session", params=RELEASES, ids=release_text)
+def each_engine(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[tuple[Release, EngineClient]]:
+    """Each engine in turn, with its release; one runs at a time."""
+    with running(request.param, tmp_path_factory.mktemp("engines")) as client:
+        yield request.param, client
 
 
 @dataclass(frozen=True)

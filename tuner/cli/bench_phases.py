@@ -16,6 +16,7 @@ from tuner.measure.overload import Overload, overload_of, overload_plan
 from tuner.measure.paced import Pacing, run_paced
 from tuner.measure.paced_summary import PacedMeasurement
 from tuner.measure.sustain import Goal, LoadTrial, bounds, search_load, why_not
+from tuner.profile.index import MappingStyle
 from tuner.profile.model import Profile
 from tuner.profile.units import seconds
 from tuner.report.bench import Sustained
@@ -40,8 +41,11 @@ class Phases:
     tell: Callable[[str], None]
     _numbers: itertools.count[int] = field(default_factory=lambda: itertools.count(1))
 
-    def freshness(self) -> PacedMeasurement | Failure:
-        """From due to searchable, at seven tenths of the measured rate or at the profile's own."""
+    def freshness(self) -> PacedMeasurement | Failure | None:
+        """From due to searchable, at seven tenths of the measured rate or at the profile's own;
+        None where nothing is kept that could be searched."""
+        if self.profile.measured.index.mapping is MappingStyle.NONE:
+            return None
         fixed_rate = self.profile.workload.rate != "max"
         rate, judged_s = self.rate if fixed_rate else _SHARE * self.rate, self._judged_s()
         self._begin(f"freshness: {eps(rate)} events per second for {judged_s:g} s")
@@ -83,7 +87,7 @@ class Phases:
     def _judged_s(self) -> float:
         """As long as a window, and whole refresh intervals, two at least: freshness goes up and
         down with them."""
-        interval_s = seconds(self.profile.outputs[0].index.settings.refresh_interval)
+        interval_s = seconds(self.profile.measured.index.settings.refresh_interval)
         if not interval_s or self.lab.is_sink:
             return self.window_s
         return interval_s * max(2, math.ceil(self.window_s / interval_s))

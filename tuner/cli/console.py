@@ -6,12 +6,18 @@ import contextlib
 import json
 import re
 from collections.abc import Callable, Iterator
+from functools import cache
+from typing import TYPE_CHECKING
 
 import typer
-from rich.console import Console as RichConsole
 
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\x80-\x9f]")
-_STDERR = RichConsole(stderr=True, highlight=False, soft_wrap=True)
+if TYPE_CHECKING:
+    from rich.console import Console as RichConsole
+
+# Control characters, marks that turn the direction of writing, and halves of characters.
+_CONTROL = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
+)
 
 
 def printable(text: str) -> str:
@@ -30,9 +36,17 @@ def result_json(data: object) -> None:
     typer.echo(json.dumps(data, indent=2))
 
 
+@cache
+def _stderr() -> RichConsole:
+    """Imported when something is said: most commands that only write results say nothing."""
+    from rich.console import Console
+
+    return Console(stderr=True, highlight=False, soft_wrap=True)
+
+
 def say(text: str) -> None:
     """A line about what is going on, on stderr."""
-    _STDERR.print(printable(text), markup=False)
+    _stderr().print(printable(text), markup=False)
 
 
 @contextlib.contextmanager
@@ -41,9 +55,9 @@ def working(text: str) -> Iterator[Callable[[str], None]]:
 
     Gives a function that changes the text; without a terminal that prints nothing more.
     """
-    if not _STDERR.is_terminal:
+    if not _stderr().is_terminal:
         say(text)
         yield lambda _: None
         return
-    with _STDERR.status(printable(text)) as status:
+    with _stderr().status(printable(text)) as status:
         yield lambda change: status.update(printable(change))

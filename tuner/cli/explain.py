@@ -1,8 +1,9 @@
-"""`rsyslog-tune explain`: what a key does, its default and its traps."""
+"""`rsyslog-tune explain`: what a key does, its default and its traps; why a rule is there."""
 
 from __future__ import annotations
 
 import textwrap
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict
 from typing import Annotated
 
@@ -12,6 +13,7 @@ from tuner.cli.console import result, result_json
 from tuner.cli.options import Output, OutputOption
 from tuner.profile.explain import Explanation
 from tuner.profile.explain import explain as explanations_of
+from tuner.profile.explain_rule import RuleExplanation, explain_rule, is_code
 
 _WIDTH = 96
 _LABEL = 10
@@ -21,19 +23,22 @@ def explain(
     key: Annotated[
         str,
         typer.Argument(
-            help="A key such as dequeueBatchSize, or a path such as "
-            "outputs[].index.settings.refresh_interval.",
+            help="A key such as dequeueBatchSize, a path such as "
+            "outputs[].index.settings.refresh_interval, or the code of a rule such as RT112.",
             show_default=False,
         ),
     ],
     output: OutputOption = Output.TEXT,
 ) -> None:
-    """Say what a key of a profile does, its default, its range and its traps."""
-    found = explanations_of(key)
+    """Say what a key of a profile does, its default, its range and its traps; or why a rule is
+    there, by the code that its messages end with."""
+    rules = (explain_rule(key),) if is_code(key) else ()
+    found = () if rules else explanations_of(key)
     if output is Output.JSON:
-        result_json({"schema": 1, "kind": "explain", "keys": [asdict(one) for one in found]})
+        keys, codes = [asdict(one) for one in found], [asdict(one) for one in rules]
+        result_json({"schema": 1, "kind": "explain", "keys": keys, "rules": codes})
     else:
-        result("\n\n".join(_text(one) for one in found))
+        result("\n\n".join([*map(_text, found), *map(_rule_text, rules)]))
 
 
 def _text(found: Explanation) -> str:
@@ -46,13 +51,20 @@ def _text(found: Explanation) -> str:
         ("trap", found.traps),
         ("source", (found.source,)),
     ]
-    lines = [*found.paths, _wrapped(found.does, "  ", "  ")]
+    return "\n".join([*found.paths, _wrapped(found.does, "  ", "  "), *_lines(rows)])
+
+
+def _rule_text(found: RuleExplanation) -> str:
+    rows = [("layer", (found.layer,)), ("severity", (found.severity,)), ("source", (found.source,))]
+    return "\n".join([found.code, _wrapped(found.why, "  ", "  "), *_lines(rows)])
+
+
+def _lines(rows: Iterable[tuple[str, tuple[str, ...]]]) -> Iterator[str]:
     for label, values in rows:
         indent = " " * (_LABEL + 2)
         for number, value in enumerate(values):
             first = f"  {label if number == 0 else '':<{_LABEL}}"
-            lines.append(_wrapped(value, first, indent))
-    return "\n".join(lines)
+            yield _wrapped(value, first, indent)
 
 
 def _wrapped(text: str, first: str, indent: str) -> str:

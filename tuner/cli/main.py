@@ -9,48 +9,27 @@ from typing import Annotated
 import typer
 
 from tuner import __version__
-from tuner.cli import (
-    bench,
-    doctor,
-    explain,
-    flood,
-    init,
-    lab,
-    render,
-    report,
-    schema,
-    search,
-    sink,
-    validate,
-)
+from tuner.cli.commands import Commands, add_commands
 from tuner.cli.console import printable
 from tuner.errors import BadProfile, TuneError
 from tuner.host.signals import end_orderly
 
-_EXIT_CODES = """Exit codes: 0 done, 1 failed, 2 differences found, 3 warnings under --strict,
-4 unreachable, 5 refused, 6 guardrail breached or delivery incomplete, 7 no improvement under
---require-gain, 64 usage, 69 a program is missing, 70 a bug, 75 locked by another run,
-78 bad profile, 130 interrupted, 143 terminated."""
+_EXIT_CODES = (
+    "Exit codes: 0 done, 1 failed, 2 differences found, 3 warnings under --strict, 4 unreachable, "
+    "5 refused, 6 guardrail breached or delivery incomplete, 7 no improvement under "
+    "--require-gain, 64 usage, 69 a program is missing, 70 a bug, 75 locked by another run, "
+    "78 bad profile, 130 interrupted, 143 terminated."
+)
 
 app = typer.Typer(
     name="rsyslog-tune",
+    cls=Commands,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog=_EXIT_CODES,
 )
-app.command()(init.init)
-app.command()(validate.validate)
-app.command()(explain.explain)
-app.command()(schema.schema)
-app.command()(render.render)
-app.command()(search.search)
-app.command()(bench.bench)
-app.command()(flood.flood)
-app.command()(sink.sink)
-app.command()(report.report)
-app.command()(doctor.doctor)
-app.add_typer(lab.app, name="lab")
+add_commands(app)
 
 
 def _version(wanted: bool) -> None:

@@ -16,26 +16,42 @@ from tuner.render.artefacts import render as artefacts_of
 from tuner.render.tree import diff as difference
 from tuner.render.tree import stale, write
 
+_File = Annotated[
+    str | None, typer.Argument(help="With --stdout: print this file alone.", show_default=False)
+]
+_Directory = Annotated[
+    Path | None, typer.Option("-o", "--output-dir", help="Where the files go.", show_default=False)
+]
+
 
 def render(
     profile: ProfilePath,
-    directory: Annotated[
-        Path | None,
-        typer.Option("-o", "--output-dir", help="Where the files go.", show_default=False),
-    ] = None,
+    file: _File = None,
+    directory: _Directory = None,
     check: Annotated[
         bool, typer.Option("--check", help="Write nothing; exit with 2 when files are stale.")
     ] = False,
     diff: Annotated[
         bool, typer.Option("--diff", help="Write nothing; print what would change, exit with 2.")
     ] = False,
+    stdout: Annotated[
+        bool, typer.Option("--stdout", help="Write nothing; print the files, or FILE alone.")
+    ] = False,
     output: OutputOption = Output.TEXT,
 ) -> None:
     """Render rsyslog.conf, the index template and the node's settings from a profile.
 
-    The same profile always gives the same bytes.  Without -o the files are printed.
+    The same profile always gives the same bytes.  Without -o the files are printed, each after a
+    line that names it.
     """
+    if stdout and (check or diff or directory is not None):
+        raise BadUsage("--stdout excludes --check, --diff and -o")
+    if file is not None and not stdout:
+        raise BadUsage(f"{file} is one too many: a file is named with --stdout only")
     artefacts = artefacts_of(load(profile).profile)
+    if file is not None:
+        _print_one(artefacts, file, output)
+        return
     if directory is None:
         if check or diff:
             raise BadUsage("--check and --diff compare with the files in a folder: name it with -o")
@@ -58,6 +74,18 @@ def _print(artefacts: tuple[Artefact, ...], output: Output) -> None:
         result_json({"schema": 1, "kind": "render", "text": files})
     else:
         result("\n".join(f"==> {item.path} <==\n{item.text}" for item in artefacts))
+
+
+def _print_one(artefacts: tuple[Artefact, ...], file: str, output: Output) -> None:
+    """One file to its last byte, to be piped on."""
+    found = [artefact for artefact in artefacts if artefact.path == file]
+    if not found:
+        names = ", ".join(artefact.path for artefact in artefacts)
+        raise BadUsage(f"this profile renders no {file}, only {names}")
+    if output is Output.JSON:
+        _print(tuple(found), output)
+    else:
+        typer.echo(found[0].text, nl=False)
 
 
 def _compare(artefacts: tuple[Artefact, ...], directory: Path, diff: bool, output: Output) -> None:

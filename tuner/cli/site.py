@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from tuner.cli.cluster import client_for
 from tuner.cli.options import EngineChoice
 from tuner.engine.client import EngineClient
-from tuner.errors import BadUsage, JobFailed, Refused
+from tuner.errors import BadUsage, Refused
 from tuner.host.allow import require_allowed
 from tuner.host.lock import measuring
 from tuner.host.programs import omelasticsearch, rsyslogd
@@ -21,7 +21,6 @@ from tuner.lab.lab import Lab, attached_lab, new_run_id, node_lab, sink_lab
 from tuner.lab.scratch import scratch
 from tuner.profile.bind_inputs import flooded
 from tuner.profile.model import Profile
-from tuner.profile.secrets import SecretRef
 
 Tell = Callable[[str], None]
 
@@ -87,28 +86,10 @@ def _lab(
 
 
 def _client(url: str, profile: Profile) -> EngineClient:
-    output = profile.outputs[0]
+    output = profile.measured
     if output.apikey is not None:
         raise Refused(
             f"outputs[{output.name}].apikey: measurements log in to {url} with a name and a "
             "password: use auth in the profile that you measure with"
         )
-    credentials = None
-    if output.auth is not None:
-        credentials = (output.auth.uid, read_secret(output.auth.pwd))
-    cacert = output.tls.cacert if output.tls is not None else None
-    return EngineClient(url, credentials, Path(cacert) if cacert else None)
-
-
-def read_secret(reference: SecretRef) -> str:
-    """The secret behind a reference; raises JobFailed naming the place, never the value."""
-    if reference.file is not None:
-        try:
-            return Path(reference.file).read_text(encoding="utf-8").rstrip("\n")
-        except OSError as error:
-            why = error.strerror
-            raise JobFailed(f"cannot read the secret in {reference.file}: {why}") from None
-    name = str(reference.env)
-    if name not in os.environ:
-        raise JobFailed(f"the environment variable {name}, which holds a secret, is not set")
-    return os.environ[name]
+    return client_for(url, profile)

@@ -2,16 +2,49 @@
 
 from __future__ import annotations
 
+import contextlib
+import tempfile
+from collections.abc import Callable, Iterator
 from dataclasses import asdict
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from tuner.cli.console import result, result_json
-from tuner.cli.options import Output, OutputOption, ProfilePath
-from tuner.errors import BadProfile, JobFailed, LintWarnings, Problem
+from tuner.cli.console import result, result_json, say, working
+from tuner.cli.options import EngineChoice, Output, OutputOption, ProfilePath
+from tuner.errors import (
+    BadProfile,
+    BadUsage,
+    Interrupted,
+    JobFailed,
+    LintWarnings,
+    Problem,
+    Severity,
+    TuneError,
+)
 from tuner.profile.load import LoadedProfile, load_profile
-from tuner.validate.layers import Layer, layers
+from tuner.validate.layer import Layer
+from tuner.validate.layers import layers
+
+_Url = Annotated[
+    str | None,
+    typer.Option(
+        "--elasticsearch",
+        metavar="URL",
+        help="Have the Elasticsearch or OpenSearch at URL try what is rendered for it; nothing is "
+        "stored in it, unless --smoke asks for it.",
+        show_default=False,
+    ),
+]
+_Smoke = Annotated[
+    bool,
+    typer.Option(
+        "--smoke",
+        help="Send one event through a real rsyslogd into the engine at URL, else into one started "
+        "for it, and find it by its content. Everything is removed afterwards.",
+    ),
+]
 
 
 def validate(
@@ -19,12 +52,20 @@ def validate(
     offline: Annotated[
         bool, typer.Option("--offline", help="Stop before the layers that start a daemon.")
     ] = False,
+    elasticsearch: _Url = None,
+    smoke: _Smoke = False,
     strict: Annotated[
         bool, typer.Option("--strict", help="Exit with 3 when there are warnings.")
     ] = False,
     output: OutputOption = Output.TEXT,
 ) -> None:
-    """Check a profile: schema, lint, then `rsyslogd -N1` on the whole rendered configuration."""
+    """Check a profile: schema, lint, then `rsyslogd -N1` on the whole rendered configuration.
+
+    --elasticsearch adds the layer `engine`, --smoke the layer `smoke`.  Exits with 78 when the
+    profile is wrong or an engine refuses it, with 4 when the engine does not answer.
+    """
+    if offline and (smoke or elasticsearch is not None):
+        raise BadUsage("--offline excludes --elasticsearch and --smoke")
     try:
         loaded = load_profile(profile)
     except BadProfile as bad:
@@ -32,26 +73,97 @@ def validate(
             problems = [_problem(problem) for problem in bad.problems]
             result_json({"schema": 1, "kind": "validate", "layers": [], "problems": problems})
         raise
-    found = layers(loaded, offline)
+    found = list(layers(loaded, offline))
+    for name, ask in _asked(loaded, elasticsearch, smoke, found):
+        try:
+            found.append(ask())
+        except Interrupted:
+            raise
+        except TuneError as error:
+            found.append(Layer(name, None, str(error)))
+            _show(loaded, found, output)
+            raise
     _show(loaded, found, output)
+    _judge(loaded, found, strict)
+
+
+Asked = tuple[str, Callable[[], Layer]]
+
+
+def _asked(
+    loaded: LoadedProfile, url: str | None, smoke: bool, found: list[Layer]
+) -> Iterator[Asked]:
+    """The layers that need an engine; a profile that is rejected already is not started."""
+    if url is not None:
+        yield "engine", lambda: _engine(loaded, url)
+    rejected = [layer.name for layer in found if layer.passed is False]
+    if smoke and rejected:
+        found.append(Layer("smoke", None, f"rejected by {rejected[0]}"))
+    elif smoke:
+        yield "smoke", lambda: _smoke(loaded, url)
+
+
+def _engine(loaded: LoadedProfile, url: str) -> Layer:
+    from tuner.cli.cluster import client_for
+    from tuner.validate.engine import engine_layer
+
+    if not loaded.profile.indexed:
+        return Layer("engine", None, "no output goes into an engine")
+    with (
+        working(f"asking {url}"),
+        contextlib.closing(client_for(url, loaded.profile)) as client,
+    ):
+        return engine_layer(loaded, client)
+
+
+def _smoke(loaded: LoadedProfile, url: str | None) -> Layer:
+    """Imported here: what measures takes longer to import than the other layers take."""
+    from tuner.cli.site import Wanted, open_lab, prepare
+    from tuner.validate.smoke import smoke_layer
+
+    wanted = Wanted(EngineChoice.NODE, url)
+    prepare(wanted, loaded.profile, say)
+    with open_lab(wanted, loaded.profile, Path(tempfile.gettempdir()), say) as lab:
+        say(f"sending one event through rsyslogd into {lab.engine_name}")
+        return smoke_layer(lab, loaded.profile)
+
+
+def _problems(loaded: LoadedProfile, found: list[Layer]) -> tuple[Problem, ...]:
+    return (*loaded.warnings, *(one for layer in found for one in layer.problems))
+
+
+def _judge(loaded: LoadedProfile, found: list[Layer], strict: bool) -> None:
+    """Choose the exit code."""
+    errors = tuple(one for layer in found for one in layer.errors)
+    if errors:
+        raise BadProfile(errors)
     rejected = [layer for layer in found if layer.passed is False]
     if rejected:
-        raise JobFailed(f"{profile}: rejected by {rejected[0].name}")
-    if strict and loaded.warnings:
-        raise LintWarnings(f"{profile}: {len(loaded.warnings)} warnings")
+        raise JobFailed(f"{loaded.path}: rejected by {rejected[0].name}")
+    warnings = len(_problems(loaded, found))
+    if strict and warnings:
+        raise LintWarnings(f"{loaded.path}: {warnings} warnings")
 
 
-def _show(loaded: LoadedProfile, found: tuple[Layer, ...], output: Output) -> None:
+def _show(loaded: LoadedProfile, found: list[Layer], output: Output) -> None:
+    """The layers; of the problems only warnings as text, because errors end the command."""
+    problems = _problems(loaded, found)
     if output is Output.JSON:
-        problems = [_problem(warning) for warning in loaded.warnings]
-        shown = [asdict(layer) for layer in found]
-        result_json({"schema": 1, "kind": "validate", "layers": shown, "problems": problems})
+        shown = [_layer(layer) for layer in found]
+        told = [_problem(problem) for problem in problems]
+        result_json({"schema": 1, "kind": "validate", "layers": shown, "problems": told})
         return
-    lines = [str(warning) for warning in loaded.warnings]
+    lines = [str(one) for one in problems if one.severity is Severity.WARNING]
     for layer in found:
         word = {True: "ok", False: "REJECTED", None: "not run"}[layer.passed]
         lines.append(f"{layer.name:<14} {word}{': ' + layer.remark if layer.remark else ''}")
+        lines += [f"{'':<14} {note}" for note in layer.notes]
     result("\n".join(lines))
+
+
+def _layer(layer: Layer) -> dict[str, object]:
+    """A layer for a program; its problems stand with all others."""
+    return {key: value for key, value in asdict(layer).items() if key != "problems"}
 
 
 def _problem(problem: Problem) -> dict[str, object]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 
 import requests
@@ -16,11 +17,35 @@ class NoAnswer(Unreachable):
 
 
 class EngineRefused(JobFailed):
-    """The engine answered with an error; `status` is the HTTP code."""
+    """The engine answered with an error; `status` is the HTTP code, `reason` its own words."""
 
-    def __init__(self, message: str, status: int) -> None:
+    def __init__(self, message: str, status: int, reason: str = "") -> None:
         super().__init__(message)
         self.status = status
+        self.reason = reason
+
+
+@dataclass(frozen=True)
+class Access:
+    """How to be let in: a name with a password or an API key, and what TLS goes by.
+
+    `cacert` is the authority to trust instead of the system's, `certificate` and `key` are our own.
+    """
+
+    credentials: tuple[str, str] | None = None
+    apikey: str | None = None
+    cacert: Path | None = None
+    certificate: Path | None = None
+    key: Path | None = None
+
+    @property
+    def has_secret(self) -> bool:
+        """Whether every request carries a password or a key."""
+        return self.credentials is not None or self.apikey is not None
+
+
+ANYONE = Access()
+"""No login, and the authorities that the system trusts."""
 
 
 class EngineClient:
@@ -29,26 +54,24 @@ class EngineClient:
     It never follows proxies or .netrc of the environment, and every request has a time limit.
     """
 
-    def __init__(
-        self,
-        url: str,
-        credentials: tuple[str, str] | None = None,
-        cacert: Path | None = None,
-        timeout_s: float = 30.0,
-    ) -> None:
+    def __init__(self, url: str, access: Access = ANYONE, timeout_s: float = 30.0) -> None:
         self.url = url.rstrip("/")
         self._timeout_s = timeout_s
-        self._credentials = credentials
-        self._cacert = cacert
+        self._access = access
         self._session = self.new_session()
 
     def new_session(self) -> requests.Session:
         """A session with the same engine for another thread; the caller closes it."""
+        access = self._access
         session = requests.Session()
         session.trust_env = False
-        session.auth = self._credentials
-        if self._cacert is not None:
-            session.verify = str(self._cacert)
+        session.auth = access.credentials
+        if access.apikey is not None:
+            session.headers["Authorization"] = f"ApiKey {access.apikey}"
+        if access.cacert is not None:
+            session.verify = str(access.cacert)
+        if access.certificate is not None and access.key is not None:
+            session.cert = (str(access.certificate), str(access.key))
         return session
 
     def get(self, path: str, timeout_s: float | None = None) -> JSON:
@@ -76,7 +99,7 @@ class EngineClient:
         if response.status_code >= 400:
             reason = _reason(response)
             message = f"{method} {self.url}{path} failed with HTTP {response.status_code}: {reason}"
-            raise EngineRefused(message, response.status_code)
+            raise EngineRefused(message, response.status_code, reason)
         try:
             parsed: object = response.json()
         except ValueError:
@@ -98,9 +121,20 @@ def _cause(error: Exception) -> str:
 
 
 def _reason(response: requests.Response) -> str:
-    """The engine's own words, from `error.reason` or `error`, else the start of the body."""
+    """The engine's own words, from `error.reason` or `error`, else the start of the body.
+
+    That something is invalid says little, so what caused it is added: engines give a chain of
+    causes, of which the outer ones mostly hold the inner ones.
+    """
     try:
         error = response.json()["error"]
     except (ValueError, KeyError, TypeError):
         return response.text[:200]
-    return str(error.get("reason", error) if isinstance(error, dict) else error)[:500]
+    if not isinstance(error, dict):
+        return str(error)[:500]
+    chain = [str(error.get("reason", error))]
+    while isinstance(error.get("caused_by"), dict):
+        error = error["caused_by"]
+        chain.append(str(error.get("reason", "")))
+    cause = next(said for said in chain if chain[-1] in said)
+    return (chain[0] if cause == chain[0] else f"{chain[0]}: {cause}")[:1000]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import dataclass
 
 from tuner.engine.client import JSON, EngineClient, EngineRefused
@@ -46,6 +47,15 @@ def indices(client: EngineClient, prefix: str) -> tuple[str, ...]:
     answer = client.request("GET", f"/_cat/indices/{prefix}*?format=json&h=index")
     rows = answer if isinstance(answer, list) else []
     return tuple(sorted(str(at(row, "index")) for row in rows))
+
+
+def settle(client: EngineClient) -> None:
+    """Wait until the cluster has done what it was asked for so far.
+
+    Whoever is interrupted while something is created does not see it yet when removing it.
+    """
+    with contextlib.suppress(EngineRefused):
+        client.get("/_cluster/health?wait_for_events=languid&timeout=5s")
 
 
 def remove(client: EngineClient, owner: Owner, prefix: str) -> None:

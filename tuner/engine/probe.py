@@ -57,3 +57,15 @@ def answers(client: EngineClient, timeout_s: float | None = None) -> bool:
     except (Unreachable, EngineRefused):
         return False
     return True
+
+
+def has(client: EngineClient, path: str) -> bool:
+    """Whether the engine has what answers at `path`: where it has not, as minimal distributions
+    have no policies, it says so with 400, 404 or 405."""
+    try:
+        client.request("GET", path)
+    except EngineRefused as error:
+        if error.status in {400, 404, 405}:
+            return False
+        raise
+    return True

@@ -3,22 +3,15 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from pathlib import Path
 
 from tuner.errors import ProgramMissing
+from tuner.host.usage import memory_bytes
 from tuner.profile.load import LoadedProfile
 from tuner.render.artefacts import RSYSLOG, render
+from tuner.validate.host_memory import memory_problems
+from tuner.validate.layer import Layer
 from tuner.validate.rsyslogd import check
-
-
-@dataclass(frozen=True)
-class Layer:
-    """One layer: whether it passed (None: it did not run), and a remark."""
-
-    name: str
-    passed: bool | None
-    remark: str = ""
 
 
 def layers(loaded: LoadedProfile, offline: bool) -> tuple[Layer, ...]:
@@ -28,14 +21,16 @@ def layers(loaded: LoadedProfile, offline: bool) -> tuple[Layer, ...]:
     names, which the target may have and this machine may not.
     """
     count = len(loaded.warnings)
-    lint = Layer("lint", True, f"{count} warnings" if count else "")
+    memory = memory_problems(loaded, memory_bytes())
+    count += len(memory)
+    lint = Layer("lint", True, f"{count} warnings" if count else "", memory)
     return (Layer("schema", True), lint, _rsyslogd(loaded, offline))
 
 
 def _secret_files(loaded: LoadedProfile) -> list[str]:
     references = [
         reference
-        for output in loaded.profile.outputs
+        for output in loaded.profile.indexed
         for reference in (output.auth.pwd if output.auth is not None else None, output.apikey)
     ]
     return [one.file for one in references if one is not None and one.file is not None]

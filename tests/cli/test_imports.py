@@ -1,0 +1,72 @@
+"""What a command does not import: `--help` and `render` do not wait for what measuring needs."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tuner.cli.commands import HELP, command
+
+ROOT = Path(__file__).parents[2]
+DEFAULT = str(ROOT / "profiles/default.yaml")
+MEASURING = {"numpy", "scipy", "requests", "psutil", "testinfra", "tuner.measure", "tuner.lab"}
+PROFILES = {"pydantic", "yaml", "jinja2", "tuner.profile"}
+
+SHOW = """
+import sys
+from tuner.cli.main import main
+try:
+    main()
+finally:
+    print("\\n".join(sys.modules), file=sys.stderr)
+"""
+
+
+def imported(*arguments: str) -> set[str]:
+    """The names of the modules and packages that a run of the command imported."""
+    done = subprocess.run(
+        [sys.executable, "-c", SHOW, *arguments],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=ROOT,
+        env=os.environ | {"PYTHONDONTWRITEBYTECODE": "1"},
+    )
+    return set(done.stderr.split())
+
+
+def test_help_imports_no_more_than_help_needs() -> None:
+    found = imported("--help")
+    assert "typer" in found
+    assert found & (MEASURING | PROFILES) == set()
+
+
+def test_render_imports_no_more_than_render_needs() -> None:
+    found = imported("render", DEFAULT)
+    assert found >= PROFILES
+    assert found & MEASURING == set()
+
+
+@pytest.mark.parametrize("arguments", [("explain", "RT101"), ("schema",)])
+def test_what_reads_and_writes_text_needs_nothing_that_measures(arguments: tuple[str]) -> None:
+    assert imported(*arguments) & MEASURING == set()
+
+
+@pytest.mark.parametrize("name", HELP)
+def test_the_list_of_commands_says_what_each_says_of_itself(name: str) -> None:
+    said = command(name).help or ""
+    assert HELP[name] == " ".join(said.split("\n\n")[0].split())
+
+
+def test_every_module_that_is_a_command_is_listed() -> None:
+    modules = {path.stem for path in (ROOT / "tuner/cli").glob("*.py")}
+    commands = {
+        name
+        for name in modules
+        if f"\ndef {name}(" in (ROOT / f"tuner/cli/{name}.py").read_text(encoding="utf-8")
+    }
+    assert commands - {"main"} | {"lab"} == HELP.keys()

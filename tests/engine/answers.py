@@ -1,0 +1,79 @@
+"""An engine that answers what it was told to, for what the lab's engines do not have."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import threading
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+NODES = {
+    "nodes": {
+        "n": {
+            "version": "8.19.0",
+            "os": {"allocated_processors": 1},
+            "http": {"max_content_length_in_bytes": 104857600},
+            "indexing_pressure": {"memory": {"limit_in_bytes": 53687091}},
+        }
+    }
+}
+NONE: Mapping[str, object] = {"index_templates": []}
+NOT_THERE = 404
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """What is said with a status of 400."""
+
+    error: Mapping[str, object]
+
+
+@dataclass
+class Recorded:
+    """An engine of recorded answers, by path without its query; a number is a status without an
+    answer.  `requests` are what came: method and path, and the header Authorization."""
+
+    answers: dict[str, object]
+    url: str = ""
+    requests: list[tuple[str, str, str | None]] = field(default_factory=list)
+
+
+@contextlib.contextmanager
+def answering(answers: Mapping[str, object]) -> Iterator[Recorded]:
+    """That engine, while it runs; what it was told nothing about is not there."""
+    recorded = Recorded(
+        {"/_nodes/_local": NODES, "/_nodes/os": NODES, "/_cluster/health": {}, "/": 405, **answers}
+    )
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            recorded.requests.append((self.command, self.path, self.headers.get("Authorization")))
+            self.rfile.read(int(self.headers.get("Content-Length") or 0))
+            answer = recorded.answers.get(self.path.partition("?")[0], NOT_THERE)
+            status = 200
+            if isinstance(answer, int):
+                status, answer = answer, {"error": {"reason": "no such thing"}}
+            elif isinstance(answer, Refusal):
+                status, answer = 400, {"error": answer.error}
+            body = json.dumps(answer)
+            self.send_response(status)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body.encode())
+
+        do_POST = do_PUT = do_DELETE = do_GET  # noqa: N815
+
+        def log_message(self, *args: object) -> None:
+            """Say nothing."""
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        recorded.url = f"http://127.0.0.1:{server.server_port}"
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        try:
+            yield recorded
+        finally:
+            server.shutdown()
+            thread.join()

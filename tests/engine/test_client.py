@@ -1,0 +1,101 @@
+"""What a client sends with every request, and how it tells what an engine refuses."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.engine.answers import Refusal, answering
+from tuner.engine.client import Access, EngineClient, EngineRefused
+from tuner.engine.installed import alias_writes, component_template, lifecycle_policy, open_indices
+from tuner.engine.limits import Limits, limits
+from tuner.engine.probe import has
+from tuner.profile.release import Engine
+
+
+@pytest.mark.parametrize(
+    ("access", "header"),
+    [
+        (Access(), None),
+        (Access(apikey="VGVzdA=="), "ApiKey VGVzdA=="),
+        (Access(credentials=("shipper", "geheim")), "Basic c2hpcHBlcjpnZWhlaW0="),
+    ],
+)
+def test_the_login_goes_with_every_request(access: Access, header: str | None) -> None:
+    with answering({}) as engine:
+        client = EngineClient(engine.url, access)
+        assert has(client, "/_ilm/status") is False
+        client.close()
+    assert engine.requests == [("GET", "/_ilm/status", header)]
+    assert access.has_secret == (header is not None)
+
+
+def test_the_secret_is_in_no_message() -> None:
+    with answering({"/x": 401}) as engine:
+        client = EngineClient(engine.url, Access(apikey="VGVzdA=="))
+        with pytest.raises(EngineRefused) as refused:
+            client.get("/x")
+        client.close()
+    assert (refused.value.status, refused.value.reason) == (401, "no such thing")
+    assert "VGVzdA" not in str(refused.value)
+
+
+def test_a_chain_of_causes_is_told_once() -> None:
+    innermost = {"reason": "Unknown pattern letter: o"}
+    middle = {"reason": f"Failed to parse: {innermost['reason']}", "caused_by": innermost}
+    outer = {"reason": "invalid mappings", "caused_by": middle}
+    with answering({"/x": Refusal({"reason": "the template is invalid", "caused_by": outer})}) as e:
+        client = EngineClient(e.url)
+        with pytest.raises(EngineRefused) as refused:
+            client.get("/x")
+        client.close()
+    said = "the template is invalid: Failed to parse: Unknown pattern letter: o"
+    assert refused.value.reason == said
+
+
+def test_limits_are_those_of_the_smallest_node() -> None:
+    def node(request: int, pressure: int) -> dict[str, object]:
+        return {
+            "http": {"max_content_length_in_bytes": request},
+            "indexing_pressure": {"memory": {"limit_in_bytes": pressure}},
+        }
+
+    nodes = {"nodes": {"a": node(100, 7), "b": node(50, 9), "c": {}}}
+    answers = {"/_nodes/http": nodes, "/_nodes/stats/indexing_pressure": nodes}
+    with answering(answers) as engine:
+        client = EngineClient(engine.url)
+        assert limits(client) == Limits(50, 7)
+        client.close()
+    with answering({"/_nodes/http": {}, "/_nodes/stats/indexing_pressure": {}}) as engine:
+        client = EngineClient(engine.url)
+        assert limits(client) == Limits(None, None)
+        client.close()
+
+
+def test_what_is_not_there_is_none() -> None:
+    paths = ("/_component_template/a", "/_ilm/policy/a", "/a/_settings", "/_alias/a")
+    for status in (400, 404, 405):
+        gone: dict[str, object] = dict.fromkeys(paths, status)
+        with answering(gone) as engine:
+            client = EngineClient(engine.url)
+            assert component_template(client, "a") is None
+            assert lifecycle_policy(client, Engine.ELASTICSEARCH, "a") is None
+            assert open_indices(client, "a") == ()
+            assert alias_writes(client, "a") is None
+            client.close()
+
+
+@pytest.mark.parametrize(
+    ("indices", "writes"),
+    [
+        ({"a-1": {"is_write_index": True}, "a-2": {"is_write_index": False}}, True),
+        ({"a-1": {"is_write_index": False}, "a-2": {}}, False),
+        ({"a-1": {}}, True),
+        ({"a-1": {}, "a-2": {}}, False),
+    ],
+)
+def test_an_alias_writes_to_one_index(indices: dict[str, object], writes: bool) -> None:
+    answer = {name: {"aliases": {"a": one}} for name, one in indices.items()}
+    with answering({"/_alias/a": answer}) as engine:
+        client = EngineClient(engine.url)
+        assert alias_writes(client, "a") is writes
+        client.close()

@@ -1,0 +1,41 @@
+"""A real engine of a release, for tests that need more than one kind."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from tuner.engine.client import EngineClient
+from tuner.lab.distribution import distribution_for, fetch
+from tuner.lab.node import Node, NodePlan
+from tuner.lab.scratch import scratch, subfolder
+from tuner.profile.release import Release
+
+RELEASES = (
+    Release(elasticsearch="7.17"),
+    Release(elasticsearch="8.19"),
+    Release(opensearch="2.19"),
+)
+
+
+def release_text(release: Release) -> str:
+    """Engine and version, to tell tests apart."""
+    return f"{release.engine.value}-{'.'.join(map(str, release.engine_version))}"
+
+
+@contextlib.contextmanager
+def running(
+    release: Release, folder: Path, settings: Mapping[str, str | int | bool] | None = None
+) -> Iterator[EngineClient]:
+    """That engine with a small heap and these node settings, its data thrown away afterwards."""
+    distribution = distribution_for(release)
+    fetch(distribution)
+    with scratch(folder) as below:
+        node = Node(NodePlan(distribution, "512m", settings or {}), subfolder(below, "engine"))
+        client = EngineClient(node.url)
+        try:
+            yield client
+        finally:
+            client.close()
+            node.stop()

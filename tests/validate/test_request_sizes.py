@@ -1,0 +1,40 @@
+"""Batches against what nodes take, where the profile writes them."""
+
+from __future__ import annotations
+
+from tests.profile.examples import SMALL
+from tuner.engine.limits import Limits
+from tuner.errors import Severity
+from tuner.profile.load import parse_profile
+from tuner.validate.request_sizes import request_problems
+
+LOADED = parse_profile(SMALL, "small.yaml")
+# 2000 events of 244 bytes, twice that as documents, from two workers.
+BULK = 2000 * 244 * 2
+
+
+def test_what_fits_is_no_problem() -> None:
+    assert request_problems(LOADED, Limits(BULK, 2 * BULK)) == ()
+    assert request_problems(LOADED, Limits(None, None)) == ()
+
+
+def test_a_bulk_above_max_content_length() -> None:
+    (one,) = request_problems(LOADED, Limits(BULK - 1, None))
+    assert (one.code, one.severity, one.line) == ("RT506", Severity.ERROR, 13)
+    assert "use at most 1999" in one.message
+
+
+def test_bulks_above_the_indexing_pressure_are_worth_a_warning() -> None:
+    (one,) = request_problems(LOADED, Limits(None, 2 * BULK - 1))
+    assert (one.code, one.severity) == ("RT507", Severity.WARNING)
+    assert "use at most 1999" in one.message
+
+
+def test_one_bulk_above_it_is_refused_always() -> None:
+    (one,) = request_problems(LOADED, Limits(None, BULK - 1))
+    assert (one.code, one.severity) == ("RT507", Severity.ERROR)
+
+
+def test_maxbytes_splits_requests() -> None:
+    loaded = LOADED.with_text(SMALL.replace("indexTimeout", "maxbytes: 500k\n    indexTimeout"))
+    assert request_problems(loaded, Limits(512_000, None)) == ()

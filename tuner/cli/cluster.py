@@ -1,0 +1,68 @@
+"""The user's own cluster: how the profile lets us in."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from tuner.engine.client import Access, EngineClient
+from tuner.errors import JobFailed, Refused
+from tuner.host.allow import host_of, is_loopback
+from tuner.profile.model import Profile
+from tuner.profile.outputs import OmelasticsearchOutput
+from tuner.profile.secrets import SecretRef
+
+
+def client_for(url: str, profile: Profile) -> EngineClient:
+    """A client for the engine at `url`, with the login and TLS of the output that goes there, else
+    of the first one into the engine.
+
+    Raises Refused where a secret would cross the network in the clear, JobFailed when it or a
+    certificate cannot be read.
+    """
+    host = host_of(url)
+    here = (output for output in profile.indexed if url.rstrip("/") in _addresses(output))
+    access = _access(next(here, profile.measured))
+    if access.has_secret and url.startswith("http:") and not is_loopback(host):
+        raise Refused(
+            f"the secret that outputs[].auth or apikey refers to would cross the network to {host} "
+            "in the clear: name an https URL"
+        )
+    return EngineClient(url, access)
+
+
+def _addresses(output: OmelasticsearchOutput) -> set[str]:
+    return {server.rstrip("/") for server in output.servers}
+
+
+def _access(output: OmelasticsearchOutput) -> Access:
+    auth, key, tls = output.auth, output.apikey, output.tls
+    return Access(
+        credentials=None if auth is None else (auth.uid, read_secret(auth.pwd)),
+        apikey=None if key is None else read_secret(key),
+        cacert=_file(None if tls is None else tls.cacert),
+        certificate=_file(None if tls is None else tls.mycert),
+        key=_file(None if tls is None else tls.myprivkey),
+    )
+
+
+def _file(path: str | None) -> Path | None:
+    if path is None:
+        return None
+    if not os.access(path, os.R_OK):
+        raise JobFailed(f"cannot read {path}, which the profile names for TLS")
+    return Path(path)
+
+
+def read_secret(reference: SecretRef) -> str:
+    """The secret behind a reference; raises JobFailed naming the place, never the value."""
+    if reference.file is not None:
+        try:
+            return Path(reference.file).read_text(encoding="utf-8").rstrip("\n")
+        except OSError as error:
+            why = error.strerror
+            raise JobFailed(f"cannot read the secret in {reference.file}: {why}") from None
+    name = str(reference.env)
+    if name not in os.environ:
+        raise JobFailed(f"the environment variable {name}, which holds a secret, is not set")
+    return os.environ[name]

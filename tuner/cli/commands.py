@@ -1,0 +1,63 @@
+"""The commands, each imported when it is asked for: `--help` and `render` do not wait for what
+measuring needs."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+import typer
+from typer.core import TyperGroup
+from typer.main import get_group
+
+# The first sentences of the commands' own help; a test holds them together.
+HELP = {
+    "init": "Write a commented first profile from what this machine has; never over another file.",
+    "validate": "Check a profile: schema, lint, then `rsyslogd -N1` on the whole rendered "
+    "configuration.",
+    "explain": "Say what a key of a profile does, its default, its range and its traps; or why a "
+    "rule is there, by the code that its messages end with.",
+    "schema": "Print the JSON Schema of a profile, for editors that complete and check YAML.",
+    "render": "Render rsyslog.conf, the index template and the node's settings from a profile.",
+    "diff": "Compare a cluster's templates and live settings with what a profile is rendered to.",
+    "search": "Search for settings that carry more events per second, and prove what they gain.",
+    "bench": "Measure a profile: events per second, delivery, CPU per event, freshness, and what "
+    "limits it.",
+    "flood": "Flood a syslog receiver on this machine with messages, and say what it cost.",
+    "sink": "Answer bulk requests on loopback until Ctrl-C: every event is counted, none is "
+    "stored.",
+    "report": "Print the report of a search, made again from its journal.",
+    "doctor": "Say what is installed and what is missing; exits with 69 when something is.",
+    "lab": "A lab that stays until told: up, status, down.",
+}
+
+
+class Commands(TyperGroup):
+    """A group whose commands are names and help until one of them is called."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
+        """The command that `args` begin with, imported, and the arguments left for it."""
+        name, found, rest = super().resolve_command(ctx, args)
+        return name, found if name is None else command(name), rest
+
+
+def command(name: str) -> Any:
+    """The command called `name`, from the module of that name."""
+    module = import_module(f"tuner.cli.{name}")
+    around = typer.Typer(add_completion=False)
+    if hasattr(module, "app"):
+        around.add_typer(module.app, name=name)
+    else:
+        around.command(name)(getattr(module, name))
+        around.callback()(_nothing)
+    return get_group(around).commands[name]
+
+
+def add_commands(app: typer.Typer) -> None:
+    """Give `app`, whose class is Commands, every command by name."""
+    for name, text in HELP.items():
+        app.command(name, help=text)(_nothing)
+
+
+def _nothing() -> None:
+    """Stands for a command that is not imported yet."""

@@ -1,0 +1,66 @@
+"""`rsyslog-tune diff`: is the cluster as the profile says?"""
+
+from __future__ import annotations
+
+import contextlib
+from typing import Annotated
+
+import typer
+
+from tuner.cli.cluster import client_for
+from tuner.cli.console import result, result_json, say, working
+from tuner.cli.options import Output, OutputOption, ProfilePath
+from tuner.cli.profiles import load
+from tuner.errors import DifferencesFound
+from tuner.validate.difference import Compared, compare
+
+
+def diff(
+    profile: ProfilePath,
+    elasticsearch: Annotated[
+        str,
+        typer.Option(
+            "--elasticsearch",
+            metavar="URL",
+            help="The Elasticsearch or OpenSearch to compare with; it is only read.",
+            show_default=False,
+        ),
+    ],
+    output: OutputOption = Output.TEXT,
+) -> None:
+    """Compare a cluster's templates and live settings with what a profile is rendered to.
+
+    Prints nothing and exits with 0 when they are the same, else with 2 and a unified diff: what
+    the cluster has in lines with -, what the profile says in lines with +.
+    """
+    wanted = load(profile).profile
+    with (
+        working(f"reading {elasticsearch}"),
+        contextlib.closing(client_for(elasticsearch, wanted)) as client,
+    ):
+        found = compare(wanted, client)
+    differing = [one for one in found if one.differs]
+    if output is Output.JSON:
+        objects = [_object(one) for one in found]
+        result_json({"schema": 1, "kind": "diff", "differs": bool(differing), "objects": objects})
+    elif differing:
+        result("".join(one.unified() for one in differing).rstrip())
+    if differing:
+        names = ", ".join(_told(one) for one in differing)
+        raise DifferencesFound(f"{len(differing)} of {len(found)} objects differ: {names}")
+    say(f"the same: {', '.join(one.name for one in found)}")
+
+
+def _told(one: Compared) -> str:
+    return f"{one.name} (missing)" if one.found is None else one.name
+
+
+def _object(one: Compared) -> dict[str, object]:
+    state = "missing" if one.found is None else "differs" if one.differs else "same"
+    return {
+        "name": one.name,
+        "state": state,
+        "cluster": one.found,
+        "profile": one.wanted,
+        "diff": one.unified(),
+    }

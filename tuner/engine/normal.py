@@ -1,0 +1,120 @@
+"""Templates, settings and policies in one form, whoever wrote them: a profile or an engine.  Pure.
+
+Engines give settings back as nested texts, add what they keep for themselves, and leave empty
+parts in; what means the same is the same here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from tuner.engine.client import JSON
+from tuner.profile.units import engine_bytes, seconds
+
+# What tells whose template it is, not what it does; and what engines note down for themselves.
+_OURS = frozenset({"managed_by", "profile_hash"})
+_BOOKKEEPING = frozenset(
+    {"created_date", "created_date_millis", "modified_date", "modified_date_millis", "policy_id",
+     "last_updated_time", "schema_version", "user"}
+)  # fmt: skip
+# Parts of a template and of policies that are the same as none.
+_IMPLIED: Mapping[str, object] = {
+    "hidden": "false",
+    "allow_custom_routing": "false",
+    "timestamp_field": {"name": "@timestamp"},
+    "delete_searchable_snapshot": "true",
+    "min_docs": "1",
+    "copy_alias": "false",
+    "prevent_empty_rollover": "false",
+    "error_notification": "null",
+    "retry": {"count": "3", "backoff": "exponential", "delay": "1m"},
+}
+_MAY_BE_EMPTY = frozenset(
+    {"composed_of", "ignore_missing_component_templates", "_meta", "settings", "mappings",
+     "aliases"}
+)  # fmt: skip
+
+
+def template(body: JSON) -> JSON:
+    """An index template or a component template; its settings flat, all values as texts."""
+    inner = _object(body.get("template"))
+    meta = {key: value for key, value in _object(body.get("_meta")).items() if key not in _OURS}
+    outer = {key: value for key, value in body.items() if key not in {"template", *_BOOKKEEPING}}
+    parts = {**outer, **inner, "_meta": meta, "settings": settings(_object(inner.get("settings")))}
+    if "data_stream" in parts:
+        parts["data_stream"] = _unimplied(_texts(parts["data_stream"]))
+    return {key: _texts(value) for key, value in parts.items() if value or key not in _MAY_BE_EMPTY}
+
+
+def settings(nested: JSON, prefix: str = "") -> JSON:
+    """Settings under their whole names, such as `index.translog.durability`; values as texts."""
+    flat: JSON = {}
+    for key, value in nested.items():
+        name = f"{prefix}{key}"
+        flat |= settings(value, f"{name}.") if isinstance(value, dict) else {name: _texts(value)}
+    return flat
+
+
+def policy(body: JSON) -> JSON:
+    """A policy of ILM or ISM without what its engine adds to it."""
+    inner = _object(body.get("policy"))
+    meta = {key: value for key, value in _object(inner.get("_meta")).items() if key not in _OURS}
+    kept = {key: value for key, value in {**inner, "_meta": meta}.items() if key != "_meta" or meta}
+    return _object(_unimplied(_texts(kept)))
+
+
+def respelled(theirs: object, ours: object) -> object:
+    """`theirs`, with each value that means the same as ours written as ours is."""
+    if isinstance(theirs, dict) and isinstance(ours, dict):
+        return {key: respelled(value, ours.get(key)) for key, value in theirs.items()}
+    if isinstance(theirs, list) and isinstance(ours, list) and len(theirs) == len(ours):
+        return [respelled(*pair) for pair in zip(theirs, ours, strict=True)]
+    return ours if ours is not None and same(theirs, ours) else theirs
+
+
+def same(one: object, other: object) -> bool:
+    """Whether two values mean the same: `5s` and `5000ms`, `1gb` and `1024mb`, 10 and `10.0`."""
+    return one == other or _meaning(one) == _meaning(other)
+
+
+def _meaning(value: object) -> object:
+    text = str(value) if not isinstance(value, dict | list) else None
+    if text is None:
+        return value
+    time_s, size = seconds(text), engine_bytes(text)
+    if time_s is not None:
+        return ("seconds", time_s)
+    if size is not None:
+        return ("bytes", size)
+    try:
+        return ("number", float(text))
+    except ValueError:
+        return text
+
+
+def _texts(value: object) -> object:
+    """Numbers and switches as engines write them in settings; the rest as it is."""
+    if isinstance(value, dict):
+        return {key: _texts(inner) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [_texts(inner) for inner in value]
+    if value is None or isinstance(value, bool):
+        return {None: "null", True: "true", False: "false"}[value]
+    return str(value)
+
+
+def _unimplied(value: object) -> object:
+    """Without what engines note down for themselves, and what would be so anyway."""
+    if isinstance(value, list):
+        return [_unimplied(inner) for inner in value]
+    if not isinstance(value, dict):
+        return value
+    return {
+        key: _unimplied(inner)
+        for key, inner in value.items()
+        if key not in _BOOKKEEPING and (key not in _IMPLIED or _IMPLIED[key] != inner)
+    }
+
+
+def _object(value: object) -> JSON:
+    return value if isinstance(value, dict) else {}

@@ -1,0 +1,160 @@
+"""What a cluster has, compared with what a profile is rendered to."""
+
+from __future__ import annotations
+
+import difflib
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from tuner.engine import normal
+from tuner.engine.client import JSON, EngineClient
+from tuner.engine.installed import (
+    OpenIndex,
+    alias_writes,
+    component_template,
+    lifecycle_policy,
+    open_indices,
+)
+from tuner.engine.templates import InstalledTemplate, installed_templates, same_template
+from tuner.profile.engine_settings import INDEX_SETTINGS, Update
+from tuner.profile.index import Rotate
+from tuner.profile.model import Profile
+from tuner.profile.outputs import OmelasticsearchOutput
+from tuner.render.index import (
+    components,
+    composed_template,
+    index_patterns,
+    index_template,
+    live_settings,
+)
+from tuner.render.lifecycle import policy
+
+
+@dataclass(frozen=True)
+class Compared:
+    """One object of a cluster in normal form, None when it is missing, and as it should be."""
+
+    name: str
+    found: JSON | None
+    wanted: JSON
+
+    @property
+    def differs(self) -> bool:
+        """Whether there is anything to do."""
+        return self.found != self.wanted
+
+    def unified(self) -> str:
+        """What would change, as a unified diff; empty when nothing would."""
+        label = self.name.replace(" ", "/")
+        lines = difflib.unified_diff(
+            _lines(self.found),
+            _lines(self.wanted),
+            "/dev/null" if self.found is None else f"cluster/{label}",
+            f"profile/{label}",
+        )
+        return "".join(lines)
+
+
+def _lines(body: JSON | None) -> list[str]:
+    """JSON without the commas at the ends of lines: a line added would change its neighbour."""
+    if body is None:
+        return []
+    text = json.dumps(body, indent=2, sort_keys=True, ensure_ascii=True)
+    return [f"{line.removesuffix(',')}\n" for line in text.splitlines()]
+
+
+def compare(profile: Profile, client: EngineClient) -> tuple[Compared, ...]:
+    """Every object that the profile's outputs are rendered to: component templates, the index
+    template, the policy, the alias that rolls over, and the live settings of each open index.
+
+    A template is looked for under the name of its index, else by its index patterns.
+    """
+    templates = installed_templates(client)
+    return tuple(
+        one
+        for output in profile.indexed
+        for one in (
+            *_templates(profile, output, client, templates),
+            *_policy(profile, output, client),
+            *_alias(output, client),
+            *_live(output, client),
+        )
+    )
+
+
+def _compared(name: str, found: JSON | None, wanted: JSON) -> Compared:
+    if found is None:
+        return Compared(name, None, wanted)
+    aligned = normal.respelled(found, wanted)
+    return Compared(name, aligned if isinstance(aligned, dict) else found, wanted)
+
+
+def _templates(
+    profile: Profile,
+    output: OmelasticsearchOutput,
+    client: EngineClient,
+    templates: Sequence[InstalledTemplate],
+) -> Iterator[Compared]:
+    target, body = output.index.target, index_template(profile, output)
+    if output.index.components:
+        body = composed_template(profile, output)
+        for part, wanted in components(profile, output).items():
+            name = f"{target}-{part}"
+            there = component_template(client, name)
+            yield _compared(
+                f"component template {name}",
+                None if there is None else normal.template(there),
+                normal.template(wanted),
+            )
+    ours = same_template(templates, target, index_patterns(output.index))
+    yield _compared(
+        f"index template {target if ours is None else ours.name}",
+        None if ours is None else normal.template(ours.body),
+        normal.template(body),
+    )
+
+
+def _policy(
+    profile: Profile, output: OmelasticsearchOutput, client: EngineClient
+) -> Iterator[Compared]:
+    index, engine = output.index, profile.release.engine
+    if index.lifecycle is not None:
+        there = lifecycle_policy(client, engine, index.target)
+        yield _compared(
+            f"lifecycle policy {index.target}",
+            None if there is None else normal.policy(there),
+            normal.policy(policy(engine, index, index.lifecycle)),
+        )
+
+
+def _alias(output: OmelasticsearchOutput, client: EngineClient) -> Iterator[Compared]:
+    if output.index.rotate is Rotate.ROLLOVER:
+        writes = alias_writes(client, output.index.target)
+        found: JSON | None = None if writes is None else {"is_write_index": writes}
+        yield Compared(f"alias {output.index.target}", found, {"is_write_index": True})
+
+
+def _live(output: OmelasticsearchOutput, client: EngineClient) -> Iterator[Compared]:
+    wanted = normal.settings(live_settings(output))
+    for pattern in index_patterns(output.index):
+        for index in open_indices(client, pattern):
+            yield _compared(f"index {index.name}", _live_of(index, wanted), wanted)
+
+
+def _live_of(index: OpenIndex, wanted: JSON) -> JSON:
+    """The settings of an open index that a profile may write and a running index takes; those that
+    nobody gave count where their default is what the profile writes."""
+    live = {
+        name: value
+        for name, value in normal.settings(index.settings).items()
+        if (setting := INDEX_SETTINGS.get(name.removeprefix("index."))) is not None
+        and setting.update is Update.DYNAMIC
+    }
+    defaults = normal.settings(index.defaults)
+    implied = {
+        name: value
+        for name, value in wanted.items()
+        if name not in live and normal.same(str(defaults.get(name)).lower(), str(value).lower())
+    }
+    return live | implied

@@ -1,0 +1,186 @@
+"""The layer `engine`: a cluster tries everything that is rendered for it, and stores nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from tuner.engine.client import EngineClient, EngineRefused
+from tuner.engine.limits import limits
+from tuner.engine.probe import EngineFacts, facts, has
+from tuner.engine.reasons import Reason, reasons
+from tuner.engine.templates import InstalledTemplate, installed_templates, same_template, simulate
+from tuner.engine.templates import stronger as stronger_than
+from tuner.errors import Problem
+from tuner.profile.documents import fields_of
+from tuner.profile.index import Index, Rotate
+from tuner.profile.load import LoadedProfile
+from tuner.profile.outputs import OmelasticsearchOutput
+from tuner.profile.release import Engine
+from tuner.profile.source import KeyPath
+from tuner.render.index import PRIORITY, index_patterns, index_template
+from tuner.validate.layer import Layer, problem
+from tuner.validate.request_sizes import request_problems
+
+NAME = "engine"
+RELEASE = "RT501"
+REFUSED = "RT502"
+OVERRULED = "RT503"
+NO_POLICIES = "RT504"
+NO_PIPELINE = "RT505"
+
+# What tells that policies are there at all.
+_POLICIES = {
+    Engine.ELASTICSEARCH: ("/_ilm/status", "ILM"),
+    Engine.OPENSEARCH: ("/_plugins/_ism/policies?size=1", "ISM, the plugin index-management"),
+}
+_LIFECYCLE = ("lifecycle.", "plugins.index_state_management.")
+_NAMES = {"elasticsearch": "Elasticsearch", "opensearch": "OpenSearch"}
+
+
+def engine_layer(loaded: LoadedProfile, client: EngineClient) -> Layer:
+    """What the cluster makes of every output's templates, and how large its requests may be.
+
+    Component templates are tried as the index that they make together: no engine tries a single
+    one.  Raises Unreachable when nothing answers and JobFailed when it does not let us in.
+    """
+    outputs = loaded.profile.enumerated
+    if not outputs:
+        return Layer(NAME, None, "no output goes into an engine")
+    found = facts(client)
+    trial = _Trial(loaded, client, found, installed_templates(client))
+    problems = (*trial.release(), *trial.outputs(), *request_problems(loaded, limits(client)))
+    layer = Layer(NAME, True, f"{_title(found)} takes it", problems, _untried(outputs))
+    if not layer.errors:
+        return layer
+    what = "one problem" if len(layer.errors) == 1 else f"{len(layer.errors)} problems"
+    return replace(layer, passed=False, remark=f"{_title(found)} does not take it: {what}")
+
+
+def _title(found: EngineFacts) -> str:
+    return f"{_NAMES.get(found.distribution, found.distribution)} {found.version}"
+
+
+def _untried(outputs: Sequence[tuple[int, OmelasticsearchOutput]]) -> tuple[str, ...]:
+    return tuple(
+        f"the lifecycle policy {output.index.target} was not tried: engines try none without "
+        "storing it"
+        for _, output in outputs
+        if output.index.lifecycle is not None
+    )
+
+
+@dataclass(frozen=True)
+class _Trial:
+    """One profile at one cluster."""
+
+    loaded: LoadedProfile
+    client: EngineClient
+    found: EngineFacts
+    installed: tuple[InstalledTemplate, ...]
+
+    def release(self) -> Iterator[Problem]:
+        """Whether the profile is for this version."""
+        release = self.loaded.profile.release
+        major, minor = self.found.version.split(".")[:2]
+        theirs = (self.found.distribution, (int(major), int(minor)))
+        if theirs != (release.engine.value, release.engine_version):
+            written = ".".join(map(str, release.engine_version))
+            yield problem(
+                self.loaded,
+                ("release", release.engine.value),
+                f"the profile is for {_NAMES[release.engine.value]} {written}, and the engine is "
+                f'{_title(self.found)}: write {self.found.distribution}: "{major}.{minor}"',
+                RELEASE,
+            )
+
+    def outputs(self) -> Iterator[Problem]:
+        """What the cluster says of each output."""
+        for number, output in self.loaded.profile.enumerated:
+            yield from self._lifecycle(number, output.index)
+            yield from self._template(number, output)
+            yield from self._pipelines(number, output)
+
+    def _lifecycle(self, number: int, index: Index) -> Iterator[Problem]:
+        path, what = _POLICIES[self.loaded.profile.release.engine]
+        if index.lifecycle is not None and not has(self.client, path):
+            yield problem(
+                self.loaded,
+                ("outputs", number, "index", "lifecycle"),
+                f"{_title(self.found)} at {self.client.url} has no {what}: remove lifecycle, or "
+                "install it",
+                NO_POLICIES,
+            )
+
+    def _template(self, number: int, output: OmelasticsearchOutput) -> Iterator[Problem]:
+        index, name = output.index, _first_name(output.index)
+        body = index_template(self.loaded.profile, output)
+        ours = same_template(self.installed, index.target, index_patterns(index))
+        try:
+            simulate(self.client, body, name, None if ours is None else ours.name)
+        except EngineRefused as refused:
+            if refused.status != 400:
+                raise
+            for reason in reasons(refused.reason):
+                # That there are no policies has been said.
+                if reason.setting is None or not reason.setting.startswith(_LIFECYCLE):
+                    yield self._refused(number, output, reason)
+        for other in stronger_than(self.installed, name, PRIORITY):
+            if other != ours:
+                yield problem(
+                    self.loaded,
+                    ("outputs", number, "index"),
+                    f"a new index {name} would be made by the template {other.name} of the "
+                    f"cluster, whose priority {other.priority} is above ours of {PRIORITY}: "
+                    "change its index_patterns, or the name of the index here",
+                    OVERRULED,
+                )
+
+    def _refused(self, number: int, output: OmelasticsearchOutput, reason: Reason) -> Problem:
+        return problem(
+            self.loaded,
+            _place(number, output, reason),
+            f"{_title(self.found)} refuses the index template: {reason.text}",
+            REFUSED,
+        )
+
+    def _pipelines(self, number: int, output: OmelasticsearchOutput) -> Iterator[Problem]:
+        """A bulk into a pipeline that is not there is refused, document by document."""
+        settings: KeyPath = ("outputs", number, "index", "settings")
+        written = output.index.settings
+        named: list[tuple[KeyPath, str | None]] = [
+            ((*settings, "default_pipeline"), written.default_pipeline),
+            ((*settings, "final_pipeline"), written.final_pipeline),
+        ]
+        if not output.dyn_pipeline_name:
+            named.append((("outputs", number, "pipelineName"), output.pipeline_name))
+        for path, name in named:
+            missing = name not in {None, "_none"} and not has(
+                self.client, f"/_ingest/pipeline/{name}"
+            )
+            if missing:
+                yield problem(
+                    self.loaded,
+                    path,
+                    f"{self.client.url} has no ingest pipeline {name}: it would refuse every "
+                    "document; create it first",
+                    NO_PIPELINE,
+                )
+
+
+def _first_name(index: Index) -> str:
+    """An index that the template is for."""
+    if index.data_stream is None and index.rotate is Rotate.NONE:
+        return index.target
+    return f"{index.target}-000001"
+
+
+def _place(number: int, output: OmelasticsearchOutput, reason: Reason) -> KeyPath:
+    """Where the profile writes what the engine complains about."""
+    here: KeyPath = ("outputs", number)
+    if reason.setting is not None:
+        return (*here, "index", "settings", reason.setting)
+    for place, field in enumerate(fields_of(output)):
+        if reason.field is not None and f".{field.name}".endswith(f".{reason.field}"):
+            return (*here, "document", place, "name")
+    return (*here, "index")

@@ -1,0 +1,187 @@
+"""The layer `smoke`: one event through a real rsyslogd into a real engine, found by its content."""
+
+from __future__ import annotations
+
+import re
+import secrets
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+from tuner.engine.client import EngineRefused
+from tuner.engine.path import at, number_at
+from tuner.errors import JobFailed
+from tuner.flood.flood import Flood
+from tuner.flood.messages import Messages
+from tuner.flood.spec import FloodSpec
+from tuner.flood.workload import flood_spec
+from tuner.lab.lab import Lab
+from tuner.measure.measurement import Failure
+from tuner.measure.pipeline import Pipeline
+from tuner.measure.trial import guarded
+from tuner.profile.documents import fields_of
+from tuner.profile.index import MappingStyle
+from tuner.profile.model import Profile
+from tuner.profile.outputs import OmelasticsearchOutput
+from tuner.validate.document import Span, differences, mapping_differences
+from tuner.validate.event import Properties, read_as
+from tuner.validate.layer import Layer
+
+NAME = "smoke"
+_PATIENCE_S = 30.0
+_POLL_S = 0.2
+_FINISH_S = 10.0
+# RFC 3164 tells times in whole seconds.
+_ROUGH = timedelta(seconds=2)
+_REASON = re.compile(r'"reason": ?"((?:[^"\\]|\\.)+)"')
+
+
+def smoke_layer(lab: Lab, profile: Profile) -> Layer:
+    """Send one event to the first input of the profile as bound to `lab`, and compare the document
+    that the engine has of it, and the types of its fields, with what the profile says.
+
+    Raises Refused for a profile that a lab cannot run, Unreachable when the engine is gone.
+    """
+    plain, streams = _without_stream(profile)
+    bound = (f"not tested: {each}" for each in lab.bind(plain, NAME).substitutions)
+    notes = (*streams, *bound)
+    found = guarded(lab, _for_one(plain), NAME, lambda pipe, bound: _compared(lab, pipe, bound))
+    if isinstance(found, Failure):
+        return Layer(NAME, False, found.reason, notes=notes)
+    if found.wrong:
+        return Layer(NAME, False, "; ".join(found.wrong), notes=notes)
+    came = f"one event came through {lab.engine_name}"
+    if found.fields:
+        return Layer(NAME, True, f"{came} as described, {found.fields} fields", notes=notes)
+    return Layer(NAME, True, f"{came}; mapping: none keeps nothing of it to compare", notes=notes)
+
+
+def _without_stream(profile: Profile) -> tuple[Profile, tuple[str, ...]]:
+    """The profile with an index in the place of a data stream, which no engine would surely
+    remove again; and what is not tested thereby."""
+    output = profile.measured
+    stream = output.index.data_stream
+    if stream is None:
+        return profile, ()
+    changes = {"name": stream, "data_stream": None, "lifecycle": None}
+    index = output.index.model_copy(update=changes)
+    plain = output.model_copy(update={"index": index, "writeoperation": "create"})
+    return _with(profile, plain), (
+        f"not tested: outputs[{output.name}].index.data_stream: {stream} -> an index",
+    )
+
+
+def _with(profile: Profile, output: OmelasticsearchOutput) -> Profile:
+    """The profile with another output in the place of the one that is measured."""
+    number, _ = profile.enumerated[0]
+    outputs = (*profile.outputs[:number], output, *profile.outputs[number + 1 :])
+    return profile.model_copy(update={"outputs": outputs})
+
+
+def _for_one(profile: Profile) -> Profile:
+    """The profile for one sender; with an error file, where it has none, to know why an event was
+    refused."""
+    output = profile.measured
+    if output.errorfile is None and output.retryfailures is None:
+        output = output.model_copy(update={"errorfile": "/smoke-errors.json"})
+    load = profile.workload.model_copy(update={"connections": 1})
+    return _with(profile, output).model_copy(update={"workload": load})
+
+
+@dataclass(frozen=True)
+class _Found:
+    """How many fields were compared, and what is wrong with which."""
+
+    fields: int
+    wrong: tuple[str, ...] = ()
+
+
+def _compared(lab: Lab, pipe: Pipeline, bound: Profile) -> _Found:
+    spec = flood_spec(bound, secrets.token_hex(4), count=1)
+    event = read_as(_message(spec), spec.format, bound.inputs[0])
+    before = datetime.now(UTC)
+    _send(spec)
+    found = [_compared_in(lab, pipe, output, event, before) for output in bound.indexed]
+    return _Found(sum(one.fields for one in found), tuple(w for one in found for w in one.wrong))
+
+
+def _compared_in(
+    lab: Lab, pipe: Pipeline, output: OmelasticsearchOutput, event: Properties, before: datetime
+) -> _Found:
+    """The one document of an output, which was sent after `before`."""
+    hit = _awaited(lab, pipe, output)
+    if output.index.mapping is MappingStyle.NONE:
+        return _Found(0)
+    span = Span(before - _ROUGH, datetime.now(UTC) + _ROUGH)
+    fields = fields_of(output)
+    document = at(hit, "_source")
+    wrong = differences(fields, event, document if isinstance(document, dict) else {}, span)
+    mistyped = _mistyped(lab, output)
+    said = tuple(f"outputs[{output.name}]: {text}" for text in (*wrong, *mistyped))
+    return _Found(len(fields), said)
+
+
+def _mistyped(lab: Lab, output: OmelasticsearchOutput) -> Iterator[str]:
+    """The fields of which the index has another type than the profile."""
+    explicit = output.index.mapping is MappingStyle.EXPLICIT
+    for one in lab.client.get(f"/{output.index.pattern}/_mapping").values():
+        yield from mapping_differences(fields_of(output), at(one, "mappings"), explicit)
+
+
+def _message(spec: FloodSpec) -> str:
+    """The first message of a flood, without its framing; its time is the one of now."""
+    block = Messages(spec).take(1, time.time())
+    text = bytes(block.data[: int(block.ends[0])]).decode()
+    if spec.framing == "octet-counted":
+        return text.partition(" ")[2]
+    return text.removesuffix("\n")
+
+
+def _send(spec: FloodSpec) -> None:
+    with Flood(spec) as flood:
+        flood.steer(1, None)
+        flood.wait_until_idle(_FINISH_S)
+        final = flood.finish(_FINISH_S)
+    if final.error is not None or final.sent != 1:
+        raise JobFailed(f"the event could not be sent: {final.error or 'nothing was taken'}")
+
+
+def _awaited(lab: Lab, pipe: Pipeline, output: OmelasticsearchOutput) -> object:
+    """The one hit of an output; raises JobFailed when it does not come, or when there are more."""
+    deadline = time.monotonic() + _PATIENCE_S
+    while time.monotonic() < deadline:
+        pipe.rsyslogd.check()
+        answer = _found(lab, output.index.pattern)
+        count, hits = number_at(answer, "hits", "total", "value"), at(answer, "hits", "hits")
+        if count > 1:
+            raise JobFailed(f"one event was sent and {count} are in {output.index.target}")
+        if isinstance(hits, list) and hits:
+            return hits[0]
+        refused = _refusal(pipe)
+        if refused is not None:
+            raise JobFailed(f"the engine refused the event: {refused}")
+        time.sleep(_POLL_S)
+    why = pipe.rsyslogd.finish(_FINISH_S) or "rsyslogd did not say why"
+    raise JobFailed(f"the event did not reach the engine within {_PATIENCE_S:g} s: {why}")
+
+
+def _found(lab: Lab, pattern: str) -> object:
+    """What a search finds; nothing in an index that is being made, which answers 503."""
+    try:
+        lab.client.request("POST", f"/{pattern}/_refresh")
+        return lab.client.get(f"/{pattern}/_search?size=2")
+    except EngineRefused as refused:
+        if refused.status not in {404, 503}:
+            raise
+        return None
+
+
+def _refusal(pipe: Pipeline) -> str | None:
+    """Why the engine refused the event, from the file that omelasticsearch or the retry ruleset
+    writes then."""
+    for path in pipe.stats.parent.glob("*.json"):
+        said = _REASON.findall(path.read_text("utf-8", "replace"))
+        if said:
+            return str(said[0])
+    return None
