@@ -11,7 +11,7 @@ BIN := $(VENV)/bin
 PACKAGES := rsyslog rsyslog-elasticsearch rsyslog-relp rsyslog-gnutls \
 	openjdk-17-jre-headless maven python3-venv gcc libc6-dev
 
-.PHONY: setup packages engine engines demo test lint bench soak clean
+.PHONY: setup packages engine engines demo test lint bench fuzz soak clean
 
 setup: packages $(VENV)/.ready engine
 
@@ -35,7 +35,7 @@ demo: setup
 	$(BIN)/rsyslog-tune search --budget 5m --seed 1
 
 test: setup engines
-	$(BIN)/pytest -m "not soak"
+	$(BIN)/pytest -m "not soak and not fuzz"
 
 lint: $(VENV)/.ready
 	$(BIN)/ruff check .
@@ -46,6 +46,10 @@ bench: setup
 	$(BIN)/python -m tests.benchmarks.flood_cost
 	$(BIN)/python -m tests.benchmarks.sink_cost
 	$(BIN)/python -m tests.benchmarks.sink_share
+	$(BIN)/python -m tests.benchmarks.import_cost
+
+fuzz: $(VENV)/.ready
+	$(BIN)/pytest -m fuzz
 
 soak: setup
 	$(BIN)/pytest -m soak
