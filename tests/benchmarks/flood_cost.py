@@ -24,10 +24,11 @@ from pathlib import Path
 
 from tuner.flood.flood import Flood, FloodSpec
 from tuner.flood.messages import Messages
+from tuner.flood.transport import Transport, loopback
 
 SOURCE = Path(__file__).with_name("naive_sender.c")
 WORTH = 5.0
-PLAIN = FloodSpec("127.0.0.1", 1, 5, 244, 1, "0a1b2c3d")
+PLAIN = FloodSpec(Transport((loopback(1),)), 5, 244, 1, "0a1b2c3d")
 CASES = {
     "244 bytes, RFC 3164, LF": PLAIN,
     "244 bytes, RFC 5424, LF": replace(PLAIN, format="rfc5424"),
@@ -93,7 +94,7 @@ def compiled(folder: Path) -> Path:
 
 def ours_us(spec: FloodSpec, port: int, messages: int, rate: float | None = None) -> float:
     """CPU microseconds per message of our sender."""
-    with Flood(replace(spec, port=port, count=messages)) as flood:
+    with Flood(replace(spec, transport=Transport((loopback(port),)), count=messages)) as flood:
         flood.steer(messages, rate)
         flood.wait_until_idle(120)
         done = flood.finish()

@@ -14,6 +14,7 @@ import time
 
 from tuner.flood.messages import Messages
 from tuner.flood.spec import FloodSpec
+from tuner.flood.transport import Transport, loopback
 from tuner.lab.sink import Sink
 
 BATCHES = (128, 1000, 5000)
@@ -27,7 +28,7 @@ def say(line: str) -> None:
 
 def bulk_body(batch: int, mean_bytes: int) -> bytes:
     """A bulk of documents with the fields of a real one around flooded messages."""
-    messages = Messages(FloodSpec("127.0.0.1", 514, 1, mean_bytes, 1, "0a1b2c3d"))
+    messages = Messages(FloodSpec(Transport((loopback(514),)), 1, mean_bytes, 1, "0a1b2c3d"))
     lines: list[str] = []
     while len(lines) < batch:
         block = messages.take(batch - len(lines), int(time.time()))

@@ -14,13 +14,13 @@ from tuner.flood.flood import Flood
 from tuner.flood.workload import flood_spec
 from tuner.host.process import wait_until
 from tuner.host.threads import Load, NamedThreads, thread_cpu, thread_loads
+from tuner.lab.entrances import entrances
 from tuner.lab.impstats import Snapshot, impstats_section, read, within
 from tuner.lab.lab import Lab, new_run_id, sink_lab
 from tuner.lab.rsyslogd import Rsyslogd
 from tuner.lab.scratch import scratch, subfolder
 from tuner.measure.pipeline import install_index
 from tuner.measure.stages import worker_thread
-from tuner.profile.bind_inputs import flooded
 from tuner.profile.load import load_profile
 from tuner.profile.model import Profile
 from tuner.render.artefacts import rsyslog_conf
@@ -59,7 +59,7 @@ def seen(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Seen]:
         install_index(lab, bound)
         stats = subfolder(folder, "rsyslogd") / "impstats.log"
         config = rsyslog_conf(bound) + impstats_section(stats)
-        rsyslogd = Rsyslogd(config, stats.parent, flooded(bound).port)
+        rsyslogd = Rsyslogd(config, stats.parent, entrances(bound))
         try:
             yield watch(lab, bound, rsyslogd, stats)
         finally:
@@ -67,8 +67,8 @@ def seen(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Seen]:
 
 
 def watch(lab: Lab, bound: Profile, rsyslogd: Rsyslogd, stats: Path) -> Seen:
-    pattern = f"{bound.outputs[0].index.target}*"
-    spec = flood_spec(bound.workload, "127.0.0.1", flooded(bound).port, "0a1b2c3d", EVENTS)
+    pattern = f"{bound.measured.index.target}*"
+    spec = flood_spec(bound, "0a1b2c3d", EVENTS)
     before, begun_s, first_s = thread_cpu(rsyslogd.pid), time.monotonic(), time.time()
     with Flood(spec) as flood:
         flood.steer(EVENTS, None)

@@ -50,7 +50,7 @@ def flooded(lab: Lab, events: int) -> Flooded:
     """Send `events` through rsyslogd, looking at the bulks under way until all are indexed."""
     bound = lab.bind(PROFILE, "t1").profile
     with pipeline(lab, bound, "t1") as pipe:
-        spec = flood_spec(bound.workload, "127.0.0.1", pipe.port, secrets.token_hex(4), events)
+        spec = flood_spec(bound, secrets.token_hex(4), events)
         watch = BulkWatch()
         before = bulk_times(lab.client)
         with Flood(spec) as flood:

@@ -21,6 +21,7 @@ from tests.profile.examples import small
 from tuner.engine import owned
 from tuner.engine.client import EngineClient, EngineRefused
 from tuner.lab.distribution import distribution_for, fetch
+from tuner.lab.entrances import TcpPort
 from tuner.lab.node import Node, NodePlan
 from tuner.lab.ports import free_port
 from tuner.lab.rsyslogd import Rsyslogd
@@ -282,11 +283,13 @@ def test_rsyslogd_writes_to_what_the_files_set_up(
         "outputs[logs].queue.timeoutShutdown": 5000,
     }
     with scratch(tmp_path) as folder:
-        shipper = Rsyslogd(rsyslog_conf(small(changes)), subfolder(folder, "shipper"), port)
+        shipper = Rsyslogd(
+            rsyslog_conf(small(changes)), subfolder(folder, "shipper"), [TcpPort(port)]
+        )
         with socket.create_connection(("127.0.0.1", port)) as connection:
             for number in range(EVENTS):
                 connection.sendall(b"<13>Oct 11 22:14:15 host app: event %d\n" % number)
-        target = small(changes).outputs[0].index.target
+        target = small(changes).measured.index.target
         _wait_for(engine.client, target)
         assert shipper.finish(5.0) is None
     backing = owned.indices(engine.client, f".ds-{target}" if kind == "data stream" else target)

@@ -17,8 +17,8 @@ import pytest
 from tests.profile.examples import small
 from tuner.engine.client import EngineClient
 from tuner.engine.feed import kept
-from tuner.host.process import wait_until
-from tuner.lab.ports import free_port, is_listening
+from tuner.lab.entrances import TcpPort, UdpPort
+from tuner.lab.ports import free_port
 from tuner.lab.rsyslogd import Rsyslogd
 from tuner.lab.scratch import scratch, subfolder
 from tuner.lab.sink import Sink
@@ -127,11 +127,10 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
                 "outputs[logs].servers": [sink.url],
             }
         )
-        rsyslogd = Rsyslogd(rsyslog_conf(profile), folder, ports["imptcp"])
+        # Each module opens its ports in its own time.
+        tcp = [TcpPort(ports[kind]) for kind in ("imptcp", "imrelp", "imtcp")]
+        rsyslogd = Rsyslogd(rsyslog_conf(profile), folder, [*tcp, UdpPort(ports["imudp"])])
         try:
-            # Each module opens its ports in its own time.
-            tcp = (ports["imrelp"], ports["imtcp"])
-            assert wait_until(lambda: all(map(is_listening, tcp)), 10)
             yield Site(ports, folder, sink)
         finally:
             rsyslogd.stop()
@@ -187,7 +186,7 @@ def test_a_message_over_relp_arrives(site: Site, tmp_path: Path) -> None:
             f'input(type="imptcp" address="127.0.0.1" port="{port}")\n'
             f'action(type="omrelp" target="127.0.0.1" port="{site.ports["imrelp"]}")\n'
         )
-        relay = Rsyslogd(config, folder, port)
+        relay = Rsyslogd(config, folder, [TcpPort(port)])
         try:
             with socket.create_connection(("127.0.0.1", port)) as sender:
                 sender.sendall(f"{HEADER}over relp\n".encode())

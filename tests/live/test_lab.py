@@ -36,7 +36,7 @@ def pid(standing: dict[str, object], name: str) -> int:
 
 
 def test_it_indexes_what_is_sent_to_it(standing: dict[str, object], tmp_path: Path) -> None:
-    flooded = tune("flood", "--port", standing["syslog_port"], "--count", 5000, folder=tmp_path)
+    flooded = tune("flood", "--target", standing["syslog"], "--count", 5000, folder=tmp_path)
     assert flooded.code == 0, flooded.err
     client = EngineClient(str(standing["url"]))
     deadline = time.monotonic() + 20

@@ -10,14 +10,18 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 import pytest
 
+from tests.live.engines import running
 from tests.profile.examples import small
 from tuner.engine.account import account, strikes
 from tuner.engine.client import EngineClient
+from tuner.engine.path import at, number_at
 from tuner.host.process import wait_until
+from tuner.lab.entrances import TcpPort
 from tuner.lab.faults import parse_fault
 from tuner.lab.lab import around, attached_lab, new_run_id
 from tuner.lab.rsyslogd import Rsyslogd
@@ -28,6 +32,7 @@ from tuner.measure.trial import run_trial
 from tuner.profile.candidate import candidate
 from tuner.profile.load import load_profile
 from tuner.profile.model import Profile
+from tuner.profile.release import Release
 from tuner.render.artefacts import rsyslog_conf
 
 pytestmark = [pytest.mark.live, pytest.mark.usefixtures("nothing_left_behind")]
@@ -93,7 +98,7 @@ def shipper(url: str, index: str, parent: Path) -> Iterator[Shipper]:
                 "outputs[logs].index.name": index,
             }
         )
-        daemon = Rsyslogd(rsyslog_conf(profile), subfolder(folder, "shipper"), port)
+        daemon = Rsyslogd(rsyslog_conf(profile), subfolder(folder, "shipper"), [TcpPort(port)])
         try:
             yield Shipper(port, rejected)
         finally:
@@ -182,6 +187,33 @@ def test_an_engine_that_blocks_writes_and_rejects_documents(
         time.sleep(2)
         assert arrivals(elasticsearch, index) == Counter(n for n in events if n % 10 != 7)
         assert ours.given_up() == Counter(n for n in events if n % 10 == 7)
+
+
+def test_an_engine_that_has_no_room_for_parts_of_bulks(tmp_path: Path) -> None:
+    """429 for the documents of every shard whose part of a bulk finds the write pool full.
+
+    From 8 on the pool takes the bulk as a whole first, and refuses it as a whole, which rsyslog
+    loses before 8.2606 (RT404).
+    """
+    events = range(6000)
+    small_pool: dict[str, str | int | bool] = {
+        "thread_pool.write.size": 1,
+        "thread_pool.write.queue_size": 1,
+    }
+    with running(Release(elasticsearch="7.17"), tmp_path, small_pool) as client:
+        settings = {"number_of_shards": 8, "number_of_replicas": 0}
+        client.request("PUT", "/crowded", {"settings": settings})
+        with shipper(client.url, "crowded", tmp_path) as ours:
+            ours.send(events)
+            there = partial(arrivals, client, "crowded")
+            assert wait_until(lambda: len(there()) == len(events), TIMEOUT_S, 0.5), len(there())
+            time.sleep(2)
+            assert there() == Counter(events)
+            assert ours.given_up() == Counter()
+        pools = at(client.get("/_nodes/stats/thread_pool"), "nodes")
+        assert isinstance(pools, dict)
+        (node,) = pools.values()
+        assert number_at(node, "thread_pool", "write", "rejected") > len(events) / 100
 
 
 @pytest.mark.parametrize("faults", [(), ("html=503",), ("truncate",)], ids=str)

@@ -51,7 +51,7 @@ class World:
         self.now_s += total_s
         if self.fails:
             return failed()
-        queue = profile.outputs[0].queue
+        queue = profile.measured.queue
         workers = queue.worker_threads if queue is not None else None
         rate = 50_000 * (1 + self.gain_per_worker * ((workers or 1) - 1))
         return measured(rate * math.exp(self.rng.gauss(0, self.noise)), total_s=total_s)
@@ -118,7 +118,7 @@ def test_every_candidate_is_a_valid_profile_with_its_guarantees_untouched() -> N
     world = World(0.1)
     run(world, 1800.0)
     for profile in world.profiles:
-        output = profile.outputs[0]
+        output = profile.measured
         assert profile.guardrails == loaded().profile.guardrails
         assert output.index.settings.translog_durability is None
         assert output.index.settings.number_of_replicas == 0

@@ -110,7 +110,7 @@ def _explained(name: str, keys: list[Key]) -> Explanation:
         changes=_changes(keys[0]),
         search=_search(paths),
         traps=fact.traps,
-        source=source_of(name),
+        source=source_of(name, _kinds(keys)),
     )
 
 
@@ -135,6 +135,11 @@ def _kind(key: Key) -> str:
     if kind is None or get_origin(kind.annotation) is not Literal:
         return key.path
     return str(get_args(kind.annotation)[0])
+
+
+def _kinds(keys: list[Key]) -> tuple[str, ...]:
+    """The kinds of inputs or outputs that have the key itself, not inside a section of theirs."""
+    return tuple(kind for key in keys if (kind := _kind(key)) != key.path)
 
 
 def _setting(key: Key) -> Setting | None:

@@ -36,6 +36,7 @@ Delimiter = Annotated[int, Field(ge=-1, le=255, strict=True)]
 Threads = Annotated[int, Field(ge=1, le=32, strict=True)]
 # The manual of imtcp and imptcp: at most 200,000,000 bytes.
 FrameSize = Annotated[int, Field(ge=1, le=200_000_000, strict=True)]
+VerifyDepth = Annotated[int, Field(ge=2, strict=True)]
 _RATE_INTERVAL = Field(None, alias="rateLimit.interval")
 _RATE_BURST = Field(None, alias="rateLimit.burst")
 
@@ -88,14 +89,34 @@ class ImptcpInput(_Source, _Tcp):
 
 class ImtcpInput(_Source, _Tcp):
     """imtcp: TCP with a static pool of four workers before rsyslog 8.2504; TLS when
-    `streamDriver.mode` is 1.  Certificates and keys are paths on the host that runs rsyslog."""
+    `streamDriver.mode` is 1.  Certificates and keys are paths on the host that runs rsyslog.
+
+    Before 8.2106 most parameters were the module's, not the input's.
+    """
 
     type: Literal["imtcp"]
     address: Address = "127.0.0.1"
     port: Port
-    max_sessions: Positive = 200
+    keep_alive: Annotated[Switch | None, Since(2106)] = None
+    keep_alive_time: Annotated[NonNegative | None, Since(2106)] = Field(
+        None, alias="keepAlive.time"
+    )
+    keep_alive_interval: Annotated[NonNegative | None, Since(2106)] = Field(
+        None, alias="keepAlive.interval"
+    )
+    keep_alive_probes: Annotated[NonNegative | None, Since(2106)] = Field(
+        None, alias="keepAlive.probes"
+    )
+    flow_control: Annotated[Switch | None, Since(2106)] = None
+    max_frame_size: Annotated[FrameSize | None, Since(2106)] = None
+    discard_truncated_msg: Annotated[Switch | None, Since(2106)] = None
+    addtl_frame_delimiter: Annotated[Delimiter | None, Since(2106)] = None
+    notify_on_connection_close: Annotated[Switch | None, Since(2106)] = None
+    max_sessions: Annotated[Positive | None, Since(2106)] = None
     support_octet_counted_framing: Switch = True
-    disable_lf_delimiter: Switch | None = Field(None, alias="disableLFDelimiter")
+    disable_lf_delimiter: Annotated[Switch | None, Since(2106)] = Field(
+        None, alias="disableLFDelimiter"
+    )
     notify_on_connection_open: Annotated[Switch | None, Since(2210)] = None
     socket_backlog: Annotated[Positive | None, Since(2502)] = None
     worker_threads: Annotated[Positive | None, Since(2504)] = None
@@ -103,27 +124,44 @@ class ImtcpInput(_Source, _Tcp):
         None, alias="starvationProtection.maxReads"
     )
     allowed_sender: Annotated[Peers | None, Since(2608)] = None
-    stream_driver_name: Literal["ptcp", "gtls", "ossl"] | None = Field(
+    stream_driver_name: Annotated[Literal["ptcp", "gtls", "ossl"] | None, Since(2106)] = Field(
         None, alias="streamDriver.name"
     )
-    stream_driver_mode: Literal[0, 1] | None = Field(None, alias="streamDriver.mode")
-    stream_driver_auth_mode: (
-        Literal["anon", "x509/name", "x509/certvalid", "x509/fingerprint"] | None
-    ) = Field(None, alias="streamDriver.authMode")
-    permitted_peer: Peers | None = None
-    stream_driver_ca_file: AbsolutePath | None = Field(None, alias="streamDriver.caFile")
-    stream_driver_cert_file: AbsolutePath | None = Field(None, alias="streamDriver.certFile")
-    stream_driver_key_file: AbsolutePath | None = Field(None, alias="streamDriver.keyFile")
+    stream_driver_mode: Annotated[Literal[0, 1] | None, Since(2106)] = Field(
+        None, alias="streamDriver.mode"
+    )
+    stream_driver_auth_mode: Annotated[
+        Literal["anon", "x509/name", "x509/certvalid", "x509/fingerprint"] | None, Since(2106)
+    ] = Field(None, alias="streamDriver.authMode")
+    permitted_peer: Annotated[Peers | None, Since(2112)] = None
+    stream_driver_ca_file: Annotated[AbsolutePath | None, Since(2108)] = Field(
+        None, alias="streamDriver.caFile"
+    )
+    stream_driver_cert_file: Annotated[AbsolutePath | None, Since(2108)] = Field(
+        None, alias="streamDriver.certFile"
+    )
+    stream_driver_key_file: Annotated[AbsolutePath | None, Since(2108)] = Field(
+        None, alias="streamDriver.keyFile"
+    )
     stream_driver_crl_file: Annotated[AbsolutePath | None, Since(2408)] = Field(
         None, alias="streamDriver.crlFile"
     )
-    stream_driver_permit_expired_certs: Literal["on", "off", "warn"] | None = Field(
-        None, alias="streamDriver.permitExpiredCerts"
-    )
-    stream_driver_tls_verify_depth: Annotated[int, Field(ge=2, strict=True)] | None = Field(
+    stream_driver_permit_expired_certs: Annotated[
+        Literal["on", "off", "warn"] | None, Since(2106)
+    ] = Field(None, alias="streamDriver.permitExpiredCerts")
+    stream_driver_tls_verify_depth: Annotated[VerifyDepth | None, Since(2106)] = Field(
         None, alias="streamDriver.tlsVerifyDepth"
     )
-    gnutls_priority_string: Line | None = None
+    stream_driver_check_extended_key_purpose: Annotated[Switch | None, Since(2106)] = Field(
+        None, alias="streamDriver.checkExtendedKeyPurpose"
+    )
+    stream_driver_prioritize_san: Annotated[Switch | None, Since(2106)] = Field(
+        None, alias="streamDriver.prioritizeSAN"
+    )
+    stream_driver_tls_revocation_check: Annotated[Switch | None, Since(2602)] = Field(
+        None, alias="streamDriver.tlsRevocationCheck"
+    )
+    gnutls_priority_string: Annotated[Line | None, Since(2106)] = None
 
     @property
     def is_encrypted(self) -> bool:
@@ -181,7 +219,7 @@ class ImfileInput(_Source):
     reopen_on_truncate: Switch | None = None
     fresh_start_tail: Switch | None = None
     file_not_found_error: Switch | None = None
-    ignore_older_than: NonNegative | None = None
+    ignore_older_than: Annotated[NonNegative | None, Since(2108)] = None
     add_metadata: Switch | None = None
     need_parse: Switch | None = None
     delete_state_on_file_delete: Switch | None = None
@@ -236,6 +274,7 @@ class ImuxsockInput(_Source):
 
 
 TcpInput = ImptcpInput | ImtcpInput
+PortInput = TcpInput | ImudpInput | ImrelpInput
 Input = Annotated[
     ImptcpInput | ImtcpInput | ImudpInput | ImfileInput | ImrelpInput | ImuxsockInput,
     Field(discriminator="type"),

@@ -10,7 +10,7 @@ from tuner.profile.queue import Positive
 from tuner.profile.scalars import ByteSize
 from tuner.profile.section import Section
 
-_Age = Annotated[str, Field(pattern=r"^[1-9]\d*(m|h|d)$")]
+_Age = Annotated[str, Field(pattern=r"^[1-9][0-9]{0,14}(m|h|d)$")]
 
 
 class Rollover(Section):

@@ -1,4 +1,4 @@
-"""How the text of an event becomes fields: CSV, key=value pairs or JSON.
+"""How the text of an event becomes fields: CSV, key=value pairs, JSON, or rules of liblognorm.
 
 What does not parse leaves its fields empty: texts "", numbers and booleans null.  Whoever needs
 the text as it came writes `property: msg` as well.
@@ -12,6 +12,7 @@ from pydantic import Field
 
 from tuner.profile.field import SourceName
 from tuner.profile.queue import Switch
+from tuner.profile.scalars import AbsolutePath
 from tuner.profile.section import RsyslogSection, Section
 
 
@@ -53,4 +54,15 @@ class JsonParse(RsyslogSection):
     use_raw_msg: Switch = Field(False, alias="useRawMsg")
 
 
-Parse = Annotated[CsvParse | KvParse | JsonParse, Field(discriminator="format")]
+class NormalizeParse(RsyslogSection):
+    """The rules of a liblognorm rulebase, by mmnormalize: a path on the host that runs rsyslog.
+
+    What a rule names becomes JSON, and fields find it as they find JSON.
+    """
+
+    format: Literal["normalize"]
+    rulebase: AbsolutePath
+    use_raw_msg: Switch = Field(False, alias="useRawMsg")
+
+
+Parse = Annotated[CsvParse | KvParse | JsonParse | NormalizeParse, Field(discriminator="format")]

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from enum import Enum
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
+from tuner.profile.parameter import Since
+
 NonNegative = Annotated[int, Field(ge=0, le=2**31 - 1, strict=True)]
 Positive = Annotated[int, Field(ge=1, le=2**31 - 1, strict=True)]
 Severity = Annotated[int, Field(ge=0, le=8, strict=True)]
+# 25, which is no hour, means never.
+Hour = Annotated[int, Field(ge=0, le=25, strict=True)]
 Switch = Annotated[bool, Field(strict=True)]
 
 
@@ -59,13 +63,21 @@ class Queue(BaseModel):
     discard_mark: NonNegative | None = None
     discard_severity: Severity | None = None
     dequeue_slow_down: NonNegative | None = None
+    dequeue_time_begin: Hour | None = None
+    dequeue_time_end: Hour | None = None
+    sampling_interval: NonNegative | None = None
+    take_flow_ctl_from_msg: Switch | None = None
     filename: Annotated[str, Field(pattern=r"^[A-Za-z0-9._-]+$")] | None = None
     spool_directory: Annotated[str, Field(pattern=r"^/[A-Za-z0-9._/-]+$")] | None = None
-    max_disk_space: Annotated[str, Field(pattern=r"^\d+[kmgKMG]?$")] | None = None
-    max_file_size: Annotated[str, Field(pattern=r"^\d+[kmgKMG]?$")] | None = None
+    max_disk_space: Annotated[str, Field(pattern=r"^[0-9]{1,15}[kmgKMG]?$")] | None = None
+    max_file_size: Annotated[str, Field(pattern=r"^[0-9]{1,15}[kmgKMG]?$")] | None = None
     checkpoint_interval: NonNegative | None = None
     sync_queue_files: Switch | None = None
     save_on_shutdown: Switch | None = None
+    on_corruption: Annotated[Literal["safe", "inMemory", "ignore"] | None, Since(2604)] = None
+    disk_queue_type: Annotated[Literal["auto", "disk", "segmentedDisk"] | None, Since(2608)] = None
+    disk_queue_auto_upgrade: Annotated[Switch | None, Since(2608)] = None
+    disk_queue_idle_timeout: Annotated[NonNegative | None, Since(2608)] = None
 
 
 _COMMON: dict[str, object] = {
@@ -140,11 +152,11 @@ def resolve(queue: Queue | None, place: Place) -> Queue:
     size = int(str(merged["size"]))
     follows = {
         "worker_thread_minimum_messages": max(1, size // int(str(merged["worker_threads"]))),
-        "high_watermark": _percent(size, 90),
-        "low_watermark": _percent(size, 70),
-        "full_delay_mark": _percent(size, 97),
-        "light_delay_mark": _percent(size, 70),
-        "discard_mark": _percent(size, 98),
+        "high_watermark": _percent(size, 90) or size,
+        "low_watermark": _percent(size, 70) or 1,
+        "full_delay_mark": _percent(size, 97) or max(1, size - 1),
+        "light_delay_mark": _percent(size, 70) or max(1, size - 1),
+        "discard_mark": _percent(size, 98) or size,
     }
     files = _FILES | {"max_file_size": _FILE_SIZE[place]} if "filename" in merged else {}
     return Queue.model_validate(follows | files | merged, by_name=True)

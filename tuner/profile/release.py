@@ -20,9 +20,9 @@ class Engine(Enum):
 class Release(Section):
     """The oldest rsyslog, and the engine version, that must accept the output."""
 
-    rsyslog: Annotated[str, Field(pattern=r"^8\.\d{2,4}$")] = "8.2302"
-    elasticsearch: Annotated[str, Field(pattern=r"^\d+\.\d+$")] | None = None
-    opensearch: Annotated[str, Field(pattern=r"^\d+\.\d+$")] | None = None
+    rsyslog: Annotated[str, Field(pattern=r"^8\.[0-9]{2,4}$")] = "8.2302"
+    elasticsearch: Annotated[str, Field(pattern=r"^[0-9]{1,15}\.[0-9]{1,15}$")] | None = None
+    opensearch: Annotated[str, Field(pattern=r"^[0-9]{1,15}\.[0-9]{1,15}$")] | None = None
 
     @model_validator(mode="after")
     def _one_engine(self) -> Release:

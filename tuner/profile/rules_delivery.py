@@ -26,17 +26,18 @@ def _refusals_lost(profile: Profile) -> Iterator[Complaint]:
     that is refused as a whole."""
     if profile.guardrails.tier is not Tier.DURABLE:
         return
-    for number, output in enumerate(profile.outputs):
+    for number, output in profile.enumerated:
         if output.retryfailures is None and remote_servers(output):
             yield Complaint(
                 ("outputs", number, "retryfailures"),
-                "documents that the engine refuses one by one (400, 403, 429) are lost, against "
-                "the durable tier: set retryfailures: {file: /var/log/rsyslog/rejected.json}",
+                "documents that the engine refuses one by one (403, 429, and 400 as for a host "
+                "name that is no UTF-8) are lost, against the durable tier: set "
+                "retryfailures: {file: /var/log/rsyslog/rejected.json}",
             )
 
 
 def _reasons_filtered(profile: Profile) -> Iterator[Complaint]:
-    for number, output in enumerate(profile.outputs):
+    for number, output in profile.enumerated:
         wanted = set(output.filter_path or ())
         if output.retryfailures is not None and wanted and not wanted & _REASONS:
             yield Complaint(
@@ -47,7 +48,7 @@ def _reasons_filtered(profile: Profile) -> Iterator[Complaint]:
 
 
 def _overwrites(profile: Profile) -> Iterator[Complaint]:
-    for number, output in enumerate(profile.outputs):
+    for number, output in profile.enumerated:
         if output.writeoperation == "index" and output.creates:
             what = "retryfailures" if output.retryfailures is not None else "a data stream"
             yield Complaint(
@@ -58,7 +59,7 @@ def _overwrites(profile: Profile) -> Iterator[Complaint]:
 
 
 def _two_credentials(profile: Profile) -> Iterator[Complaint]:
-    for number, output in enumerate(profile.outputs):
+    for number, output in profile.enumerated:
         if output.auth is not None and output.apikey is not None:
             yield Complaint(
                 ("outputs", number, "apikey"),
@@ -67,7 +68,7 @@ def _two_credentials(profile: Profile) -> Iterator[Complaint]:
 
 
 def _trusts_anyone(profile: Profile) -> Iterator[Complaint]:
-    for number, output in enumerate(profile.outputs):
+    for number, output in profile.enumerated:
         if output.tls is not None and (output.tls.allowunsignedcerts or output.tls.skipverifyhost):
             yield Complaint(
                 ("outputs", number, "tls"),
@@ -77,7 +78,7 @@ def _trusts_anyone(profile: Profile) -> Iterator[Complaint]:
 
 
 def _without_effect(profile: Profile) -> Iterator[Complaint]:
-    for number, output in enumerate(profile.outputs):
+    for number, output in profile.enumerated:
         written = output.model_dump(by_alias=True, exclude_none=True)
         for key, needed in _NEEDS:
             if key in written and needed not in written:
@@ -87,7 +88,7 @@ def _without_effect(profile: Profile) -> Iterator[Complaint]:
 
 
 def _unknown_property(profile: Profile) -> Iterator[Complaint]:
-    for number, output in enumerate(profile.outputs):
+    for number, output in profile.enumerated:
         if output.dyn_pipeline_name and output.pipeline_name not in {None, *_NAMES}:
             yield Complaint(
                 ("outputs", number, "pipelineName"),

@@ -10,6 +10,9 @@ from tuner.profile.finding import Complaint, error
 from tuner.profile.model import Profile
 from tuner.profile.parsing import CsvParse, Parse
 
+# What fields find under each format of `parse`; rules of liblognorm make JSON.
+_GIVES = {"csv": {"csv"}, "kv": {"kv"}, "json": {"json"}, "normalize": {"json"}}
+
 
 def _sources(profile: Profile) -> Iterator[Complaint]:
     for number, output in enumerate(profile.outputs):
@@ -21,7 +24,7 @@ def _sources(profile: Profile) -> Iterator[Complaint]:
 
 
 def _needs(field: DocumentField) -> Iterator[tuple[str, str, str]]:
-    """The key of a parsed field's source, its value, and the format of `parse` that it needs."""
+    """The key of a parsed field's source, its value, and a format of `parse` that gives it."""
     if field.column is not None:
         yield "column", field.column, "csv"
     if field.key is not None:
@@ -31,7 +34,7 @@ def _needs(field: DocumentField) -> Iterator[tuple[str, str, str]]:
 
 
 def _fault(key: str, value: str, wanted: str, parse: Parse | None) -> str | None:
-    if parse is None or parse.format != wanted:
+    if parse is None or wanted not in _GIVES[parse.format]:
         return f"{key}: {value} needs the profile to say parse: {{format: {wanted}, ...}}"
     if isinstance(parse, CsvParse) and value not in parse.columns:
         return f"there is no column {value}: parse.columns has {', '.join(parse.columns)}"

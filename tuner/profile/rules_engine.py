@@ -19,7 +19,7 @@ _LARGEST_HEAP = "31g"
 
 
 def _async_translog(profile: Profile) -> Iterator[Complaint]:
-    for number, output in enumerate(profile.outputs):
+    for number, output in profile.enumerated:
         durability = output.index.settings.translog_durability
         if durability == "async" and profile.guardrails.tier is Tier.DURABLE:
             yield Complaint(
@@ -30,7 +30,7 @@ def _async_translog(profile: Profile) -> Iterator[Complaint]:
 
 
 def _no_replicas(profile: Profile) -> Iterator[Complaint]:
-    for number, output in enumerate(profile.outputs):
+    for number, output in profile.enumerated:
         none = output.index.settings.number_of_replicas == 0
         if none and profile.guardrails.tier is Tier.DURABLE and remote_servers(output):
             yield Complaint(
@@ -41,7 +41,7 @@ def _no_replicas(profile: Profile) -> Iterator[Complaint]:
 
 def _refresh_beyond_freshness(profile: Profile) -> Iterator[Complaint]:
     bound_s = profile.guardrails.freshness_p99_s
-    for number, output in enumerate(profile.outputs):
+    for number, output in profile.enumerated:
         interval = output.index.settings.refresh_interval
         waits_s = seconds(interval)
         if interval == "-1" or (waits_s is not None and waits_s >= bound_s):
@@ -86,7 +86,7 @@ def _leaf_and_object(profile: Profile) -> Iterator[Complaint]:
 
 
 def _dates(profile: Profile) -> Iterator[Complaint]:
-    for number, output in enumerate(profile.outputs):
+    for number, output in profile.enumerated:
         for i, field in enumerate(fields_of(output)):
             if field.property is None:
                 continue

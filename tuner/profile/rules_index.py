@@ -10,7 +10,7 @@ from tuner.profile.field import FieldType, Use
 from tuner.profile.finding import Complaint, error, warning
 from tuner.profile.index import Index, MappingStyle, Rotate
 from tuner.profile.lifecycle import Lifecycle
-from tuner.profile.model import Profile
+from tuner.profile.model import Profile, Tier
 from tuner.profile.outputs import OmelasticsearchOutput
 from tuner.profile.release import Engine, Release
 from tuner.profile.source import KeyPath
@@ -29,7 +29,7 @@ _TIERED_ONLY = (
 
 def _unknown_settings(profile: Profile) -> Iterator[Complaint]:
     written: list[tuple[KeyPath, str]] = [(("node", name), name) for name in profile.node.settings]
-    for number, output in enumerate(profile.outputs):
+    for number, output in profile.enumerated:
         settings = output.index.settings.model_dump(by_alias=True, exclude_none=True)
         written += [(_setting(number, name), name) for name in settings]
     for path, name in written:
@@ -42,7 +42,7 @@ def _unknown_settings(profile: Profile) -> Iterator[Complaint]:
 
 
 def _codec(profile: Profile) -> Iterator[Complaint]:
-    for number, output in enumerate(profile.outputs):
+    for number, output in profile.enumerated:
         settings = output.index.settings
         codec = settings.codec or "default"
         why = unknown_to(profile.release, *CODECS[codec])
@@ -61,7 +61,7 @@ def _codec(profile: Profile) -> Iterator[Complaint]:
 
 
 def _timestamp(profile: Profile) -> Iterator[Complaint]:
-    for number, output in enumerate(profile.outputs):
+    for number, output in profile.enumerated:
         dates = {field.name for field in fields_of(output) if field.type is FieldType.DATE}
         if output.index.data_stream is not None and _TIMESTAMP not in dates:
             yield Complaint(
@@ -72,7 +72,7 @@ def _timestamp(profile: Profile) -> Iterator[Complaint]:
 
 
 def _rotation(profile: Profile) -> Iterator[Complaint]:
-    for number, output in enumerate(profile.outputs):
+    for number, output in profile.enumerated:
         if output.index.data_stream is not None and output.index.rotate is not Rotate.NONE:
             yield Complaint(
                 ("outputs", number, "index", "rotate"),
@@ -81,7 +81,7 @@ def _rotation(profile: Profile) -> Iterator[Complaint]:
 
 
 def _lifecycle(profile: Profile) -> Iterator[Complaint]:
-    for number, output in enumerate(profile.outputs):
+    for number, output in profile.enumerated:
         index = output.index
         if index.lifecycle is None:
             continue
@@ -113,7 +113,7 @@ def _policy(path: KeyPath, index: Index, lifecycle: Lifecycle) -> Iterator[Compl
 
 
 def _sorting(profile: Profile) -> Iterator[Complaint]:
-    for number, output in enumerate(profile.outputs):
+    for number, output in profile.enumerated:
         settings = output.index.settings
         names = settings.sort_field or ()
         if settings.sort_order is not None and len(settings.sort_order) != len(names):
@@ -131,7 +131,7 @@ def _sorting(profile: Profile) -> Iterator[Complaint]:
 
 
 def _waiting(profile: Profile) -> Iterator[Complaint]:
-    for number, output in enumerate(profile.outputs):
+    for number, output in profile.enumerated:
         settings = output.index.settings
         copies, wanted = settings.number_of_replicas + 1, settings.write_wait_for_active_shards
         if isinstance(wanted, int) and wanted > copies:
@@ -143,7 +143,7 @@ def _waiting(profile: Profile) -> Iterator[Complaint]:
 
 
 def _append_only(profile: Profile) -> Iterator[Complaint]:
-    for number, output in enumerate(profile.outputs):
+    for number, output in profile.enumerated:
         overwrites = output.has_ids and not output.creates
         if output.index.settings.append_only_enabled and overwrites:
             yield Complaint(
@@ -157,11 +157,11 @@ def _merge_without_effect(profile: Profile) -> Iterator[Complaint]:
     release = profile.release
     if release.engine is Engine.OPENSEARCH or release.engine_version < (8, 7):
         return
-    for number, output in enumerate(profile.outputs):
+    for number, output in profile.enumerated:
         settings = output.index.settings
         written = settings.model_dump(by_alias=True, exclude_none=True)
         for name in _TIERED_ONLY:
-            if name in written and settings.merge_policy_type != "tiered" and _is_timed(output):
+            if name in written and settings.merge_policy_type != "tiered" and is_timed(output):
                 yield Complaint(
                     _setting(number, name),
                     f"{name} has no effect on indices with {_TIMESTAMP}, which merge by time: "
@@ -170,7 +170,7 @@ def _merge_without_effect(profile: Profile) -> Iterator[Complaint]:
 
 
 def _synthetic(profile: Profile) -> Iterator[Complaint]:
-    for number, output in enumerate(profile.outputs):
+    for number, output in profile.enumerated:
         if output.index.settings.mapping_source_mode == "synthetic":
             yield Complaint(
                 _setting(number, "mapping.source.mode"),
@@ -179,7 +179,8 @@ def _synthetic(profile: Profile) -> Iterator[Complaint]:
             )
 
 
-def _is_timed(output: OmelasticsearchOutput) -> bool:
+def is_timed(output: OmelasticsearchOutput) -> bool:
+    """Whether documents have a timestamp by which the engine can merge."""
     return any(
         field.name == _TIMESTAMP and field.type is FieldType.DATE and Use.RANGE in field.uses
         for field in fields_of(output)
@@ -195,6 +196,17 @@ def _setting(number: int, name: str) -> KeyPath:
     return ("outputs", number, "index", "settings", name)
 
 
+def _nothing_kept(profile: Profile) -> Iterator[Complaint]:
+    for number, output in profile.enumerated:
+        nothing = output.index.mapping is MappingStyle.NONE
+        if nothing and profile.guardrails.tier is not Tier.BERSERK:
+            yield Complaint(
+                ("outputs", number, "index", "mapping"),
+                "with none the engine keeps nothing of an event, so none can be found or read "
+                "again: use explicit, or guardrails.tier berserk to measure the ceiling",
+            )
+
+
 RULES = (
     error("RT303", _unknown_settings),
     error("RT320", _codec),
@@ -206,4 +218,5 @@ RULES = (
     error("RT326", _append_only),
     warning("RT327", _merge_without_effect),
     warning("RT328", _synthetic),
+    error("RT329", _nothing_kept),
 )

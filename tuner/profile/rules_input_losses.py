@@ -8,7 +8,7 @@ from typing import Protocol
 from tuner.profile.finding import Complaint, warning
 from tuner.profile.inputs import ImfileInput, ImrelpInput, ImudpInput, ImuxsockInput, Input
 from tuner.profile.model import Profile, Tier
-from tuner.profile.placement import main_queue
+from tuner.profile.placement import entry_queue
 from tuner.profile.units import size_bytes
 
 # Linux gives a socket 212,992 bytes (net.core.rmem_default) unless it asks for more.
@@ -59,7 +59,7 @@ def _udp_buffer(profile: Profile) -> Iterator[Complaint]:
 
 def _udp_headroom(profile: Profile) -> Iterator[Complaint]:
     """imudp is never delayed: what does not fit into the main queue is dropped."""
-    queue = main_queue(profile)
+    queue = entry_queue(profile)
     if queue.is_direct or not any(_udp(profile)):
         return
     others = any(not isinstance(source, ImudpInput) for source in profile.inputs)
@@ -67,7 +67,7 @@ def _udp_headroom(profile: Profile) -> Iterator[Complaint]:
     if others and not mark:
         yield Complaint(
             (*queue.path, "lightDelayMark"),
-            "with lightDelayMark 0 the other inputs may fill the main queue, and UDP, which cannot "
+            f"with lightDelayMark 0 the other inputs may fill {queue.label}, and UDP, which cannot "
             f"be slowed down, is dropped then: use {queue.size // 100 * 70}",
         )
         return
@@ -76,7 +76,7 @@ def _udp_headroom(profile: Profile) -> Iterator[Complaint]:
     if rate != "max" and room < _HEADROOM_S * rate:
         yield Complaint(
             (*queue.path, "size"),
-            f"UDP cannot be slowed down, and the main queue has room for {room} messages of it: "
+            f"UDP cannot be slowed down, and {queue.label} has room for {room} messages of it: "
             f"{_HEADROOM_S} s at workload.rate take {_HEADROOM_S * rate}",
         )
 

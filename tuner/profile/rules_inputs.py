@@ -16,6 +16,10 @@ from tuner.profile.inputs import (
 )
 from tuner.profile.model import Profile
 from tuner.profile.parameter import of_module
+from tuner.profile.placement import ports_of
+
+# imtcp's own maxSessions; imptcp has no limit of its own.
+_MOST_SESSIONS = {"imtcp": 200}
 
 
 def _modules_disagree(profile: Profile) -> Iterator[Complaint]:
@@ -36,14 +40,22 @@ def _same_port(profile: Profile) -> Iterator[Complaint]:
     for number, source in enumerate(profile.inputs):
         if isinstance(source, ImfileInput | ImuxsockInput):
             continue
-        others = taken.setdefault((isinstance(source, ImudpInput), source.port), [])
-        if any(_overlap(source.address, other) for other in others):
+        datagrams = isinstance(source, ImudpInput)
+        ports = {
+            port: taken.setdefault((datagrams, port), []) for port in ports_of(profile, source)
+        }
+        clash = [port for port, others in ports.items() if _any_overlap(source.address, others)]
+        if clash:
             yield Complaint(
                 ("inputs", number, "port"),
-                f"port {source.port} of {source.address} is taken by another input: "
-                "give each its own",
+                f"port {clash[0]} of {source.address} is taken by another input: give each its own",
             )
-        others.append(source.address)
+        for others in ports.values():
+            others.append(source.address)
+
+
+def _any_overlap(address: str, others: list[str]) -> bool:
+    return any(_overlap(address, other) for other in others)
 
 
 def _overlap(one: str, other: str) -> bool:
@@ -76,12 +88,13 @@ def _same_place(profile: Profile) -> Iterator[Complaint]:
 def _refused_connections(profile: Profile) -> Iterator[Complaint]:
     wanted = profile.workload.connections
     for number, source in enumerate(profile.inputs):
-        if not isinstance(source, ImtcpInput | ImptcpInput) or source.max_sessions is None:
+        if not isinstance(source, ImtcpInput | ImptcpInput):
             continue
-        if source.max_sessions < wanted:
+        most = source.max_sessions or _MOST_SESSIONS.get(source.type)
+        if most is not None and most < wanted:
             yield Complaint(
                 ("inputs", number, "maxSessions"),
-                f"{source.type} refuses connections above {source.max_sessions}, but the workload "
+                f"{source.type} refuses connections above {most}, but the workload "
                 f"opens {wanted}: raise maxSessions or lower workload.connections",
             )
 

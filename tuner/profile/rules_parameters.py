@@ -1,15 +1,20 @@
-"""Lint for releases: parameters of inputs and outputs that the oldest rsyslog does not know."""
+"""Lint for releases: parameters that the oldest rsyslog does not know."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from pydantic import BaseModel
+
 from tuner.profile.finding import Complaint, error
 from tuner.profile.inputs import Input
 from tuner.profile.model import Profile
-from tuner.profile.outputs import OmelasticsearchOutput
+from tuner.profile.outputs import Output
 from tuner.profile.parameter import since
+from tuner.profile.placement import queues
+from tuner.profile.queue import Queue
 from tuner.profile.release import Release
+from tuner.profile.source import KeyPath
 
 
 def inputs_too_new(profile: Profile) -> Iterator[Complaint]:
@@ -22,20 +27,32 @@ def _outputs(profile: Profile) -> Iterator[Complaint]:
 
 
 def _too_new(
-    place: str, sections: Sequence[Input | OmelasticsearchOutput], release: Release
+    place: str, sections: Sequence[Input | Output], release: Release
 ) -> Iterator[Complaint]:
-    """What `release.rsyslog` does not know yet, by rsyslog's tags; an older rsyslogd refuses it."""
     for number, section in enumerate(sections):
-        for name, info in type(section).model_fields.items():
-            unwritten = name not in section.model_fields_set or getattr(section, name) is None
-            if unwritten or since(info) <= release.rsyslog_number:
-                continue
-            key = info.alias or name
+        yield from _news((place, number), section, section.type, release)
+
+
+def _queues(profile: Profile) -> Iterator[Complaint]:
+    for queue in queues(profile):
+        if queue.written is not None:
+            yield from _news(queue.path, queue.written, "a queue", profile.release)
+
+
+def _news(path: KeyPath, section: BaseModel, owner: str, release: Release) -> Iterator[Complaint]:
+    """What `release.rsyslog` does not know yet, by rsyslog's tags; an older rsyslogd refuses it."""
+    for name, info in type(section).model_fields.items():
+        value, key = getattr(section, name), info.alias or name
+        if name not in section.model_fields_set or value is None:
+            continue
+        if since(info) > release.rsyslog_number:
             yield Complaint(
-                (place, number, key),
-                f"{section.type} has {key} since rsyslog 8.{since(info)}, and release.rsyslog is "
+                (*path, key),
+                f"{owner} has {key} since rsyslog 8.{since(info)}, and release.rsyslog is "
                 f"{release.rsyslog}: remove it, or raise the release when every host has it",
             )
+        elif isinstance(value, BaseModel) and not isinstance(value, Queue):
+            yield from _news((*path, key), value, f"{key} of {owner}", release)
 
 
-RULES = (error("RT421", inputs_too_new), error("RT422", _outputs))
+RULES = (error("RT421", inputs_too_new), error("RT422", _outputs), error("RT423", _queues))

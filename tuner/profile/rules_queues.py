@@ -8,15 +8,22 @@ from tuner.profile.backlog import backlog_marks
 from tuner.profile.finding import Complaint, error, warning
 from tuner.profile.input_threads import input_threads
 from tuner.profile.model import Profile
-from tuner.profile.placement import PlacedQueue, action_queue, main_queue, queues
+from tuner.profile.placement import (
+    PlacedQueue,
+    action_queue,
+    entry_queue,
+    file_names,
+    measured_way,
+    queues,
+)
 from tuner.profile.queue import QueueType
+from tuner.profile.queue_memory import queue_memory
 from tuner.profile.units import size_bytes
 
 # Inputs hand over up to this many messages in one call (CONF_NUM_MULTISUB, compile time).
 HANDED_OVER = 1024
 _PER_INPUT_THREAD = 4096
-# Beside its text; seen on 8.2302: 680 to 720 for messages of 244 to 4000 bytes.
-_MESSAGE_OVERHEAD_BYTES = 700
+_WAKES_FIRST = 2608
 
 
 def _real_queues(profile: Profile) -> Iterator[PlacedQueue]:
@@ -24,15 +31,16 @@ def _real_queues(profile: Profile) -> Iterator[PlacedQueue]:
 
 
 def _stalls(profile: Profile) -> Iterator[Complaint]:
-    """F7: inputs sleep 1 s per message above lightDelayMark before workers are woken."""
-    queue = main_queue(profile)
-    if queue.is_direct:
+    """F7: inputs sleep 1 s per message above lightDelayMark before workers are woken, until
+    8.2608."""
+    queue = entry_queue(profile)
+    if queue.is_direct or profile.release.rsyslog_number >= _WAKES_FIRST:
         return
     mark = queue.resolved.light_delay_mark
     if queue.size // 100 * 70 < HANDED_OVER:
         yield Complaint(
             (*queue.path, "size"),
-            f"the main queue stalls at about one message per second with size {queue.size}: "
+            f"{queue.label} stalls at about one message per second with size {queue.size}: "
             f"70 % of it must hold the {HANDED_OVER} messages that an input hands over at once; "
             f"use at least {_recommended(profile)}",
         )
@@ -49,9 +57,9 @@ def _recommended(profile: Profile) -> int:
 
 
 def _small_for_threads(profile: Profile) -> Iterator[Complaint]:
-    queue = main_queue(profile)
+    queue = entry_queue(profile)
     wanted = _recommended(profile)
-    if not queue.is_direct and queue.size < wanted and queue.size // 100 * 70 >= HANDED_OVER:
+    if not queue.is_direct and queue.size < wanted and not any(_stalls(profile)):
         threads = input_threads(profile)
         yield Complaint(
             (*queue.path, "size"),
@@ -88,6 +96,13 @@ def _marks(profile: Profile) -> Iterator[Complaint]:
             "fullDelayMark": queue.resolved.full_delay_mark,
             "lightDelayMark": queue.resolved.light_delay_mark,
         }
+        for key in ("highWatermark", "lowWatermark"):
+            if (values[key] or 0) < 2:
+                yield Complaint(
+                    (*queue.path, key),
+                    f"{key} {values[key]} is below 2, so rsyslog puts its own default in its "
+                    f"place; use {queue.size // 100 * (90 if key == 'highWatermark' else 70)}",
+                )
         for key, value in values.items():
             if value is not None and value > queue.size:
                 yield Complaint(
@@ -129,11 +144,11 @@ def _direct_with_others(profile: Profile) -> Iterator[Complaint]:
 
 
 def _direct_main(profile: Profile) -> Iterator[Complaint]:
-    queue = main_queue(profile)
+    queue = entry_queue(profile)
     if queue.is_direct:
         yield Complaint(
             (*queue.path, "type"),
-            "with a Direct main queue the inputs' threads would talk to the engine themselves "
+            "with a Direct queue here the inputs' threads would talk to the engine themselves "
             "and nothing absorbs a pause: use FixedArray or LinkedList",
         )
 
@@ -163,13 +178,12 @@ def _disk_files(profile: Profile) -> Iterator[Complaint]:
 def _same_files(profile: Profile) -> Iterator[Complaint]:
     seen: set[tuple[str, str]] = set()
     for queue in _real_queues(profile):
-        if queue.resolved.filename is None:
-            continue
-        files = (queue.resolved.spool_directory or "", queue.resolved.filename)
-        if files in seen:
-            message = f"two queues would write the files {files[1]}: give each its own filename"
-            yield Complaint((*queue.path, "filename"), message)
-        seen.add(files)
+        for name in file_names(queue):
+            files = (queue.resolved.spool_directory or "", name)
+            if files in seen:
+                message = f"two queues would write the files {name}: give each its own filename"
+                yield Complaint((*queue.path, "filename"), message)
+            seen.add(files)
 
 
 def _small_action_queue(profile: Profile) -> Iterator[Complaint]:
@@ -190,7 +204,8 @@ def _idle_workers(profile: Profile) -> Iterator[Complaint]:
     marks = backlog_marks(profile)
     if marks.low <= marks.high or _told_already(profile):
         return
-    worst = max(_real_queues(profile), key=lambda queue: queue.busy_backlog)
+    way = (queue for queue in measured_way(profile) if not queue.is_direct)
+    worst = max(way, key=lambda queue: queue.busy_backlog)
     late = worst.workers > 1 and worst.minimum_messages > worst.batch
     key = "workerThreadMinimumMessages" if late else "dequeueBatchSize"
     cause = f"with {key} {worst.minimum_messages if late else worst.batch} of {worst.label}"
@@ -209,21 +224,17 @@ def _told_already(profile: Profile) -> bool:
 
 
 def _memory(profile: Profile) -> Iterator[Complaint]:
-    """A message is in one queue at a time: the action queue takes what the main queue lets go."""
     limit = profile.guardrails.rss_bytes
-    held = [queue for queue in _real_queues(profile) if queue.resolved.type is not QueueType.DISK]
-    if limit is None or not held:
+    needed = queue_memory(profile)
+    if limit is None or needed is None or needed.total_bytes <= size_bytes(limit):
         return
-    message = profile.workload.message_bytes.mean + _MESSAGE_OVERHEAD_BYTES
-    needed = message * sum(queue.size for queue in held)
-    if needed > size_bytes(limit):
-        largest = max(held, key=lambda queue: queue.size)
-        yield Complaint(
-            (*largest.path, "size"),
-            f"when they are full, the queues hold {needed // 1024**2} MiB ({message} bytes for "
-            f"each message), but guardrails.rss_bytes allows {limit}: let their sizes add up to "
-            f"at most {size_bytes(limit) // message}, or allow more",
-        )
+    yield Complaint(
+        (*needed.largest.path, "size"),
+        f"when they are full, the queues hold {needed.total_bytes // 1024**2} MiB "
+        f"({needed.message_bytes} bytes for each message), but guardrails.rss_bytes allows "
+        f"{limit}: let their sizes add up to at most {size_bytes(limit) // needed.message_bytes}, "
+        "or allow more",
+    )
 
 
 RULES = (

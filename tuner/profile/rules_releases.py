@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tuner.profile.finding import Complaint, error, warning
+from tuner.profile.inputs import ImtcpInput
 from tuner.profile.model import Profile, Tier
+from tuner.profile.outputs import OmelasticsearchOutput
 from tuner.profile.release import Engine
 from tuner.profile.rules_transport import remote_servers
 
@@ -15,6 +17,9 @@ _TAKES_TYPE = {Engine.ELASTICSEARCH: 7, Engine.OPENSEARCH: 1}
 NEWEST_READ = 2608
 _SUSPENDS_ON_ERRORS = 2606
 _SUSPENDS_WITHOUT_RIGHTS = 2508
+_HAS_POOL = 2504
+_POOL_IS_SOUND = 2508
+_HEEDS_INTERVAL_MAX = 2308
 _MAJORS = {Engine.ELASTICSEARCH: range(7, 10), Engine.OPENSEARCH: range(1, 4)}
 
 
@@ -63,18 +68,68 @@ def _engine(profile: Profile) -> Iterator[Complaint]:
 def _lost_on_errors(profile: Profile) -> Iterator[Complaint]:
     """F1: a batch refused as a whole counts as delivered."""
     release = profile.release
-    if release.rsyslog_number >= _SUSPENDS_ON_ERRORS:
+    kept = all(output.errorfile is not None for _, output in _at_risk(profile))
+    if release.rsyslog_number >= _SUSPENDS_ON_ERRORS or not any(_at_risk(profile)):
         return
-    remote = any(remote_servers(output) for output in profile.outputs)
-    if remote and profile.guardrails.tier is Tier.DURABLE:
-        rights = release.rsyslog_number < _SUSPENDS_WITHOUT_RIGHTS
-        yield Complaint(
-            ("release", "rsyslog"),
-            f"rsyslog {release.rsyslog} drops a batch in silence, with retryfailures too, when the "
-            f"engine answers {'401, 403, ' if rights else ''}429 or 5xx to all of it: "
-            f"8.{_SUSPENDS_ON_ERRORS} waits instead; until then compare what is sent with what is "
-            "indexed",
-        )
+    rights = release.rsyslog_number < _SUSPENDS_WITHOUT_RIGHTS
+    cure = (
+        "errorfile holds what was dropped: send it again from there"
+        if kept
+        else "set errorfile, which then holds what was dropped"
+    )
+    yield Complaint(
+        ("release", "rsyslog"),
+        f"rsyslog {release.rsyslog} drops a batch in silence, with retryfailures too, when the "
+        f"engine answers {'401, 403, ' if rights else ''}429 or 5xx to all of it, and like every "
+        f"release when it answers 400 or 413: {cure}; 8.{_SUSPENDS_ON_ERRORS} waits after 429 "
+        "and 5xx",
+    )
+
+
+def _lost_on_refusal(profile: Profile) -> Iterator[Complaint]:
+    """F1: as of 8.2608 rsyslog still drops what is answered with 400 or 413."""
+    if profile.release.rsyslog_number < _SUSPENDS_ON_ERRORS:
+        return
+    for number, output in _at_risk(profile):
+        if output.errorfile is None:
+            yield Complaint(
+                ("outputs", number, "errorfile"),
+                "a batch to which the engine, or a proxy before it, answers 400 or 413 as a whole "
+                "is dropped in silence, by every release of rsyslog: set errorfile, which then "
+                "holds what was dropped",
+            )
+
+
+def _at_risk(profile: Profile) -> Iterator[tuple[int, OmelasticsearchOutput]]:
+    """The outputs whose events the durable tier keeps, outside of a lab."""
+    if profile.guardrails.tier is Tier.DURABLE:
+        yield from ((n, output) for n, output in profile.enumerated if remote_servers(output))
+
+
+def _racing_pool(profile: Profile) -> Iterator[Complaint]:
+    """rsyslog 8.2508's ChangeLog: imtcp's pool queued sessions twice and closed them too early."""
+    if not _HAS_POOL <= profile.release.rsyslog_number < _POOL_IS_SOUND:
+        return
+    for number, source in enumerate(profile.inputs):
+        if isinstance(source, ImtcpInput) and source.worker_threads != 1:
+            yield Complaint(
+                ("inputs", number, "workerThreads"),
+                f"the workers of imtcp in rsyslog {profile.release.rsyslog} have races when "
+                f"connections close, mended in 8.{_POOL_IS_SOUND}: set workerThreads to 1, or use "
+                "imptcp where TLS is not needed",
+            )
+
+
+def _interval_ignored(profile: Profile) -> Iterator[Complaint]:
+    if profile.release.rsyslog_number >= _HEEDS_INTERVAL_MAX:
+        return
+    for number, output in enumerate(profile.outputs):
+        if output.action_resume_interval_max is not None:
+            yield Complaint(
+                ("outputs", number, "action.resumeIntervalMax"),
+                f"rsyslog {profile.release.rsyslog} takes it and ignores it, and waits up to "
+                f"1800 s between retries: 8.{_HEEDS_INTERVAL_MAX} heeds it",
+            )
 
 
 RULES = (
@@ -82,4 +137,7 @@ RULES = (
     warning("RT402", _new_rsyslog),
     error("RT403", _engine),
     warning("RT404", _lost_on_errors),
+    warning("RT405", _lost_on_refusal),
+    warning("RT406", _racing_pool),
+    warning("RT407", _interval_ignored),
 )

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
+from tuner.profile.parameter import Since
 from tuner.profile.queue import Switch
-from tuner.profile.scalars import AbsolutePath
+from tuner.profile.scalars import AbsolutePath, CipherNames
 from tuner.profile.section import RsyslogSection, Section
 
 
@@ -42,3 +43,6 @@ class Tls(RsyslogSection):
     myprivkey: AbsolutePath | None = None
     allowunsignedcerts: Switch | None = None
     skipverifyhost: Switch | None = None
+    tlsversion: Annotated[Literal["TLSv1.2", "TLSv1.3"] | None, Since(2608)] = None
+    ciphersuites: Annotated[CipherNames | None, Since(2608)] = None
+    keyexchangegroups: Annotated[CipherNames | None, Since(2608)] = None

@@ -31,8 +31,14 @@ ODD_SCALAR = "RT016"
 LAYER = "RT017"
 
 _CORE = "tag:yaml.org,2002:"
-_DECIMAL = re.compile(r"[-+]?(0|[1-9][0-9]*)")
+# Python converts no text of more than 4300 digits.
+_DECIMAL = re.compile(r"[-+]?(0|[1-9][0-9]{0,99})")
 _TRUE = frozenset({"yes", "true", "on"})
+# YAML's escapes can make halves of characters, which no UTF-8 can hold.
+_HALF = re.compile("[\ud800-\udfff]")
+# The values of these are not repeated in messages.
+_SECRETS = frozenset({"pwd", "apikey"})
+_LONGEST = 60
 
 
 @dataclass(frozen=True, order=True)
@@ -171,10 +177,17 @@ def compose(text: str, name: str) -> yaml.Node | None:
     except yaml.MarkedYAMLError as bad:
         mark = bad.problem_mark or bad.context_mark
         where = position_of(mark) if mark else Position(1, 1)
-        message = f"not YAML: {bad.problem}"
-        if bad.context:
-            message = f"not YAML, {bad.context}: {bad.problem}"
-        raise BadProfile((problem_at(name, where, message, NOT_YAML),)) from None
+        raise BadProfile((problem_at(name, where, _not_yaml(bad), NOT_YAML),)) from None
+
+
+def _not_yaml(bad: yaml.MarkedYAMLError) -> str:
+    """What PyYAML says, with what to do where it is a matter of indentation."""
+    said = f"{bad.context}: {bad.problem}" if bad.context else str(bad.problem)
+    if "'\\t'" in said:
+        return "not YAML, a tab stands where only blanks may: indent with blanks"
+    if "block" in said or "mapping values are not allowed" in said:
+        return f"not YAML, {said}: check the indentation here and in the lines above"
+    return f"not YAML, {said}" if bad.context else f"not YAML: {said}"
 
 
 @dataclass
@@ -199,7 +212,7 @@ class _Reading:
         if isinstance(node, yaml.SequenceNode) and node.tag == f"{_CORE}seq":
             return [self.value(item, (*path, i)) for i, item in enumerate(node.value)]
         if isinstance(node, yaml.ScalarNode):
-            return self._scalar(node)
+            return self._scalar(node, path)
         self.complain(node, f"the tag {node.tag} is not accepted: write plain YAML", TAG)
         return None
 
@@ -211,22 +224,25 @@ class _Reading:
                 continue
             if name in data:
                 first = self.spots[(*path, name)].key.line
-                message = f"{name} is set twice, first in line {first}: keep one of them"
+                message = f"{_shown(name)} is set twice, first in line {first}: keep one of them"
                 self.complain(key, message, DUPLICATE_KEY)
                 continue
             data[name] = self.value(value, (*path, name), key)
         return data
 
     def _key(self, key: yaml.Node) -> str | None:
-        if isinstance(key, yaml.ScalarNode) and key.tag == f"{_CORE}str":
+        whole = isinstance(key, yaml.ScalarNode) and not _HALF.search(key.value)
+        if whole and key.tag == f"{_CORE}str":
             return str(key.value)
-        spelled = key.value if isinstance(key, yaml.ScalarNode) else "this"
+        spelled = _shown(key.value) if whole else "this"
         self.complain(key, f"a key must be a word; {spelled} is not one", ODD_SCALAR)
         return None
 
-    def _scalar(self, node: yaml.ScalarNode) -> object:
+    def _scalar(self, node: yaml.ScalarNode, path: KeyPath) -> object:
         kind, text = node.tag.removeprefix(_CORE), str(node.value)
         if kind == "str":
+            if _HALF.search(text):
+                self.complain(node, "half a character is escaped here: write it whole", ODD_SCALAR)
             return text
         if kind == "null":
             return None
@@ -237,14 +253,19 @@ class _Reading:
         if kind == "float" and ":" not in text and math.isfinite(number := _float(text)):
             return number
         if kind in {"int", "float", "timestamp", "value", "merge"}:
+            shown = "this" if _SECRETS & set(path) else _shown(text)
             message = (
-                f"YAML reads {text} in a way you may not mean: "
-                f'write "{text}" in quotes for text, or a plain decimal number'
+                f"YAML reads {shown} in a way you may not mean: "
+                f'write "{shown}" in quotes for text, or a plain decimal number'
             )
             self.complain(node, message, ODD_SCALAR)
         else:
             self.complain(node, f"the tag {node.tag} is not accepted: write plain YAML", TAG)
         return None
+
+
+def _shown(text: str) -> str:
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."
 
 
 def _float(text: str) -> float:

@@ -11,6 +11,7 @@ from pydantic import ValidationError
 
 from tuner.errors import Problem
 from tuner.profile.schema import keys_of, models_at
+from tuner.profile.secrets import SecretRef
 from tuner.profile.shapes import SHAPES
 from tuner.profile.source import KeyPath, Source, at, has, problem_at
 
@@ -19,6 +20,8 @@ WRONG_VALUE = "RT002"
 MISSING = "RT003"
 NEEDS_QUOTES = "RT004"
 
+# What is longer is no help in a message.
+_LONGEST = 60
 _PLACES = "write {file: /path/to/it} or {env: NAME}"
 _TAG = frozenset({"union_tag_invalid", "union_tag_not_found"})
 _KINDS = {
@@ -142,16 +145,18 @@ def _message(first: _Fault, code: str, together: Sequence[_Fault], source: Sourc
         raw = spot.raw if spot and spot.raw is not None else str(first.given)
         read_as = "a yes or no" if isinstance(first.given, bool) else "a number"
         return f'{key}: YAML reads {raw} as {read_as}; write it in quotes: "{raw}"'
-    if first.path[-1:] == ("pwd",):
-        return f"{key} must say where the password is, never hold it: {_PLACES}"
+    if not isinstance(first.given, Mapping) and SecretRef in models_at(first.path):
+        return f"{key} must say where the secret is, never hold it: {_PLACES}"
     first_choice, *others = dict.fromkeys(_wanted(fault) for fault in together)
     wanted = " or ".join([first_choice, *(other.removeprefix("must be ") for other in others)])
+    if first.kind == "tuple_type" and not others and isinstance(first.given, str):
+        wanted += " in brackets, with one entry too"
     return f"{key} {wanted}{_given(first)}"
 
 
 def _unknown(path: KeyPath) -> str:
     known = keys_of(models_at(path[:-1]))
-    key = str(path[-1])
+    key = _short(str(path[-1]))
     lowered = {name.lower(): name for name in known}
     near = difflib.get_close_matches(key.lower().removeprefix("queue."), lowered, 1)
     hint = f"did you mean {lowered[near[0]]}?" if near else f"known are {', '.join(known)}"
@@ -185,19 +190,26 @@ def _given(fault: _Fault) -> str:
         return ", not empty"
     if isinstance(value, bool):
         return f", not {'on' if value else 'off'}"
-    if isinstance(value, str | int | float) and len(str(value)) <= 60:
+    if isinstance(value, str | int | float) and len(str(value)) <= _LONGEST:
         return f", not {value!r}"
     return ""
 
 
 def _may_be_secret(fault: _Fault) -> bool:
     """A password where only its place belongs, or one inside an address: never repeat it."""
-    return "pwd" in fault.path or "@" in str(fault.given)
+    path = fault.path
+    inside = any(SecretRef in models_at(path[:end]) for end in range(1, len(path) + 1))
+    return inside or "@" in str(fault.given)
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."
 
 
 def _spell(path: KeyPath) -> str:
     """`path` as people write it: inputs[0].port."""
     text = ""
     for step in path:
-        text += f"[{step}]" if isinstance(step, int) else f".{step}" if text else step
+        word = _short(str(step))
+        text += f"[{step}]" if isinstance(step, int) else f".{word}" if text else word
     return text or "the profile"
