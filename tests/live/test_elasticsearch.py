@@ -66,12 +66,13 @@ def test_a_document_the_engine_rejects_makes_the_trial_invalid(lab: Lab) -> None
 
 def test_an_index_setting_that_the_engine_refuses_is_a_failed_trial(lab: Lab) -> None:
     written = load_profile(ROOT / "profiles" / "default.yaml")
-    setting = "outputs[logs].index.settings.translog.sync_interval"
-    profile = candidate(written, [(setting, "1ms")]).profile
+    merging = "outputs[logs].index.settings.merge.scheduler.max"
+    changes = [(f"{merging}_thread_count", 9), (f"{merging}_merge_count", 4)]
+    profile = candidate(written, changes).profile
     outcome = run_trial(lab, profile, SHORT, "t1", lambda _: None)
     assert isinstance(outcome, Failure)
     assert outcome.kind is FailureKind.ENGINE
-    assert "sync_interval" in outcome.reason
+    assert "maxMergeCount" in outcome.reason
 
 
 def test_what_is_not_ours_stays_untouched(lab: Lab, elasticsearch: EngineClient) -> None:
