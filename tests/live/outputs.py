@@ -34,7 +34,8 @@ class Place:
         self, outputs: Sequence[Mapping[str, object]], changes: Mapping[str, object] | None = None
     ) -> Profile:
         """The small profile with these outputs."""
-        return small({"inputs[0].port": self.port, "outputs": list(outputs), **(changes or {})})
+        ours = {"inputs[0].port": self.port, "main_queue.timeoutShutdown": 10_000}
+        return small({**ours, "outputs": list(outputs), **(changes or {})})
 
     @contextmanager
     def running(
@@ -46,9 +47,13 @@ class Place:
             yield running
 
     def send(self, messages: Iterable[bytes]) -> None:
-        """Over one connection, in frames that count octets."""
-        with socket.create_connection(("127.0.0.1", self.port), timeout=5) as connection:
+        """Over one connection, in frames that count octets, until rsyslogd has read them all: what
+        its sockets hold when it is stopped is lost."""
+        with socket.create_connection(("127.0.0.1", self.port), DEADLINE_S) as connection:
             connection.sendall(b"".join(b"%d %b" % (len(one), one) for one in messages))
+            connection.shutdown(socket.SHUT_WR)
+            while connection.recv(4096):
+                pass
 
 
 @contextmanager
