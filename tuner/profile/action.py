@@ -1,7 +1,5 @@
 """What every output has in common, whatever module it is of."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 from pydantic import Field

@@ -1,7 +1,5 @@
 """The fields of a document, and what each must serve."""
 
-from __future__ import annotations
-
 from enum import Enum
 from typing import Annotated, Literal, Self
 

@@ -1,7 +1,5 @@
 """Which events an output takes."""
 
-from __future__ import annotations
-
 from typing import Annotated, Self
 
 from pydantic import Field, model_validator

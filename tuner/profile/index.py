@@ -1,9 +1,7 @@
 """Where documents go in the engine, and the settings of the indices."""
 
-from __future__ import annotations
-
 from enum import Enum
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
 from pydantic import ConfigDict, Field, model_validator
 
@@ -122,7 +120,7 @@ class Index(Section):
     settings: IndexSettings = IndexSettings()
 
     @model_validator(mode="after")
-    def _one_target(self) -> Index:
+    def _one_target(self) -> Self:
         if (self.name is None) == (self.data_stream is None):
             raise ValueError("give exactly one of name and data_stream")
         return self

@@ -3,12 +3,11 @@
 None means: not written in the profile, and left to rsyslog.
 """
 
-from __future__ import annotations
-
 from typing import Annotated, Literal
 
 from pydantic import Field
 
+from tuner.profile.kinds import OneOf
 from tuner.profile.parameter import OfModule, Since
 from tuner.profile.queue import NonNegative, Positive, Switch
 from tuner.profile.scalars import (
@@ -277,5 +276,5 @@ TcpInput = ImptcpInput | ImtcpInput
 PortInput = TcpInput | ImudpInput | ImrelpInput
 Input = Annotated[
     ImptcpInput | ImtcpInput | ImudpInput | ImfileInput | ImrelpInput | ImuxsockInput,
-    Field(discriminator="type"),
+    OneOf("type"),
 ]

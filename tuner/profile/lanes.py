@@ -1,7 +1,5 @@
 """Lanes: one stream split over several rulesets, each with its own queue and workers."""
 
-from __future__ import annotations
-
 from enum import Enum
 from typing import Annotated, Self
 

@@ -1,8 +1,6 @@
 """When the engine starts a new index, and when it deletes an old one."""
 
-from __future__ import annotations
-
-from typing import Annotated
+from typing import Annotated, Self
 
 from pydantic import Field, model_validator
 
@@ -22,7 +20,7 @@ class Rollover(Section):
     max_docs: Positive | None = None
 
     @model_validator(mode="after")
-    def _some(self) -> Rollover:
+    def _some(self) -> Self:
         if not self.model_dump(exclude_none=True):
             raise ValueError(
                 "give a condition: max_age, max_primary_shard_size, max_size or max_docs"
@@ -41,7 +39,7 @@ class Lifecycle(Section):
     rollover: Rollover | None = None
 
     @model_validator(mode="after")
-    def _some(self) -> Lifecycle:
+    def _some(self) -> Self:
         if self.retention is None and self.rollover is None:
             raise ValueError("give retention, rollover or both")
         return self

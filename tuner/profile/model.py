@@ -4,8 +4,6 @@ Keys are each parameter's own name in its own system, so that searching for a ke
 documentation; aliases spell them as rsyslog and Elasticsearch do.
 """
 
-from __future__ import annotations
-
 from enum import Enum
 from typing import Annotated, Literal
 

@@ -1,7 +1,5 @@
 """Settings of the engine's nodes."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 from pydantic import ConfigDict

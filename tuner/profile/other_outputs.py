@@ -3,9 +3,7 @@
 None means: not written in the profile, and left to rsyslog.
 """
 
-from __future__ import annotations
-
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -49,7 +47,7 @@ class _Lines(ActionOutput):
     document: Preset | Annotated[tuple[DocumentField, ...], Field(min_length=1)] | None = None
 
     @model_validator(mode="after")
-    def _one_format(self) -> _Lines:
+    def _one_format(self) -> Self:
         if self.template is not None and self.document is not None:
             raise ValueError("name template or document, not both: each says how an event looks")
         return self
@@ -109,7 +107,7 @@ class OmfileOutput(_Lines):
     fail_on_chown_failure: Switch | None = Field(None, alias="failOnChOwnFailure")
 
     @model_validator(mode="after")
-    def _one_place(self) -> OmfileOutput:
+    def _one_place(self) -> Self:
         if (self.file is None) == (self.dyna_file is None):
             raise ValueError("name file, or dynaFile for a file for each value of a property")
         return self

@@ -3,8 +3,6 @@
 None means: not written in the profile, and left to rsyslog.
 """
 
-from __future__ import annotations
-
 from typing import Annotated, Literal
 
 from pydantic import Field
@@ -12,6 +10,7 @@ from pydantic import Field
 from tuner.profile.action import ActionOutput
 from tuner.profile.field import DocumentField, Preset
 from tuner.profile.index import Index
+from tuner.profile.kinds import OneOf
 from tuner.profile.other_outputs import OtherOutput
 from tuner.profile.parameter import Since
 from tuner.profile.queue import NonNegative, Positive, Switch
@@ -82,4 +81,4 @@ class OmelasticsearchOutput(ActionOutput):
         return self.auth is not None or self.apikey is not None
 
 
-Output = Annotated[OmelasticsearchOutput | OtherOutput, Field(discriminator="type")]
+Output = Annotated[OmelasticsearchOutput | OtherOutput, OneOf("type")]

@@ -4,13 +4,12 @@ What does not parse leaves its fields empty: texts "", numbers and booleans null
 the text as it came writes `property: msg` as well.
 """
 
-from __future__ import annotations
-
 from typing import Annotated, Literal
 
 from pydantic import Field
 
 from tuner.profile.field import SourceName
+from tuner.profile.kinds import OneOf
 from tuner.profile.queue import Switch
 from tuner.profile.scalars import AbsolutePath
 from tuner.profile.section import RsyslogSection, Section
@@ -65,4 +64,4 @@ class NormalizeParse(RsyslogSection):
     use_raw_msg: Switch = Field(False, alias="useRawMsg")
 
 
-Parse = Annotated[CsvParse | KvParse | JsonParse | NormalizeParse, Field(discriminator="format")]
+Parse = Annotated[CsvParse | KvParse | JsonParse | NormalizeParse, OneOf("format")]

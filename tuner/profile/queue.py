@@ -1,7 +1,5 @@
 """Queues as profiles write them, and what rsyslog makes of what they leave out."""
 
-from __future__ import annotations
-
 from enum import Enum
 from typing import Annotated, Literal
 

@@ -1,9 +1,7 @@
 """The releases that the output is for."""
 
-from __future__ import annotations
-
 from enum import Enum
-from typing import Annotated
+from typing import Annotated, Self
 
 from pydantic import Field, model_validator
 
@@ -25,7 +23,7 @@ class Release(Section):
     opensearch: Annotated[str, Field(pattern=r"^[0-9]{1,15}\.[0-9]{1,15}$")] | None = None
 
     @model_validator(mode="after")
-    def _one_engine(self) -> Release:
+    def _one_engine(self) -> Self:
         if (self.elasticsearch is None) == (self.opensearch is None):
             raise ValueError("name exactly one engine: elasticsearch or opensearch")
         return self

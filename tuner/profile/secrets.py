@@ -1,8 +1,6 @@
 """Credentials by reference: the secret itself never enters a profile or a rendered file."""
 
-from __future__ import annotations
-
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -19,7 +17,7 @@ class SecretRef(Section):
     env: Annotated[str, Field(pattern=r"^[A-Z_][A-Z0-9_]*$")] | None = None
 
     @model_validator(mode="after")
-    def _one_place(self) -> SecretRef:
+    def _one_place(self) -> Self:
         if (self.file is None) == (self.env is None):
             raise ValueError("name exactly one place: {file: /path} or {env: NAME}")
         return self

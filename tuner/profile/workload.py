@@ -1,7 +1,5 @@
 """The workload of a profile: the traffic that a measurement floods."""
 
-from __future__ import annotations
-
 from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
