@@ -132,10 +132,11 @@ def test_a_fault_makes_its_combination_invalid_and_no_other(
 ) -> None:
     with sink_lab(tmp_path, fault) as lab:
         found = ceiling(lab, PROFILE, lambda _: None, QUICK)
-    assert [one.invalid is None for one in found.combinations] == [False, True, True, True]
-    assert found.combinations[0].invalid is not None
-    assert said in found.combinations[0].invalid
-    assert found.best in found.combinations[1:]
+    # On a busy machine the event may come to its turn only with the second combination.
+    (struck,) = [one for one in found.combinations if one.invalid is not None]
+    assert struck.invalid is not None
+    assert said in struck.invalid
+    assert found.best != struck
 
 
 def test_where_nothing_is_valid_the_reason_is_told(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import secrets
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
 from pathlib import Path
@@ -16,12 +16,13 @@ from tuner.errors import TuneError, Unreachable
 from tuner.host.programs import rsyslog_version
 from tuner.host.usage import memory_bytes
 from tuner.lab.distribution import distribution_for
-from tuner.lab.node import Node, NodePlan
+from tuner.lab.node import NodePlan
 from tuner.lab.ports import free_ports
-from tuner.lab.scratch import subfolder
 from tuner.lab.sink import Sink
+from tuner.lab.turned_node import TurnedNode
 from tuner.profile.bind import Bound, bind
 from tuner.profile.heap import fitting_heap
+from tuner.profile.knobs import Knob, Level, of_rsyslog, without_node
 from tuner.profile.model import Profile
 from tuner.profile.placement import ports_of
 from tuner.profile.release import Engine
@@ -32,7 +33,8 @@ from tuner.profile.site import Site
 class Lab:
     """An engine that answers, who owns what is created in it, and a folder for our daemons.
 
-    `ending` says how an engine of ours ended, None while it runs or when it is not ours.
+    `ending` says how an engine of ours ended, None while it runs or when it is not ours; `node` is
+    there where the lab can restart it with other settings.
     """
 
     client: EngineClient
@@ -44,6 +46,7 @@ class Lab:
     is_sink: bool
     keeps_authentication: bool
     ending: Callable[[], str | None]
+    node: TurnedNode | None = None
 
     @property
     def engine_name(self) -> str:
@@ -56,20 +59,45 @@ class Lab:
         if ending is not None:
             raise Unreachable(f"{self.engine_name} died with {ending}")
 
+    def turns(self, knobs: Sequence[Knob]) -> tuple[Knob, ...]:
+        """Those of `knobs` that this lab can turn: a sink stores nothing, somebody else's engine
+        keeps its nodes as they are, one node holds no copies, and half of this machine's memory
+        is all that a heap gets."""
+        if self.is_sink:
+            return of_rsyslog(knobs)
+        kept = tuple(knobs) if self.node is not None else without_node(knobs)
+        if self.facts.data_nodes < 2:
+            kept = tuple(knob for knob in kept if not knob.path.endswith("number_of_replicas"))
+        return tuple(_fitting(knob) if knob.path == "node.heap" else knob for knob in kept)
+
+    def run_with(self, profile: Profile) -> float:
+        """Restart the engine with the node settings of `profile` where they differ from those it
+        runs with; the seconds that it took, 0 where there is nothing to do or to turn.
+
+        Raises NodeRefused when the engine does not start with them; it then runs as before.
+        """
+        if self.node is None:
+            return 0.0
+        heap = fitting_heap(profile.node.heap, memory_bytes())
+        return self.node.run_with(heap, profile.node.settings)
+
     def bind(self, profile: Profile, name: str) -> Bound:
         """Fit `profile` to this lab under fresh ports; its index names begin with our prefix
         followed by `name`."""
         wanted = [max(1, len(ports_of(profile, source))) for source in profile.inputs]
         first = free_ports(sum(wanted))
         ports = tuple(accumulate(wanted[:-1], initial=first))
-        return bind(profile, self._site(name), ports)
+        return bind(profile, self._site(profile, name), ports)
 
     def trial_folder(self, name: str) -> Path:
         """Where the rsyslogd of the trial `name` keeps its files, disk queues among them: what one
         trial leaves there must not reach the next."""
         return self.folder / f"trial-{name}"
 
-    def _site(self, name: str) -> Site:
+    def _site(self, profile: Profile, name: str) -> Site:
+        heap = self.heap
+        if self.node is not None:
+            heap = fitting_heap(profile.node.heap, memory_bytes())
         major, minor = self.facts.version.split(".")[:2]
         open_search = self.facts.distribution == Engine.OPENSEARCH.value
         return Site(
@@ -79,7 +107,7 @@ class Lab:
             engine_name=self.engine_name,
             is_sink=self.is_sink,
             data_nodes=self.facts.data_nodes,
-            heap=self.heap,
+            heap=heap,
             rsyslog=self.rsyslog,
             index_prefix=f"{self.owner.prefix}{name}-",
             spool=str(self.trial_folder(name)),
@@ -97,10 +125,10 @@ def node_lab(profile: Profile, folder: Path, run_id: str) -> Iterator[Lab]:
     """A lab with a real engine of the profile's release, started now and ended afterwards."""
     heap = fitting_heap(profile.node.heap, memory_bytes())
     plan = NodePlan(distribution_for(profile.release), heap, profile.node.settings)
-    node = Node(plan, subfolder(folder, "engine"))
+    node = TurnedNode(plan, folder / "engine")
     try:
         with _cleaned(around(EngineClient(node.url), folder, run_id, heap)) as lab:
-            yield replace(lab, ending=node.ending)
+            yield replace(lab, ending=node.ending, node=node)
     finally:
         node.stop()
 
@@ -139,6 +167,17 @@ def around(client: EngineClient, folder: Path, run_id: str, heap: str | None) ->
         keeps_authentication=heap is None,
         ending=lambda: None,
     )
+
+
+def _fitting(knob: Knob) -> Knob:
+    """The knob with the heaps that this machine has the memory for."""
+    memory = memory_bytes()
+    levels = (one for one in knob.levels if one == knob.current or _fits(one, memory))
+    return replace(knob, levels=tuple(levels))
+
+
+def _fits(heap: Level, memory: int) -> bool:
+    return isinstance(heap, str) and fitting_heap(heap, memory) == heap
 
 
 @contextlib.contextmanager

@@ -34,12 +34,15 @@ class NodePlan:
 
 
 class Node:
-    """A running engine; `stop` ends it.  Its data is thrown away, so it is not asked nicely."""
+    """A running engine; `stop` ends it.  Its data is thrown away, so it is not asked nicely.
 
-    def __init__(self, plan: NodePlan, folder: Path) -> None:
+    It answers on `port`, or on one that nobody uses.
+    """
+
+    def __init__(self, plan: NodePlan, folder: Path, port: int | None = None) -> None:
         self.plan = plan
         self.folder = folder
-        self._port = free_port()
+        self._port = free_port() if port is None else port
         java = java_for(plan.distribution.java_lowest, plan.distribution.java_highest)
         self._daemon = Daemon(_prepare(plan, folder, self._port, java))
         try:
@@ -52,6 +55,11 @@ class Node:
     def url(self) -> str:
         """Where the engine answers."""
         return f"http://127.0.0.1:{self._port}"
+
+    @property
+    def port(self) -> int:
+        """Where the engine listens."""
+        return self._port
 
     @property
     def pid(self) -> int:

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
+import json
+import secrets
 import shutil
 import stat
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
+from tuner.host.lock import locked, state_folder
 from tuner.host.process import give_to_daemons, unprivileged_user
+
+_PREFIX = "rsyslog-tune-lab-"
 
 
 @contextlib.contextmanager
@@ -17,16 +23,70 @@ def scratch(parent: Path) -> Iterator[Path]:
     """A new folder below `parent` that our daemons may write to, gone afterwards.
 
     When we are root the daemons run as another user; where that user cannot reach `parent`
-    (as under /root), the folder is made in the system's temporary folder instead.
+    (as under /root), the folder is made in the system's temporary folder instead.  It is on record
+    until it is gone, so that `remove_abandoned` finds it after a SIGKILL.
     """
     reachable = unprivileged_user() is None or is_reachable(parent)
     base = parent.resolve() if reachable else Path(tempfile.gettempdir())
-    folder = Path(tempfile.mkdtemp(prefix="rsyslog-tune-lab-", dir=base))
+    folder = base / f"{_PREFIX}{secrets.token_hex(4)}"
+    with _on_record(folder):
+        try:
+            folder.mkdir(mode=0o700)
+            give_to_daemons(folder)
+            yield folder
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def remove_abandoned() -> tuple[Path, ...]:
+    """Remove the scratch folders whose owners were killed; those that were there.
+
+    An owner holds a lock on its record for as long as it lives, which no other process that was
+    given its pid can do.
+    """
+    removed = []
+    for path in sorted(_records().glob("*.json")):
+        lock = locked(path)
+        if lock is None:
+            continue
+        with lock:
+            folder = _recorded(path)
+            if folder is not None and folder.is_dir() and not folder.is_symlink():
+                shutil.rmtree(folder, ignore_errors=True)
+                removed.append(folder)
+            path.unlink(missing_ok=True)
+    return tuple(removed)
+
+
+@contextlib.contextmanager
+def _on_record(folder: Path) -> Iterator[None]:
+    """Keep a locked record of `folder`; it gets its name when it is locked and complete."""
+    _records().mkdir(mode=0o755, parents=True, exist_ok=True)
+    path = _records() / f"{folder.name}.json"
+    draft = path.with_suffix(".new")
+    with draft.open("x", encoding="utf-8") as record:
+        fcntl.flock(record, fcntl.LOCK_EX)
+        record.write(json.dumps({"folder": str(folder)}))
+        record.flush()
+        draft.rename(path)
+        try:
+            yield
+        finally:
+            path.unlink(missing_ok=True)
+
+
+def _records() -> Path:
+    return state_folder() / "scratch"
+
+
+def _recorded(path: Path) -> Path | None:
+    """The folder that a record names; None when it could not be one of ours."""
     try:
-        give_to_daemons(folder)
-        yield folder
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
+        folder = Path(json.loads(path.read_text(encoding="utf-8"))["folder"])
+    except (ValueError, KeyError, TypeError):
+        return None
+    is_ours = folder.is_absolute() and folder.name == path.stem and path.stem.startswith(_PREFIX)
+    return folder if is_ours else None
 
 
 def subfolder(parent: Path, name: str) -> Path:

@@ -9,29 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from enum import Enum
 
 from tuner.measure import signs
-from tuner.measure.remedies import Remedy, advice, less, more, open_paths
+from tuner.measure.remedies import remedies
 from tuner.measure.stage_figures import Figure, figure
 from tuner.measure.stages import Stages
 from tuner.profile.knobs import Knob
-
-
-class Bottleneck(Enum):
-    """The stage that set the rate."""
-
-    REJECTIONS = "rejections"
-    SENDER = "sender"
-    MERGES = "merge throttling"
-    DISK = "disk"
-    ACTION_CPU = "action workers' own CPU"
-    MAIN_WORKER = "main queue worker"
-    INPUT = "input"
-    ENGINE_CPU = "engine CPU"
-    MACHINE_CPU = "machine CPU"
-    ACTION_WAITING = "action workers waiting on the engine"
-    UNCLEAR = "unclear"
+from tuner.profile.knobs_worth import Bottleneck as Bottleneck
 
 
 @dataclass(frozen=True)
@@ -102,60 +86,11 @@ _FIGURES: dict[Bottleneck, tuple[Figure, ...]] = {
     Bottleneck.UNCLEAR: tuple(Figure),
 }
 
-_REMEDIES: dict[Bottleneck, tuple[Remedy, ...]] = {
-    Bottleneck.REJECTIONS: (less("{queue}.workerThreads"), less("{queue}.dequeueBatchSize")),
-    Bottleneck.SENDER: (more("{queue}.size"), advice("workload.connections")),
-    Bottleneck.MERGES: (more("{settings}.refresh_interval"),),
-    Bottleneck.DISK: (
-        more("{queue}.dequeueBatchSize"),
-        more("{settings}.translog.flush_threshold_size"),
-        more("{settings}.refresh_interval"),
-    ),
-    Bottleneck.ACTION_CPU: (
-        more("{output}.filter_path"),
-        more("{queue}.workerThreads"),
-        advice("{output}.document"),
-    ),
-    Bottleneck.MAIN_WORKER: (
-        more("{first}.workerThreads"),
-        less("{first}.workerThreadMinimumMessages"),
-        more("{first}.dequeueBatchSize"),
-    ),
-    Bottleneck.INPUT: (
-        more("inputs[0].threads"),
-        more("inputs[0].processOnPoller"),
-        advice("workload.connections"),
-    ),
-    Bottleneck.ENGINE_CPU: (
-        more("{output}.index.mapping"),
-        more("{settings}.refresh_interval"),
-        more("{output}.filter_path"),
-        more("{queue}.dequeueBatchSize"),
-    ),
-    Bottleneck.MACHINE_CPU: (
-        more("{output}.filter_path"),
-        more("{output}.index.mapping"),
-        more("{settings}.refresh_interval"),
-        more("{first}.dequeueBatchSize"),
-    ),
-    Bottleneck.ACTION_WAITING: (
-        more("{queue}.workerThreads"),
-        less("{queue}.workerThreadMinimumMessages"),
-        more("{queue}.dequeueBatchSize"),
-    ),
-    Bottleneck.UNCLEAR: (),
-}
-
 
 def _remedies(found: Bottleneck, stages: Stages, knobs: Sequence[Knob]) -> tuple[str, ...]:
-    """Paths into this profile; a Direct action has the queue before it for its own."""
+    """Paths into this profile; where nothing shows, nothing is advised."""
+    if found is Bottleneck.UNCLEAR:
+        return ()
     if found is Bottleneck.SENDER and stages.rate_is_fixed:
         return ("workload.rate",)
-    output = f"outputs[{stages.output}]"
-    places = {
-        "output": output,
-        "first": stages.main.path,
-        "queue": stages.bulk_workers.path,
-        "settings": f"{output}.index.settings",
-    }
-    return open_paths(_REMEDIES[found], places, knobs)
+    return remedies(found, knobs, stages.output)

@@ -21,7 +21,7 @@ from tuner.measure.effective import Effective, Glimpse, effective
 from tuner.measure.pipeline import Pipeline
 from tuner.measure.stages import Look, Machines, Sighting, stages_of
 from tuner.measure.window import Sample
-from tuner.profile.knobs import knobs, of_rsyslog
+from tuner.profile.knobs import knobs
 from tuner.profile.model import Profile
 
 
@@ -93,7 +93,7 @@ def verdict_between(seen: Between, lab: Lab, profile: Profile) -> Verdict | None
         profile,
         Machines(cores(), min(cores(), lab.facts.processors), engine_is_here=True),
     )
-    return judge(stages, of_rsyslog(dimensions) if lab.is_sink else dimensions)
+    return judge(stages, lab.turns(dimensions))
 
 
 def effective_between(seen: Between, profile: Profile) -> Effective:

@@ -17,13 +17,15 @@ class TrialPlan:
     """How long a trial lasts, in seconds.
 
     A window that is not steady is made longer by `extension_s`, once.  With `settles` the trial
-    waits until the merges that it caused have ended, so that they and the disk space count.
+    waits until the merges that it caused have ended, so that they and the disk space count.  A
+    window is cut short once it is clear that its rate stays below `loses_below` events per second.
     """
 
     warm_up_s: float
     window_s: float
     extension_s: float = 0.0
     settles: bool = False
+    loses_below: float | None = None
 
 
 @dataclass(frozen=True)

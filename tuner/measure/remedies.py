@@ -1,58 +1,45 @@
-"""Settings that can help against a bottleneck, as far as they have room to move; pure."""
+"""Settings that can help against a bottleneck, as far as they have room to move; pure.
+
+Which knob helps against what is told by the knobs themselves (`tuner.profile.knobs_worth`).
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from enum import Enum
 
 from tuner.profile.knobs import Knob
+from tuner.profile.knobs_worth import Bottleneck, Way
+
+# What no search turns, but whoever owns the profile can.
+_ADVICE: Mapping[Bottleneck, tuple[str, ...]] = {
+    Bottleneck.SENDER: ("workload.connections",),
+    Bottleneck.INPUT: ("workload.connections",),
+    Bottleneck.ACTION_CPU: ("outputs[{output}].document",),
+}
 
 
-class Way(Enum):
-    """Which way along the levels of a knob helps."""
-
-    UP = 1
-    DOWN = -1
-
-
-@dataclass(frozen=True)
-class Remedy:
-    """A setting that can help: its path, with placeholders for what profiles name differently.
-
-    Without a `way` it is no knob of the search but advice to whoever owns the profile.
-    """
-
-    path: str
-    way: Way | None = None
+def remedies(bottleneck: Bottleneck, knobs: Sequence[Knob], output: str) -> tuple[str, ...]:
+    """The paths that can help: those of `knobs` that are not at their end already, the most
+    promising first, then advice about the output of that name."""
+    helping = sorted(mattering(bottleneck, knobs), key=lambda knob: knob.worth.rank)
+    paths = tuple(knob.path for knob in helping if _has_room(knob, bottleneck))
+    advice = _ADVICE.get(bottleneck, ())
+    return (*paths, *(path.format(output=output) for path in advice))
 
 
-def more(path: str) -> Remedy:
-    """A knob that helps when it goes up."""
-    return Remedy(path, Way.UP)
+def mattering(bottleneck: Bottleneck, knobs: Sequence[Knob]) -> tuple[Knob, ...]:
+    """Those of `knobs` that can matter under that bottleneck, whichever way they are turned; all
+    of them where nothing is known of it."""
+    if bottleneck is Bottleneck.UNCLEAR:
+        return tuple(knobs)
+    return tuple(knob for knob in knobs if knob.worth.way(bottleneck) is not None)
 
 
-def less(path: str) -> Remedy:
-    """A knob that helps when it goes down."""
-    return Remedy(path, Way.DOWN)
-
-
-def advice(path: str) -> Remedy:
-    """A setting that no search turns."""
-    return Remedy(path)
-
-
-def open_paths(
-    remedies: Sequence[Remedy], places: Mapping[str, str], knobs: Sequence[Knob]
-) -> tuple[str, ...]:
-    """The paths that can still be followed, in order: advice, and those of `knobs` that are not at
-    their end already.  `places` fills the placeholders."""
-    known = {knob.path: knob for knob in knobs}
-    found = [(remedy.path.format_map(places), remedy.way) for remedy in remedies]
-    return tuple(path for path, way in found if way is None or _has_room(known.get(path), way))
-
-
-def _has_room(knob: Knob | None, way: Way) -> bool:
-    if knob is None:
+def _has_room(knob: Knob, bottleneck: Bottleneck) -> bool:
+    """A choice has room while there is another level; what is not active now has none."""
+    way = knob.worth.way(bottleneck)
+    if way is None or len(knob.levels) < 2:
         return False
+    if way is Way.CHOICE:
+        return True
     return knob.current != knob.levels[-1 if way is Way.UP else 0]

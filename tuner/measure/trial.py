@@ -20,6 +20,8 @@ from tuner.flood.workload import flood_spec
 from tuner.host.process import wait_until
 from tuner.lab.lab import Lab
 from tuner.lab.rsyslogd import RsyslogdDied
+from tuner.lab.turned_node import NodeRefused
+from tuner.measure.losing import is_losing
 from tuner.measure.mark import Between, effective_between, verdict_between
 from tuner.measure.measurement import Failure, FailureKind, Outcome, TrialPlan
 from tuner.measure.pipeline import Pipeline, pipeline
@@ -59,13 +61,14 @@ def guarded(
     """What `course` makes of the running pipeline of `profile` and the profile as bound, or the
     Failure that ended it; the errors are those of `run_trial`."""
     lab.check()
-    bound = lab.bind(profile, name).profile
     try:
+        lab.run_with(profile)
+        bound = lab.bind(profile, name).profile
         with pipeline(lab, bound, name) as pipe:
             return course(pipe, bound)
     except RsyslogdDied as error:
         return Failure(FailureKind.RSYSLOGD, str(error))
-    except EngineRefused as error:
+    except (EngineRefused, NodeRefused) as error:
         return Failure(FailureKind.ENGINE, str(error))
     except Unreachable as error:
         if not answers(lab.client, SILENCE_S):
@@ -135,7 +138,12 @@ class _Trial:
             if sampler is not None:
                 sampler.see(time.monotonic(), bulk_tasks(self.lab.client, SILENCE_S))
 
-        samples = watch.follow(self.plan.window_s, each)
+        below = self.plan.loses_below
+
+        def loses(samples: Sequence[Sample]) -> bool:
+            return below is not None and is_losing(samples, below)
+
+        samples = watch.follow(self.plan.window_s, each, loses)
         if self.plan.extension_s > 0 and not steadiness(samples).steady:
             self.tell("window, extended because the rate is not steady")
             samples += watch.follow(self.plan.extension_s, each)

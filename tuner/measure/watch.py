@@ -40,10 +40,16 @@ class Watch:
     flood: Flood
 
     def follow(
-        self, duration_s: float, each: Callable[[Sequence[Sample]], None]
+        self,
+        duration_s: float,
+        each: Callable[[Sequence[Sample]], None],
+        enough: Callable[[Sequence[Sample]], bool] = lambda _: False,
     ) -> tuple[Sample, ...]:
-        """Poll for `duration_s` seconds and give all samples so far to `each` after every poll but
-        the last; the samples.  Raises Stalled, RsyslogdDied, or JobFailed for the flood."""
+        """Poll for `duration_s` seconds, or until what was seen is `enough`, and give all samples
+        so far to `each` after every poll but the last; the samples.
+
+        Raises Stalled, RsyslogdDied, or JobFailed for the flood.
+        """
         samples: list[Sample] = []
         deadline = time.monotonic() + duration_s
         progress_at = time.monotonic()
@@ -54,7 +60,7 @@ class Watch:
                 progress_at = sample.at_s
             samples.append(sample)
             _require_progress(sample, progress_at)
-            if sample.at_s >= deadline:
+            if sample.at_s >= deadline or enough(samples):
                 return tuple(samples)
             each(samples)
             time.sleep(max(0.0, sample.at_s + POLL_S - time.monotonic()))

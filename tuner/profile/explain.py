@@ -10,7 +10,8 @@ from typing import Literal, get_args, get_origin
 from tuner.errors import BadUsage
 from tuner.profile.engine_settings import ALWAYS, INDEX_SETTINGS, NODE_SETTINGS, Setting, Update
 from tuner.profile.facts import fact_name, facts, source_of
-from tuner.profile.knobs import knobs, level_text
+from tuner.profile.knobs import Knob, knobs, level_text
+from tuner.profile.knobs_guarantees import GUARANTEES
 from tuner.profile.model import Profile
 from tuner.profile.parameter import since
 from tuner.profile.queue import Queue
@@ -24,8 +25,7 @@ _CHANGES = {
     Update.DYNAMIC: "on open indices too",
 }
 
-# Every knob that a search can have shows on such a profile.
-_SAMPLE = {
+_SAMPLE: dict[str, object] = {
     "name": "sample",
     "inputs": [{"type": "imptcp", "port": 10514}],
     "outputs": [
@@ -38,6 +38,23 @@ _SAMPLE = {
         }
     ],
 }
+# Every knob that a search can have shows on one of these.
+_SAMPLES: tuple[dict[str, object], ...] = (
+    _SAMPLE,
+    _SAMPLE
+    | {
+        "release": {"rsyslog": "8.2512", "elasticsearch": "9.1"},
+        "inputs": [{"type": "imtcp", "port": 10514}],
+        "lanes": {"count": 2, "spread": "random", "queue": {"size": 50000}},
+        "node": {"node.processors": 2},
+    },
+    _SAMPLE
+    | {
+        "release": {"rsyslog": "8.2302", "opensearch": "2.19"},
+        "inputs": [{"type": "imudp", "port": 10514}],
+    },
+    _SAMPLE | {"inputs": [{"type": "imfile", "file": "/var/log/app.log", "tag": "app:"}]},
+)
 
 
 @dataclass(frozen=True)
@@ -173,8 +190,7 @@ def _changes(key: Key) -> str:
 def _search(paths: tuple[str, ...]) -> tuple[str, ...]:
     """What a search does with the key."""
     found, inside = [], []
-    for knob in knobs(Profile.model_validate(_SAMPLE)):
-        path = re.sub(r"\[[^\]]*\]", "[]", knob.path)
+    for path, knob in _every_knob().items():
         if path in paths:
             levels = ", ".join(level_text(level) for level in knob.levels)
             found.append(f"tries {levels} on {path} ({knob.cost.value})")
@@ -182,4 +198,19 @@ def _search(paths: tuple[str, ...]) -> tuple[str, ...]:
             inside.append(path)
     if inside:
         found.append(f"varies {', '.join(inside)}")
+    found += [
+        f"leaves it as it is written without --allow {guarantee.name}, which gives something up: "
+        f"{guarantee.gives_up}"
+        for guarantee in GUARANTEES.values()
+        if any(path.endswith(f".{guarantee.name}") for path in paths)
+    ]
     return tuple(found) or ("leaves it as it is written",)
+
+
+def _every_knob() -> dict[str, Knob]:
+    """Each knob by its path without names, as the first sample that has it shows it."""
+    found: dict[str, Knob] = {}
+    for sample in _SAMPLES:
+        for knob in knobs(Profile.model_validate(sample)):
+            found.setdefault(re.sub(r"\[[^\]]*\]", "[]", knob.path), knob)
+    return found

@@ -2,72 +2,78 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
-from dataclasses import dataclass
-from enum import Enum
+from collections.abc import Container, Mapping, Sequence
+from dataclasses import replace
 
-from tuner.profile.index import MappingStyle
-from tuner.profile.inputs import ImptcpInput
-from tuner.profile.model import Profile
-from tuner.profile.outputs import OmelasticsearchOutput
-from tuner.profile.placement import PlacedQueue, entry_queue, working_queue
-from tuner.profile.queue import Place, Queue, QueueType, in_memory, resolve
-from tuner.profile.units import engine_bytes, seconds
-
-Level = None | bool | int | str | tuple[str, ...]
-
-# omelasticsearch reads `errors` and each item's `status` and `error`, nothing else of a reply.
-REPLY_FILTER = ("errors", "items.*.status", "items.*.error")
+from tuner.profile.knobs_engine import index_knobs, node_knobs
+from tuner.profile.knobs_guarantees import opened
+from tuner.profile.knobs_level import Cost as Cost
+from tuner.profile.knobs_level import Knob as Knob
+from tuner.profile.knobs_level import Level as Level
+from tuner.profile.knobs_level import Need as Need
+from tuner.profile.knobs_level import level_text as level_text
+from tuner.profile.knobs_level import with_levels
+from tuner.profile.knobs_queues import queue_knobs
+from tuner.profile.knobs_rsyslog import REPLY_FILTER as REPLY_FILTER
+from tuner.profile.knobs_rsyslog import input_knobs, request_knobs
+from tuner.profile.model import Profile, Search
 
 
-def level_text(level: Level) -> str:
-    """A level as a reader would write it."""
-    if level is None:
-        return "not set"
-    if isinstance(level, bool):
-        return "on" if level else "off"
-    return ",".join(level) if isinstance(level, tuple) else str(level)
+def knobs(profile: Profile, allow: Sequence[str] = ()) -> tuple[Knob, ...]:
+    """The knobs a search may turn on this profile, parents before what needs them, as its
+    `search` section narrows or extends them.
 
-
-class Cost(Enum):
-    """What it takes to apply a change."""
-
-    LIVE_SETTING = "live setting"
-    RSYSLOG_RESTART = "rsyslog restart"
-    NEW_INDEX = "new index"
-    NODE_RESTART = "node restart"
-
-
-@dataclass(frozen=True)
-class Knob:
-    """One dimension: its path, its ordered levels, and which of them the profile has now.
-
-    None as a level means: not set, the default of rsyslog or of the engine.
+    Nothing that touches a guarantee is here (durability, replicas, `_source`, queues on disk, ids,
+    retries), but for what `allow` and the profile's own `search.allow` open by name, as far as it
+    is there to open; raises BadUsage for other names.  Security and loss limits stay shut.
     """
-
-    path: str
-    levels: tuple[Level, ...]
-    current: Level
-    cost: Cost
-    note: str = ""
-
-
-def knobs(profile: Profile) -> tuple[Knob, ...]:
-    """The knobs a search may turn on this profile, the ones it freezes left out.
-
-    Nothing that touches a guarantee is here: durability, replicas, `_source`, queue types on disk,
-    retries and security stay as they are written.
-    """
-    output = profile.measured
+    guarantees = opened(profile, (*profile.search.allow, *allow))
     every = [
-        *_first_queues(profile),
-        *_action_queue(profile),
-        *_inputs(profile),
-        *_output(output),
-        *_index(profile),
+        *(knob for guarantee in guarantees for knob in guarantee.knobs(profile)),
+        *input_knobs(profile),
+        *queue_knobs(profile),
+        *request_knobs(profile),
+        *index_knobs(profile),
+        *node_knobs(profile),
     ]
-    return tuple(knob for knob in every if knob.path not in profile.search.freeze)
+    return settled(tuple(_narrowed(knob, profile.search) for knob in every), profile.search)
+
+
+def settled(every: tuple[Knob, ...], search: Search) -> tuple[Knob, ...]:
+    """The knobs that `search` keeps; those that need a level which nothing can give them any more
+    are left out, and needs that hold whatever is turned are forgotten."""
+    current = {knob.path: knob.current for knob in every}
+    kept: dict[str, Knob] = {}
+    for knob in every:
+        if not _is_kept(knob.path, search, current):
+            continue
+        open_needs = tuple(need for need in knob.needs if need.path in kept)
+        shut = (need for need in knob.needs if need.path in current.keys() - kept.keys())
+        if all(current[need.path] in need.levels for need in shut):
+            kept[knob.path] = replace(knob, needs=open_needs)
+    return tuple(kept.values())
+
+
+def _is_kept(path: str, search: Search, known: Container[str]) -> bool:
+    """A place that is a knob itself is no section, although another key may begin like it."""
+
+    def covers(place: str) -> bool:
+        return path == place if place in known else is_at(path, place)
+
+    frozen = any(covers(place) for place in search.freeze)
+    return not frozen and (not search.only or any(covers(place) for place in search.only))
+
+
+def is_at(path: str, place: str) -> bool:
+    """Whether `path` is `place` or inside that section."""
+    return path == place or path.startswith((f"{place}.", f"{place}["))
+
+
+def _narrowed(knob: Knob, search: Search) -> Knob:
+    """The knob with the levels that the profile gives it, its current one among them."""
+    levels: Mapping[str, tuple[Level, ...]] = search.levels
+    wanted = levels.get(knob.path)
+    return knob if wanted is None else with_levels(knob, wanted)
 
 
 def of_rsyslog(every: Sequence[Knob]) -> tuple[Knob, ...]:
@@ -75,138 +81,14 @@ def of_rsyslog(every: Sequence[Knob]) -> tuple[Knob, ...]:
     return tuple(knob for knob in every if knob.cost is Cost.RSYSLOG_RESTART)
 
 
-def _knob(path: str, levels: Sequence[Level], current: Level, cost: Cost, note: str = "") -> Knob:
-    """A knob whose levels hold the current one too, in its place among them."""
-    held = tuple(levels)
-    if current not in held:
-        held = tuple(sorted((*held, current), key=_amount))
-    return Knob(path, held, current, cost, note)
+def without_node(every: Sequence[Knob]) -> tuple[Knob, ...]:
+    """The knobs that an engine of somebody else leaves: none of its nodes'."""
+    return tuple(knob for knob in every if knob.cost is not Cost.NODE_RESTART)
 
 
-def _amount(level: Level) -> float:
-    """Where a level stands among others: what is not set first, what is no amount last."""
-    if level is None:
-        return -1.0
-    if isinstance(level, int):
-        return float(level)
-    text = level if isinstance(level, str) else ""
-    amounts = (seconds(text), engine_bytes(text))
-    return next((float(amount) for amount in amounts if amount is not None), math.inf)
-
-
-def _first_queues(profile: Profile) -> list[Knob]:
-    """The knobs of the queues before the outputs: the main queue's, the lanes', or both."""
-    placed = dict.fromkeys((entry_queue(profile), working_queue(profile)))
-    return [knob for queue in placed for knob in _of_first(queue)]
-
-
-def _of_first(placed: PlacedQueue) -> list[Knob]:
-    queue, at = placed.resolved, ".".join(map(str, placed.path))
-    wanted: list[tuple[str, Sequence[Level], Level]] = [
-        ("dequeueBatchSize", (256, 512, 1024, 2048, 4096), queue.dequeue_batch_size),
-        ("workerThreads", (1, 2, 4), queue.worker_threads),
-        (
-            "workerThreadMinimumMessages",
-            (1024, 4096, 16384, 40000),
-            queue.worker_thread_minimum_messages,
-        ),
-    ]
-    return _of_queue(at, queue, wanted)
-
-
-def _action_queue(profile: Profile) -> list[Knob]:
-    """The action queue's knobs; None is their level while the action is Direct and has no queue.
-
-    Its type varies only between kinds that keep messages in memory, and only where the main queue
-    keeps them there too: no choice then outlives a crash better than another.
-    """
-    output = profile.measured
-    queue = resolve(output.queue, Place.ACTION)
-    at = f"outputs[{output.name}].queue"
-    wanted: list[tuple[str, Sequence[Level], Level]] = [
-        ("size", (10_000, 20_000, 50_000, 100_000, 200_000), queue.size),
-        ("dequeueBatchSize", (500, 1000, 2000, 3000, 5000, 8000), queue.dequeue_batch_size),
-        ("workerThreads", (1, 2, 3, 4, 6), queue.worker_threads),
-        (
-            "workerThreadMinimumMessages",
-            (500, 1000, 2000, 5000, 10_000),
-            queue.worker_thread_minimum_messages,
-        ),
-        ("minDequeueBatchSize", (0, 500, 1000, 2000, 5000), queue.min_dequeue_batch_size),
-    ]
-    if in_memory(queue) and in_memory(working_queue(profile).resolved):
-        kind = queue.type.value if queue.type is not None else "Direct"
-        wanted.insert(0, ("type", ("Direct", "LinkedList", "FixedArray"), kind))
-    return _of_queue(at, queue, wanted)
-
-
-def _of_queue(
-    at: str, queue: Queue, wanted: Sequence[tuple[str, Sequence[Level], Level]]
-) -> list[Knob]:
-    """The knobs of a queue; a Disk queue has one worker, whatever is written."""
-    is_single = queue.type is QueueType.DISK
-    return [
-        _knob(f"{at}.{key}", levels, now, Cost.RSYSLOG_RESTART)
-        for key, levels, now in wanted
-        if not (is_single and key.startswith("workerThread"))
-    ]
-
-
-def _inputs(profile: Profile) -> list[Knob]:
-    """imptcp's threads; a parameter of the module, so only a single input can be turned alone."""
-    inputs = profile.inputs
-    source = inputs[0]
-    if len(inputs) > 1 or not isinstance(source, ImptcpInput):
-        return []
-    restart = Cost.RSYSLOG_RESTART
-    return [
-        _knob("inputs[0].threads", (1, 2, 4), source.threads, restart),
-        _knob("inputs[0].processOnPoller", (True, False), source.process_on_poller, restart),
-    ]
-
-
-def _output(output: OmelasticsearchOutput) -> list[Knob]:
-    return [
-        _knob(
-            f"outputs[{output.name}].filter_path",
-            (None, REPLY_FILTER),
-            output.filter_path,
-            Cost.RSYSLOG_RESTART,
-            "asks the engine to leave out of its replies what omelasticsearch does not read",
-        )
-    ]
-
-
-def _index(profile: Profile) -> list[Knob]:
-    output = profile.measured
-    settings = output.index.settings
-    at = f"outputs[{output.name}].index"
-    bound_s = profile.guardrails.freshness_p99_s
-    intervals = [level for level in ("1s", "5s", "10s", "30s") if int(level[:-1]) < bound_s]
-    found = [
-        _knob(
-            f"{at}.settings.refresh_interval",
-            intervals,
-            settings.refresh_interval,
-            Cost.LIVE_SETTING,
-            f"events become searchable later; within the guardrail of {bound_s:g} s",
-        ),
-        _knob(
-            f"{at}.settings.translog.flush_threshold_size",
-            (None, "256mb", "512mb", "1gb", "2gb"),
-            settings.translog_flush_threshold_size,
-            Cost.LIVE_SETTING,
-        ),
-    ]
-    if output.index.mapping is MappingStyle.DYNAMIC:
-        found.append(
-            _knob(
-                f"{at}.mapping",
-                ("dynamic", "explicit"),
-                "dynamic",
-                Cost.NEW_INDEX,
-                "explicit serves the uses of the document's fields; the dynamic mapping also gave "
-                "every string a .keyword field",
-            )
-        )
-    return found
+def most_promising(every: Sequence[Knob], most: int) -> tuple[Knob, ...]:
+    """At most so many knobs, those of the best rank, in their order; what needs one that is left
+    out goes with it unless it is active as the profile is written."""
+    best = sorted(every, key=lambda knob: knob.worth.rank)[:most]
+    paths = {knob.path for knob in best}
+    return settled(tuple(every), Search(only=tuple(paths)))

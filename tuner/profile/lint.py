@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from tuner.errors import Severity
@@ -25,6 +26,7 @@ from tuner.profile import (
     rules_queues,
     rules_releases,
     rules_requests,
+    rules_search,
     rules_settings,
     rules_transport,
 )
@@ -53,6 +55,7 @@ RULES = (
     *rules_settings.RULES,
     *rules_documents.RULES,
     *rules_releases.RULES,
+    *rules_search.RULES,
 )
 
 
@@ -68,7 +71,12 @@ class Finding:
 
 def lint(profile: Profile) -> tuple[Finding, ...]:
     """Every breach of every rule, in the order of the rules."""
-    return tuple(
+    return tuple(findings(profile))
+
+
+def findings(profile: Profile) -> Iterator[Finding]:
+    """The breaches one by one, for whoever needs to know of the first only."""
+    return (
         Finding(complaint.path, complaint.message, rule.code, rule.severity)
         for rule in RULES
         for complaint in rule.check(profile)

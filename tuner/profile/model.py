@@ -15,7 +15,7 @@ from tuner.profile.lanes import Lanes
 from tuner.profile.node import Node as Node
 from tuner.profile.outputs import OmelasticsearchOutput, Output
 from tuner.profile.parsing import Parse
-from tuner.profile.queue import Queue
+from tuner.profile.queue import Queue, Switch
 from tuner.profile.release import Release
 from tuner.profile.scalars import AbsolutePath, Name, ProfilePath
 from tuner.profile.section import RsyslogSection, Section
@@ -46,10 +46,17 @@ class Guardrails(Section):
     rss_bytes: Annotated[str, Field(pattern=r"^[1-9][0-9]{0,14}[kmg]?$")] | None = None
 
 
+_Number = Annotated[int, Field(strict=True)]
+Levels = Annotated[tuple[Switch | _Number | str | tuple[str, ...] | None, ...], Field(min_length=1)]
+
+
 class Search(Section):
-    """Narrows the space that the search derives from the profile."""
+    """Narrows or extends the space that the search derives from the profile."""
 
     freeze: tuple[str, ...] = ()
+    only: tuple[str, ...] = ()
+    levels: dict[str, Levels] = Field(default_factory=dict)
+    allow: tuple[str, ...] = ()
 
 
 class Profile(Section):

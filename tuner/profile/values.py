@@ -77,6 +77,8 @@ def spelled(value: object) -> str:
     """A value as a reader would write it."""
     if value is None:
         return "not set"
+    if value == {}:
+        return "none"
     if isinstance(value, bool):
         return "on" if value else "off"
     if isinstance(value, Enum):

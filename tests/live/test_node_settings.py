@@ -1,0 +1,91 @@
+"""Node settings are knobs: a lab of ours restarts its engine with others, and they take effect."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.profile.examples import small
+from tuner.engine.client import EngineClient
+from tuner.lab.distribution import distribution_for, fetch
+from tuner.lab.lab import Lab, attached_lab, new_run_id, node_lab
+from tuner.lab.scratch import scratch
+from tuner.measure.measurement import Failure, FailureKind, Measurement, TrialPlan
+from tuner.measure.trial import run_trial
+from tuner.profile.knobs import Cost, knobs
+from tuner.profile.model import Profile
+
+pytestmark = pytest.mark.live
+
+PLAN = TrialPlan(warm_up_s=1.0, window_s=3.0)
+BUFFER = "indices.memory.index_buffer_size"
+REPLICAS = {"outputs[logs].index.settings.number_of_replicas": 0}
+
+
+def profile(**node: object) -> Profile:
+    return small({**REPLICAS, "node": {"heap": "512m", **node}})
+
+
+@pytest.fixture(scope="module")
+def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
+    fetch(distribution_for(profile().release))
+    with (
+        scratch(tmp_path_factory.mktemp("lab")) as folder,
+        node_lab(profile(), folder, new_run_id()) as lab,
+    ):
+        yield lab
+
+
+def at(answer: object, *keys: str) -> object:
+    for key in keys:
+        assert isinstance(answer, dict)
+        answer = answer[key]
+    return answer
+
+
+def node(client: EngineClient, part: str) -> dict[str, object]:
+    nodes = client.get(f"/_nodes/{part}?flat_settings=true")["nodes"]
+    assert isinstance(nodes, dict)
+    (only,) = nodes.values()
+    assert isinstance(only, dict)
+    return only
+
+
+def test_an_engine_of_ours_runs_with_what_the_profile_says(lab: Lab, tmp_path: Path) -> None:
+    """It stays at its address, says itself what it runs with, and measures."""
+    url = lab.client.url
+    assert lab.run_with(profile()) == 0.0
+    turned = profile(**{BUFFER: "30%", "heap": "1g"})
+    seconds = lab.run_with(turned)
+    assert 1.0 < seconds < 120.0
+    assert lab.client.url == url
+    assert at(node(lab.client, "settings"), "settings", BUFFER) == "30%"
+    heap = at(node(lab.client, "jvm"), "jvm", "mem", "heap_init_in_bytes")
+    assert heap == 1024**3
+    assert lab.run_with(turned) == 0.0
+    assert lab.bind(turned, "x").profile.node == turned.node
+    outcome = run_trial(lab, turned, PLAN, "turned", lambda _: None)
+    assert isinstance(outcome, Measurement), outcome
+
+
+def test_settings_that_the_engine_refuses_fail_the_trial_and_not_the_lab(lab: Lab) -> None:
+    assert lab.run_with(profile()) >= 0.0
+    refused = profile(**{"thread_pool.write.size": 500})
+    outcome = run_trial(lab, refused, PLAN, "refused", lambda _: None)
+    assert isinstance(outcome, Failure)
+    assert outcome.kind is FailureKind.ENGINE
+    assert "thread_pool.write.size" in outcome.reason
+    lab.check()
+    assert lab.run_with(profile()) == 0.0, "it runs as before"
+    assert isinstance(run_trial(lab, profile(), PLAN, "after", lambda _: None), Measurement)
+
+
+def test_an_attached_engine_keeps_its_node(lab: Lab, tmp_path: Path) -> None:
+    every = knobs(profile())
+    assert any(knob.cost is Cost.NODE_RESTART for knob in lab.turns(every))
+    with attached_lab(EngineClient(lab.client.url), tmp_path, new_run_id(), "512m") as attached:
+        assert not any(knob.cost is Cost.NODE_RESTART for knob in attached.turns(every))
+        assert attached.run_with(profile(heap="1g")) == 0.0
+    assert lab.ending() is None
