@@ -17,14 +17,17 @@ ROOMS = (
 
 # Who may import what; everything else outside the standard library is nobody's.
 OWNERS = {
+    "ConfigSpace": {"search"},
     "jinja2": {"render", "report"},
     "numpy": {"engine", "flood", "lab", "measure", "search"},
+    "optuna": {"search"},
     "platformdirs": {"host", "lab"},
     "psutil": {"host"},
     "pydantic": {"profile", "lab", "search", "report"},
     "requests": {"engine"},
     "rich": {"cli"},
     "scipy": {"measure", "search"},
+    "smac": {"search"},
     "socket": {"flood", "lab"},
     "subprocess": {"host"},
     "testinfra": {"host"},

@@ -1,0 +1,134 @@
+"""One search of the arena: the same wrapper for every strategy."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections import Counter
+from dataclasses import dataclass
+
+import numpy as np
+
+from tests.benchmarks.arena_surfaces import Surface, seed_of
+from tuner.measure.paired import compare
+from tuner.search.finalists import choose, next_replication
+from tuner.search.space import Observation, Point
+from tuner.search.strategies import strategy
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How the trials are divided: those not set aside here are the search's own."""
+
+    trials: int
+    replications: int
+    pairs: int
+
+    @classmethod
+    def of(cls, trials: int) -> Plan:
+        return cls(trials, max(4, round(trials / 7.5)), 6)
+
+    @property
+    def search(self) -> int:
+        return self.trials - self.replications - 2 * self.pairs
+
+
+@dataclass(frozen=True)
+class Result:
+    """What one search came to; ratios are of the objective turned so that more is better."""
+
+    surface: str
+    strategy: str
+    seed: int
+    ratio: float
+    found: float
+    claimed: bool
+    true_gain: float
+    estimated_gain: float
+    low: float
+    high: float
+    overstated: float
+    own_s: float
+
+
+class Bench:
+    """Measures points of a surface; the n-th measurement of a point is the same for everyone."""
+
+    def __init__(self, surface: Surface, seed: int) -> None:
+        self._surface = surface
+        self._seed = seed
+        self._count: Counter[tuple[Point, bool]] = Counter()
+        self._at_s = 0.0
+        self._before: Point | None = None
+
+    def measure(self, point: Point, long: bool = False) -> Observation:
+        self._count[point, long] += 1
+        nth = self._count[point, long]
+        rng = np.random.default_rng(seed_of(self._seed, point, nth, long))
+        seen = self._surface.measure(point, rng, self._at_s, self._before, long)
+        space = self._surface.space
+        self._at_s += float(space.seconds(self._before or point, np.array([point]))[0])
+        self._before = point
+        return seen
+
+
+def run(surface: Surface, name: str, seed: int, sigma: float, plan: Plan) -> Result:
+    """One search: strategy, finalists, choice, fresh pairs."""
+    surface = surface.from_start(seed)
+    bench = Bench(surface, seed)
+    own_s, clock = 0.0, time.process_time()
+    searcher = strategy(name, surface.space, seed, sigma, plan.search)
+    seen: list[Observation] = []
+    for _ in range(plan.search):
+        proposal = searcher.ask()
+        if proposal is None:
+            break
+        own_s += time.process_time() - clock
+        seen.append(bench.measure(proposal.point))
+        clock = time.process_time()
+        searcher.tell(seen[-1])
+    for left in range(plan.trials - 2 * plan.pairs - len(seen), 0, -1):
+        point = next_replication(searcher.beliefs(), sigma, left)
+        if point is None:
+            break
+        seen.append(bench.measure(point, long=True))
+        searcher.tell(seen[-1])
+    start = surface.space.start
+    winner = choose(searcher.beliefs()) or start
+    own_s += time.process_time() - clock
+    return _confirmed(surface, bench, (name, seed, own_s), winner, seen, plan)
+
+
+def _confirmed(
+    surface: Surface, bench: Bench, of: tuple[str, int, float], winner: Point,
+    seen: list[Observation], plan: Plan,
+) -> Result:  # fmt: skip
+    start, (name, seed, own_s) = surface.space.start, of
+    ratio = math.exp(surface.truth(winner) - surface.best)
+    usable = [one for one in seen if one.feasible]
+    found = max((surface.truth(one.point) for one in usable), default=-math.inf)
+    true_gain = surface.truth(winner) - surface.truth(start)
+    lucky = max((one.log_value for one in usable), default=math.nan)
+    pairs = [] if winner == start else _pairs(bench, start, winner, plan.pairs)
+    lost = len(pairs) < plan.pairs
+    shown = compare(*zip(*pairs, strict=True)) if not lost else None
+    claimed = shown is not None and shown.low > 1 and shown.p < 0.05
+    return Result(
+        surface.name, name, seed, ratio, math.exp(found - surface.best), claimed, true_gain,
+        math.log(shown.ratio) if shown else math.nan,
+        math.log(shown.low) if shown else math.nan,
+        math.log(shown.high) if shown else math.nan,
+        lucky - surface.truth(winner), own_s,
+    )  # fmt: skip
+
+
+def _pairs(bench: Bench, start: Point, winner: Point, count: int) -> list[tuple[float, float]]:
+    """Fresh pairs, in both orders; a side that failed ends it."""
+    pairs = []
+    for pair in range(count):
+        order = (start, winner) if pair % 2 else (winner, start)
+        sides = {point: bench.measure(point, long=True) for point in order}
+        if not all(side.feasible for side in sides.values()):
+            break
+        pairs.append((math.exp(sides[start].log_value), math.exp(sides[winner].log_value)))
+    return pairs

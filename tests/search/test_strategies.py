@@ -1,0 +1,187 @@
+from __future__ import annotations
+
+import importlib
+import importlib.util
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from tests.search.toys import SIGMA, hill, line, mixed, slope, told
+from tuner.errors import ProgramMissing
+from tuner.search.space import Observation, Point, Space, Strategy
+from tuner.search.strategies import NAMES, strategy
+
+PACKAGES = {"tpe": "optuna", "smac": "smac"}
+INSTALLED = [
+    name for name in NAMES if name not in PACKAGES or importlib.util.find_spec(PACKAGES[name])
+]
+pytestmark = pytest.mark.filterwarnings("ignore")
+
+
+def made(name: str, space: Space, seed: int = 3) -> Strategy:
+    return strategy(name, space, seed, SIGMA, 20)
+
+
+@pytest.mark.parametrize("name", INSTALLED)
+def test_the_same_seed_asks_for_the_same_points_and_another_for_others(name: str) -> None:
+    first, second = (told(made(name, mixed()), slope, 13) for _ in range(2))
+    assert first == second
+    assert told(made(name, mixed(), seed=4), slope, 13) != first
+
+
+@pytest.mark.parametrize("name", INSTALLED)
+def test_the_start_is_asked_for_first_and_only_valid_points_follow(name: str) -> None:
+    space = mixed()
+    asked = told(made(name, space), slope, 16)
+    assert asked[0] == space.start
+    assert all(space.is_valid(point) for point in asked)
+    assert all(
+        0 <= level < size for point in asked for level, size in zip(point, space.sizes, strict=True)
+    )
+    assert [p for p in asked if p[2] != 2 and p[3] != 2] == [], "an inactive knob was moved"
+
+
+@pytest.mark.parametrize("name", INSTALLED)
+def test_of_a_pool_each_point_is_asked_for_once_until_none_is_left(name: str) -> None:
+    drawn = np.random.default_rng(1).integers(mixed().sizes, size=(18, 4))
+    pool = tuple({tuple(int(level) for level in row) for row in drawn})
+    dimensions = tuple(
+        replace(one, start=level) for one, level in zip(mixed().dimensions, pool[0], strict=True)
+    )
+    asked = told(made(name, Space(dimensions, lambda _: True, pool)), slope, 40)
+    assert asked[0] == pool[0]
+    assert sorted(asked) == sorted(pool)
+
+
+@pytest.mark.parametrize("name", ["default", "random"])
+def test_a_space_that_is_used_up_ends(name: str) -> None:
+    asked = told(made(name, line(6)), hill, 30)
+    assert sorted(asked) == [(at,) for at in range(6)]
+
+
+def test_the_default_finds_the_top_of_a_hill_in_a_few_trials() -> None:
+    for seed in range(3):
+        searcher = made("default", line(), seed)
+        told(searcher, hill, 14, seed)
+        assert abs(searcher.beliefs()[0].point[0] - 29) <= 2
+
+
+def test_the_default_finds_the_best_category() -> None:
+    searcher = made("default", mixed())
+    asked = told(searcher, slope, 30)
+    assert max(slope(point) for point in asked) >= slope((5, 3, 2, 2)) - 0.05
+    assert searcher.beliefs()[0].point[2] == 2
+
+
+def test_what_is_asked_depends_only_on_what_was_told() -> None:
+    space = mixed()
+    first = made("default", space)
+    record: list[Observation] = []
+    rng = np.random.default_rng(0)
+    for trial in range(15):
+        proposal = first.ask()
+        assert proposal is not None
+        value = slope(proposal.point) + SIGMA * rng.standard_normal()
+        record.append(Observation(proposal.point, value, SIGMA, 10.0 * trial))
+        first.tell(record[-1])
+    again = made("default", space)
+    for one in record:
+        again.tell(one)
+    assert again.ask() == first.ask() == first.ask()
+    assert again.beliefs() == first.beliefs()
+
+
+def test_equal_values_and_equal_points_are_no_trouble() -> None:
+    searcher = made("default", mixed())
+    for trial in range(12):
+        proposal = searcher.ask()
+        assert proposal is not None
+        searcher.tell(Observation(proposal.point, 1.0, 0.0, float(trial)))
+        searcher.tell(Observation(proposal.point, 1.0, 0.0, float(trial)))
+    assert all(one.runs == 2 for one in searcher.beliefs())
+
+
+def test_without_noise_the_best_measured_is_believed_the_best() -> None:
+    searcher = strategy("default", line(), 0, 0.0, 20)
+    for trial in range(12):
+        proposal = searcher.ask()
+        assert proposal is not None
+        searcher.tell(Observation(proposal.point, hill(proposal.point), 0.0, float(trial)))
+    beliefs = searcher.beliefs()
+    assert beliefs[0].point == max((one.point for one in beliefs), key=hill)
+
+
+def test_a_point_measured_well_often_is_believed_more_than_a_lucky_one() -> None:
+    searcher = strategy("default", mixed(), 0, 0.1, 20)
+    values: Sequence[tuple[Point, float]] = [
+        ((1, 0, 1, 2), 1.0), ((2, 2, 1, 2), 1.25), *[((3, 1, 0, 2), 1.2)] * 8,
+    ]  # fmt: skip
+    for at, (point, value) in enumerate(values):
+        searcher.tell(Observation(point, value, 0.1, float(at)))
+    beliefs = {one.point: one for one in searcher.beliefs()}
+    assert beliefs[3, 1, 0, 2].sd < beliefs[2, 2, 1, 2].sd
+    assert searcher.beliefs()[0].point == (3, 1, 0, 2)
+
+
+def test_points_that_fail_or_break_a_guardrail_are_avoided() -> None:
+    """Above 20 every trial breaks a guardrail, and that is where the top of the hill is."""
+    searcher = made("default", line())
+    asked = []
+    for trial in range(18):
+        proposal = searcher.ask()
+        assert proposal is not None
+        at = proposal.point[0]
+        asked.append(at)
+        margin = (20.5 - at) / 20
+        searcher.tell(Observation((at,), hill((at,)), SIGMA, float(trial), margin > 0, (margin,)))
+    beliefs = searcher.beliefs()
+    assert all(one.point[0] <= 20 for one in beliefs)
+    assert 18 <= beliefs[0].point[0] <= 20
+    assert sum(at > 20 for at in asked[8:]) <= 3
+
+
+def test_failures_without_a_margin_are_avoided_too() -> None:
+    searcher = made("default", mixed())
+    asked = []
+    for trial in range(25):
+        proposal = searcher.ask()
+        assert proposal is not None
+        asked.append(proposal.point)
+        well = proposal.point[2] != 2
+        value = slope(proposal.point)
+        searcher.tell(Observation(proposal.point, value, SIGMA, float(trial), well))
+    assert all(one.point[2] != 2 for one in searcher.beliefs())
+    assert sum(point[2] == 2 for point in asked[8:]) <= 5
+
+
+def test_slow_drift_does_not_hide_the_best() -> None:
+    """The machine gets slower; the best, 8, is measured late, and 11 again and again."""
+    searcher = strategy("default", line(12), 1, SIGMA, 20)
+    order = [0, 11, 5, 2, 11, 3, 5, 11, 1, 10, 11, 5, 8, 11, 8, 5, 11]
+    for trial, at in enumerate(order):
+        value = -(((at - 8) / 10) ** 2) - 0.02 * trial
+        searcher.tell(Observation((at,), value, SIGMA, 60.0 * trial))
+    assert searcher.beliefs()[0].point == (8,)
+
+
+@pytest.mark.parametrize(("name", "package"), sorted(PACKAGES.items()))
+def test_a_missing_package_is_named_with_the_way_to_get_it(
+    monkeypatch: pytest.MonkeyPatch, name: str, package: str
+) -> None:
+    real = importlib.import_module
+
+    def absent(wanted: str, *rest: str) -> object:
+        if wanted == package:
+            raise ModuleNotFoundError(name=wanted)
+        return real(wanted, *rest)
+
+    monkeypatch.setattr(importlib, "import_module", absent)
+    with pytest.raises(ProgramMissing, match=rf"{package}.*pip install 'rsyslog-tune\[{name}\]'"):
+        made(name, line())
+
+
+def test_an_unknown_name_is_refused_with_those_there_are() -> None:
+    with pytest.raises(ValueError, match="default, random, tpe, smac"):
+        made("grid", line())

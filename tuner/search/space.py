@@ -1,0 +1,164 @@
+"""What a search moves in: knobs as level indices, and what was observed where.
+
+Nothing here knows of rsyslog.  A strategy is asked for points and told what was observed there.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+Point = tuple[int, ...]
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Dimension:
+    """One knob: its levels are the indices 0 to size - 1.
+
+    `positions` are where ordered levels lie between 0 and 1 (evenly spaced when empty); `special`
+    levels (0, -1, off) stand apart from the order.  `needs` are (dimension, levels) that must hold
+    for this one to be active; an inactive one stays at `start`, the level of the profile as
+    written.  `move_s` is what a change of this knob costs in seconds beyond a trial.
+    """
+
+    name: str
+    size: int
+    ordered: bool
+    start: int = 0
+    positions: tuple[float, ...] = ()
+    special: frozenset[int] = frozenset()
+    needs: tuple[tuple[int, frozenset[int]], ...] = ()
+    move_s: float = 0.0
+
+    @cached_property
+    def features(self) -> Floats:
+        """A row for each level: levels that have nothing in common are at the distance 1."""
+        if not self.ordered:
+            return np.eye(self.size) / math.sqrt(2)
+        apart = sorted(self.special)
+        table = np.zeros((self.size, 1 + len(apart)))
+        places = self.positions or tuple(np.linspace(0, 1, max(self.size, 2))[: self.size])
+        table[:, 0] = places
+        for column, level in enumerate(apart, start=1):
+            table[level, :] = 0.0
+            table[level, 0], table[level, column] = places[level], 1.0
+        return table
+
+
+@dataclass(frozen=True)
+class Space:
+    """The dimensions, which points may be measured, and what a trial costs in seconds.
+
+    With a `pool` only its points exist.  Otherwise `is_valid` is asked of the few points that are
+    about to be proposed, because it may be slow.
+    """
+
+    dimensions: tuple[Dimension, ...]
+    is_valid: Callable[[Point], bool]
+    pool: tuple[Point, ...] | None = None
+    trial_s: float = 1.0
+
+    @cached_property
+    def start(self) -> Point:
+        """The profile as written."""
+        return tuple(dimension.start for dimension in self.dimensions)
+
+    @cached_property
+    def sizes(self) -> NDArray[np.int64]:
+        """The number of levels of each dimension."""
+        return np.array([dimension.size for dimension in self.dimensions])
+
+    @cached_property
+    def columns(self) -> NDArray[np.int64]:
+        """The dimension that each column of the features belongs to."""
+        widths = [dimension.features.shape[1] for dimension in self.dimensions]
+        return np.repeat(np.arange(len(widths)), widths)
+
+    @cached_property
+    def pool_rows(self) -> NDArray[np.int64]:
+        """The pool as rows of level indices."""
+        return np.array(self.pool or (), dtype=np.int64).reshape(-1, len(self.dimensions))
+
+    @cached_property
+    def pool_features(self) -> Floats:
+        """The features of the pool."""
+        return self.features(self.pool_rows)
+
+    def features(self, points: NDArray[np.int64]) -> Floats:
+        """The features of points (rows of level indices), a row each."""
+        tables = [dimension.features for dimension in self.dimensions]
+        return np.hstack([table[points[:, at]] for at, table in enumerate(tables)])
+
+    def canonical(self, points: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The points with their inactive dimensions at the start, parents before children."""
+        settled = points.copy()
+        for at, dimension in enumerate(self.dimensions):
+            for parent, levels in dimension.needs:
+                idle = ~np.isin(settled[:, parent], list(levels))
+                settled[idle, at] = dimension.start
+        return settled
+
+    def seconds(self, before: Point, points: NDArray[np.int64]) -> Floats:
+        """What a trial of each point takes after one of `before`: moves of a kind cost once."""
+        moves = np.array([dimension.move_s for dimension in self.dimensions])
+        changed = points != np.array(before)
+        return np.asarray(self.trial_s + np.max(changed * moves, axis=1))
+
+
+@dataclass(frozen=True)
+class Observation:
+    """What one trial showed: the logarithm of the objective, more is better, and its error.
+
+    `at_s` counts from the start of the search.  A trial that failed is not `feasible`, and its
+    value is not used.  `margins` are logarithms of limit over value, one for each guardrail,
+    positive when it holds; they are empty where the trial gave none.
+    """
+
+    point: Point
+    log_value: float
+    se: float
+    at_s: float = 0.0
+    feasible: bool = True
+    margins: tuple[float, ...] = ()
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """A point to measure and why."""
+
+    point: Point
+    why: str
+
+
+@dataclass(frozen=True)
+class Belief:
+    """What is believed of one measured point: mean and standard deviation of its logarithm.
+
+    `runs` says how often it was measured; `safe` how probable it is that all guardrails hold.
+    """
+
+    point: Point
+    mean: float
+    sd: float
+    runs: int
+    safe: float = 1.0
+
+
+class Strategy(Protocol):
+    """A way to search.  Its state is a pure function of its seed and of what it was told."""
+
+    def ask(self) -> Proposal | None:
+        """The next point to measure, or None when there is none left."""
+
+    def tell(self, observation: Observation) -> None:
+        """Learn what a trial showed; also trials that were not asked for."""
+
+    def beliefs(self) -> Sequence[Belief]:
+        """What is believed of every point measured and found feasible, the best first."""

@@ -1,0 +1,92 @@
+"""The default strategy: expected improvement under a Gaussian process that is sampled."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tuner.search.space import Belief, Observation, Point, Proposal, Space
+from tuner.search.strategies.candidates import candidates, random_points, spread
+from tuner.search.strategies.guard import Guard
+from tuner.search.strategies.model import Model
+
+# More points spread out at the start, or farther apart, cost more than they told.
+_START = 5
+_DRAWN = 4
+_ELITES = 5
+# Points less likely to keep the guardrails are proposed only when there are no others.
+_LIKELY_SAFE = 0.5
+
+
+class Gaussian:
+    """Spreads its first points, then proposes by expected improvement (per second).
+
+    `sigma` is the noise of one trial's logarithm where an observation has no larger error of its
+    own.
+    """
+
+    def __init__(self, space: Space, seed: int, sigma: float) -> None:
+        self._space = space
+        self._seed = seed
+        self._sigma = max(sigma, 1e-3)
+        self._told: list[Observation] = []
+        self._model = Model(space, [seed, 1], squeezed=True)
+        self._guard = Guard(space, seed, self._sigma)
+
+    def ask(self) -> Proposal | None:
+        """The start, points far from each other, then the most promising one."""
+        if not self._told:
+            return Proposal(self._space.start, "the start")
+        rng = np.random.default_rng([self._seed, 2, len(self._told)])
+        measured = {one.point for one in self._told}
+        if len(measured) < _START or len(set(self._model.points)) < 2:
+            return self._spread(measured, rng)
+        return self._promising(measured, rng)
+
+    def tell(self, observation: Observation) -> None:
+        """Learn what a trial showed."""
+        self._told.append(observation)
+        self._guard.tell(observation)
+        if observation.feasible:
+            se = max(observation.se, self._sigma)
+            self._model.tell(observation.point, observation.log_value, se, observation.at_s)
+
+    def beliefs(self) -> list[Belief]:
+        """The posterior at every point measured, each with a part of its own."""
+        if not self._model.points:
+            return []
+        safe = self._guard.safe_at_measured()
+        points = self._model.points
+        beliefs = {
+            point: Belief(point, float(mean), float(sd), points.count(point), safe[point])
+            for point, mean, sd in zip(points, *self._model.at_measured(), strict=True)
+        }
+        kept = [one for one in beliefs.values() if one.safe > 0]
+        return sorted(kept, key=lambda one: -one.mean)
+
+    def _spread(self, measured: set[Point], rng: np.random.Generator) -> Proposal | None:
+        among = random_points(self._space, _DRAWN, rng)
+        fresh = [row for row in among.tolist() if tuple(row) not in measured]
+        if not fresh:
+            return self._first_valid(candidates(self._space, [], measured, rng), "the rest")
+        drawn = np.array(fresh)
+        order = spread(self._space, sorted(measured), drawn, rng)
+        return self._first_valid(drawn[order], "far from the others")
+
+    def _promising(self, measured: set[Point], rng: np.random.Generator) -> Proposal | None:
+        elites = [one.point for one in self.beliefs()[:_ELITES]]
+        among = candidates(self._space, elites, measured, rng)
+        if not len(among):
+            return None
+        safe = self._guard.safe(among)
+        gains = self._model.expected_improvement(among) * safe
+        gains = gains / self._space.seconds(self._told[-1].point, among)
+        order = np.lexsort((-gains, safe < _LIKELY_SAFE))
+        return self._first_valid(among[order], "promising")
+
+    def _first_valid(self, among: NDArray[np.int64], why: str) -> Proposal | None:
+        for row in among.tolist():
+            point = tuple(row)
+            if self._space.pool is not None or self._space.is_valid(point):
+                return Proposal(point, why)
+        return None

@@ -1,0 +1,49 @@
+"""Points drawn at random: the rival that every other strategy must beat."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tuner.search.finalists import shrunken
+from tuner.search.space import Belief, Observation, Point, Proposal, Space
+
+_TRIES = 1000
+
+
+class RandomPoints:
+    """Measures the start, then points drawn at random, never one twice."""
+
+    def __init__(self, space: Space, seed: int, sigma: float) -> None:
+        self._space = space
+        self._seed = seed
+        self._sigma = sigma
+        self._told: list[Observation] = []
+
+    def ask(self) -> Proposal | None:
+        """The start, then a random valid point that was not measured."""
+        if not self._told:
+            return Proposal(self._space.start, "the start")
+        point = draw(self._space, self._told, np.random.default_rng([self._seed, len(self._told)]))
+        return None if point is None else Proposal(point, "at random")
+
+    def tell(self, observation: Observation) -> None:
+        """Learn what a trial showed."""
+        self._told.append(observation)
+
+    def beliefs(self) -> list[Belief]:
+        """The shrunken means of the points measured."""
+        return shrunken(self._told, self._sigma)
+
+
+def draw(space: Space, told: list[Observation], rng: np.random.Generator) -> Point | None:
+    """A random valid point that was not measured; None when none turned up."""
+    measured = {one.point for one in told}
+    if space.pool is not None:
+        free = [point for point in space.pool if point not in measured]
+        return free[int(rng.integers(len(free)))] if free else None
+    for _ in range(_TRIES):
+        drawn = space.canonical(rng.integers(space.sizes)[np.newaxis])[0]
+        point = tuple(int(level) for level in drawn)
+        if point not in measured and space.is_valid(point):
+            return point
+    return None
