@@ -1,11 +1,12 @@
-"""Durations, as people write them on the command line."""
+"""Durations and choices, as people write them on the command line."""
 
 from __future__ import annotations
 
 import pytest
 
-from tuner.cli.options import duration_s
+from tuner.cli.options import StrategyChoice, duration_s
 from tuner.errors import BadUsage
+from tuner.search.strategies import NAMES
 
 
 @pytest.mark.parametrize(
@@ -32,3 +33,7 @@ def test_a_duration_may_combine_units(text: str, seconds: float) -> None:
 def test_anything_else_is_refused_with_what_to_write(text: str) -> None:
     with pytest.raises(BadUsage, match="write 90s, 5m or 1h30m"):
         duration_s(text)
+
+
+def test_every_strategy_there_is_can_be_chosen() -> None:
+    assert tuple(choice.value for choice in StrategyChoice) == NAMES

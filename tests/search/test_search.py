@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import math
 import random
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import pytest
 
 from tests.measure.factory import failed, measured
+from tests.measure.paced import paced
+from tests.search.test_journal import HEADER
 from tuner.errors import JobFailed
-from tuner.measure.measurement import Outcome, TrialPlan
-from tuner.profile.candidate import candidate
 from tuner.profile.knobs import knobs
+from tuner.profile.knobs_check import Checker
 from tuner.profile.load import LoadedProfile, parse_profile
 from tuner.profile.model import Profile
 from tuner.search.budget import NODE_PACE, trial_seconds
-from tuner.search.search import Search, Setup
-from tuner.search.study import BASELINE, SCHEMA, Ending, Header, Phase, Study, Trial
+from tuner.search.runner import Runner, Setup
+from tuner.search.search import Search, Step
+from tuner.search.strategies import strategy
+from tuner.search.study import BASELINE, Asked, Ending, Note, Phase, Result, Study, Trial
 from tuner.search.verdict import Claim, judge
 
 TEXT = """\
@@ -41,13 +44,19 @@ class World:
     gain_per_worker: float
     noise: float = 0.02
     fails: bool = False
+    stale: bool = False
     now_s: float = 20.0
     profiles: list[Profile] = field(default_factory=list)
+    asked: list[Asked] = field(default_factory=list)
     rng: random.Random = field(default_factory=lambda: random.Random(5))
 
-    def evaluate(self, profile: Profile, plan: TrialPlan, _number: int) -> Outcome:
+    def evaluate(self, asked: Asked, profile: Profile) -> Result:
+        self.asked.append(asked)
         self.profiles.append(profile)
-        total_s = trial_seconds(plan, 2.0, NODE_PACE)
+        if asked.phase is Phase.CHECK:
+            self.now_s += NODE_PACE.check_s
+            return paced(p99_s=60.0 if self.stale and asked.changes else 2.0)
+        total_s = trial_seconds(asked.plan, 2.0, NODE_PACE)
         self.now_s += total_s
         if self.fails:
             return failed()
@@ -61,26 +70,30 @@ def loaded() -> LoadedProfile:
     return parse_profile(TEXT, "small.yaml")
 
 
-def run(world: World, budget_s: float = 300.0) -> Study:
+def run(
+    world: World, budget_s: float = 300.0, shrinks: bool = False, name: str = "random"
+) -> Study:
     written = loaded()
+    checker = Checker(written)
     setup = Setup(
         knobs=knobs(written.profile),
-        candidate=lambda changes: candidate(written, changes).profile,
+        candidate=checker.profile,
+        is_valid=checker.is_valid,
         evaluate=world.evaluate,
+        strategy=lambda space, sigma, trials: strategy(name, space, 1, sigma, trials),
         clock=lambda: world.now_s,
         budget_s=budget_s,
         pace=NODE_PACE,
         rng=random.Random(1),
+        shrinks=shrinks,
     )
-    header = Header(SCHEMA, "test", "", "", "small.yaml", TEXT, budget_s, 1, "", "", "", ())
-    trials: list[Trial] = []
-    ending = Ending.FAILED
-    try:
-        trials.extend(Search(setup).run())
-        ending = Ending.FINISHED
-    finally:
-        world.profiles.append(written.profile)
-    return Study(header, tuple(trials), ending)
+    header = replace(HEADER, profile_text=TEXT, budget_s=budget_s, freshness_p99_s=45.0)
+    steps: list[Step] = []
+    steps.extend(Search(Runner(setup)).run())
+    world.profiles.append(written.profile)
+    trials = tuple(step for step in steps if isinstance(step, Trial))
+    notes = tuple(step for step in steps if isinstance(step, Note))
+    return Study(header, trials, Ending.FINISHED, notes)
 
 
 def test_trial_0_is_the_profile_as_written_after_an_unscored_warm_up() -> None:
@@ -88,10 +101,11 @@ def test_trial_0_is_the_profile_as_written_after_an_unscored_warm_up() -> None:
     assert [trial.number for trial in study.trials[:2]] == [-1, 0]
     assert study.trials[0].phase is Phase.WARM_UP
     assert study.trials[1].changes == BASELINE
+    assert study.trials[1].phase is Phase.CALIBRATE
 
 
 def test_a_real_gain_is_found_and_confirmed_on_six_fresh_pairs() -> None:
-    study = run(World(0.15))
+    study = run(World(0.15), name="default")
     verdict = judge(study)
     assert verdict.claim is Claim.IMPROVED
     assert verdict.eps is not None
@@ -101,17 +115,17 @@ def test_a_real_gain_is_found_and_confirmed_on_six_fresh_pairs() -> None:
 
 def test_without_a_gain_none_is_claimed() -> None:
     """One in forty such searches may claim one: that is what 95 % confidence means."""
-    verdicts = [judge(run(World(0.0, rng=random.Random(seed)), 200.0)) for seed in range(8)]
+    verdicts = [judge(run(World(0.0, rng=random.Random(seed)), 260.0)) for seed in range(8)]
     unclaimed = [verdict for verdict in verdicts if verdict.claim is Claim.NOT_SHOWN]
     assert len(unclaimed) >= 7
     assert all(verdict.changes == BASELINE for verdict in unclaimed)
 
 
-def test_the_budget_is_kept_and_used() -> None:
-    for budget_s in (200.0, 300.0, 1800.0):
-        world = World(0.1)
-        run(world, budget_s)
-        assert 0.8 * budget_s <= world.now_s <= 1.0 * budget_s
+@pytest.mark.parametrize("budget_s", [220.0, 300.0, 900.0, 1800.0])
+def test_the_budget_is_kept_and_used(budget_s: float) -> None:
+    world = World(0.1)
+    run(world, budget_s)
+    assert 0.8 * budget_s <= world.now_s <= 1.0 * budget_s
 
 
 def test_every_candidate_is_a_valid_profile_with_its_guarantees_untouched() -> None:
@@ -134,15 +148,51 @@ def test_a_baseline_that_fails_ends_the_search_with_its_reason() -> None:
 def test_a_winner_that_fails_in_the_confirmation_is_not_recommended() -> None:
     study = run(World(0.15))
     winner = next(t for t in study.of(Phase.CONFIRM) if t.changes != BASELINE)
-    broken = tuple(
-        Trial(t.number, t.phase, t.changes, t.why, t.plan, failed(), t.at_s, t.pair)
-        if t is winner
-        else t
-        for t in study.trials
-    )
-    verdict = judge(Study(study.header, broken, study.ending))
+    broken = tuple(replace(t, outcome=failed()) if t is winner else t for t in study.trials)
+    verdict = judge(replace(study, trials=broken))
     assert verdict.claim is Claim.INFEASIBLE
     assert verdict.changes == BASELINE
+
+
+def test_a_winner_that_is_not_fresh_at_a_fixed_rate_is_not_recommended() -> None:
+    fresh, stale = judge(run(World(0.15), 900.0)), judge(run(World(0.15, stale=True), 900.0))
+    assert fresh.claim is Claim.IMPROVED
+    assert stale.claim is Claim.INFEASIBLE
+    assert "p99 60.0 s, freshness_p99_s allows 45 s" in stale.failure
+
+
+def test_the_noise_is_told_before_the_search() -> None:
+    study = run(World(0.1, noise=0.01))
+    (said,) = [note for note in study.notes if note.text.startswith("calibrated")]
+    first = next(trial for trial in study.trials if trial.phase is Phase.SEARCH)
+    assert said.at_s <= first.at_s
+
+
+def test_a_small_budget_leaves_the_least_promising_knobs_alone_and_says_so() -> None:
+    small, large = run(World(0.1), 250.0), run(World(0.1), 3600.0)
+    said = [note.text for note in small.notes if "suffices for" in note.text]
+    assert len(said) == 1
+    assert "outputs[logs].queue.workerThreads," not in said[0]
+    assert not [note for note in large.notes if "suffices for" in note.text]
+
+
+def test_clear_losers_are_cut_short_and_nothing_else_is() -> None:
+    world = World(0.15)
+    run(world, 900.0)
+    for asked in world.asked:
+        assert (asked.plan.loses_below is not None) == (asked.phase is Phase.SEARCH)
+
+
+def test_a_change_that_gives_nothing_is_undone_after_the_budget() -> None:
+    world = World(0.15)
+    study = run(world, 900.0, shrinks=True)
+    verdict = judge(study)
+    assert verdict.claim is Claim.IMPROVED
+    assert len(verdict.confirmed) >= 4
+    assert len(verdict.changes) <= len(verdict.confirmed) / 2
+    assert "outputs[logs].queue.workerThreads" in dict(verdict.changes)
+    shrinking = study.of(Phase.SHRINK)
+    assert min(trial.at_s for trial in shrinking) > 0.8 * 900
 
 
 def test_pairs_come_in_both_orders() -> None:

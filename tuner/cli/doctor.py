@@ -16,6 +16,7 @@ from tuner.host.installed import packages
 from tuner.host.programs import java_for, maven, omelasticsearch, rsyslog_version
 from tuner.host.usage import cores, memory_bytes
 from tuner.lab.distribution import distribution_for, fetch, home_of
+from tuner.lab.scratch import remove_abandoned
 from tuner.profile.release import Engine, Release
 
 _PACKAGES = ("rsyslog", "rsyslog-elasticsearch", "openjdk-17-jre-headless", "maven")
@@ -50,7 +51,8 @@ def doctor(
             name = f"{distribution.engine.value} {distribution.version}"
             with working(f"fetching {name}; it is kept for later runs"):
                 fetch(distribution)
-    findings = [*_needed(), *_useful()]
+    removed = [Finding("removed", f"{left}: a run that was killed") for left in remove_abandoned()]
+    findings = [*_needed(), *_useful(), *removed]
     if output is Output.JSON:
         result_json({"schema": 1, "kind": "doctor", "findings": [asdict(f) for f in findings]})
     else:

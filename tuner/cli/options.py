@@ -29,6 +29,15 @@ class EngineChoice(Enum):
     SINK = "sink"
 
 
+class StrategyChoice(Enum):
+    """How a search chooses what to measure next."""
+
+    DEFAULT = "default"
+    RANDOM = "random"
+    TPE = "tpe"
+    SMAC = "smac"
+
+
 ProfilePath = Annotated[Path, typer.Argument(help="The profile, a YAML file.", show_default=False)]
 OutputOption = Annotated[
     Output, typer.Option("--output", help="Results as text or as JSON on stdout.")

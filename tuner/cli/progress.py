@@ -6,6 +6,7 @@ import shutil
 import sys
 
 from tuner.measure.measurement import Failure, Measurement
+from tuner.measure.paced_summary import PacedMeasurement
 from tuner.report.figures import eps, percent, seconds
 from tuner.search.study import BASELINE, Phase, Trial
 
@@ -23,6 +24,8 @@ class Progress:
         outcome = trial.outcome
         if isinstance(outcome, Failure):
             shown = f"failed: {outcome.kind.value}: {outcome.reason}"
+        elif isinstance(outcome, PacedMeasurement):
+            shown = f"{eps(outcome.eps):>9} EPS{_freshness(outcome)}"
         else:
             shown = self._rate(trial, outcome)
         name = self._name(trial, trials_left)
@@ -60,6 +63,11 @@ class Progress:
         if trial.phase is Phase.CONFIRM:
             return f"trial {trial.number:>3} pair {trial.pair}"
         return f"trial {trial.number:>3}/~{trial.number + trials_left:<3}"
+
+
+def _freshness(outcome: PacedMeasurement) -> str:
+    found = outcome.freshness_s
+    return "" if found is None else f", freshness p99 {found.p99:.1f} s"
 
 
 def fitted(line: str) -> str:

@@ -1,11 +1,14 @@
-"""The folder a search writes its results to."""
+"""The folder that a search writes its results to, and that it is resumed from."""
 
 from __future__ import annotations
 
+import contextlib
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 from tuner.errors import BadUsage, JobFailed
+from tuner.host.lock import holding
 from tuner.profile.candidate import candidate
 from tuner.profile.leaf import moved
 from tuner.profile.load import LoadedProfile
@@ -18,24 +21,43 @@ from tuner.search.verdict import judge
 
 PARENT = Path("rsyslog-tune-runs")
 
-
-def default_run_directory(name: str) -> Path:
-    """`rsyslog-tune-runs/NAME-DATE-TIME` in the current folder."""
-    return PARENT / f"{name}-{time.strftime('%Y%m%d-%H%M%S')}"
+_LOCK = ".lock"
 
 
-def make_run_directory(path: Path) -> Path:
-    """Create the folder, or take it when it is empty; raises JobFailed or BadUsage."""
+@contextlib.contextmanager
+def new_run_directory(wanted: Path | None, name: str) -> Iterator[Path]:
+    """An empty folder that is ours alone: the one wanted, else `rsyslog-tune-runs/NAME-DATE-TIME`.
+
+    It is gone afterwards when nothing was written.  Raises JobFailed, BadUsage or Locked.
+    """
+    directory = wanted or PARENT / f"{name}-{time.strftime('%Y%m%d-%H%M%S')}"
     try:
-        path.mkdir(parents=True, exist_ok=True)
-        if any(path.iterdir()):
-            raise BadUsage(f"{path} is not empty: name a new folder with --run-dir")
-        probe = path / ".writable"
-        probe.touch()
-        probe.unlink()
-    except OSError as error:
-        raise JobFailed(f"cannot write to the run directory {path}: {error.strerror}") from None
-    return path
+        directory.mkdir(parents=True, exist_ok=True)
+        with writing_to(directory):
+            if any(path.name != _LOCK for path in directory.iterdir()):
+                raise BadUsage(f"{directory} is not empty: name a new folder with --run-dir")
+            yield directory
+    finally:
+        with contextlib.suppress(OSError):
+            directory.rmdir()
+            if wanted is None:
+                directory.parent.rmdir()  # only when it holds no other run
+
+
+@contextlib.contextmanager
+def writing_to(directory: Path) -> Iterator[None]:
+    """Be the only one that writes to a run directory; raises Locked naming who does."""
+    if not directory.is_dir():
+        raise JobFailed(f"{directory} is not a run directory: there is no such folder")
+    with contextlib.ExitStack() as held:
+        try:
+            held.enter_context(
+                holding(directory / _LOCK, "a search", f"another run writes to {directory}")
+            )
+        except OSError as error:
+            reason = error.strerror
+            raise JobFailed(f"cannot write to the run directory {directory}: {reason}") from None
+        yield
 
 
 def write_results(directory: Path, written: LoadedProfile, study: Study) -> None:

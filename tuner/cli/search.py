@@ -3,111 +3,162 @@
 from __future__ import annotations
 
 import contextlib
-import random
-import shlex
-import sys
 import time
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from tuner import __version__
 from tuner.cli.console import result, result_json, say, working
 from tuner.cli.options import (
     EngineChoice,
     EngineOption,
     Output,
     OutputOption,
+    StrategyChoice,
     UrlOption,
     duration_s,
 )
 from tuner.cli.profiles import load_or_default
-from tuner.cli.progress import Progress, fitted
-from tuner.cli.run_directory import default_run_directory, make_run_directory, write_results
-from tuner.cli.site import Wanted, open_lab, prepare
-from tuner.errors import BadUsage, GuardrailBreached, Interrupted, JobFailed, NoImprovement
-from tuner.host.usage import describe_machine
-from tuner.lab.lab import Lab
-from tuner.measure.measurement import Outcome, TrialPlan
-from tuner.measure.trial import run_trial
-from tuner.profile.candidate import candidate
+from tuner.cli.run_directory import new_run_directory, write_results, writing_to
+from tuner.cli.search_job import (
+    Job,
+    Stopwatch,
+    has_changed,
+    pace_of,
+    recorded_or_set_aside,
+    resumed,
+)
+from tuner.cli.search_session import work_on
+from tuner.cli.site import open_lab, prepare
+from tuner.errors import BadUsage, GuardrailBreached, JobFailed, NoImprovement
 from tuner.profile.knobs import knobs, of_rsyslog
-from tuner.profile.load import LoadedProfile
+from tuner.profile.knobs_guarantees import allowed
 from tuner.profile.model import Profile
 from tuner.report.search_json import report
 from tuner.report.search_markdown import headline, is_sink
-from tuner.search.budget import NODE_PACE, SINK_PACE, Pace, smallest_budget_s
-from tuner.search.journal import journal
-from tuner.search.search import Search, Setup
-from tuner.search.study import SCHEMA, Ending, Header, Study, Trial
+from tuner.search.budget import smallest_budget_s
+from tuner.search.notes import bought, ranked
+from tuner.search.study import Ending, Options, Study
 from tuner.search.verdict import Claim, judge
 
+# What may stand beside --resume: it changes how a search is told of, not what it does.
+_BESIDE_RESUME = {"resume", "require_gain", "output"}
 
-@dataclass(frozen=True)
-class Job:
-    """A search as asked for: what, where, how long.  `clock` gives the seconds used so far."""
 
-    loaded: LoadedProfile
-    directory: Path
-    budget_s: float
-    seed: int
-    pace: Pace
-    clock: Callable[[], float]
+LocalProfile = Annotated[
+    Path | None,
+    typer.Argument(
+        help="The profile; without one rsyslog-tune.yaml here, else the shipped default.",
+        show_default=False,
+    ),
+]
+Budget = Annotated[str, typer.Option(help="Wall-clock time, downloads excluded.")]
+Seed = Annotated[int, typer.Option(min=0, help="The same seed makes the same choices.")]
+Strategy = Annotated[StrategyChoice, typer.Option(help="How settings to measure are chosen.")]
+Shrink = Annotated[
+    bool, typer.Option(help="After the budget, undo changes that turn out not to matter.")
+]
+Allow = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="NAME",
+        help="Open a setting that touches a guarantee, such as translog.durability; more than once "
+        "for several. The report says first what is given up.",
+        show_default=False,
+    ),
+]
+DryRun = Annotated[
+    bool, typer.Option("--dry-run", help="Say what the budget will buy, and measure nothing.")
+]
+RunDir = Annotated[
+    Path | None, typer.Option(help="Where results go; must be new or empty.", show_default=False)
+]
+Resume = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="RUN_DIR",
+        help="Go on with a search that was ended, with its options and within its budget.",
+        show_default=False,
+    ),
+]
+RequireGain = Annotated[
+    bool, typer.Option("--require-gain", help="Exit with 7 when no improvement is shown.")
+]
 
 
 def search(
-    profile: Annotated[
-        Path | None,
-        typer.Argument(
-            help="The profile; without one rsyslog-tune.yaml here, else the shipped default.",
-            show_default=False,
-        ),
-    ] = None,
-    budget: Annotated[str, typer.Option(help="Wall-clock time, downloads excluded.")] = "30m",
-    seed: Annotated[int, typer.Option(min=0, help="The same seed makes the same choices.")] = 1,
+    context: typer.Context,
+    profile: LocalProfile = None,
+    budget: Budget = "30m",
+    seed: Seed = 1,
+    strategy: Strategy = StrategyChoice.DEFAULT,
+    shrink: Shrink = True,
+    allow: Allow = None,
+    dry_run: DryRun = False,
     engine: EngineOption = EngineChoice.NODE,
     elasticsearch: UrlOption = None,
-    run_dir: Annotated[
-        Path | None,
-        typer.Option(help="Where results go; must be new or empty.", show_default=False),
-    ] = None,
-    require_gain: Annotated[
-        bool, typer.Option("--require-gain", help="Exit with 7 when no improvement is shown.")
-    ] = False,
+    run_dir: RunDir = None,
+    resume: Resume = None,
+    require_gain: RequireGain = False,
     output: OutputOption = Output.TEXT,
 ) -> None:
     """Search for settings that carry more events per second, and prove what they gain.
 
     Writes trials.jsonl, best.yaml, the rendered files of it, report.md and report.json.
     """
-    started = time.monotonic()
+    clock = Stopwatch(time.monotonic())
+    if resume is not None:
+        _require_nothing_else(context)
+        with writing_to(resume):
+            study = _gone_on(resume, clock)
+        _conclude(study, resume, require_gain, output)
+        return
     loaded = load_or_default(profile)
-    pace = SINK_PACE if engine is EngineChoice.SINK else NODE_PACE
-    budget_s = _affordable(budget, pace)
-    wanted = Wanted(engine, elasticsearch)
-    directory = make_run_directory(run_dir or default_run_directory(loaded.profile.name))
-    try:
-        downloaded_s = prepare(wanted, loaded.profile, say)
-        job = Job(loaded, directory, budget_s, seed, pace,
-                  lambda: time.monotonic() - started - downloaded_s)  # fmt: skip
-        with contextlib.ExitStack() as stack:
-            with working("starting the lab"):
-                lab = stack.enter_context(open_lab(wanted, loaded.profile, directory, say))
-            study = _run(job, lab)
-    finally:
-        with contextlib.suppress(OSError):
-            directory.rmdir()  # only when nothing was written
-            if run_dir is None:
-                directory.parent.rmdir()  # only when it holds no other run
+    allowed(loaded.profile, allow or ())
+    options = Options(engine.value, elasticsearch, strategy.value, shrink, tuple(allow or ()))
+    budget_s = _affordable(budget, engine)
+    if dry_run:
+        _tell_plan(loaded.profile, options, budget_s, output)
+        return
+    with new_run_directory(run_dir, loaded.profile.name) as directory:
+        study = _studied(Job(loaded, directory, options, budget_s, seed, clock))
     _conclude(study, directory, require_gain, output)
 
 
-def _affordable(budget: str, pace: Pace) -> float:
+def _tell_plan(profile: Profile, options: Options, budget_s: float, output: Output) -> None:
+    """What the budget will buy, as far as it can be said beforehand."""
+    engine = EngineChoice(options.engine)
+    every = knobs(profile, options.allow)
+    turned = of_rsyslog(every) if engine is EngineChoice.SINK else every
+    lines = list(bought(budget_s, pace_of(engine), turned))
+    if output is Output.JSON:
+        plan = {"budget_s": budget_s, "knobs": [knob.path for knob in turned], "plan": lines}
+        result_json({"schema": 1, "kind": "search plan", **plan})
+        return
+    result("\n".join(f"- {line}" for line in lines))
+    result(f"knobs, the most promising first: {', '.join(ranked(turned))}")
+
+
+def _require_nothing_else(context: typer.Context) -> None:
+    """Raise BadUsage for options that would make a resumed search another search."""
+    given = [
+        parameter.opts[0] if parameter.param_type_name == "option" else "the profile"
+        for parameter in context.command.params
+        if parameter.name not in _BESIDE_RESUME and _is_given(context, parameter.name or "")
+    ]
+    if given:
+        raise BadUsage(f"--resume goes on as the search began: leave out {', '.join(given)}")
+
+
+def _is_given(context: typer.Context, name: str) -> bool:
+    source = context.get_parameter_source(name)
+    return source is not None and source.name != "DEFAULT"
+
+
+def _affordable(budget: str, engine: EngineChoice) -> float:
     budget_s = duration_s(budget)
-    smallest = smallest_budget_s(pace)
+    smallest = smallest_budget_s(pace_of(engine))
     if budget_s < smallest:
         raise BadUsage(
             f"--budget {budget} is too small for a search and six pairs: "
@@ -116,79 +167,27 @@ def _affordable(budget: str, pace: Pace) -> float:
     return budget_s
 
 
-def _run(job: Job, lab: Lab) -> Study:
-    """Search, recording each trial as it happens; the report is written however it ends."""
-    header = _header(job, lab)
-    for line in header.substitutions:
-        say(f"not tested as written: {line}")
-    trials: list[Trial] = []
-    ending = Ending.FAILED
-    with journal(job.directory, header) as record:
-        try:
-            for trial in _trials(job, lab):
-                trials.append(trial)
-                record.trial(trial)
-            ending = Ending.FINISHED
-        except Interrupted:
-            ending = Ending.INTERRUPTED
-            raise
-        finally:
-            record.end(ending)
-            study = Study(header, tuple(trials), ending)
-            write_results(job.directory, job.loaded, study)
-            if ending is not Ending.FINISHED:
-                say(f"what is known so far is in {job.directory / 'report.md'}")
-    return study
+def _gone_on(directory: Path, clock: Stopwatch) -> Study:
+    """The study of a search that was ended before; one that was finished is only told again."""
+    record = recorded_or_set_aside(directory)
+    job = resumed(directory, record, clock)
+    if record.study.ending is Ending.FINISHED:
+        say(f"the search in {directory} was finished: its results are written again")
+        write_results(directory, job.loaded, record.study)
+        return record.study
+    if has_changed(job.loaded):
+        say(f"{job.loaded.path} is another by now: the search goes on with what it began with")
+    return _studied(job)
 
 
-def _trials(job: Job, lab: Lab) -> Iterator[Trial]:
-    """The trials of the search, a line said for each."""
-    dimensions = knobs(job.loaded.profile)
-    if lab.is_sink:
-        dimensions = of_rsyslog(dimensions)
-    progress = Progress()
-    with working("first trial") as tell:
-
-        def evaluate(profile: Profile, plan: TrialPlan, number: int) -> Outcome:
-            def show(stage: str) -> None:
-                tell(progress.status(number, stage, job.budget_s - job.clock()))
-
-            return run_trial(lab, profile, plan, f"t{number + 1}", show)
-
-        running = Search(
-            Setup(
-                knobs=dimensions,
-                candidate=lambda changes: candidate(job.loaded, changes).profile,
-                evaluate=evaluate,
-                clock=job.clock,
-                budget_s=job.budget_s,
-                pace=job.pace,
-                rng=random.Random(job.seed),
-            )
-        )
-        for trial in running.run():
-            left_s = job.budget_s - job.clock()
-            say(fitted(progress.line(trial, running.trials_left(), left_s)))
-            yield trial
-
-
-def _header(job: Job, lab: Lab) -> Header:
+def _studied(job: Job) -> Study:
+    """Open the lab that a search needs, and work on it there."""
     profile = job.loaded.profile
-    return Header(
-        schema=SCHEMA,
-        tool=f"rsyslog-tune {__version__}",
-        started=time.strftime("%Y-%m-%d %H:%M:%S %z"),
-        command=shlex.join(["rsyslog-tune", *sys.argv[1:]]),
-        profile_path=str(job.loaded.path),
-        profile_text=job.loaded.text,
-        budget_s=job.budget_s,
-        seed=job.seed,
-        engine=lab.engine_name,
-        rsyslog=lab.rsyslog,
-        machine=describe_machine(),
-        substitutions=tuple(str(one) for one in lab.bind(profile, "trial").substitutions),
-        profile_layers=job.loaded.layers,
-    )
+    job.clock.downloads_s = prepare(job.wanted, profile, say)
+    with contextlib.ExitStack() as stack:
+        with working("starting the lab"):
+            lab = stack.enter_context(open_lab(job.wanted, profile, job.directory, say))
+        return work_on(job, lab)
 
 
 def _conclude(study: Study, directory: Path, require_gain: bool, output: Output) -> None:

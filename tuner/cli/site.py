@@ -18,7 +18,7 @@ from tuner.host.programs import omelasticsearch, rsyslogd
 from tuner.lab import standing
 from tuner.lab.distribution import distribution_for, fetch, home_of
 from tuner.lab.lab import Lab, attached_lab, new_run_id, node_lab, sink_lab
-from tuner.lab.scratch import scratch
+from tuner.lab.scratch import remove_abandoned, scratch
 from tuner.profile.bind_inputs import flooded
 from tuner.profile.model import Profile
 
@@ -59,13 +59,15 @@ def prepare(wanted: Wanted, profile: Profile, tell: Tell) -> float:
 
 @contextlib.contextmanager
 def open_lab(wanted: Wanted, profile: Profile, parent: Path, tell: Tell) -> Iterator[Lab]:
-    """A lab for `profile`, alone on this machine, its files below `parent`; gone afterwards."""
-    with (
-        measuring("rsyslog-tune"),
-        scratch(parent) as folder,
-        _lab(wanted, profile, folder, tell) as lab,
-    ):
-        yield lab
+    """A lab for `profile`, alone on this machine, its files below `parent`; gone afterwards.
+
+    What a run that was killed has left is removed first.
+    """
+    with measuring("rsyslog-tune"):
+        for left in remove_abandoned():
+            tell(f"removed {left}, which a run that was killed had left")
+        with scratch(parent) as folder, _lab(wanted, profile, folder, tell) as lab:
+            yield lab
 
 
 def _lab(

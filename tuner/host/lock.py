@@ -9,6 +9,7 @@ import os
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TextIO
 
 import platformdirs
 
@@ -22,32 +23,58 @@ def state_folder() -> Path:
     return platformdirs.user_state_path("rsyslog-tune")
 
 
+def measuring(what: str) -> contextlib.AbstractContextManager[None]:
+    """Hold the machine's measurement lock; raises Locked naming the holder."""
+    folder = state_folder()
+    folder.mkdir(mode=0o755, parents=True, exist_ok=True)
+    return holding(folder / "measuring.lock", what, "another run is measuring on this machine")
+
+
 @contextlib.contextmanager
-def measuring(what: str) -> Iterator[None]:
-    """Hold the machine's measurement lock; raises Locked naming the holder.
+def holding(path: Path, what: str, busy: str) -> Iterator[None]:
+    """Hold the lock file at `path`, gone afterwards; raises Locked: `busy`, and the holder.
 
     The kernel releases flock(2) when the holder dies, so a stale lock cannot exist.
     """
-    folder = state_folder()
-    folder.mkdir(mode=0o755, parents=True, exist_ok=True)
-    with (folder / "measuring.lock").open("a+", encoding="utf-8") as lock:
+    lock = locked(path)
+    if lock is None:
+        raise Locked(f"{busy}: {_holder(path)}")
+    with lock:
+        since = time.strftime("%Y-%m-%d %H:%M:%S")
+        lock.truncate(0)
+        lock.write(json.dumps({"pid": os.getpid(), "what": what, "since": since}))
+        lock.flush()
+        try:
+            yield
+        finally:
+            path.unlink(missing_ok=True)
+
+
+def locked(path: Path) -> TextIO | None:
+    """The file at `path`, made where there is none, locked until it is closed; None when another
+    process holds it."""
+    while True:
+        lock = path.open("a+", encoding="utf-8")
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            raise Locked(
-                f"another run is measuring on this machine: {_holder(lock.name)}"
-            ) from None
-        lock.truncate(0)
-        since = time.strftime("%Y-%m-%d %H:%M:%S")
-        lock.write(json.dumps({"pid": os.getpid(), "what": what, "since": since}))
-        lock.flush()
-        yield
-        lock.truncate(0)
+            lock.close()
+            return None
+        if _is_at(lock, path):
+            return lock
+        lock.close()
 
 
-def _holder(path: str) -> str:
+def _is_at(lock: TextIO, path: Path) -> bool:
+    """Whether a file is still the one at `path`: its last holder may just have removed it."""
+    with contextlib.suppress(FileNotFoundError):
+        return os.path.samestat(os.fstat(lock.fileno()), path.stat())
+    return False
+
+
+def _holder(path: Path) -> str:
     try:
-        record = json.loads(Path(path).read_text(encoding="utf-8"))
+        record = json.loads(path.read_text(encoding="utf-8"))
         return f"{record['what']}, pid {record['pid']}, since {record['since']}"
     except (ValueError, KeyError, OSError):
         return "its record cannot be read"

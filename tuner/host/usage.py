@@ -73,6 +73,13 @@ def cores() -> int:
     return len(psutil.Process().cpu_affinity())
 
 
+def cpu_model() -> str:
+    """What the processors call themselves; the architecture where they have no name."""
+    lines = Path("/proc/cpuinfo").read_text(encoding="ascii", errors="replace").splitlines()
+    named = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
+    return next(named, platform.machine())
+
+
 def describe_machine() -> str:
     """Cores, memory and kernel in one line."""
     gib = memory_bytes() / 1024**3

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from tuner.measure.measurement import DoubtKind, Failure, Measurement
+from tuner.measure.paced_summary import PacedMeasurement
 from tuner.profile.knobs import Knob, knobs, level_text
 from tuner.profile.load import parse_profile
 from tuner.report.bottleneck import bottleneck_text
 from tuner.report.effective import effective_text
 from tuner.report.figures import eps, interval, mebibytes, percent, seconds, table
+from tuner.report.search_course import at_fixed_rate, beside, opened_part, said, what_changes_gave
 from tuner.search.study import BASELINE, Changes, Ending, Phase, Study, Trial
 from tuner.search.verdict import Claim, Verdict, judge, pairs_of
 
 _NEVER_TESTED = (
     "message sizes, formats and connection counts other than the profile's workload",
-    "freshness (the guardrail freshness_p99_s only bounds which refresh intervals are tried)",
     "what happens under overload and after a failure of the engine",
     "runs longer than the windows named at the end: merges of large segments come later",
 )
@@ -23,6 +24,7 @@ _SINK_ONLY = (
 )
 
 
+_SCORED = (Phase.CALIBRATE, Phase.SEARCH, Phase.FINAL)
 _DURABLE = "events per second, first send to refreshed and flushed"
 _ENGINE_CPU = "engine CPU per event"
 _MERGED = "events per second, first send to merged as well"
@@ -36,13 +38,17 @@ def markdown(study: Study) -> str:
     header = study.header
     written = parse_profile(header.profile_text, header.profile_path, header.profile_layers)
     profile = written.profile
-    known = {knob.path: knob for knob in knobs(profile)}
+    known = {knob.path: knob for knob in knobs(profile, header.options.allow)}
     parts = [
         f"# rsyslog-tune: {profile.name}",
         *([_SINK_ONLY] if is_sink(study) else []),
+        *opened_part(study, profile),
         headline(study, verdict),
         *_changes(verdict, known),
         *_evidence(study, verdict),
+        *what_changes_gave(verdict),
+        *at_fixed_rate(study),
+        *said(study),
         *_limits(study),
         *_guarantees(study, profile.guardrails.tier.value),
         *_not_tested(study),
@@ -145,9 +151,10 @@ def _comparisons(study: Study, verdict: Verdict) -> str:
 
 def _search_best(study: Study) -> float | None:
     """The best trial of the search over the first baseline: what luck makes it look like."""
-    measured = [(t, t.outcome) for t in study.of(Phase.SEARCH)]
-    baseline = [m.eps for t, m in measured if t.changes == BASELINE and isinstance(m, Measurement)]
-    others = [m.eps for t, m in measured if t.changes != BASELINE and isinstance(m, Measurement)]
+    scored = [trial for phase in _SCORED for trial in study.of(phase)]
+    measured = [(t.changes, t.measurement) for t in scored]
+    baseline = [m.eps for changes, m in measured if changes == BASELINE and m is not None]
+    others = [m.eps for changes, m in measured if changes != BASELINE and m is not None]
     return max(others) / baseline[0] if baseline and others else None
 
 
@@ -186,7 +193,7 @@ def _not_tested(study: Study) -> list[str]:
             "- measured documents carry one more number, `rsyslog_tune_seq`, by which every event "
             "is accounted for; what is rendered has it not"
         )
-    lines += [f"- {line}" for line in _NEVER_TESTED]
+    lines += [f"- {line}" for line in (*beside(study), *_NEVER_TESTED)]
     return ["## Not tested", "\n".join(lines)]
 
 
@@ -236,6 +243,11 @@ def _trial_row(trial: Trial, settings: str) -> tuple[str, ...]:
     if isinstance(outcome, Failure):
         reason = f"failed: {outcome.kind.value}: {outcome.reason}"
         return (name, settings, "-", str(outcome.sent), str(outcome.indexed), "-", "-", reason)
+    if isinstance(outcome, PacedMeasurement):
+        sent, indexed = str(outcome.delivery.sent), str(outcome.delivery.indexed)
+        cpu = (f"{outcome.shipper_cpu_us:.1f}", f"{outcome.engine_cpu_us:.1f}")
+        doubts = "; ".join(map(str, outcome.doubts))
+        return (name, settings, f"fixed {eps(outcome.eps)}", sent, indexed, *cpu, doubts)
     return (
         name,
         settings,

@@ -15,7 +15,7 @@ class Pace:
     beyond that for the merges of a finalist to end (0: it has none).
 
     A JVM compiles its hot code while it is under load, so the first events after a start are slow
-    and are never measured.
+    and are never measured.  `check_s` is what each of the two runs at a fixed rate needs.
     """
 
     start_s: float
@@ -23,8 +23,10 @@ class Pace:
     warm_up_s: float
     window_s: float
     overhead_s: float
+    longest_search_s: float
     longest_window_s: float
     settle_s: float
+    check_s: float
 
     @property
     def shortest_trial_s(self) -> float:
@@ -38,35 +40,63 @@ NODE_PACE = Pace(
     warm_up_s=2,
     window_s=4,
     overhead_s=2,
+    longest_search_s=6,
     longest_window_s=60,
     settle_s=2.5,
+    check_s=14,
 )
 SINK_PACE = Pace(
     start_s=1,
     engine_warm_up_s=1,
     warm_up_s=0.6,
-    window_s=1.5,
+    window_s=1.2,
     overhead_s=0.8,
+    longest_search_s=3,
     longest_window_s=10,
     settle_s=0,
+    check_s=0,
 )
 
+_FEWEST_CALIBRATING, _MOST_CALIBRATING = 3, 6
 _FEWEST_SEARCH_TRIALS = 4
+_FEWEST_FINALS, _MOST_FINALS = 2, 16
+_FINALS_SHARE = 0.2
+_CALIBRATION_SHARE = 0.08
+_CHECK_FROM_S = 600.0
 _REPORT_S = 2.0
-_LONGEST_SEARCH_WINDOW_S = 12.0
+# With less than three trials for a knob, the least promising ones stay as they are.
+_TRIALS_PER_KNOB = 3
+_FEWEST_KNOBS = 5
 
 
 @dataclass(frozen=True)
 class Spending:
-    """The plans of both kinds of trial."""
+    """What the seconds left buy.
 
+    `calibrating` runs of the profile as written, the first that is scored included; then
+    `searching` trials and `finals` repetitions of good points, all by the plan `search`; at least
+    six pairs by the plan `confirm`; and where `checks`, a run at a fixed rate for each side.
+    """
+
+    calibrating: int
+    searching: int
+    finals: int
     search: TrialPlan
     confirm: TrialPlan
+    checks: bool
+
+    def checks_s(self, pace: Pace) -> float:
+        """What the runs at a fixed rate take, in seconds."""
+        return 2 * pace.check_s if self.checks else 0.0
+
+    def knobs_kept(self, knobs: int) -> int:
+        """How many of so many knobs the trials suffice for."""
+        return min(knobs, max(_FEWEST_KNOBS, (self.searching + self.finals) // _TRIALS_PER_KNOB))
 
 
 def smallest_budget_s(pace: Pace) -> float:
     """The smallest budget that leaves room for a search and six pairs, in whole tens of seconds."""
-    trials = 2 * MINIMUM_PAIRS + 1 + _FEWEST_SEARCH_TRIALS
+    trials = 2 * MINIMUM_PAIRS + _FEWEST_CALIBRATING + _FEWEST_SEARCH_TRIALS + _FEWEST_FINALS
     settling_s = 2 * MINIMUM_PAIRS * pace.settle_s
     trials_s = trials * pace.shortest_trial_s + settling_s
     needed = pace.start_s + pace.engine_warm_up_s + trials_s + _REPORT_S
@@ -84,25 +114,36 @@ def engine_warm_up(budget_s: float, pace: Pace) -> TrialPlan:
 
 
 def spend(left_s: float, overhead_s: float, pace: Pace) -> Spending:
-    """Divide the seconds left among search and confirmation.
+    """Divide the seconds left after the warm-up.
 
-    The share of the confirmation falls from 45 % of ten minutes and less to 20 % of half an hour
-    and more: its length is set by the interval it must reach, not by the size of the search.
+    The share of the confirmation falls from 40 % of five minutes and less to 20 % of twenty and
+    more: its length is set by the interval it must reach, not by the size of the search.
     """
-    share = min(0.45, max(0.20, 0.45 - 0.25 * (left_s - 600) / 1200))
+    share = min(0.40, max(0.20, 0.40 - 0.20 * (left_s - 300) / 900))
     trial_s = share * left_s / (2 * MINIMUM_PAIRS)
     window_s = trial_s - pace.warm_up_s - overhead_s - pace.settle_s
-    confirm = min(max(window_s, pace.window_s), pace.longest_window_s)
-    search = min(confirm, _LONGEST_SEARCH_WINDOW_S)
-    finalists = TrialPlan(pace.warm_up_s, confirm, settles=pace.settle_s > 0)
-    return Spending(TrialPlan(pace.warm_up_s, search), finalists)
+    confirm_s = min(max(window_s, pace.window_s), pace.longest_window_s)
+    confirm = TrialPlan(pace.warm_up_s, confirm_s, settles=pace.settle_s > 0)
+    search = TrialPlan(pace.warm_up_s, min(confirm_s, pace.longest_search_s))
+    checks = pace.check_s > 0 and left_s >= _CHECK_FROM_S
+    free_s = left_s - reserve_s(confirm, overhead_s, pace, checks)
+    trials = max(0, int(free_s / trial_seconds(search, overhead_s, pace)))
+    calibrating = _between(_FEWEST_CALIBRATING, _CALIBRATION_SHARE * trials, _MOST_CALIBRATING)
+    finals = _between(_FEWEST_FINALS, _FINALS_SHARE * trials, _MOST_FINALS)
+    searching = max(0, trials - calibrating - finals)
+    return Spending(calibrating, searching, finals, search, confirm, checks)
 
 
-def reserve_s(confirm: TrialPlan, overhead_s: float, pace: Pace) -> float:
-    """The seconds to set aside for six pairs and the report."""
-    return 2 * MINIMUM_PAIRS * trial_seconds(confirm, overhead_s, pace) + _REPORT_S
+def reserve_s(confirm: TrialPlan, overhead_s: float, pace: Pace, checks: bool) -> float:
+    """The seconds to set aside for six pairs, the runs at a fixed rate and the report."""
+    pairs_s = 2 * MINIMUM_PAIRS * trial_seconds(confirm, overhead_s, pace)
+    return pairs_s + (2 * pace.check_s if checks else 0.0) + _REPORT_S
 
 
 def trial_seconds(plan: TrialPlan, overhead_s: float, pace: Pace) -> float:
     """What a trial of this plan takes, with `overhead_s` for starting, draining and removing."""
     return plan.warm_up_s + plan.window_s + overhead_s + (pace.settle_s if plan.settles else 0)
+
+
+def _between(least: int, wanted: float, most: int) -> int:
+    return max(least, min(most, round(wanted)))

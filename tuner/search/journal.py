@@ -1,94 +1,237 @@
-"""The journal of a search: one line for the header, one for each trial as it happens.
+"""The journal of a search: a line for all that was asked, one for what is about to be done, and one
+for what came out, each on disk before anything else happens.
 
-It is the only source of a report, and it is on disk before the next trial begins.
+It is the only source of a report, and what a search goes on from.  Every line carries a CRC-32 of
+itself and of all lines before it, so that no change or loss goes unseen.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import re
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from io import TextIOWrapper
 from pathlib import Path
+from typing import TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
 from tuner.errors import JobFailed
-from tuner.search.study import SCHEMA, Ending, Header, Study, Trial
+from tuner.search.record import Began, Ended, Intent, Line, Record, Warmed, record_of
+from tuner.search.study import SCHEMA, Asked, Ending, Header, Note, Phase, Session, Study, Trial
 
 NAME = "trials.jsonl"
+ASIDE = "trials.jsonl.damaged"
+
+_LINE = re.compile(rb'\{"check": "([0-9a-f]{8})", (.*)')
+T = TypeVar("T")
 
 _HEADER = TypeAdapter(Header)
-_TRIAL = TypeAdapter(Trial)
+_KINDS: dict[str, type[Line]] = {
+    "session": Session,
+    "phase": Began,
+    "intent": Intent,
+    "trial": Trial,
+    "warmed": Warmed,
+    "note": Note,
+    "ending": Ended,
+}
+_ADAPTERS: dict[str, TypeAdapter[Line]] = {name: TypeAdapter(kind) for name, kind in _KINDS.items()}
+_NAMES = {kind: name for name, kind in _KINDS.items()}
+
+
+class Damaged(JobFailed):
+    """A line of a journal (counted from 1) is not as it was written."""
+
+    def __init__(self, path: Path, line: int, what: str) -> None:
+        super().__init__(f"{path}:{line}: the journal is damaged{what}")
+        self.line = line
 
 
 @dataclass(frozen=True)
-class Journal:
-    """An open journal."""
+class End:
+    """How far a journal is whole: bytes, and the check of the last line."""
 
-    file: TextIOWrapper
+    size: int = 0
+    check: int = 0
+
+
+@dataclass
+class Journal:
+    """An open journal; a line is on disk when its method returns."""
+
+    _file: int
+    _end: End
+
+    def session(self, session: Session) -> None:
+        """A command is ready to measure."""
+        self._line(session)
+
+    def phase(self, phase: Phase, at_s: float) -> None:
+        """The search enters a phase."""
+        self._line(Began(phase, at_s))
+
+    def intent(self, asked: Asked, at_s: float) -> None:
+        """A trial is about to run."""
+        self._line(Intent(asked, at_s))
 
     def trial(self, trial: Trial) -> None:
-        """Record a trial."""
-        self._line({"trial": _TRIAL.dump_python(trial, mode="json")})
+        """A trial has ended."""
+        self._line(trial)
 
-    def end(self, ending: Ending) -> None:
-        """Record how the search ended."""
-        self._line({"ending": ending.value})
+    def warmed(self, trial: Trial) -> None:
+        """The engine is warm again, in a session that resumed."""
+        self._line(Warmed(trial))
 
-    def _line(self, record: dict[str, object]) -> None:
-        self.file.write(json.dumps(record) + "\n")
-        self.file.flush()
-        os.fsync(self.file.fileno())
+    def note(self, note: Note) -> None:
+        """Something was said."""
+        self._line(note)
+
+    def end(self, ending: Ending, at_s: float) -> None:
+        """The search ended, or this session did."""
+        self._line(Ended(ending, at_s))
+
+    def header(self, header: Header) -> None:
+        """What was asked: the first line."""
+        self._write({"header": _HEADER.dump_python(header, mode="json")})
+
+    def _line(self, line: Line) -> None:
+        name = _NAMES[type(line)]
+        self._write({name: _ADAPTERS[name].dump_python(line, mode="json")})
+
+    def _write(self, record: dict[str, object]) -> None:
+        """Write after the last whole line, over what a write that was interrupted may have left."""
+        body = json.dumps(record)[1:].encode()
+        check = zlib.crc32(body, self._end.check)
+        line = b'{"check": "%08x", %s\n' % (check, body)
+        os.ftruncate(self._file, self._end.size)
+        written = 0
+        while written < len(line):
+            written += os.pwrite(self._file, line[written:], self._end.size + written)
+        os.fsync(self._file)
+        self._end = End(self._end.size + len(line), check)
 
 
 @contextmanager
 def journal(run_directory: Path, header: Header) -> Iterator[Journal]:
     """Start the journal of a run; the file must not exist yet."""
-    with (run_directory / NAME).open("x", encoding="utf-8") as file:
-        record = Journal(file)
-        record._line({"header": _HEADER.dump_python(header, mode="json")})
+    with _opened(run_directory, os.O_CREAT | os.O_EXCL) as file:
+        record = Journal(file, End())
+        record.header(header)
+        _sync_folder(run_directory)
         yield record
 
 
-def read(run_directory: Path) -> Study:
-    """The study a journal holds; raises JobFailed when it is none or is damaged.
+@contextmanager
+def reopened(run_directory: Path) -> Iterator[Journal]:
+    """Go on with the journal of a run, after its last whole line."""
+    *_, (_, end) = _whole(run_directory / NAME)
+    with _opened(run_directory) as file:
+        yield Journal(file, end)
 
-    A last line that was cut short is the trial in flight when the machine stopped: it is left out.
+
+def read(run_directory: Path) -> Study:
+    """The study a journal holds; raises JobFailed when it is none, Damaged when it is damaged."""
+    return recorded(run_directory).study
+
+
+def recorded(run_directory: Path) -> Record:
+    """Everything a journal holds; the errors are those of `read`.
+
+    A last line that was cut short is what was going on when the machine stopped: it is left out.
     """
     path = run_directory / NAME
+    (first, _), *rest = _whole(path)
+    header = _validated(path, 1, _HEADER, first["header"])
+    lines = [_line_of(path, number, record) for number, (record, _) in enumerate(rest, 2)]
+    return record_of(header, lines)
+
+
+def set_aside(run_directory: Path) -> Path:
+    """Give a damaged journal another name, under which nothing reads or removes it."""
+    taken = sum(1 for path in run_directory.iterdir() if path.name.startswith(ASIDE))
+    aside = run_directory / (ASIDE if taken == 0 else f"{ASIDE}.{taken + 1}")
+    (run_directory / NAME).rename(aside)
+    _sync_folder(run_directory)
+    return aside
+
+
+@contextmanager
+def _opened(run_directory: Path, flags: int = 0) -> Iterator[int]:
+    file = os.open(run_directory / NAME, os.O_WRONLY | flags, 0o644)
     try:
-        lines = path.read_text(encoding="utf-8", errors="replace").splitlines(keepends=True)
+        yield file
+    finally:
+        os.close(file)
+
+
+def _sync_folder(folder: Path) -> None:
+    """Make a new name in `folder` outlast a power cut."""
+    opened = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(opened)
+    finally:
+        os.close(opened)
+
+
+def _whole(path: Path) -> list[tuple[dict[str, object], End]]:
+    """The whole lines of a journal, each with where it ends; at least the header."""
+    try:
+        *lines, cut = path.read_bytes().split(b"\n")
     except (FileNotFoundError, NotADirectoryError):
-        raise JobFailed(f"{run_directory} holds no {NAME}: it is not a run directory") from None
-    whole = [line for line in lines if line.endswith("\n")]
-    records = [_parse(path, number, line) for number, line in enumerate(whole, 1)]
-    if not records or "header" not in records[0]:
-        raise JobFailed(f"{path}:1: the journal has no header")
+        raise JobFailed(f"{path.parent} holds no {NAME}: it is not a run directory") from None
+    if not lines:
+        raise JobFailed(f"{path} holds no whole line: its search had not begun, so search anew")
+    _require_schema(path, lines[0])
+    found: list[tuple[dict[str, object], End]] = []
+    end = End()
+    for number, line in enumerate(lines, 1):
+        read = _parsed(line, end)
+        if read is None:
+            if found and number == len(lines) and not cut:
+                break
+            raise Damaged(path, number, ": this line was not written so")
+        found.append(read)
+        end = read[1]
+    return found
+
+
+def _parsed(line: bytes, before: End) -> tuple[dict[str, object], End] | None:
+    """The record of a line and where it ends; None when it is not what was written there."""
+    match = _LINE.fullmatch(line)
+    if match is None or zlib.crc32(match[2], before.check) != int(match[1], 16):
+        return None
+    return json.loads(b"{" + match[2]), End(before.size + len(line) + 1, int(match[1], 16))
+
+
+def _require_schema(path: Path, first: bytes) -> None:
+    """Raise JobFailed for a journal of another version; those before 3 had no checks."""
     try:
-        return _study(records)
+        schema = json.loads(first)["header"]["schema"]
+    except (ValueError, KeyError, TypeError):
+        raise Damaged(path, 1, ": it has no header") from None
+    if schema != SCHEMA:
+        raise JobFailed(
+            f"{path} has schema {schema}, this version reads {SCHEMA}: "
+            "use the rsyslog-tune that wrote it"
+        )
+
+
+def _line_of(path: Path, number: int, record: dict[str, object]) -> Line:
+    """A line as what it says."""
+    ((name, said),) = record.items()
+    if name not in _ADAPTERS:
+        raise Damaged(path, number, f": {name} is no kind of line")
+    return _validated(path, number, _ADAPTERS[name], said)
+
+
+def _validated(path: Path, number: int, adapter: TypeAdapter[T], said: object) -> T:
+    try:
+        return adapter.validate_python(said)
     except ValidationError as error:
         first = error.errors()[0]
         place = ".".join(map(str, first["loc"]))
-        raise JobFailed(f"{path} is damaged at {place}: {first['msg']}") from None
-
-
-def _parse(path: Path, number: int, line: str) -> dict[str, object]:
-    try:
-        record = json.loads(line)
-    except ValueError:
-        raise JobFailed(f"{path}:{number}: the journal is damaged: not JSON") from None
-    if not isinstance(record, dict):
-        raise JobFailed(f"{path}:{number}: the journal is damaged: not an object")
-    return record
-
-
-def _study(records: list[dict[str, object]]) -> Study:
-    header = _HEADER.validate_python(records[0]["header"])
-    if header.schema != SCHEMA:
-        raise JobFailed(f"the journal has schema {header.schema}, this version reads {SCHEMA}")
-    trials = tuple(_TRIAL.validate_python(r["trial"]) for r in records if "trial" in r)
-    endings = [Ending(r["ending"]) for r in records if "ending" in r]
-    return Study(header, trials, endings[-1] if endings else Ending.INTERRUPTED)
+        raise Damaged(path, number, f" at {place}: {first['msg']}") from None

@@ -1,144 +1,203 @@
-"""The course of a search: warm up, measure the profile as written, climb, confirm."""
+"""The course of a search: warm up, calibrate, climb, measure the best again, confirm, check.
+
+Everything it does is a function of its seed, the clock and the outcomes of its trials, so that a
+journal of those is enough to go on where it ended.
+"""
 
 from __future__ import annotations
 
-import random
-import statistics
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Generator, Iterator
+from dataclasses import dataclass, replace
 
-from tuner.errors import BadProfile, JobFailed
-from tuner.measure.measurement import Failure, Measurement, Outcome, TrialPlan
-from tuner.profile.knobs import Knob
-from tuner.profile.model import Profile
-from tuner.search.budget import Pace, Spending, engine_warm_up, reserve_s, spend, trial_seconds
-from tuner.search.climber import Climber
-from tuner.search.study import BASELINE, Changes, Phase, Trial
+from tuner.errors import JobFailed
+from tuner.measure.measurement import Failure, Measurement
+from tuner.profile.knobs import Cost, Knob, most_promising
+from tuner.search import notes
+from tuner.search.budget import engine_warm_up, trial_seconds
+from tuner.search.calibration import Calibration, calibrate
+from tuner.search.climb import Climb
+from tuner.search.points import Knobs
+from tuner.search.recipes import RECIPES, changes_of
+from tuner.search.runner import Runner
+from tuner.search.shrink import (
+    MOST_ROUNDS,
+    SHRINK_PAIRS,
+    Attempt,
+    attempts_of,
+    effects_of,
+    shorter,
+    shrunk,
+)
+from tuner.search.study import BASELINE, Changes, Note, Phase, Trial
 from tuner.search.verdict import MINIMUM_PAIRS
 
 _MOST_PAIRS = 16
+# A rate this far below the best so far cannot win: its window is cut short.
+_LOSING = 0.9
+# Freshness is judged where a pipeline should run, not where it is full.
+_CHECK_SHARE = 0.7
+_AS_WRITTEN = "the profile as written"
 
-
-@dataclass(frozen=True)
-class Setup:
-    """What a search needs of the world.
-
-    `candidate` gives the validated profile of a point or raises BadProfile, `evaluate` measures it
-    as the trial of that number (-1 is the warm-up), `clock` gives the seconds since the command
-    started, `rng` chooses among moves.
-    """
-
-    knobs: tuple[Knob, ...]
-    candidate: Callable[[Changes], Profile]
-    evaluate: Callable[[Profile, TrialPlan, int], Outcome]
-    clock: Callable[[], float]
-    budget_s: float
-    pace: Pace
-    rng: random.Random
-
-
-_WARM_UP_NUMBER = -1
+Step = Trial | Note
+"""What a search gives as it goes on."""
 
 
 @dataclass
 class Search:
     """A running search; `run` gives every trial as it is known, the confirmation last."""
 
-    setup: Setup
-    _next: int = _WARM_UP_NUMBER
-    _overheads_s: list[float] = field(default_factory=list)
-    _spending: Spending | None = None
+    runner: Runner
 
-    def run(self) -> Iterator[Trial]:
-        """Raises JobFailed when the profile as written, trial 0, cannot be measured."""
-        pace = self.setup.pace
-        warm_up = engine_warm_up(self.setup.budget_s, pace)
-        first = self._trial(Phase.WARM_UP, BASELINE, warm_up, "gets the engine warm; not scored")
-        yield first
+    def run(self) -> Iterator[Step]:
+        """Raises JobFailed when the profile as written cannot be measured."""
+        yield self._warm_up()
+        calibration = yield from self._calibrate()
+        kept = self._kept()
+        if len(kept) < len(self.runner.setup.knobs):
+            yield self.runner.note(notes.frozen(self.runner.setup.knobs, kept))
+        climb = self._begin(kept, calibration)
+        yield from self._climb(climb)
+        yield from self._finals(climb)
+        winner = climb.winner(self.runner.trials)
+        if winner is not None:
+            yield from self._confirm(winner)
+            yield from self._checks(winner)
+            if self.runner.setup.shrinks:
+                yield from self._shrink(winner, climb.knobs)
+
+    def _warm_up(self) -> Trial:
+        setup = self.runner.setup
+        plan = engine_warm_up(setup.budget_s, setup.pace)
+        first = self.runner.trial(Phase.WARM_UP, BASELINE, plan, "gets the engine warm; not scored")
         _require(first)
-        self._spending = spend(self._left_s(), self._overhead_s(), pace)
-        baseline = self._trial(Phase.SEARCH, BASELINE, self._plans.search, "the profile as written")
-        yield baseline
-        _require(baseline)
-        climber = Climber(self.setup.knobs, self._is_valid, self.setup.rng)
-        climber.tell(BASELINE, baseline.outcome)
-        yield from self._climb(climber)
-        yield from self._confirm(climber)
+        self.runner.fix_plans()
+        return first
 
-    @property
-    def _plans(self) -> Spending:
-        """How the budget is divided, known once the warm-up showed what a trial costs."""
-        return self._spending or spend(self._left_s(), self._overhead_s(), self.setup.pace)
+    def _calibrate(self) -> Generator[Step, None, Calibration]:
+        """Repeated runs of the profile as written, and what they say of the noise."""
+        plans = self.runner.plans
+        rates, times = [], []
+        for _ in range(plans.calibrating):
+            trial = self.runner.trial(Phase.CALIBRATE, BASELINE, plans.search, _AS_WRITTEN)
+            yield trial
+            rates.append(_require(trial).eps_durable)
+            times.append(trial.at_s)
+        found = calibrate(rates, times)
+        for text in notes.calibrated(found):
+            yield self.runner.note(text)
+        return found
 
-    def trials_left(self) -> int:
-        """About how many trials of the search still fit before the confirmation."""
-        plans, overhead_s = self._plans, self._overhead_s()
-        reserved_s = reserve_s(plans.confirm, overhead_s, self.setup.pace)
-        free_s = self._left_s() - reserved_s
-        return max(0, int(free_s / trial_seconds(plans.search, overhead_s, self.setup.pace)))
+    def _kept(self) -> tuple[Knob, ...]:
+        """The knobs that the budget suffices for, the most promising ones, in their order."""
+        every = self.runner.setup.knobs
+        count = self.runner.plans.knobs_kept(len(every))
+        return most_promising(every, count)
 
-    def _climb(self, climber: Climber) -> Iterator[Trial]:
-        plan = self._plans.search
-        while self.trials_left() > 0:
-            proposal = climber.ask()
-            if proposal is None:
+    def _begin(self, kept: tuple[Knob, ...], calibration: Calibration) -> Climb:
+        """The climb, with what the calibration showed and what experts would try first."""
+        runner, knobs = self.runner, Knobs(kept)
+        trial_s = trial_seconds(runner.plans.search, runner.overhead_s(), runner.setup.pace)
+        pace = runner.setup.pace
+        restart_s = pace.start_s + pace.engine_warm_up_s
+        space = knobs.space(runner.setup.is_valid, trial_s, {Cost.NODE_RESTART: restart_s})
+        strategy = runner.setup.strategy(space, calibration.sigma, runner.plans.searching)
+        recipes = [(changes_of(one, kept), f"recipe: {one.name}") for one in RECIPES]
+        usable = [one for one in recipes if one[0] and runner.setup.is_valid(one[0])]
+        climb = Climb(strategy, knobs, calibration.sigma, usable)
+        for trial in runner.trials:
+            if trial.phase is Phase.CALIBRATE:
+                climb.tell(trial)
+        return climb
+
+    def _climb(self, climb: Climb) -> Iterator[Step]:
+        while self.runner.trials_left() > self.runner.plans.finals:
+            asked = climb.ask()
+            if asked is None:
                 return
-            trial = self._trial(Phase.SEARCH, proposal.changes, plan, proposal.why)
-            climber.tell(proposal.changes, trial.outcome)
+            changes, why = asked
+            plan = replace(self.runner.plans.search, loses_below=self._losing())
+            trial = self.runner.trial(Phase.SEARCH, changes, plan, why)
+            climb.tell(trial)
             yield trial
 
-    def _confirm(self, climber: Climber) -> Iterator[Trial]:
+    def _losing(self) -> float:
+        """The rate below which a window cannot win any more."""
+        seen = [trial.measurement for trial in self.runner.trials]
+        return _LOSING * max(one.eps for one in seen if one is not None)
+
+    def _finals(self, climb: Climb) -> Iterator[Step]:
+        """Good points again, where that helps most to choose among them."""
+        while (left := self.runner.trials_left()) > 0:
+            changes = climb.again(left)
+            if changes is None:
+                return
+            why = "again, to choose among the best"
+            trial = self.runner.trial(Phase.FINAL, changes, self.runner.plans.search, why)
+            climb.tell(trial)
+            yield trial
+
+    def _confirm(self, winner: Changes) -> Iterator[Step]:
         """Fresh pairs of the profile as written and the best found, in random order.
 
         At least six; more while there is time, which depends on the clock and never on what the
         pairs show.  A winner that fails ends it: such a profile is not recommended.
         """
-        winner = climber.best_challenger()
-        if winner is None:
-            return
-        plan = self._plans.confirm
+        runner = self.runner
+        plans, pace = runner.plans, runner.setup.pace
         for pair in range(1, _MOST_PAIRS + 1):
-            pair_s = 2 * trial_seconds(plan, self._overhead_s(), self.setup.pace)
-            if pair > MINIMUM_PAIRS and self._left_s() < pair_s:
+            pair_s = 2 * trial_seconds(plans.confirm, runner.overhead_s(), pace)
+            if pair > MINIMUM_PAIRS and runner.left_s() - plans.checks_s(pace) < pair_s:
                 return
             order = [BASELINE, winner]
-            self.setup.rng.shuffle(order)
+            runner.setup.rng.shuffle(order)
             for changes in order:
-                what = "the profile as written" if changes == BASELINE else "the best found"
-                trial = self._trial(Phase.CONFIRM, changes, plan, what, pair)
+                what = _AS_WRITTEN if changes == BASELINE else "the best found"
+                trial = runner.trial(Phase.CONFIRM, changes, plans.confirm, what, pair)
                 yield trial
                 if changes == winner and isinstance(trial.outcome, Failure):
                     return
 
-    def _trial(
-        self, phase: Phase, changes: Changes, plan: TrialPlan, why: str, pair: int | None = None
-    ) -> Trial:
-        number = self._next
-        self._next += 1
-        at_s = self.setup.clock()
-        profile = self.setup.candidate(changes)
-        outcome = self.setup.evaluate(profile, plan, number)
-        if isinstance(outcome, Measurement):
-            planned_s = trial_seconds(plan, 0.0, self.setup.pace)
-            self._overheads_s.append(max(0.0, outcome.total_s - planned_s))
-        return Trial(number, phase, changes, why, plan, outcome, at_s, pair)
+    def _checks(self, winner: Changes) -> Iterator[Step]:
+        """Both sides at one fixed rate, well below what either carries: are they fresh there?"""
+        seen = [trial.measurement for trial in self.runner.trials if trial.phase is Phase.CONFIRM]
+        rates = [one.eps for one in seen if one is not None]
+        if not self.runner.plans.checks or not rates:
+            return
+        per_second = _CHECK_SHARE * min(rates)
+        for changes, what in ((BASELINE, _AS_WRITTEN), (winner, "the best found")):
+            yield self.runner.check(changes, per_second, f"{what}, at a fixed rate")
 
-    def _overhead_s(self) -> float:
-        recent = self._overheads_s[-5:]
-        return statistics.fmean(recent) if recent else self.setup.pace.overhead_s
+    def _shrink(self, winner: Changes, knobs: Knobs) -> Iterator[Step]:
+        """After the budget: undo changes of the winner that seem to matter least, and see."""
+        runner = self.runner
+        effects = effects_of(runner.trials, knobs, winner)
+        tried: tuple[Attempt, ...] = ()
+        while (after := shorter(shrunk(winner, tried), effects, tried)) is not None:
+            if not tried:
+                yield runner.note(notes.shrinking(MOST_ROUNDS * self._round_s()))
+            before = shrunk(winner, tried)
+            for pair in range(1, SHRINK_PAIRS + 1):
+                order = [before, after]
+                runner.setup.rng.shuffle(order)
+                for changes in order:
+                    what = "the best found" if changes == before else "with fewer changes"
+                    number = len(tried) * SHRINK_PAIRS + pair
+                    yield runner.trial(Phase.SHRINK, changes, runner.plans.search, what, number)
+            found = attempts_of(runner.trials)
+            if len(found) == len(tried):
+                return
+            tried = found
 
-    def _left_s(self) -> float:
-        return self.setup.budget_s - self.setup.clock()
-
-    def _is_valid(self, changes: Changes) -> bool:
-        try:
-            self.setup.candidate(changes)
-        except BadProfile:
-            return False
-        return True
+    def _round_s(self) -> float:
+        runner = self.runner
+        each_s = trial_seconds(runner.plans.search, runner.overhead_s(), runner.setup.pace)
+        return 2 * SHRINK_PAIRS * each_s
 
 
-def _require(trial: Trial) -> None:
+def _require(trial: Trial) -> Measurement:
+    if isinstance(trial.outcome, Measurement):
+        return trial.outcome
+    reason = ""
     if isinstance(trial.outcome, Failure):
         reason = f"{trial.outcome.kind.value}: {trial.outcome.reason}"
-        raise JobFailed(f"the profile as written cannot be measured: {reason}")
+    raise JobFailed(f"the profile as written cannot be measured: {reason}")

@@ -2,33 +2,87 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, field, fields
 from enum import Enum
 
 from tuner.measure.measurement import Measurement, Outcome, TrialPlan
-from tuner.profile.knobs import Level
+from tuner.measure.paced_summary import PacedMeasurement
+from tuner.profile.knobs import Level, level_text
 
-SCHEMA = 2
+SCHEMA = 3
 
 Changes = tuple[tuple[str, Level], ...]
 """What differs from the profile as written: paths with their values, sorted by path."""
 
 BASELINE: Changes = ()
 
+Result = Outcome | PacedMeasurement
+"""What a trial gives."""
+
 
 class Phase(Enum):
-    """What a trial was for; only `CONFIRM` supports a claim."""
+    """What a trial was for; only `CONFIRM` supports a claim.
+
+    `FINAL` measures good points again, to choose among them.  `CHECK` runs both sides of the
+    confirmation at a fixed rate, `SHRINK` undoes changes of the winner to see whether they matter.
+    """
 
     WARM_UP = "warm-up"
+    CALIBRATE = "calibrate"
     SEARCH = "search"
+    FINAL = "final"
     CONFIRM = "confirm"
+    CHECK = "check"
+    SHRINK = "shrink"
+
+
+@dataclass(frozen=True)
+class Options:
+    """What a search was asked for on the command line, beside its profile, budget and seed.
+
+    `engine` is the kind of lab, `url` an engine that runs already; with `shrinks` the winner is
+    made smaller after the budget; `allow` names the guarantees that were opened.
+    """
+
+    engine: str
+    url: str | None = None
+    strategy: str = "default"
+    shrinks: bool = True
+    allow: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Fingerprint:
+    """What rates depend on beside the settings: only runs that agree in all of it compare."""
+
+    rsyslog: str
+    engine: str
+    hardware: str
+    workload: str
+
+    def differences(self, now: Fingerprint) -> tuple[str, ...]:
+        """What is otherwise now, a phrase for each."""
+        names = [one.name for one in fields(self)]
+        pairs = [(name, getattr(self, name), getattr(now, name)) for name in names]
+        return tuple(f"{name} was {a}, is {b}" for name, a, b in pairs if a != b)
+
+
+@dataclass(frozen=True)
+class Axis:
+    """One knob of the space that was searched: its path, its levels and which the profile has."""
+
+    path: str
+    levels: tuple[Level, ...]
+    current: Level
 
 
 @dataclass(frozen=True)
 class Header:
     """What a search was asked to do, and where it ran.
 
-    `profile_layers` holds the names and texts of the layers that the profile extends.
+    `profile_layers` holds the names and texts of the layers that the profile extends,
+    `freshness_p99_s` its guardrail.
     """
 
     schema: int
@@ -44,26 +98,84 @@ class Header:
     machine: str
     substitutions: tuple[str, ...]
     profile_layers: tuple[tuple[str, str], ...] = ()
+    freshness_p99_s: float = math.inf
+    options: Options = field(kw_only=True)
+    fingerprint: Fingerprint = field(kw_only=True)
+    space: tuple[Axis, ...] = field(kw_only=True)
+
+
+@dataclass(frozen=True)
+class Session:
+    """One command that worked on a search: the first, or one that resumed it.
+
+    `run_id` names what it creates in the engine; it took over `taken_over` trials, and at `at_s`
+    seconds of the budget it was ready to measure.
+    """
+
+    started: str
+    pid: int
+    run_id: str
+    taken_over: int = 0
+    at_s: float = 0.0
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A trial that a search asks for.  `pair` numbers the pairs of the confirmation; with
+    `per_second` it runs at that fixed rate.  Two that differ in `why` alone are the same."""
+
+    number: int
+    phase: Phase
+    changes: Changes
+    why: str = field(compare=False)
+    plan: TrialPlan
+    pair: int | None = None
+    per_second: float | None = None
+
+    def __str__(self) -> str:
+        changes = ", ".join(f"{path} = {level_text(level)}" for path, level in self.changes)
+        return f"trial {self.number} ({self.phase.value}: {changes or 'as written'})"
 
 
 @dataclass(frozen=True)
 class Trial:
-    """One trial: settings and outcome.  `at_s` counts from the start of the command; `pair`
-    numbers the pairs of the confirmation."""
+    """One trial: settings and outcome, as asked for.  `at_s` and `ended_s` count from the start
+    of the command, those of earlier sessions included."""
 
     number: int
     phase: Phase
     changes: Changes
     why: str
     plan: TrialPlan
-    outcome: Outcome
+    outcome: Result
     at_s: float
     pair: int | None = None
+    per_second: float | None = None
+    ended_s: float = 0.0
+
+    @classmethod
+    def of(cls, asked: Asked, outcome: Result, at_s: float, ended_s: float) -> Trial:
+        """What became of a trial that was asked for."""
+        given = {one.name: getattr(asked, one.name) for one in fields(asked)}
+        return cls(**given, outcome=outcome, at_s=at_s, ended_s=ended_s)
+
+    @property
+    def asked(self) -> Asked:
+        """What was asked for."""
+        return Asked(**{one.name: getattr(self, one.name) for one in fields(Asked)})
 
     @property
     def measurement(self) -> Measurement | None:
         """The measurement, or None when the trial failed."""
         return self.outcome if isinstance(self.outcome, Measurement) else None
+
+
+@dataclass(frozen=True)
+class Note:
+    """Something that a reader of the search should know; `at_s` as that of trials."""
+
+    text: str
+    at_s: float
 
 
 class Ending(Enum):
@@ -76,11 +188,16 @@ class Ending(Enum):
 
 @dataclass(frozen=True)
 class Study:
-    """A header and the trials so far."""
+    """A header, the trials so far, what was said along the way, and the commands that did it.
+
+    The engine's warm-up at the start of a session that resumed is among the trials.
+    """
 
     header: Header
     trials: tuple[Trial, ...]
     ending: Ending
+    notes: tuple[Note, ...] = ()
+    sessions: tuple[Session, ...] = ()
 
     def of(self, phase: Phase) -> tuple[Trial, ...]:
         """The trials of one phase."""

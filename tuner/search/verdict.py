@@ -6,10 +6,13 @@ from dataclasses import dataclass
 from enum import Enum
 
 from tuner.measure.measurement import Failure, Measurement
+from tuner.measure.paced_summary import PacedMeasurement
 from tuner.measure.paired import Comparison, compare
+from tuner.search.shrink import Attempt, attempts_of, shrunk
 from tuner.search.study import BASELINE, Changes, Phase, Study, Trial
 
 MINIMUM_PAIRS = 6
+_SIGNIFICANT = 0.05
 
 
 class Claim(Enum):
@@ -30,6 +33,8 @@ class Verdict:
     is the smaller of the two.  `merged` goes on until merges have ended; how many of them fall into
     so short a time is chance, so it is told and not claimed.  CPU and disk are winner over
     baseline, below 1 is less.
+
+    The pairs were of `confirmed`; `changes` is what `attempts` left of it.
     """
 
     claim: Claim
@@ -41,6 +46,8 @@ class Verdict:
     merged: Comparison | None = None
     disk: Comparison | None = None
     failure: str = ""
+    confirmed: Changes = BASELINE
+    attempts: tuple[Attempt, ...] = ()
 
     @property
     def claimed(self) -> Comparison | None:
@@ -68,7 +75,8 @@ def judge(study: Study) -> Verdict:
     if not confirmed:
         return Verdict(Claim.UNFINISHED, BASELINE)
     changes = confirmed[0].changes
-    failed = _first_failure(confirmed)
+    checked = [trial for trial in study.of(Phase.CHECK) if trial.changes == changes]
+    failed = _first_failure([*confirmed, *checked]) or _stale(checked, study.header.freshness_p99_s)
     pairs = pairs_of(study)
     if failed is not None:
         return Verdict(Claim.INFEASIBLE, BASELINE, failure=failed)
@@ -76,10 +84,11 @@ def judge(study: Study) -> Verdict:
         return Verdict(Claim.UNFINISHED, BASELINE)
     eps = compare([a.eps for a, _ in pairs], [b.eps for _, b in pairs])
     durable = compare([a.eps_durable for a, _ in pairs], [b.eps_durable for _, b in pairs])
-    shown = eps.better and durable.better
+    shown = _is_shown(eps) and _is_shown(durable)
+    attempts = attempts_of(study.trials)
     return Verdict(
         Claim.IMPROVED if shown else Claim.NOT_SHOWN,
-        changes if shown else BASELINE,
+        shrunk(changes, attempts) if shown else BASELINE,
         eps,
         durable,
         _positive([a.shipper_cpu_us for a, _ in pairs], [b.shipper_cpu_us for _, b in pairs]),
@@ -88,13 +97,30 @@ def judge(study: Study) -> Verdict:
         _positive(
             [a.store_bytes_per_event for a, _ in pairs], [b.store_bytes_per_event for _, b in pairs]
         ),
+        confirmed=changes,
+        attempts=attempts,
     )
+
+
+def _is_shown(found: Comparison) -> bool:
+    """The interval alone covers too seldom where the noise is skewed: the exact test must agree."""
+    return found.better and found.p < _SIGNIFICANT
 
 
 def _first_failure(trials: list[Trial]) -> str | None:
     for trial in trials:
         if isinstance(trial.outcome, Failure):
             return f"{trial.outcome.kind.value}: {trial.outcome.reason}"
+    return None
+
+
+def _stale(checked: list[Trial], limit_s: float) -> str | None:
+    """Why the winner is not fresh enough at a fixed rate; None when it is, or was not looked at."""
+    for trial in checked:
+        if isinstance(trial.outcome, PacedMeasurement) and trial.outcome.freshness_s is not None:
+            p99_s = trial.outcome.freshness_s.p99
+            if p99_s > limit_s:
+                return f"freshness: p99 {p99_s:.1f} s, freshness_p99_s allows {limit_s:g} s"
     return None
 
 

@@ -1,0 +1,114 @@
+"""A search that is killed, interrupted and gone on with, with a real rsyslogd, into the sink."""
+
+from __future__ import annotations
+
+import json
+import re
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.live.conftest import COMMAND, daemons, tune, tune_and_signal
+from tuner.host.lock import state_folder
+from tuner.search.budget import SINK_PACE, smallest_budget_s
+from tuner.search.journal import recorded
+from tuner.search.study import Ending, Phase
+
+pytestmark = [pytest.mark.live, pytest.mark.usefixtures("nothing_left_behind")]
+
+BUDGET_S = smallest_budget_s(SINK_PACE) + 10
+OPTIONS = ("--engine", "sink", "--budget", f"{BUDGET_S:g}s", "--no-shrink")
+
+
+def scratch_folders() -> set[str]:
+    """The scratch folders on record that are there."""
+    records = (state_folder() / "scratch").glob("*.json")
+    folders = {json.loads(path.read_text(encoding="utf-8"))["folder"] for path in records}
+    return {folder for folder in folders if Path(folder).is_dir()}
+
+
+def killed(folder: Path) -> None:
+    """A search with that budget, killed in its third trial; its daemons die with it."""
+    before = daemons()
+    process = subprocess.Popen(
+        [COMMAND, "search", *OPTIONS, "--run-dir", "run"], cwd=folder,
+        stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True,
+    )  # fmt: skip
+    assert process.stderr is not None
+    with process.stderr:
+        told = []
+        for line in process.stderr:
+            told.append(line)
+            if "trial   0" in line:
+                break
+        assert "trial   0" in told[-1], told
+        time.sleep(1.5)
+        process.kill()
+        process.wait()
+    deadline = time.monotonic() + 5
+    while daemons() - before and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert not daemons() - before
+
+
+def test_killed_and_interrupted_it_ends_within_its_budget_and_leaves_nothing(
+    tmp_path: Path,
+) -> None:
+    killed(tmp_path)
+    run = tmp_path / "run"
+    scratch = scratch_folders()
+    known = recorded(run).study.trials
+    assert [trial.number for trial in known] == [-1, 0]
+
+    stopped = tune_and_signal(
+        "search", "--resume", "run", folder=tmp_path, number=signal.SIGINT, after_line="trial   2"
+    )
+    assert stopped.code == 130
+    left = re.findall("removed (.*), which a run that was killed had left", stopped.err)
+    assert left
+    assert set(left) <= scratch
+    assert not [path for path in left if Path(path).exists()]
+    assert "2 trials are taken over" in stopped.err
+    assert "trial   0" not in stopped.err
+    assert "search --resume run goes on with it" in stopped.err
+    between = recorded(run)
+    assert between.study.ending is Ending.INTERRUPTED
+    assert [trial.number for trial in between.study.trials] == [-1, 0, -1, 1, 2]
+
+    done = tune("search", "--resume", "run", "--output", "json", folder=tmp_path)
+    assert done.code == 0, done.err
+    record = recorded(run)
+    assert between.spent_s < record.spent_s <= 1.1 * BUDGET_S
+    assert abs(record.spent_s - between.spent_s - done.seconds) < 3
+    assert record.study.trials[:5] == between.study.trials
+    numbers = [step.trial.number for step in record.steps]
+    assert numbers == list(range(-1, len(numbers) - 1))
+    assert len({trial.pair for trial in record.study.of(Phase.CONFIRM)}) >= 6
+    assert [session.taken_over for session in record.study.sessions] == [0, 2, 4]
+    assert json.loads(done.out)["study"]["header"]["budget_s"] == BUDGET_S
+    assert {path.name for path in run.iterdir()} == {
+        "trials.jsonl", "best.yaml", "rendered", "report.md", "report.json"
+    }  # fmt: skip
+
+
+def test_of_two_that_go_on_with_a_search_one_is_told_of_the_other(tmp_path: Path) -> None:
+    killed(tmp_path)
+    first = subprocess.Popen(
+        [COMMAND, "search", "--resume", "run"],
+        cwd=tmp_path, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True,
+    )  # fmt: skip
+    assert first.stderr is not None
+    with first.stderr:
+        next(line for line in first.stderr if "taken over" in line)
+        second = tune("search", "--resume", "run", folder=tmp_path)
+        elsewhere = tune("search", *OPTIONS, folder=tmp_path)
+        first.send_signal(signal.SIGTERM)
+        first.wait(10)
+    for other, what in ((second, "writes to run"), (elsewhere, "is measuring on this machine")):
+        assert other.code == 75
+        assert what in other.err
+        assert f"pid {first.pid}" in other.err
+    assert first.returncode == 143

@@ -1,0 +1,122 @@
+"""A whole search on a pipeline that is computed, with its journal: for tests of resuming.
+
+The outcome of a trial follows from its settings and its number alone, and time passes only in
+trials.  As a program it makes its trials last a little, to be killed in them:
+`python -m tests.search.simulated FOLDER SECONDS`.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import random
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from tests.measure.factory import failed, measured
+from tests.measure.paced import paced
+from tests.search.test_journal import HEADER
+from tuner.profile.knobs import knobs
+from tuner.profile.load import parse_profile
+from tuner.profile.model import Profile
+from tuner.search.budget import NODE_PACE, trial_seconds
+from tuner.search.journal import NAME, journal, recorded, reopened
+from tuner.search.record import record_of
+from tuner.search.replay import Replay
+from tuner.search.runner import Runner, Setup
+from tuner.search.search import Search
+from tuner.search.strategies import strategy
+from tuner.search.study import Asked, Ending, Note, Phase, Result, Session, Study
+
+TEXT = """\
+name: small
+release: {rsyslog: "8.2302", elasticsearch: "8.19"}
+inputs: [{type: imptcp, port: 10514}]
+main_queue: {size: 100000, workerThreads: 1}
+outputs:
+  - name: logs
+    type: omelasticsearch
+    servers: ["http://127.0.0.1:9200"]
+    queue: {type: LinkedList, size: 50000, dequeueBatchSize: 1000, workerThreads: 1}
+    index: {name: syslog, settings: {number_of_replicas: 0}}
+"""
+PROFILE = parse_profile(TEXT, "small.yaml").profile
+BUDGET_S = 700.0
+START_S = 20.0
+ASKED = replace(
+    HEADER, profile_text=TEXT, profile_path="small.yaml", profile_layers=(), budget_s=BUDGET_S
+)
+
+
+@dataclass
+class World:
+    """The pipeline and its clock.  `lasts_s` is what a trial really takes; `stop` hears of each
+    before it runs, and may raise."""
+
+    now_s: float
+    lasts_s: float = 0.0
+    stop: Callable[[Asked], None] = lambda _: None
+    fails: bool = False
+
+    def measure(self, asked: Asked, _profile: Profile) -> Result:
+        self.stop(asked)
+        time.sleep(self.lasts_s)
+        if asked.phase is Phase.CHECK:
+            self.now_s += NODE_PACE.check_s
+            return paced()
+        rng = random.Random(f"{asked.number} {asked.changes}")
+        total_s = trial_seconds(asked.plan, 2.0, NODE_PACE) + rng.random()
+        self.now_s += total_s
+        if self.fails:
+            return failed()
+        if rng.random() < 0.05 and asked.changes and asked.phase is Phase.SEARCH:
+            return failed()
+        return measured(rate(asked) * math.exp(rng.gauss(0, 0.03)), total_s=total_s)
+
+
+def rate(asked: Asked) -> float:
+    """The true rate of settings."""
+    wanted = dict(asked.changes)
+    gain = 0.0
+    for path, level in wanted.items():
+        gain += 0.1 * math.sin(len(path) + len(str(level)))
+    return 50_000 * math.exp(gain)
+
+
+def search(
+    folder: Path, world: World, *, seed: int = 1, name: str = "random", warms: bool = False
+) -> Study:
+    """Begin the search of `folder`, or go on with it, to its end."""
+    has_begun = (folder / NAME).exists()
+    record = recorded(folder) if has_begun else record_of(ASKED, ())
+    world.now_s = max(world.now_s, record.spent_s)
+    session = Session("now", os.getpid(), "0a1b2c3d")
+    with reopened(folder) if has_begun else journal(folder, ASKED) as lines:
+        replay = Replay(record, lines, session, world.measure, lambda: world.now_s, warms)
+        setup = Setup(
+            knobs=knobs(PROFILE),
+            candidate=lambda _: PROFILE,
+            is_valid=lambda _: True,
+            evaluate=replay.evaluate,
+            strategy=lambda space, sigma, trials: strategy(name, space, seed, sigma, trials),
+            clock=replay.now_s,
+            budget_s=BUDGET_S,
+            pace=NODE_PACE,
+            rng=random.Random(seed),
+        )
+        ending = Ending.FAILED
+        try:
+            for step in Search(Runner(setup)).run():
+                if isinstance(step, Note):
+                    replay.note(step)
+            ending = Ending.FINISHED
+        finally:
+            lines.end(ending, world.now_s)
+    return replay.study(ending)
+
+
+if __name__ == "__main__":
+    search(Path(sys.argv[1]), World(START_S, lasts_s=float(sys.argv[2])))

@@ -1,0 +1,53 @@
+"""The noise of measurements, from repeated runs of one profile."""
+
+from __future__ import annotations
+
+import math
+import random
+import statistics
+
+import pytest
+
+from tuner.search.calibration import Calibration, calibrate
+from tuner.search.notes import calibrated
+
+
+def runs(sigma: float, count: int, seed: int, drift: float = 0.0) -> Calibration:
+    rng = random.Random(seed)
+    times = [10.0 * number for number in range(count)]
+    rates = [math.exp(rng.gauss(11, sigma) + drift * at_s / 60) for at_s in times]
+    return calibrate(rates, times)
+
+
+@pytest.mark.parametrize("sigma", [0.03, 0.10, 0.20])
+def test_many_runs_tell_the_noise(sigma: float) -> None:
+    found = [runs(sigma, 40, seed).sigma for seed in range(20)]
+    assert statistics.fmean(found) == pytest.approx(sigma, rel=0.15)
+
+
+def test_two_equal_runs_do_not_tell_of_no_noise() -> None:
+    assert calibrate([50_000.0, 50_000.0], [0.0, 10.0]).sigma > 0.02
+
+
+def test_a_drift_is_told_and_is_no_noise() -> None:
+    still, drifting = runs(0.01, 60, 1), runs(0.01, 60, 1, drift=0.05)
+    assert drifting.sigma == pytest.approx(still.sigma, abs=0.01)
+    assert drifting.drift == pytest.approx(0.05, abs=0.005)
+    assert "drifts" in " ".join(calibrated(drifting))
+    assert "drifts" not in " ".join(calibrated(still))
+
+
+def test_more_pairs_and_less_noise_show_smaller_gains() -> None:
+    quiet, noisy = runs(0.02, 40, 1), runs(0.10, 40, 1)
+    assert quiet.detectable(6) < noisy.detectable(6)
+    assert quiet.detectable(12) < quiet.detectable(6)
+
+
+def test_six_pairs_at_five_percent_show_about_ten() -> None:
+    """The table of `search.md` 2.2: 10.1 % with independent runs."""
+    known = Calibration(40, 0.05, 0.0, 1.0, None)
+    assert known.detectable(6) == pytest.approx(0.101, abs=0.012)
+
+
+def test_a_profile_seldom_differs_from_itself() -> None:
+    assert sum(runs(0.05, 6, seed).claims_by_itself for seed in range(200)) < 20

@@ -1,0 +1,59 @@
+"""Recipes on whatever knobs a profile has."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tuner.profile.edit import edit
+from tuner.profile.knobs import REPLY_FILTER, knobs
+from tuner.profile.knobs_check import Checker
+from tuner.profile.load import load_profile, parse_profile
+from tuner.search.recipes import RECIPES, changes_of
+
+ROOT = Path(__file__).parents[2]
+STOCK = ROOT / "examples" / "published" / "stock.yaml"
+USUAL = ["profiles/default.yaml", "examples/published/stock.yaml",
+         "examples/published/p1-production.yaml", "profiles/opensearch.yaml",
+         "profiles/production.yaml"]  # fmt: skip
+
+
+def test_there_are_two_to_four_and_each_names_its_source() -> None:
+    assert 2 <= len(RECIPES) <= 4
+    assert all(recipe.source and recipe.settings for recipe in RECIPES)
+
+
+@pytest.mark.parametrize("path", USUAL)
+def test_every_recipe_is_a_valid_point(path: str) -> None:
+    written = load_profile(ROOT / path)
+    every = knobs(written.profile)
+    levels = {knob.path: knob.levels for knob in every}
+    checker = Checker(written)
+    for recipe in RECIPES:
+        changes = changes_of(recipe, every)
+        assert all(level in levels[where] for where, level in changes)
+        assert checker.is_valid(changes), checker.refusal(changes)
+
+
+def test_the_one_set_by_hand_turns_both_queues_of_the_stock_profile() -> None:
+    found = dict(changes_of(RECIPES[0], knobs(load_profile(STOCK).profile)))
+    assert found["main_queue.dequeueBatchSize"] == 1024
+    assert found["outputs[logs].queue.dequeueBatchSize"] == 5000
+    assert found["outputs[logs].queue.type"] == "LinkedList"
+    assert found["outputs[logs].filter_path"] == REPLY_FILTER
+    assert found["outputs[logs].index.mapping"] == "explicit"
+
+
+def test_where_the_action_stays_direct_the_main_queue_makes_the_bulks() -> None:
+    frozen = edit(STOCK.read_text("utf-8"), {"search": {"freeze": ["outputs[logs].queue"]}})
+    found = dict(changes_of(RECIPES[0], knobs(parse_profile(frozen, "p.yaml").profile)))
+    assert found["main_queue.dequeueBatchSize"] == 4096
+    assert found["main_queue.workerThreads"] == 4
+
+
+def test_a_level_that_is_not_there_is_the_nearest_one() -> None:
+    """Freshness of 8 s leaves refresh intervals of up to 5 s."""
+    text = edit(STOCK.read_text("utf-8"), {"guardrails.freshness_p99_s": 8})
+    found = dict(changes_of(RECIPES[0], knobs(parse_profile(text, "p.yaml").profile)))
+    assert found["outputs[logs].index.settings.refresh_interval"] == "5s"

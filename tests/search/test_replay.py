@@ -1,0 +1,233 @@
+"""Going on with a search that was ended anywhere: the same decisions, the same end."""
+
+from __future__ import annotations
+
+import os
+import random
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.search.simulated import BUDGET_S, START_S, World, search
+from tuner.errors import Interrupted, JobFailed
+from tuner.search.journal import NAME, read, recorded
+from tuner.search.replay import Diverged
+from tuner.search.study import Asked, Ending, Phase, Study
+from tuner.search.verdict import Claim, judge
+
+ROOT = Path(__file__).parents[2]
+KILLS = 3
+
+
+@pytest.fixture
+def no_disk(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Hundreds of searches, which need not outlast a power cut."""
+    monkeypatch.setattr(os, "fsync", lambda _: None)
+
+
+@pytest.fixture
+def undisturbed(tmp_path: Path, no_disk: None) -> Study:
+    return search(tmp_path, World(START_S))
+
+
+def lines_of(folder: Path) -> list[bytes]:
+    return (folder / NAME).read_bytes().splitlines(keepends=True)
+
+
+def folder_with(parent: Path, text: bytes) -> Path:
+    """A run directory whose journal is `text`."""
+    folder = parent / "again"
+    folder.mkdir(exist_ok=True)
+    (folder / NAME).write_bytes(text)
+    return folder
+
+
+def ended_anywhere(lines: list[bytes]) -> Iterator[bytes]:
+    """What a journal holds when a search is killed: whole lines, and perhaps a part of one."""
+    for whole in range(1, len(lines)):
+        yield b"".join(lines[:whole])
+        if whole % 4 == 0:
+            yield b"".join(lines[:whole]) + lines[whole][: len(lines[whole]) // 2]
+
+
+def test_the_search_that_is_ended_here_goes_through_every_phase(undisturbed: Study) -> None:
+    assert {trial.phase for trial in undisturbed.trials} == set(Phase)
+    assert judge(undisturbed).claim is Claim.IMPROVED
+    assert undisturbed.notes
+
+
+def test_ended_at_any_line_or_within_it_goes_on_to_the_same_end(
+    tmp_path: Path, undisturbed: Study
+) -> None:
+    lines = lines_of(tmp_path)
+    for text in ended_anywhere(lines):
+        folder = folder_with(tmp_path, text)
+        study = search(folder, World(START_S))
+        assert study.trials == undisturbed.trials
+        assert study.notes == undisturbed.notes
+        assert read(folder) == study
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_ended_again_and_again_it_still_comes_to_the_same_end(
+    tmp_path: Path, undisturbed: Study, seed: int
+) -> None:
+    rng, size, folder = random.Random(seed), 0, tmp_path
+    text = (tmp_path / NAME).read_bytes()
+    for _ in range(8):
+        size = rng.randint(size, len(text))
+        folder = folder_with(tmp_path, text[: max(size, text.index(b"\n") + 1)])
+        study = search(folder, World(START_S))
+        assert study.trials == undisturbed.trials
+        text = (folder / NAME).read_bytes()
+    assert read(folder).notes == undisturbed.notes
+
+
+def test_what_was_said_before_is_not_written_again(tmp_path: Path, undisturbed: Study) -> None:
+    lines = lines_of(tmp_path)
+    folder = folder_with(tmp_path, b"".join(lines[:-1]))
+    search(folder, World(START_S))
+    said = [line for line in lines_of(folder) if b'"note": ' in line]
+    assert len(said) == len(undisturbed.notes)
+
+
+def test_the_default_strategy_goes_on_as_well(tmp_path: Path, no_disk: None) -> None:
+    whole = search(tmp_path, World(START_S), name="default")
+    lines = lines_of(tmp_path)
+    for share in (0.3, 0.6):
+        folder = folder_with(tmp_path, b"".join(lines[: int(share * len(lines))]))
+        assert search(folder, World(START_S), name="default").trials == whole.trials
+
+
+def test_at_most_the_trial_in_flight_is_measured_again(tmp_path: Path, undisturbed: Study) -> None:
+    lines = lines_of(tmp_path)
+    numbers = [trial.number for trial in undisturbed.trials]
+    for kept in range(1, len(lines), 7):
+        measured: list[Asked] = []
+        folder = folder_with(tmp_path, b"".join(lines[:kept]))
+        known = len(recorded(folder).steps)
+        search(folder, World(START_S, stop=measured.append))
+        assert [asked.number for asked in measured] == numbers[known:]
+
+
+def test_an_interrupt_is_told_and_its_time_counts(tmp_path: Path, no_disk: None) -> None:
+    def interrupt(asked: Asked) -> None:
+        if asked.number == 7:
+            raise Interrupted(2)
+
+    with pytest.raises(Interrupted):
+        search(tmp_path, World(START_S, stop=interrupt))
+    before = recorded(tmp_path)
+    assert before.study.ending is not Ending.FINISHED
+    assert [trial.number for trial in before.study.trials] == list(range(-1, 7))
+    study = search(tmp_path, World(before.spent_s + 100))
+    assert study.ending is Ending.FINISHED
+    assert [session.taken_over for session in study.sessions] == [0, 8]
+    assert study.sessions[1].at_s == before.spent_s + 100
+
+
+def test_what_was_used_before_is_not_to_be_had_again(tmp_path: Path, undisturbed: Study) -> None:
+    """A third of the trials, then a session that begins when it is time to confirm."""
+    lines = lines_of(tmp_path)
+    folder = folder_with(tmp_path, b"".join(lines[:40]))
+    late = search(folder, World(0.56 * BUDGET_S))
+    assert len(late.of(Phase.SEARCH)) < len(undisturbed.of(Phase.SEARCH))
+    confirmed = [trial.ended_s for trial in late.of(Phase.CONFIRM)]
+    assert len(confirmed) == 12
+    assert late.of(Phase.SEARCH) == undisturbed.of(Phase.SEARCH)[: len(late.of(Phase.SEARCH))]
+    assert max(confirmed) <= 1.05 * BUDGET_S
+    for text in list(ended_anywhere(lines_of(folder)))[55::9]:
+        assert search(folder_with(tmp_path, text), World(START_S)).trials == late.trials
+
+
+def test_a_resumed_session_gets_the_engine_warm_and_decides_by_the_time_that_took(
+    tmp_path: Path, undisturbed: Study
+) -> None:
+    lines = lines_of(tmp_path)
+    folder = folder_with(tmp_path, b"".join(lines[:40]))
+    known = len(recorded(folder).steps)
+    study = search(folder, World(START_S), warms=True)
+    assert study.trials[:known] == undisturbed.trials[:known]
+    again = study.trials[known]
+    assert (again.number, again.phase) == (-1, Phase.WARM_UP)
+    assert study.trials[known + 1].at_s == again.ended_s
+    assert recorded(folder).steps[known - 1].seen_s == again.ended_s
+    assert len(study.of(Phase.WARM_UP)) == 2
+    for text in list(ended_anywhere(lines_of(folder)))[60::7]:
+        assert search(folder_with(tmp_path, text), World(START_S)).trials == study.trials
+
+
+def test_a_search_that_asks_otherwise_is_a_bug_and_says_where(
+    tmp_path: Path, undisturbed: Study
+) -> None:
+    lines = lines_of(tmp_path)
+    folder = folder_with(tmp_path, b"".join(lines[:40]))
+    with pytest.raises(Diverged, match=r"asks for trial \d+ \(search: .*journal holds trial \d+ "):
+        search(folder, World(START_S), seed=2)
+
+
+def test_a_profile_that_failed_fails_again_without_being_measured(
+    tmp_path: Path, no_disk: None
+) -> None:
+    asked: list[Asked] = []
+    for _ in range(2):
+        with pytest.raises(JobFailed, match=r"as written cannot be measured.*lost two events"):
+            search(tmp_path, World(START_S, stop=asked.append, fails=True))
+        assert len(asked) == 1
+
+
+def test_each_line_is_on_disk_before_what_it_announces(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    synced = [0]
+    whole = os.fsync
+
+    def fsync(file: int) -> None:
+        whole(file)
+        synced.append((tmp_path / NAME).stat().st_size)
+
+    def look(asked: Asked) -> None:
+        text = (tmp_path / NAME).read_bytes()
+        assert synced[-1] == len(text)
+        assert b'"intent"' in text.splitlines()[-1]
+        assert f'"number": {asked.number},'.encode() in text.splitlines()[-1]
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    search(tmp_path, World(START_S, stop=look))
+    assert len(set(synced)) == len(lines_of(tmp_path)) + 1
+
+
+def test_a_process_killed_at_random_moments_comes_to_the_same_end(
+    tmp_path: Path, undisturbed: Study
+) -> None:
+    rng, folder = random.Random(), tmp_path / "killed"
+    folder.mkdir()
+    for kill in range(KILLS + 1):
+        process = subprocess.Popen(
+            [sys.executable, "-m", "tests.search.simulated", folder, "0.01"], cwd=ROOT
+        )
+        try:
+            if kill < KILLS:
+                _wait_for_lines(process, folder / NAME, rng.randint(1, 30))
+                time.sleep(rng.random() * 0.02)
+                process.kill()
+            process.wait(60)
+        finally:
+            process.kill()
+            process.wait()
+    assert read(folder).trials == undisturbed.trials
+    assert read(folder).ending is Ending.FINISHED
+
+
+def _wait_for_lines(process: subprocess.Popen[bytes], path: Path, more: int) -> None:
+    """Until a process has written so many lines to its journal."""
+    before = path.read_bytes().count(b"\n") if path.exists() else 0
+    deadline = time.monotonic() + 60
+    while process.poll() is None and time.monotonic() < deadline:
+        if path.exists() and path.read_bytes().count(b"\n") >= before + more:
+            return
+        time.sleep(0.001)

@@ -1,0 +1,69 @@
+"""Undoing changes: the half that matters least first, and only what costs nothing stays undone."""
+
+from __future__ import annotations
+
+import itertools
+
+from tests.measure.factory import measured
+from tuner.measure.measurement import TrialPlan
+from tuner.search.shrink import SHRINK_PAIRS, attempts_of, shorter, shrunk
+from tuner.search.study import Changes, Phase, Trial
+
+WINNER: Changes = (("a", 1), ("b", 2), ("c", 3), ("d", 4))
+EFFECTS = {"a": 0.30, "b": 0.00, "c": 0.01, "d": 0.10}
+NUMBERS = itertools.count()
+
+
+def paths(changes: Changes | None) -> str:
+    return "" if changes is None else "".join(path for path, _ in changes)
+
+
+def round_of(number: int, before: Changes, after: Changes, ratio: float) -> list[Trial]:
+    """The trials of one round of pairs, in which `after` has that ratio to `before`."""
+    plan = TrialPlan(1.0, 2.0)
+    return [
+        Trial(
+            next(NUMBERS), Phase.SHRINK, changes, "", plan,
+            measured(rate * (1 + 0.001 * pair)), 0.0, number * SHRINK_PAIRS + pair,
+        )
+        for pair in range(1, SHRINK_PAIRS + 1)
+        for changes, rate in ((before, 1000.0), (after, 1000.0 * ratio))
+    ]  # fmt: skip
+
+
+def test_the_half_that_seems_to_matter_least_is_undone_first() -> None:
+    assert paths(shorter(WINNER, EFFECTS, ())) == "ad"
+
+
+def test_what_costs_nothing_stays_undone_and_the_next_half_is_tried() -> None:
+    first = shorter(WINNER, EFFECTS, ())
+    assert first is not None
+    tried = attempts_of(round_of(0, WINNER, first, 0.995))
+    assert tried[0].kept
+    assert paths(shrunk(WINNER, tried)) == "ad"
+    assert paths(shorter(shrunk(WINNER, tried), EFFECTS, tried)) == "a"
+
+
+def test_what_costs_the_gain_comes_back_and_only_the_least_is_tried() -> None:
+    first = shorter(WINNER, EFFECTS, ())
+    assert first is not None
+    tried = attempts_of(round_of(0, WINNER, first, 0.90))
+    assert not tried[0].kept
+    assert shrunk(WINNER, tried) == WINNER
+    assert paths(shorter(WINNER, EFFECTS, tried)) == "acd"
+
+
+def test_the_same_is_not_tried_twice() -> None:
+    two: Changes = (("a", 1), ("b", 2))
+    tried = attempts_of(round_of(0, two, two[:1], 0.90))
+    assert shorter(two, EFFECTS, tried) is None
+
+
+def test_a_single_change_is_left_alone() -> None:
+    assert shorter((("a", 1),), EFFECTS, ()) is None
+
+
+def test_a_round_that_was_broken_off_counts_for_nothing() -> None:
+    first = shorter(WINNER, EFFECTS, ())
+    assert first is not None
+    assert attempts_of(round_of(0, WINNER, first, 0.99)[:-2]) == ()

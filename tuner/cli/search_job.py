@@ -1,0 +1,161 @@
+"""A search as asked for: from the command line, or from the journal of one that was ended."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from tuner import __version__
+from tuner.cli.options import EngineChoice
+from tuner.cli.site import Wanted
+from tuner.errors import JobFailed, Refused
+from tuner.host.usage import cpu_model, describe_machine
+from tuner.lab.lab import Lab
+from tuner.profile.knobs import Knob, knobs
+from tuner.profile.load import LoadedProfile, parse_profile
+from tuner.profile.model import Profile
+from tuner.render.fingerprint import fingerprint
+from tuner.search.budget import NODE_PACE, SINK_PACE, Pace
+from tuner.search.journal import Damaged, recorded, set_aside
+from tuner.search.record import Record
+from tuner.search.study import SCHEMA, Axis, Fingerprint, Header, Options
+
+
+@dataclass
+class Stopwatch:
+    """The seconds of a budget that are used: those of earlier sessions, and those since this
+    command started (as `time.monotonic` said then), downloads excluded."""
+
+    started_s: float
+    before_s: float = 0.0
+    downloads_s: float = 0.0
+
+    def __call__(self) -> float:
+        """The seconds used."""
+        return self.before_s + time.monotonic() - self.started_s - self.downloads_s
+
+
+@dataclass(frozen=True)
+class Job:
+    """What to search, where and how long.
+
+    `record` is what the journal holds of it, None at its beginning.
+    """
+
+    loaded: LoadedProfile
+    directory: Path
+    options: Options
+    budget_s: float
+    seed: int
+    clock: Stopwatch
+    record: Record | None = None
+
+    @property
+    def wanted(self) -> Wanted:
+        """The lab it needs."""
+        return Wanted(EngineChoice(self.options.engine), self.options.url)
+
+    @property
+    def pace(self) -> Pace:
+        """What that lab needs in seconds."""
+        return pace_of(EngineChoice(self.options.engine))
+
+
+def pace_of(engine: EngineChoice) -> Pace:
+    """What a kind of lab needs in seconds."""
+    return SINK_PACE if engine is EngineChoice.SINK else NODE_PACE
+
+
+def recorded_or_set_aside(directory: Path) -> Record:
+    """What the journal of a run directory holds.  One that is damaged gets another name, so that
+    nothing goes on from it; raises JobFailed, which says where it is."""
+    try:
+        return recorded(directory)
+    except Damaged as damaged:
+        aside = set_aside(directory)
+        kept = damaged.line - 1
+        keep = (
+            f". What comes before that line is whole: head -n {kept} {aside} > "
+            f"{aside.with_name('trials.jsonl')} lets --resume go on from there"
+        )
+        raise JobFailed(f"{damaged}. It is set aside as {aside}{keep if kept else ''}") from None
+
+
+def resumed(directory: Path, record: Record, clock: Stopwatch) -> Job:
+    """A search that goes on, its clock from where it was."""
+    header = record.study.header
+    clock.before_s = record.spent_s
+    return Job(
+        loaded=parse_profile(header.profile_text, header.profile_path, header.profile_layers),
+        directory=directory,
+        options=header.options,
+        budget_s=header.budget_s,
+        seed=header.seed,
+        clock=clock,
+        record=record,
+    )
+
+
+def has_changed(begun_with: LoadedProfile) -> bool:
+    """Whether the file of a profile says something else now, as far as can be seen."""
+    try:
+        return begun_with.path.read_text(encoding="utf-8") != begun_with.text
+    except (OSError, ValueError):
+        return False
+
+
+def dimensions(job: Job, lab: Lab) -> tuple[Knob, ...]:
+    """The knobs that a search turns in a lab."""
+    return lab.turns(knobs(job.loaded.profile, job.options.allow))
+
+
+def header_of(job: Job, lab: Lab) -> Header:
+    """What is asked for and where it runs, for the first line of a journal."""
+    profile = job.loaded.profile
+    return Header(
+        schema=SCHEMA,
+        tool=f"rsyslog-tune {__version__}",
+        started=time.strftime("%Y-%m-%d %H:%M:%S %z"),
+        command=shlex.join(["rsyslog-tune", *sys.argv[1:]]),
+        profile_path=str(job.loaded.path.absolute()),
+        profile_text=job.loaded.text,
+        budget_s=job.budget_s,
+        seed=job.seed,
+        engine=lab.engine_name,
+        rsyslog=lab.rsyslog,
+        machine=describe_machine(),
+        substitutions=tuple(str(one) for one in lab.bind(profile, "trial").substitutions),
+        profile_layers=job.loaded.layers,
+        freshness_p99_s=profile.guardrails.freshness_p99_s,
+        options=job.options,
+        fingerprint=fingerprint_of(profile, lab),
+        space=tuple(Axis(knob.path, knob.levels, knob.current) for knob in dimensions(job, lab)),
+    )
+
+
+def fingerprint_of(profile: Profile, lab: Lab) -> Fingerprint:
+    """What the rates that are measured here depend on beside the settings."""
+    facts = lab.facts
+    heap = "" if lab.heap is None else f", heap {lab.heap}"
+    nodes = f"{facts.data_nodes} data nodes, {facts.processors} processors"
+    return Fingerprint(
+        rsyslog=lab.rsyslog,
+        engine=f"{lab.engine_name}{heap}, {nodes}",
+        hardware=f"{cpu_model()}, {describe_machine()}",
+        workload=fingerprint(profile.workload.model_dump(mode="json", by_alias=True)),
+    )
+
+
+def require_same(before: Header, now: Header) -> None:
+    """Raise Refused unless what would be measured now compares with what was measured before, and
+    the search would decide as it did."""
+    reasons = list(before.fingerprint.differences(now.fingerprint))
+    if before.tool != now.tool:
+        reasons.append(f"it was begun by {before.tool}, this is {now.tool}")
+    if before.space != now.space:
+        reasons.append("its knobs or their levels are others now")
+    if reasons:
+        raise Refused(f"the search cannot be resumed here: {'; '.join(reasons)}: search anew")

@@ -1,0 +1,145 @@
+"""One session of a search in a lab: from nothing or from its journal, to the end of the search or
+of the session, with its results."""
+
+from __future__ import annotations
+
+import os
+import random
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+
+from tuner.cli.console import say, working
+from tuner.cli.progress import Progress, fitted
+from tuner.cli.run_directory import write_results
+from tuner.cli.search_job import Job, dimensions, header_of, require_same
+from tuner.engine.owned import Owner, remove
+from tuner.errors import Interrupted
+from tuner.flood.schedule import fixed
+from tuner.lab.lab import Lab
+from tuner.lab.turned_node import NodeRefused
+from tuner.measure.measurement import Failure, FailureKind, TrialPlan
+from tuner.measure.paced import Pacing, run_paced
+from tuner.measure.trial import run_trial
+from tuner.profile.knobs_check import Checker
+from tuner.profile.model import Profile
+from tuner.report.figures import seconds
+from tuner.search.journal import Journal, journal, reopened
+from tuner.search.record import Record, record_of
+from tuner.search.replay import Replay
+from tuner.search.runner import Runner, Setup
+from tuner.search.search import Search
+from tuner.search.strategies import strategy
+from tuner.search.study import Asked, Ending, Header, Result, Session, Study, Trial
+
+_LEAD_S = 2.0
+_PACED_OVERHEAD_S = 2.0
+
+Measure = Callable[[Asked, Profile], Result]
+
+
+def work_on(job: Job, lab: Lab) -> Study:
+    """Search, recording each trial as it happens; the report is written however it ends."""
+    header = header_of(job, lab)
+    record = _taken_over(job, lab, header)
+    for line in header.substitutions:
+        say(f"not tested as written: {line}")
+    ending = Ending.FAILED
+    with _journal(job, header) as lines, working("first trial") as tell:
+        progress = Progress()
+        session = Session(header.started, os.getpid(), lab.owner.run_id)
+        replay = Replay(
+            record, lines, session, _measuring(job, lab, progress, tell), job.clock
+        )  # fmt: skip
+        try:
+            for text in _told(job, lab, replay, progress):
+                say(fitted(text))
+            ending = Ending.FINISHED
+        except Interrupted:
+            ending = Ending.INTERRUPTED
+            raise
+        finally:
+            lines.end(ending, job.clock())
+            study = replay.study(ending)
+            write_results(job.directory, job.loaded, study)
+            if ending is not Ending.FINISHED:
+                say(f"what is known so far is in {job.directory / 'report.md'}")
+            if ending is Ending.INTERRUPTED:
+                say(f"rsyslog-tune search --resume {job.directory} goes on with it")
+    return study
+
+
+def _taken_over(job: Job, lab: Lab, header: Header) -> Record:
+    """What was measured before; what killed sessions left in an engine that outlived them is
+    removed."""
+    if job.record is None:
+        return record_of(header, ())
+    study = job.record.study
+    require_same(study.header, header)
+    for session in study.sessions:
+        owner = Owner(session.run_id)
+        remove(lab.client, owner, owner.prefix)
+    say(
+        f"going on with {job.directory}: {len(job.record.steps)} trials are taken over, "
+        f"{seconds(job.record.spent_s)} of {seconds(job.budget_s)} were used"
+    )
+    return job.record
+
+
+def _journal(job: Job, header: Header) -> AbstractContextManager[Journal]:
+    return journal(job.directory, header) if job.record is None else reopened(job.directory)
+
+
+def _measuring(job: Job, lab: Lab, progress: Progress, tell: Callable[[str], None]) -> Measure:
+    """How a trial is measured in `lab`; an engine that had to be restarted gets warm first."""
+    warm_up = TrialPlan(job.pace.warm_up_s, job.pace.engine_warm_up_s)
+
+    def measure(asked: Asked, profile: Profile) -> Result:
+        def show(stage: str) -> None:
+            tell(progress.status(asked.number, stage, job.budget_s - job.clock()))
+
+        name = f"t{asked.number + 1}"
+        try:
+            if lab.run_with(profile) > 0:
+                # A JVM that has just started is slow for a while, and would be measured so.
+                run_trial(lab, profile, warm_up, f"{name}w", show)
+        except NodeRefused as refused:
+            return Failure(FailureKind.ENGINE, str(refused))
+        if asked.per_second is None:
+            return run_trial(lab, profile, asked.plan, name, show)
+        whole_s = job.pace.check_s - _PACED_OVERHEAD_S
+        pacing = Pacing(fixed(asked.per_second), whole_s, _LEAD_S, whole_s)
+        return run_paced(lab, profile, pacing, name, show)
+
+    return measure
+
+
+def _told(job: Job, lab: Lab, replay: Replay, progress: Progress) -> Iterator[str]:
+    """What to say of each step of the search that was not taken over."""
+    checker = Checker(job.loaded, job.options.allow)
+    runner = Runner(
+        Setup(
+            knobs=dimensions(job, lab),
+            candidate=checker.profile,
+            is_valid=checker.is_valid,
+            evaluate=replay.evaluate,
+            strategy=lambda space, sigma, trials: strategy(
+                job.options.strategy, space, job.seed, sigma, trials
+            ),
+            clock=replay.now_s,
+            budget_s=job.budget_s,
+            pace=job.pace,
+            rng=random.Random(job.seed),
+            shrinks=job.options.shrinks,
+        )
+    )
+    taken_over = len(replay.record.steps)
+    for step in Search(runner).run():
+        if not isinstance(step, Trial):
+            replay.note(step)
+        text = step.text if not isinstance(step, Trial) else _line(job, runner, progress, step)
+        if len(runner.trials) > taken_over:
+            yield text
+
+
+def _line(job: Job, runner: Runner, progress: Progress, trial: Trial) -> str:
+    return progress.line(trial, runner.trials_left(), job.budget_s - job.clock())

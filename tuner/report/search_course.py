@@ -1,0 +1,80 @@
+"""Parts of a search's report beside its verdict: the noise, the fixed rate, what was undone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tuner.measure.paced_summary import PacedMeasurement
+from tuner.profile.knobs_guarantees import opened
+from tuner.profile.model import Profile
+from tuner.report.figures import eps, interval, table
+from tuner.report.paced import percentiles_text
+from tuner.search.shrink import Attempt
+from tuner.search.study import BASELINE, Phase, Study, Trial
+from tuner.search.verdict import Verdict
+
+
+def opened_part(study: Study, profile: Profile) -> list[str]:
+    """Which guarantees the search was allowed to touch, and what that gives up."""
+    names = (*profile.search.allow, *study.header.options.allow)
+    lines = [f"- `{one.name}`: {one.gives_up}" for one in opened(profile, names)]
+    return ["**Guarantees that were opened:**", "\n".join(lines)] if lines else []
+
+
+def said(study: Study) -> list[str]:
+    """What the search said of itself: its noise, what it left out, what it did beyond its time."""
+    if not study.notes:
+        return []
+    return ["## How sure it can be", "\n".join(f"- {note.text}" for note in study.notes)]
+
+
+def at_fixed_rate(study: Study) -> list[str]:
+    """Both sides at the same rate, well below what either carries."""
+    rows = [_fixed_row(trial) for trial in study.of(Phase.CHECK)]
+    if not rows:
+        return []
+    text = (
+        "Open loop: events go out by a schedule that waits for nobody, and are timed from when "
+        "they were due until a search finds them."
+    )
+    header = ("", "offered per second", "freshness", "CPU per event, rsyslogd and engine")
+    return ["## At a fixed rate", text, table(header, rows)]
+
+
+def what_changes_gave(verdict: Verdict) -> list[str]:
+    """What undoing some of the winner's changes cost."""
+    if not verdict.attempts:
+        return []
+    lines = [_attempt_text(one) for one in verdict.attempts]
+    return [
+        "## What the changes gave",
+        "Measured after the confirmation, a few pairs each: a loss of up to 1 % is accepted for a "
+        "smaller change.",
+        "\n".join(f"- {line}" for line in lines),
+    ]
+
+
+def _fixed_row(trial: Trial) -> tuple[str, ...]:
+    name = "as written" if trial.changes == BASELINE else "best found"
+    found = trial.outcome
+    if not isinstance(found, PacedMeasurement):
+        reason = getattr(found, "reason", "not measured")
+        return (name, eps(trial.per_second or 0.0), f"failed: {reason}", "-")
+    fresh = "cannot be seen" if found.freshness_s is None else percentiles_text(found.freshness_s)
+    cpu = f"{found.shipper_cpu_us:.1f} us, {found.engine_cpu_us:.1f} us"
+    return (name, eps(found.offered_per_second), fresh, cpu)
+
+
+def _attempt_text(attempt: Attempt) -> str:
+    undone = ", ".join(f"`{path}`" for path in attempt.undone)
+    end = "undone" if attempt.kept else "kept as changed"
+    return f"without {undone}: {interval(attempt.comparison)}; {end}"
+
+
+def beside(study: Study) -> Iterator[str]:
+    """What the measurements leave open of freshness."""
+    if not study.of(Phase.CHECK):
+        yield (
+            "freshness (the guardrail freshness_p99_s only bounds which refresh intervals are "
+            "tried; budgets of ten minutes and more measure it)"
+        )

@@ -1,0 +1,76 @@
+"""How noisy the measurements are, before anything is searched: repeated runs of the profile."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+from scipy.special import stdtrit
+
+from tuner.measure.paired import Comparison, compare
+
+# What a quiet machine with two cores showed, worth as much as two differences of successive runs:
+# a handful of runs alone would often tell of no noise at all.
+_PRIOR_SIGMA = 0.05
+_PRIOR_WEIGHT = 2.0
+_LEAST_SIGMA = 0.005
+_MINUTE_S = 60.0
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """What repeated runs of one profile show.
+
+    `sigma` is the standard deviation of a run's logarithm and `drift` its change in a minute, with
+    the standard error of that; `self_comparison` compares the profile with itself, run by
+    neighbouring run, and is None with fewer than four runs.
+    """
+
+    runs: int
+    sigma: float
+    drift: float
+    drift_error: float
+    self_comparison: Comparison | None
+
+    def detectable(self, pairs: int) -> float:
+        """The smallest gain, as a fraction, that so many pairs show with 80 % power at 5 %."""
+        scale = float(stdtrit(pairs - 1, 0.975)) + float(stdtrit(pairs - 1, 0.8))
+        return math.expm1(scale * math.sqrt(2 / pairs) * self.sigma)
+
+    @property
+    def claims_by_itself(self) -> bool:
+        """Whether the profile looks different from itself, so that something is wrong."""
+        found = self.self_comparison
+        return found is not None and not found.low <= 1.0 <= found.high
+
+
+def calibrate(rates: Sequence[float], at_s: Sequence[float]) -> Calibration:
+    """From the rates of repeated runs and when they were made; at least two.
+
+    The noise comes from differences of successive runs, which a drift hardly reaches (von Neumann
+    1941), and leans on what is usual.
+    """
+    logs = np.log(np.asarray(rates, dtype=float))
+    differences = np.diff(logs)
+    squares = float((differences**2).sum()) / 2 + _PRIOR_WEIGHT * _PRIOR_SIGMA**2
+    sigma = math.sqrt(squares / (len(differences) + _PRIOR_WEIGHT))
+    drift, drift_error = _drift(logs, np.asarray(at_s, dtype=float) / _MINUTE_S, sigma)
+    pairs = list(pairwise(rates))[::2]
+    paired = compare([a for a, _ in pairs], [b for _, b in pairs]) if len(pairs) >= 2 else None
+    return Calibration(len(rates), max(sigma, _LEAST_SIGMA), drift, drift_error, paired)
+
+
+def _drift(
+    logs: np.ndarray[tuple[int], np.dtype[np.float64]],
+    minutes: np.ndarray[tuple[int], np.dtype[np.float64]],
+    sigma: float,
+) -> tuple[float, float]:
+    """The least-squares slope over time and its standard error."""
+    times = minutes - minutes.mean()
+    spread = float((times**2).sum())
+    if spread == 0.0:
+        return 0.0, math.inf
+    return float((times * logs).sum()) / spread, sigma / math.sqrt(spread)

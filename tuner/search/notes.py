@@ -1,0 +1,82 @@
+"""What a search says of itself as it goes on, in sentences."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+
+from tuner.profile.knobs import Knob
+from tuner.search.budget import Pace, engine_warm_up, spend, trial_seconds
+from tuner.search.calibration import Calibration
+from tuner.search.verdict import MINIMUM_PAIRS
+
+_NOISY = 0.15
+_DRIFTS = 2.0
+_MINUTE_S = 60.0
+
+
+def calibrated(found: Calibration) -> Iterator[str]:
+    """What the repeated runs of the profile showed of the noise."""
+    yield (
+        f"calibrated: {found.runs} runs of the profile as written differ by "
+        f"{found.sigma:.1%} (standard deviation); {MINIMUM_PAIRS} pairs of such runs show a gain "
+        f"of {found.detectable(MINIMUM_PAIRS):.1%}, smaller ones likely stay unseen"
+    )
+    paired = found.self_comparison
+    if found.claims_by_itself and paired is not None:
+        yield (
+            f"the profile differs from itself by {paired.ratio - 1:+.1%} "
+            f"[{paired.low - 1:+.1%}, {paired.high - 1:+.1%}]: something else changes the rate"
+        )
+    if abs(found.drift) > _DRIFTS * found.drift_error:
+        yield f"the rate drifts by {found.drift:+.1%} a minute: comparisons are made side by side"
+    if found.sigma > _NOISY:
+        yield "this machine is noisy: a quieter one, or a longer budget, shows smaller gains"
+
+
+def shrinking(at_most_s: float) -> str:
+    """What comes after the budget."""
+    return (
+        f"beyond the budget: undoing changes that seem not to matter, at most "
+        f"{math.ceil(at_most_s / _MINUTE_S)} minutes (--no-shrink skips it)"
+    )
+
+
+def frozen(every: Sequence[Knob], kept: Sequence[Knob]) -> str:
+    """Which knobs the budget does not suffice for."""
+    left = [knob.path for knob in every if knob not in kept]
+    return (
+        f"the budget suffices for {len(kept)} of {len(every)} knobs; as written stay the least "
+        f"promising: {', '.join(left)}"
+    )
+
+
+def ranked(knobs: Sequence[Knob]) -> list[str]:
+    """Their paths, the most promising first."""
+    return [knob.path for knob in sorted(knobs, key=lambda knob: knob.worth.rank)]
+
+
+def bought(budget_s: float, pace: Pace, knobs: Sequence[Knob]) -> Iterator[str]:
+    """What a budget will about buy, before anything was measured."""
+    warm_up = engine_warm_up(budget_s, pace)
+    begun_s = pace.start_s + trial_seconds(warm_up, pace.overhead_s, pace)
+    plans = spend(budget_s - begun_s, pace.overhead_s, pace)
+    kept = plans.knobs_kept(len(knobs))
+    confirm_s = trial_seconds(plans.confirm, pace.overhead_s, pace)
+    yield f"about {begun_s:.0f} s: the engine starts and gets warm"
+    yield (
+        f"{plans.calibrating} runs of the profile as written tell the noise; then about "
+        f"{plans.searching} trials on {kept} of {len(knobs)} knobs, and {plans.finals} to choose "
+        f"among the best, each of {plans.search.window_s:.1f} s"
+    )
+    yield (
+        f"set aside: {MINIMUM_PAIRS} fresh pairs of the profile and the best found, runs of "
+        f"{plans.confirm.window_s:.1f} s, {2 * MINIMUM_PAIRS * confirm_s / _MINUTE_S:.0f} minutes "
+        "together; more pairs if time is left"
+    )
+    yield (
+        "then both at a fixed rate, for their freshness"
+        if plans.checks
+        else "no runs at a fixed rate: they need a budget of about 12 minutes"
+    )
+    yield "beyond the budget: undoing changes that seem not to matter (--no-shrink skips it)"

@@ -1,0 +1,78 @@
+"""Between the knobs of a profile and the space of a strategy: changes to points and back."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from tuner.profile.knobs import Cost, Knob
+from tuner.search.dimensions import dimensions
+from tuner.search.finalists import choose
+from tuner.search.space import Belief, Point, Space
+from tuner.search.study import BASELINE, Changes, Trial
+
+# Rates this close are the same: then what costs less, and changes less, is preferred.
+_SAME = 0.01
+_CHEAPER = 0.98
+
+
+@dataclass(frozen=True)
+class Knobs:
+    """The knobs that a search turns, as the dimensions of a space."""
+
+    knobs: tuple[Knob, ...]
+
+    @cached_property
+    def start(self) -> Point:
+        """The profile as written."""
+        return self.point(BASELINE)
+
+    def changes(self, point: Point) -> Changes:
+        """What differs from the profile as written at a point."""
+        found = {
+            knob.path: knob.levels[level]
+            for knob, level in zip(self.knobs, point, strict=True)
+            if knob.levels[level] != knob.current
+        }
+        return tuple(sorted(found.items()))
+
+    def point(self, changes: Changes) -> Point:
+        """Where the profile with these changes is; changes of other knobs are not looked at."""
+        wanted = dict(changes)
+        levels = ((knob, wanted.get(knob.path, knob.current)) for knob in self.knobs)
+        return tuple(knob.levels.index(level) for knob, level in levels)
+
+    def space(
+        self, is_valid: Callable[[Changes], bool], trial_s: float, move_s: Mapping[Cost, float]
+    ) -> Space:
+        """The space of a strategy; `trial_s` is what a trial takes in seconds, `move_s` what a
+        move of a kind takes beyond that."""
+        return Space(
+            dimensions(self.knobs, move_s),
+            lambda point: is_valid(self.changes(point)),
+            trial_s=trial_s,
+        )
+
+
+def preferred(beliefs: Sequence[Belief], knobs: Knobs, trials: Sequence[Trial]) -> Changes | None:
+    """The changes to confirm: those with the best rate and, among rates within 1 %, the least CPU
+    per event, then the fewest changes.  None where nothing but the profile as written was found.
+    """
+    others = [one for one in beliefs if one.point != knobs.start]
+    best = choose(others)
+    if best is None:
+        return None
+    (top,) = [one.mean for one in others if one.point == best]
+    tied = [knobs.changes(one.point) for one in others if one.mean >= top - _SAME]
+    cheapest = min(_cpu_us(trials, changes) for changes in tied)
+    cheap = [one for one in tied if _cpu_us(trials, one) * _CHEAPER <= cheapest]
+    return min(cheap, key=len)
+
+
+def _cpu_us(trials: Sequence[Trial], changes: Changes) -> float:
+    """Mean CPU of rsyslogd and the engine per event, in microseconds."""
+    seen = [trial.measurement for trial in trials if trial.changes == changes]
+    costs = [one.shipper_cpu_us + one.engine_cpu_us for one in seen if one is not None]
+    return statistics.fmean(costs) if costs else float("inf")

@@ -1,0 +1,139 @@
+"""What the lines of a journal say: the study so far, and all that its search needs to go on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from tuner.search.study import Asked, Ending, Header, Note, Phase, Session, Study, Trial
+
+
+@dataclass(frozen=True)
+class Began:
+    """The search enters a phase."""
+
+    phase: Phase
+    at_s: float
+
+
+@dataclass(frozen=True)
+class Intent:
+    """A trial is about to run."""
+
+    asked: Asked
+    at_s: float
+
+
+@dataclass(frozen=True)
+class Warmed:
+    """A run of the first trial again, which got the engine warm in a session that resumed."""
+
+    trial: Trial
+
+
+@dataclass(frozen=True)
+class Ended:
+    """The search ended, or a session of it did."""
+
+    ending: Ending
+    at_s: float
+
+
+Line = Session | Began | Intent | Trial | Warmed | Note | Ended
+"""What follows the header."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """A trial of the search, and the time it saw afterwards: when it ended, or when a later session
+    was ready to go on from there."""
+
+    trial: Trial
+    seen_s: float
+
+
+@dataclass(frozen=True)
+class Record:
+    """A study with what its search saw: the time at its start (None: it has not begun), the trials,
+    and how many seconds of the budget are used."""
+
+    study: Study
+    began_s: float | None
+    steps: tuple[Step, ...]
+    spent_s: float
+
+
+def record_of(header: Header, lines: Sequence[Line]) -> Record:
+    """The record that the lines of a journal make."""
+    told = _Told(header)
+    for line in lines:
+        told.hear(line)
+    return told.record()
+
+
+@dataclass
+class _Told:
+    """The lines of a journal, heard one by one."""
+
+    header: Header
+    began_s: float | None = None
+    spent_s: float = 0.0
+    ending: Ending = Ending.INTERRUPTED
+    steps: list[Step] = field(default_factory=list)
+    trials: list[Trial] = field(default_factory=list)
+    sessions: list[Session] = field(default_factory=list)
+    notes: list[Note] = field(default_factory=list)
+    notes_kept: int = 0
+
+    def hear(self, line: Line) -> None:
+        match line:
+            case Session():
+                self._session(line)
+            case Trial():
+                self.trials.append(line)
+                self.steps.append(Step(line, line.ended_s))
+                self.notes_kept = len(self.notes)
+            case Warmed():
+                self.trials.append(line.trial)
+                self._saw(line.trial.ended_s)
+            case Note():
+                self.notes.append(line)
+            case Ended():
+                self.ending = line.ending
+            case Began() | Intent():
+                pass
+        self.spent_s = max(self.spent_s, _at_s(line))
+
+    def _session(self, session: Session) -> None:
+        """Another session decides anew what follows the last trial: what was said is void."""
+        self.sessions.append(session)
+        self.ending = Ending.INTERRUPTED
+        del self.notes[self.notes_kept :]
+        self._saw(session.at_s)
+
+    def _saw(self, at_s: float) -> None:
+        if self.steps:
+            self.steps[-1] = Step(self.steps[-1].trial, at_s)
+        else:
+            self.began_s = at_s
+
+    def record(self) -> Record:
+        """All of it."""
+        study = Study(
+            self.header,
+            tuple(self.trials),
+            self.ending,
+            tuple(self.notes),
+            tuple(self.sessions),
+        )
+        return Record(study, self.began_s, tuple(self.steps), self.spent_s)
+
+
+def _at_s(line: Line) -> float:
+    match line:
+        case Trial():
+            return line.ended_s
+        case Warmed():
+            return line.trial.ended_s
+        case _:
+            return line.at_s

@@ -1,0 +1,128 @@
+"""Going on with a search: the trials of its journal are taken over, those after them are measured.
+
+A search decides by its seed, the outcomes of its trials and the time.  The time it is shown stands
+still between trials, so that the journal holds all it ever saw: told the same again, it decides the
+same again, and a search that was ended goes on where it was.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+
+from tuner.errors import JobFailed
+from tuner.measure.measurement import Failure
+from tuner.profile.model import Profile
+from tuner.search.journal import Journal
+from tuner.search.record import Record, Step
+from tuner.search.study import Asked, Ending, Note, Phase, Result, Session, Study, Trial
+
+
+class Diverged(RuntimeError):
+    """A resumed search asks for another trial than it did before: a bug."""
+
+
+@dataclass
+class Replay:
+    """What a search asks for trials and for the time; everything measured goes into the journal.
+
+    `measure` runs a trial and `clock` gives the seconds used, those of earlier sessions included.
+    With `warms` a session that resumes begins with the search's own warm-up, which it is not told.
+    """
+
+    record: Record
+    journal: Journal
+    session: Session
+    measure: Callable[[Asked, Profile], Result]
+    clock: Callable[[], float]
+    warms: bool = True
+    _taken: int = 0
+    _is_live: bool = False
+    _seen_s: float = 0.0
+    _first: tuple[Asked, Profile] | None = None
+    _phase: Phase | None = None
+    _trials: list[Trial] = field(init=False)
+    _notes: list[Note] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self._trials = list(self.record.study.trials)
+        self._seen_s = self.record.began_s or 0.0
+
+    @property
+    def is_taking_over(self) -> bool:
+        """Whether the next trial is one of the journal."""
+        return self._taken < len(self.record.steps)
+
+    def now_s(self) -> float:
+        """The time as the search sees it: when its last trial ended, or when this session was ready
+        to go on from there."""
+        self._be_ready()
+        return self._seen_s
+
+    def evaluate(self, asked: Asked, profile: Profile) -> Result:
+        """The outcome of a trial; raises Diverged where the journal holds another trial."""
+        if self.is_taking_over:
+            self._first = self._first or (asked, profile)
+            return self._take_over(self.record.steps[self._taken], asked)
+        self._be_ready()
+        if asked.phase is not self._phase:
+            self.journal.phase(asked.phase, self.clock())
+            self._phase = asked.phase
+        trial = self._measured(asked, profile)
+        self.journal.trial(trial)
+        self._trials.append(trial)
+        self._seen_s = trial.ended_s
+        return trial.outcome
+
+    def note(self, note: Note) -> None:
+        """Keep what a search says; what it said before is in the journal already."""
+        if not self.is_taking_over:
+            self._be_ready()
+            self.journal.note(note)
+        self._notes.append(note)
+
+    def study(self, ending: Ending) -> Study:
+        """All that is known, with how it ended."""
+        before = self.record.study
+        if not self._is_live:
+            return replace(before, ending=ending)
+        sessions = (*before.sessions, self.session)
+        return Study(before.header, tuple(self._trials), ending, tuple(self._notes), sessions)
+
+    def _take_over(self, step: Step, asked: Asked) -> Result:
+        if asked != step.trial.asked:
+            raise Diverged(
+                f"the resumed search asks for {asked}, {asked.plan}, where the journal holds "
+                f"{step.trial.asked}, {step.trial.plan}"
+            )
+        self._taken += 1
+        self._seen_s = step.seen_s
+        self._phase = asked.phase
+        return step.trial.outcome
+
+    def _be_ready(self) -> None:
+        """Begin to measure, once nothing is left to take over."""
+        if self._is_live or self.is_taking_over:
+            return
+        self._is_live = True
+        self._seen_s = self.clock()
+        self.session = replace(self.session, taken_over=self._taken, at_s=self._seen_s)
+        self.journal.session(self.session)
+        if self.warms and self._first is not None and self._first[0].phase is Phase.WARM_UP:
+            self._warm_up(*self._first)
+
+    def _warm_up(self, first: Asked, profile: Profile) -> None:
+        trial = self._measured(
+            replace(first, why="gets the engine warm again; not scored"), profile
+        )
+        self.journal.warmed(trial)
+        self._trials.append(trial)
+        self._seen_s = trial.ended_s
+        if isinstance(trial.outcome, Failure):
+            reason = f"{trial.outcome.kind.value}: {trial.outcome.reason}"
+            raise JobFailed(f"the profile as written cannot be measured any more: {reason}")
+
+    def _measured(self, asked: Asked, profile: Profile) -> Trial:
+        self.journal.intent(asked, self.clock())
+        outcome = self.measure(asked, profile)
+        return Trial.of(asked, outcome, self._seen_s, self.clock())

@@ -1,0 +1,107 @@
+"""What a search needs of the world, and the trials it makes of it, with the time they take."""
+
+from __future__ import annotations
+
+import random
+import statistics
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from tuner.measure.measurement import Measurement, TrialPlan
+from tuner.profile.knobs import Knob
+from tuner.profile.model import Profile
+from tuner.search.budget import Pace, Spending, reserve_s, spend, trial_seconds
+from tuner.search.space import Space, Strategy
+from tuner.search.study import Asked, Changes, Note, Phase, Result, Trial
+
+_WARM_UP_NUMBER = -1
+_RECENT = 5
+
+
+@dataclass(frozen=True)
+class Setup:
+    """What a search needs of the world.
+
+    `candidate` gives the profile of a point, `is_valid` says whether it may be proposed, and
+    `evaluate` measures it as was asked for.  `strategy` is made of the space, the noise of one
+    trial and how many trials it will have.  `clock` gives the seconds since the command started.
+    With `shrinks` the winner is made smaller after the budget.
+    """
+
+    knobs: tuple[Knob, ...]
+    candidate: Callable[[Changes], Profile]
+    is_valid: Callable[[Changes], bool]
+    evaluate: Callable[[Asked, Profile], Result]
+    strategy: Callable[[Space, float, int], Strategy]
+    clock: Callable[[], float]
+    budget_s: float
+    pace: Pace
+    rng: random.Random
+    shrinks: bool = True
+
+
+@dataclass
+class Runner:
+    """Makes one trial after the other, and knows what time they leave."""
+
+    setup: Setup
+    trials: list[Trial] = field(default_factory=list)
+    _spending: Spending | None = None
+    _overheads_s: list[float] = field(default_factory=list)
+
+    @property
+    def plans(self) -> Spending:
+        """How the budget is divided, fixed once the warm-up showed what a trial costs."""
+        return self._spending or self._spend()
+
+    def fix_plans(self) -> None:
+        """Divide what is left of the budget by what trials took so far."""
+        self._spending = self._spend()
+
+    def trial(
+        self, phase: Phase, changes: Changes, plan: TrialPlan, why: str, pair: int | None = None
+    ) -> Trial:
+        """Measure a point."""
+        trial = self._made(Asked(self._number(), phase, changes, why, plan, pair))
+        if isinstance(trial.outcome, Measurement) and plan.loses_below is None:
+            planned_s = trial_seconds(plan, 0.0, self.setup.pace)
+            self._overheads_s.append(max(0.0, trial.outcome.total_s - planned_s))
+        return trial
+
+    def check(self, changes: Changes, per_second: float, why: str) -> Trial:
+        """Run a point at a fixed rate (events a second)."""
+        plan = self.plans.confirm
+        asked = Asked(self._number(), Phase.CHECK, changes, why, plan, per_second=per_second)
+        return self._made(asked)
+
+    def note(self, text: str) -> Note:
+        """Something to say at this moment."""
+        return Note(text, self.setup.clock())
+
+    def trials_left(self) -> int:
+        """About how many trials of the search still fit before the confirmation."""
+        plans, overhead_s, pace = self.plans, self.overhead_s(), self.setup.pace
+        free_s = self.left_s() - reserve_s(plans.confirm, overhead_s, pace, plans.checks)
+        return max(0, int(free_s / trial_seconds(plans.search, overhead_s, pace)))
+
+    def overhead_s(self) -> float:
+        """What a trial took lately beside its warm-up and window."""
+        recent = self._overheads_s[-_RECENT:]
+        return statistics.fmean(recent) if recent else self.setup.pace.overhead_s
+
+    def left_s(self) -> float:
+        """The seconds that are left of the budget."""
+        return self.setup.budget_s - self.setup.clock()
+
+    def _spend(self) -> Spending:
+        return spend(self.left_s(), self.overhead_s(), self.setup.pace)
+
+    def _number(self) -> int:
+        return _WARM_UP_NUMBER + len(self.trials)
+
+    def _made(self, asked: Asked) -> Trial:
+        at_s = self.setup.clock()
+        outcome = self.setup.evaluate(asked, self.setup.candidate(asked.changes))
+        trial = Trial.of(asked, outcome, at_s, self.setup.clock())
+        self.trials.append(trial)
+        return trial

@@ -1,0 +1,119 @@
+"""To the smallest change that keeps the gain: undo what seems to matter least, and look; pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tuner.measure.measurement import Measurement
+from tuner.measure.paired import Comparison, compare
+from tuner.search.points import Knobs
+from tuner.search.study import Changes, Phase, Trial
+
+SHRINK_PAIRS = 4
+MOST_ROUNDS = 3
+# What a shorter list of changes may cost.
+_TOLERATED = 0.01
+_RIDGE = 1.0
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """A shorter change against the one it was made of: kept when it costs at most 1 %."""
+
+    before: Changes
+    after: Changes
+    comparison: Comparison
+
+    @property
+    def undone(self) -> tuple[str, ...]:
+        """The paths that went back to what the profile says."""
+        return tuple(path for path, _ in self.before if path not in dict(self.after))
+
+    @property
+    def kept(self) -> bool:
+        """Whether the shorter change takes the place of the longer one."""
+        return self.comparison.ratio >= 1.0 - _TOLERATED
+
+
+def attempts_of(trials: Sequence[Trial]) -> tuple[Attempt, ...]:
+    """What was tried to make the change smaller, from complete rounds of pairs, in order."""
+    rounds: dict[int, list[Trial]] = {}
+    for trial in trials:
+        if trial.phase is Phase.SHRINK and trial.pair is not None:
+            rounds.setdefault((trial.pair - 1) // SHRINK_PAIRS, []).append(trial)
+    found = (_attempt(one) for one in rounds.values())
+    return tuple(attempt for attempt in found if attempt is not None)
+
+
+def shrunk(winner: Changes, attempts: Sequence[Attempt]) -> Changes:
+    """What is left of the winner's changes after these attempts."""
+    for attempt in attempts:
+        if attempt.kept:
+            winner = attempt.after
+    return winner
+
+
+def shorter(
+    changes: Changes, effects: dict[str, float], attempts: Sequence[Attempt]
+) -> Changes | None:
+    """The next change to try: without the half that seems to matter least or, once that was too
+    much, without the least of all; None when there is nothing left to try."""
+    if len(changes) < 2 or len(attempts) >= MOST_ROUNDS:
+        return None
+    refused = [attempt.undone for attempt in attempts if not attempt.kept]
+    ranked = sorted((path for path, _ in changes), key=lambda path: effects.get(path, 0.0))
+    for count in (len(ranked) // 2, 1):
+        undone = set(ranked[:count])
+        if undone and not any(set(paths) == undone for paths in refused):
+            return tuple(one for one in changes if one[0] not in undone)
+    return None
+
+
+def effects_of(trials: Sequence[Trial], knobs: Knobs, changes: Changes) -> dict[str, float]:
+    """What each of the changes seems to give, as a logarithm, by a ridge regression over all
+    trials of the search: a guess that ranks them, never a claim.
+
+    A change counts by how far its level lies from the one as written.
+    """
+    measured = [
+        (knobs.point(trial.changes), trial.outcome.eps_durable)
+        for trial in trials
+        if trial.phase in {Phase.CALIBRATE, Phase.SEARCH, Phase.FINAL}
+        and isinstance(trial.outcome, Measurement)
+    ]
+    start = np.array(knobs.start)
+    rows = np.array([point for point, _ in measured]) - start
+    widths = np.maximum(np.abs(rows).max(axis=0), 1)
+    weights = _ridge(rows / widths, np.log([rate for _, rate in measured]))
+    gained = weights * (np.array(knobs.point(changes)) - start) / widths
+    paths = [knob.path for knob in knobs.knobs]
+    changed = dict(changes)
+    return {path: float(gain) for path, gain in zip(paths, gained, strict=True) if path in changed}
+
+
+def _ridge(rows: NDArray[np.float64], values: NDArray[np.float64]) -> NDArray[np.float64]:
+    centred = rows - rows.mean(axis=0)
+    square = centred.T @ centred + _RIDGE * np.eye(rows.shape[1])
+    weights: NDArray[np.float64] = np.linalg.solve(square, centred.T @ (values - values.mean()))
+    return weights
+
+
+def _attempt(trials: Sequence[Trial]) -> Attempt | None:
+    """One round: the longer change comes first in each pair's record by its length."""
+    points = sorted({trial.changes for trial in trials}, key=len, reverse=True)
+    if len(points) != 2:
+        return None
+    before, after = points
+    sides: dict[int, dict[Changes, Measurement]] = {}
+    for trial in trials:
+        if trial.pair is not None and isinstance(trial.outcome, Measurement):
+            sides.setdefault(trial.pair, {})[trial.changes] = trial.outcome
+    pairs = [both for both in sides.values() if len(both) == 2]
+    if len(pairs) < SHRINK_PAIRS:
+        return None
+    rates = [(both[before].eps_durable, both[after].eps_durable) for both in pairs]
+    return Attempt(before, after, compare([a for a, _ in rates], [b for _, b in rates]))
