@@ -46,8 +46,8 @@ _ENGINE, _MACHINE = Bottleneck.ENGINE_CPU, Bottleneck.MACHINE_CPU
 # before a Direct action; `first` are the queues before the outputs.  The order and the ways are
 # those of elasticsearch.md section 7 and rsyslog.md sections 5 and 8 (issues 4226, 4746, 5101).
 _TABLE: tuple[tuple[str, Helps], ...] = (
-    ("filter_path", {_ACTION: _UP, _ENGINE: _UP, _MACHINE: _UP}),
     ("index.mapping", {_ENGINE: _UP, _MACHINE: _UP, _MERGES: _UP}),
+    ("filter_path", {_ACTION: _UP, _ENGINE: _UP, _MACHINE: _UP}),
     (
         "bulk.dequeueBatchSize",
         {_WAITING: _UP, _DISK: _UP, _ENGINE: _UP, _MACHINE: _UP, _REJECTIONS: _DOWN},
