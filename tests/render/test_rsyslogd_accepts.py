@@ -30,7 +30,11 @@ PROFILES = [ROOT / "profiles/default.yaml", *sorted(ROOT.glob("examples/**/*.yam
 def verdict(config: Path) -> str:
     """What `rsyslogd -N1` complains about; empty when it accepts the file."""
     done = subprocess.run(
-        ["rsyslogd", "-N1", "-f", str(config)], capture_output=True, text=True, check=False
+        ["rsyslogd", "-N1", "-f", str(config)],
+        capture_output=True,
+        text=True,
+        errors="replace",
+        check=False,
     )
     lines = [line for line in done.stderr.splitlines() if line.strip()]
     quiet = [line for line in lines if "config validation run" not in line]
