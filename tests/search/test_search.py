@@ -10,6 +10,7 @@ import pytest
 
 from tests.measure.factory import failed, measured
 from tests.measure.paced import paced
+from tests.search.simulated import TEXT
 from tests.search.test_journal import HEADER
 from tuner.errors import JobFailed
 from tuner.profile.knobs import knobs
@@ -22,19 +23,6 @@ from tuner.search.search import Search, Step
 from tuner.search.strategies import strategy
 from tuner.search.study import BASELINE, Asked, Ending, Note, Phase, Result, Study, Trial
 from tuner.search.verdict import Claim, judge
-
-TEXT = """\
-name: small
-release: {rsyslog: "8.2302", elasticsearch: "8.19"}
-inputs: [{type: imptcp, port: 10514}]
-main_queue: {size: 100000, workerThreads: 1}
-outputs:
-  - name: logs
-    type: omelasticsearch
-    servers: ["http://127.0.0.1:9200"]
-    queue: {type: LinkedList, size: 50000, dequeueBatchSize: 1000, workerThreads: 1}
-    index: {name: syslog, settings: {number_of_replicas: 0}}
-"""
 
 
 @dataclass

@@ -52,6 +52,8 @@ class Smac:
         self._configurations.add([_hyperparameter(one) for one in space.dimensions])
         self._asked: tuple[Proposal, TrialInfo | None] | None = None
         self._pool_arrays: Floats | None = None
+        # SMAC writes where it runs; nothing of it is read again, and it is gone with us.
+        self._folder = tempfile.TemporaryDirectory(prefix="rsyslog-tune-smac-")
         self._facade = None if space.pool is not None else self._stock(trials)
 
     def ask(self) -> Proposal | None:
@@ -101,11 +103,9 @@ class Smac:
         return TrialValue(cost=max(costs, default=1.0), status=StatusType.CRASHED)
 
     def _stock(self, trials: int) -> HyperparameterOptimizationFacade:
-        # SMAC writes where it runs; nothing of it is read again.
-        folder = tempfile.mkdtemp(prefix="rsyslog-tune-smac-")
         scenario = Scenario(
             self._configurations,
-            output_directory=Path(folder),
+            output_directory=Path(self._folder.name),
             n_trials=trials,
             seed=self._seed,
             deterministic=False,
@@ -127,7 +127,7 @@ class Smac:
             return (Proposal(point, "promising"), None) if point is not None else None
         for _ in range(_TRIES):
             info = self._facade.ask()
-            point = self._point(info.config)
+            point = self._space.proposed(info.config)
             if self._space.is_valid(point):
                 return Proposal(point, "promising"), info
             self._facade.tell(info, self._failed(), save=False)
@@ -159,16 +159,7 @@ class Smac:
         return pool[free[int(np.argmax(gains))]]
 
     def _configuration(self, point: Point) -> Configuration:
-        values = {
-            one.name: _external(one, level)
-            for one, level in zip(self._space.dimensions, point, strict=True)
-        }
-        return Configuration(self._configurations, values=values)
-
-    def _point(self, configuration: Configuration) -> Point:
-        levels = [_level(one, configuration[one.name]) for one in self._space.dimensions]
-        settled = self._space.canonical(np.array([levels]))[0]
-        return tuple(int(level) for level in settled)
+        return Configuration(self._configurations, values=self._space.values(point))
 
     def _rng(self) -> np.random.Generator:
         return np.random.default_rng([self._seed, len(self._told)])
@@ -185,13 +176,3 @@ def _hyperparameter(dimension: Dimension) -> Hyperparameter[Any, Any]:
     if dimension.positions:
         return UniformFloatHyperparameter(dimension.name, -1e-6, 1 + 1e-6)
     return UniformIntegerHyperparameter(dimension.name, 0, max(dimension.size - 1, 1))
-
-
-def _external(dimension: Dimension, level: int) -> int | float:
-    return float(dimension.positions[level]) if dimension.positions else int(level)
-
-
-def _level(dimension: Dimension, value: int | float) -> int:
-    if not dimension.positions:
-        return int(value)
-    return int(np.argmin(np.abs(np.array(dimension.positions) - float(value))))

@@ -57,10 +57,7 @@ class Tpe:
         if asked and asked[1] is not None and asked[0].point == observation.point:
             self._study.tell(asked[1], value, state=state)
             return
-        params = {
-            one.name: _external(one, level)
-            for one, level in zip(self._space.dimensions, observation.point, strict=True)
-        }
+        params = self._space.values(observation.point)
         self._study.add_trial(
             create_trial(state=state, value=value, params=params, distributions=self._distributions)
         )
@@ -78,9 +75,7 @@ class Tpe:
         self._study.sampler = sampler
         for _ in range(_TRIES):
             trial = self._study.ask(self._distributions)
-            levels = [_level(one, trial.params[one.name]) for one in self._space.dimensions]
-            settled = self._space.canonical(np.array([levels]))[0]
-            point = tuple(int(level) for level in settled)
+            point = self._space.proposed(trial.params)
             if self._space.is_valid(point):
                 return Proposal(point, "promising"), trial
             self._study.tell(trial, state=TrialState.FAIL)
@@ -113,7 +108,7 @@ class Tpe:
             self._study, self._distributions, trials, handle_below=below
         )
         rows = {
-            one.name: np.array([_internal(one, level) for level in points[:, at]])
+            one.name: np.array([float(one.value(level)) for level in points[:, at]])
             for at, one in enumerate(self._space.dimensions)
         }
         return np.asarray(estimator.log_pdf(rows))
@@ -125,17 +120,3 @@ def _distribution(dimension: Dimension) -> BaseDistribution:
     if dimension.positions:
         return FloatDistribution(0.0, 1.0)
     return IntDistribution(0, dimension.size - 1)
-
-
-def _external(dimension: Dimension, level: int) -> int | float:
-    return float(dimension.positions[level]) if dimension.positions else int(level)
-
-
-def _internal(dimension: Dimension, level: int) -> float:
-    return float(_external(dimension, level))
-
-
-def _level(dimension: Dimension, value: int | float) -> int:
-    if not dimension.positions:
-        return int(value)
-    return int(np.argmin(np.abs(np.array(dimension.positions) - value)))
