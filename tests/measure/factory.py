@@ -5,7 +5,9 @@ from __future__ import annotations
 from tuner.measure.measurement import Delivery, Failure, FailureKind, Measurement
 
 
-def measured(eps: float, durable: float | None = None, total_s: float = 13.0) -> Measurement:
+def measured(
+    eps: float, durable: float | None = None, total_s: float = 13.0, rss_mib: float = 90.0
+) -> Measurement:
     return Measurement(
         eps=eps,
         eps_se=eps * 0.01,
@@ -18,7 +20,7 @@ def measured(eps: float, durable: float | None = None, total_s: float = 13.0) ->
         shipper_cpu_us=6.0,
         engine_cpu_us=20.0,
         flood_cpu_us=0.3,
-        shipper_rss_bytes=90 * 1024**2,
+        shipper_rss_bytes=int(rss_mib * 1024**2),
         blocked_share=0.0,
         rejected=0,
         segments=3,

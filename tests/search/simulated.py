@@ -65,7 +65,7 @@ class World:
         self.stop(asked)
         time.sleep(self.lasts_s)
         if asked.phase is Phase.CHECK:
-            self.now_s += NODE_PACE.check_s
+            self.now_s += asked.plan.warm_up_s + asked.plan.window_s + 2.0
             return paced()
         rng = random.Random(f"{asked.number} {asked.changes}")
         total_s = trial_seconds(asked.plan, 2.0, NODE_PACE) + rng.random()
@@ -106,6 +106,7 @@ def search(
             budget_s=BUDGET_S,
             pace=NODE_PACE,
             rng=random.Random(seed),
+            limits=ASKED.limits,
         )
         ending = Ending.FAILED
         try:

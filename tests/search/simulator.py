@@ -41,17 +41,35 @@ LEVELS: dict[str, tuple[float, ...]] = {
 NAMES = tuple(LEVELS)
 _UNORDERED = {"action queue", "filter path", "parser", "codec"}
 _SPECIAL = {"refresh": frozenset({0}), "shortest batch": frozenset({0})}
-_NODE = {"index buffer", "heap"}
+_NODE = ("index buffer", "heap")
 _IN_A_QUEUE = ((NAMES.index("action queue"), frozenset({1, 2})),)
 _NEEDS = {"action queue size": _IN_A_QUEUE, "shortest batch": _IN_A_QUEUE}
 _START = {"action queue": 1, "action queue size": 2, "action batch": 4, "action workers": 1}
 _START |= {"refresh": 1, "flush threshold": 2, "heap": 1, "main batch": 1, "input threads": 1}
+_ACTION = ("action queue", "action queue size", "action batch", "action workers")
+_STAGES = (
+    ("input threads",),
+    ("main batch", "main workers", "parser"),
+    (*_ACTION, "shortest batch", "filter path"),
+    (
+        *_ACTION[2:],
+        "refresh",
+        "shards",
+        "codec",
+        "flush threshold",
+        "merge threads",
+        *sorted(_NODE),
+    ),
+)
 TRIAL_S, RESTART_S, COLD = 12.0, 25.0, 0.12
 
 
 @dataclass(frozen=True)
 class Troubles:
-    """What makes measuring hard: standard deviations and shares, all of the logarithm."""
+    """What makes measuring hard: standard deviations and shares, all of the logarithm.
+
+    `verdict` is how often a trial names the slowest stage rightly, 0 when it names none.
+    """
 
     sigma: float = 0.05
     drift: float = 0.0
@@ -59,6 +77,7 @@ class Troubles:
     crashes: float = 0.0
     cold: bool = False
     deferral: bool = False
+    verdict: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -116,10 +135,11 @@ class Pipeline:
 
     def log_eps(self, points: Points) -> Floats:
         """The true logarithm of EPS."""
-        of = {
-            name: np.array(levels)[points[:, at]]
-            for at, (name, levels) in enumerate(LEVELS.items())
-        }
+        of = _values(points)
+        return np.asarray(-np.log((self._stages(of) ** -6.0).sum(axis=0)) / 6 + self._cliffs(of))
+
+    def _stages(self, of: dict[str, Floats]) -> Floats:
+        """What each stage carries, in the order of `_STAGES`."""
         m = self.machine
         received = m.receive * _scaled(of["input threads"], 0.1)
         per_parser = np.array(m.parser)[of["parser"].astype(int)]
@@ -128,15 +148,22 @@ class Pipeline:
             m.process * per_parser * batching * _scaled(of["main workers"], m.contention * 2)
         )
         sent, indexed = self._sent(of), self._indexed(of)
-        stages = np.stack([received, processed, sent, indexed])
-        return np.asarray(-np.log((stages**-6.0).sum(axis=0)) / 6 + self._cliffs(of))
+        return np.stack([received, processed, sent, indexed])
+
+    def _mattering(
+        self, row: Points, troubles: Troubles, rng: np.random.Generator
+    ) -> frozenset[int] | None:
+        """The knobs of the slowest stage; of any stage where the verdict errs."""
+        if troubles.verdict == 0.0:
+            return None
+        slowest = int(self._stages(_values(row))[:, 0].argmin())
+        wrong = rng.uniform() > troubles.verdict
+        stage = _STAGES[int(rng.integers(len(_STAGES))) if wrong else slowest]
+        return frozenset(NAMES.index(name) for name in stage)
 
     def headroom(self, points: Points) -> Floats:
         """The logarithm of the memory allowed over the memory used; below 0 the trial fails."""
-        of = {
-            name: np.array(levels)[points[:, at]]
-            for at, (name, levels) in enumerate(LEVELS.items())
-        }
+        of = _values(points)
         queued = np.where(of["action queue"] == 1, of["action queue size"] * 0.0012, 20)
         bulks = of["action batch"] * of["action workers"] * 0.003
         used = 150 + queued + bulks + 300 * of["heap"] + of["main workers"] * 10
@@ -161,16 +188,18 @@ class Pipeline:
         """What measuring `point` shows at that time; `before` is the point measured last."""
         row = np.array([point])
         value, headroom = float(self.log_eps(row)[0]), float(self.headroom(row)[0])
+        margins = (("memory", headroom),)
         normal, uniform = rng.standard_normal(), rng.uniform(size=3)
         if headroom < 0 or uniform[0] < troubles.crashes:
-            return Observation(point, math.nan, troubles.sigma, at_s, False, (headroom,))
+            return Observation(point, math.nan, troubles.sigma, at_s, False, margins)
         value += troubles.sigma * normal + troubles.drift * math.sin(at_s / 700 + self.variant)
         value += math.log(0.5 + 0.3 * uniform[2]) if uniform[1] < troubles.heavy else 0.0
         if troubles.cold and before is not None and self._restarts(before, point):
             value -= COLD
         if troubles.deferral and not long:
             value += self._deferred(point)
-        return Observation(point, value, troubles.sigma, at_s, True, (headroom,))
+        matters = self._mattering(row, troubles, rng)
+        return Observation(point, value, troubles.sigma, at_s, True, margins, matters)
 
     def _sent(self, of: dict[str, Floats]) -> Floats:
         m = self.machine
@@ -221,6 +250,13 @@ class Pipeline:
             if values[at] <= value + 1e-12:
                 return tuple(int(level) for level in point), value
             point, value = beside[at], float(values[at])
+
+
+def _values(points: Points) -> dict[str, Floats]:
+    """The levels of points by the names of the knobs."""
+    return {
+        name: np.array(levels)[points[:, at]] for at, (name, levels) in enumerate(LEVELS.items())
+    }
 
 
 def _scaled(many: Floats, contention: float) -> Floats:

@@ -2,16 +2,21 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
+
 from tuner.search.budget import (
     NODE_PACE,
     SINK_PACE,
     Pace,
     Spending,
+    fitted,
     reserve_s,
     smallest_budget_s,
     spend,
     trial_seconds,
 )
+
+CHECKS_S = 80.0
 
 
 def test_the_issue_s_budgets_are_large_enough() -> None:
@@ -20,13 +25,13 @@ def test_the_issue_s_budgets_are_large_enough() -> None:
 
 
 def reserved_s(plans: Spending, overhead_s: float, pace: Pace) -> float:
-    return reserve_s(plans.confirm, overhead_s, pace, plans.checks)
+    return reserve_s(plans.confirm, overhead_s, pace, plans.checks_s)
 
 
 def test_the_smallest_budget_holds_six_pairs_and_a_search() -> None:
     for pace in (NODE_PACE, SINK_PACE):
         left_s = smallest_budget_s(pace) - pace.start_s - pace.engine_warm_up_s
-        plans = spend(left_s, pace.overhead_s, pace)
+        plans = spend(left_s, pace.overhead_s, pace, CHECKS_S)
         trial_s = trial_seconds(plans.search, pace.overhead_s, pace)
         trials = plans.calibrating + plans.searching + plans.finals
         assert plans.searching >= 4
@@ -34,26 +39,34 @@ def test_the_smallest_budget_holds_six_pairs_and_a_search() -> None:
 
 
 def test_a_longer_budget_gives_longer_windows_and_a_smaller_share_to_the_confirmation() -> None:
-    short, long = (spend(left, 2.0, NODE_PACE) for left in (270, 1770))
+    short, long = (spend(left, 2.0, NODE_PACE, CHECKS_S) for left in (270, 1770))
     assert long.confirm.window_s > short.confirm.window_s
     assert reserved_s(long, 2.0, NODE_PACE) / 1770 < reserved_s(short, 2.0, NODE_PACE) / 270
 
 
 def test_trials_of_the_search_stay_short() -> None:
-    assert spend(7000, 2.0, NODE_PACE).search.window_s <= NODE_PACE.longest_search_s
-    assert spend(7000, 2.0, NODE_PACE).confirm.window_s <= NODE_PACE.longest_window_s
+    assert spend(7000, 2.0, NODE_PACE, CHECKS_S).search.window_s <= NODE_PACE.longest_search_s
+    assert spend(7000, 2.0, NODE_PACE, CHECKS_S).confirm.window_s <= NODE_PACE.longest_window_s
 
 
 def test_the_time_of_the_runs_at_a_fixed_rate_is_set_aside() -> None:
-    with_checks = spend(900, 2.0, NODE_PACE)
-    assert with_checks.checks
-    free = replace(with_checks, checks=False)
+    with_checks = spend(900, 2.0, NODE_PACE, CHECKS_S)
+    free = replace(with_checks, checks_s=0.0)
     aside_s = reserved_s(with_checks, 2.0, NODE_PACE) - reserved_s(free, 2.0, NODE_PACE)
-    assert aside_s == with_checks.checks_s(NODE_PACE) == 2 * NODE_PACE.check_s
+    assert aside_s == CHECKS_S
+
+
+def test_pairs_are_made_shorter_where_less_time_is_left_and_never_longer() -> None:
+    plans = spend(1770, 2.0, NODE_PACE, CHECKS_S)
+    planned_s = reserve_s(plans.confirm, 2.0, NODE_PACE, 0.0)
+    assert fitted(plans.confirm, planned_s + 100, 2.0, NODE_PACE) == plans.confirm
+    late = fitted(plans.confirm, planned_s - 60, 2.0, NODE_PACE)
+    assert reserve_s(late, 2.0, NODE_PACE, 0.0) == pytest.approx(planned_s - 60)
+    assert fitted(plans.confirm, 5.0, 2.0, NODE_PACE).window_s == NODE_PACE.window_s
 
 
 def test_few_trials_suffice_for_few_knobs() -> None:
-    short, long = (spend(left, 2.0, NODE_PACE) for left in (240, 3600))
+    short, long = (spend(left, 2.0, NODE_PACE, CHECKS_S) for left in (240, 3600))
     assert short.knobs_kept(24) < 10
     assert long.knobs_kept(24) == 24
     assert short.knobs_kept(3) == 3

@@ -16,6 +16,7 @@ from tests.measure.factory import failed, measured
 from tests.measure.paced import paced
 from tuner.errors import JobFailed
 from tuner.measure.measurement import TrialPlan
+from tuner.search.guardrails import Limits
 from tuner.search.journal import ASIDE, NAME, Damaged, journal, read, recorded, reopened, set_aside
 from tuner.search.study import (
     SCHEMA,
@@ -34,6 +35,7 @@ from tuner.search.study import (
 HEADER = Header(
     SCHEMA, "t", "now", "cmd", "p.yaml", "name: x", 60.0, 1, "sink", "8.2302", "m", ("a",),
     (("base.yaml", "node: {}"),),
+    limits=Limits(45.0, 2**30),
     options=Options("sink"),
     fingerprint=Fingerprint("8.2302", "sink", "2 cores", "0123"),
     space=(Axis("outputs[logs].filter_path", (None, ("errors", "items.*.status")), None),),

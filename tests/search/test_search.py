@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 import pytest
@@ -13,16 +14,19 @@ from tests.measure.paced import paced
 from tests.search.simulated import TEXT
 from tests.search.test_journal import HEADER
 from tuner.errors import JobFailed
-from tuner.profile.knobs import knobs
+from tuner.profile.knobs import Level, knobs
 from tuner.profile.knobs_check import Checker
 from tuner.profile.load import LoadedProfile, parse_profile
 from tuner.profile.model import Profile
 from tuner.search.budget import NODE_PACE, trial_seconds
+from tuner.search.guardrails import Limits
 from tuner.search.runner import Runner, Setup
 from tuner.search.search import Search, Step
 from tuner.search.strategies import strategy
-from tuner.search.study import BASELINE, Asked, Ending, Note, Phase, Result, Study, Trial
-from tuner.search.verdict import Claim, judge
+from tuner.search.study import BASELINE, Asked, Earlier, Ending, Note, Phase, Result, Study, Trial
+from tuner.search.verdict import Claim, judge, pairs_of
+
+LIMITS = Limits(freshness_p99_s=45.0)
 
 
 @dataclass
@@ -32,7 +36,8 @@ class World:
     gain_per_worker: float
     noise: float = 0.02
     fails: bool = False
-    stale: bool = False
+    stale: Callable[[dict[str, Level]], bool] = lambda _: False
+    rss_mib: Callable[[int], float] = lambda _: 90.0
     now_s: float = 20.0
     profiles: list[Profile] = field(default_factory=list)
     asked: list[Asked] = field(default_factory=list)
@@ -42,8 +47,8 @@ class World:
         self.asked.append(asked)
         self.profiles.append(profile)
         if asked.phase is Phase.CHECK:
-            self.now_s += NODE_PACE.check_s
-            return paced(p99_s=60.0 if self.stale and asked.changes else 2.0)
+            self.now_s += asked.plan.warm_up_s + asked.plan.window_s + 2.0
+            return paced(p99_s=60.0 if self.stale(dict(asked.changes)) else 2.0)
         total_s = trial_seconds(asked.plan, 2.0, NODE_PACE)
         self.now_s += total_s
         if self.fails:
@@ -51,7 +56,9 @@ class World:
         queue = profile.measured.queue
         workers = queue.worker_threads if queue is not None else None
         rate = 50_000 * (1 + self.gain_per_worker * ((workers or 1) - 1))
-        return measured(rate * math.exp(self.rng.gauss(0, self.noise)), total_s=total_s)
+        rss_mib = self.rss_mib(workers or 1)
+        rate *= math.exp(self.rng.gauss(0, self.noise))
+        return measured(rate, total_s=total_s, rss_mib=rss_mib)
 
 
 def loaded() -> LoadedProfile:
@@ -59,7 +66,12 @@ def loaded() -> LoadedProfile:
 
 
 def run(
-    world: World, budget_s: float = 300.0, shrinks: bool = False, name: str = "random"
+    world: World,
+    budget_s: float = 300.0,
+    shrinks: bool = False,
+    name: str = "random",
+    limits: Limits = LIMITS,
+    earlier: tuple[Earlier, ...] = (),
 ) -> Study:
     written = loaded()
     checker = Checker(written)
@@ -74,8 +86,10 @@ def run(
         pace=NODE_PACE,
         rng=random.Random(1),
         shrinks=shrinks,
+        limits=limits,
+        earlier=earlier,
     )
-    header = replace(HEADER, profile_text=TEXT, budget_s=budget_s, freshness_p99_s=45.0)
+    header = replace(HEADER, profile_text=TEXT, budget_s=budget_s, limits=limits)
     steps: list[Step] = []
     steps.extend(Search(Runner(setup)).run())
     world.profiles.append(written.profile)
@@ -142,11 +156,52 @@ def test_a_winner_that_fails_in_the_confirmation_is_not_recommended() -> None:
     assert verdict.changes == BASELINE
 
 
-def test_a_winner_that_is_not_fresh_at_a_fixed_rate_is_not_recommended() -> None:
-    fresh, stale = judge(run(World(0.15), 900.0)), judge(run(World(0.15, stale=True), 900.0))
-    assert fresh.claim is Claim.IMPROVED
-    assert stale.claim is Claim.INFEASIBLE
-    assert "p99 60.0 s, freshness_p99_s allows 45 s" in stale.failure
+WORKERS = "outputs[logs].queue.workerThreads"
+
+
+def test_a_winner_that_is_not_fresh_gives_way_to_the_next_best() -> None:
+    """Everything with the most workers that were tried is too slow to become searchable."""
+    plain = judge(run(World(0.15), 900.0, name="default"))
+    most = dict(plain.confirmed)[WORKERS]
+    world = World(0.15, stale=lambda changes: changes.get(WORKERS) == most)
+    study = run(world, 900.0, name="default")
+    verdict = judge(study)
+    assert verdict.claim is Claim.IMPROVED
+    assert dict(verdict.changes)[WORKERS] != most
+    assert study.of(Phase.CHECK)[0].changes != verdict.confirmed
+
+
+def test_where_nothing_is_fresh_enough_the_profile_stays_as_it_is() -> None:
+    verdict = judge(run(World(0.15, stale=bool), 900.0))
+    assert verdict.claim is Claim.INFEASIBLE
+    assert verdict.changes == BASELINE
+    assert "freshness: p99 60 s, freshness_p99_s allows 45 s" in verdict.failure
+
+
+def test_the_recommendation_keeps_to_the_memory_though_more_of_it_is_faster() -> None:
+    tight = Limits(45.0, rss_bytes=150 * 1024**2)
+    worlds = [World(0.15, rss_mib=lambda workers: 80.0 + 20 * workers) for _ in range(2)]
+    free = judge(run(worlds[0], 900.0, name="default"))
+    limited = judge(run(worlds[1], 900.0, name="default", limits=tight))
+    assert int(str(dict(free.changes)[WORKERS])) > 3
+    assert limited.claim is Claim.IMPROVED
+    assert int(str(dict(limited.changes).get(WORKERS, 1))) <= 3
+
+
+def test_where_nothing_keeps_to_the_memory_the_profile_stays_as_it_is() -> None:
+    verdict = judge(run(World(0.15), 900.0, limits=Limits(45.0, rss_bytes=64 * 1024**2)))
+    assert verdict.claim is Claim.INFEASIBLE
+    assert verdict.changes == BASELINE
+    assert "memory: rsyslogd used 90 MiB, rss_bytes allows 64 MiB" in verdict.failure
+
+
+def test_two_runs_with_another_session_between_them_are_no_pair() -> None:
+    study = run(World(0.15), 300.0)
+    first, second, *_ = study.of(Phase.CONFIRM)
+    assert first.pair == second.pair
+    later = replace(second, at_s=second.at_s + 60.0)
+    apart = tuple(later if trial is second else trial for trial in study.trials)
+    assert len(pairs_of(apart)) == len(pairs_of(study.trials)) - 1
 
 
 def test_the_noise_is_told_before_the_search() -> None:

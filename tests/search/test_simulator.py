@@ -39,7 +39,7 @@ def test_what_needs_too_much_memory_fails_and_says_by_how_much() -> None:
     seen = pipeline.trial(large, Troubles(), np.random.default_rng(0), 0.0)
     assert not seen.feasible
     assert math.isnan(seen.log_value)
-    assert seen.margins[0] < 0
+    assert dict(seen.margins)["memory"] < 0
 
 
 def test_deferred_work_shows_only_in_a_long_window() -> None:

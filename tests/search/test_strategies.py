@@ -135,7 +135,8 @@ def test_points_that_fail_or_break_a_guardrail_are_avoided() -> None:
         at = proposal.point[0]
         asked.append(at)
         margin = (20.5 - at) / 20
-        searcher.tell(Observation((at,), hill((at,)), SIGMA, float(trial), margin > 0, (margin,)))
+        margins = (("memory", margin),)
+        searcher.tell(Observation((at,), hill((at,)), SIGMA, float(trial), margin > 0, margins))
     beliefs = searcher.beliefs()
     assert all(one.point[0] <= 20 for one in beliefs)
     assert 18 <= beliefs[0].point[0] <= 20

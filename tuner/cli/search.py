@@ -38,6 +38,7 @@ from tuner.profile.model import Profile
 from tuner.report.search_json import report
 from tuner.report.search_markdown import headline, is_sink
 from tuner.search.budget import smallest_budget_s
+from tuner.search.journal import read
 from tuner.search.notes import bought, ranked
 from tuner.search.study import Ending, Options, Study
 from tuner.search.verdict import Claim, judge
@@ -82,6 +83,15 @@ Resume = Annotated[
         show_default=False,
     ),
 ]
+WarmStart = Annotated[
+    list[Path] | None,
+    typer.Option(
+        metavar="RUN_DIR",
+        help="Measure first what this earlier search ended with; more than once for several. What "
+        "it measured then does not count now.",
+        show_default=False,
+    ),
+]
 RequireGain = Annotated[
     bool, typer.Option("--require-gain", help="Exit with 7 when no improvement is shown.")
 ]
@@ -100,6 +110,7 @@ def search(
     elasticsearch: UrlOption = None,
     run_dir: RunDir = None,
     resume: Resume = None,
+    warm_start: WarmStart = None,
     require_gain: RequireGain = False,
     output: OutputOption = Output.TEXT,
 ) -> None:
@@ -121,8 +132,12 @@ def search(
     if dry_run:
         _tell_plan(loaded.profile, options, budget_s, output)
         return
+    earlier = tuple(warm_start or ())
+    for path in earlier:
+        read(path)
     with new_run_directory(run_dir, loaded.profile.name) as directory:
-        study = _studied(Job(loaded, directory, options, budget_s, seed, clock))
+        job = Job(loaded, directory, options, budget_s, seed, clock, warm_starts=earlier)
+        study = _studied(job)
     _conclude(study, directory, require_gain, output)
 
 
@@ -131,7 +146,7 @@ def _tell_plan(profile: Profile, options: Options, budget_s: float, output: Outp
     engine = EngineChoice(options.engine)
     every = knobs(profile, options.allow)
     turned = of_rsyslog(every) if engine is EngineChoice.SINK else every
-    lines = list(bought(budget_s, pace_of(engine), turned))
+    lines = list(bought(budget_s, pace_of(engine), profile, turned))
     if output is Output.JSON:
         plan = {"budget_s": budget_s, "knobs": [knob.path for knob in turned], "plan": lines}
         result_json({"schema": 1, "kind": "search plan", **plan})

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 import sys
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,9 +20,11 @@ from tuner.profile.load import LoadedProfile, parse_profile
 from tuner.profile.model import Profile
 from tuner.render.fingerprint import fingerprint
 from tuner.search.budget import NODE_PACE, SINK_PACE, Pace
-from tuner.search.journal import Damaged, recorded, set_aside
+from tuner.search.guardrails import Limits
+from tuner.search.journal import Damaged, read, recorded, set_aside
 from tuner.search.record import Record
-from tuner.search.study import SCHEMA, Axis, Fingerprint, Header, Options
+from tuner.search.study import SCHEMA, Axis, Earlier, Fingerprint, Header, Options
+from tuner.search.warm_start import earlier_points
 
 
 @dataclass
@@ -42,7 +45,8 @@ class Stopwatch:
 class Job:
     """What to search, where and how long.
 
-    `record` is what the journal holds of it, None at its beginning.
+    `record` is what the journal holds of it, None at its beginning; `warm_starts` are the run
+    directories of earlier searches, whose best points it measures first.
     """
 
     loaded: LoadedProfile
@@ -52,6 +56,7 @@ class Job:
     seed: int
     clock: Stopwatch
     record: Record | None = None
+    warm_starts: tuple[Path, ...] = ()
 
     @property
     def wanted(self) -> Wanted:
@@ -129,11 +134,37 @@ def header_of(job: Job, lab: Lab) -> Header:
         machine=describe_machine(),
         substitutions=tuple(str(one) for one in lab.bind(profile, "trial").substitutions),
         profile_layers=job.loaded.layers,
-        freshness_p99_s=profile.guardrails.freshness_p99_s,
+        earlier=_earlier(job, lab),
+        limits=Limits.of(profile.guardrails),
         options=job.options,
         fingerprint=fingerprint_of(profile, lab),
         space=tuple(Axis(knob.path, knob.levels, knob.current) for knob in dimensions(job, lab)),
     )
+
+
+def _earlier(job: Job, lab: Lab) -> tuple[Earlier, ...]:
+    """What the searches to start from ended with; a search that goes on knows that already."""
+    if job.record is not None:
+        return job.record.study.header.earlier
+    turned = dimensions(job, lab)
+    return tuple(
+        one
+        for directory in job.warm_starts
+        for one in earlier_points(str(directory), read(directory), turned)
+    )
+
+
+def warm_start_notes(job: Job, header: Header) -> Iterator[str]:
+    """What to say of the searches to start from: how many points each gives, and where it was
+    measured elsewhere."""
+    for directory in job.warm_starts:
+        before = read(directory).header.fingerprint
+        points = sum(one.run == str(directory) for one in header.earlier)
+        text = f"{directory} gives {points} points to begin with"
+        elsewhere = before.differences(header.fingerprint)
+        if elsewhere:
+            text += f", measured under other conditions: {'; '.join(elsewhere)}"
+        yield text
 
 
 def fingerprint_of(profile: Profile, lab: Lab) -> Fingerprint:

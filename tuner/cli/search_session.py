@@ -11,7 +11,7 @@ from contextlib import AbstractContextManager
 from tuner.cli.console import say, working
 from tuner.cli.progress import Progress, fitted
 from tuner.cli.run_directory import write_results
-from tuner.cli.search_job import Job, dimensions, header_of, require_same
+from tuner.cli.search_job import Job, dimensions, header_of, require_same, warm_start_notes
 from tuner.engine.owned import Owner, remove
 from tuner.errors import Interrupted
 from tuner.flood.schedule import fixed
@@ -31,9 +31,6 @@ from tuner.search.search import Search
 from tuner.search.strategies import strategy
 from tuner.search.study import Asked, Ending, Header, Result, Session, Study, Trial
 
-_LEAD_S = 2.0
-_PACED_OVERHEAD_S = 2.0
-
 Measure = Callable[[Asked, Profile], Result]
 
 
@@ -43,6 +40,8 @@ def work_on(job: Job, lab: Lab) -> Study:
     record = _taken_over(job, lab, header)
     for line in header.substitutions:
         say(f"not tested as written: {line}")
+    for line in warm_start_notes(job, header):
+        say(line)
     ending = Ending.FAILED
     with _journal(job, header) as lines, working("first trial") as tell:
         progress = Progress()
@@ -106,8 +105,8 @@ def _measuring(job: Job, lab: Lab, progress: Progress, tell: Callable[[str], Non
             return Failure(FailureKind.ENGINE, str(refused))
         if asked.per_second is None:
             return run_trial(lab, profile, asked.plan, name, show)
-        whole_s = job.pace.check_s - _PACED_OVERHEAD_S
-        pacing = Pacing(fixed(asked.per_second), whole_s, _LEAD_S, whole_s)
+        lead_s, whole_s = asked.plan.warm_up_s, asked.plan.warm_up_s + asked.plan.window_s
+        pacing = Pacing(fixed(asked.per_second), whole_s, lead_s, whole_s)
         return run_paced(lab, profile, pacing, name, show)
 
     return measure
@@ -130,6 +129,8 @@ def _told(job: Job, lab: Lab, replay: Replay, progress: Progress) -> Iterator[st
             pace=job.pace,
             rng=random.Random(job.seed),
             shrinks=job.options.shrinks,
+            limits=replay.record.study.header.limits,
+            earlier=replay.record.study.header.earlier,
         )
     )
     taken_over = len(replay.record.steps)

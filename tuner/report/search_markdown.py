@@ -105,7 +105,7 @@ def _changes(verdict: Verdict, known: dict[str, Knob]) -> list[str]:
 
 
 def _evidence(study: Study, verdict: Verdict) -> list[str]:
-    pairs = pairs_of(study)
+    pairs = pairs_of(study.trials)
     if not pairs:
         return []
     rows = [

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tuner.measure.measurement import TrialPlan
 from tuner.search.verdict import MINIMUM_PAIRS
@@ -15,7 +15,7 @@ class Pace:
     beyond that for the merges of a finalist to end (0: it has none).
 
     A JVM compiles its hot code while it is under load, so the first events after a start are slow
-    and are never measured.  `check_s` is what each of the two runs at a fixed rate needs.
+    and are never measured.  With `checks` both sides run at a fixed rate as well, for freshness.
     """
 
     start_s: float
@@ -26,7 +26,7 @@ class Pace:
     longest_search_s: float
     longest_window_s: float
     settle_s: float
-    check_s: float
+    checks: bool
 
     @property
     def shortest_trial_s(self) -> float:
@@ -43,7 +43,7 @@ NODE_PACE = Pace(
     longest_search_s=6,
     longest_window_s=60,
     settle_s=2.5,
-    check_s=14,
+    checks=True,
 )
 SINK_PACE = Pace(
     start_s=1,
@@ -54,7 +54,7 @@ SINK_PACE = Pace(
     longest_search_s=3,
     longest_window_s=10,
     settle_s=0,
-    check_s=0,
+    checks=False,
 )
 
 _FEWEST_CALIBRATING, _MOST_CALIBRATING = 3, 6
@@ -75,7 +75,8 @@ class Spending:
 
     `calibrating` runs of the profile as written, the first that is scored included; then
     `searching` trials and `finals` repetitions of good points, all by the plan `search`; at least
-    six pairs by the plan `confirm`; and where `checks`, a run at a fixed rate for each side.
+    six pairs by the plan `confirm`.  `checks_s` is set aside for a run at a fixed rate for each
+    side, 0 where there is none.
     """
 
     calibrating: int
@@ -83,11 +84,7 @@ class Spending:
     finals: int
     search: TrialPlan
     confirm: TrialPlan
-    checks: bool
-
-    def checks_s(self, pace: Pace) -> float:
-        """What the runs at a fixed rate take, in seconds."""
-        return 2 * pace.check_s if self.checks else 0.0
+    checks_s: float
 
     def knobs_kept(self, knobs: int) -> int:
         """How many of so many knobs the trials suffice for."""
@@ -113,8 +110,8 @@ def engine_warm_up(budget_s: float, pace: Pace) -> TrialPlan:
     return TrialPlan(pace.warm_up_s, min(4 * shortest, max(shortest, 0.05 * budget_s)))
 
 
-def spend(left_s: float, overhead_s: float, pace: Pace) -> Spending:
-    """Divide the seconds left after the warm-up.
+def spend(left_s: float, overhead_s: float, pace: Pace, checks_s: float) -> Spending:
+    """Divide the seconds left after the warm-up; runs at a fixed rate would take `checks_s`.
 
     The share of the confirmation falls from 40 % of five minutes and less to 20 % of twenty and
     more: its length is set by the interval it must reach, not by the size of the search.
@@ -125,19 +122,27 @@ def spend(left_s: float, overhead_s: float, pace: Pace) -> Spending:
     confirm_s = min(max(window_s, pace.window_s), pace.longest_window_s)
     confirm = TrialPlan(pace.warm_up_s, confirm_s, settles=pace.settle_s > 0)
     search = TrialPlan(pace.warm_up_s, min(confirm_s, pace.longest_search_s))
-    checks = pace.check_s > 0 and left_s >= _CHECK_FROM_S
-    free_s = left_s - reserve_s(confirm, overhead_s, pace, checks)
+    checks_s = checks_s if left_s >= _CHECK_FROM_S else 0.0
+    free_s = left_s - reserve_s(confirm, overhead_s, pace, checks_s)
     trials = max(0, int(free_s / trial_seconds(search, overhead_s, pace)))
     calibrating = _between(_FEWEST_CALIBRATING, _CALIBRATION_SHARE * trials, _MOST_CALIBRATING)
     finals = _between(_FEWEST_FINALS, _FINALS_SHARE * trials, _MOST_FINALS)
     searching = max(0, trials - calibrating - finals)
-    return Spending(calibrating, searching, finals, search, confirm, checks)
+    return Spending(calibrating, searching, finals, search, confirm, checks_s)
 
 
-def reserve_s(confirm: TrialPlan, overhead_s: float, pace: Pace, checks: bool) -> float:
+def reserve_s(confirm: TrialPlan, overhead_s: float, pace: Pace, checks_s: float) -> float:
     """The seconds to set aside for six pairs, the runs at a fixed rate and the report."""
     pairs_s = 2 * MINIMUM_PAIRS * trial_seconds(confirm, overhead_s, pace)
-    return pairs_s + (2 * pace.check_s if checks else 0.0) + _REPORT_S
+    return pairs_s + checks_s + _REPORT_S
+
+
+def fitted(confirm: TrialPlan, left_s: float, overhead_s: float, pace: Pace) -> TrialPlan:
+    """The plan of the pairs, with windows so much shorter that six pairs fit into the seconds left:
+    what a session that resumed late, or a candidate that was refused, left less time for."""
+    without_s = trial_seconds(replace(confirm, window_s=0.0), overhead_s, pace)
+    window_s = (left_s - _REPORT_S) / (2 * MINIMUM_PAIRS) - without_s
+    return replace(confirm, window_s=min(confirm.window_s, max(pace.window_s, window_s)))
 
 
 def trial_seconds(plan: TrialPlan, overhead_s: float, pace: Pace) -> float:

@@ -17,16 +17,17 @@ from tuner.measure.paired import Comparison, compare
 _PRIOR_SIGMA = 0.05
 _PRIOR_WEIGHT = 2.0
 _LEAST_SIGMA = 0.005
-_MINUTE_S = 60.0
+# Fewer runs than this tell a drift from noise only where it is absurd.
+_FEWEST_DRIFTING = 4
 
 
 @dataclass(frozen=True)
 class Calibration:
     """What repeated runs of one profile show.
 
-    `sigma` is the standard deviation of a run's logarithm and `drift` its change in a minute, with
-    the standard error of that; `self_comparison` compares the profile with itself, run by
-    neighbouring run, and is None with fewer than four runs.
+    `sigma` is the standard deviation of a run's logarithm and `drift` its change from the first run
+    to the last, by a straight line, with the standard error of that; `self_comparison` compares the
+    profile with itself, run by neighbouring run, and is None with fewer than four runs.
     """
 
     runs: int
@@ -39,6 +40,15 @@ class Calibration:
         """The smallest gain, as a fraction, that so many pairs show with 80 % power at 5 %."""
         scale = float(stdtrit(pairs - 1, 0.975)) + float(stdtrit(pairs - 1, 0.8))
         return math.expm1(scale * math.sqrt(2 / pairs) * self.sigma)
+
+    @property
+    def drifts(self) -> bool:
+        """Whether the rate changed by more than noise explains in 19 of 20 cases."""
+        freedom = self.runs - 1 + _PRIOR_WEIGHT
+        return (
+            self.runs >= _FEWEST_DRIFTING
+            and abs(self.drift) > float(stdtrit(freedom, 0.975)) * self.drift_error
+        )
 
     @property
     def claims_by_itself(self) -> bool:
@@ -57,7 +67,7 @@ def calibrate(rates: Sequence[float], at_s: Sequence[float]) -> Calibration:
     differences = np.diff(logs)
     squares = float((differences**2).sum()) / 2 + _PRIOR_WEIGHT * _PRIOR_SIGMA**2
     sigma = math.sqrt(squares / (len(differences) + _PRIOR_WEIGHT))
-    drift, drift_error = _drift(logs, np.asarray(at_s, dtype=float) / _MINUTE_S, sigma)
+    drift, drift_error = _drift(logs, np.asarray(at_s, dtype=float), sigma)
     pairs = list(pairwise(rates))[::2]
     paired = compare([a for a, _ in pairs], [b for _, b in pairs]) if len(pairs) >= 2 else None
     return Calibration(len(rates), max(sigma, _LEAST_SIGMA), drift, drift_error, paired)
@@ -65,12 +75,13 @@ def calibrate(rates: Sequence[float], at_s: Sequence[float]) -> Calibration:
 
 def _drift(
     logs: np.ndarray[tuple[int], np.dtype[np.float64]],
-    minutes: np.ndarray[tuple[int], np.dtype[np.float64]],
+    at_s: np.ndarray[tuple[int], np.dtype[np.float64]],
     sigma: float,
 ) -> tuple[float, float]:
-    """The least-squares slope over time and its standard error."""
-    times = minutes - minutes.mean()
-    spread = float((times**2).sum())
-    if spread == 0.0:
+    """The least-squares change over the whole time and its standard error."""
+    lasts_s = float(np.ptp(at_s))
+    if lasts_s == 0.0:
         return 0.0, math.inf
+    times = (at_s - at_s.mean()) / lasts_s
+    spread = float((times**2).sum())
     return float((times * logs).sum()) / spread, sigma / math.sqrt(spread)

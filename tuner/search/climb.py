@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from tuner.measure.measurement import Measurement
+from tuner.measure.measurement import Failure, Measurement
+from tuner.measure.remedies import mattering
 from tuner.search.finalists import next_replication
+from tuner.search.guardrails import Limits
 from tuner.search.points import Knobs, preferred
 from tuner.search.space import Observation, Strategy
+from tuner.search.strategies.guard import Guard
 from tuner.search.study import Changes, Trial
 
 
@@ -17,7 +20,8 @@ from tuner.search.study import Changes, Trial
 class Climb:
     """A strategy on the knobs of a profile; `sigma` is the noise of a whole trial's logarithm.
 
-    What experts would try, `recipes` with why, is measured before the strategy is asked.
+    What experts would try, `recipes` with why, is measured before the strategy is asked.  `checks`
+    hears of runs at a fixed rate.
 
     It climbs on the rate from the first event sent to everything refreshed and flushed: the rate of
     a short window flatters settings that postpone work past it, and is the noisier of the two.
@@ -27,6 +31,8 @@ class Climb:
     knobs: Knobs
     sigma: float
     recipes: list[tuple[Changes, str]]
+    limits: Limits
+    checks: Guard
 
     def ask(self) -> tuple[Changes, str] | None:
         """What to measure next and why; None when nothing is left."""
@@ -38,19 +44,43 @@ class Climb:
     def tell(self, trial: Trial) -> None:
         """Learn what a trial showed; a window that was cut short counts for less."""
         point, outcome = self.knobs.point(trial.changes), trial.outcome
-        if not isinstance(outcome, Measurement):
-            self.strategy.tell(Observation(point, math.nan, self.sigma, trial.at_s, False))
-            return
-        share = min(1.0, outcome.window_s / trial.plan.window_s)
-        error = self.sigma / math.sqrt(max(share, 0.1))
-        value = math.log(outcome.eps_durable)
-        self.strategy.tell(Observation(point, value, error, trial.at_s))
+        margins = self.limits.margins(outcome)
+        if isinstance(outcome, Measurement) and self.limits.breach(outcome) is None:
+            share = min(1.0, outcome.window_s / trial.plan.window_s)
+            error = self.sigma / math.sqrt(max(share, 0.1))
+            value = math.log(outcome.eps_durable)
+            matters = self._mattering(outcome)
+            seen = Observation(point, value, error, trial.at_s, True, margins, matters)
+        else:
+            seen = Observation(point, math.nan, self.sigma, trial.at_s, False, margins)
+        self.strategy.tell(seen)
+
+    def checked(self, trial: Trial) -> None:
+        """Learn from a run at a fixed rate whether a point keeps the guardrails there; not how far,
+        for so few runs would take a point beside one that broke them for a safe one."""
+        point, outcome = self.knobs.point(trial.changes), trial.outcome
+        feasible = not isinstance(outcome, Failure) and self.limits.breach(outcome) is None
+        self.checks.tell(Observation(point, math.nan, self.sigma, trial.at_s, feasible))
 
     def again(self, left: int) -> Changes | None:
         """Which good point to measure again with so many trials left; None when it is clear."""
         point = next_replication(self.strategy.beliefs(), self.sigma, left)
         return None if point is None else self.knobs.changes(point)
 
+    def _mattering(self, outcome: Measurement) -> frozenset[int] | None:
+        """Which knobs, by number, can matter where the trial was, by its verdict."""
+        if outcome.verdict is None:
+            return None
+        every = self.knobs.knobs
+        found = mattering(outcome.verdict.bottleneck, every)
+        return frozenset(at for at, knob in enumerate(every) if knob in found)
+
     def winner(self, trials: Sequence[Trial]) -> Changes | None:
-        """What to confirm; None where nothing but the profile as written could be measured."""
-        return preferred(self.strategy.beliefs(), self.knobs, trials)
+        """What to confirm; None where nothing but the profile as written could be measured.
+
+        Points that are like one that broke a guardrail at a fixed rate likely do so as well.
+        """
+        beliefs = self.strategy.beliefs()
+        kept = self.checks.kept([one.point for one in beliefs])
+        likely = [replace(one, safe=one.safe * kept[one.point]) for one in beliefs]
+        return preferred(likely, self.knobs, trials)

@@ -24,8 +24,13 @@ def choose(beliefs: Sequence[Belief]) -> Point | None:
 
     The means are shrunken ones, so a point measured once cannot win by luck alone.
     """
-    safe = [one for one in beliefs if one.safe >= _SAFE]
+    safe = recommendable(beliefs)
     return max(safe, key=lambda one: one.mean).point if safe else None
+
+
+def recommendable(beliefs: Sequence[Belief]) -> list[Belief]:
+    """Those of the points that likely keep the guardrails."""
+    return [one for one in beliefs if one.safe >= _SAFE]
 
 
 def next_replication(beliefs: Sequence[Belief], sigma: float, left: int) -> Point | None:
@@ -36,7 +41,7 @@ def next_replication(beliefs: Sequence[Belief], sigma: float, left: int) -> Poin
     (reference: Frazier, Powell, Dayanik 2008; looking further than one: Chick, Frazier 2012).
     None when there is nothing to choose between, or no trial left.
     """
-    safe = [one for one in beliefs if one.safe >= _SAFE]
+    safe = recommendable(beliefs)
     if left <= 0 or len(safe) < 2:
         return None
     runs = min(_LOOK_AHEAD, left)

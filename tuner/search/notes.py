@@ -6,12 +6,13 @@ import math
 from collections.abc import Iterator, Sequence
 
 from tuner.profile.knobs import Knob
+from tuner.profile.model import Profile
 from tuner.search.budget import Pace, engine_warm_up, spend, trial_seconds
 from tuner.search.calibration import Calibration
+from tuner.search.checks import checks_s
 from tuner.search.verdict import MINIMUM_PAIRS
 
 _NOISY = 0.15
-_DRIFTS = 2.0
 _MINUTE_S = 60.0
 
 
@@ -28,8 +29,11 @@ def calibrated(found: Calibration) -> Iterator[str]:
             f"the profile differs from itself by {paired.ratio - 1:+.1%} "
             f"[{paired.low - 1:+.1%}, {paired.high - 1:+.1%}]: something else changes the rate"
         )
-    if abs(found.drift) > _DRIFTS * found.drift_error:
-        yield f"the rate drifts by {found.drift:+.1%} a minute: comparisons are made side by side"
+    if found.drifts:
+        yield (
+            f"the rate changed by {found.drift:+.1%} while these runs were made: comparisons are "
+            "made side by side"
+        )
     if found.sigma > _NOISY:
         yield "this machine is noisy: a quieter one, or a longer budget, shows smaller gains"
 
@@ -56,11 +60,12 @@ def ranked(knobs: Sequence[Knob]) -> list[str]:
     return [knob.path for knob in sorted(knobs, key=lambda knob: knob.worth.rank)]
 
 
-def bought(budget_s: float, pace: Pace, knobs: Sequence[Knob]) -> Iterator[str]:
+def bought(budget_s: float, pace: Pace, profile: Profile, knobs: Sequence[Knob]) -> Iterator[str]:
     """What a budget will about buy, before anything was measured."""
     warm_up = engine_warm_up(budget_s, pace)
     begun_s = pace.start_s + trial_seconds(warm_up, pace.overhead_s, pace)
-    plans = spend(budget_s - begun_s, pace.overhead_s, pace)
+    fixed_s = checks_s(profile, knobs, pace)
+    plans = spend(budget_s - begun_s, pace.overhead_s, pace, fixed_s)
     kept = plans.knobs_kept(len(knobs))
     confirm_s = trial_seconds(plans.confirm, pace.overhead_s, pace)
     yield f"about {begun_s:.0f} s: the engine starts and gets warm"
@@ -70,13 +75,14 @@ def bought(budget_s: float, pace: Pace, knobs: Sequence[Knob]) -> Iterator[str]:
         f"among the best, each of {plans.search.window_s:.1f} s"
     )
     yield (
+        f"the best found and the profile at a fixed rate, for their freshness: at most "
+        f"{plans.checks_s:.0f} s"
+        if plans.checks_s
+        else "no runs at a fixed rate: they need a budget of about 12 minutes"
+    )
+    yield (
         f"set aside: {MINIMUM_PAIRS} fresh pairs of the profile and the best found, runs of "
         f"{plans.confirm.window_s:.1f} s, {2 * MINIMUM_PAIRS * confirm_s / _MINUTE_S:.0f} minutes "
         "together; more pairs if time is left"
-    )
-    yield (
-        "then both at a fixed rate, for their freshness"
-        if plans.checks
-        else "no runs at a fixed rate: they need a budget of about 12 minutes"
     )
     yield "beyond the budget: undoing changes that seem not to matter (--no-shrink skips it)"

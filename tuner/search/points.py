@@ -9,7 +9,7 @@ from functools import cached_property
 
 from tuner.profile.knobs import Cost, Knob
 from tuner.search.dimensions import dimensions
-from tuner.search.finalists import choose
+from tuner.search.finalists import choose, recommendable
 from tuner.search.space import Belief, Point, Space
 from tuner.search.study import BASELINE, Changes, Trial
 
@@ -60,7 +60,7 @@ def preferred(beliefs: Sequence[Belief], knobs: Knobs, trials: Sequence[Trial]) 
     """The changes to confirm: those with the best rate and, among rates within 1 %, the least CPU
     per event, then the fewest changes.  None where nothing but the profile as written was found.
     """
-    others = [one for one in beliefs if one.point != knobs.start]
+    others = [one for one in recommendable(beliefs) if one.point != knobs.start]
     best = choose(others)
     if best is None:
         return None

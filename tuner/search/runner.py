@@ -10,9 +10,11 @@ from dataclasses import dataclass, field
 from tuner.measure.measurement import Measurement, TrialPlan
 from tuner.profile.knobs import Knob
 from tuner.profile.model import Profile
-from tuner.search.budget import Pace, Spending, reserve_s, spend, trial_seconds
+from tuner.search.budget import Pace, Spending, fitted, reserve_s, spend, trial_seconds
+from tuner.search.checks import check_plan, checks_s
+from tuner.search.guardrails import Limits
 from tuner.search.space import Space, Strategy
-from tuner.search.study import Asked, Changes, Note, Phase, Result, Trial
+from tuner.search.study import BASELINE, Asked, Changes, Earlier, Note, Phase, Result, Trial
 
 _WARM_UP_NUMBER = -1
 _RECENT = 5
@@ -23,9 +25,10 @@ class Setup:
     """What a search needs of the world.
 
     `candidate` gives the profile of a point, `is_valid` says whether it may be proposed, and
-    `evaluate` measures it as was asked for.  `strategy` is made of the space, the noise of one
-    trial and how many trials it will have.  `clock` gives the seconds since the command started.
-    With `shrinks` the winner is made smaller after the budget.
+    `evaluate` measures it as was asked for.  A recommendation keeps the `limits`;
+    what `earlier` searches ended with is measured first.  `strategy` is made of the space, the
+    noise of one trial and how many trials it will have.  `clock` gives the seconds since the
+    command started.  With `shrinks` the winner is made smaller after the budget.
     """
 
     knobs: tuple[Knob, ...]
@@ -37,6 +40,8 @@ class Setup:
     budget_s: float
     pace: Pace
     rng: random.Random
+    limits: Limits
+    earlier: tuple[Earlier, ...] = ()
     shrinks: bool = True
 
 
@@ -70,7 +75,7 @@ class Runner:
 
     def check(self, changes: Changes, per_second: float, why: str) -> Trial:
         """Run a point at a fixed rate (events a second)."""
-        plan = self.plans.confirm
+        plan = check_plan(self.setup.candidate(changes))
         asked = Asked(self._number(), Phase.CHECK, changes, why, plan, per_second=per_second)
         return self._made(asked)
 
@@ -81,8 +86,12 @@ class Runner:
     def trials_left(self) -> int:
         """About how many trials of the search still fit before the confirmation."""
         plans, overhead_s, pace = self.plans, self.overhead_s(), self.setup.pace
-        free_s = self.left_s() - reserve_s(plans.confirm, overhead_s, pace, plans.checks)
+        free_s = self.left_s() - reserve_s(plans.confirm, overhead_s, pace, plans.checks_s)
         return max(0, int(free_s / trial_seconds(plans.search, overhead_s, pace)))
+
+    def confirm_plan(self) -> TrialPlan:
+        """The plan of the pairs, by the time that is left now."""
+        return fitted(self.plans.confirm, self.left_s(), self.overhead_s(), self.setup.pace)
 
     def overhead_s(self) -> float:
         """What a trial took lately beside its warm-up and window."""
@@ -94,7 +103,9 @@ class Runner:
         return self.setup.budget_s - self.setup.clock()
 
     def _spend(self) -> Spending:
-        return spend(self.left_s(), self.overhead_s(), self.setup.pace)
+        setup = self.setup
+        fixed_s = checks_s(setup.candidate(BASELINE), setup.knobs, setup.pace)
+        return spend(self.left_s(), self.overhead_s(), setup.pace, fixed_s)
 
     def _number(self) -> int:
         return _WARM_UP_NUMBER + len(self.trials)

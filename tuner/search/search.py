@@ -1,4 +1,4 @@
-"""The course of a search: warm up, calibrate, climb, measure the best again, confirm, check.
+"""The course of a search: warm up, calibrate, climb, measure the best again, check, confirm.
 
 Everything it does is a function of its seed, the clock and the outcomes of its trials, so that a
 journal of those is enough to go on where it ended.
@@ -15,6 +15,7 @@ from tuner.profile.knobs import Cost, Knob, most_promising
 from tuner.search import notes
 from tuner.search.budget import engine_warm_up, trial_seconds
 from tuner.search.calibration import Calibration, calibrate
+from tuner.search.checks import check_rate
 from tuner.search.climb import Climb
 from tuner.search.points import Knobs
 from tuner.search.recipes import RECIPES, changes_of
@@ -28,15 +29,17 @@ from tuner.search.shrink import (
     shorter,
     shrunk,
 )
+from tuner.search.strategies.guard import Guard
 from tuner.search.study import BASELINE, Changes, Note, Phase, Trial
-from tuner.search.verdict import MINIMUM_PAIRS
+from tuner.search.verdict import MINIMUM_PAIRS, pairs_of, reason_of
 
 _MOST_PAIRS = 16
 # A rate this far below the best so far cannot win: its window is cut short.
 _LOSING = 0.9
-# Freshness is judged where a pipeline should run, not where it is full.
-_CHECK_SHARE = 0.7
+# So many of the best are run at a fixed rate, until one of them keeps the guardrails there.
+_MOST_CHECKED = 3
 _AS_WRITTEN = "the profile as written"
+_BEST = "the best found"
 
 Step = Trial | Note
 """What a search gives as it goes on."""
@@ -58,10 +61,9 @@ class Search:
         climb = self._begin(kept, calibration)
         yield from self._climb(climb)
         yield from self._finals(climb)
-        winner = climb.winner(self.runner.trials)
+        winner = yield from self._chosen(climb)
         if winner is not None:
             yield from self._confirm(winner)
-            yield from self._checks(winner)
             if self.runner.setup.shrinks:
                 yield from self._shrink(winner, climb.knobs)
 
@@ -101,9 +103,13 @@ class Search:
         restart_s = pace.start_s + pace.engine_warm_up_s
         space = knobs.space(runner.setup.is_valid, trial_s, {Cost.NODE_RESTART: restart_s})
         strategy = runner.setup.strategy(space, calibration.sigma, runner.plans.searching)
-        recipes = [(changes_of(one, kept), f"recipe: {one.name}") for one in RECIPES]
+        recipes = [
+            *((one.changes, f"found by {one.run}") for one in runner.setup.earlier),
+            *((changes_of(one, kept), f"recipe: {one.name}") for one in RECIPES),
+        ]
         usable = [one for one in recipes if one[0] and runner.setup.is_valid(one[0])]
-        climb = Climb(strategy, knobs, calibration.sigma, usable)
+        checks = Guard(space, 0, calibration.sigma)
+        climb = Climb(strategy, knobs, calibration.sigma, usable, runner.setup.limits, checks)
         for trial in runner.trials:
             if trial.phase is Phase.CALIBRATE:
                 climb.tell(trial)
@@ -122,8 +128,10 @@ class Search:
 
     def _losing(self) -> float:
         """The rate below which a window cannot win any more."""
+        limits = self.runner.setup.limits
         seen = [trial.measurement for trial in self.runner.trials]
-        return _LOSING * max(one.eps for one in seen if one is not None)
+        kept = [one.eps for one in seen if one is not None and limits.breach(one) is None]
+        return _LOSING * max(kept, default=0.0)
 
     def _finals(self, climb: Climb) -> Iterator[Step]:
         """Good points again, where that helps most to choose among them."""
@@ -140,32 +148,52 @@ class Search:
         """Fresh pairs of the profile as written and the best found, in random order.
 
         At least six; more while there is time, which depends on the clock and never on what the
-        pairs show.  A winner that fails ends it: such a profile is not recommended.
+        pairs show.  A winner that cannot be recommended ends it.
         """
         runner = self.runner
-        plans, pace = runner.plans, runner.setup.pace
+        plan = runner.confirm_plan()
         for pair in range(1, _MOST_PAIRS + 1):
-            pair_s = 2 * trial_seconds(plans.confirm, runner.overhead_s(), pace)
-            if pair > MINIMUM_PAIRS and runner.left_s() - plans.checks_s(pace) < pair_s:
+            pair_s = 2 * trial_seconds(plan, runner.overhead_s(), runner.setup.pace)
+            enough = len(pairs_of(runner.trials)) >= MINIMUM_PAIRS
+            if enough and runner.left_s() < pair_s:
                 return
             order = [BASELINE, winner]
             runner.setup.rng.shuffle(order)
             for changes in order:
-                what = _AS_WRITTEN if changes == BASELINE else "the best found"
-                trial = runner.trial(Phase.CONFIRM, changes, plans.confirm, what, pair)
+                what = _AS_WRITTEN if changes == BASELINE else _BEST
+                trial = runner.trial(Phase.CONFIRM, changes, plan, what, pair)
                 yield trial
-                if changes == winner and isinstance(trial.outcome, Failure):
+                if changes == winner and reason_of(trial, runner.setup.limits) is not None:
                     return
 
-    def _checks(self, winner: Changes) -> Iterator[Step]:
-        """Both sides at one fixed rate, well below what either carries: are they fresh there?"""
-        seen = [trial.measurement for trial in self.runner.trials if trial.phase is Phase.CONFIRM]
-        rates = [one.eps for one in seen if one is not None]
-        if not self.runner.plans.checks or not rates:
-            return
-        per_second = _CHECK_SHARE * min(rates)
-        for changes, what in ((BASELINE, _AS_WRITTEN), (winner, "the best found")):
-            yield self.runner.check(changes, per_second, f"{what}, at a fixed rate")
+    def _chosen(self, climb: Climb) -> Generator[Step, None, Changes | None]:
+        """The best found that is also fresh at a fixed rate, well below what either side carries;
+        one that is not, gives way to the next best.  None without any."""
+        winner = climb.winner(self.runner.trials)
+        if winner is None or self.runner.plans.checks_s == 0:
+            return winner
+        per_second = check_rate(self._rates(winner))
+        yield self._checked(climb, BASELINE, per_second, _AS_WRITTEN)
+        for _ in range(_MOST_CHECKED):
+            trial = self._checked(climb, winner, per_second, _BEST)
+            yield trial
+            if reason_of(trial, self.runner.setup.limits) is None:
+                return winner
+            winner = climb.winner(self.runner.trials)
+            if winner is None:
+                break
+        return None
+
+    def _checked(self, climb: Climb, changes: Changes, per_second: float, what: str) -> Trial:
+        trial = self.runner.check(changes, per_second, f"{what}, at a fixed rate")
+        climb.checked(trial)
+        return trial
+
+    def _rates(self, winner: Changes) -> list[float]:
+        """What the profile as written and the best found have carried."""
+        sides = (BASELINE, winner)
+        seen = [one.measurement for one in self.runner.trials if one.changes in sides]
+        return [one.eps_durable for one in seen if one is not None]
 
     def _shrink(self, winner: Changes, knobs: Knobs) -> Iterator[Step]:
         """After the budget: undo changes of the winner that seem to matter least, and see."""
@@ -180,7 +208,7 @@ class Search:
                 order = [before, after]
                 runner.setup.rng.shuffle(order)
                 for changes in order:
-                    what = "the best found" if changes == before else "with fewer changes"
+                    what = _BEST if changes == before else "with fewer changes"
                     number = len(tried) * SHRINK_PAIRS + pair
                     yield runner.trial(Phase.SHRINK, changes, runner.plans.search, what, number)
             found = attempts_of(runner.trials)

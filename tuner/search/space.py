@@ -138,8 +138,9 @@ class Observation:
     """What one trial showed: the logarithm of the objective, more is better, and its error.
 
     `at_s` counts from the start of the search.  A trial that failed is not `feasible`, and its
-    value is not used.  `margins` are logarithms of limit over value, one for each guardrail,
-    positive when it holds; they are empty where the trial gave none.
+    value is not used.  `margins` are logarithms of limit over value by the name of a guardrail,
+    positive when it holds; they are empty where the trial gave none.  `matters` are the dimensions
+    that can matter there, by what limits the pipeline; None where that is not known.
     """
 
     point: Point
@@ -147,7 +148,8 @@ class Observation:
     se: float
     at_s: float = 0.0
     feasible: bool = True
-    margins: tuple[float, ...] = ()
+    margins: tuple[tuple[str, float], ...] = ()
+    matters: frozenset[int] | None = None
 
 
 @dataclass(frozen=True)

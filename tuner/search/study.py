@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field, fields
 from enum import Enum
 
 from tuner.measure.measurement import Measurement, Outcome, TrialPlan
 from tuner.measure.paced_summary import PacedMeasurement
 from tuner.profile.knobs import Level, level_text
+from tuner.search.guardrails import Limits
 
-SCHEMA = 3
+SCHEMA = 4
 
 Changes = tuple[tuple[str, Level], ...]
 """What differs from the profile as written: paths with their values, sorted by path."""
@@ -78,11 +78,19 @@ class Axis:
 
 
 @dataclass(frozen=True)
+class Earlier:
+    """A point that an earlier search, in that run directory, ended with."""
+
+    run: str
+    changes: Changes
+
+
+@dataclass(frozen=True)
 class Header:
     """What a search was asked to do, and where it ran.
 
-    `profile_layers` holds the names and texts of the layers that the profile extends,
-    `freshness_p99_s` its guardrail.
+    `profile_layers` holds the names and texts of the layers that the profile extends, `limits` its
+    guardrails, and `earlier` what earlier searches recommended, to be measured first.
     """
 
     schema: int
@@ -98,7 +106,8 @@ class Header:
     machine: str
     substitutions: tuple[str, ...]
     profile_layers: tuple[tuple[str, str], ...] = ()
-    freshness_p99_s: float = math.inf
+    earlier: tuple[Earlier, ...] = ()
+    limits: Limits = field(kw_only=True)
     options: Options = field(kw_only=True)
     fingerprint: Fingerprint = field(kw_only=True)
     space: tuple[Axis, ...] = field(kw_only=True)

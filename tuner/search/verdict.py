@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
+from itertools import pairwise
 
 from tuner.measure.measurement import Failure, Measurement
-from tuner.measure.paced_summary import PacedMeasurement
 from tuner.measure.paired import Comparison, compare
+from tuner.search.guardrails import Limits
 from tuner.search.shrink import Attempt, attempts_of, shrunk
-from tuner.search.study import BASELINE, Changes, Phase, Study, Trial
+from tuner.search.study import BASELINE, Changes, Ending, Phase, Study, Trial
 
 MINIMUM_PAIRS = 6
 _SIGNIFICANT = 0.05
@@ -20,7 +22,7 @@ class Claim(Enum):
 
     IMPROVED = "improvement shown"
     NOT_SHOWN = "no improvement shown"
-    INFEASIBLE = "the fastest candidate failed in the confirmation: the profile stays as it is"
+    INFEASIBLE = "nothing that was found keeps the guardrails: the profile stays as it is"
     UNFINISHED = "the search ended before the confirmation: nothing is claimed"
 
 
@@ -59,27 +61,31 @@ class Verdict:
 Pair = tuple[Measurement, Measurement]
 
 
-def pairs_of(study: Study) -> tuple[Pair, ...]:
-    """The complete pairs of the confirmation, baseline first."""
-    halves: dict[int, dict[bool, Measurement]] = {}
-    for trial in study.of(Phase.CONFIRM):
-        if trial.pair is not None and isinstance(trial.outcome, Measurement):
-            halves.setdefault(trial.pair, {})[trial.changes == BASELINE] = trial.outcome
-    complete = [both for _, both in sorted(halves.items()) if len(both) == 2]
-    return tuple((both[True], both[False]) for both in complete)
+def pairs_of(trials: Sequence[Trial]) -> tuple[Pair, ...]:
+    """The complete pairs of the confirmation, baseline first.
+
+    Two runs that another session lies between are no neighbours, and no pair.
+    """
+    pairs: list[Pair] = []
+    for first, second in pairwise(one for one in trials if one.phase is Phase.CONFIRM):
+        a, b = first.measurement, second.measurement
+        adjacent = first.pair == second.pair and first.ended_s == second.at_s
+        if adjacent and a is not None and b is not None:
+            pairs.append((a, b) if first.changes == BASELINE else (b, a))
+    return tuple(pairs)
 
 
 def judge(study: Study) -> Verdict:
     """What the study shows; only pairs measured after the choice count."""
     confirmed = [trial for trial in study.of(Phase.CONFIRM) if trial.changes != BASELINE]
     if not confirmed:
-        return Verdict(Claim.UNFINISHED, BASELINE)
+        return _unconfirmed(study)
     changes = confirmed[0].changes
-    checked = [trial for trial in study.of(Phase.CHECK) if trial.changes == changes]
-    failed = _first_failure([*confirmed, *checked]) or _stale(checked, study.header.freshness_p99_s)
-    pairs = pairs_of(study)
+    failed = _first_failure(confirmed, study.header.limits)
+    pairs = pairs_of(study.trials)
     if failed is not None:
-        return Verdict(Claim.INFEASIBLE, BASELINE, failure=failed)
+        why = f"The best found failed in the confirmation: {failed}."
+        return Verdict(Claim.INFEASIBLE, BASELINE, failure=why)
     if len(pairs) < MINIMUM_PAIRS:
         return Verdict(Claim.UNFINISHED, BASELINE)
     eps = compare([a.eps for a, _ in pairs], [b.eps for _, b in pairs])
@@ -107,21 +113,33 @@ def _is_shown(found: Comparison) -> bool:
     return found.better and found.p < _SIGNIFICANT
 
 
-def _first_failure(trials: list[Trial]) -> str | None:
-    for trial in trials:
-        if isinstance(trial.outcome, Failure):
-            return f"{trial.outcome.kind.value}: {trial.outcome.reason}"
-    return None
+def _unconfirmed(study: Study) -> Verdict:
+    """The search ended too early, or found nothing that it could confirm."""
+    others = [
+        trial
+        for phase in (Phase.SEARCH, Phase.FINAL, Phase.CHECK)
+        for trial in study.of(phase)
+        if trial.changes != BASELINE
+    ]
+    why = _first_failure(list(reversed(others)), study.header.limits)
+    if study.ending is not Ending.FINISHED or why is None:
+        return Verdict(Claim.UNFINISHED, BASELINE)
+    points = len({trial.changes for trial in others})
+    failure = f"None of the {points} points measured can be recommended; the last one: {why}."
+    return Verdict(Claim.INFEASIBLE, BASELINE, failure=failure)
 
 
-def _stale(checked: list[Trial], limit_s: float) -> str | None:
-    """Why the winner is not fresh enough at a fixed rate; None when it is, or was not looked at."""
-    for trial in checked:
-        if isinstance(trial.outcome, PacedMeasurement) and trial.outcome.freshness_s is not None:
-            p99_s = trial.outcome.freshness_s.p99
-            if p99_s > limit_s:
-                return f"freshness: p99 {p99_s:.1f} s, freshness_p99_s allows {limit_s:g} s"
-    return None
+def _first_failure(trials: list[Trial], limits: Limits) -> str | None:
+    """Why the first of the trials that failed or breached a guardrail did; None when none did."""
+    found = (reason_of(trial, limits) for trial in trials)
+    return next((reason for reason in found if reason is not None), None)
+
+
+def reason_of(trial: Trial, limits: Limits) -> str | None:
+    """Why what a trial measured cannot be recommended; None when it can."""
+    if isinstance(trial.outcome, Failure):
+        return f"{trial.outcome.kind.value}: {trial.outcome.reason}"
+    return limits.breach(trial.outcome)
 
 
 def _known(a: list[float | None], b: list[float | None]) -> Comparison | None:

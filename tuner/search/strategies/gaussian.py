@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from tuner.search.space import Belief, Observation, Point, Proposal, Space
+from tuner.search.space import Belief, Floats, Observation, Point, Proposal, Space
 from tuner.search.strategies.candidates import candidates, random_points, spread
 from tuner.search.strategies.guard import Guard
 from tuner.search.strategies.model import Model
@@ -16,6 +16,8 @@ _DRAWN = 4
 _ELITES = 5
 # Points less likely to keep the guardrails are proposed only when there are no others.
 _LIKELY_SAFE = 0.5
+# The verdict on a bottleneck errs at times, so what it rules out is proposed less often, not never.
+_ELSEWHERE = 0.5
 
 
 class Gaussian:
@@ -81,8 +83,18 @@ class Gaussian:
         safe = self._guard.safe(among)
         gains = self._model.expected_improvement(among) * safe
         gains = gains / self._space.seconds(self._told[-1].point, among)
+        gains = gains * self._hopes(among, elites[0])
         order = np.lexsort((-gains, safe < _LIKELY_SAFE))
         return self._first_valid(among[order], "promising")
+
+    def _hopes(self, among: NDArray[np.int64], best: Point) -> Floats:
+        """1 for points that differ from the best in a knob that can matter there, by what limits
+        the pipeline there; less for the others."""
+        known = [one.matters for one in self._told if one.point == best and one.matters is not None]
+        if not known:
+            return np.ones(len(among))
+        changed = (among != np.array(best))[:, sorted(known[-1])]
+        return np.where(changed.any(axis=1), 1.0, _ELSEWHERE)
 
     def _first_valid(self, among: NDArray[np.int64], why: str) -> Proposal | None:
         for row in among.tolist():

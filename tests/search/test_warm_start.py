@@ -1,0 +1,56 @@
+"""What an earlier search ended with, as the first points of the next."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tests.search.test_search import World, loaded, run
+from tuner.profile.knobs import knobs
+from tuner.search.study import Axis, Study
+from tuner.search.verdict import judge
+from tuner.search.warm_start import earlier_points
+
+WORKERS = "outputs[logs].queue.workerThreads"
+
+
+def with_space(study: Study) -> Study:
+    axes = tuple(Axis(one.path, one.levels, one.current) for one in knobs(loaded().profile))
+    return replace(study, header=replace(study.header, space=axes))
+
+
+def test_the_recommended_point_comes_first_and_at_most_three() -> None:
+    study = with_space(run(World(0.15), 600.0, name="default"))
+    found = earlier_points("runs/a", study, knobs(loaded().profile))
+    assert found[0].changes == judge(study).changes
+    assert found[0].run == "runs/a"
+    assert 1 <= len(found) <= 3
+    assert len({one.changes for one in found}) == len(found)
+
+
+def test_it_is_a_change_of_the_profile_that_is_searched_now() -> None:
+    """The profile of today has what was recommended then, but for the workers."""
+    study = with_space(run(World(0.15), 600.0, name="default"))
+    wanted = dict(judge(study).changes)
+    today = tuple(
+        replace(one, current=wanted.get(one.path, one.current)) if one.path != WORKERS else one
+        for one in knobs(loaded().profile)
+    )
+    first = earlier_points("runs/a", study, today)[0]
+    assert first.changes == ((WORKERS, wanted[WORKERS]),)
+
+
+def test_settings_that_no_knob_has_now_are_left_out() -> None:
+    study = with_space(run(World(0.15), 600.0, name="default"))
+    others = tuple(one for one in knobs(loaded().profile) if one.path != WORKERS)
+    for one in earlier_points("runs/a", study, others):
+        assert WORKERS not in dict(one.changes)
+
+
+def test_a_search_measures_them_before_its_recipes() -> None:
+    study = with_space(run(World(0.15), 600.0, name="default"))
+    earlier = earlier_points("runs/a", study, knobs(loaded().profile))
+    world = World(0.15)
+    run(world, 600.0, earlier=earlier)
+    searched = [asked for asked in world.asked if asked.phase.value == "search"]
+    assert [asked.changes for asked in searched[: len(earlier)]] == [one.changes for one in earlier]
+    assert searched[0].why == "found by runs/a"
