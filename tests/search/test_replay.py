@@ -20,7 +20,7 @@ from tuner.search.study import Asked, Ending, Phase, Study
 from tuner.search.verdict import MINIMUM_PAIRS, Claim, judge, pairs_of
 
 ROOT = Path(__file__).parents[2]
-KILLS = 3
+KILLS = 10
 
 
 @pytest.fixture
@@ -239,7 +239,7 @@ def test_a_process_killed_at_random_moments_comes_to_the_same_end(
         )
         try:
             if kill < KILLS:
-                _wait_for_lines(process, folder / NAME, rng.randint(1, 30))
+                _wait_for_lines(process, folder / NAME, rng.randint(1, 20))
                 time.sleep(rng.random() * 0.02)
                 process.kill()
             process.wait(60)

@@ -8,13 +8,14 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from tuner.measure.measurement import Measurement, TrialPlan
-from tuner.profile.knobs import Knob
+from tuner.profile.knobs import Cost, Knob
 from tuner.profile.model import Profile
 from tuner.search.budget import Pace, Spending, fitted, reserve_s, spend, trial_seconds
 from tuner.search.checks import check_plan, checks_s
 from tuner.search.guardrails import Limits
 from tuner.search.space import Space, Strategy
 from tuner.search.study import BASELINE, Asked, Changes, Earlier, Note, Phase, Result, Trial
+from tuner.search.verdict import MINIMUM_PAIRS
 
 _WARM_UP_NUMBER = -1
 _RECENT = 5
@@ -53,6 +54,7 @@ class Runner:
     trials: list[Trial] = field(default_factory=list)
     _spending: Spending | None = None
     _overheads_s: list[float] = field(default_factory=list)
+    _restarts_s: list[float] = field(default_factory=list)
 
     @property
     def plans(self) -> Spending:
@@ -83,15 +85,37 @@ class Runner:
         """Something to say at this moment."""
         return Note(text, self.setup.clock())
 
-    def trials_left(self) -> int:
-        """About how many trials of the search still fit before the confirmation."""
+    def trials_left(self, best: Changes = BASELINE) -> int:
+        """About how many trials of the search still fit before the confirmation of `best`."""
         plans, overhead_s, pace = self.plans, self.overhead_s(), self.setup.pace
-        free_s = self.left_s() - reserve_s(plans.confirm, overhead_s, pace, plans.checks_s)
+        aside_s = plans.checks_s + self._turning_s(best)
+        free_s = self.left_s() - reserve_s(plans.confirm, overhead_s, pace, aside_s)
         return max(0, int(free_s / trial_seconds(plans.search, overhead_s, pace)))
 
-    def confirm_plan(self) -> TrialPlan:
+    def confirm_plan(self, winner: Changes) -> TrialPlan:
         """The plan of the pairs, by the time that is left now."""
-        return fitted(self.plans.confirm, self.left_s(), self.overhead_s(), self.setup.pace)
+        left_s = self.left_s() - self._turning_s(winner)
+        return fitted(self.plans.confirm, left_s, self.overhead_s(), self.setup.pace)
+
+    def pair_s(self, plan: TrialPlan, winner: Changes) -> float:
+        """What one more pair takes, in seconds."""
+        runs_s = 2 * trial_seconds(plan, self.overhead_s(), self.setup.pace)
+        return runs_s + self._turning_s(winner) / MINIMUM_PAIRS
+
+    def restart_s(self) -> float:
+        """What restarting the engine took in the mean, in seconds, until it was warm again."""
+        pace, seen = self.setup.pace, self._restarts_s
+        return statistics.fmean(seen) if seen else pace.start_s + pace.engine_warm_up_s
+
+    def _turning_s(self, winner: Changes) -> float:
+        """What restarts take in a confirmation: both sides come first equally often, so every pair
+        has one, and half of the pairs one more before them."""
+        turns = self._node_part(winner) != self._node_part(BASELINE)
+        return (1.5 * MINIMUM_PAIRS) * self.restart_s() if turns else 0.0
+
+    def _node_part(self, changes: Changes) -> Changes:
+        restarting = {knob.path for knob in self.setup.knobs if knob.cost is Cost.NODE_RESTART}
+        return tuple(one for one in changes if one[0] in restarting)
 
     def overhead_s(self) -> float:
         """What a trial took lately beside its warm-up and window."""
@@ -114,5 +138,8 @@ class Runner:
         at_s = self.setup.clock()
         outcome = self.setup.evaluate(asked, self.setup.candidate(asked.changes))
         trial = Trial.of(asked, outcome, at_s, self.setup.clock())
+        before = self.trials[-1].changes if self.trials else BASELINE
+        if self._node_part(before) != self._node_part(asked.changes):
+            self._restarts_s.append(max(0.0, trial.ended_s - at_s - outcome.total_s))
         self.trials.append(trial)
         return trial

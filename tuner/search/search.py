@@ -99,9 +99,7 @@ class Search:
         """The climb, with what the calibration showed and what experts would try first."""
         runner, knobs = self.runner, Knobs(kept)
         trial_s = trial_seconds(runner.plans.search, runner.overhead_s(), runner.setup.pace)
-        pace = runner.setup.pace
-        restart_s = pace.start_s + pace.engine_warm_up_s
-        space = knobs.space(runner.setup.is_valid, trial_s, {Cost.NODE_RESTART: restart_s})
+        space = knobs.space(runner.setup.is_valid, trial_s, {Cost.NODE_RESTART: runner.restart_s()})
         strategy = runner.setup.strategy(space, calibration.sigma, runner.plans.searching)
         recipes = [
             *((one.changes, f"found by {one.run}") for one in runner.setup.earlier),
@@ -116,7 +114,7 @@ class Search:
         return climb
 
     def _climb(self, climb: Climb) -> Iterator[Step]:
-        while self.runner.trials_left() > self.runner.plans.finals:
+        while self._left(climb) > self.runner.plans.finals:
             asked = climb.ask()
             if asked is None:
                 return
@@ -125,6 +123,10 @@ class Search:
             trial = self.runner.trial(Phase.SEARCH, changes, plan, why)
             climb.tell(trial)
             yield trial
+
+    def _left(self, climb: Climb) -> int:
+        """How many trials still fit, if the best so far is what will be confirmed."""
+        return self.runner.trials_left(climb.winner(self.runner.trials) or BASELINE)
 
     def _losing(self) -> float:
         """The rate below which a window cannot win any more."""
@@ -135,7 +137,7 @@ class Search:
 
     def _finals(self, climb: Climb) -> Iterator[Step]:
         """Good points again, where that helps most to choose among them."""
-        while (left := self.runner.trials_left()) > 0:
+        while (left := self._left(climb)) > 0:
             changes = climb.again(left)
             if changes is None:
                 return
@@ -151,11 +153,10 @@ class Search:
         pairs show.  A winner that cannot be recommended ends it.
         """
         runner = self.runner
-        plan = runner.confirm_plan()
+        plan = runner.confirm_plan(winner)
         for pair in range(1, _MOST_PAIRS + 1):
-            pair_s = 2 * trial_seconds(plan, runner.overhead_s(), runner.setup.pace)
             enough = len(pairs_of(runner.trials)) >= MINIMUM_PAIRS
-            if enough and runner.left_s() < pair_s:
+            if enough and runner.left_s() < runner.pair_s(plan, winner):
                 return
             order = [BASELINE, winner]
             runner.setup.rng.shuffle(order)
