@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import statistics
 import sys
 
 from tuner.measure.measurement import Failure, Measurement
@@ -12,10 +13,11 @@ from tuner.search.study import BASELINE, Phase, Trial
 
 
 class Progress:
-    """Turns trials into lines; remembers the baseline and the best seen."""
+    """Turns trials into lines; remembers the best seen and the runs of the profile as written, of
+    which the median is what others are compared with."""
 
     def __init__(self) -> None:
-        self._baseline: float | None = None
+        self._baseline: list[float] = []
         self._best: float | None = None
         self._halves: dict[int | None, float] = {}
 
@@ -40,12 +42,12 @@ class Progress:
     def _rate(self, trial: Trial, outcome: Measurement) -> str:
         if trial.phase is Phase.WARM_UP:
             return f"{eps(outcome.eps):>9} EPS"
-        if self._baseline is None:
-            self._baseline = outcome.eps
         if trial.phase is Phase.CONFIRM:
             return f"{eps(outcome.eps):>9} EPS{self._pair(trial, outcome)}"
         self._best = max(self._best or 0.0, outcome.eps)
-        change = percent(outcome.eps / self._baseline)
+        if trial.changes == BASELINE:
+            self._baseline.append(outcome.eps)
+        change = percent(outcome.eps / statistics.median(self._baseline))
         return f"{eps(outcome.eps):>9} EPS {change:>8}, best seen {eps(self._best)}"
 
     def _pair(self, trial: Trial, outcome: Measurement) -> str:

@@ -81,7 +81,7 @@ def _refresh(profile: Profile) -> Knob:
     never refreshed, which a measurement would take for speed."""
     output, bound_s = profile.measured, profile.guardrails.freshness_p99_s
     levels = tuple(one for one in _REFRESH if (seconds(one) or 0) < bound_s)
-    note = f"events become searchable later; within the guardrail of {bound_s:g} s"
+    note = f"how long events wait to become searchable; the guardrail allows {bound_s:g} s"
     return _of_setting(_Setting("refresh_interval", levels, note=note), output)
 
 
