@@ -126,8 +126,9 @@ def _tell_ceiling(bench: Bench, first: LoadedProfile) -> None:
         cpu_us = statistics.median(one.shipper_cpu_us + one.engine_cpu_us for one in runs)
         bound = cores() * 1e6 / cpu_us
         say(
-            f"{name}: median {rate:,.0f} EPS of {len(runs)} runs, {rate / best:.2f} of the ceiling; "
-            f"{cpu_us:.1f} us of CPU an event, so at most {bound:,.0f} EPS: {rate / bound:.2f} of it"
+            f"{name}: median {rate:,.0f} EPS of {len(runs)} runs, {rate / best:.2f} of the "
+            f"ceiling; {cpu_us:.1f} us of CPU an event, so at most {bound:,.0f} EPS: "
+            f"{rate / bound:.2f} of that"
         )
 
 

@@ -20,7 +20,7 @@ def test_a_slow_first_run_of_a_cold_engine_does_not_make_everything_look_fast() 
     progress = Progress()
     for rate in (28_000.0, 41_000.0, 40_000.0):
         line(progress, rate)
-    assert "60,000 EPS   +50.0 %, best seen 60,000" in line(progress, 60_000.0, CHANGED)
+    assert "60,000 EPS  +50.0 %, best seen 60,000" in line(progress, 60_000.0, CHANGED)
 
 
 def test_the_best_stays_the_best() -> None:
