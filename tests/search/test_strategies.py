@@ -10,7 +10,7 @@ import pytest
 
 from tests.search.toys import SIGMA, hill, line, mixed, slope, told
 from tuner.errors import ProgramMissing
-from tuner.search.space import Observation, Point, Space, Strategy
+from tuner.search.space import Dimension, Observation, Point, Space, Strategy
 from tuner.search.strategies import NAMES, strategy
 
 PACKAGES = {"tpe": "optuna", "smac": "smac"}
@@ -186,3 +186,21 @@ def test_a_missing_package_is_named_with_the_way_to_get_it(
 def test_an_unknown_name_is_refused_with_those_there_are() -> None:
     with pytest.raises(ValueError, match="default, random, tpe, smac"):
         made("grid", line())
+
+
+def test_knobs_that_can_matter_by_the_verdict_are_tried_first() -> None:
+    """Eight knobs, of which two could matter, as every trial says."""
+    space = Space(tuple(Dimension(f"knob {at}", 4, True) for at in range(8)), lambda _: True)
+    elsewhere = {}
+    for matters in (frozenset({2, 5}), None):
+        elsewhere[matters] = 0
+        for seed in range(5):
+            searcher = made("default", space, seed)
+            for trial in range(16):
+                proposal = searcher.ask()
+                assert proposal is not None
+                changed = {at for at, level in enumerate(proposal.point) if level != 0}
+                elsewhere[matters] += trial > 5 and not changed & {2, 5}
+                value = -0.1 * len(changed)
+                searcher.tell(Observation(proposal.point, value, SIGMA, matters=matters))
+    assert elsewhere[frozenset({2, 5})] < 0.5 * elsewhere[None]

@@ -83,18 +83,24 @@ class Gaussian:
         safe = self._guard.safe(among)
         gains = self._model.expected_improvement(among) * safe
         gains = gains / self._space.seconds(self._told[-1].point, among)
-        gains = gains * self._hopes(among, elites[0])
+        gains = gains * self._hopes(among, elites)
         order = np.lexsort((-gains, safe < _LIKELY_SAFE))
         return self._first_valid(among[order], "promising")
 
-    def _hopes(self, among: NDArray[np.int64], best: Point) -> Floats:
-        """1 for points that differ from the best in a knob that can matter there, by what limits
-        the pipeline there; less for the others."""
-        known = [one.matters for one in self._told if one.point == best and one.matters is not None]
+    def _hopes(self, among: NDArray[np.int64], elites: list[Point]) -> Floats:
+        """1 for points that differ from the good one nearest to them in a knob that can matter
+        there, by what limits the pipeline there; less for the others."""
+        told = {one.point: one.matters for one in self._told if one.matters is not None}
+        known = [point for point in elites if point in told]
         if not known:
             return np.ones(len(among))
-        changed = (among != np.array(best))[:, sorted(known[-1])]
-        return np.where(changed.any(axis=1), 1.0, _ELSEWHERE)
+        changed = among[:, np.newaxis, :] != np.array(known)
+        nearest = changed.sum(axis=2).argmin(axis=1)
+        can_matter = np.zeros((len(known), among.shape[1]), dtype=bool)
+        for row, point in enumerate(known):
+            can_matter[row, sorted(told[point])] = True
+        hopeful = (changed[np.arange(len(among)), nearest] & can_matter[nearest]).any(axis=1)
+        return np.where(hopeful, 1.0, _ELSEWHERE)
 
     def _first_valid(self, among: NDArray[np.int64], why: str) -> Proposal | None:
         for row in among.tolist():
