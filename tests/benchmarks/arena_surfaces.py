@@ -21,8 +21,8 @@ _MEDIOCRE = (0.35, 0.65)
 # Few numbers that are the codes 0, 1, 2 ... are taken as names of categories.
 _MOST_CODES = 5
 _MANY = 24
-# How often the verdict of a simulated trial names the slowest stage rightly: what the scenarios that
-# force a bottleneck on the real pipeline allow to hope for, and a little less.
+# How often the verdict of a simulated trial names the slowest stage rightly: somewhat less than
+# the scenarios that force a bottleneck on the real pipeline allow to hope for.
 _RIGHT = 0.8
 
 
