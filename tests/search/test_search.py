@@ -13,7 +13,8 @@ from tests.measure.factory import failed, measured
 from tests.measure.paced import paced
 from tests.search.simulated import TEXT
 from tests.search.test_journal import HEADER
-from tuner.errors import JobFailed
+from tuner.errors import GuardrailBreached, JobFailed
+from tuner.measure.measurement import FailureKind
 from tuner.profile.knobs import Level, knobs
 from tuner.profile.knobs_check import Checker
 from tuner.profile.load import LoadedProfile, parse_profile
@@ -24,7 +25,18 @@ from tuner.search.guardrails import Limits
 from tuner.search.runner import Runner, Setup
 from tuner.search.search import Search, Step
 from tuner.search.strategies import strategy
-from tuner.search.study import BASELINE, Asked, Earlier, Ending, Note, Phase, Result, Study, Trial
+from tuner.search.study import (
+    BASELINE,
+    Asked,
+    Changes,
+    Earlier,
+    Ending,
+    Note,
+    Phase,
+    Result,
+    Study,
+    Trial,
+)
 from tuner.search.verdict import Claim, judge, pairs_of
 
 
@@ -33,6 +45,7 @@ def loaded() -> LoadedProfile:
 
 
 NODE = loaded().profile.node
+MIB = 1024**2
 LIMITS = Limits(freshness_p99_s=45.0)
 
 
@@ -45,6 +58,8 @@ class World:
     fails: bool = False
     stale: Callable[[dict[str, Level]], bool] = lambda _: False
     rss_mib: Callable[[int], float] = lambda _: 90.0
+    rss_of: Callable[[Changes], float] | None = None
+    rss_allowed: float = math.inf
     gain_of_buffer: float = 1.0
     node: Node = NODE
     now_s: float = 20.0
@@ -70,9 +85,13 @@ class World:
         rate = 50_000 * (1 + self.gain_per_worker * ((workers or 1) - 1))
         if profile.node.settings.get("indices.memory.index_buffer_size") is not None:
             rate *= self.gain_of_buffer
-        rss_mib = self.rss_mib(workers or 1)
+        needed = self.rss_of(asked.changes) if self.rss_of else self.rss_mib(workers or 1)
+        used = int(needed * MIB)
+        if used > self.rss_allowed:
+            reason = f"rsyslogd used {used / MIB:.0f} MiB"
+            return replace(failed(reason), kind=FailureKind.GUARDRAIL, shipper_rss_bytes=used)
         rate *= math.exp(self.rng.gauss(0, self.noise))
-        return measured(rate, total_s=total_s, rss_mib=rss_mib)
+        return measured(rate, total_s=total_s, rss_mib=used / MIB)
 
 
 def run(
@@ -197,9 +216,14 @@ def test_where_nothing_is_fresh_enough_the_profile_stays_as_it_is() -> None:
     assert "freshness: p99 60 s, freshness_p99_s allows 45 s" in verdict.failure
 
 
+def memory(workers: int) -> float:
+    """MiB that rsyslogd uses with so many workers."""
+    return 80.0 + 20 * workers
+
+
 def test_the_recommendation_keeps_to_the_memory_though_more_of_it_is_faster() -> None:
-    tight = Limits(45.0, rss_bytes=150 * 1024**2)
-    worlds = [World(0.15, rss_mib=lambda workers: 80.0 + 20 * workers) for _ in range(2)]
+    tight = Limits(45.0, rss_bytes=150 * MIB)
+    worlds = [World(0.15, rss_mib=memory, rss_allowed=most) for most in (math.inf, 150 * MIB)]
     free = judge(run(worlds[0], 900.0, name="default"))
     limited = judge(run(worlds[1], 900.0, name="default", limits=tight))
     assert int(str(dict(free.changes)[WORKERS])) > 3
@@ -207,11 +231,18 @@ def test_the_recommendation_keeps_to_the_memory_though_more_of_it_is_faster() ->
     assert int(str(dict(limited.changes).get(WORKERS, 1))) <= 3
 
 
-def test_where_nothing_keeps_to_the_memory_the_profile_stays_as_it_is() -> None:
-    verdict = judge(run(World(0.15), 900.0, limits=Limits(45.0, rss_bytes=64 * 1024**2)))
+def test_where_nothing_else_keeps_to_the_memory_the_profile_stays_as_it_is() -> None:
+    world = World(0.0, rss_allowed=95 * MIB)
+    world.rss_of = lambda changes: 120.0 if changes else 90.0
+    verdict = judge(run(world, 900.0))
     assert verdict.claim is Claim.INFEASIBLE
     assert verdict.changes == BASELINE
-    assert "memory: rsyslogd used 90 MiB, rss_bytes allows 64 MiB" in verdict.failure
+    assert "rsyslogd used 120 MiB" in verdict.failure
+
+
+def test_a_profile_that_breaches_its_own_guardrails_ends_the_search_with_its_reason() -> None:
+    with pytest.raises(GuardrailBreached, match="its own guardrails: rsyslogd used 90 MiB"):
+        run(World(0.15, rss_allowed=64 * MIB))
 
 
 def test_two_runs_with_another_session_between_them_are_no_pair() -> None:

@@ -169,7 +169,8 @@ class FailureKind(Enum):
 class Failure:
     """A trial without a number: invalid, never slow.
 
-    `delivery` is the account and `verdict` what limited the pipeline, where the trial came so far.
+    `delivery` is the account, `verdict` what limited the pipeline and `shipper_rss_bytes` the most
+    memory that rsyslogd used, where the trial came so far.
     """
 
     kind: FailureKind
@@ -179,6 +180,7 @@ class Failure:
     total_s: float = 0.0
     delivery: Delivery | None = None
     verdict: Verdict | None = None
+    shipper_rss_bytes: int | None = None
 
 
 Outcome = Measurement | Failure

@@ -25,6 +25,8 @@ from tuner.measure.window import rate_over
 from tuner.profile.model import Profile
 from tuner.profile.units import size_bytes
 
+_MIB = 1024**2
+
 
 @dataclass(frozen=True)
 class Observed:
@@ -97,8 +99,10 @@ def _memory_breach(shipper: Usage, profile: Profile, delivery: Delivery) -> Fail
     limit = profile.guardrails.rss_bytes
     if limit is None or shipper.peak_rss_bytes <= size_bytes(limit):
         return None
-    reason = f"rsyslogd used {shipper.peak_rss_bytes} bytes, rss_bytes allows {limit}"
-    return _failure(FailureKind.GUARDRAIL, reason, delivery)
+    used = shipper.peak_rss_bytes
+    reason = f"rsyslogd used {used / _MIB:.0f} MiB of memory, rss_bytes allows {limit}"
+    failure = _failure(FailureKind.GUARDRAIL, reason, delivery)
+    return replace(failure, shipper_rss_bytes=used)
 
 
 def _failure(kind: FailureKind, reason: str, delivery: Delivery) -> Failure:

@@ -6,7 +6,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from tuner.measure.measurement import Failure, Measurement
+from tuner.measure.measurement import Measurement
+from tuner.measure.paced_summary import PacedMeasurement
 from tuner.measure.remedies import mattering
 from tuner.search.finalists import next_replication
 from tuner.search.guardrails import Limits
@@ -44,8 +45,10 @@ class Climb:
     def tell(self, trial: Trial) -> None:
         """Learn what a trial showed; a window that was cut short counts for less."""
         point, outcome = self.knobs.point(trial.changes), trial.outcome
+        if isinstance(outcome, PacedMeasurement):
+            raise TypeError("a run at a fixed rate tells nothing of the highest rate")
         margins = self.limits.margins(outcome)
-        if isinstance(outcome, Measurement) and self.limits.breach(outcome) is None:
+        if isinstance(outcome, Measurement):
             share = min(1.0, outcome.window_s / trial.plan.window_s)
             error = self.sigma / math.sqrt(max(share, 0.1))
             value = math.log(outcome.eps_durable)
@@ -59,7 +62,7 @@ class Climb:
         """Learn from a run at a fixed rate whether a point keeps the guardrails there; not how far,
         for so few runs would take a point beside one that broke them for a safe one."""
         point, outcome = self.knobs.point(trial.changes), trial.outcome
-        feasible = not isinstance(outcome, Failure) and self.limits.breach(outcome) is None
+        feasible = isinstance(outcome, PacedMeasurement) and self.limits.breach(outcome) is None
         self.checks.tell(Observation(point, math.nan, self.sigma, trial.at_s, feasible))
 
     def again(self, left: int) -> Changes | None:

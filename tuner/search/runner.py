@@ -97,10 +97,20 @@ class Runner:
         left_s = self.left_s() - self._turning_s(winner)
         return fitted(self.plans.confirm, left_s, self.overhead_s(), self.setup.pace)
 
+    def pair_order(self, winner: Changes) -> list[Changes]:
+        """Which side of the next pair runs first: by chance; where the engine must restart between
+        the sides, the one that ran last, so that each follows a restart as often as the other."""
+        order = [BASELINE, winner]
+        self.setup.rng.shuffle(order)
+        last = self.trials[-1]
+        if last.phase is Phase.CONFIRM and self._turns(winner):
+            order.sort(key=lambda side: side != last.changes)
+        return order
+
     def pair_s(self, plan: TrialPlan, winner: Changes) -> float:
         """What one more pair takes, in seconds."""
         runs_s = 2 * trial_seconds(plan, self.overhead_s(), self.setup.pace)
-        return runs_s + self._turning_s(winner) / MINIMUM_PAIRS
+        return runs_s + (self.restart_s() if self._turns(winner) else 0.0)
 
     def restart_s(self) -> float:
         """What restarting the engine took in the mean, in seconds, until it was warm again."""
@@ -108,10 +118,16 @@ class Runner:
         return statistics.fmean(seen) if seen else pace.start_s + pace.engine_warm_up_s
 
     def _turning_s(self, winner: Changes) -> float:
-        """What restarts take in a confirmation: both sides come first equally often, so every pair
-        has one, and half of the pairs one more before them."""
-        turns = self._node_part(winner) != self._node_part(BASELINE)
-        return (1.5 * MINIMUM_PAIRS) * self.restart_s() if turns else 0.0
+        """What restarts take in a confirmation: one in each pair where its sides need them, and
+        perhaps one before the first."""
+        before = self.trials[-1].changes if self.trials else BASELINE
+        if self._turns(winner):
+            return (1 + MINIMUM_PAIRS) * self.restart_s()
+        return self.restart_s() if self._turns(before) else 0.0
+
+    def _turns(self, changes: Changes) -> bool:
+        """Whether the engine must restart between the profile as written and another point."""
+        return self._node_part(changes) != self._node_part(BASELINE)
 
     def _node_part(self, changes: Changes) -> Changes:
         restarting = {knob.path for knob in self.setup.knobs if knob.cost is Cost.NODE_RESTART}

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Generator, Iterator
 from dataclasses import dataclass, replace
 
-from tuner.errors import JobFailed
-from tuner.measure.measurement import Failure, Measurement
+from tuner.errors import GuardrailBreached, JobFailed
+from tuner.measure.measurement import Failure, FailureKind, Measurement
 from tuner.profile.knobs import Cost, Knob, most_promising
 from tuner.search import notes
 from tuner.search.budget import engine_warm_up, trial_seconds
@@ -90,10 +90,13 @@ class Search:
         return found
 
     def _kept(self) -> tuple[Knob, ...]:
-        """The knobs that the budget suffices for, the most promising ones, in their order."""
+        """The knobs that the budget suffices for, the most promising ones, and those that earlier
+        searches changed, in their order."""
         every = self.runner.setup.knobs
         count = self.runner.plans.knobs_kept(len(every))
-        return most_promising(every, count)
+        promising = most_promising(every, count)
+        known = {path for one in self.runner.setup.earlier for path, _ in one.changes}
+        return tuple(knob for knob in every if knob in promising or knob.path in known)
 
     def _begin(self, kept: tuple[Knob, ...], calibration: Calibration) -> Climb:
         """The climb, with what the calibration showed and what experts would try first."""
@@ -130,10 +133,8 @@ class Search:
 
     def _losing(self) -> float:
         """The rate below which a window cannot win any more."""
-        limits = self.runner.setup.limits
         seen = [trial.measurement for trial in self.runner.trials]
-        kept = [one.eps for one in seen if one is not None and limits.breach(one) is None]
-        return _LOSING * max(kept, default=0.0)
+        return _LOSING * max(one.eps for one in seen if one is not None)
 
     def _finals(self, climb: Climb) -> Iterator[Step]:
         """Good points again, where that helps most to choose among them."""
@@ -158,9 +159,7 @@ class Search:
             enough = len(pairs_of(runner.trials)) >= MINIMUM_PAIRS
             if enough and runner.left_s() < runner.pair_s(plan, winner):
                 return
-            order = [BASELINE, winner]
-            runner.setup.rng.shuffle(order)
-            for changes in order:
+            for changes in runner.pair_order(winner):
                 what = _AS_WRITTEN if changes == BASELINE else _BEST
                 trial = runner.trial(Phase.CONFIRM, changes, plan, what, pair)
                 yield trial
@@ -226,7 +225,13 @@ class Search:
 def _require(trial: Trial) -> Measurement:
     if isinstance(trial.outcome, Measurement):
         return trial.outcome
-    reason = ""
-    if isinstance(trial.outcome, Failure):
-        reason = f"{trial.outcome.kind.value}: {trial.outcome.reason}"
-    raise JobFailed(f"the profile as written cannot be measured: {reason}")
+    if not isinstance(trial.outcome, Failure):
+        raise TypeError("a run at a fixed rate is no baseline")
+    found = trial.outcome
+    if found.kind is FailureKind.GUARDRAIL:
+        raise GuardrailBreached(
+            f"the profile as written breaches its own guardrails: {found.reason}: there is nothing "
+            "to compare with, so it stays as it is"
+        )
+    why = f"{found.kind.value}: {found.reason}"
+    raise JobFailed(f"the profile as written cannot be measured: {why}")

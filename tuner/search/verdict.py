@@ -8,6 +8,7 @@ from enum import Enum
 from itertools import pairwise
 
 from tuner.measure.measurement import Failure, Measurement
+from tuner.measure.paced_summary import PacedMeasurement
 from tuner.measure.paired import Comparison, compare
 from tuner.search.guardrails import Limits
 from tuner.search.shrink import Attempt, attempts_of, shrunk
@@ -137,9 +138,13 @@ def _first_failure(trials: list[Trial], limits: Limits) -> str | None:
 
 def reason_of(trial: Trial, limits: Limits) -> str | None:
     """Why what a trial measured cannot be recommended; None when it can."""
-    if isinstance(trial.outcome, Failure):
-        return f"{trial.outcome.kind.value}: {trial.outcome.reason}"
-    return limits.breach(trial.outcome)
+    match trial.outcome:
+        case Failure(kind=kind, reason=reason):
+            return f"{kind.value}: {reason}"
+        case PacedMeasurement() as paced:
+            return limits.breach(paced)
+        case Measurement():
+            return None
 
 
 def _known(a: list[float | None], b: list[float | None]) -> Comparison | None:
