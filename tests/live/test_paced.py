@@ -57,6 +57,11 @@ def test_a_pace_that_is_carried_is_fresh_and_does_not_pile_up(tmp_path: Path) ->
     assert 0 < run.freshness_s.p50 <= run.freshness_s.p99 < 2.0
     assert abs(run.growth_per_second) < 500
     assert not run.uses_disk
+    assert run.spent is not None
+    assert run.spent.total_s == pytest.approx(run.total_s)
+    assert 1.0 <= run.spent.warm_up_s < 2.0
+    assert 3.0 <= run.spent.window_s < 4.0
+    assert min(run.spent.start_s, run.spent.drain_s, run.spent.settle_s, run.spent.stop_s) > 0
 
 
 def test_a_slow_engine_shows_as_freshness(tmp_path: Path) -> None:

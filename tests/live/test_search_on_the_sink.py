@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import signal
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.live.conftest import tune, tune_and_signal
 from tuner.search.journal import read
+from tuner.search.study import Study
 
 pytestmark = [pytest.mark.live, pytest.mark.usefixtures("nothing_left_behind")]
 
@@ -34,6 +36,27 @@ def test_a_search_ends_in_its_budget_with_a_verdict_on_six_fresh_pairs(tmp_path:
     verdict = json.loads((run / "report.json").read_text(encoding="utf-8"))["verdict"]
     assert verdict["eps"]["low"] <= verdict["eps"]["ratio"] <= verdict["eps"]["high"]
     assert tune("validate", run / "best.yaml", folder=tmp_path).code == 0
+    took = json.loads((run / "report.json").read_text(encoding="utf-8"))["times"]
+    assert 0 <= done.seconds - took["total_s"] < 3
+    assert_itemised(study, took)
+
+
+def assert_itemised(study: Study, took: dict[str, Any]) -> None:
+    """Every trial says where its time went, and all of it is in the report once."""
+    parts_s = [took["starts_s"], took["restarts_s"], took["between_s"]]
+    trials_s = sum(one["seconds"] for one in took["phases"])
+    assert sum(parts_s) + trials_s == pytest.approx(took["total_s"])
+    assert 0 < took["between_s"] < 0.1 * took["total_s"]
+    assert took["overhead"]["trials"] > 0
+    for trial in study.trials:
+        spent = trial.outcome.spent
+        assert spent is not None
+        assert spent.total_s == pytest.approx(trial.outcome.total_s)
+        assert spent.total_s <= trial.ended_s - trial.at_s
+        if trial.measurement is not None:
+            assert min(spent.start_s, spent.drain_s, spent.settle_s, spent.stop_s) > 0
+            assert trial.plan.warm_up_s <= spent.warm_up_s < trial.plan.warm_up_s + 1
+            assert trial.measurement.window_s <= spent.window_s < trial.measurement.window_s + 1
 
 
 def test_the_report_can_be_made_again_from_the_journal_alone(tmp_path: Path) -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from tuner.measure.measurement import Delivery, Failure, FailureKind, Measurement
+from tuner.measure.measurement import Delivery, Failure, FailureKind, Measurement, TrialPlan
+from tuner.measure.spent import Spent
 
 
 def measured(
@@ -31,3 +32,17 @@ def measured(
 
 def failed(reason: str = "it lost two events") -> Failure:
     return Failure(FailureKind.DELIVERY, reason, sent=1000, indexed=998, total_s=20.0)
+
+
+def itemised(plan: TrialPlan, total_s: float, restart_s: float = 0.0) -> Spent:
+    """How a trial of this plan may have spent its time: half of what is left on the drain."""
+    rest_s = total_s - plan.warm_up_s - plan.window_s
+    return Spent(
+        restart_s=restart_s,
+        start_s=0.3 * rest_s,
+        warm_up_s=plan.warm_up_s,
+        window_s=plan.window_s,
+        drain_s=0.5 * rest_s,
+        settle_s=0.15 * rest_s,
+        stop_s=0.05 * rest_s,
+    )

@@ -16,9 +16,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from tests.measure.factory import failed, measured
+from tests.measure.factory import failed, itemised, measured
 from tests.measure.paced import paced
 from tests.search.test_journal import HEADER
+from tuner.measure.measurement import TrialPlan
 from tuner.profile.knobs import knobs
 from tuner.profile.load import parse_profile
 from tuner.profile.model import Profile
@@ -29,7 +30,7 @@ from tuner.search.replay import Replay
 from tuner.search.runner import Runner, Setup
 from tuner.search.search import Search
 from tuner.search.strategies import strategy
-from tuner.search.study import Asked, Ending, Note, Phase, Result, Session, Study
+from tuner.search.study import Asked, Axis, Ending, Note, Phase, Result, Session, Study
 
 TEXT = """\
 name: small
@@ -47,34 +48,46 @@ PROFILE = parse_profile(TEXT, "small.yaml").profile
 BUDGET_S = 700.0
 START_S = 20.0
 ASKED = replace(
-    HEADER, profile_text=TEXT, profile_path="small.yaml", profile_layers=(), budget_s=BUDGET_S
+    HEADER,
+    profile_text=TEXT,
+    profile_path="small.yaml",
+    profile_layers=(),
+    budget_s=BUDGET_S,
+    space=tuple(Axis.of(knob) for knob in knobs(PROFILE)),
 )
 
 
 @dataclass
 class World:
     """The pipeline and its clock.  `lasts_s` is what a trial really takes; `stop` hears of each
-    before it runs, and may raise."""
+    before it runs, and may raise.  Each trial costs `computes_s` of the search's own, and
+    `restart_s` where it has other node settings."""
 
     now_s: float
     lasts_s: float = 0.0
     stop: Callable[[Asked], None] = lambda _: None
     fails: bool = False
+    computes_s: float = 0.0
+    restart_s: float = 0.0
 
     def measure(self, asked: Asked, _profile: Profile) -> Result:
         self.stop(asked)
         time.sleep(self.lasts_s)
+        turned = any(path.startswith("node.") for path, _ in asked.changes)
+        restart_s = self.restart_s if turned else 0.0
+        self.now_s += self.computes_s + restart_s
         if asked.phase is Phase.CHECK:
-            self.now_s += asked.plan.warm_up_s + asked.plan.window_s + 2.0
-            return paced()
+            lasts_s = asked.plan.warm_up_s + asked.plan.window_s + 2.0
+            self.now_s += lasts_s
+            spent = itemised(asked.plan, lasts_s, restart_s)
+            return replace(paced(), total_s=lasts_s, spent=spent)
         rng = random.Random(f"{asked.number} {asked.changes}")
         total_s = trial_seconds(asked.plan, 2.0, NODE_PACE) + rng.random()
         self.now_s += total_s
-        if self.fails:
-            return failed()
-        if rng.random() < 0.05 and asked.changes and asked.phase is Phase.SEARCH:
-            return failed()
-        return measured(rate(asked) * math.exp(rng.gauss(0, 0.03)), total_s=total_s)
+        breaks = rng.random() < 0.05 and asked.changes and asked.phase is Phase.SEARCH
+        eps = rate(asked) * math.exp(rng.gauss(0, 0.03))
+        outcome = failed() if self.fails or breaks else measured(eps)
+        return replace(outcome, total_s=total_s, spent=itemised(asked.plan, total_s, restart_s))
 
 
 def rate(asked: Asked) -> float:

@@ -35,8 +35,9 @@ from tuner.errors import BadUsage, GuardrailBreached, JobFailed, NoImprovement
 from tuner.profile.knobs import knobs, of_rsyslog
 from tuner.profile.knobs_guarantees import allowed
 from tuner.profile.model import Profile
+from tuner.report.search_course import is_sink
 from tuner.report.search_json import report
-from tuner.report.search_markdown import headline, is_sink
+from tuner.report.search_markdown import headline
 from tuner.search.budget import smallest_budget_s
 from tuner.search.journal import read
 from tuner.search.notes import bought, ranked

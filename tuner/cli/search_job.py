@@ -138,7 +138,7 @@ def header_of(job: Job, lab: Lab) -> Header:
         limits=Limits.of(profile.guardrails),
         options=job.options,
         fingerprint=fingerprint_of(profile, lab),
-        space=tuple(Axis(knob.path, knob.levels, knob.current) for knob in dimensions(job, lab)),
+        space=tuple(Axis.of(knob) for knob in dimensions(job, lab)),
     )
 
 

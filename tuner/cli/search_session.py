@@ -5,8 +5,10 @@ from __future__ import annotations
 
 import os
 import random
+import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
+from dataclasses import replace
 
 from tuner.cli.console import say, working
 from tuner.cli.progress import Progress, fitted
@@ -19,6 +21,7 @@ from tuner.lab.lab import Lab
 from tuner.lab.turned_node import NodeRefused
 from tuner.measure.measurement import Failure, FailureKind, TrialPlan
 from tuner.measure.paced import Pacing, run_paced
+from tuner.measure.spent import Spent
 from tuner.measure.trial import run_trial
 from tuner.profile.knobs_check import Checker
 from tuner.profile.model import Profile
@@ -96,20 +99,32 @@ def _measuring(job: Job, lab: Lab, progress: Progress, tell: Callable[[str], Non
         def show(stage: str) -> None:
             tell(progress.status(asked.number, stage, job.budget_s - job.clock()))
 
+        def run() -> Result:
+            if asked.per_second is None:
+                return run_trial(lab, profile, asked.plan, name, show)
+            lead_s, whole_s = asked.plan.warm_up_s, asked.plan.warm_up_s + asked.plan.window_s
+            pacing = Pacing(fixed(asked.per_second), whole_s, lead_s, whole_s)
+            return run_paced(lab, profile, pacing, name, show)
+
         name = f"t{asked.number + 1}"
+        began_s = time.monotonic()
         try:
-            if lab.run_with(profile) > 0:
+            restarts = lab.run_with(profile) > 0
+            if restarts:
                 # A JVM that has just started is slow for a while, and would be measured so.
                 run_trial(lab, profile, warm_up, f"{name}w", show)
         except NodeRefused as refused:
-            return Failure(FailureKind.ENGINE, str(refused))
-        if asked.per_second is None:
-            return run_trial(lab, profile, asked.plan, name, show)
-        lead_s, whole_s = asked.plan.warm_up_s, asked.plan.warm_up_s + asked.plan.window_s
-        pacing = Pacing(fixed(asked.per_second), whole_s, lead_s, whole_s)
-        return run_paced(lab, profile, pacing, name, show)
+            failure = Failure(FailureKind.ENGINE, str(refused))
+            return _after_restart(failure, time.monotonic() - began_s)
+        restart_s = time.monotonic() - began_s if restarts else 0.0
+        return _after_restart(run(), restart_s)
 
     return measure
+
+
+def _after_restart(result: Result, restart_s: float) -> Result:
+    """The outcome of a trial, with the seconds that the engine's restart before it took."""
+    return replace(result, spent=replace(result.spent or Spent(), restart_s=restart_s))
 
 
 def _told(job: Job, lab: Lab, replay: Replay, progress: Progress) -> Iterator[str]:

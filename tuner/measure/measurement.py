@@ -7,6 +7,7 @@ from enum import Enum
 
 from tuner.measure.bottleneck import Verdict
 from tuner.measure.effective import Effective
+from tuner.measure.spent import Spent
 
 NAMED = 10
 """How many lost or doubled events an account names."""
@@ -124,7 +125,7 @@ class Measurement:
     window with its batch-means standard error, `eps_durable` counts from the first event sent to
     the end of the refresh and flush that follow the drain, `eps_merged` to the end of the merges
     (None when they were not waited for).  CPU is in microseconds per event.  `store_bytes` is the
-    size of the primaries after all that.
+    size of the primaries after all that.  `spent` itemises the time that the trial took.
     """
 
     eps: float
@@ -146,6 +147,7 @@ class Measurement:
     doubts: tuple[Doubt, ...]
     verdict: Verdict | None = None
     effective: Effective | None = None
+    spent: Spent | None = None
 
     @property
     def store_bytes_per_event(self) -> float:
@@ -170,7 +172,7 @@ class Failure:
     """A trial without a number: invalid, never slow.
 
     `delivery` is the account, `verdict` what limited the pipeline and `shipper_rss_bytes` the most
-    memory that rsyslogd used, where the trial came so far.
+    memory that rsyslogd used, where the trial came so far; `spent` itemises the time that it took.
     """
 
     kind: FailureKind
@@ -181,6 +183,7 @@ class Failure:
     delivery: Delivery | None = None
     verdict: Verdict | None = None
     shipper_rss_bytes: int | None = None
+    spent: Spent | None = None
 
 
 Outcome = Measurement | Failure

@@ -22,6 +22,7 @@ from tuner.measure.measurement import Failure
 from tuner.measure.paced_summary import PacedMeasurement, PacedSeen, summarise_paced
 from tuner.measure.pipeline import Pipeline
 from tuner.measure.settle import settle
+from tuner.measure.spent import Part, Stages
 from tuner.measure.trial import Tell, finish, guarded
 from tuner.measure.watch import POLL_S, SILENCE_S, STALL_S, Watch
 from tuner.measure.window import Sample
@@ -48,24 +49,25 @@ def run_paced(
     lab: Lab, profile: Profile, pacing: Pacing, name: str, tell: Tell
 ) -> PacedMeasurement | Failure:
     """Send to the pipeline of `profile` by a schedule; failures and errors as in `run_trial`."""
-    started = time.monotonic()
+    stages = Stages(tell)
     outcome = guarded(
-        lab, profile, name, lambda pipe, bound: _Paced(lab, pipe, bound, pacing, tell).measure()
+        lab, profile, name, lambda pipe, bound: _Paced(lab, pipe, bound, pacing, stages).measure()
     )
-    return replace(outcome, total_s=time.monotonic() - started)
+    spent = stages.spent()
+    return replace(outcome, total_s=spent.total_s, spent=spent)
 
 
 class _Paced:
     """The course of one open-loop trial."""
 
     def __init__(
-        self, lab: Lab, pipe: Pipeline, profile: Profile, pacing: Pacing, tell: Tell
+        self, lab: Lab, pipe: Pipeline, profile: Profile, pacing: Pacing, stages: Stages
     ) -> None:
         self._lab = lab
         self._pipe = pipe
         self._profile = profile
         self._pacing = pacing
-        self._tell = tell
+        self._stages = stages
         self._interval_s = seconds(profile.measured.index.settings.refresh_interval)
         judged_s = pacing.judged_to_s - pacing.judged_from_s
         due = pacing.schedule.due(pacing.judged_to_s) - pacing.schedule.due(pacing.judged_from_s)
@@ -77,16 +79,24 @@ class _Paced:
         self._files = [name for name in written if name is not None]
 
     def measure(self) -> PacedMeasurement | Failure:
+        try:
+            return self._course()
+        finally:
+            self._stages.begin(Part.STOP)
+
+    def _course(self) -> PacedMeasurement | Failure:
         spec = flood_spec(self._profile, secrets.token_hex(4))
         with Flood(spec) as flood:
             watch = Watch(self._lab, self._pipe, self._profile, flood)
             flood.follow(self._pacing.schedule)
-            self._tell("sending")
+            self._stages.begin(Part.WARM_UP, "sending")
             lead = watch.follow(self._pacing.judged_from_s, self._look)
+            self._stages.begin(Part.WINDOW)
             before = watch.mark()
             judged_s = self._pacing.judged_to_s - self._pacing.judged_from_s
             judged = watch.follow(judged_s, self._look)
             after = watch.mark()
+            self._stages.begin(Part.DRAIN)
             rest = watch.follow(self._pacing.lasts_s - self._pacing.judged_to_s, self._look)
             timeline = flood.timeline()
             final = finish(watch)
@@ -94,9 +104,10 @@ class _Paced:
                 return final
             if timeline is None:
                 raise AssertionError("a flood that follows a schedule has a timeline")
-            self._tell("waiting until all is searchable")
+            self._stages.begin(Part.DRAIN, "waiting until all is searchable")
             self._await_found(watch, final)
             settled = settle(watch, final.sent, wait_for_merges=False)
+            self._stages.begin(Part.SETTLE, at_s=settled.drained_at_s)
             window = Between(before, after, judged, settled.snapshots)
             verdict = verdict_between(window, self._lab, self._profile)
             seen = PacedSeen(

@@ -15,6 +15,7 @@ from tuner.measure.freshness import Percentiles
 from tuner.measure.mark import Between
 from tuner.measure.measurement import Delivery, Doubt, Failure
 from tuner.measure.settle import Settled
+from tuner.measure.spent import Spent
 from tuner.measure.summary import failure_of
 from tuner.measure.window import Sample
 from tuner.profile.model import Profile
@@ -77,6 +78,7 @@ class PacedMeasurement:
     trace: tuple[Moment, ...]
     doubts: tuple[Doubt, ...]
     total_s: float = 0.0
+    spent: Spent | None = None
 
     @property
     def uses_disk(self) -> bool:

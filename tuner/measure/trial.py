@@ -26,6 +26,7 @@ from tuner.measure.mark import Between, effective_between, verdict_between
 from tuner.measure.measurement import Failure, FailureKind, Outcome, TrialPlan
 from tuner.measure.pipeline import Pipeline, pipeline
 from tuner.measure.settle import settle
+from tuner.measure.spent import Part, Stages
 from tuner.measure.steady import steadiness
 from tuner.measure.steering import saturate
 from tuner.measure.summary import Observed, summarise
@@ -48,11 +49,12 @@ def run_trial(lab: Lab, profile: Profile, plan: TrialPlan, name: str, tell: Tell
     Whatever goes wrong with the candidate is a Failure; an engine that is gone raises Unreachable,
     because no further trial can succeed.
     """
-    started = time.monotonic()
+    stages = Stages(tell)
     outcome = guarded(
-        lab, profile, name, lambda pipe, bound: _Trial(lab, pipe, bound, plan, tell).measure()
+        lab, profile, name, lambda pipe, bound: _Trial(lab, pipe, bound, plan, stages).measure()
     )
-    return replace(outcome, total_s=time.monotonic() - started)
+    spent = stages.spent()
+    return replace(outcome, total_s=spent.total_s, spent=spent)
 
 
 def guarded(
@@ -103,10 +105,16 @@ class _Trial:
     pipe: Pipeline
     profile: Profile
     plan: TrialPlan
-    tell: Tell
+    stages: Stages
 
     def measure(self) -> Outcome:
         """Flood the pipeline and account for every event."""
+        try:
+            return self._course()
+        finally:
+            self.stages.begin(Part.STOP)
+
+    def _course(self) -> Outcome:
         load = self.profile.workload
         spec = flood_spec(self.profile, secrets.token_hex(4))
         carried = self._carried_over()
@@ -114,14 +122,14 @@ class _Trial:
             watch = Watch(self.lab, self.pipe, self.profile, flood)
             if load.rate != "max":
                 flood.follow(fixed(float(load.rate)))
-            self.tell("warm-up")
+            self.stages.begin(Part.WARM_UP, "warm-up")
             watch.follow(self.plan.warm_up_s, self._steering(flood))
-            self.tell("window")
+            self.stages.begin(Part.WINDOW, "window")
             before = watch.mark()
             sampler = BulkWatch() if before.bulk is None else None
             samples = self._window(watch, sampler)
             after = watch.mark()
-            self.tell("drain")
+            self.stages.begin(Part.DRAIN, "drain")
             final = finish(watch)
             if isinstance(final, Failure):
                 return final
@@ -145,7 +153,7 @@ class _Trial:
 
         samples = watch.follow(self.plan.window_s, each, loses)
         if self.plan.extension_s > 0 and not steadiness(samples).steady:
-            self.tell("window, extended because the rate is not steady")
+            self.stages.begin(Part.WINDOW, "window, extended because the rate is not steady")
             samples += watch.follow(self.plan.extension_s, each)
         return samples
 
@@ -166,6 +174,7 @@ class _Trial:
         self, watch: Watch, seen: Between, final: Progress, carried: str | None
     ) -> Outcome:
         settled = settle(watch, final.sent, wait_for_merges=self.plan.settles)
+        self.stages.begin(Part.SETTLE, at_s=settled.drained_at_s)
         window = replace(seen, snapshots=settled.snapshots)
         observed = Observed(
             window=window,

@@ -14,6 +14,11 @@ from tuner.search.study import BASELINE, Phase, Study, Trial
 from tuner.search.verdict import Verdict
 
 
+def is_sink(study: Study) -> bool:
+    """Whether the study was made against the sink, which stores nothing."""
+    return study.header.engine == "sink"
+
+
 def opened_part(study: Study, profile: Profile) -> list[str]:
     """Which guarantees the search was allowed to touch, and what that gives up."""
     names = (*profile.search.allow, *study.header.options.allow)

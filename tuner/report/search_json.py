@@ -7,18 +7,23 @@ import json
 from pydantic import TypeAdapter
 
 from tuner.search.study import SCHEMA, Study
+from tuner.search.times import Times, times
 from tuner.search.verdict import Verdict, judge
 
 _STUDY = TypeAdapter(Study)
 _VERDICT = TypeAdapter(Verdict)
+_TIMES = TypeAdapter(Times)
 
 
 def report(study: Study) -> dict[str, object]:
-    """The verdict and every trial, under a schema number that grows when the shape changes."""
+    """The verdict, the time and every trial, under a schema number that grows when the shape
+    changes."""
+    verdict = judge(study)
     return {
         "schema": SCHEMA,
         "kind": "search",
-        "verdict": _VERDICT.dump_python(judge(study), mode="json"),
+        "verdict": _VERDICT.dump_python(verdict, mode="json"),
+        "times": _TIMES.dump_python(times(study), mode="json"),
         "study": _STUDY.dump_python(study, mode="json"),
     }
 

@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
-from tuner.measure.measurement import DoubtKind, Failure, Measurement
-from tuner.measure.paced_summary import PacedMeasurement
+from tuner.measure.measurement import DoubtKind, Measurement
 from tuner.profile.knobs import Knob, knobs, level_text
 from tuner.profile.load import parse_profile
 from tuner.report.bottleneck import bottleneck_text
 from tuner.report.effective import effective_text
 from tuner.report.figures import eps, interval, mebibytes, percent, seconds, table
-from tuner.report.search_course import at_fixed_rate, beside, opened_part, said, what_changes_gave
-from tuner.search.study import BASELINE, Changes, Ending, Phase, Study, Trial
+from tuner.report.search_course import (
+    at_fixed_rate,
+    beside,
+    is_sink,
+    opened_part,
+    said,
+    what_changes_gave,
+)
+from tuner.report.search_time import where_the_time_went
+from tuner.report.search_trials import every_trial
+from tuner.search.study import BASELINE, Ending, Phase, Study
 from tuner.search.verdict import Claim, Verdict, judge, pairs_of
 
 _NEVER_TESTED = (
@@ -52,7 +60,8 @@ def markdown(study: Study) -> str:
         *_limits(study),
         *_guarantees(study, profile.guardrails.tier.value),
         *_not_tested(study),
-        *_trials(study, known),
+        *where_the_time_went(study),
+        *every_trial(study, known),
         *_method(study),
     ]
     return "\n\n".join(parts) + "\n"
@@ -75,11 +84,6 @@ def headline(study: Study, verdict: Verdict) -> str:
         return f"**{percent(found.ratio)} events per second** {measure}. {rests_on}.{_ended(study)}"
     smallest = f"The smallest gain such pairs show is {found.detectable * 100:.1f} %"
     return f"**No improvement shown** {measure}. {rests_on}. {smallest}.{_ended(study)}"
-
-
-def is_sink(study: Study) -> bool:
-    """Whether the study was made against the sink, which stores nothing."""
-    return study.header.engine == "sink"
 
 
 def _ended(study: Study) -> str:
@@ -195,69 +199,6 @@ def _not_tested(study: Study) -> list[str]:
         )
     lines += [f"- {line}" for line in (*beside(study), *_NEVER_TESTED)]
     return ["## Not tested", "\n".join(lines)]
-
-
-def _trials(study: Study, known: dict[str, Knob]) -> list[str]:
-    header = ("trial", "settings", "EPS", "sent", "indexed", "rsyslogd us/event",
-              "engine us/event", "doubts")  # fmt: skip
-    rows = [_trial_row(trial, _settings(trial, study)) for trial in study.trials]
-    seen = [
-        trial.outcome.doubts for trial in study.trials if isinstance(trial.outcome, Measurement)
-    ]
-    kinds = {doubt.kind for doubts in seen for doubt in doubts}
-    legend = [f"- {kind.value}: {kind.advice}" for kind in DoubtKind if kind in kinds]
-    parts = ["## Trials", table(header, rows), *(["\n".join(legend)] if legend else [])]
-    return [*parts, *_settings_tried(study, known)]
-
-
-def _settings_tried(study: Study, known: dict[str, Knob]) -> list[str]:
-    """Every point of the search in full, by the trial that measured it first."""
-    points: dict[Changes, int] = {}
-    for trial in study.trials:
-        if trial.changes != BASELINE:
-            points.setdefault(trial.changes, trial.number)
-    rows = [(str(number), _in_full(point, known)) for point, number in points.items()]
-    header = ("trial", "what differs from the profile as written")
-    return ["### Settings in full", table(header, rows)] if rows else []
-
-
-def _in_full(point: Changes, known: dict[str, Knob]) -> str:
-    return ", ".join(
-        f"`{path}` {level_text(known[path].current)} -> {level_text(level)}"
-        for path, level in point
-    )
-
-
-def _settings(trial: Trial, study: Study) -> str:
-    """What a trial measured: the move that made it, or the trial that measured the same first."""
-    if trial.changes == BASELINE:
-        return "as written"
-    first = next(other for other in study.trials if other.changes == trial.changes)
-    return trial.why if first is trial else f"as trial {first.number}"
-
-
-def _trial_row(trial: Trial, settings: str) -> tuple[str, ...]:
-    name = trial.phase.value if trial.number < 0 else str(trial.number)
-    name = name if trial.pair is None else f"{name}, pair {trial.pair}"
-    outcome = trial.outcome
-    if isinstance(outcome, Failure):
-        reason = f"failed: {outcome.kind.value}: {outcome.reason}"
-        return (name, settings, "-", str(outcome.sent), str(outcome.indexed), "-", "-", reason)
-    if isinstance(outcome, PacedMeasurement):
-        sent, indexed = str(outcome.delivery.sent), str(outcome.delivery.indexed)
-        cpu = (f"{outcome.shipper_cpu_us:.1f}", f"{outcome.engine_cpu_us:.1f}")
-        doubts = "; ".join(map(str, outcome.doubts))
-        return (name, settings, f"fixed {eps(outcome.eps)}", sent, indexed, *cpu, doubts)
-    return (
-        name,
-        settings,
-        f"{eps(outcome.eps)} ± {eps(outcome.eps_se)}",
-        str(outcome.delivery.sent),
-        str(outcome.delivery.indexed),
-        f"{outcome.shipper_cpu_us:.1f}",
-        f"{outcome.engine_cpu_us:.1f}",
-        "; ".join(map(str, outcome.doubts)),
-    )
 
 
 def _method(study: Study) -> list[str]:

@@ -7,7 +7,7 @@ from enum import Enum
 
 from tuner.measure.measurement import Measurement, Outcome, TrialPlan
 from tuner.measure.paced_summary import PacedMeasurement
-from tuner.profile.knobs import Level, level_text
+from tuner.profile.knobs import Knob, Level, level_text
 from tuner.search.guardrails import Limits
 
 SCHEMA = 4
@@ -75,6 +75,11 @@ class Axis:
     path: str
     levels: tuple[Level, ...]
     current: Level
+
+    @classmethod
+    def of(cls, knob: Knob) -> Axis:
+        """What a study keeps of a knob."""
+        return cls(knob.path, knob.levels, knob.current)
 
 
 @dataclass(frozen=True)

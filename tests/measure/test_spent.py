@@ -1,0 +1,41 @@
+"""Where the time of a trial goes."""
+
+from __future__ import annotations
+
+import pytest
+
+from tuner.measure.spent import Part, Spent, Stages
+
+
+def test_each_part_gets_the_seconds_until_the_next_begins() -> None:
+    now_s, told = [100.0], list[str]()
+    stages = Stages(told.append, lambda: now_s[0])
+    for at_s, part, text in (
+        (102.0, Part.WARM_UP, "warm-up"),
+        (105.0, Part.WINDOW, "window"),
+        (110.0, Part.WINDOW, "window, extended"),
+        (115.0, Part.DRAIN, "drain"),
+    ):
+        now_s[0] = at_s
+        stages.begin(part, text)
+    now_s[0] = 117.0
+    stages.begin(Part.SETTLE, at_s=115.5)
+    stages.begin(Part.STOP)
+    now_s[0] = 117.25
+    found = stages.spent()
+    assert found == Spent(0.0, 2.0, 3.0, 10.0, 0.5, 1.5, 0.25)
+    assert found.total_s == 17.25
+    assert told == ["warm-up", "window", "window, extended", "drain"]
+
+
+def test_a_trial_that_never_began_spent_its_time_on_the_start() -> None:
+    now_s = [5.0]
+    stages = Stages(lambda _: None, lambda: now_s[0])
+    now_s[0] = 7.0
+    assert stages.spent() == Spent(start_s=2.0)
+
+
+def test_neither_the_window_nor_a_restart_of_the_engine_is_overhead() -> None:
+    spent = Spent(restart_s=25.0, start_s=1.0, warm_up_s=2.0, window_s=6.0, settle_s=0.5)
+    assert spent.total_s == pytest.approx(34.5)
+    assert spent.overhead_s == pytest.approx(3.5)

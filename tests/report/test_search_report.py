@@ -1,0 +1,79 @@
+"""What the report of a search says of its time."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tests.search.simulated import START_S, World, search
+from tuner.report.search_json import report
+from tuner.report.search_markdown import markdown
+from tuner.report.search_time import where_the_time_went
+from tuner.search.study import Phase, Study
+from tuner.search.times import times
+
+
+@pytest.fixture
+def study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Study:
+    monkeypatch.setattr(os, "fsync", lambda _: None)
+    return search(tmp_path, World(START_S, computes_s=0.25, restart_s=12.0))
+
+
+def section(text: str, title: str) -> str:
+    """A section of a report, without its title."""
+    return text.split(f"\n## {title}\n", 1)[1].split("\n## ", 1)[0]
+
+
+def rows(text: str) -> list[list[str]]:
+    """The rows of the first table, without its header."""
+    lines = [line for line in text.splitlines() if line.startswith("| ")]
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines[2:]]
+
+
+def test_the_shares_of_the_time_add_up(study: Study) -> None:
+    *parts, whole = rows(section(markdown(study), "Where the time went"))
+    shares = [float(row[3].removesuffix(" %")) for row in parts]
+    assert sum(shares) == pytest.approx(100.0, abs=0.06 * len(shares))
+    assert whole[3] == "100.0 %"
+    assert sum(int(row[1]) for row in parts if row[1] != "-") == len(study.trials) == int(whole[1])
+    assert any("restarts of the engine" in row[0] for row in parts)
+
+
+def test_every_phase_has_its_row_and_the_warm_up_measures_nothing(study: Study) -> None:
+    shown = rows(section(markdown(study), "Where the time went"))
+    names = [row[0] for row in shown]
+    for phase in Phase:
+        assert sum(name.startswith(phase.value) for name in names) == 1
+    (warm_up,) = [one for one in shown if one[0].startswith("warm-up")]
+    assert warm_up[4] == "-"
+
+
+def test_the_overhead_comes_with_its_items_and_the_number_of_trials(study: Study) -> None:
+    found = times(study).overhead
+    assert found is not None
+    text = section(markdown(study), "Where the time went")
+    assert f"took {found.median_s:.1f} s beside its window" in text
+    assert f"median of {found.trials} without a restart" in text
+    for item in ("start", "warm-up", "drain", "settle", "stop"):
+        assert re.search(rf"{item} \d+\.\d s", text)
+
+
+def test_the_share_of_measuring_is_that_of_the_budget(study: Study) -> None:
+    text = section(markdown(study), "Where the time went")
+    assert f"{times(study).measuring * 100:.1f} % of the budget of 11 min 40 s" in text
+    assert "what came beyond it left out" in text
+
+
+def test_a_search_that_measured_nothing_says_nothing_of_time(study: Study) -> None:
+    assert where_the_time_went(replace(study, trials=())) == []
+
+
+def test_programs_get_the_same(study: Study) -> None:
+    found = json.loads(json.dumps(report(study)))
+    assert found["times"]["total_s"] == study.trials[-1].ended_s
+    assert found["times"]["overhead"]["parts"]["warm_up_s"] > 0

@@ -1,0 +1,73 @@
+"""The part of a search's report that lists its trials."""
+
+from __future__ import annotations
+
+from tuner.measure.measurement import DoubtKind, Failure, Measurement
+from tuner.measure.paced_summary import PacedMeasurement
+from tuner.profile.knobs import Knob, level_text
+from tuner.report.figures import eps, table
+from tuner.search.study import BASELINE, Changes, Study, Trial
+
+
+def every_trial(study: Study, known: dict[str, Knob]) -> list[str]:
+    """A row for each trial, what its doubts mean, and the settings that were tried."""
+    header = ("trial", "settings", "EPS", "sent", "indexed", "rsyslogd us/event",
+              "engine us/event", "doubts")  # fmt: skip
+    rows = [_trial_row(trial, _settings(trial, study)) for trial in study.trials]
+    seen = [
+        trial.outcome.doubts for trial in study.trials if isinstance(trial.outcome, Measurement)
+    ]
+    kinds = {doubt.kind for doubts in seen for doubt in doubts}
+    legend = [f"- {kind.value}: {kind.advice}" for kind in DoubtKind if kind in kinds]
+    parts = ["## Trials", table(header, rows), *(["\n".join(legend)] if legend else [])]
+    return [*parts, *_settings_tried(study, known)]
+
+
+def _settings_tried(study: Study, known: dict[str, Knob]) -> list[str]:
+    """Every point of the search in full, by the trial that measured it first."""
+    points: dict[Changes, int] = {}
+    for trial in study.trials:
+        if trial.changes != BASELINE:
+            points.setdefault(trial.changes, trial.number)
+    rows = [(str(number), _in_full(point, known)) for point, number in points.items()]
+    header = ("trial", "what differs from the profile as written")
+    return ["### Settings in full", table(header, rows)] if rows else []
+
+
+def _in_full(point: Changes, known: dict[str, Knob]) -> str:
+    return ", ".join(
+        f"`{path}` {level_text(known[path].current)} -> {level_text(level)}"
+        for path, level in point
+    )
+
+
+def _settings(trial: Trial, study: Study) -> str:
+    """What a trial measured: the move that made it, or the trial that measured the same first."""
+    if trial.changes == BASELINE:
+        return "as written"
+    first = next(other for other in study.trials if other.changes == trial.changes)
+    return trial.why if first is trial else f"as trial {first.number}"
+
+
+def _trial_row(trial: Trial, settings: str) -> tuple[str, ...]:
+    name = trial.phase.value if trial.number < 0 else str(trial.number)
+    name = name if trial.pair is None else f"{name}, pair {trial.pair}"
+    outcome = trial.outcome
+    if isinstance(outcome, Failure):
+        reason = f"failed: {outcome.kind.value}: {outcome.reason}"
+        return (name, settings, "-", str(outcome.sent), str(outcome.indexed), "-", "-", reason)
+    if isinstance(outcome, PacedMeasurement):
+        sent, indexed = str(outcome.delivery.sent), str(outcome.delivery.indexed)
+        cpu = (f"{outcome.shipper_cpu_us:.1f}", f"{outcome.engine_cpu_us:.1f}")
+        doubts = "; ".join(map(str, outcome.doubts))
+        return (name, settings, f"fixed {eps(outcome.eps)}", sent, indexed, *cpu, doubts)
+    return (
+        name,
+        settings,
+        f"{eps(outcome.eps)} ± {eps(outcome.eps_se)}",
+        str(outcome.delivery.sent),
+        str(outcome.delivery.indexed),
+        f"{outcome.shipper_cpu_us:.1f}",
+        f"{outcome.engine_cpu_us:.1f}",
+        "; ".join(map(str, outcome.doubts)),
+    )
