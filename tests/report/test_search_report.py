@@ -1,4 +1,4 @@
-"""What the report of a search says of its time."""
+"""What the report of a search says of its time and of its changes."""
 
 from __future__ import annotations
 
@@ -10,12 +10,15 @@ from pathlib import Path
 
 import pytest
 
+from tests.measure.factory import measured
 from tests.search.simulated import START_S, World, search
+from tuner.report.search_explained import what_each_change_gave
 from tuner.report.search_json import report
 from tuner.report.search_markdown import markdown
 from tuner.report.search_time import where_the_time_went
-from tuner.search.study import Phase, Study
+from tuner.search.study import BASELINE, Phase, Study
 from tuner.search.times import times
+from tuner.search.verdict import Claim, judge
 
 
 @pytest.fixture
@@ -73,7 +76,62 @@ def test_a_search_that_measured_nothing_says_nothing_of_time(study: Study) -> No
     assert where_the_time_went(replace(study, trials=())) == []
 
 
+def test_each_change_has_an_effect_that_says_how_it_is_known(study: Study) -> None:
+    verdict = judge(study)
+    found = rows(section(markdown(study), "What each change gave"))
+    assert [row[0] for row in found] == [f"`{path}`" for path, _ in verdict.confirmed]
+    for row in found:
+        assert re.search(r"[+-]\d+\.\d % \[[+-]\d+\.\d %, [+-]\d+\.\d %\]$", row[3])
+        beside = re.findall("`", row[4])
+        assert row[3].startswith(f"all {len(beside) // 2 + 1} together ") == bool(beside)
+        assert row[4] == "guess, not measured" or row[4].startswith("measured, 4 pairs")
+    assert {row[4].split(",")[0] for row in found} == {"guess", "measured"}
+
+
+def test_what_was_undone_is_listed_with_why(study: Study) -> None:
+    """The rounds of the end, as if the first changes undone had given nothing."""
+    trials = tuple(
+        replace(t, outcome=measured(1000.0 + (t.pair or 0))) if t.phase is Phase.SHRINK else t
+        for t in study.trials
+    )
+    undoing = replace(study, trials=trials)
+    verdict = judge(undoing)
+    found = rows(section(markdown(undoing), "What each change gave"))
+    undone = {row[0].strip("`") for row in found if "undone, because it gave" in row[4]}
+    assert undone
+    assert undone == dict(verdict.confirmed).keys() - dict(verdict.changes).keys()
+    to_change = rows(section(markdown(undoing), "What to change"))
+    assert not undone & {row[0].strip("`") for row in to_change}
+
+
+def test_every_other_knob_is_named_once(study: Study) -> None:
+    text = section(markdown(study), "What each change gave")
+    lines = [line for line in text.splitlines() if line.startswith("- ")]
+    named = [path for line in lines for path in re.findall(r"`([^`]+)`", line)]
+    changed = dict(judge(study).confirmed).keys()
+    assert sorted(named) == sorted(a.path for a in study.header.space if a.path not in changed)
+
+
+def test_without_a_claim_no_change_is_given_an_effect(study: Study) -> None:
+    trials = tuple(t for t in study.trials if t.phase is not Phase.CONFIRM)
+    unclaimed = replace(study, trials=trials)
+    verdict = judge(unclaimed)
+    assert verdict.claim is Claim.UNFINISHED
+    text = "\n".join(what_each_change_gave(unclaimed, verdict))
+    assert text.startswith("## Which settings matter")
+    assert "| setting" not in text
+    assert "guess" in text
+
+
+def test_before_anything_was_searched_nothing_is_said_of_settings(study: Study) -> None:
+    begun = replace(study, trials=tuple(t for t in study.trials if t.changes == BASELINE))
+    assert what_each_change_gave(begun, judge(begun)) == []
+
+
 def test_programs_get_the_same(study: Study) -> None:
     found = json.loads(json.dumps(report(study)))
     assert found["times"]["total_s"] == study.trials[-1].ended_s
     assert found["times"]["overhead"]["parts"]["warm_up_s"] > 0
+    paths = [one["path"] for one in found["explained"]["effects"]]
+    assert paths == [path for path, _ in judge(study).confirmed]
+    assert found["explained"]["effects"][0]["estimate"].keys() == {"ratio", "low", "high"}

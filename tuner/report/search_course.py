@@ -1,4 +1,4 @@
-"""Parts of a search's report beside its verdict: the noise, the fixed rate, what was undone."""
+"""Parts of a search's report beside its verdict: the noise, the fixed rate, what stays open."""
 
 from __future__ import annotations
 
@@ -7,11 +7,9 @@ from collections.abc import Iterator
 from tuner.measure.paced_summary import PacedMeasurement
 from tuner.profile.knobs_guarantees import opened
 from tuner.profile.model import Profile
-from tuner.report.figures import eps, interval, table
+from tuner.report.figures import eps, table
 from tuner.report.paced import percentiles_text
-from tuner.search.shrink import Attempt
 from tuner.search.study import BASELINE, Phase, Study, Trial
-from tuner.search.verdict import Verdict
 
 
 def is_sink(study: Study) -> bool:
@@ -46,19 +44,6 @@ def at_fixed_rate(study: Study) -> list[str]:
     return ["## At a fixed rate", text, table(header, rows)]
 
 
-def what_changes_gave(verdict: Verdict) -> list[str]:
-    """What undoing some of the winner's changes cost."""
-    if not verdict.attempts:
-        return []
-    lines = [_attempt_text(one) for one in verdict.attempts]
-    return [
-        "## What the changes gave",
-        "Measured after the confirmation, a few pairs each: a loss of up to 1 % is accepted for a "
-        "smaller change.",
-        "\n".join(f"- {line}" for line in lines),
-    ]
-
-
 def _fixed_row(trial: Trial) -> tuple[str, ...]:
     name = "as written" if trial.changes == BASELINE else "best found"
     found = trial.outcome
@@ -68,12 +53,6 @@ def _fixed_row(trial: Trial) -> tuple[str, ...]:
     fresh = "cannot be seen" if found.freshness_s is None else percentiles_text(found.freshness_s)
     cpu = f"{found.shipper_cpu_us:.1f} us, {found.engine_cpu_us:.1f} us"
     return (name, eps(found.offered_per_second), fresh, cpu)
-
-
-def _attempt_text(attempt: Attempt) -> str:
-    undone = ", ".join(f"`{path}`" for path in attempt.undone)
-    end = "undone" if attempt.kept else "kept as changed"
-    return f"without {undone}: {interval(attempt.comparison)}; {end}"
 
 
 def beside(study: Study) -> Iterator[str]:

@@ -8,14 +8,8 @@ from tuner.profile.load import parse_profile
 from tuner.report.bottleneck import bottleneck_text
 from tuner.report.effective import effective_text
 from tuner.report.figures import eps, interval, mebibytes, percent, seconds, table
-from tuner.report.search_course import (
-    at_fixed_rate,
-    beside,
-    is_sink,
-    opened_part,
-    said,
-    what_changes_gave,
-)
+from tuner.report.search_course import at_fixed_rate, beside, is_sink, opened_part, said
+from tuner.report.search_explained import what_each_change_gave
 from tuner.report.search_time import where_the_time_went
 from tuner.report.search_trials import every_trial
 from tuner.search.study import BASELINE, Ending, Phase, Study
@@ -54,7 +48,7 @@ def markdown(study: Study) -> str:
         headline(study, verdict),
         *_changes(verdict, known),
         *_evidence(study, verdict),
-        *what_changes_gave(verdict),
+        *what_each_change_gave(study, verdict),
         *at_fixed_rate(study),
         *said(study),
         *_limits(study),

@@ -17,6 +17,7 @@ from tuner.search.budget import engine_warm_up, trial_seconds
 from tuner.search.calibration import Calibration, calibrate
 from tuner.search.checks import check_rate
 from tuner.search.climb import Climb
+from tuner.search.guess import effects_of
 from tuner.search.points import Knobs
 from tuner.search.recipes import RECIPES, changes_of
 from tuner.search.runner import Runner
@@ -25,12 +26,11 @@ from tuner.search.shrink import (
     SHRINK_PAIRS,
     Attempt,
     attempts_of,
-    effects_of,
     shorter,
     shrunk,
 )
 from tuner.search.strategies.guard import Guard
-from tuner.search.study import BASELINE, Changes, Note, Phase, Trial
+from tuner.search.study import BASELINE, Axis, Changes, Note, Phase, Trial
 from tuner.search.verdict import MINIMUM_PAIRS, pairs_of, reason_of
 
 _MOST_PAIRS = 16
@@ -198,7 +198,8 @@ class Search:
     def _shrink(self, winner: Changes, knobs: Knobs) -> Iterator[Step]:
         """After the budget: undo changes of the winner that seem to matter least, and see."""
         runner = self.runner
-        effects = effects_of(runner.trials, knobs, winner)
+        axes = [Axis.of(knob) for knob in knobs.knobs]
+        effects = effects_of(runner.trials, axes, winner)
         tried: tuple[Attempt, ...] = ()
         while (after := shorter(shrunk(winner, tried), effects, tried)) is not None:
             if not tried:

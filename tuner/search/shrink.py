@@ -5,19 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numpy as np
-from numpy.typing import NDArray
-
 from tuner.measure.measurement import Measurement
 from tuner.measure.paired import Comparison, compare
-from tuner.search.points import Knobs
 from tuner.search.study import Changes, Phase, Trial
 
 SHRINK_PAIRS = 4
 MOST_ROUNDS = 3
 # What a shorter list of changes may cost.
 _TOLERATED = 0.01
-_RIDGE = 1.0
 
 
 @dataclass(frozen=True)
@@ -71,35 +66,6 @@ def shorter(
         if undone and not any(set(paths) == undone for paths in refused):
             return tuple(one for one in changes if one[0] not in undone)
     return None
-
-
-def effects_of(trials: Sequence[Trial], knobs: Knobs, changes: Changes) -> dict[str, float]:
-    """What each of the changes seems to give, as a logarithm, by a ridge regression over all
-    trials of the search: a guess that ranks them, never a claim.
-
-    A change counts by how far its level lies from the one as written.
-    """
-    measured = [
-        (knobs.point(trial.changes), trial.outcome.eps_durable)
-        for trial in trials
-        if trial.phase in {Phase.CALIBRATE, Phase.SEARCH, Phase.FINAL}
-        and isinstance(trial.outcome, Measurement)
-    ]
-    start = np.array(knobs.start)
-    rows = np.array([point for point, _ in measured]) - start
-    widths = np.maximum(np.abs(rows).max(axis=0), 1)
-    weights = _ridge(rows / widths, np.log([rate for _, rate in measured]))
-    gained = weights * (np.array(knobs.point(changes)) - start) / widths
-    paths = [knob.path for knob in knobs.knobs]
-    changed = dict(changes)
-    return {path: float(gain) for path, gain in zip(paths, gained, strict=True) if path in changed}
-
-
-def _ridge(rows: NDArray[np.float64], values: NDArray[np.float64]) -> NDArray[np.float64]:
-    centred = rows - rows.mean(axis=0)
-    square = centred.T @ centred + _RIDGE * np.eye(rows.shape[1])
-    weights: NDArray[np.float64] = np.linalg.solve(square, centred.T @ (values - values.mean()))
-    return weights
 
 
 def _attempt(trials: Sequence[Trial]) -> Attempt | None:

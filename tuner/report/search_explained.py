@@ -1,0 +1,79 @@
+"""The part of a search's report that says what each change gave, and what made no difference."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from tuner.profile.knobs import Level, level_text
+from tuner.report.figures import percent, table
+from tuner.report.search_course import is_sink
+from tuner.search.explain import SAME, Effect, Explained, explain
+from tuner.search.study import Phase, Study
+from tuner.search.verdict import Verdict
+
+_GUESS = (
+    "A guess is what a regression makes of all trials of the search together, as if changes simply "
+    "added up: it is not measured, and supports no claim."
+)
+
+
+def what_each_change_gave(study: Study, verdict: Verdict) -> list[str]:
+    """The effects of the changes, measured or guessed, and the knobs that stay as written."""
+    if not study.of(Phase.SEARCH):
+        return []
+    found = explain(study, verdict)
+    current = {axis.path: axis.current for axis in study.header.space}
+    if not found.effects:
+        return ["## Which settings matter", f"All of this is a guess. {_GUESS}", *_others(found)]
+    rate = "the last one indexed" if is_sink(study) else "everything refreshed and flushed"
+    text = (
+        f"Effects are on events per second from the first event sent to {rate}, with 95 % "
+        "intervals. Measured means fresh pairs, with the change and without it, after the choice. "
+        f"{_GUESS}"
+    )
+    return ["## What each change gave", text, _table(found, current), *_others(found)]
+
+
+def _table(found: Explained, current: Mapping[str, Level]) -> str:
+    header = ("setting", "as written", "changed to", "effect", "how known")
+    rows = [
+        (
+            f"`{one.path}`",
+            level_text(current[one.path]),
+            level_text(one.level),
+            _interval(one),
+            _how_known(one),
+        )
+        for one in found.effects
+    ]
+    return table(header, rows)
+
+
+def _interval(effect: Effect) -> str:
+    found = effect.estimate
+    shown = f"{percent(found.ratio)} [{percent(found.low)}, {percent(found.high)}]"
+    return f"all {len(effect.together) + 1} together {shown}" if effect.together else shown
+
+
+def _how_known(effect: Effect) -> str:
+    if effect.pairs == 0:
+        return "guess, not measured"
+    together = f", together with {_listed(effect.together)}" if effect.together else ""
+    undone = "; undone, because it gave no more than 1 %" if effect.undone else ""
+    return f"measured, {effect.pairs} pairs{together}{undone}"
+
+
+def _others(found: Explained) -> list[str]:
+    """The knobs that stay as written, by what is guessed of them."""
+    named = (
+        (f"made no difference of {SAME * 100:.0f} % or more", found.alike),
+        ("slower at every other level that was tried, so best as written", found.slower),
+        ("not tried enough to tell", found.unclear),
+    )
+    lines = [f"- {says}: {_listed(paths)}" for says, paths in named if paths]
+    said = "Of the settings that stay as written, by that guess:"
+    return [said, "\n".join(lines)] if lines else []
+
+
+def _listed(paths: tuple[str, ...]) -> str:
+    return ", ".join(f"`{path}`" for path in paths)

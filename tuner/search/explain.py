@@ -1,0 +1,108 @@
+"""What each change of a winner gave, and which knobs made no difference; pure.
+
+An effect is measured where fresh pairs with the change and without it were run, else it is a guess.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tuner.measure.paired import Comparison
+from tuner.profile.knobs import Level
+from tuner.search.guess import Estimate, Guess, guess
+from tuner.search.shrink import Attempt
+from tuner.search.study import Axis, Study
+from tuner.search.verdict import Claim, Verdict
+
+# What counts as no difference, and how often a level must have been tried to say so.
+SAME = 0.02
+_OFTEN = 2
+
+
+@dataclass(frozen=True)
+class Effect:
+    """What changing `path` to `level` gave, as a factor on the rate from the first event sent to
+    everything refreshed and flushed.
+
+    Measured by so many `pairs`, with the changes of `together` as well; no pairs: a guess.  An
+    `undone` change is not part of what is recommended.
+    """
+
+    path: str
+    level: Level
+    estimate: Estimate
+    pairs: int = 0
+    together: tuple[str, ...] = ()
+    undone: bool = False
+
+
+@dataclass(frozen=True)
+class Explained:
+    """The effect of each change, and of the knobs that stay as written those that made less than
+    2 % difference, those that were slower at all other levels, and those not tried enough to tell;
+    all of these by the guess."""
+
+    effects: tuple[Effect, ...]
+    alike: tuple[str, ...]
+    slower: tuple[str, ...]
+    unclear: tuple[str, ...]
+
+
+def explain(study: Study, verdict: Verdict) -> Explained:
+    """What a study tells of each knob; of changes only where the verdict recommends them."""
+    axes = study.header.space
+    found = guess(study.trials, axes)
+    changes = verdict.confirmed if verdict.claim is Claim.IMPROVED else ()
+    kept = dict(verdict.changes)
+    effects = tuple(
+        _effect(path, level, verdict, found, undone=path not in kept) for path, level in changes
+    )
+    others = [axis for axis in axes if axis.path not in dict(changes)]
+    alike = [axis.path for axis in others if _makes_no_difference(axis, found)]
+    slower = [axis.path for axis in others if _is_slower(axis, found) and axis.path not in alike]
+    unclear = [axis.path for axis in others if axis.path not in {*alike, *slower}]
+    return Explained(effects, tuple(alike), tuple(slower), tuple(unclear))
+
+
+def _effect(path: str, level: Level, verdict: Verdict, found: Guess, *, undone: bool) -> Effect:
+    """By the attempt that undid the least beside this change; by the confirmation where it is the
+    only change; else by the guess."""
+    attempts = [one for one in verdict.attempts if path in one.undone]
+    if attempts:
+        closest = min(attempts, key=lambda one: len(one.undone))
+        together = tuple(one for one in closest.undone if one != path)
+        pairs = closest.comparison.pairs
+        return Effect(path, level, _of_doing(closest), pairs, together, undone)
+    if len(verdict.confirmed) == 1 and verdict.durable is not None:
+        return Effect(path, level, _as_estimate(verdict.durable), verdict.durable.pairs)
+    return Effect(path, level, found.of(path, level), undone=undone)
+
+
+def _of_doing(attempt: Attempt) -> Estimate:
+    """What making the changes gives, where undoing them was measured."""
+    undoing = attempt.comparison
+    return Estimate(1 / undoing.ratio, 1 / undoing.high, 1 / undoing.low)
+
+
+def _as_estimate(comparison: Comparison) -> Estimate:
+    return Estimate(comparison.ratio, comparison.low, comparison.high)
+
+
+def _makes_no_difference(axis: Axis, found: Guess) -> bool:
+    seen = _tried(axis, found)
+    return bool(seen) and all(one.low >= 1 - SAME and one.high <= 1 + SAME for one in seen)
+
+
+def _is_slower(axis: Axis, found: Guess) -> bool:
+    seen = _tried(axis, found)
+    return bool(seen) and all(one.high < 1.0 for one in seen)
+
+
+def _tried(axis: Axis, found: Guess) -> Sequence[Estimate]:
+    """The effects of the levels that were tried often enough; none unless the level as written was
+    as well."""
+    often = [level for level in axis.levels if found.tried.get((axis.path, level), 0) >= _OFTEN]
+    if axis.current not in often:
+        return []
+    return [found.of(axis.path, level) for level in often if level != axis.current]
