@@ -135,3 +135,12 @@ def test_programs_get_the_same(study: Study) -> None:
     paths = [one["path"] for one in found["explained"]["effects"]]
     assert paths == [path for path, _ in judge(study).confirmed]
     assert found["explained"]["effects"][0]["estimate"].keys() == {"ratio", "low", "high"}
+
+
+def test_a_value_with_stars_in_it_stays_what_it_is(study: Study) -> None:
+    """Outside of code, Markdown takes two stars for emphasis and leaves them out."""
+    text = markdown(study)
+    assert text.count("items.*.status") > 2
+    for line in text.split("## How sure it can be")[0].splitlines():
+        outside = "".join(line.replace("**", "").split("`")[::2])
+        assert "*" not in outside

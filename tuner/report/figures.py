@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tuner.measure.paired import Comparison
+from tuner.profile.knobs import Level, level_text
 
 
 def eps(value: float) -> str:
@@ -32,6 +33,11 @@ def seconds(value: float) -> str:
 def mebibytes(value: int) -> str:
     """Bytes as `123 MiB`."""
     return f"{value / 1024**2:,.0f} MiB"
+
+
+def setting(level: Level) -> str:
+    """The value of a setting as code, so that its `*` and `_` stay what they are."""
+    return level_text(level) if level is None else f"`{level_text(level)}`"
 
 
 def table(header: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> str:

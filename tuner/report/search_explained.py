@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tuner.profile.knobs import Level, level_text
-from tuner.report.figures import percent, table
+from tuner.profile.knobs import Level
+from tuner.report.figures import percent, setting, table
 from tuner.report.search_course import is_sink
 from tuner.search.explain import SAME, Effect, Explained, explain
 from tuner.search.study import Phase, Study
@@ -39,8 +39,8 @@ def _table(found: Explained, current: Mapping[str, Level]) -> str:
     rows = [
         (
             f"`{one.path}`",
-            level_text(current[one.path]),
-            level_text(one.level),
+            setting(current[one.path]),
+            setting(one.level),
             _interval(one),
             _how_known(one),
         )

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from tuner.measure.measurement import DoubtKind, Measurement
-from tuner.profile.knobs import Knob, knobs, level_text
+from tuner.profile.knobs import Knob, knobs
 from tuner.profile.load import parse_profile
 from tuner.report.bottleneck import bottleneck_text
 from tuner.report.effective import effective_text
-from tuner.report.figures import eps, interval, mebibytes, percent, seconds, table
+from tuner.report.figures import eps, interval, mebibytes, percent, seconds, setting, table
 from tuner.report.search_course import at_fixed_rate, beside, is_sink, opened_part, said
 from tuner.report.search_explained import what_each_change_gave
 from tuner.report.search_time import where_the_time_went
@@ -95,7 +95,7 @@ def _changes(verdict: Verdict, known: dict[str, Knob]) -> list[str]:
     if verdict.claim is not Claim.IMPROVED:
         return ["## What to change", "Nothing: `best.yaml` is the profile as written."]
     rows = [
-        (f"`{path}`", level_text(known[path].current), level_text(level), known[path].note)
+        (f"`{path}`", setting(known[path].current), setting(level), known[path].note)
         for path, level in verdict.changes
     ]
     header = ("setting", "as written", "change to", "note")

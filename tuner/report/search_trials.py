@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from tuner.measure.measurement import DoubtKind, Failure, Measurement
 from tuner.measure.paced_summary import PacedMeasurement
-from tuner.profile.knobs import Knob, level_text
-from tuner.report.figures import eps, table
+from tuner.profile.knobs import Knob
+from tuner.report.figures import eps, setting, table
 from tuner.search.study import BASELINE, Changes, Study, Trial
 
 
@@ -36,8 +36,7 @@ def _settings_tried(study: Study, known: dict[str, Knob]) -> list[str]:
 
 def _in_full(point: Changes, known: dict[str, Knob]) -> str:
     return ", ".join(
-        f"`{path}` {level_text(known[path].current)} -> {level_text(level)}"
-        for path, level in point
+        f"`{path}` {setting(known[path].current)} -> {setting(level)}" for path, level in point
     )
 
 
