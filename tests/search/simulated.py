@@ -19,7 +19,6 @@ from pathlib import Path
 from tests.measure.factory import failed, itemised, measured
 from tests.measure.paced import paced
 from tests.search.test_journal import HEADER
-from tuner.measure.measurement import TrialPlan
 from tuner.profile.knobs import knobs
 from tuner.profile.load import parse_profile
 from tuner.profile.model import Profile
