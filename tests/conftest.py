@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import difflib
+import os
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+
+# As the command line does it, before anything imports numpy: on two cores that are busy otherwise,
+# searches took four times as long with a thread for each.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 ACCEPT = "--accept-golden"
 Expect = Callable[[Path, str], None]

@@ -11,11 +11,13 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
+import os
 import sys
 from dataclasses import asdict
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 from tests.benchmarks.arena_search import Plan, Result, run
 from tests.benchmarks.arena_summary import printed, summary

@@ -151,7 +151,7 @@ def test_a_session_that_begins_late_makes_the_pairs_shorter_to_keep_the_budget(
     late = search(folder, World(0.7 * BUDGET_S))
     planned = undisturbed.of(Phase.CONFIRM)[0].plan.window_s
     confirmed = late.of(Phase.CONFIRM)
-    assert len(confirmed) == 12
+    assert len(confirmed) >= 12
     assert confirmed[0].plan.window_s < planned
     assert confirmed[-1].ended_s <= 1.05 * BUDGET_S
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import traceback
 from typing import Annotated
@@ -51,6 +52,9 @@ def _options(
 def main() -> None:
     """Run the command line; every failure becomes one message and its documented exit code."""
     end_orderly()
+    # numpy's linear algebra would start a thread for each core, beside the pipeline that is being
+    # measured on them; our matrices are small.  It reads this when it is imported.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     try:
         app()
     except BadProfile as error:

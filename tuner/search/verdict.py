@@ -116,18 +116,14 @@ def _is_shown(found: Comparison) -> bool:
 
 def _unconfirmed(study: Study) -> Verdict:
     """The search ended too early, or found nothing that it could confirm."""
-    others = [
-        trial
-        for phase in (Phase.SEARCH, Phase.FINAL, Phase.CHECK)
-        for trial in study.of(phase)
-        if trial.changes != BASELINE
-    ]
-    why = _first_failure(list(reversed(others)), study.header.limits)
-    if study.ending is not Ending.FINISHED or why is None:
+    checked = [trial for trial in study.of(Phase.CHECK) if trial.changes != BASELINE]
+    tried = checked or [trial for trial in study.of(Phase.SEARCH) if trial.changes != BASELINE]
+    reasons = [reason_of(trial, study.header.limits) for trial in tried]
+    if study.ending is not Ending.FINISHED or not reasons or None in reasons:
         return Verdict(Claim.UNFINISHED, BASELINE)
-    points = len({trial.changes for trial in others})
-    failure = f"None of the {points} points measured can be recommended; the last one: {why}."
-    return Verdict(Claim.INFEASIBLE, BASELINE, failure=failure)
+    what = "at a fixed rate, " if checked else ""
+    why = f"Of {len(tried)} points measured {what}none can be recommended; the last: {reasons[-1]}."
+    return Verdict(Claim.INFEASIBLE, BASELINE, failure=why)
 
 
 def _first_failure(trials: list[Trial], limits: Limits) -> str | None:
