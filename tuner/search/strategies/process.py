@@ -23,6 +23,8 @@ _MOVES = 2
 _LEVELLED = 5
 _LEVEL = -0.5
 _JITTER = 1e-8
+# Larger than the squares of the values made white can sum up to; what it is does not matter.
+_BORDER = 1e15
 _DRIFT_S = 600.0
 # Prior medians and spreads of the logarithms of: signal, additive part, own part, drift.
 _AMPLITUDES = ((0.0, 0.7), (-0.7, 1.0), (-1.6, 0.7), (-3.5, 1.0))
@@ -177,11 +179,14 @@ def _covariance(z: Floats, data: Data) -> tuple[_Scales, Floats]:
 def log_likelihood(z: Floats, data: Data) -> Floats:
     """The logarithm of the marginal likelihood of each particle, but for a constant."""
     _, whole = _covariance(z, data)
-    lower = np.linalg.cholesky(whole)
-    target = np.broadcast_to(data.y[:, np.newaxis], (len(z), len(data.y), 1))
-    white = np.linalg.solve(lower, target)[..., 0]
-    n = np.arange(len(data.y))
-    return np.asarray(-(white**2).sum(axis=1) / 2 - np.log(lower[:, n, n]).sum(axis=1))
+    n = len(data.y)
+    # With the values as one more row, the factor's last row is the values made white.
+    bordered = np.full((len(z), n + 1, n + 1), _BORDER)
+    bordered[:, :n, :n] = whole
+    bordered[:, n, :n] = data.y
+    lower = np.linalg.cholesky(bordered)
+    white, each = lower[:, n, :n], np.arange(n)
+    return np.asarray(-(white**2).sum(axis=1) / 2 - np.log(lower[:, each, each]).sum(axis=1))
 
 
 @dataclass(frozen=True)
