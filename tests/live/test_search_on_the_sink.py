@@ -39,6 +39,28 @@ def test_a_search_ends_in_its_budget_with_a_verdict_on_six_fresh_pairs(tmp_path:
     took = json.loads((run / "report.json").read_text(encoding="utf-8"))["times"]
     assert 0 <= done.seconds - took["total_s"] < 3
     assert_itemised(study, took)
+    warm = ("search", "--engine", "sink", "--budget", "60s", "--warm-start", "run")
+    again = tune_and_signal(
+        *warm,
+        "--run-dir",
+        "again",
+        folder=tmp_path,
+        number=signal.SIGINT,
+        after_line="found by run",
+    )
+    assert again.code == 130
+    assert "run gives " in again.err
+    assert "points to begin with" in again.err
+
+
+def test_a_profile_that_breaches_its_own_guardrails_is_left_alone(tmp_path: Path) -> None:
+    written = (ROOT / "profiles" / "default.yaml").read_text(encoding="utf-8")
+    (tmp_path / "p.yaml").write_text(written + "  rss_bytes: 20m\n", encoding="utf-8")
+    done = tune("search", "p.yaml", "--engine", "sink", "--budget", "60s", "--run-dir", "run",
+                folder=tmp_path)  # fmt: skip
+    assert done.code == 6
+    assert "breaches its own guardrails: rsyslogd used" in done.err
+    assert "rss_bytes allows 20m" in done.err
 
 
 def assert_itemised(study: Study, took: dict[str, Any]) -> None:
