@@ -39,15 +39,10 @@ def test_a_search_ends_in_its_budget_with_a_verdict_on_six_fresh_pairs(tmp_path:
     took = json.loads((run / "report.json").read_text(encoding="utf-8"))["times"]
     assert 0 <= done.seconds - took["total_s"] < 3
     assert_itemised(study, took)
-    warm = ("search", "--engine", "sink", "--budget", "60s", "--warm-start", "run")
     again = tune_and_signal(
-        *warm,
-        "--run-dir",
-        "again",
-        folder=tmp_path,
-        number=signal.SIGINT,
-        after_line="found by run",
-    )
+        "search", "--engine", "sink", "--budget", "60s", "--warm-start", "run", "--run-dir", "next",
+        folder=tmp_path, number=signal.SIGINT, after_line="found by run",
+    )  # fmt: skip
     assert again.code == 130
     assert "run gives " in again.err
     assert "points to begin with" in again.err
