@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -79,13 +80,18 @@ def test_a_search_that_measured_nothing_says_nothing_of_time(study: Study) -> No
 def test_each_change_has_an_effect_that_says_how_it_is_known(study: Study) -> None:
     verdict = judge(study)
     found = rows(section(markdown(study), "What each change gave"))
-    assert [row[0] for row in found] == [f"`{path}`" for path, _ in verdict.confirmed]
-    for row in found:
-        assert re.search(r"[+-]\d+\.\d % \[[+-]\d+\.\d %, [+-]\d+\.\d %\]$", row[3])
-        beside = re.findall("`", row[4])
-        assert row[3].startswith(f"all {len(beside) // 2 + 1} together ") == bool(beside)
-        assert row[4] == "guess, not measured" or row[4].startswith("measured, 4 pairs")
-    assert {row[4].split(",")[0] for row in found} == {"guess", "measured"}
+    assert {path for row in found for path in changed(row)} == dict(verdict.confirmed).keys()
+    for settings, effect, known in found:
+        assert re.search(r"[+-]\d+\.\d % \[[+-]\d+\.\d %, [+-]\d+\.\d %\]$", effect)
+        several = len(changed((settings,)))
+        assert effect.startswith(f"all {several} together ") == (several > 1)
+        assert known == "guess, not measured" or known.startswith("measured, 4 pairs")
+    assert {row[2].split(",")[0] for row in found} == {"guess", "measured"}
+
+
+def changed(row: Sequence[str]) -> list[str]:
+    """The settings in a row of the table."""
+    return re.findall(r"`([^`]+)` [^>]+ -> ", row[0])
 
 
 def test_what_was_undone_is_listed_with_why(study: Study) -> None:
@@ -97,7 +103,7 @@ def test_what_was_undone_is_listed_with_why(study: Study) -> None:
     undoing = replace(study, trials=trials)
     verdict = judge(undoing)
     found = rows(section(markdown(undoing), "What each change gave"))
-    undone = {row[0].strip("`") for row in found if "undone, because it gave" in row[4]}
+    undone = {path for row in found if "undone, because it gave" in row[2] for path in changed(row)}
     assert undone
     assert undone == dict(verdict.confirmed).keys() - dict(verdict.changes).keys()
     to_change = rows(section(markdown(undoing), "What to change"))

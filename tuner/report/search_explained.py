@@ -35,18 +35,24 @@ def what_each_change_gave(study: Study, verdict: Verdict) -> list[str]:
 
 
 def _table(found: Explained, current: Mapping[str, Level]) -> str:
-    header = ("setting", "as written", "changed to", "effect", "how known")
+    """A row for each change, or for those that were only measured together."""
+    header = ("setting, as written -> changed to", "effect", "how known")
+    groups: dict[frozenset[str], list[Effect]] = {}
+    for one in found.effects:
+        groups.setdefault(frozenset({one.path, *one.together}), []).append(one)
     rows = [
         (
-            f"`{one.path}`",
-            setting(current[one.path]),
-            setting(one.level),
-            _interval(one),
-            _how_known(one),
+            "<br>".join(_change_text(one, current) for one in group),
+            _interval(group[0]),
+            _how_known(group[0]),
         )
-        for one in found.effects
+        for group in groups.values()
     ]
     return table(header, rows)
+
+
+def _change_text(effect: Effect, current: Mapping[str, Level]) -> str:
+    return f"`{effect.path}` {setting(current[effect.path])} -> {setting(effect.level)}"
 
 
 def _interval(effect: Effect) -> str:
@@ -58,9 +64,8 @@ def _interval(effect: Effect) -> str:
 def _how_known(effect: Effect) -> str:
     if effect.pairs == 0:
         return "guess, not measured"
-    together = f", together with {_listed(effect.together)}" if effect.together else ""
     undone = "; undone, because it gave no more than 1 %" if effect.undone else ""
-    return f"measured, {effect.pairs} pairs{together}{undone}"
+    return f"measured, {effect.pairs} pairs{undone}"
 
 
 def _others(found: Explained) -> list[str]:

@@ -60,13 +60,15 @@ class Calibration:
 def calibrate(rates: Sequence[float], at_s: Sequence[float]) -> Calibration:
     """From the rates of repeated runs and when they were made; at least two.
 
-    The noise comes from differences of successive runs, which a drift hardly reaches (von Neumann
-    1941), and leans on what is usual.
+    The noise comes from differences of successive runs (von Neumann 1941), without their mean,
+    which is the drift of an engine that still gets warm; and it leans on what is usual.
     """
     logs = np.log(np.asarray(rates, dtype=float))
-    differences = np.diff(logs)
-    squares = float((differences**2).sum()) / 2 + _PRIOR_WEIGHT * _PRIOR_SIGMA**2
-    sigma = math.sqrt(squares / (len(differences) + _PRIOR_WEIGHT))
+    steps = np.diff(logs)
+    squares = float(((steps - steps.mean()) ** 2).sum()) / 2 + _PRIOR_WEIGHT * _PRIOR_SIGMA**2
+    # The mean of m steps has the variance of a step over the square of m.
+    freedom = len(steps) - 1 / len(steps)
+    sigma = math.sqrt(squares / (freedom + _PRIOR_WEIGHT))
     drift, drift_error = _drift(logs, np.asarray(at_s, dtype=float), sigma)
     pairs = list(pairwise(rates))[::2]
     paired = compare([a for a, _ in pairs], [b for _, b in pairs]) if len(pairs) >= 2 else None
