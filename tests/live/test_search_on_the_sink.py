@@ -19,7 +19,7 @@ ROOT = Path(__file__).parents[2]
 
 
 def test_a_search_ends_in_its_budget_with_a_verdict_on_six_fresh_pairs(tmp_path: Path) -> None:
-    done = tune("search", "--engine", "sink", "--budget", "60s", "--run-dir", "run",
+    done = tune("search", "--engine", "sink", "--budget", "60s", "--no-shrink", "--run-dir", "run",
                 folder=tmp_path)  # fmt: skip
     assert done.code == 0, done.err
     assert done.seconds <= 66
