@@ -39,7 +39,7 @@ def main() -> None:
     ):
         found = run_trial(lab, profile, plan, "share", lambda _: None)
     if not isinstance(found, Measurement):
-        sys.exit(f"no measurement: {found.kind.value}: {found.reason}")
+        sys.exit(f"no measurement: {found}")
     ratio = found.engine_cpu_us / found.shipper_cpu_us
     say(
         f"{found.eps:,.0f} events per second; CPU per event: "

@@ -66,7 +66,7 @@ class Bench:
                 say(f"  {loaded.path.name}: {outcome.eps:,.0f} EPS  {doubts}")
                 self.seen.setdefault(loaded.path.name, []).append(outcome)
                 return outcome
-            say(f"  {loaded.path.name}: {outcome.kind.value}: {outcome.reason}")
+            say(f"  {loaded.path.name}: {outcome}")
         sys.exit(1)
 
     def versus(self, first: LoadedProfile, other: LoadedProfile, pairs: int) -> None:

@@ -28,7 +28,6 @@ from tuner.search.strategies import strategy
 from tuner.search.study import (
     BASELINE,
     Asked,
-    Changes,
     Earlier,
     Ending,
     Note,
@@ -57,8 +56,7 @@ class World:
     noise: float = 0.02
     fails: bool = False
     stale: Callable[[dict[str, Level]], bool] = lambda _: False
-    rss_mib: Callable[[int], float] = lambda _: 90.0
-    rss_of: Callable[[Changes], float] | None = None
+    rss_mib: Callable[[dict[str, Level]], float] = lambda _: 90.0
     rss_allowed: float = math.inf
     gain_of_buffer: float = 1.0
     node: Node = NODE
@@ -85,8 +83,7 @@ class World:
         rate = 50_000 * (1 + self.gain_per_worker * ((workers or 1) - 1))
         if profile.node.settings.get("indices.memory.index_buffer_size") is not None:
             rate *= self.gain_of_buffer
-        needed = self.rss_of(asked.changes) if self.rss_of else self.rss_mib(workers or 1)
-        used = int(needed * MIB)
+        used = int(self.rss_mib(dict(asked.changes)) * MIB)
         if used > self.rss_allowed:
             reason = f"rsyslogd used {used / MIB:.0f} MiB"
             return replace(failed(reason), kind=FailureKind.GUARDRAIL, shipper_rss_bytes=used)
@@ -216,9 +213,9 @@ def test_where_nothing_is_fresh_enough_the_profile_stays_as_it_is() -> None:
     assert "freshness: p99 60 s, freshness_p99_s allows 45 s" in verdict.failure
 
 
-def memory(workers: int) -> float:
-    """MiB that rsyslogd uses with so many workers."""
-    return 80.0 + 20 * workers
+def memory(changes: dict[str, Level]) -> float:
+    """MiB that rsyslogd uses, by the number of its workers."""
+    return 80.0 + 20 * int(str(changes.get(WORKERS, 1)))
 
 
 def test_the_recommendation_keeps_to_the_memory_though_more_of_it_is_faster() -> None:
@@ -232,8 +229,7 @@ def test_the_recommendation_keeps_to_the_memory_though_more_of_it_is_faster() ->
 
 
 def test_where_nothing_else_keeps_to_the_memory_the_profile_stays_as_it_is() -> None:
-    world = World(0.0, rss_allowed=95 * MIB)
-    world.rss_of = lambda changes: 120.0 if changes else 90.0
+    world = World(0.0, rss_mib=lambda changes: 120.0 if changes else 90.0, rss_allowed=95 * MIB)
     verdict = judge(run(world, 900.0))
     assert verdict.claim is Claim.INFEASIBLE
     assert verdict.changes == BASELINE

@@ -25,7 +25,7 @@ class Progress:
         """One line: which trial, what it changed, what came out, the best, what is left."""
         outcome = trial.outcome
         if isinstance(outcome, Failure):
-            shown = f"failed: {outcome.kind.value}: {outcome.reason}"
+            shown = f"failed: {outcome}"
         elif isinstance(outcome, PacedMeasurement):
             shown = f"{eps(outcome.eps):>9} EPS{_freshness(outcome)}"
         else:

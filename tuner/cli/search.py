@@ -133,9 +133,7 @@ def search(
     if dry_run:
         _tell_plan(loaded.profile, options, budget_s, output)
         return
-    earlier = tuple(warm_start or ())
-    for path in earlier:
-        read(path)
+    earlier = tuple((str(path), read(path)) for path in warm_start or ())
     with new_run_directory(run_dir, loaded.profile.name) as directory:
         job = Job(loaded, directory, options, budget_s, seed, clock, warm_starts=earlier)
         study = _studied(job)

@@ -21,9 +21,9 @@ from tuner.profile.model import Profile
 from tuner.render.fingerprint import fingerprint
 from tuner.search.budget import NODE_PACE, SINK_PACE, Pace
 from tuner.search.guardrails import Limits
-from tuner.search.journal import Damaged, read, recorded, set_aside
+from tuner.search.journal import Damaged, recorded, set_aside
 from tuner.search.record import Record
-from tuner.search.study import SCHEMA, Axis, Earlier, Fingerprint, Header, Options
+from tuner.search.study import SCHEMA, Axis, Earlier, Fingerprint, Header, Options, Study
 from tuner.search.warm_start import earlier_points
 
 
@@ -45,8 +45,8 @@ class Stopwatch:
 class Job:
     """What to search, where and how long.
 
-    `record` is what the journal holds of it, None at its beginning; `warm_starts` are the run
-    directories of earlier searches, whose best points it measures first.
+    `record` is what the journal holds of it, None at its beginning; `warm_starts` are
+    earlier searches, by their run directories, whose best points it measures first.
     """
 
     loaded: LoadedProfile
@@ -56,7 +56,7 @@ class Job:
     seed: int
     clock: Stopwatch
     record: Record | None = None
-    warm_starts: tuple[Path, ...] = ()
+    warm_starts: tuple[tuple[str, Study], ...] = ()
 
     @property
     def wanted(self) -> Wanted:
@@ -148,20 +148,17 @@ def _earlier(job: Job, lab: Lab) -> tuple[Earlier, ...]:
         return job.record.study.header.earlier
     turned = dimensions(job, lab)
     return tuple(
-        one
-        for directory in job.warm_starts
-        for one in earlier_points(str(directory), read(directory), turned)
+        one for run, study in job.warm_starts for one in earlier_points(run, study, turned)
     )
 
 
 def warm_start_notes(job: Job, header: Header) -> Iterator[str]:
     """What to say of the searches to start from: how many points each gives, and where it was
     measured elsewhere."""
-    for directory in job.warm_starts:
-        before = read(directory).header.fingerprint
-        points = sum(one.run == str(directory) for one in header.earlier)
-        text = f"{directory} gives {points} points to begin with"
-        elsewhere = before.differences(header.fingerprint)
+    for run, study in job.warm_starts:
+        points = sum(one.run == run for one in header.earlier)
+        text = f"{run} gives {points} points to begin with"
+        elsewhere = study.header.fingerprint.differences(header.fingerprint)
         if elsewhere:
             text += f", measured under other conditions: {'; '.join(elsewhere)}"
         yield text

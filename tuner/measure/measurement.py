@@ -185,5 +185,8 @@ class Failure:
     shipper_rss_bytes: int | None = None
     spent: Spent | None = None
 
+    def __str__(self) -> str:
+        return f"{self.kind.value}: {self.reason}"
+
 
 Outcome = Measurement | Failure

@@ -97,7 +97,7 @@ def why_not(outcome: PacedMeasurement | Failure, profile: Profile) -> str | None
     These are the criteria of the ELMA tests of 2012, whose limit of freshness was 30 s.
     """
     if isinstance(outcome, Failure):
-        return f"{outcome.kind.value}: {outcome.reason}"
+        return str(outcome)
     if not outcome.pace_kept:
         return f"messages went out up to {outcome.max_late_s:.1f} s late"
     if outcome.growth_per_second > _KEEPS_UP * outcome.offered_per_second:

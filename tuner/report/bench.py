@@ -155,7 +155,7 @@ def _variation(values: Sequence[float]) -> float:
 
 def _row(number: int, outcome: Outcome) -> tuple[str, ...]:
     if isinstance(outcome, Failure):
-        reason = f"failed: {outcome.kind.value}: {outcome.reason}"
+        reason = f"failed: {outcome}"
         return (str(number), "-", str(outcome.sent), str(outcome.indexed), "-", "-", "-", reason)
     return (
         str(number),

@@ -15,7 +15,7 @@ from tuner.report.figures import eps, mebibytes, table
 def freshness_text(outcome: PacedMeasurement | Failure, limit_s: float) -> str:
     """How long events took from when they were due until a search found them."""
     if isinstance(outcome, Failure):
-        return f"freshness: not measured: {outcome.kind.value}: {outcome.reason}"
+        return f"freshness: not measured: {outcome}"
     rate = f"at {eps(outcome.offered_per_second)} events per second"
     if outcome.freshness_s is None:
         return f"freshness {rate}: cannot be seen, because nothing refreshes the index"
@@ -66,7 +66,7 @@ def _load_row(trial: LoadTrial) -> tuple[str, ...]:
 def overload_text(outcome: Overload | Failure) -> str:
     """Where the events of an overload went, what it cost, and how long the recovery took."""
     if isinstance(outcome, Failure):
-        return f"overload: {outcome.kind.value}: {outcome.reason}"
+        return f"overload: {outcome}"
     return "\n".join(_overload_lines(outcome))
 
 

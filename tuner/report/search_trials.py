@@ -53,7 +53,7 @@ def _trial_row(trial: Trial, settings: str) -> tuple[str, ...]:
     name = name if trial.pair is None else f"{name}, pair {trial.pair}"
     outcome = trial.outcome
     if isinstance(outcome, Failure):
-        reason = f"failed: {outcome.kind.value}: {outcome.reason}"
+        reason = f"failed: {outcome}"
         return (name, settings, "-", str(outcome.sent), str(outcome.indexed), "-", "-", reason)
     if isinstance(outcome, PacedMeasurement):
         sent, indexed = str(outcome.delivery.sent), str(outcome.delivery.indexed)

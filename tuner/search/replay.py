@@ -119,8 +119,7 @@ class Replay:
         self._trials.append(trial)
         self._seen_s = trial.ended_s
         if isinstance(trial.outcome, Failure):
-            reason = f"{trial.outcome.kind.value}: {trial.outcome.reason}"
-            raise JobFailed(f"the profile as written cannot be measured any more: {reason}")
+            raise JobFailed(f"the profile as written cannot be measured any more: {trial.outcome}")
 
     def _measured(self, asked: Asked, profile: Profile) -> Trial:
         self.journal.intent(asked, self.clock())

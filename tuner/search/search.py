@@ -234,5 +234,4 @@ def _require(trial: Trial) -> Measurement:
             f"the profile as written breaches its own guardrails: {found.reason}: there is nothing "
             "to compare with, so it stays as it is"
         )
-    why = f"{found.kind.value}: {found.reason}"
-    raise JobFailed(f"the profile as written cannot be measured: {why}")
+    raise JobFailed(f"the profile as written cannot be measured: {found}")

@@ -135,8 +135,8 @@ def _first_failure(trials: list[Trial], limits: Limits) -> str | None:
 def reason_of(trial: Trial, limits: Limits) -> str | None:
     """Why what a trial measured cannot be recommended; None when it can."""
     match trial.outcome:
-        case Failure(kind=kind, reason=reason):
-            return f"{kind.value}: {reason}"
+        case Failure() as failure:
+            return str(failure)
         case PacedMeasurement() as paced:
             return limits.breach(paced)
         case Measurement():
