@@ -39,6 +39,7 @@ def test_moves_cost_what_their_kind_costs() -> None:
     points[1, shards] += 1
     points[2, heap] += 1
     assert here.seconds(here.start, points).tolist() == [10.0, 10.5, 30.0]
+    assert here.seconds(here.start, points, dearest_s=45.0).tolist() == [10.0, 10.5, 55.0]
 
 
 def test_levels_that_stand_apart_are_far_from_the_amounts_beside_them() -> None:

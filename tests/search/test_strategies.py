@@ -204,3 +204,22 @@ def test_knobs_that_can_matter_by_the_verdict_are_tried_first() -> None:
                 value = -0.1 * len(changed)
                 searcher.tell(Observation(proposal.point, value, SIGMA, matters=matters))
     assert elsewhere[frozenset({2, 5})] < 0.5 * elsewhere[None]
+
+
+def test_moves_that_turned_out_to_be_dear_are_made_less_often() -> None:
+    def moves(took_s: float) -> int:
+        knobs = (Dimension("a", 8, True), Dimension("node", 8, True, move_s=20.0))
+        default = strategy("default", Space(knobs, lambda _: True, trial_s=10.0), 3, SIGMA, 40)
+        before, made = (0, 0), 0
+        rng = np.random.default_rng(0)
+        for _ in range(25):
+            proposal = default.ask()
+            assert proposal is not None
+            point = proposal.point
+            moved = point[1] != before[1]
+            value = 0.02 * sum(point) + SIGMA * rng.standard_normal()
+            default.tell(Observation(point, value, SIGMA, moved_s=took_s if moved else 0.0))
+            before, made = point, made + moved
+        return made
+
+    assert moves(took_s=500.0) < moves(took_s=5.0)

@@ -56,7 +56,8 @@ class Climb:
             seen = Observation(point, value, error, trial.at_s, True, margins, matters)
         else:
             seen = Observation(point, math.nan, self.sigma, trial.at_s, False, margins)
-        self.strategy.tell(seen)
+        moved_s = 0.0 if outcome.spent is None else outcome.spent.restart_s
+        self.strategy.tell(replace(seen, moved_s=moved_s))
 
     def checked(self, trial: Trial) -> None:
         """Learn from a run at a fixed rate whether a point keeps the guardrails there; not how far,

@@ -126,9 +126,14 @@ class Space:
         settled = self.canonical(np.array([levels]))[0]
         return tuple(int(level) for level in settled)
 
-    def seconds(self, before: Point, points: NDArray[np.int64]) -> Floats:
-        """What a trial of each point takes after one of `before`: moves of a kind cost once."""
+    def seconds(
+        self, before: Point, points: NDArray[np.int64], dearest_s: float | None = None
+    ) -> Floats:
+        """What a trial of each point takes after one of `before`: moves of a kind cost once, and
+        those of the dearest kind `dearest_s` where that was measured."""
         moves = np.array([dimension.move_s for dimension in self.dimensions])
+        if dearest_s is not None:
+            moves[(moves > 0) & (moves == moves.max())] = dearest_s
         changed = points != np.array(before)
         return np.asarray(self.trial_s + np.max(changed * moves, axis=1))
 
@@ -140,7 +145,8 @@ class Observation:
     `at_s` counts from the start of the search.  A trial that failed is not `feasible`, and its
     value is not used.  `margins` are logarithms of limit over value by the name of a guardrail,
     positive when it holds; they are empty where the trial gave none.  `matters` are the dimensions
-    that can matter there, by what limits the pipeline; None where that is not known.
+    that can matter there, by what limits the pipeline; None where that is not known.  `moved_s` is
+    what a dear move to the point took beyond the trial, in seconds.
     """
 
     point: Point
@@ -150,6 +156,7 @@ class Observation:
     feasible: bool = True
     margins: tuple[tuple[str, float], ...] = ()
     matters: frozenset[int] | None = None
+    moved_s: float = 0.0
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from statistics import fmean
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -82,10 +84,15 @@ class Gaussian:
             return None
         safe = self._guard.safe(among)
         gains = self._model.expected_improvement(among) * safe
-        gains = gains / self._space.seconds(self._told[-1].point, among)
+        gains = gains / self._space.seconds(self._told[-1].point, among, self._dearest_s())
         gains = gains * self._hopes(among, elites)
         order = np.lexsort((-gains, safe < _LIKELY_SAFE))
         return self._first_valid(among[order], "promising")
+
+    def _dearest_s(self) -> float | None:
+        """What moves of the dearest kind took in the mean, in seconds; None before the first."""
+        seen = [one.moved_s for one in self._told if one.moved_s > 0]
+        return fmean(seen) if seen else None
 
     def _hopes(self, among: NDArray[np.int64], elites: list[Point]) -> Floats:
         """1 for points that differ from the good one nearest to them in a knob that can matter
