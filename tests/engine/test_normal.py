@@ -17,12 +17,13 @@ RENDERED: JSON = {
     },
     "_meta": {"managed_by": "rsyslog-tune", "profile_hash": "0123"},
 }
+TEMPLATE: JSON = {
+    "settings": {"index": {"requests": {"cache": {"enable": "true"}}, "number_of_shards": "1"}},
+    "mappings": {"dynamic": False, "properties": {"message": {"norms": False, "type": "text"}}},
+}
 GIVEN_BACK: JSON = {
     "index_patterns": ["syslog"],
-    "template": {
-        "settings": {"index": {"requests": {"cache": {"enable": "true"}}, "number_of_shards": "1"}},
-        "mappings": {"dynamic": False, "properties": {"message": {"norms": False, "type": "text"}}},
-    },
+    "template": TEMPLATE,
     "composed_of": [],
     "priority": 200,
     "_meta": {"managed_by": "rsyslog-tune", "profile_hash": "of another time"},
@@ -43,7 +44,7 @@ def test_a_template_is_the_same_when_it_comes_back() -> None:
         {"data_stream": {}},
         {"version": 3},
         {"_meta": {"owner": "somebody"}},
-        {"template": {**GIVEN_BACK["template"], "aliases": {"a": {}}}},  # type: ignore[dict-item]
+        {"template": {**TEMPLATE, "aliases": {"a": {}}}},
     ],
 )
 def test_a_change_by_hand_is_seen(change: JSON) -> None:
