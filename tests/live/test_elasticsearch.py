@@ -54,6 +54,15 @@ def test_every_shipped_profile_delivers_each_event_once(
     assert owned.indices(elasticsearch, owned.PREFIX) == ()
 
 
+def test_a_window_ends_with_a_refresh_even_when_the_engine_refreshes_seldom(lab: Lab) -> None:
+    profile = load_profile(ROOT / "examples" / "by-hand.yaml").profile
+    assert profile.measured.index.settings.refresh_interval == "30s"
+    outcome = run_trial(lab, profile, SHORT, "t1", lambda _: None)
+    assert isinstance(outcome, Measurement), outcome
+    assert outcome.effective is not None
+    assert outcome.effective.refreshes >= 1
+
+
 def test_a_document_the_engine_rejects_makes_the_trial_invalid(lab: Lab) -> None:
     """No room in the mapping: every item of a bulk fails, the request itself succeeds."""
     written = load_profile(ROOT / "examples" / "published" / "stock.yaml")

@@ -7,11 +7,16 @@ from tuner.measure.spent import Spent
 
 
 def measured(
-    eps: float, durable: float | None = None, total_s: float = 13.0, rss_mib: float = 90.0
+    eps: float,
+    durable: float | None = None,
+    total_s: float = 13.0,
+    rss_mib: float = 90.0,
+    paid: float | None = None,
 ) -> Measurement:
     return Measurement(
         eps=eps,
         eps_se=eps * 0.01,
+        eps_paid=paid if paid is not None else eps,
         eps_durable=durable if durable is not None else eps * 0.9,
         eps_merged=None,
         delivery=Delivery(1000, 1000, 1000, 0, 0),
@@ -20,6 +25,7 @@ def measured(
         total_s=total_s,
         shipper_cpu_us=6.0,
         engine_cpu_us=20.0,
+        deferred_cpu_us=0.0,
         flood_cpu_us=0.3,
         shipper_rss_bytes=int(rss_mib * 1024**2),
         blocked_share=0.0,

@@ -46,7 +46,7 @@ def mark(look: Look) -> Mark:
 def later(passed_s: float = 10.0, clock_s: float = 10.0, stolen_s: float = 0.0) -> Between:
     machine = CoreTime(LOOK.machine.busy_s + 15.0, 0.0, stolen_s)
     look = replace(LOOK, at_s=LOOK.at_s + passed_s, epoch_s=LOOK.epoch_s + clock_s, machine=machine)
-    return Between(mark(LOOK), mark(look), (), ())
+    return Between(mark(LOOK), mark(look), (), (), ())
 
 
 def kinds(doubts: Sequence[Doubt]) -> list[DoubtKind]:
@@ -97,6 +97,7 @@ def settled(enqueued: int, submitted: int, at_s: float) -> Settled:
         drained_at_s=110.0,
         durable_at_s=110.5,
         merged_at_s=None,
+        engine_cpu_ms=0,
         shipper=Usage(0.0, 0),
         index=INDEX,
         delivery=Delivery(1_000_000, 1_000_000, 1_000_000, 0, 0),

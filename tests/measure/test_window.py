@@ -29,3 +29,9 @@ def test_bulks_that_arrive_in_lumps_do_not_move_the_rate() -> None:
 
 def test_too_few_samples_have_no_slope() -> None:
     assert slope(steady(5000, 1)) == 0
+
+
+def test_what_slows_down_in_the_end_counts_in_full() -> None:
+    """Five seconds at full rate, and one in which the engine did little else than refresh."""
+    refreshing = [Sample(105 + n / 10, 30_000 + 100 * n, 10**6) for n in range(1, 11)]
+    assert rate_over([*steady(6000), *refreshing]).per_second == pytest.approx(31_000 / 6)

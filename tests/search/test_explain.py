@@ -26,7 +26,7 @@ def confirmation(changes: Changes, ratio: float) -> list[Trial]:
     return [
         Trial(
             number, Phase.CONFIRM, one, "", PLAN,
-            measured(rate * (1 + 0.001 * (number % 5)), durable=rate * (1 + 0.002 * pair)),
+            measured(rate * (1 + 0.001 * (number % 5)), paid=rate * (1 + 0.002 * pair)),
             0.0, pair,
         )
         for number, (pair, (one, rate)) in enumerate(

@@ -32,7 +32,7 @@ from tuner.search.replay import Replay
 from tuner.search.runner import Runner, Setup
 from tuner.search.search import Search
 from tuner.search.strategies import strategy
-from tuner.search.study import Asked, Ending, Header, Result, Session, Study, Trial
+from tuner.search.study import BASELINE, Asked, Ending, Header, Result, Session, Study, Trial
 
 Measure = Callable[[Asked, Profile], Result]
 
@@ -158,4 +158,5 @@ def _told(job: Job, lab: Lab, replay: Replay, progress: Progress) -> Iterator[st
 
 
 def _line(job: Job, runner: Runner, progress: Progress, trial: Trial) -> str:
-    return progress.line(trial, runner.trials_left(), job.budget_s - job.clock())
+    trials_left = int(runner.free_s(BASELINE) / runner.takes_s(runner.plans.search))
+    return progress.line(trial, max(0, trials_left), job.budget_s - job.clock())

@@ -74,6 +74,10 @@ class EngineClient:
             session.cert = (str(access.certificate), str(access.key))
         return session
 
+    def twin(self) -> EngineClient:
+        """A client of the same engine for another thread; the caller closes it."""
+        return EngineClient(self.url, self._access, self._timeout_s)
+
     def get(self, path: str, timeout_s: float | None = None) -> JSON:
         """GET an object."""
         answer = self.request("GET", path, timeout_s=timeout_s)

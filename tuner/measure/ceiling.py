@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import math
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
@@ -14,6 +15,7 @@ from tuner.engine.counters import count, indexed, make_durable, node_counters
 from tuner.engine.feed import Bulk, Fed, Feed, bulk_path, bulks_of
 from tuner.engine.owned import remove
 from tuner.engine.probe import answers
+from tuner.engine.refresh import refreshing
 from tuner.errors import JobFailed, Unreachable
 from tuner.host.allow import is_loopback
 from tuner.host.machine import core_time
@@ -177,8 +179,9 @@ class _Experiment:
         path = bulk_path(self.bound.measured)
         with Feed(self.lab.client, path, bulks, clients) as feed:
             self._follow(feed, self.plan.warm_up_s)
+            self._refresh(feed)
             before = self._used(feed)
-            samples = self._follow(feed, window_s)
+            samples = (*self._follow(feed, window_s), *self._refresh(feed))
             after = self._used(feed)
         rate = rate_over(samples)
         events = max(1, samples[-1].indexed - samples[0].indexed)
@@ -194,15 +197,22 @@ class _Experiment:
             invalid=self._objection(feed.progress()) or _idle(samples),
         )
 
-    def _follow(self, feed: Feed, duration_s: float) -> tuple[Sample, ...]:
-        """Poll for `duration_s` seconds, or until a client meets a fault."""
+    def _refresh(self, feed: Feed) -> tuple[Sample, ...]:
+        """Segments are made of what the engine holds, so that each window pays for its own."""
+        with refreshing(self.lab.client, self.bound.measured.index.pattern) as ended:
+            return self._follow(feed, math.inf, ended)
+
+    def _follow(
+        self, feed: Feed, duration_s: float, enough: Callable[[], bool] = lambda: False
+    ) -> tuple[Sample, ...]:
+        """Poll for `duration_s` seconds, until it is enough, or until a client meets a fault."""
         samples: list[Sample] = []
         deadline = time.monotonic() + duration_s
         while True:
             fed = feed.progress()
             arrived = indexed(self.lab.client, self.bound.measured.index.pattern, SILENCE_S)
             samples.append(Sample(time.monotonic(), arrived, fed.sent))
-            if samples[-1].at_s >= deadline or fed.fault is not None:
+            if samples[-1].at_s >= deadline or fed.fault is not None or enough():
                 return tuple(samples)
             time.sleep(max(0.0, min(POLL_S, deadline - time.monotonic())))
 

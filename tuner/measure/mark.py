@@ -17,6 +17,7 @@ from tuner.host.usage import Usage, cores
 from tuner.lab.impstats import Snapshot
 from tuner.lab.lab import Lab
 from tuner.measure.bottleneck import Verdict, judge
+from tuner.measure.debt import Load
 from tuner.measure.effective import Effective, Glimpse, effective
 from tuner.measure.pipeline import Pipeline
 from tuner.measure.stages import Look, Machines, Sighting, stages_of
@@ -39,7 +40,8 @@ class Mark:
 
 @dataclass(frozen=True)
 class Between:
-    """What happened between two marks: the samples of it, and rsyslogd's own counters.
+    """What happened between two marks: the samples of the window and, while the refresh that ends
+    it went on, of `paying`; and rsyslogd's own counters.
 
     `sampled` is how long bulk requests took where the engine keeps no histogram of it.
     """
@@ -47,8 +49,14 @@ class Between:
     before: Mark
     after: Mark
     samples: Sequence[Sample]
+    paying: Sequence[Sample]
     snapshots: Sequence[Snapshot]
     sampled: BulkLatency | None = None
+
+    @property
+    def whole(self) -> Sequence[Sample]:
+        """All samples, from mark to mark."""
+        return (*self.samples, *self.paying)
 
 
 def take_mark(lab: Lab, pipe: Pipeline, flood: Flood, timeout_s: float) -> Mark:
@@ -74,16 +82,34 @@ def take_mark(lab: Lab, pipe: Pipeline, flood: Flood, timeout_s: float) -> Mark:
     return Mark(shipper, engine, index, bulk, progress, look)
 
 
+def load_between(seen: Between, lab: Lab) -> Load:
+    """What the pipeline used and nobody used between two marks: of this machine or, where the
+    engine is on another one, of the processors that it has there."""
+    before, after = seen.before.look, seen.after.look
+    passed_s = after.at_s - before.at_s
+    engine = (after.engine_cpu_s - before.engine_cpu_s) / passed_s
+    if not _is_here(lab):
+        return Load(engine, max(0.0, lab.facts.processors - engine))
+    shipper = (after.shipper_cpu_s - before.shipper_cpu_s) / passed_s
+    sender = (after.sender_cpu_s - before.sender_cpu_s) / passed_s
+    busy = (after.machine.busy_s - before.machine.busy_s) / passed_s
+    return Load(engine + shipper + sender, max(0.0, cores() - busy))
+
+
+def _is_here(lab: Lab) -> bool:
+    return is_loopback(urlsplit(lab.client.url).hostname or "")
+
+
 def verdict_between(seen: Between, lab: Lab, profile: Profile) -> Verdict | None:
     """What limited the pipeline; None for an engine on another machine, whose cores we cannot
     see."""
-    if not is_loopback(urlsplit(lab.client.url).hostname or ""):
+    if not _is_here(lab):
         return None
     latency = _latency(seen)
     sighting = Sighting(
         seen.before.look,
         seen.after.look,
-        seen.samples,
+        seen.whole,
         seen.snapshots,
         latency.p50_ms if latency is not None else None,
     )
@@ -105,7 +131,7 @@ def effective_between(seen: Between, profile: Profile) -> Effective:
         (_glimpse(before), _glimpse(after)),
         seen.snapshots,
         _latency(seen),
-        seen.samples[-1].indexed - seen.samples[0].indexed,
+        seen.whole[-1].indexed - seen.whole[0].indexed,
     )
 
 

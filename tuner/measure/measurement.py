@@ -17,15 +17,13 @@ NAMED = 10
 class TrialPlan:
     """How long a trial lasts, in seconds.
 
-    A window that is not steady is made longer by `extension_s`, once.  With `settles` the trial
-    waits until the merges that it caused have ended, so that they and the disk space count.  A
-    window is cut short once it is clear that its rate stays below `loses_below` events per second.
+    A window that is not steady is made longer by `extension_s`, once.  It is cut short once it is
+    clear that its rate stays below `loses_below` events per second.
     """
 
     warm_up_s: float
     window_s: float
     extension_s: float = 0.0
-    settles: bool = False
     loses_below: float | None = None
 
 
@@ -121,15 +119,18 @@ class Doubt:
 class Measurement:
     """What a flood achieved.
 
-    Rates are indexed events per second: `eps` is the slope of the engine's counter over the steady
-    window with its batch-means standard error, `eps_durable` counts from the first event sent to
-    the end of the refresh and flush that follow the drain, `eps_merged` to the end of the merges
-    (None when they were not waited for).  CPU is in microseconds per event.  `store_bytes` is the
-    size of the primaries after all that.  `spent` itemises the time that the trial took.
+    Rates are indexed events per second: `eps` is the rise of the engine's counter over the window
+    with its batch-means standard error, `eps_paid` the rate at which the work that was put off past
+    the window would be done as well (see `tuner.measure.debt`).  `eps_durable` counts from the
+    first event sent to the end of the refresh and flush that follow the drain, `eps_merged` to the
+    end of the merges (None when they did not end).  CPU is in microseconds per event,
+    `deferred_cpu_us` the engine's for work that it put off.  `store_bytes` is the size of the
+    primaries after all that.  `spent` itemises the time that the trial took.
     """
 
     eps: float
     eps_se: float
+    eps_paid: float
     eps_durable: float
     eps_merged: float | None
     delivery: Delivery
@@ -138,6 +139,7 @@ class Measurement:
     total_s: float
     shipper_cpu_us: float
     engine_cpu_us: float
+    deferred_cpu_us: float
     flood_cpu_us: float
     shipper_rss_bytes: int
     blocked_share: float

@@ -106,9 +106,9 @@ class _Paced:
                 raise AssertionError("a flood that follows a schedule has a timeline")
             self._stages.begin(Part.DRAIN, "waiting until all is searchable")
             self._await_found(watch, final)
-            settled = settle(watch, final.sent, wait_for_merges=False)
+            settled = settle(watch, final.sent)
             self._stages.begin(Part.SETTLE, at_s=settled.drained_at_s)
-            window = Between(before, after, judged, settled.snapshots)
+            window = Between(before, after, judged, (), settled.snapshots)
             verdict = verdict_between(window, self._lab, self._profile)
             seen = PacedSeen(
                 samples=(*lead, *judged, *rest),

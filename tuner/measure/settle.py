@@ -13,6 +13,7 @@ from tuner.engine.counters import (
     indexed,
     make_durable,
     merges_under_way,
+    node_counters,
 )
 from tuner.engine.identity import account_in_engine
 from tuner.host.process import wait_until
@@ -30,15 +31,17 @@ _ROUND_S = 2.5
 @dataclass(frozen=True)
 class Settled:
     """When everything sent was indexed, durable (refreshed and flushed) and merged (monotonic
-    seconds; None when merges were not waited for or did not end), and the account of it.
+    seconds; None when merges did not end), and the account of it.
 
-    `snapshots` are all rounds of rsyslogd's own counters; `complaint` is what it said of a request
-    that failed, None when it said nothing.
+    `engine_cpu_ms` is what the engine had used by then since it started, `snapshots` are all rounds
+    of rsyslogd's own counters; `complaint` is what it said of a request that failed, None when it
+    said nothing.
     """
 
     drained_at_s: float
     durable_at_s: float
     merged_at_s: float | None
+    engine_cpu_ms: int
     shipper: Usage
     index: IndexCounters
     delivery: Delivery
@@ -46,17 +49,17 @@ class Settled:
     complaint: str | None
 
 
-def settle(watch: Watch, sent: int, *, wait_for_merges: bool) -> Settled:
+def settle(watch: Watch, sent: int) -> Settled:
     """Wait for all that was sent and account for every event; rsyslogd is ended meanwhile."""
     client, pattern = watch.lab.client, watch.pipe.pattern
     watch.drain(sent)
     drained_at = time.monotonic()
+    drained_epoch_s = time.time()
     make_durable(client, pattern)
     durable_at = time.monotonic()
-    merged_at = None
-    if wait_for_merges:
-        merged_at = _merged_at(watch)
-        _await_round(watch, time.time())
+    merged_at = _merged_at(watch)
+    engine_cpu_ms = node_counters(client, SILENCE_S).cpu_ms
+    _await_round(watch, drained_epoch_s)
     shipper = watch.pipe.rsyslogd.usage()
     # As long as rsyslogd runs it may repeat a batch that is counted already.
     complaint = watch.pipe.rsyslogd.finish(_END_S)
@@ -64,6 +67,7 @@ def settle(watch: Watch, sent: int, *, wait_for_merges: bool) -> Settled:
         drained_at_s=drained_at,
         durable_at_s=durable_at,
         merged_at_s=merged_at,
+        engine_cpu_ms=engine_cpu_ms,
         shipper=shipper,
         index=index_counters(client, pattern),
         delivery=_delivery(watch, sent),

@@ -1,4 +1,4 @@
-"""Is a window steady?  Where its warm-up ends, whether the halves agree, whether it drifts."""
+"""Is a window steady?  Whether a warm-up ends in it, its halves agree, and it does not drift."""
 
 from __future__ import annotations
 
@@ -17,46 +17,42 @@ _DRIFT = 0.10
 
 @dataclass(frozen=True)
 class Steadiness:
-    """Where the steady part begins (an index into the samples) and how steady it is.
+    """Whether a window came to a steady state in its first half, and how level it is.
 
     `halves` is the rate of the late half over that of the early one; `drift` the change that the
     straight line through the rates makes over the window, as a share of their mean.
     """
 
-    cut: int
-    found: bool
+    reached: bool
     halves: float
     drift: float
 
     @property
     def steady(self) -> bool:
-        """Whether a warm-up was found to end in the first half, and what follows is level."""
+        """Whether a steady state was reached in the first half, and the whole is level."""
         level = abs(self.halves - 1) <= _HALVES_APART or abs(self.drift) <= _DRIFT
-        return self.found and level
+        return self.reached and level
 
 
 def steadiness(samples: Sequence[Sample]) -> Steadiness:
     """Judge the samples of a window by MSER-5 (White, "An effective truncation heuristic for bias
-    reduction in simulation output", Simulation 69, 1997) and by what remains after its cut.
+    reduction in simulation output", Simulation 69, 1997), its halves and the drift of all of it.
 
     MSER-5 cuts off as much of the beginning as makes the standard error of the rest smallest; when
-    that is all of the first half, no steady state was reached.
+    that is all of the first half, no steady state was reached.  Nothing is really cut off: a window
+    that stalls in its second half would look like one whose fast first half was the warm-up.
     """
     rates = _batch_rates(samples)
     if len(rates) < 4:
-        return Steadiness(0, found=False, halves=0.0, drift=0.0)
-    cut = _mser(rates)
-    found = cut < len(rates) // 2
-    rest = rates[cut if found else 0 :]
-    middle = len(rest) // 2
-    early, late = float(np.mean(rest[:middle])), float(np.mean(rest[middle:]))
-    line = np.polyfit(np.arange(len(rest)), rest, 1)
-    mean = float(np.mean(rest))
+        return Steadiness(reached=False, halves=0.0, drift=0.0)
+    middle = len(rates) // 2
+    early, late = float(np.mean(rates[:middle])), float(np.mean(rates[middle:]))
+    line = np.polyfit(np.arange(len(rates)), rates, 1)
+    mean = float(np.mean(rates))
     return Steadiness(
-        cut=cut * _BATCH if found else 0,
-        found=found,
+        reached=_mser(rates) < middle,
         halves=late / early if early > 0 else 0.0,
-        drift=float(line[0]) * (len(rest) - 1) / mean if mean > 0 else 0.0,
+        drift=float(line[0]) * (len(rates) - 1) / mean if mean > 0 else 0.0,
     )
 
 

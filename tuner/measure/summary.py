@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from tuner.flood.flood import Progress
 from tuner.host.usage import Usage
 from tuner.measure.bottleneck import Verdict
+from tuner.measure.debt import Load, deferred_cpu_us, paid
 from tuner.measure.doubts import drained_epoch_s, of_end, of_machine, of_pace, of_window
 from tuner.measure.effective import Effective
 from tuner.measure.mark import Between
@@ -32,14 +33,16 @@ _MIB = 1024**2
 class Observed:
     """Everything a trial saw: the window between two marks, how the flood ended, and the account.
 
-    `carried_over` is what the engine still did for others when the trial began.
+    `load` is what the window used of the machine, `begun_cpu_ms` the engine's CPU so far when the
+    flood began, `carried_over` what the engine still did for others at that time.
     """
 
     window: Between
     final: Progress
     settled: Settled
     effective: Effective
-    settles: bool = False
+    load: Load
+    begun_cpu_ms: int
     carried_over: str | None = None
     verdict: Verdict | None = None
 
@@ -49,20 +52,24 @@ def summarise(seen: Observed, profile: Profile) -> Outcome:
     failure = failure_of(seen.settled, profile)
     if failure is not None:
         return replace(failure, verdict=seen.verdict)
-    samples = seen.window.samples
+    samples, whole = seen.window.samples, seen.window.whole
     before, after = seen.window.before, seen.window.after
     delivery = seen.settled.delivery
     level = steadiness(samples)
-    rate = rate_over(samples[level.cut :])
-    events = max(1, samples[-1].indexed - samples[0].indexed)
-    window_s = samples[-1].at_s - samples[0].at_s
+    rate = rate_over(whole)
+    events = max(1, whole[-1].indexed - whole[0].indexed)
+    window_s = whole[-1].at_s - whole[0].at_s
     blocked_s = after.flood.blocked_seconds - before.flood.blocked_seconds
     first = seen.final.first_send_s or samples[0].at_s
     settled = seen.settled
     merged_s = None if settled.merged_at_s is None else settled.merged_at_s - first
+    engine_cpu_us = (after.engine.cpu_ms - before.engine.cpu_ms) * 1e3 / events
+    whole_cpu_us = (settled.engine_cpu_ms - seen.begun_cpu_ms) * 1e3 / max(1, delivery.sent)
+    deferred_us = deferred_cpu_us(whole_cpu_us, engine_cpu_us)
     return Measurement(
         eps=rate.per_second,
         eps_se=rate.standard_error,
+        eps_paid=paid(rate.per_second, deferred_us, seen.load),
         eps_durable=delivery.sent / (settled.durable_at_s - first),
         eps_merged=None if merged_s is None else delivery.sent / merged_s,
         delivery=delivery,
@@ -70,7 +77,8 @@ def summarise(seen: Observed, profile: Profile) -> Outcome:
         drain_s=settled.drained_at_s - (seen.final.last_send_s or settled.drained_at_s),
         total_s=0.0,
         shipper_cpu_us=(after.shipper.cpu_s - before.shipper.cpu_s) * 1e6 / events,
-        engine_cpu_us=(after.engine.cpu_ms - before.engine.cpu_ms) * 1e3 / events,
+        engine_cpu_us=engine_cpu_us,
+        deferred_cpu_us=deferred_us,
         flood_cpu_us=seen.final.cpu_seconds * 1e6 / max(1, seen.final.sent),
         shipper_rss_bytes=settled.shipper.peak_rss_bytes,
         blocked_share=min(1.0, blocked_s / max(window_s, 1e-9)),
@@ -119,6 +127,6 @@ def _doubts(seen: Observed, level: Steadiness, profile: Profile) -> list[Doubt]:
     ]
     if seen.carried_over is not None:
         doubts.append(Doubt(DoubtKind.CARRIED_OVER, seen.carried_over))
-    if seen.settles and seen.settled.merged_at_s is None:
+    if seen.settled.merged_at_s is None:
         doubts.append(Doubt(DoubtKind.UNMERGED, f"{seen.settled.index.segments} segments"))
     return doubts

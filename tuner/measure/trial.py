@@ -11,7 +11,7 @@ from typing import TypeVar
 from tuner.engine.bulk_sampling import BulkWatch
 from tuner.engine.bulk_tasks import bulk_tasks
 from tuner.engine.client import EngineRefused
-from tuner.engine.counters import unfinished
+from tuner.engine.counters import node_counters, unfinished
 from tuner.engine.probe import answers
 from tuner.errors import JobFailed, Refused, Unreachable
 from tuner.flood.flood import Flood, Progress
@@ -22,7 +22,7 @@ from tuner.lab.lab import Lab
 from tuner.lab.rsyslogd import RsyslogdDied
 from tuner.lab.turned_node import NodeRefused
 from tuner.measure.losing import is_losing
-from tuner.measure.mark import Between, effective_between, verdict_between
+from tuner.measure.mark import Between, effective_between, load_between, verdict_between
 from tuner.measure.measurement import Failure, FailureKind, Outcome, TrialPlan
 from tuner.measure.pipeline import Pipeline, pipeline
 from tuner.measure.settle import settle
@@ -99,7 +99,11 @@ def finish(watch: Watch) -> Progress | Failure:
 
 @dataclass
 class _Trial:
-    """The course of one trial: warm-up, window, drain, account."""
+    """The course of one trial: warm-up, window, drain, account.
+
+    The window goes from one refresh under load to another: an engine that refreshes seldom puts off
+    the making of segments, and a short window would see little of it.
+    """
 
     lab: Lab
     pipe: Pipeline
@@ -118,24 +122,27 @@ class _Trial:
         load = self.profile.workload
         spec = flood_spec(self.profile, secrets.token_hex(4))
         carried = self._carried_over()
+        begun_cpu_ms = node_counters(self.lab.client, SILENCE_S).cpu_ms
         with Flood(spec) as flood:
             watch = Watch(self.lab, self.pipe, self.profile, flood)
             if load.rate != "max":
                 flood.follow(fixed(float(load.rate)))
             self.stages.begin(Part.WARM_UP, "warm-up")
             watch.follow(self.plan.warm_up_s, self._steering(flood))
+            watch.refresh(self._steering(flood))
             self.stages.begin(Part.WINDOW, "window")
             before = watch.mark()
             sampler = BulkWatch() if before.bulk is None else None
             samples = self._window(watch, sampler)
+            paying = watch.refresh(self._steering(flood))
             after = watch.mark()
             self.stages.begin(Part.DRAIN, "drain")
             final = finish(watch)
             if isinstance(final, Failure):
                 return final
             sampled = sampler.latency() if sampler is not None else None
-            window = Between(before, after, samples, (), sampled)
-            return self._account(watch, window, final, carried)
+            window = Between(before, after, samples, paying, (), sampled)
+            return self._account(watch, window, final, begun_cpu_ms, carried)
 
     def _window(self, watch: Watch, sampler: BulkWatch | None) -> tuple[Sample, ...]:
         """The window, once longer where that makes it steady."""
@@ -171,9 +178,14 @@ class _Trial:
         return str(unfinished(client))
 
     def _account(
-        self, watch: Watch, seen: Between, final: Progress, carried: str | None
+        self,
+        watch: Watch,
+        seen: Between,
+        final: Progress,
+        begun_cpu_ms: int,
+        carried: str | None,
     ) -> Outcome:
-        settled = settle(watch, final.sent, wait_for_merges=self.plan.settles)
+        settled = settle(watch, final.sent)
         self.stages.begin(Part.SETTLE, at_s=settled.drained_at_s)
         window = replace(seen, snapshots=settled.snapshots)
         observed = Observed(
@@ -181,7 +193,8 @@ class _Trial:
             final=final,
             settled=settled,
             effective=effective_between(window, self.profile),
-            settles=self.plan.settles,
+            load=load_between(window, self.lab),
+            begun_cpu_ms=begun_cpu_ms,
             carried_over=carried,
             verdict=verdict_between(window, self.lab, self.profile),
         )

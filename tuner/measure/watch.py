@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NoReturn
 
 from tuner.engine.counters import indexed, unfinished
+from tuner.engine.refresh import refreshing
 from tuner.errors import JobFailed
 from tuner.flood.flood import Flood
 from tuner.host.process import wait_until
@@ -64,6 +66,12 @@ class Watch:
                 return tuple(samples)
             each(samples)
             time.sleep(max(0.0, sample.at_s + POLL_S - time.monotonic()))
+
+    def refresh(self, each: Callable[[Sequence[Sample]], None]) -> tuple[Sample, ...]:
+        """Have the engine make segments of what it holds, while events go on coming; the samples
+        until it has."""
+        with refreshing(self.lab.client, self.pipe.pattern) as ended:
+            return self.follow(math.inf, each, lambda _: ended())
 
     def sample(self) -> Sample:
         """What was sent and indexed at this moment."""

@@ -45,7 +45,7 @@ def slope(samples: Sequence[Sample]) -> float:
 
 
 def rate_over(samples: Sequence[Sample]) -> Rate:
-    """The rate over all samples, its error by batch means over five batches.
+    """The rate from the first to the last sample, its error by batch means over five batches.
 
     Samples of a counter are autocorrelated, so the error comes from batches and not from single
     seconds (Law and Kelton, "Simulation Modeling and Analysis", on batch means).
@@ -57,7 +57,7 @@ def rate_over(samples: Sequence[Sample]) -> Rate:
         if last > first
     ]
     error = float(np.std(batches, ddof=1) / np.sqrt(len(batches))) if len(batches) > 1 else 0.0
-    return Rate(slope(samples), error)
+    return Rate(_between(samples[0], samples[-1]) if samples else 0.0, error)
 
 
 def _between(first: Sample, last: Sample) -> float:

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 
 from tuner.profile.knobs import Level
 from tuner.report.figures import percent, setting, table
-from tuner.report.search_course import is_sink
 from tuner.search.explain import SAME, Effect, Explained, explain
 from tuner.search.study import Phase, Study
 from tuner.search.verdict import Verdict
@@ -25,28 +24,26 @@ def what_each_change_gave(study: Study, verdict: Verdict) -> list[str]:
     current = {axis.path: axis.current for axis in study.header.space}
     if not found.effects:
         return ["## Which settings matter", f"All of this is a guess. {_GUESS}", *_others(found)]
-    rate = "the last one indexed" if is_sink(study) else "everything refreshed and flushed"
     text = (
-        f"Effects are on events per second from the first event sent to {rate}, with 95 % "
-        "intervals. Measured means fresh pairs, with the change and without it, after the choice. "
+        "Effects are on events per second over the window, with 95 % intervals. Measured means "
+        "fresh pairs, with the change and without it, after the choice. "
         f"{_GUESS}"
     )
     return ["## What each change gave", text, _table(found, current), *_others(found)]
 
 
 def _table(found: Explained, current: Mapping[str, Level]) -> str:
-    """A row for each change, or for those that were only measured together."""
+    """A row for each change, or for those that were measured together, of which some may have been
+    measured alone as well."""
     header = ("setting, as written -> changed to", "effect", "how known")
-    groups: dict[frozenset[str], list[Effect]] = {}
-    for one in found.effects:
-        groups.setdefault(frozenset({one.path, *one.together}), []).append(one)
+    groups = {frozenset({one.path, *one.together}): one for one in reversed(found.effects)}
     rows = [
         (
-            "<br>".join(_change_text(one, current) for one in group),
-            _interval(group[0]),
-            _how_known(group[0]),
+            "<br>".join(_change_text(one, current) for one in found.effects if one.path in paths),
+            _interval(effect),
+            _how_known(effect),
         )
-        for group in groups.values()
+        for paths, effect in reversed(groups.items())
     ]
     return table(header, rows)
 

@@ -11,8 +11,10 @@ from tuner.search.verdict import MINIMUM_PAIRS
 
 @dataclass(frozen=True)
 class Pace:
-    """What an engine needs, in seconds: to start, to get warm, for one trial at the least, and
-    beyond that for the merges of a finalist to end (0: it has none).
+    """What an engine needs, in seconds: to start, to get warm, for one trial at the least.
+
+    Merges go on after a trial: by so much of a second for each second that a window is longer than
+    those of the search.
 
     A JVM compiles its hot code while it is under load, so the first events after a start are slow
     and are never measured.  With `checks` both sides run at a fixed rate as well, for freshness.
@@ -24,8 +26,9 @@ class Pace:
     window_s: float
     overhead_s: float
     longest_search_s: float
+    longest_final_s: float
     longest_window_s: float
-    settle_s: float
+    merging: float
     checks: bool
 
     @property
@@ -39,10 +42,11 @@ NODE_PACE = Pace(
     engine_warm_up_s=10,
     warm_up_s=2,
     window_s=4,
-    overhead_s=2,
+    overhead_s=4,
     longest_search_s=4,
+    longest_final_s=12,
     longest_window_s=60,
-    settle_s=2.5,
+    merging=0.1,
     checks=True,
 )
 SINK_PACE = Pace(
@@ -52,8 +56,9 @@ SINK_PACE = Pace(
     window_s=1.2,
     overhead_s=0.8,
     longest_search_s=3,
+    longest_final_s=3,
     longest_window_s=10,
-    settle_s=0,
+    merging=0,
     checks=False,
 )
 
@@ -74,15 +79,17 @@ class Spending:
     """What the seconds left buy.
 
     `calibrating` runs of the profile as written, the first that is scored included; then
-    `searching` trials and `finals` repetitions of good points, all by the plan `search`; at least
-    six pairs by the plan `confirm`.  `checks_s` is set aside for a run at a fixed rate for each
-    side, 0 where there is none.
+    `searching` trials by the same plan `search`; `finals` repetitions of good points by the plan
+    `final`, whose windows are longer, because merges begin only after some seconds of traffic; at
+    least six pairs by the plan `confirm`.  `checks_s` is set aside for a run at a fixed rate for
+    each side, 0 where there is none.
     """
 
     calibrating: int
     searching: int
     finals: int
     search: TrialPlan
+    final: TrialPlan
     confirm: TrialPlan
     checks_s: float
 
@@ -94,8 +101,7 @@ class Spending:
 def smallest_budget_s(pace: Pace) -> float:
     """The smallest budget that leaves room for a search and six pairs, in whole tens of seconds."""
     trials = 2 * MINIMUM_PAIRS + _FEWEST_CALIBRATING + _FEWEST_SEARCH_TRIALS + _FEWEST_FINALS
-    settling_s = 2 * MINIMUM_PAIRS * pace.settle_s
-    trials_s = trials * pace.shortest_trial_s + settling_s
+    trials_s = trials * pace.shortest_trial_s
     needed = pace.start_s + pace.engine_warm_up_s + trials_s + _REPORT_S
     return math.ceil(needed / 10) * 10
 
@@ -120,17 +126,19 @@ def spend(left_s: float, overhead_s: float, pace: Pace, checks_s: float) -> Spen
     """
     share = min(0.40, max(0.20, 0.40 - 0.20 * (left_s - 300) / 900))
     trial_s = share * left_s / (2 * MINIMUM_PAIRS)
-    window_s = trial_s - pace.warm_up_s - overhead_s - pace.settle_s
+    window_s = _window_s(trial_s - pace.warm_up_s - overhead_s, pace)
     confirm_s = min(max(window_s, pace.window_s), pace.longest_window_s)
-    confirm = TrialPlan(pace.warm_up_s, confirm_s, settles=pace.settle_s > 0)
+    confirm = TrialPlan(pace.warm_up_s, confirm_s)
     search = TrialPlan(pace.warm_up_s, min(confirm_s, pace.longest_search_s))
+    final = TrialPlan(pace.warm_up_s, min(confirm_s, pace.longest_final_s))
     checks_s = checks_s if left_s >= _CHECK_FROM_S else 0.0
     free_s = left_s - reserve_s(confirm, overhead_s, pace, checks_s)
-    trials = max(0, int(free_s / trial_seconds(search, overhead_s, pace)))
-    calibrating = _between(_FEWEST_CALIBRATING, _CALIBRATION_SHARE * trials, _MOST_CALIBRATING)
-    finals = _between(_FEWEST_FINALS, _FINALS_SHARE * trials, _MOST_FINALS)
-    searching = max(0, trials - calibrating - finals)
-    return Spending(calibrating, searching, finals, search, confirm, checks_s)
+    search_s, final_s = (trial_seconds(plan, overhead_s, pace) for plan in (search, final))
+    wanted = _CALIBRATION_SHARE * free_s / search_s
+    calibrating = _between(_FEWEST_CALIBRATING, wanted, _MOST_CALIBRATING)
+    finals = _between(_FEWEST_FINALS, _FINALS_SHARE * free_s / final_s, _MOST_FINALS)
+    searching = int((free_s - finals * final_s) / search_s) - calibrating
+    return Spending(calibrating, max(0, searching), finals, search, final, confirm, checks_s)
 
 
 def reserve_s(confirm: TrialPlan, overhead_s: float, pace: Pace, checks_s: float) -> float:
@@ -142,14 +150,21 @@ def reserve_s(confirm: TrialPlan, overhead_s: float, pace: Pace, checks_s: float
 def fitted(confirm: TrialPlan, left_s: float, overhead_s: float, pace: Pace) -> TrialPlan:
     """The plan of the pairs, with windows so much shorter that six pairs fit into the seconds left:
     what a session that resumed late, or a candidate that was refused, left less time for."""
-    without_s = trial_seconds(replace(confirm, window_s=0.0), overhead_s, pace)
-    window_s = (left_s - _REPORT_S) / (2 * MINIMUM_PAIRS) - without_s
+    each_s = (left_s - _REPORT_S) / (2 * MINIMUM_PAIRS)
+    window_s = _window_s(each_s - confirm.warm_up_s - overhead_s, pace)
     return replace(confirm, window_s=min(confirm.window_s, max(pace.window_s, window_s)))
 
 
 def trial_seconds(plan: TrialPlan, overhead_s: float, pace: Pace) -> float:
     """What a trial of this plan takes, with `overhead_s` for starting, draining and removing."""
-    return plan.warm_up_s + plan.window_s + overhead_s + (pace.settle_s if plan.settles else 0)
+    merging_s = pace.merging * max(0.0, plan.window_s - pace.longest_search_s)
+    return plan.warm_up_s + plan.window_s + overhead_s + merging_s
+
+
+def _window_s(seconds: float, pace: Pace) -> float:
+    """The window that fits into so many seconds with the merges after it."""
+    short_s = pace.longest_search_s
+    return seconds if seconds <= short_s else short_s + (seconds - short_s) / (1 + pace.merging)
 
 
 def _between(least: int, wanted: float, most: int) -> int:

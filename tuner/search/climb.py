@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from tuner.measure.measurement import Measurement
+from tuner.measure.measurement import Measurement, TrialPlan
 from tuner.measure.paced_summary import PacedMeasurement
 from tuner.measure.remedies import mattering
 from tuner.search.finalists import next_replication
@@ -16,21 +16,37 @@ from tuner.search.space import Observation, Strategy
 from tuner.search.strategies.guard import Guard
 from tuner.search.study import Changes, Trial
 
+_SHORTEST = 0.1
+
+
+@dataclass(frozen=True)
+class Noise:
+    """The noise of a trial's logarithm whose window lasts `window_s` seconds: the longer a window,
+    the smaller, as that of a mean."""
+
+    sigma: float
+    window_s: float
+
+    def over(self, window_s: float) -> float:
+        """That of a window of another length."""
+        return self.sigma / math.sqrt(max(window_s / self.window_s, _SHORTEST))
+
 
 @dataclass
 class Climb:
-    """A strategy on the knobs of a profile; `sigma` is the noise of a whole trial's logarithm.
+    """A strategy on the knobs of a profile, with the `noise` of a trial.
 
     What experts would try, `recipes` with why, is measured before the strategy is asked.  `checks`
     hears of runs at a fixed rate.
 
-    It climbs on the rate from the first event sent to everything refreshed and flushed: the rate of
-    a short window flatters settings that postpone work past it, and is the noisier of the two.
+    It climbs on the rate over the window with the work put off paid for.  The rate to refreshed and
+    flushed counts the last refresh and flush in full, which run alone: over so few seconds it is
+    against engines that refresh seldom.
     """
 
     strategy: Strategy
     knobs: Knobs
-    sigma: float
+    noise: Noise
     recipes: list[tuple[Changes, str]]
     limits: Limits
     checks: Guard
@@ -43,19 +59,19 @@ class Climb:
         return None if proposal is None else (self.knobs.changes(proposal.point), proposal.why)
 
     def tell(self, trial: Trial) -> None:
-        """Learn what a trial showed; a window that was cut short counts for less."""
+        """Learn what a trial showed; a window that was cut short counts for less, a long one for
+        more."""
         point, outcome = self.knobs.point(trial.changes), trial.outcome
         if isinstance(outcome, PacedMeasurement):
             raise TypeError("a run at a fixed rate tells nothing of the highest rate")
         margins = self.limits.margins(outcome)
         if isinstance(outcome, Measurement):
-            share = min(1.0, outcome.window_s / trial.plan.window_s)
-            error = self.sigma / math.sqrt(max(share, 0.1))
-            value = math.log(outcome.eps_durable)
+            error = self.noise.over(outcome.window_s)
+            value = math.log(outcome.eps_paid)
             matters = self._mattering(outcome)
             seen = Observation(point, value, error, trial.at_s, True, margins, matters)
         else:
-            seen = Observation(point, math.nan, self.sigma, trial.at_s, False, margins)
+            seen = Observation(point, math.nan, self.noise.sigma, trial.at_s, False, margins)
         moved_s = 0.0 if outcome.spent is None else outcome.spent.restart_s
         self.strategy.tell(replace(seen, moved_s=moved_s))
 
@@ -64,11 +80,13 @@ class Climb:
         for so few runs would take a point beside one that broke them for a safe one."""
         point, outcome = self.knobs.point(trial.changes), trial.outcome
         feasible = isinstance(outcome, PacedMeasurement) and self.limits.breach(outcome) is None
-        self.checks.tell(Observation(point, math.nan, self.sigma, trial.at_s, feasible))
+        self.checks.tell(Observation(point, math.nan, self.noise.sigma, trial.at_s, feasible))
 
-    def again(self, left: int) -> Changes | None:
-        """Which good point to measure again with so many trials left; None when it is clear."""
-        point = next_replication(self.strategy.beliefs(), self.sigma, left)
+    def again(self, left: int, plan: TrialPlan) -> Changes | None:
+        """Which good point to measure again with so many trials by `plan` left; None when it is
+        clear."""
+        sigma = self.noise.over(plan.window_s)
+        point = next_replication(self.strategy.beliefs(), sigma, left)
         return None if point is None else self.knobs.changes(point)
 
     def _mattering(self, outcome: Measurement) -> frozenset[int] | None:

@@ -74,8 +74,8 @@ def _effect(path: str, level: Level, verdict: Verdict, found: Guess, *, undone: 
         together = tuple(one for one in closest.undone if one != path)
         pairs = closest.comparison.pairs
         return Effect(path, level, _of_doing(closest), pairs, together, undone)
-    if len(verdict.confirmed) == 1 and verdict.durable is not None:
-        return Effect(path, level, _as_estimate(verdict.durable), verdict.durable.pairs)
+    if len(verdict.confirmed) == 1 and verdict.paid is not None:
+        return Effect(path, level, _as_estimate(verdict.paid), verdict.paid.pairs)
     return Effect(path, level, found.of(path, level), undone=undone)
 
 

@@ -61,7 +61,7 @@ class Guess:
 def guess(trials: Sequence[Trial], axes: Sequence[Axis]) -> Guess:
     """From all trials that a search learnt from, those of its calibration included."""
     measured = [
-        (dict(trial.changes), trial.outcome.eps_durable)
+        (dict(trial.changes), trial.outcome.eps_paid)
         for trial in trials
         if trial.phase in _SCORED and isinstance(trial.outcome, Measurement)
     ]

@@ -71,8 +71,9 @@ def bought(budget_s: float, pace: Pace, profile: Profile, knobs: Sequence[Knob])
     yield f"about {begun_s:.0f} s: the engine starts and gets warm"
     yield (
         f"{plans.calibrating} runs of the profile as written tell the noise; then about "
-        f"{plans.searching} trials on {kept} of {len(knobs)} knobs, and {plans.finals} to choose "
-        f"among the best, each of {plans.search.window_s:.1f} s"
+        f"{plans.searching} trials on {kept} of {len(knobs)} knobs, each of "
+        f"{plans.search.window_s:.1f} s, and {plans.finals} of {plans.final.window_s:.1f} s to "
+        "choose among the best"
     )
     yield (
         f"the best found and the profile at a fixed rate, for their freshness: at most "

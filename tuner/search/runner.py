@@ -85,12 +85,16 @@ class Runner:
         """Something to say at this moment."""
         return Note(text, self.setup.clock())
 
-    def trials_left(self, best: Changes = BASELINE) -> int:
-        """About how many trials of the search still fit before the confirmation of `best`."""
-        plans, overhead_s, pace = self.plans, self.overhead_s(), self.setup.pace
-        aside_s = plans.checks_s + self._turning_s(best)
-        free_s = self.left_s() - reserve_s(plans.confirm, overhead_s, pace, aside_s)
-        return max(0, int(free_s / trial_seconds(plans.search, overhead_s, pace)))
+    def free_s(self, best: Changes) -> float:
+        """The seconds that are left before the confirmation of `best`."""
+        aside_s = self.plans.checks_s + self._turning_s(best)
+        return self.left_s() - reserve_s(
+            self.plans.confirm, self.overhead_s(), self.setup.pace, aside_s
+        )
+
+    def takes_s(self, plan: TrialPlan) -> float:
+        """What a trial by this plan takes, in seconds, as trials went lately."""
+        return trial_seconds(plan, self.overhead_s(), self.setup.pace)
 
     def confirm_plan(self, winner: Changes) -> TrialPlan:
         """The plan of the pairs, by the time that is left now."""
@@ -109,7 +113,7 @@ class Runner:
 
     def pair_s(self, plan: TrialPlan, winner: Changes) -> float:
         """What one more pair takes, in seconds."""
-        runs_s = 2 * trial_seconds(plan, self.overhead_s(), self.setup.pace)
+        runs_s = 2 * self.takes_s(plan)
         return runs_s + (self.restart_s() if self._turns(winner) else 0.0)
 
     def restart_s(self) -> float:

@@ -13,10 +13,10 @@ from tuner.errors import GuardrailBreached, JobFailed
 from tuner.measure.measurement import Failure, FailureKind, Measurement
 from tuner.profile.knobs import Cost, Knob, most_promising
 from tuner.search import notes
-from tuner.search.budget import engine_warm_up, trial_seconds
+from tuner.search.budget import engine_warm_up
 from tuner.search.calibration import Calibration, calibrate
 from tuner.search.checks import check_rate
-from tuner.search.climb import Climb
+from tuner.search.climb import Climb, Noise
 from tuner.search.guess import effects_of
 from tuner.search.points import Knobs
 from tuner.search.recipes import RECIPES, changes_of
@@ -82,7 +82,7 @@ class Search:
         for _ in range(plans.calibrating):
             trial = self.runner.trial(Phase.CALIBRATE, BASELINE, plans.search, _AS_WRITTEN)
             yield trial
-            rates.append(_require(trial).eps_durable)
+            rates.append(_require(trial).eps_paid)
             times.append(trial.at_s)
         found = calibrate(rates, times)
         for text in notes.calibrated(found):
@@ -101,7 +101,7 @@ class Search:
     def _begin(self, kept: tuple[Knob, ...], calibration: Calibration) -> Climb:
         """The climb, with what the calibration showed and what experts would try first."""
         runner, knobs = self.runner, Knobs(kept)
-        trial_s = trial_seconds(runner.plans.search, runner.overhead_s(), runner.setup.pace)
+        trial_s = runner.takes_s(runner.plans.search)
         space = knobs.space(runner.setup.is_valid, trial_s, {Cost.NODE_RESTART: runner.restart_s()})
         strategy = runner.setup.strategy(space, calibration.sigma, runner.plans.searching)
         recipes = [
@@ -110,26 +110,31 @@ class Search:
         ]
         usable = [one for one in recipes if one[0] and runner.setup.is_valid(one[0])]
         checks = Guard(space, 0, calibration.sigma)
-        climb = Climb(strategy, knobs, calibration.sigma, usable, runner.setup.limits, checks)
+        window_s = runner.plans.search.window_s
+        noise = Noise(calibration.sigma, window_s)
+        climb = Climb(strategy, knobs, noise, usable, runner.setup.limits, checks)
         for trial in runner.trials:
             if trial.phase is Phase.CALIBRATE:
                 climb.tell(trial)
         return climb
 
     def _climb(self, climb: Climb) -> Iterator[Step]:
-        while self._left(climb) > self.runner.plans.finals:
+        runner, plans = self.runner, self.runner.plans
+        while self._free_s(climb) >= (
+            plans.finals * runner.takes_s(plans.final) + runner.takes_s(plans.search)
+        ):
             asked = climb.ask()
             if asked is None:
                 return
             changes, why = asked
-            plan = replace(self.runner.plans.search, loses_below=self._losing())
-            trial = self.runner.trial(Phase.SEARCH, changes, plan, why)
+            plan = replace(plans.search, loses_below=self._losing())
+            trial = runner.trial(Phase.SEARCH, changes, plan, why)
             climb.tell(trial)
             yield trial
 
-    def _left(self, climb: Climb) -> int:
-        """How many trials still fit, if the best so far is what will be confirmed."""
-        return self.runner.trials_left(climb.winner(self.runner.trials) or BASELINE)
+    def _free_s(self, climb: Climb) -> float:
+        """The seconds before the confirmation, if the best so far is what will be confirmed."""
+        return self.runner.free_s(climb.winner(self.runner.trials) or BASELINE)
 
     def _losing(self) -> float:
         """The rate below which a window cannot win any more."""
@@ -137,13 +142,14 @@ class Search:
         return _LOSING * max(one.eps for one in seen if one is not None)
 
     def _finals(self, climb: Climb) -> Iterator[Step]:
-        """Good points again, where that helps most to choose among them."""
-        while (left := self._left(climb)) > 0:
-            changes = climb.again(left)
+        """Good points again, on longer windows, where that helps most to choose among them."""
+        plan = self.runner.plans.final
+        while (left := int(self._free_s(climb) / self.runner.takes_s(plan))) > 0:
+            changes = climb.again(left, plan)
             if changes is None:
                 return
             why = "again, to choose among the best"
-            trial = self.runner.trial(Phase.FINAL, changes, self.runner.plans.search, why)
+            trial = self.runner.trial(Phase.FINAL, changes, plan, why)
             climb.tell(trial)
             yield trial
 
@@ -193,7 +199,7 @@ class Search:
         """What the profile as written and the best found have carried."""
         sides = (BASELINE, winner)
         seen = [one.measurement for one in self.runner.trials if one.changes in sides]
-        return [one.eps_durable for one in seen if one is not None]
+        return [one.eps_paid for one in seen if one is not None]
 
     def _shrink(self, winner: Changes, knobs: Knobs) -> Iterator[Step]:
         """After the budget: undo changes of the winner that seem to matter least, and see."""
@@ -203,7 +209,8 @@ class Search:
         tried: tuple[Attempt, ...] = ()
         while (after := shorter(shrunk(winner, tried), effects, tried)) is not None:
             if not tried:
-                yield runner.note(notes.shrinking(MOST_ROUNDS * self._round_s()))
+                round_s = 2 * SHRINK_PAIRS * runner.takes_s(runner.plans.final)
+                yield runner.note(notes.shrinking(MOST_ROUNDS * round_s))
             before = shrunk(winner, tried)
             for pair in range(1, SHRINK_PAIRS + 1):
                 order = [before, after]
@@ -211,16 +218,11 @@ class Search:
                 for changes in order:
                     what = _BEST if changes == before else "with fewer changes"
                     number = len(tried) * SHRINK_PAIRS + pair
-                    yield runner.trial(Phase.SHRINK, changes, runner.plans.search, what, number)
+                    yield runner.trial(Phase.SHRINK, changes, runner.plans.final, what, number)
             found = attempts_of(runner.trials)
             if len(found) == len(tried):
                 return
             tried = found
-
-    def _round_s(self) -> float:
-        runner = self.runner
-        each_s = trial_seconds(runner.plans.search, runner.overhead_s(), runner.setup.pace)
-        return 2 * SHRINK_PAIRS * each_s
 
 
 def _require(trial: Trial) -> Measurement:

@@ -81,5 +81,5 @@ def _attempt(trials: Sequence[Trial]) -> Attempt | None:
     pairs = [both for both in sides.values() if len(both) == 2]
     if len(pairs) < SHRINK_PAIRS:
         return None
-    rates = [(both[before].eps_durable, both[after].eps_durable) for both in pairs]
+    rates = [(both[before].eps_paid, both[after].eps_paid) for both in pairs]
     return Attempt(before, after, compare([a for a, _ in rates], [b for _, b in rates]))

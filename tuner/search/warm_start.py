@@ -34,7 +34,7 @@ def _repeated(study: Study) -> list[Changes]:
     rates: dict[Changes, list[float]] = defaultdict(list)
     for trial in study.trials:
         if trial.changes in again and trial.measurement is not None:
-            rates[trial.changes].append(trial.measurement.eps_durable)
+            rates[trial.changes].append(trial.measurement.eps_paid)
     return sorted(rates, key=lambda changes: -float(np.mean(rates[changes])))
 
 
