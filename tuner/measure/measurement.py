@@ -86,8 +86,8 @@ _ADVICE = {
     "by more than 10 %; measure longer, on a quieter machine",
     DoubtKind.SENDER_LIMITED: "the backlog ran low, so the sender may have set this rate: "
     "give the queues more room",
-    DoubtKind.SHORT_WINDOW: "the window is shorter than twice the refresh interval, so part of the "
-    "work falls outside it: look at the rate to refreshed and flushed, or measure longer",
+    DoubtKind.SHORT_WINDOW: "the window is shorter than twice the refresh interval, so it made "
+    "segments of another size than the engine will, which merge at another pace: measure longer",
     DoubtKind.PACE_MISSED: "messages went out late, so less was offered than asked for: "
     "the pipeline did not take them, or this machine is too busy to send them",
     DoubtKind.CARRIED_OVER: "the engine still worked on something else when this began: "

@@ -13,8 +13,8 @@ _SOURCES = {"histogram": "the engine's own histogram", "sampled": "sampled ten t
 
 
 def effective_text(run: Measurement) -> str:
-    """The rates from first event to durable and merged, the bulk requests as they were, and a
-    table of what is configured and what really ran."""
+    """The rates with work put off paid for, and from first event to durable and merged; the bulk
+    requests as they were, and a table of what is configured and what really ran."""
     # Our sink has no segments: there is nothing to refresh, to flush or to merge.
     lines = [_rates(run)] if run.segments else []
     if run.effective is None:
@@ -26,7 +26,11 @@ def effective_text(run: Measurement) -> str:
 
 
 def _rates(run: Measurement) -> str:
-    parts = [f"first event to refreshed and flushed {eps(run.eps_durable)} EPS"]
+    parts = [
+        f"{eps(run.eps_paid)} EPS with the work paid for that was put off past the window, "
+        f"{run.deferred_cpu_us:.1f} us of engine CPU per event",
+        f"first event to refreshed and flushed {eps(run.eps_durable)} EPS",
+    ]
     if run.eps_merged is not None:
         parts.append(f"to merged as well {eps(run.eps_merged)} EPS")
     if run.store_bytes:
