@@ -196,9 +196,9 @@ class Search:
         return trial
 
     def _rates(self, winner: Changes) -> list[float]:
-        """What the profile as written and the best found have carried."""
-        sides = (BASELINE, winner)
-        seen = [one.measurement for one in self.runner.trials if one.changes in sides]
+        """What the profile as written and the best found have carried, once the engine was warm."""
+        scored = [one for one in self.runner.trials if one.phase is not Phase.WARM_UP]
+        seen = [one.measurement for one in scored if one.changes in (BASELINE, winner)]
         return [one.eps_paid for one in seen if one is not None]
 
     def _shrink(self, winner: Changes, knobs: Knobs) -> Iterator[Step]:
