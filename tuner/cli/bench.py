@@ -93,7 +93,7 @@ def _measure(lab: Lab, profile: Profile, chosen: Chosen) -> Bench:
     """A run that gets the engine warm and is not kept, the runs, then the phases."""
     pace = SINK_PACE if lab.is_sink else NODE_PACE
     warm_up = TrialPlan(pace.warm_up_s, 2 * pace.engine_warm_up_s)
-    plan = TrialPlan(pace.warm_up_s, chosen.window_s, chosen.window_s)
+    plan = TrialPlan(pace.warm_up_s, chosen.window_s, chosen.window_s, awaits_counters=True)
     outcomes: list[Outcome] = []
     with working("getting the engine warm") as tell:
         run_trial(lab, profile, warm_up, "t0", lambda _: None)

@@ -18,13 +18,15 @@ class TrialPlan:
     """How long a trial lasts, in seconds.
 
     A window that is not steady is made longer by `extension_s`, once.  It is cut short once it is
-    clear that its rate stays below `loses_below` events per second.
+    clear that its rate stays below `loses_below` events per second.  With `awaits_counters` the
+    trial goes on until rsyslog's own counters tell of all that was delivered.
     """
 
     warm_up_s: float
     window_s: float
     extension_s: float = 0.0
     loses_below: float | None = None
+    awaits_counters: bool = False
 
 
 @dataclass(frozen=True)

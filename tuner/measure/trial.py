@@ -185,7 +185,7 @@ class _Trial:
         begun_cpu_ms: int,
         carried: str | None,
     ) -> Outcome:
-        settled = settle(watch, final.sent)
+        settled = settle(watch, final.sent, await_counters=self.plan.awaits_counters)
         self.stages.begin(Part.SETTLE, at_s=settled.drained_at_s)
         window = replace(seen, snapshots=settled.snapshots)
         observed = Observed(

@@ -10,7 +10,7 @@ from collections.abc import Generator, Iterator
 from dataclasses import dataclass, replace
 
 from tuner.errors import GuardrailBreached, JobFailed
-from tuner.measure.measurement import Failure, FailureKind, Measurement
+from tuner.measure.measurement import Failure, FailureKind, Measurement, TrialPlan
 from tuner.profile.knobs import Cost, Knob, most_promising
 from tuner.search import notes
 from tuner.search.budget import engine_warm_up
@@ -38,6 +38,8 @@ _MOST_PAIRS = 16
 _LOSING = 0.9
 # So many of the best are run at a fixed rate, until one of them keeps the guardrails there.
 _MOST_CHECKED = 3
+# Beyond the budget no more than this share of it.
+_BEYOND = 1 / 3
 _AS_WRITTEN = "the profile as written"
 _BEST = "the best found"
 
@@ -204,13 +206,13 @@ class Search:
     def _shrink(self, winner: Changes, knobs: Knobs) -> Iterator[Step]:
         """After the budget: undo changes of the winner that seem to matter least, and see."""
         runner = self.runner
+        plan = _shrink_plan(runner)
         axes = [Axis.of(knob) for knob in knobs.knobs]
         effects = effects_of(runner.trials, axes, winner)
         tried: tuple[Attempt, ...] = ()
         while (after := shorter(shrunk(winner, tried), effects, tried)) is not None:
             if not tried:
-                round_s = 2 * SHRINK_PAIRS * runner.takes_s(runner.plans.final)
-                yield runner.note(notes.shrinking(MOST_ROUNDS * round_s))
+                yield runner.note(notes.shrinking(_shrinking_s(runner, plan)))
             before = shrunk(winner, tried)
             for pair in range(1, SHRINK_PAIRS + 1):
                 order = [before, after]
@@ -218,11 +220,22 @@ class Search:
                 for changes in order:
                     what = _BEST if changes == before else "with fewer changes"
                     number = len(tried) * SHRINK_PAIRS + pair
-                    yield runner.trial(Phase.SHRINK, changes, runner.plans.final, what, number)
+                    yield runner.trial(Phase.SHRINK, changes, plan, what, number)
             found = attempts_of(runner.trials)
             if len(found) == len(tried):
                 return
             tried = found
+
+
+def _shrink_plan(runner: Runner) -> TrialPlan:
+    """The windows of the best measured again, unless so much beyond a short budget is too much."""
+    plans = runner.plans
+    is_long = _shrinking_s(runner, plans.final) > _BEYOND * runner.setup.budget_s
+    return plans.search if is_long else plans.final
+
+
+def _shrinking_s(runner: Runner, plan: TrialPlan) -> float:
+    return MOST_ROUNDS * 2 * SHRINK_PAIRS * runner.takes_s(plan)
 
 
 def _require(trial: Trial) -> Measurement:
