@@ -128,7 +128,9 @@ def spend(left_s: float, overhead_s: float, pace: Pace, checks_s: float) -> Spen
     trial_s = share * left_s / (2 * MINIMUM_PAIRS)
     window_s = _window_s(trial_s - pace.warm_up_s - overhead_s, pace)
     confirm_s = min(max(window_s, pace.window_s), pace.longest_window_s)
-    confirm = TrialPlan(pace.warm_up_s, confirm_s, awaits_counters=True)
+    # Runs on the sink are short, and a round of rsyslog's counters would take as long again.
+    awaits = pace.merging > 0
+    confirm = TrialPlan(pace.warm_up_s, confirm_s, awaits_counters=awaits)
     search = TrialPlan(pace.warm_up_s, min(confirm_s, pace.longest_search_s))
     final = TrialPlan(pace.warm_up_s, min(confirm_s, pace.longest_final_s))
     checks_s = checks_s if left_s >= _CHECK_FROM_S else 0.0
