@@ -98,7 +98,7 @@ _ADVICE = {
     "trust the engine's, and look for messages that rsyslog wrote itself or took from elsewhere",
     DoubtKind.CLOCK: "the wall clock was set while this ran, so time stamps and rsyslog's counters "
     "cannot be matched: rates are right, they use a clock of their own",
-    DoubtKind.UNMERGED: "merges had not ended two minutes after the last event: "
+    DoubtKind.UNMERGED: "merges had not ended long after the last event: "
     "the rate until merged is not known, and the disk space is too large",
     DoubtKind.DISTURBED: "something else used a fifth of this machine's cores or more: "
     "measure on a quiet machine",

@@ -24,6 +24,7 @@ from tuner.measure.watch import SILENCE_S, Watch
 from tuner.profile.outputs import OmelasticsearchOutput
 
 _MERGES_S = 120.0
+_MERGES_OF_A_SEARCH_S = 15.0
 _END_S = 2.0
 _ROUND_S = 2.5
 
@@ -57,7 +58,7 @@ def settle(watch: Watch, sent: int, *, await_counters: bool) -> Settled:
     drained_epoch_s = time.time()
     make_durable(client, pattern)
     durable_at = time.monotonic()
-    merged_at = _merged_at(watch)
+    merged_at = _merged_at(watch, _MERGES_S if await_counters else _MERGES_OF_A_SEARCH_S)
     engine_cpu_ms = node_counters(client, SILENCE_S).cpu_ms
     if await_counters:
         _await_round(watch, drained_epoch_s)
@@ -77,10 +78,10 @@ def settle(watch: Watch, sent: int, *, await_counters: bool) -> Settled:
     )
 
 
-def _merged_at(watch: Watch) -> float | None:
+def _merged_at(watch: Watch, patience_s: float) -> float | None:
     """When no merge was under way any more; None when that took too long."""
     client, pattern = watch.lab.client, watch.pipe.pattern
-    idle = wait_until(lambda: merges_under_way(client, pattern) == 0, _MERGES_S)
+    idle = wait_until(lambda: merges_under_way(client, pattern) == 0, patience_s)
     return time.monotonic() if idle else None
 
 

@@ -38,6 +38,8 @@ _MOST_PAIRS = 16
 _LOSING = 0.9
 # So many of the best are run at a fixed rate, until one of them keeps the guardrails there.
 _MOST_CHECKED = 3
+# With fewer points tried, finals have nothing to choose from.
+_FEWEST_TRIED = 4
 # Beyond the budget no more than this share of it.
 _BEYOND = 1 / 3
 _AS_WRITTEN = "the profile as written"
@@ -122,9 +124,7 @@ class Search:
 
     def _climb(self, climb: Climb) -> Iterator[Step]:
         runner, plans = self.runner, self.runner.plans
-        while self._free_s(climb) >= (
-            plans.finals * runner.takes_s(plans.final) + runner.takes_s(plans.search)
-        ):
+        while self._free_s(climb) >= self._finals_s() + runner.takes_s(plans.search):
             asked = climb.ask()
             if asked is None:
                 return
@@ -133,6 +133,13 @@ class Search:
             trial = runner.trial(Phase.SEARCH, changes, plan, why)
             climb.tell(trial)
             yield trial
+
+    def _finals_s(self) -> float:
+        """What is kept for the finals, in seconds: nothing as long as there is little to choose
+        from, as in a session that resumed late."""
+        runner, plans = self.runner, self.runner.plans
+        tried = sum(trial.phase is Phase.SEARCH for trial in runner.trials)
+        return plans.finals * runner.takes_s(plans.final) if tried >= _FEWEST_TRIED else 0.0
 
     def _free_s(self, climb: Climb) -> float:
         """The seconds before the confirmation, if the best so far is what will be confirmed."""
