@@ -8,11 +8,13 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from tuner.engine.client import EngineClient
 from tuner.engine.owned import Owner, remove, settle
 from tuner.engine.probe import EngineFacts, facts
 from tuner.errors import TuneError, Unreachable
+from tuner.host.allow import is_loopback
 from tuner.host.programs import rsyslog_version
 from tuner.host.usage import memory_bytes
 from tuner.lab.distribution import distribution_for
@@ -52,6 +54,11 @@ class Lab:
     def engine_name(self) -> str:
         """What the engine is, as a reader would write it."""
         return "sink" if self.is_sink else f"{self.facts.distribution} {self.facts.version}"
+
+    @property
+    def is_here(self) -> bool:
+        """Whether the engine runs on this machine, whose cores we can see."""
+        return is_loopback(urlsplit(self.client.url).hostname or "")
 
     def check(self) -> None:
         """Raise Unreachable when an engine of ours is no more."""

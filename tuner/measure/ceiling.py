@@ -8,7 +8,6 @@ import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from urllib.parse import urlsplit
 
 from tuner.engine.client import EngineRefused
 from tuner.engine.counters import count, indexed, make_durable, node_counters
@@ -17,7 +16,6 @@ from tuner.engine.owned import remove
 from tuner.engine.probe import answers
 from tuner.engine.refresh import refreshing
 from tuner.errors import JobFailed, Unreachable
-from tuner.host.allow import is_loopback
 from tuner.host.machine import core_time
 from tuner.host.usage import cores
 from tuner.lab.lab import Lab
@@ -218,7 +216,7 @@ class _Experiment:
 
     def _used(self, feed: Feed) -> _Used:
         engine_s = node_counters(self.lab.client, SILENCE_S).cpu_ms / 1000
-        engine_here_s = engine_s if is_loopback(urlsplit(self.lab.client.url).hostname or "") else 0
+        engine_here_s = engine_s if self.lab.is_here else 0
         others_s = core_time().busy_s - engine_here_s - time.process_time()
         return _Used(time.monotonic(), engine_s, feed.progress().cpu_s, others_s)
 

@@ -5,12 +5,10 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from urllib.parse import urlsplit
 
 from tuner.engine.bulk_times import BulkLatency, BulkTimes, between, bulk_times, latency_of
 from tuner.engine.counters import IndexCounters, NodeCounters, index_counters, node_counters
 from tuner.flood.flood import Flood, Progress
-from tuner.host.allow import is_loopback
 from tuner.host.machine import core_time
 from tuner.host.threads import thread_cpu
 from tuner.host.usage import Usage, cores
@@ -88,7 +86,7 @@ def load_between(seen: Between, lab: Lab) -> Load:
     before, after = seen.before.look, seen.after.look
     passed_s = after.at_s - before.at_s
     engine = (after.engine_cpu_s - before.engine_cpu_s) / passed_s
-    if not _is_here(lab):
+    if not lab.is_here:
         return Load(engine, max(0.0, lab.facts.processors - engine))
     shipper = (after.shipper_cpu_s - before.shipper_cpu_s) / passed_s
     sender = (after.sender_cpu_s - before.sender_cpu_s) / passed_s
@@ -96,14 +94,10 @@ def load_between(seen: Between, lab: Lab) -> Load:
     return Load(engine + shipper + sender, max(0.0, cores() - busy))
 
 
-def _is_here(lab: Lab) -> bool:
-    return is_loopback(urlsplit(lab.client.url).hostname or "")
-
-
 def verdict_between(seen: Between, lab: Lab, profile: Profile) -> Verdict | None:
     """What limited the pipeline; None for an engine on another machine, whose cores we cannot
     see."""
-    if not _is_here(lab):
+    if not lab.is_here:
         return None
     latency = _latency(seen)
     sighting = Sighting(

@@ -19,7 +19,8 @@ class TrialPlan:
 
     A window that is not steady is made longer by `extension_s`, once.  It is cut short once it is
     clear that its rate stays below `loses_below` events per second.  With `awaits_counters` the
-    trial goes on until rsyslog's own counters tell of all that was delivered.
+    trial goes on until rsyslog's own counters tell of all that was delivered, and merges get longer
+    to end.
     """
 
     warm_up_s: float

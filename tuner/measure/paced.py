@@ -106,7 +106,7 @@ class _Paced:
                 raise AssertionError("a flood that follows a schedule has a timeline")
             self._stages.begin(Part.DRAIN, "waiting until all is searchable")
             self._await_found(watch, final)
-            settled = settle(watch, final.sent, await_counters=False)
+            settled = settle(watch, final.sent)
             self._stages.begin(Part.SETTLE, at_s=settled.drained_at_s)
             window = Between(before, after, judged, (), settled.snapshots)
             verdict = verdict_between(window, self._lab, self._profile)

@@ -23,8 +23,6 @@ from tuner.measure.measurement import Delivery
 from tuner.measure.watch import SILENCE_S, Watch
 from tuner.profile.outputs import OmelasticsearchOutput
 
-_MERGES_S = 120.0
-_MERGES_OF_A_SEARCH_S = 15.0
 _END_S = 2.0
 _ROUND_S = 2.5
 
@@ -50,15 +48,20 @@ class Settled:
     complaint: str | None
 
 
-def settle(watch: Watch, sent: int, *, await_counters: bool) -> Settled:
-    """Wait for all that was sent and account for every event; rsyslogd is ended meanwhile."""
+def settle(
+    watch: Watch, sent: int, *, merges_s: float = 0.0, await_counters: bool = False
+) -> Settled:
+    """Wait for all that was sent and account for every event; rsyslogd is ended meanwhile.
+
+    Merges get `merges_s` seconds to end.
+    """
     client, pattern = watch.lab.client, watch.pipe.pattern
     watch.drain(sent)
     drained_at = time.monotonic()
     drained_epoch_s = time.time()
     make_durable(client, pattern)
     durable_at = time.monotonic()
-    merged_at = _merged_at(watch, _MERGES_S if await_counters else _MERGES_OF_A_SEARCH_S)
+    merged_at = _merged_at(watch, merges_s)
     engine_cpu_ms = node_counters(client, SILENCE_S).cpu_ms
     if await_counters:
         _await_round(watch, drained_epoch_s)

@@ -38,6 +38,9 @@ from tuner.profile.model import Profile
 _FINISH_S = 10.0
 _BLAME_S = 1.0
 _IDLE_S = 5.0
+# What is reported waits for its merges; of the many trials of a search none may take so long.
+_MERGES_S = 120.0
+_MERGES_OF_A_SEARCH_S = 15.0
 
 Tell = Callable[[str], None]
 T = TypeVar("T")
@@ -185,7 +188,9 @@ class _Trial:
         begun_cpu_ms: int,
         carried: str | None,
     ) -> Outcome:
-        settled = settle(watch, final.sent, await_counters=self.plan.awaits_counters)
+        thorough = self.plan.awaits_counters
+        merges_s = _MERGES_S if thorough else _MERGES_OF_A_SEARCH_S
+        settled = settle(watch, final.sent, merges_s=merges_s, await_counters=thorough)
         self.stages.begin(Part.SETTLE, at_s=settled.drained_at_s)
         window = replace(seen, snapshots=settled.snapshots)
         observed = Observed(

@@ -25,9 +25,9 @@ def what_each_change_gave(study: Study, verdict: Verdict) -> list[str]:
     if not found.effects:
         return ["## Which settings matter", f"All of this is a guess. {_GUESS}", *_others(found)]
     text = (
-        "Effects are on events per second over the window, with 95 % intervals. Measured means "
-        "fresh pairs, with the change and without it, after the choice. "
-        f"{_GUESS}"
+        "Effects are on events per second over the window, with the work paid for that was put off "
+        "past it, and with 95 % intervals. Measured means fresh pairs, with the change and without "
+        f"it, after the choice. {_GUESS}"
     )
     return ["## What each change gave", text, _table(found, current), *_others(found)]
 

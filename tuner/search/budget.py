@@ -63,7 +63,8 @@ SINK_PACE = Pace(
 )
 
 _FEWEST_CALIBRATING, _MOST_CALIBRATING = 3, 6
-_FEWEST_SEARCH_TRIALS = 4
+FEWEST_SEARCH_TRIALS = 4
+"""With fewer points tried there is nothing to choose from."""
 _FEWEST_FINALS, _MOST_FINALS = 2, 16
 _FINALS_SHARE = 0.2
 _CALIBRATION_SHARE = 0.08
@@ -100,7 +101,7 @@ class Spending:
 
 def smallest_budget_s(pace: Pace) -> float:
     """The smallest budget that leaves room for a search and six pairs, in whole tens of seconds."""
-    trials = 2 * MINIMUM_PAIRS + _FEWEST_CALIBRATING + _FEWEST_SEARCH_TRIALS + _FEWEST_FINALS
+    trials = 2 * MINIMUM_PAIRS + _FEWEST_CALIBRATING + FEWEST_SEARCH_TRIALS + _FEWEST_FINALS
     trials_s = trials * pace.shortest_trial_s
     needed = pace.start_s + pace.engine_warm_up_s + trials_s + _REPORT_S
     return math.ceil(needed / 10) * 10

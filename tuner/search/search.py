@@ -13,7 +13,7 @@ from tuner.errors import GuardrailBreached, JobFailed
 from tuner.measure.measurement import Failure, FailureKind, Measurement, TrialPlan
 from tuner.profile.knobs import Cost, Knob, most_promising
 from tuner.search import notes
-from tuner.search.budget import engine_warm_up
+from tuner.search.budget import FEWEST_SEARCH_TRIALS, engine_warm_up
 from tuner.search.calibration import Calibration, calibrate
 from tuner.search.checks import check_rate
 from tuner.search.climb import Climb, Noise
@@ -38,8 +38,6 @@ _MOST_PAIRS = 16
 _LOSING = 0.9
 # So many of the best are run at a fixed rate, until one of them keeps the guardrails there.
 _MOST_CHECKED = 3
-# With fewer points tried, finals have nothing to choose from.
-_FEWEST_TRIED = 4
 # Beyond the budget no more than this share of it.
 _BEYOND = 1 / 3
 _AS_WRITTEN = "the profile as written"
@@ -114,8 +112,7 @@ class Search:
         ]
         usable = [one for one in recipes if one[0] and runner.setup.is_valid(one[0])]
         checks = Guard(space, 0, calibration.sigma)
-        window_s = runner.plans.search.window_s
-        noise = Noise(calibration.sigma, window_s)
+        noise = Noise(calibration.sigma, runner.plans.search.window_s)
         climb = Climb(strategy, knobs, noise, usable, runner.setup.limits, checks)
         for trial in runner.trials:
             if trial.phase is Phase.CALIBRATE:
@@ -139,7 +136,7 @@ class Search:
         from, as in a session that resumed late."""
         runner, plans = self.runner, self.runner.plans
         tried = sum(trial.phase is Phase.SEARCH for trial in runner.trials)
-        return plans.finals * runner.takes_s(plans.final) if tried >= _FEWEST_TRIED else 0.0
+        return plans.finals * runner.takes_s(plans.final) if tried >= FEWEST_SEARCH_TRIALS else 0.0
 
     def _free_s(self, climb: Climb) -> float:
         """The seconds before the confirmation, if the best so far is what will be confirmed."""

@@ -10,7 +10,7 @@ from tuner.measure.paced_summary import PacedMeasurement
 from tuner.profile.knobs import Knob, Level, level_text
 from tuner.search.guardrails import Limits
 
-SCHEMA = 4
+SCHEMA = 5
 
 Changes = tuple[tuple[str, Level], ...]
 """What differs from the profile as written: paths with their values, sorted by path."""
