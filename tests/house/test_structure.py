@@ -22,6 +22,7 @@ OWNERS = {
     "numpy": {"engine", "flood", "lab", "measure", "search"},
     "optuna": {"search"},
     "platformdirs": {"host", "lab"},
+    "prometheus_client": {"report"},
     "psutil": {"host"},
     "pydantic": {"profile", "lab", "search", "report"},
     "requests": {"engine"},
@@ -85,7 +86,11 @@ def test_every_dependency_has_an_owner() -> None:
     project = (PACKAGE.parent / "pyproject.toml").read_text(encoding="utf-8")
     declared = project.split("dependencies = [", 1)[1].split("]", 1)[0]
     names = {line.strip(' ",').split(">")[0] for line in declared.split("\n") if line.strip()}
-    known = {"pytest-testinfra": "testinfra", "pyyaml": "yaml"}
+    known = {
+        "prometheus-client": "prometheus_client",
+        "pytest-testinfra": "testinfra",
+        "pyyaml": "yaml",
+    }
     assert {known.get(name, name) for name in names} <= OWNERS.keys()
 
 

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import tempfile
+import time
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, TypeVar
 
 import typer
 
 from tuner.cli.bench_phases import Phases
 from tuner.cli.console import result, result_json, say, working
+from tuner.cli.metrics_file import MetricsFile, MetricsFileOption, metrics_file
 from tuner.cli.options import (
     EngineChoice,
     EngineOption,
@@ -30,7 +33,10 @@ from tuner.measure.trial import run_trial
 from tuner.profile.model import Profile
 from tuner.report.bench import Bench, bench_json, bench_text, summary
 from tuner.report.figures import eps
+from tuner.report.gauges import BENCH_PHASES, Gauges, with_outcome
 from tuner.search.budget import NODE_PACE, SINK_PACE
+
+T = TypeVar("T")
 
 
 def bench(
@@ -55,6 +61,7 @@ def bench(
     ] = False,
     engine: EngineOption = EngineChoice.NODE,
     elasticsearch: UrlOption = None,
+    metrics_path: MetricsFileOption = None,
     output: OutputOption = Output.TEXT,
 ) -> None:
     """Measure a profile: events per second, delivery, CPU per event, freshness, and what limits it.
@@ -64,12 +71,14 @@ def bench(
     """
     loaded = load(profile)
     wanted = Wanted(engine, elasticsearch)
-    prepare(wanted, loaded.profile, say)
     window_s = duration_s(window)
     chosen = Chosen(repeat, window_s, freshness, sustain, overload, ceiling)
     parent = Path(tempfile.gettempdir())
-    with open_lab(wanted, loaded.profile, parent, say) as lab:
-        found = _measure(lab, loaded.profile, chosen)
+    gauges = Gauges("bench", loaded.profile.name, BENCH_PHASES, time.time(), planned=repeat)
+    with metrics_file(metrics_path, gauges) as metrics:
+        prepare(wanted, loaded.profile, say)
+        with open_lab(wanted, loaded.profile, parent, say) as lab:
+            found = _measure(lab, loaded.profile, chosen, metrics)
     if output is Output.JSON:
         result_json(bench_json(found))
     else:
@@ -89,8 +98,10 @@ class Chosen:
     ceiling: bool
 
 
-def _measure(lab: Lab, profile: Profile, chosen: Chosen) -> Bench:
+def _measure(lab: Lab, profile: Profile, chosen: Chosen, metrics: MetricsFile) -> Bench:
     """A run that gets the engine warm and is not kept, the runs, then the phases."""
+    gauges = replace(metrics.gauges, engine=lab.engine_name, rsyslog=lab.rsyslog)
+    metrics.update(replace(gauges, phase="warm-up"))
     pace = SINK_PACE if lab.is_sink else NODE_PACE
     warm_up = TrialPlan(pace.warm_up_s, 2 * pace.engine_warm_up_s)
     plan = TrialPlan(pace.warm_up_s, chosen.window_s, chosen.window_s, awaits_counters=True)
@@ -99,8 +110,10 @@ def _measure(lab: Lab, profile: Profile, chosen: Chosen) -> Bench:
         run_trial(lab, profile, warm_up, "t0", lambda _: None)
         for number in range(1, chosen.repeat + 1):
             tell(f"run {number} of {chosen.repeat}")
+            metrics.update(replace(metrics.gauges, phase="run", trial=number))
             outcome = run_trial(lab, profile, plan, f"t{number}", lambda _: None)
             outcomes.append(outcome)
+            metrics.update(with_outcome(metrics.gauges, outcome))
             say(f"run {number} of {chosen.repeat}: {_what(outcome)}")
         found = Bench(
             profile=profile.name,
@@ -112,19 +125,26 @@ def _measure(lab: Lab, profile: Profile, chosen: Chosen) -> Bench:
         figures = summary(outcomes)
         if figures is None:
             return found
-        return _phases(
-            found, Phases(lab, profile, figures["eps_median"], chosen.window_s, tell), chosen
-        )
+        phases = Phases(lab, profile, figures["eps_median"], chosen.window_s, tell)
+        return _phases(found, phases, chosen, metrics)
 
 
-def _phases(found: Bench, phases: Phases, chosen: Chosen) -> Bench:
+def _phases(found: Bench, phases: Phases, chosen: Chosen, metrics: MetricsFile) -> Bench:
     """The phases that were chosen, after the runs."""
+
+    def phase(name: str, run: Callable[[], T]) -> T:
+        metrics.update(replace(metrics.gauges, phase=name))
+        outcome = run()
+        if isinstance(outcome, PacedMeasurement | Failure):
+            metrics.update(with_outcome(metrics.gauges, outcome))
+        return outcome
+
     return replace(
         found,
-        freshness=phases.freshness() if chosen.freshness else None,
-        sustained=phases.sustain() if chosen.sustain else None,
-        overload=phases.overload() if chosen.overload else None,
-        ceiling=phases.ceiling() if chosen.ceiling else None,
+        freshness=phase("freshness", phases.freshness) if chosen.freshness else None,
+        sustained=phase("sustain", phases.sustain) if chosen.sustain else None,
+        overload=phase("overload", phases.overload) if chosen.overload else None,
+        ceiling=phase("ceiling", phases.ceiling) if chosen.ceiling else None,
     )
 
 

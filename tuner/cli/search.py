@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from tuner.cli.console import result, result_json, say, working
+from tuner.cli.metrics_file import MetricsFileOption, metrics_file
 from tuner.cli.options import (
     EngineChoice,
     EngineOption,
@@ -35,6 +36,7 @@ from tuner.errors import BadUsage, GuardrailBreached, JobFailed, NoImprovement
 from tuner.profile.knobs import knobs, of_rsyslog
 from tuner.profile.knobs_guarantees import allowed
 from tuner.profile.model import Profile
+from tuner.report.gauges import SEARCH_PHASES, Gauges
 from tuner.report.search_course import is_sink
 from tuner.report.search_json import report
 from tuner.report.search_markdown import headline
@@ -45,7 +47,7 @@ from tuner.search.study import Ending, Options, Study
 from tuner.search.verdict import Claim, judge
 
 # What may stand beside --resume: it changes how a search is told of, not what it does.
-_BESIDE_RESUME = {"resume", "require_gain", "output"}
+_BESIDE_RESUME = {"resume", "require_gain", "output", "metrics_path"}
 
 
 LocalProfile = Annotated[
@@ -113,6 +115,7 @@ def search(
     resume: Resume = None,
     warm_start: WarmStart = None,
     require_gain: RequireGain = False,
+    metrics_path: MetricsFileOption = None,
     output: OutputOption = Output.TEXT,
 ) -> None:
     """Search for settings that carry more events per second, and prove what they gain.
@@ -123,7 +126,7 @@ def search(
     if resume is not None:
         _require_nothing_else(context)
         with writing_to(resume):
-            study = _gone_on(resume, clock)
+            study = _gone_on(resume, clock, metrics_path)
         _conclude(study, resume, require_gain, output)
         return
     loaded = load_or_default(profile)
@@ -136,7 +139,7 @@ def search(
     earlier = tuple((str(path), read(path)) for path in warm_start or ())
     with new_run_directory(run_dir, loaded.profile.name) as directory:
         job = Job(loaded, directory, options, budget_s, seed, clock, warm_starts=earlier)
-        study = _studied(job)
+        study = _studied(job, metrics_path)
     _conclude(study, directory, require_gain, output)
 
 
@@ -181,7 +184,7 @@ def _affordable(budget: str, engine: EngineChoice) -> float:
     return budget_s
 
 
-def _gone_on(directory: Path, clock: Stopwatch) -> Study:
+def _gone_on(directory: Path, clock: Stopwatch, metrics_path: Path | None) -> Study:
     """The study of a search that was ended before; one that was finished is only told again."""
     record = recorded_or_set_aside(directory)
     job = resumed(directory, record, clock)
@@ -191,17 +194,19 @@ def _gone_on(directory: Path, clock: Stopwatch) -> Study:
         return record.study
     if has_changed(job.loaded):
         say(f"{job.loaded.path} is another by now: the search goes on with what it began with")
-    return _studied(job)
+    return _studied(job, metrics_path)
 
 
-def _studied(job: Job) -> Study:
+def _studied(job: Job, metrics_path: Path | None) -> Study:
     """Open the lab that a search needs, and work on it there."""
     profile = job.loaded.profile
-    job.clock.downloads_s = prepare(job.wanted, profile, say)
+    gauges = Gauges("search", profile.name, SEARCH_PHASES, time.time())
     with contextlib.ExitStack() as stack:
+        metrics = stack.enter_context(metrics_file(metrics_path, gauges))
+        job.clock.downloads_s = prepare(job.wanted, profile, say)
         with working("starting the lab"):
             lab = stack.enter_context(open_lab(job.wanted, profile, job.directory, say))
-        return work_on(job, lab)
+        return work_on(job, lab, metrics)
 
 
 def _conclude(study: Study, directory: Path, require_gain: bool, output: Output) -> None:

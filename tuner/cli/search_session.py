@@ -11,6 +11,7 @@ from contextlib import AbstractContextManager
 from dataclasses import replace
 
 from tuner.cli.console import say, working
+from tuner.cli.metrics_file import MetricsFile
 from tuner.cli.progress import Progress, fitted
 from tuner.cli.run_directory import write_results
 from tuner.cli.search_job import Job, dimensions, header_of, require_same, warm_start_notes
@@ -26,6 +27,7 @@ from tuner.measure.trial import run_trial
 from tuner.profile.knobs_check import Checker
 from tuner.profile.model import Profile
 from tuner.report.figures import seconds
+from tuner.report.gauges import of_header, of_intent, of_study, of_trials
 from tuner.search.journal import Journal, journal, reopened
 from tuner.search.record import Record, record_of
 from tuner.search.replay import Replay
@@ -37,9 +39,10 @@ from tuner.search.study import BASELINE, Asked, Ending, Header, Result, Session,
 Measure = Callable[[Asked, Profile], Result]
 
 
-def work_on(job: Job, lab: Lab) -> Study:
+def work_on(job: Job, lab: Lab, metrics: MetricsFile) -> Study:
     """Search, recording each trial as it happens; the report is written however it ends."""
     header = header_of(job, lab)
+    metrics.update(of_header(metrics.gauges, header))
     record = _taken_over(job, lab, header)
     for line in header.substitutions:
         say(f"not tested as written: {line}")
@@ -49,11 +52,10 @@ def work_on(job: Job, lab: Lab) -> Study:
     with _journal(job, header) as lines, working("first trial") as tell:
         progress = Progress()
         session = Session(header.started, os.getpid(), lab.owner.run_id)
-        replay = Replay(
-            record, lines, session, _measuring(job, lab, progress, tell), job.clock
-        )  # fmt: skip
+        measure = _measuring(job, lab, progress, tell)
+        replay = Replay(record, lines, session, _watched(job, measure, metrics), job.clock)
         try:
-            for text in _told(job, lab, replay, progress):
+            for text in _told(job, lab, replay, progress, metrics):
                 say(fitted(text))
             ending = Ending.FINISHED
         except Interrupted:
@@ -63,6 +65,7 @@ def work_on(job: Job, lab: Lab) -> Study:
             lines.end(ending, job.clock())
             study = replay.study(ending)
             write_results(job.directory, job.loaded, study)
+            metrics.update(of_study(metrics.gauges, study))
             if ending is not Ending.FINISHED:
                 say(f"what is known so far is in {job.directory / 'report.md'}")
             if ending is Ending.INTERRUPTED:
@@ -122,12 +125,24 @@ def _measuring(job: Job, lab: Lab, progress: Progress, tell: Callable[[str], Non
     return measure
 
 
+def _watched(job: Job, measure: Measure, metrics: MetricsFile) -> Measure:
+    """`measure`, with each trial in the metrics as it begins."""
+
+    def watched(asked: Asked, profile: Profile) -> Result:
+        metrics.update(of_intent(metrics.gauges, asked, job.budget_s - job.clock()))
+        return measure(asked, profile)
+
+    return watched
+
+
 def _after_restart(result: Result, restart_s: float) -> Result:
     """The outcome of a trial, with the seconds that the engine's restart before it took."""
     return replace(result, spent=replace(result.spent or Spent(), restart_s=restart_s))
 
 
-def _told(job: Job, lab: Lab, replay: Replay, progress: Progress) -> Iterator[str]:
+def _told(
+    job: Job, lab: Lab, replay: Replay, progress: Progress, metrics: MetricsFile
+) -> Iterator[str]:
     """What to say of each step of the search that was not taken over."""
     checker = Checker(job.loaded, job.options.allow)
     runner = Runner(
@@ -154,9 +169,16 @@ def _told(job: Job, lab: Lab, replay: Replay, progress: Progress) -> Iterator[st
             replay.note(step)
         text = step.text if not isinstance(step, Trial) else _line(job, runner, progress, step)
         if len(runner.trials) > taken_over:
+            left_s = job.budget_s - job.clock()
+            still = _trials_left(runner)
+            metrics.update(of_trials(metrics.gauges, runner.trials, still, left_s))
             yield text
 
 
 def _line(job: Job, runner: Runner, progress: Progress, trial: Trial) -> str:
-    trials_left = int(runner.free_s(BASELINE) / runner.takes_s(runner.plans.search))
-    return progress.line(trial, max(0, trials_left), job.budget_s - job.clock())
+    return progress.line(trial, _trials_left(runner), job.budget_s - job.clock())
+
+
+def _trials_left(runner: Runner) -> int:
+    """About how many trials still fit before the confirmation."""
+    return max(0, int(runner.free_s(BASELINE) / runner.takes_s(runner.plans.search)))

@@ -1,0 +1,152 @@
+"""A run's figures in Prometheus' text format, version 0.0.4: node_exporter's textfile collector
+reads no other (its docs: text format only, no timestamps)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+
+from prometheus_client import CollectorRegistry, generate_latest
+from prometheus_client.core import (
+    CounterMetricFamily,
+    GaugeMetricFamily,
+    InfoMetricFamily,
+    Metric,
+)
+from prometheus_client.registry import Collector
+
+from tuner import __version__
+from tuner.measure.measurement import DoubtKind, Failure, FailureKind
+from tuner.report.gauges import Gauges
+
+_PREFIX = "rsyslog_tune"
+_MICRO = 1e-6
+
+
+def metrics_text(gauges: Gauges) -> str:
+    """Every metric that is known by now, with its HELP and TYPE; seconds, ratios and events."""
+    registry = CollectorRegistry()
+    registry.register(_Fixed(tuple(_metrics(gauges))))
+    return generate_latest(registry).decode()
+
+
+class _Fixed(Collector):
+    """Metrics that are known already."""
+
+    def __init__(self, metrics: tuple[Metric, ...]) -> None:
+        self._metrics = metrics
+
+    def collect(self) -> Iterable[Metric]:
+        """All of them."""
+        return self._metrics
+
+
+def _metrics(gauges: Gauges) -> Iterator[Metric]:
+    yield _info(gauges)
+    yield from _progress(gauges)
+    yield from _rates(gauges)
+    yield from _last(gauges)
+    yield from _counts(gauges)
+
+
+def _info(gauges: Gauges) -> Metric:
+    labels = {
+        "version": __version__,
+        "command": gauges.command,
+        "profile": gauges.profile,
+        "engine": gauges.engine,
+        "rsyslog": gauges.rsyslog,
+    }
+    return InfoMetricFamily(_PREFIX, "What runs, and against what.", labels)
+
+
+def _progress(gauges: Gauges) -> Iterator[Metric]:
+    yield from _gauge("running", "Whether it runs; 0 once it has ended.", float(gauges.is_running))
+    yield from _gauge("start_time_seconds", "When it began, since 1970.", gauges.started_s)
+    phase = GaugeMetricFamily(f"{_PREFIX}_phase", "1 for the phase it is in.", labels=["phase"])
+    for name in gauges.phases:
+        phase.add_metric([name], float(name == gauges.phase))
+    yield phase
+    yield from _gauge("trial_number", "The trial that runs or ran last.", gauges.trial)
+    yield from _gauge(
+        "trials_planned",
+        "About how many trials there will be, in a search before the confirmation.",
+        gauges.planned,
+    )
+    yield from _gauge("budget_seconds", "The budget in wall-clock time.", gauges.budget_s)
+    left_s = None if gauges.left_s is None else max(0.0, gauges.left_s)
+    yield from _gauge("remaining_seconds", "What is left of the budget.", left_s)
+
+
+def _rates(gauges: Gauges) -> Iterator[Metric]:
+    baseline, best = gauges.baseline_eps, gauges.best_eps
+    yield from _gauge(
+        "baseline_events_per_second",
+        "Events indexed per second with the profile as written, the median of its runs.",
+        baseline,
+    )
+    yield from _gauge(
+        "best_events_per_second",
+        "The most events indexed per second in a trial; one lucky trial, not a claim.",
+        best,
+    )
+    gain = None if best is None or baseline is None else best / baseline - 1
+    yield from _gauge("best_gain_ratio", "The best over the baseline, less 1; no claim.", gain)
+    if gauges.claimed is None:
+        return
+    claimed = GaugeMetricFamily(
+        f"{_PREFIX}_confirmed_gain_ratio",
+        "The gain in fresh pairs, with the ends of its 95 % interval.",
+        labels=["bound"],
+    )
+    for bound in ("low", "ratio", "high"):
+        claimed.add_metric([bound], getattr(gauges.claimed, bound) - 1)
+    yield claimed
+
+
+def _last(gauges: Gauges) -> Iterator[Metric]:
+    """Of the last trial; nothing when it failed, which gives no number."""
+    last = gauges.outcomes[-1] if gauges.outcomes else None
+    if last is None or isinstance(last, Failure):
+        return
+    yield from _gauge(
+        "last_trial_events_per_second", "Events indexed per second in the last trial.", last.eps
+    )
+    cpu = GaugeMetricFamily(
+        f"{_PREFIX}_cpu_seconds_per_event", "Processor time per event in the last trial.",
+        labels=["process"],
+    )  # fmt: skip
+    cpu.add_metric(["rsyslogd"], last.shipper_cpu_us * _MICRO)
+    cpu.add_metric(["engine"], last.engine_cpu_us * _MICRO)
+    yield cpu
+
+
+def _counts(gauges: Gauges) -> Iterator[Metric]:
+    trials = CounterMetricFamily(f"{_PREFIX}_trials", "Trials that have ended.")
+    trials.add_metric([], len(gauges.outcomes))
+    yield trials
+    failed = Counter(one.kind for one in gauges.outcomes if isinstance(one, Failure))
+    failures = CounterMetricFamily(
+        f"{_PREFIX}_trial_failures", "Trials without a number, by why.", labels=["kind"]
+    )
+    for kind in FailureKind:
+        failures.add_metric([kind.name.lower()], failed[kind])
+    yield failures
+    doubted = Counter(
+        doubt.kind
+        for one in gauges.outcomes
+        if not isinstance(one, Failure)
+        for doubt in one.doubts
+    )
+    doubts = CounterMetricFamily(
+        f"{_PREFIX}_trial_doubts", "Reasons to trust trials less, by kind.", labels=["kind"]
+    )
+    for why in DoubtKind:
+        doubts.add_metric([why.name.lower()], doubted[why])
+    yield doubts
+
+
+def _gauge(name: str, text: str, value: float | None) -> Iterator[Metric]:
+    """A gauge, where its value is known."""
+    if value is not None:
+        yield GaugeMetricFamily(f"{_PREFIX}_{name}", text, value)
