@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tuner.cli.metrics_file import metrics_file
+from tuner.cli.metrics_file import running_metrics
 from tuner.errors import JobFailed
 from tuner.report.gauges import BENCH_PHASES, Gauges
 
@@ -17,7 +17,7 @@ GAUGES = Gauges("bench", "prod", BENCH_PHASES, 0.0)
 
 def test_it_says_that_a_run_goes_on_until_it_has_ended(tmp_path: Path) -> None:
     path = tmp_path / "run.prom"
-    with metrics_file(path, GAUGES) as metrics:
+    with running_metrics(path, GAUGES) as metrics:
         assert "rsyslog_tune_running 1.0" in path.read_text(encoding="utf-8")
         metrics.update(replace(metrics.gauges, trial=3))
         assert "rsyslog_tune_trial_number 3.0" in path.read_text(encoding="utf-8")
@@ -26,7 +26,7 @@ def test_it_says_that_a_run_goes_on_until_it_has_ended(tmp_path: Path) -> None:
 
 
 def test_a_run_that_fails_goes_on_no_more(tmp_path: Path) -> None:
-    with pytest.raises(JobFailed), metrics_file(tmp_path / "run.prom", GAUGES):
+    with pytest.raises(JobFailed), running_metrics(tmp_path / "run.prom", GAUGES):
         raise JobFailed
     assert "rsyslog_tune_running 0.0" in (tmp_path / "run.prom").read_text(encoding="utf-8")
 
@@ -35,7 +35,7 @@ def test_it_is_replaced_as_a_whole_and_everyone_may_read_it(tmp_path: Path) -> N
     path = tmp_path / "run.prom"
     before = os.umask(0o077)
     try:
-        with metrics_file(path, GAUGES) as metrics, path.open(encoding="utf-8") as reader:
+        with running_metrics(path, GAUGES) as metrics, path.open(encoding="utf-8") as reader:
             metrics.update(replace(metrics.gauges, trial=3))
             assert "rsyslog_tune_trial_number 0.0" in reader.read()
     finally:
@@ -49,7 +49,7 @@ def test_a_file_that_cannot_be_written_is_refused_before_anything_is_measured(
 ) -> None:
     path = tmp_path / "nowhere" / "run.prom"
     with pytest.raises(JobFailed, match=r"cannot write the metrics file .*: No such file"):
-        metrics_file(path, GAUGES).__enter__()
+        running_metrics(path, GAUGES).__enter__()
 
 
 def test_a_file_that_cannot_be_written_any_more_does_not_end_a_run(
@@ -57,7 +57,7 @@ def test_a_file_that_cannot_be_written_any_more_does_not_end_a_run(
 ) -> None:
     folder = tmp_path / "collector"
     folder.mkdir()
-    with metrics_file(folder / "run.prom", GAUGES) as metrics:
+    with running_metrics(folder / "run.prom", GAUGES) as metrics:
         (folder / "run.prom").unlink()
         folder.rmdir()
         metrics.update(GAUGES)
@@ -66,6 +66,6 @@ def test_a_file_that_cannot_be_written_any_more_does_not_end_a_run(
 
 
 def test_without_a_path_nothing_is_written(tmp_path: Path) -> None:
-    with metrics_file(None, GAUGES) as metrics:
+    with running_metrics(None, GAUGES) as metrics:
         metrics.update(replace(metrics.gauges, trial=3))
     assert metrics.gauges.trial == 3

@@ -105,3 +105,13 @@ def test_what_no_flood_sends_is_refused_and_not_measured_wrongly() -> None:
     parsed = small({"parse": {"format": "json"}})
     with pytest.raises(Refused, match="parse: no flood sends json"):
         bind(parsed, SITE, (40514,))
+
+
+def test_a_lab_writes_counters_its_own_way() -> None:
+    text = PRODUCTION + "impstats: {interval: 30, log.file: /var/log/rsyslog/impstats.log}\n"
+    used = bound(text=text)
+    assert used.profile.impstats is None
+    told = {str(one) for one in used.substitutions}
+    assert told - {str(one) for one in bound().substitutions} == {
+        "impstats: every 30 s -> the lab's own, every second"
+    }

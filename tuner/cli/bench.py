@@ -13,7 +13,7 @@ import typer
 
 from tuner.cli.bench_phases import Phases
 from tuner.cli.console import result, result_json, say, working
-from tuner.cli.metrics_file import MetricsFile, MetricsFileOption, metrics_file
+from tuner.cli.metrics_file import MetricsFile, MetricsFileOption, running_metrics
 from tuner.cli.options import (
     EngineChoice,
     EngineOption,
@@ -75,7 +75,7 @@ def bench(
     chosen = Chosen(repeat, window_s, freshness, sustain, overload, ceiling)
     parent = Path(tempfile.gettempdir())
     gauges = Gauges("bench", loaded.profile.name, BENCH_PHASES, time.time(), planned=repeat)
-    with metrics_file(metrics_path, gauges) as metrics:
+    with running_metrics(metrics_path, gauges) as metrics:
         prepare(wanted, loaded.profile, say)
         with open_lab(wanted, loaded.profile, parent, say) as lab:
             found = _measure(lab, loaded.profile, chosen, metrics)

@@ -65,7 +65,7 @@ class MetricsFile:
 
 
 @contextlib.contextmanager
-def metrics_file(path: Path | None, gauges: Gauges) -> Iterator[MetricsFile]:
+def running_metrics(path: Path | None, gauges: Gauges) -> Iterator[MetricsFile]:
     """The metrics of a run, from now to its end, however that comes; raises JobFailed when the
     file cannot be written at the start."""
     metrics = MetricsFile(path, gauges)

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from tuner.cli.console import result, result_json, say, working
-from tuner.cli.metrics_file import MetricsFileOption, metrics_file
+from tuner.cli.metrics_file import MetricsFileOption, running_metrics
 from tuner.cli.options import (
     EngineChoice,
     EngineOption,
@@ -202,7 +202,7 @@ def _studied(job: Job, metrics_path: Path | None) -> Study:
     profile = job.loaded.profile
     gauges = Gauges("search", profile.name, SEARCH_PHASES, time.time())
     with contextlib.ExitStack() as stack:
-        metrics = stack.enter_context(metrics_file(metrics_path, gauges))
+        metrics = stack.enter_context(running_metrics(metrics_path, gauges))
         job.clock.downloads_s = prepare(job.wanted, profile, say)
         with working("starting the lab"):
             lab = stack.enter_context(open_lab(job.wanted, profile, job.directory, say))

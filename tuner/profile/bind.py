@@ -56,6 +56,7 @@ def bind(profile: Profile, site: Site, ports: tuple[int, ...]) -> Bound:
             "main_queue": bind_queue(profile.main_queue, site),
             "lanes": _bind_lanes(profile.lanes, site),
             "outputs": bind_outputs(profile, site),
+            "impstats": None,
             "node": profile.node.model_copy(update={"heap": site.heap or profile.node.heap}),
         }
     )
@@ -92,6 +93,7 @@ def _substitutions(written: Profile, used: Profile, site: Site) -> tuple[Substit
         ("main_queue.spoolDirectory", spool_text(written.main_queue), spool_text(used.main_queue)),
         ("lanes.queue.spoolDirectory", *(spool_text(_lane(one)) for one in (written, used))),
         *output_rows(written, used),
+        ("impstats", *(_counters(one) for one in (written, used))),
         ("node.heap", written.node.heap, used.node.heap),
     ]
     return tuple(Substitution(path, old, new) for path, old, new in rows if old != new)
@@ -99,6 +101,13 @@ def _substitutions(written: Profile, used: Profile, site: Site) -> tuple[Substit
 
 def _work_directory(profile: Profile) -> str:
     return profile.global_.work_directory or "none"
+
+
+def _counters(profile: Profile) -> str:
+    """A lab writes rsyslog's counters its own way, whatever a profile says."""
+    if profile.impstats is None:
+        return "the lab's own, every second"
+    return f"every {profile.impstats.interval} s"
 
 
 def _lane(profile: Profile) -> Queue | None:

@@ -21,6 +21,7 @@ _ENGINE = (
 _SOURCES = (
     ("queue.", f"{_MANUAL}: rainerscript/queue_parameters, runtime/queue.c"),
     ("inputs[].", f"{_MANUAL}: the input module of that name"),
+    ("impstats", f"{_MANUAL}: impstats"),
     ("global.", f"{_MANUAL}: rainerscript/global"),
     ("parse.", f"{_MANUAL}: rainerscript/property, mmjsonparse"),
     ("settings.", _ENGINE),

@@ -10,6 +10,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from tuner.errors import Refused
+from tuner.profile.impstats import Impstats
 from tuner.profile.inputs import Input, Parsers
 from tuner.profile.lanes import Lanes
 from tuner.profile.node import Node as Node
@@ -72,6 +73,7 @@ class Profile(Section):
     main_queue: Queue | None = None
     lanes: Lanes | None = None
     outputs: Annotated[tuple[Output, ...], Field(min_length=1)]
+    impstats: Impstats | None = None
     node: Node = Node()
     workload: Workload = Workload()
     guardrails: Guardrails = Guardrails()

@@ -115,7 +115,8 @@ def _shipper_header(profile: Profile) -> Emitted:
     """The hash covers what reaches rsyslog.conf, so a new index setting does not change it."""
     plain = _plain(profile)
     sections = [plain.get(key) for key in ("name", "inputs", "main_queue")]
-    sections += [plain[key] for key in ("parse", "global", "parser", "lanes") if plain.get(key)]
+    optional = ("parse", "global", "parser", "lanes", "impstats")
+    sections += [plain[key] for key in optional if plain.get(key)]
     outputs = [_shipped(output) for output in profile.outputs]
     digest = fingerprint([profile.release.rsyslog, *sections, outputs])
     return _header(profile, digest, "restart rsyslog")

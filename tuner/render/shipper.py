@@ -13,6 +13,7 @@ from tuner.profile.placement import main_queue
 from tuner.render.actions import actions, failover_rulesets, repaired_for
 from tuner.render.bulk import document_name, index_name
 from tuner.render.document import Identity, document_template, index_name_template
+from tuner.render.impstats import impstats_module
 from tuner.render.inputs import entrances, input_modules, inputs
 from tuner.render.lanes import lane_modules, lane_rulesets, outputs_ruleset
 from tuner.render.other_actions import file_name, file_name_template, output_modules
@@ -56,6 +57,8 @@ def _outputs_ruleset(profile: Profile) -> dict[str, Value]:
 
 
 def _modules(profile: Profile) -> Iterator[Statement]:
+    # Its manual wants it before all other modules, or some would not count.
+    yield from impstats_module(profile)
     yield from input_modules(profile)
     yield from lane_modules(profile)
     if repaired_for(profile) is not None:
