@@ -11,7 +11,7 @@ BIN := $(VENV)/bin
 PACKAGES := rsyslog rsyslog-elasticsearch rsyslog-relp rsyslog-gnutls \
 	openjdk-17-jre-headless maven python3-venv gcc libc6-dev
 
-.PHONY: setup packages engine engines demo test lint bench fuzz soak clean
+.PHONY: setup packages engine engines demo test lint man bench fuzz soak clean
 
 setup: packages $(VENV)/.ready engine
 
@@ -41,6 +41,10 @@ lint: $(VENV)/.ready
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+# The manual page, to be written anew when a command or an option changes; a test tells.
+man: $(VENV)/.ready
+	$(BIN)/python -m tuner.cli.manual > man/rsyslog-tune.1
 
 bench: setup
 	$(BIN)/python -m tests.benchmarks.flood_cost

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import contextlib
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
+from enum import Enum
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from tuner.cli.console import result, result_json, say, working
-from tuner.cli.options import EngineChoice, Output, OutputOption, ProfilePath
+from tuner.cli.options import EngineChoice, ProfilePath
 from tuner.errors import (
     BadProfile,
     BadUsage,
@@ -24,9 +25,28 @@ from tuner.errors import (
     TuneError,
 )
 from tuner.profile.load import LoadedProfile, load_profile
+from tuner.report.annotations import github, gitlab
 from tuner.validate.layer import Layer
 from tuner.validate.layers import layers
 
+
+class Output(Enum):
+    """How the problems and the layers are written."""
+
+    TEXT = "text"
+    JSON = "json"
+    GITHUB = "github"
+    GITLAB = "gitlab"
+
+
+_Output = Annotated[
+    Output,
+    typer.Option(
+        "--output",
+        help="Results as text or as JSON on stdout; github: the problems alone, as annotations of "
+        "GitHub Actions; gitlab: as a code quality report of GitLab.",
+    ),
+]
 _Url = Annotated[
     str | None,
     typer.Option(
@@ -57,7 +77,7 @@ def validate(
     strict: Annotated[
         bool, typer.Option("--strict", help="Exit with 3 when there are warnings.")
     ] = False,
-    output: OutputOption = Output.TEXT,
+    output: _Output = Output.TEXT,
 ) -> None:
     """Check a profile: schema, lint, then `rsyslogd -N1` on the whole rendered configuration.
 
@@ -69,9 +89,8 @@ def validate(
     try:
         loaded = load_profile(profile)
     except BadProfile as bad:
-        if output is Output.JSON:
-            problems = [_problem(problem) for problem in bad.problems]
-            result_json({"schema": 1, "kind": "validate", "layers": [], "problems": problems})
+        if output is not Output.TEXT:
+            _show_to_program([], bad.problems, output)
         raise
     found = list(layers(loaded, offline))
     for name, ask in _asked(loaded, elasticsearch, smoke, found):
@@ -148,10 +167,8 @@ def _judge(loaded: LoadedProfile, found: list[Layer], strict: bool) -> None:
 def _show(loaded: LoadedProfile, found: list[Layer], output: Output) -> None:
     """The layers; of the problems only warnings as text, because errors end the command."""
     problems = _problems(loaded, found)
-    if output is Output.JSON:
-        shown = [_layer(layer) for layer in found]
-        told = [_problem(problem) for problem in problems]
-        result_json({"schema": 1, "kind": "validate", "layers": shown, "problems": told})
+    if output is not Output.TEXT:
+        _show_to_program(found, problems, output)
         return
     lines = [str(one) for one in problems if one.severity is Severity.WARNING]
     for layer in found:
@@ -159,6 +176,18 @@ def _show(loaded: LoadedProfile, found: list[Layer], output: Output) -> None:
         lines.append(f"{layer.name:<14} {word}{': ' + layer.remark if layer.remark else ''}")
         lines += [f"{'':<14} {note}" for note in layer.notes]
     result("\n".join(lines))
+
+
+def _show_to_program(found: list[Layer], problems: Sequence[Problem], output: Output) -> None:
+    if output is Output.GITLAB:
+        result_json(gitlab(problems))
+    elif output is Output.GITHUB:
+        if problems:
+            result(github(problems))
+    else:
+        shown = [_layer(layer) for layer in found]
+        told = [_problem(problem) for problem in problems]
+        result_json({"schema": 1, "kind": "validate", "layers": shown, "problems": told})
 
 
 def _layer(layer: Layer) -> dict[str, object]:
