@@ -47,5 +47,9 @@ def test_options_of_a_command_and_their_values_are_offered() -> None:
     assert completed("rsyslog-tune validate --output g") == ["github", "gitlab"]
 
 
+def test_keys_of_profiles_are_offered() -> None:
+    assert completed("rsyslog-tune explain dequeueBatch") == ["dequeueBatchSize"]
+
+
 def test_commands_within_a_command_are_offered() -> None:
     assert set(completed("rsyslog-tune lab ''")) >= {"up", "status", "down"}

@@ -14,9 +14,15 @@ from tuner.cli.options import Output, OutputOption
 from tuner.profile.explain import Explanation
 from tuner.profile.explain import explain as explanations_of
 from tuner.profile.explain_rule import RuleExplanation, explain_rule, is_code
+from tuner.profile.schema import every_key
 
 _WIDTH = 96
 _LABEL = 10
+
+
+def _offered(incomplete: str) -> list[str]:
+    """The names of keys that begin so, for completion."""
+    return sorted({key.name for key in every_key() if key.name.startswith(incomplete)})
 
 
 def explain(
@@ -26,6 +32,7 @@ def explain(
             help="A key such as dequeueBatchSize, a path such as "
             "outputs[].index.settings.refresh_interval, or the code of a rule such as RT112.",
             show_default=False,
+            autocompletion=_offered,
         ),
     ],
     output: OutputOption = Output.TEXT,
