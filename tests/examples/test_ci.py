@@ -109,7 +109,7 @@ def test_the_hooks_are_valid_for_pre_commit(tmp_path: Path) -> None:
 @needs_git
 def test_hooks_stop_a_commit_of_a_broken_profile_and_of_stale_files(repository: Path) -> None:
     """With the hooks taken from the manifest, and the tool that is installed already."""
-    arguments = {
+    arguments: dict[str, dict[str, Any]] = {
         "rsyslog-tune-validate": {"files": "^profiles/", "args": ["--strict"]},
         "rsyslog-tune-render": {"args": ["profiles/berlin.yaml", "-o", "rendered/berlin"]},
     }

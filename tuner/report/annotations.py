@@ -8,10 +8,12 @@ from collections.abc import Iterable
 
 from tuner.errors import Problem, Severity
 
+Escapes = dict[str, str | int | None]
+
 # https://docs.github.com/en/actions/reference/workflow-commands-for-github-actions, with the
 # escapes of actions/toolkit, packages/core/src/command.ts: the message first, then properties too.
-_MESSAGE = {"%": "%25", "\r": "%0D", "\n": "%0A"}
-_PROPERTY = _MESSAGE | {":": "%3A", ",": "%2C"}
+_MESSAGE: Escapes = {"%": "%25", "\r": "%0D", "\n": "%0A"}
+_PROPERTY: Escapes = _MESSAGE | {":": "%3A", ",": "%2C"}
 
 # https://docs.gitlab.com/ci/testing/code_quality/: info, minor, major, critical or blocker.
 _SEVERITIES = {Severity.ERROR: "major", Severity.WARNING: "minor"}
@@ -38,7 +40,7 @@ def _command(problem: Problem) -> str:
     return f"::{problem.severity.value} {properties}::{message}"
 
 
-def _escaped(text: str, escapes: dict[str, str]) -> str:
+def _escaped(text: str, escapes: Escapes) -> str:
     return text.translate(str.maketrans(escapes))
 
 
