@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
+import signal
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -44,13 +46,18 @@ def test_counters_come_as_json_and_the_file_can_be_rotated(site: Place) -> None:
     path = site.folder / "impstats.log"
     output = {"name": "file", "type": "omfile", "file": f"{site.folder}/out"}
     wanted = {"impstats": {"interval": 1, "log.file": str(path)}}
-    with site.running([output], wanted):
+    with site.running([output], wanted) as running:
         site.send([b"<13>Nov 21 06:30:00 web1 app: event"] * EVENTS)
         wait_for(lambda: counters(path).get("file", {}).get("processed") == EVENTS)
         assert counters(path)["main Q"]["enqueued"] == EVENTS
         assert "utime" in counters(path)["resource-usage"]
-        shutil.copy(path, site.folder / "impstats.log.1")
-        path.write_text("", encoding="utf-8")
+        assert path.stat().st_mode & 0o777 == 0o600
+        owner = path.stat()
+        path.rename(site.folder / "impstats.log.1")
+        path.touch()
+        path.chmod(0o640)
+        os.chown(path, owner.st_uid, owner.st_gid)
+        os.kill(running.pid, signal.SIGHUP)
         wait_for(lambda: "main Q" in counters(path))
-        assert b"\0" not in path.read_bytes()
+        assert path.stat().st_mode & 0o777 == 0o640
     assert "rsyslogd-pstats" not in (site.folder / "out").read_text(encoding="utf-8")
