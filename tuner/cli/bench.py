@@ -121,6 +121,7 @@ def _measure(lab: Lab, profile: Profile, chosen: Chosen, metrics: MetricsFile) -
             outcomes=tuple(outcomes),
             substitutions=tuple(str(one) for one in lab.bind(profile, "t").substitutions),
             freshness_limit_s=profile.guardrails.freshness_p99_s,
+            message_bytes=None if profile.workload.replay else profile.workload.message_bytes.mean,
         )
         figures = summary(outcomes)
         if figures is None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import statistics
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
-from pydantic import TypeAdapter
+from pydantic import TypeAdapter, ValidationError
 
+from tuner.errors import JobFailed
 from tuner.measure.ceiling import Ceiling
 from tuner.measure.measurement import Failure, Measurement, Outcome
 from tuner.measure.overload import Overload
@@ -33,7 +35,10 @@ class Sustained:
 
 @dataclass(frozen=True)
 class Bench:
-    """Everything that a bench run measured; None for the phases that were not asked for."""
+    """Everything that a bench run measured; None for the phases that were not asked for.
+
+    `message_bytes` is the mean size of its messages, None where they were replayed from a file.
+    """
 
     profile: str
     engine: str
@@ -44,6 +49,7 @@ class Bench:
     sustained: Sustained | None = None
     overload: Overload | Failure | None = None
     ceiling: Ceiling | None = None
+    message_bytes: int | None = None
 
 
 _BENCH = TypeAdapter(Bench)
@@ -59,6 +65,25 @@ def bench_json(bench: Bench) -> dict[str, object]:
     spread = None if itself is None else asdict(itself)
     header = {"schema": SCHEMA, "kind": "bench", "summary": found, "self_comparison": spread}
     return {**header, **fields}
+
+
+def read_bench(text: str, name: str) -> Bench:
+    """What `bench_json` wrote to the file of that name; raises JobFailed when it did not."""
+    try:
+        fields = json.loads(text)
+        kind, schema = fields["kind"], fields["schema"]
+    except (ValueError, KeyError, TypeError):
+        raise JobFailed(f"{name} is no output of `bench --output json`") from None
+    if (kind, schema) != ("bench", SCHEMA):
+        raise JobFailed(
+            f"{name} is a {kind} of schema {schema}, this version reads a bench of {SCHEMA}: "
+            "measure again with `bench --output json`"
+        )
+    try:
+        return _BENCH.validate_python(fields)
+    except ValidationError as error:
+        place = ".".join(map(str, error.errors()[0]["loc"]))
+        raise JobFailed(f"{name} is damaged at {place}: measure again") from None
 
 
 def bench_text(bench: Bench) -> str:
