@@ -21,6 +21,11 @@ class QueueMemory:
     largest: PlacedQueue
 
 
+def message_memory_bytes(message_bytes: float) -> float:
+    """What a message of that size takes in a queue in memory, in bytes."""
+    return message_bytes + _MESSAGE_OVERHEAD_BYTES
+
+
 def queue_memory(profile: Profile) -> QueueMemory | None:
     """What the queues hold in memory when all are full; None when none holds anything there.
 
@@ -33,6 +38,6 @@ def queue_memory(profile: Profile) -> QueueMemory | None:
     ]
     if not held:
         return None
-    message = profile.workload.message_bytes.mean + _MESSAGE_OVERHEAD_BYTES
+    message = round(message_memory_bytes(profile.workload.message_bytes.mean))
     total = message * sum(queue.copies * queue.size for queue in held)
     return QueueMemory(message, total, max(held, key=lambda queue: queue.copies * queue.size))

@@ -1,4 +1,4 @@
-"""Durations as Elasticsearch writes them, and sizes as it and as rsyslog do."""
+"""Durations as Elasticsearch writes them, sizes as it and as rsyslog do, counts and shares."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import re
 _UNITS_S = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 _UNITS_BYTES = {"b": 1, "kb": 1024, "mb": 1024**2, "gb": 1024**3, "tb": 1024**4}
 _SIZES = {"k": 1024, "m": 1024**2, "g": 1024**3}
+_COUNTS = {"": 1.0, "k": 1e3, "M": 1e6, "G": 1e9}
 
 
 def seconds(text: str | None) -> float | None:
@@ -24,3 +25,15 @@ def engine_bytes(text: str) -> int | None:
     """A size such as `512mb`, as Elasticsearch writes it, in bytes; None for -1, no limit."""
     match = re.fullmatch(r"(\d+)(b|kb|mb|gb|tb)", text)
     return int(match.group(1)) * _UNITS_BYTES[match.group(2)] if match else None
+
+
+def count(text: str) -> float | None:
+    """A number such as `244`, `10k` or `2.5M`, its letter a power of 1000; None when it is none."""
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)([kMG]?)", text)
+    return float(match.group(1)) * _COUNTS[match.group(2)] if match else None
+
+
+def share(text: str) -> float | None:
+    """A share such as `30%` or `0.3`; None when it is none."""
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)(%?)", text)
+    return float(match.group(1)) / (100 if match.group(2) else 1) if match else None

@@ -1,0 +1,113 @@
+"""What a plan takes from a search and from a bench."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from tests.measure.factory import failed, measured
+from tests.search.simulated import ASKED
+from tuner.engine.bulk_times import BulkLatency
+from tuner.errors import JobFailed
+from tuner.measure.effective import Effective
+from tuner.measure.measurement import Delivery, Measurement, TrialPlan
+from tuner.plan.measured import of_runs, of_study
+from tuner.search.study import BASELINE, Changes, Ending, Options, Phase, Result, Study, Trial
+
+PLAN = TrialPlan(1.0, 10.0)
+WINNER: Changes = (("outputs[logs].queue.workerThreads", 4),)
+BULK = BulkLatency(40.0, 90.0, 120.0, 128.0, 330, 1_000_000.0, "histogram")
+
+
+def run(shipper_us: float, *, is_merged: bool = True, eps: float = 60_000.0) -> Measurement:
+    """A run whose other costs follow from that of rsyslogd."""
+    return replace(
+        measured(eps),
+        shipper_cpu_us=shipper_us,
+        engine_cpu_us=4 * shipper_us,
+        eps_merged=eps if is_merged else None,
+        delivery=Delivery(1000, 1000, 1000, 0, 0),
+        store_bytes=int(shipper_us * 20_000),
+        effective=Effective((), (), BULK, 30.0, 2000.0, 0),
+    )
+
+
+def study(*trials: tuple[Phase, Changes, Result], engine: str = "node") -> Study:
+    """Trials one after the other, two by two in pairs."""
+    made = tuple(
+        Trial(
+            number,
+            phase,
+            changes,
+            "why",
+            PLAN,
+            outcome,
+            at_s=float(number),
+            pair=number // 2,
+            ended_s=number + 1.0,
+        )
+        for number, (phase, changes, outcome) in enumerate(trials)
+    )
+    header = replace(ASKED, options=Options(engine), engine=engine, machine="2 cores")
+    return Study(header, made, Ending.FINISHED)
+
+
+def pairs(gain: float) -> list[tuple[Phase, Changes, Result]]:
+    """Six pairs: rsyslogd takes 10 us as written and 5 us with the change."""
+    rows: list[tuple[Phase, Changes, Result]] = []
+    for number in range(6):
+        eps = 60_000.0 + 10 * number
+        rows.append((Phase.CONFIRM, BASELINE, run(10.0, eps=eps)))
+        rows.append((Phase.CONFIRM, WINNER, run(5.0, eps=eps * gain)))
+    return rows
+
+
+def test_a_gain_that_is_shown_is_planned_with() -> None:
+    found = of_study(study(*pairs(1.3)), "runs/prod")
+    assert (found.shipper_us, found.engine_us, found.store_bytes) == (5.0, 20.0, 100.0)
+    assert found.where == "runs/prod"
+    assert found.what == "confirming runs of the best found; node, 2 cores"
+    assert found.message_bytes == 244
+
+
+def test_without_a_gain_the_profile_as_written_is_planned_with() -> None:
+    found = of_study(study(*pairs(1.0)), "runs/prod")
+    assert found.shipper_us == 10.0
+    assert found.what.startswith("confirming runs as written")
+
+
+def test_a_search_that_ended_early_still_has_its_calibration() -> None:
+    calibration = [(Phase.CALIBRATE, BASELINE, run(us, is_merged=False)) for us in (8.0, 9.0, 11.0)]
+    found = of_study(study(*calibration), "runs/prod")
+    assert found.shipper_us == 9.0
+    assert found.what.startswith("calibration as written")
+    assert found.doubts == ("the bytes on disk are those before merges",)
+
+
+def test_a_search_without_a_valid_run_has_nothing_to_plan_from() -> None:
+    with pytest.raises(JobFailed, match="runs/prod holds no valid run"):
+        of_study(study((Phase.CALIBRATE, BASELINE, failed())), "runs/prod")
+
+
+def test_the_sink_tells_of_rsyslogd_alone() -> None:
+    found = of_study(study(*pairs(1.3), engine="sink"), "runs/prod")
+    assert found.shipper_us == 5.0
+    assert (found.engine_us, found.store_bytes, found.connection_us) == (None, None, None)
+
+
+def test_requests_give_their_bytes_and_how_long_a_connection_is_busy() -> None:
+    """A megabyte and 40 ms for 2000 events."""
+    found = of_runs([run(5.0)], "bench.json", "bench", 244, is_sink=False)
+    assert found.bulk_bytes == 500.0
+    assert found.connection_us == 20.0
+    silent = replace(run(5.0), effective=None)
+    bare = of_runs([silent], "bench.json", "bench", 244, is_sink=False)
+    assert (bare.bulk_bytes, bare.connection_us) == (None, None)
+
+
+def test_runs_whose_merges_were_awaited_say_what_is_on_disk() -> None:
+    runs = [run(5.0, is_merged=False), run(7.0), run(9.0, is_merged=False)]
+    found = of_runs(runs, "bench.json", "bench", 244, is_sink=False)
+    assert found.store_bytes == 140.0
+    assert found.doubts == ()

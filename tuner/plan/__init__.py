@@ -1,0 +1,1 @@
+"""Capacity on paper, from what was measured, given or assumed; pure."""

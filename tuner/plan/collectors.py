@@ -1,0 +1,86 @@
+"""How many hosts run rsyslog, and what each of them holds and connects to."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from tuner.plan.inputs import Inputs
+
+SPARE = 1
+
+
+@dataclass(frozen=True)
+class Collectors:
+    """`needed` carry the peak, `count` has one more, so that one may fail.
+
+    What is told of each is for the time when one has failed: events per second, the share of its
+    capacity, HTTP connections to the engine, and sessions of senders (None when their number was
+    not given).  `cores_busy` is CPU of all together at the peak, None where it is not known.
+    """
+
+    needed: int
+    count: int
+    eps_each: float
+    utilisation: float
+    connections_each: int
+    connections: int
+    sessions_each: int | None
+    cores_busy: float | None
+
+
+def collectors(inputs: Inputs, peak_eps: float) -> Collectors:
+    """As many as carry `peak_eps` events per second with headroom, and one more."""
+    carried = inputs.collector.eps.value
+    needed = whole(peak_eps / (carried * (1 - inputs.headroom.value)))
+    each = peak_eps / needed
+    connections = whole(each * inputs.connection_us.value / 1e6)
+    senders = inputs.senders
+    cpu = inputs.collector.cpu_us
+    return Collectors(
+        needed=needed,
+        count=needed + SPARE,
+        eps_each=each,
+        utilisation=each / carried,
+        connections_each=connections,
+        connections=connections * (needed + SPARE),
+        sessions_each=None if senders is None else whole(senders.value / needed),
+        cores_busy=None if cpu is None else peak_eps * cpu.value / 1e6,
+    )
+
+
+@dataclass(frozen=True)
+class Outage:
+    """What the queues of one collector must hold while the engine takes nothing, when one
+    collector has failed and the rate is at its peak: events, their bytes in memory or in queue
+    files, and bytes per second written to those.  `files_bytes` is the files of all.
+
+    `catch_up_s` is how long the backlog then takes, at the peak rate, with the headroom.
+    """
+
+    events_each: float
+    memory_bytes_each: float
+    file_bytes_each: float
+    file_bytes_per_second_each: float
+    files_bytes: float
+    catch_up_s: float
+
+
+def outage(inputs: Inputs, found: Collectors) -> Outage:
+    """What an outage of the engine leaves with the collectors."""
+    events = found.eps_each * inputs.outage_s.value
+    file_bytes = inputs.queue_file_bytes.value
+    spare = inputs.headroom.value
+    return Outage(
+        events_each=events,
+        memory_bytes_each=events * inputs.queue_memory_bytes.value,
+        file_bytes_each=events * file_bytes,
+        file_bytes_per_second_each=found.eps_each * file_bytes,
+        files_bytes=events * file_bytes * found.count,
+        catch_up_s=inputs.outage_s.value * (1 - spare) / spare,
+    )
+
+
+def whole(value: float) -> int:
+    """The next whole number, at least 1; what is above one by rounding alone counts as that one."""
+    return max(1, math.ceil(value - 1e-9))

@@ -1,0 +1,111 @@
+"""What a search or a bench measured, as a plan needs it."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from tuner.errors import JobFailed
+from tuner.measure.measurement import Measurement
+from tuner.profile.load import parse_profile
+from tuner.search.study import BASELINE, Phase, Study
+from tuner.search.verdict import Claim, judge
+
+
+@dataclass(frozen=True)
+class Measured:
+    """Medians over runs, which `where` names and `what` describes.
+
+    CPU microseconds per event of rsyslogd and of the engine without replicas, bytes of the
+    primaries per event, bytes of a bulk request per event, and the microseconds per event for which
+    a connection to the engine is busy.
+
+    None is what was not measured; our sink says nothing of an engine.  `message_bytes` is the mean
+    size of the messages, `eps` the rate of the whole pipeline, `doubts` say what to trust less.
+    """
+
+    where: str = ""
+    what: str = ""
+    eps: float | None = None
+    message_bytes: float | None = None
+    shipper_us: float | None = None
+    engine_us: float | None = None
+    store_bytes: float | None = None
+    bulk_bytes: float | None = None
+    connection_us: float | None = None
+    doubts: tuple[str, ...] = ()
+
+
+NOTHING = Measured()
+
+
+def of_runs(
+    runs: Sequence[Measurement],
+    where: str,
+    what: str,
+    message_bytes: float | None,
+    *,
+    is_sink: bool,
+) -> Measured:
+    """The medians of `runs`; raises JobFailed when there is none."""
+    if not runs:
+        raise JobFailed(f"{where} holds no valid run, so nothing to plan from: measure again")
+    merged = [run for run in runs if run.eps_merged is not None]
+    return Measured(
+        where=where,
+        what=what,
+        eps=statistics.median(run.eps for run in runs),
+        message_bytes=message_bytes,
+        shipper_us=_median(runs, lambda run: run.shipper_cpu_us or None),
+        engine_us=None if is_sink else _median(runs, lambda run: run.engine_cpu_us or None),
+        store_bytes=None if is_sink else _median(merged or runs, _store_bytes),
+        bulk_bytes=_median(runs, _bulk_bytes),
+        connection_us=None if is_sink else _median(runs, _connection_us),
+        doubts=() if merged or is_sink else ("the bytes on disk are those before merges",),
+    )
+
+
+def of_study(study: Study, name: str) -> Measured:
+    """What the recommended profile of a search reached: the winner's confirming runs, the profile's
+    own where no improvement is shown, and the repeats of the calibration where none were made."""
+    header = study.header
+    confirmed = [(one.changes, one.measurement) for one in study.of(Phase.CONFIRM)]
+    wins = judge(study).claim is Claim.IMPROVED
+    runs = [run for changes, run in confirmed if run and (changes != BASELINE) is wins]
+    which = "confirming runs of the best found" if wins else "confirming runs as written"
+    if not runs:
+        runs = [run for one in study.of(Phase.CALIBRATE) if (run := one.measurement)]
+        which = "calibration as written"
+    profile = parse_profile(header.profile_text, header.profile_path, header.profile_layers).profile
+    workload = profile.workload
+    size = None if workload.replay else float(workload.message_bytes.mean)
+    what = f"{which}; {header.engine}, {header.machine}"
+    return of_runs(runs, name, what, size, is_sink=header.options.engine == "sink")
+
+
+def _median(
+    runs: Sequence[Measurement], read: Callable[[Measurement], float | None]
+) -> float | None:
+    """The median of what the runs know; None when none does."""
+    known = [value for run in runs if (value := read(run)) is not None]
+    return statistics.median(known) if known else None
+
+
+def _store_bytes(run: Measurement) -> float | None:
+    return run.store_bytes_per_event if run.store_bytes > 0 else None
+
+
+def _bulk_bytes(run: Measurement) -> float | None:
+    used = run.effective
+    if used is None or used.bulk is None or used.bulk.mean_bytes is None:
+        return None
+    return used.bulk.mean_bytes / used.events_per_bulk if used.events_per_bulk else None
+
+
+def _connection_us(run: Measurement) -> float | None:
+    """The median time of a request over its events, the engine being as busy as it can be."""
+    used = run.effective
+    if used is None or used.bulk is None or not used.events_per_bulk:
+        return None
+    return used.bulk.p50_ms * 1000 / used.events_per_bulk

@@ -1,0 +1,248 @@
+"""A plan as rows of text, and for programs."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+
+from tuner.plan.figure import Figure, Origin
+from tuner.plan.inputs import Inputs, Machine
+from tuner.plan.measured import Measured
+from tuner.plan.nodes import DataNodes
+from tuner.plan.notes import notes
+from tuner.plan.plan import Plan
+from tuner.plan.reference import DISK_ROOM
+from tuner.plan.space import Space
+from tuner.report.figures import eps
+
+SCHEMA = 1
+
+Row = tuple[str, ...]
+
+_BINARY = ("B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB")
+_DECIMAL = ("bit/s", "kbit/s", "Mbit/s", "Gbit/s", "Tbit/s")
+_TIMES = ((86_400, "d"), (3600, "h"), (60, "min"))
+
+
+@dataclass(frozen=True)
+class PlanText:
+    """A plan to read: one sentence, rows of figures, the space over time, notes, and every
+    assumption with its origin."""
+
+    headline: str
+    figures: tuple[Row, ...]
+    space: tuple[Row, ...]
+    notes: tuple[str, ...]
+    assumptions: tuple[Row, ...]
+
+
+def plan_json(inputs: Inputs, made: Plan) -> dict[str, object]:
+    """All inputs with their origin, all figures, and the notes."""
+    said = list(notes(inputs, made))
+    header = {"schema": SCHEMA, "kind": "plan"}
+    return {**header, "inputs": asdict(inputs), "plan": asdict(made), "notes": said}
+
+
+def plan_text(inputs: Inputs, made: Plan) -> PlanText:
+    """The plan as a reader sees it."""
+    return PlanText(
+        headline=_headline(inputs, made),
+        figures=_figures(inputs, made),
+        space=tuple(_space(row) for row in made.space),
+        notes=notes(inputs, made),
+        assumptions=_assumptions(inputs),
+    )
+
+
+def _headline(inputs: Inputs, made: Plan) -> str:
+    peak = "" if made.peak_eps == made.mean_eps else f", {eps(made.peak_eps)} at the peak,"
+    hosts, nodes = made.collectors, made.data_nodes
+    return (
+        f"{eps(made.mean_eps)} events per second{peak} of {inputs.message_bytes.value:,.0f} bytes, "
+        f"kept for {duration(inputs.retention_s.value)} with "
+        f"{counted(int(inputs.replicas.value), 'replica')}: {counted(hosts.count, 'collector')}, "
+        f"{counted(nodes.count, 'data node')}, {size(nodes.disk_bytes)} of disk"
+    )
+
+
+def size(value: float) -> str:
+    """Bytes with three digits that matter: `1.50 GiB`, `822 GiB`."""
+    return _scaled(value, 1024, _BINARY)
+
+
+def bits(value: float) -> str:
+    """Bits per second: `19.6 Mbit/s`."""
+    return _scaled(value, 1000, _DECIMAL)
+
+
+def _scaled(value: float, step: int, units: tuple[str, ...]) -> str:
+    for unit in units[:-1]:
+        if value < step * 0.9995:
+            return f"{_three(value)} {unit}"
+        value /= step
+    return f"{_three(value)} {units[-1]}"
+
+
+def _three(value: float) -> str:
+    """Three digits that matter, and all of those before the point."""
+    if value < 0.995:
+        return f"{value:.2g}"
+    if value >= 99.95:
+        return f"{value:,.0f}"
+    return f"{value:.1f}" if value >= 9.995 else f"{value:.2f}"
+
+
+def counted(number: int, noun: str) -> str:
+    """`1 collector`, `1,200 collectors`."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def duration(value: float) -> str:
+    """Seconds in the largest unit that they fill: `30 d`, `1.5 h`, `45 s`."""
+    for seconds, unit in _TIMES:
+        if value >= seconds:
+            return f"{value / seconds:.3g} {unit}"
+    return f"{value:.3g} s"
+
+
+def _figures(inputs: Inputs, made: Plan) -> tuple[Row, ...]:
+    """What is planned, how much of it, and how that comes."""
+    hosts, gone = made.collectors, made.outage
+    return (
+        (
+            "collectors",
+            f"{hosts.count:,}",
+            f"{hosts.needed:,} carry the peak, each {eps(hosts.eps_each)} EPS at "
+            f"{hosts.utilisation:.0%} of what it can; 1 may fail{_busy(hosts.cores_busy)}",
+        ),
+        ("connections", f"{hosts.connections:,}", _connections(made)),
+        (
+            f"queues for {duration(inputs.outage_s.value)}",
+            size(gone.memory_bytes_each),
+            f"of memory, or {size(gone.file_bytes_each)} of files written at "
+            f"{size(gone.file_bytes_per_second_each)}/s, in each collector for "
+            f"{gone.events_each:,.0f} events, at the peak with one collector gone; the files of "
+            f"all: {size(gone.files_bytes)}; caught up {duration(gone.catch_up_s)} later",
+        ),
+        *_engine_figures(made),
+        _network_figures(made),
+    )
+
+
+def _engine_figures(made: Plan) -> tuple[Row, ...]:
+    nodes, split = made.data_nodes, made.shards
+    spare = "1 may fail" if nodes.clusters == 1 else f"1 may fail in each of {nodes.clusters}"
+    return (
+        (
+            "data nodes",
+            f"{nodes.count:,}",
+            f"{_needs(nodes)}; {spare}{_busy(nodes.cores_busy)}",
+        ),
+        (
+            "disk",
+            size(nodes.disk_bytes),
+            f"{size(nodes.stored_bytes)} of indices and {DISK_ROOM:.0%} on top for the watermark "
+            f"of 85 %, merges and errors; {size(nodes.disk_bytes / nodes.count)} on each data node",
+        ),
+        (
+            "primary shards",
+            f"{split.primaries}",
+            f"an index, which rolls over every {duration(split.rollover_s)} by {split.limit}, at "
+            f"{size(split.bytes_each)} and {split.documents_each / 1e6:,.0f} million documents a "
+            f"shard; {split.kept:,} shards kept, {split.kept / nodes.count:,.0f} on each data node",
+        ),
+    )
+
+
+def _needs(nodes: DataNodes) -> str:
+    """How many data nodes each limit asks for, the one that decides first."""
+    needs = {
+        "disk": nodes.by_disk,
+        "processing": nodes.by_processing,
+        "shards": nodes.by_shards,
+        "replicas": nodes.by_replicas,
+    }
+    ordered = sorted(needs.items(), key=lambda need: -need[1])
+    return ", ".join(f"{number:,} for {name}" for name, number in ordered)
+
+
+def _network_figures(made: Plan) -> Row:
+    lines = made.network
+    return (
+        "network in",
+        bits(lines.senders_bits),
+        f"from senders, {bits(lines.collector_in_bits)} into a collector and "
+        f"{bits(lines.collector_out_bits)} out of it; {bits(lines.engine_bits)} to the engine, "
+        f"{bits(lines.node_in_bits)} into a data node that indexes, copies included "
+        "(payload, not compressed)",
+    )
+
+
+def _busy(cores: float | None) -> str:
+    return "" if cores is None else f"; {_three(cores)} cores busy in all"
+
+
+def _connections(made: Plan) -> str:
+    hosts = made.collectors
+    text = f"to the engine: {counted(hosts.connections_each, 'action worker')} in each collector"
+    if hosts.sessions_each is None:
+        return text
+    return f"{text}; {counted(hosts.sessions_each, 'session')} of senders in each"
+
+
+def _space(row: Space) -> Row:
+    sizes = (row.message_bytes, row.primary_bytes, row.engine_bytes, row.gzip_bytes)
+    return (row.period, f"{row.events:,.0f}", *(size(value) for value in sizes))
+
+
+def _assumptions(inputs: Inputs) -> tuple[Row, ...]:
+    rows = [
+        _row("events per second", eps(inputs.rate.value), inputs.rate),
+        _row("peak", f"{inputs.peak.value:g} times that", inputs.peak),
+        _row("growth", f"{inputs.growth.value:.0%}", inputs.growth),
+        _row("message", f"{inputs.message_bytes.value:,.0f} bytes", inputs.message_bytes),
+        _row("retention", duration(inputs.retention_s.value), inputs.retention_s),
+        _row("replicas", f"{inputs.replicas.value:.0f}", inputs.replicas),
+        _row("outage of the engine", duration(inputs.outage_s.value), inputs.outage_s),
+        _row("headroom", f"{inputs.headroom.value:.0%}", inputs.headroom),
+        *_machine_rows("collector", "rsyslogd", inputs.collector),
+        *_machine_rows("data node", "engine", inputs.node),
+        _row("disk of a data node", size(inputs.node_disk_bytes.value), inputs.node_disk_bytes),
+        _row("primaries on disk", f"{inputs.store_bytes.value:.0f} B/event", inputs.store_bytes),
+        _row("bulk request", f"{inputs.bulk_bytes.value:.0f} B/event", inputs.bulk_bytes),
+        _row("connection busy", f"{inputs.connection_us.value:.0f} us/event", inputs.connection_us),
+        _row(
+            "message in memory",
+            f"{inputs.queue_memory_bytes.value:.0f} B",
+            inputs.queue_memory_bytes,
+        ),
+        _row(
+            "message in a queue file",
+            f"{inputs.queue_file_bytes.value:.0f} B",
+            inputs.queue_file_bytes,
+        ),
+        _row("gzip", f"1 to {inputs.gzip_ratio.value:.3g}", inputs.gzip_ratio),
+        _row("shard", f"at most {size(inputs.shard_bytes.value)}", inputs.shard_bytes),
+    ]
+    if inputs.measured is not None:
+        rows.insert(0, _run(inputs.measured))
+    if inputs.senders is not None:
+        rows.append(_row("senders", f"{inputs.senders.value:,.0f}", inputs.senders))
+    return tuple(rows)
+
+
+def _run(found: Measured) -> Row:
+    carried = "" if found.eps is None else f"; shipper and engine together {eps(found.eps)} EPS"
+    return ("run", "", Origin.MEASURED.value, f"{found.where}: {found.what}{carried}")
+
+
+def _machine_rows(name: str, daemon: str, machine: Machine) -> list[Row]:
+    rows = []
+    if machine.cpu_us is not None and machine.cores is not None:
+        rows.append(_row(f"{daemon} CPU", f"{machine.cpu_us.value:.1f} us/event", machine.cpu_us))
+        rows.append(_row(f"{name} has", f"{machine.cores.value:g} cores", machine.cores))
+    rows.append(_row(f"{name} carries", f"{eps(machine.eps.value)} EPS", machine.eps))
+    return rows
+
+
+def _row(name: str, value: str, figure: Figure) -> Row:
+    return (name, value, figure.origin.value, figure.why)
