@@ -28,6 +28,8 @@ HELP = {
     "flood": "Flood a syslog receiver on this machine with messages, and say what it cost.",
     "sink": "Answer bulk requests on loopback until Ctrl-C: every event is counted, none is "
     "stored.",
+    "plan": "Plan the machines, shards, queues, disks and network for a stream, from measured, "
+    "given or assumed figures.",
     "report": "Print the report of a search, made again from its journal.",
     "doctor": "Say what is installed and what is missing; exits with 69 when something is.",
     "lab": "A lab that stays until told: up, status, down.",

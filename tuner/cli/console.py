@@ -13,6 +13,7 @@ import typer
 
 if TYPE_CHECKING:
     from rich.console import Console as RichConsole
+    from rich.console import RenderableType
 
 # Control characters, marks that turn the direction of writing, and halves of characters.
 _CONTROL = re.compile(
@@ -29,6 +30,16 @@ def printable(text: str) -> str:
 def result(text: str) -> None:
     """What the user asked for, on stdout."""
     typer.echo(text)
+
+
+def show(*parts: RenderableType) -> None:
+    """What the user asked for, laid out, on stdout; 100 columns where that is no terminal."""
+    from rich.console import Console
+
+    console = Console(highlight=False)
+    if not console.is_terminal:
+        console.width = 100
+    console.print(*parts, sep="\n")
 
 
 def result_json(data: object) -> None:

@@ -1,0 +1,180 @@
+"""The command `plan`, as a user meets it."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from tests.measure.factory import failed, measured
+from tests.search.simulated import ASKED
+from tuner.cli.main import app
+from tuner.errors import BadUsage, JobFailed
+from tuner.measure.measurement import Outcome
+from tuner.report.bench import Bench, bench_json
+from tuner.search.journal import journal
+
+RUN = CliRunner()
+
+
+def bench(
+    folder: Path, *outcomes: Outcome, engine: str = "elasticsearch 8.19.0", size: int = 244
+) -> str:
+    """The file that `bench --output json` printed."""
+    found = Bench("prod", engine, outcomes, (), 45.0, message_bytes=size)
+    path = folder / "bench.json"
+    path.write_text(json.dumps(bench_json(found)), encoding="utf-8")
+    return str(path)
+
+
+def test_a_rate_is_enough_for_a_plan() -> None:
+    done = RUN.invoke(app, ["plan", "--rate", "10M"])
+    assert done.exit_code == 0
+    assert done.stdout.startswith("10,000,000 events per second of 244 bytes, kept for 30 d")
+    for word in ("collectors", "data nodes", "primary shards", "assumed", "year"):
+        assert word in done.stdout
+    assert max(map(len, done.stdout.splitlines())) <= 100
+
+
+def test_the_plan_comes_before_the_assumptions_and_fits_a_screen() -> None:
+    done = RUN.invoke(app, ["plan", "--rate", "10000", "--message-bytes", "244"])
+    lines = done.stdout.splitlines()
+    year = next(number for number, line in enumerate(lines) if line.strip().startswith("year"))
+    assumption = next(n for n, line in enumerate(lines) if line.strip().startswith("assumption"))
+    assert year < 40
+    assert year < assumption
+
+
+def test_the_table_stands_beside_the_one_of_2012() -> None:
+    """The figures that README.md compares; where the published ones come from: tests/plan."""
+    arguments = ["--rate", "10000", "--message-bytes", "244", "--gzip-ratio", "80.2"]
+    lines = RUN.invoke(app, ["plan", *arguments]).stdout.splitlines()
+    rows = {line.split()[0]: " ".join(line.split()) for line in lines if line.strip()}
+    assert rows["week"].startswith("week 6,048,000,000 ")
+    assert rows["month"].startswith("month 25,920,000,000 ")
+    assert rows["year"].startswith("year 315,360,000,000 70.0 TiB 70.6 TiB ")
+    assert rows["year"].endswith(" 894 GiB")
+
+
+def test_a_bench_is_planned_with(tmp_path: Path) -> None:
+    path = bench(tmp_path, replace(measured(60_000), shipper_cpu_us=5.0), failed())
+    done = RUN.invoke(app, ["plan", path, "--rate", "50k", "--output", "json"])
+    read = json.loads(done.stdout)
+    assert read["inputs"]["collector"]["cpu_us"] == {
+        "value": 5.0,
+        "origin": "measured",
+        "why": path,
+    }
+    assert read["inputs"]["message_bytes"]["origin"] == "measured"
+    what = "bench of prod on elasticsearch 8.19.0, 1 valid run"
+    assert read["inputs"]["measured"]["what"] == what
+
+
+def test_the_run_is_named_with_what_it_carried(tmp_path: Path) -> None:
+    path = bench(tmp_path, measured(60_000))
+    shown = " ".join(RUN.invoke(app, ["plan", path, "--rate", "50k"]).stdout.split())
+    assert "bench of prod on elasticsearch 8.19.0, 1 valid run" in shown
+    assert "together 60,000 EPS" in shown
+
+
+def test_a_bench_on_the_sink_says_nothing_of_the_engine(tmp_path: Path) -> None:
+    path = bench(tmp_path, measured(60_000), engine="sink")
+    read = json.loads(RUN.invoke(app, ["plan", path, "--rate", "50k", "--output", "json"]).stdout)
+    assert read["inputs"]["node"]["cpu_us"]["origin"] == "assumed"
+
+
+def test_a_bench_without_a_valid_run_is_refused(tmp_path: Path) -> None:
+    done = RUN.invoke(app, ["plan", bench(tmp_path, failed()), "--rate", "50k"])
+    assert isinstance(done.exception, JobFailed)
+    assert "no valid run" in str(done.exception)
+
+
+def test_a_search_that_measured_nothing_is_refused(tmp_path: Path) -> None:
+    with journal(tmp_path, ASKED):
+        pass
+    done = RUN.invoke(app, ["plan", str(tmp_path), "--rate", "50k"])
+    assert isinstance(done.exception, JobFailed)
+    assert "no valid run" in str(done.exception)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "is no output of `bench --output json`"),
+        ("[1]", "is no output of `bench --output json`"),
+        ('{"schema": 1, "kind": "plan"}', "is a plan of schema 1"),
+        ('{"schema": 2, "kind": "bench"}', "is damaged at profile"),
+        ("\xff\xfe", "it is no text"),
+    ],
+)
+def test_a_file_that_is_no_bench_is_refused(tmp_path: Path, text: str, said: str) -> None:
+    path = tmp_path / "other.json"
+    path.write_text(text, encoding="latin-1")
+    done = RUN.invoke(app, ["plan", str(path), "--rate", "50k"])
+    assert isinstance(done.exception, JobFailed)
+    assert said in str(done.exception)
+
+
+def test_a_run_that_is_not_there_is_refused(tmp_path: Path) -> None:
+    for path, said in (
+        (tmp_path / "gone", "there is no such"),
+        (tmp_path, "holds no trials.jsonl"),
+    ):
+        done = RUN.invoke(app, ["plan", str(path), "--rate", "50k"])
+        assert isinstance(done.exception, JobFailed)
+        assert said in str(done.exception)
+
+
+def test_all_that_is_wrong_is_told_at_once() -> None:
+    wrong = {
+        "--rate": "0",
+        "--message-bytes": "many",
+        "--peak": "0.5",
+        "--growth": "-1%",
+        "--senders": "1.5",
+        "--retention": "30y",
+        "--headroom": "100%",
+        "--node-disk": "8",
+        "--node-eps": "60k",
+        "--scaling": "1=60k,2",
+    }
+    arguments = [part for option, text in wrong.items() for part in (option, text)]
+    done = RUN.invoke(app, ["plan", *arguments])
+    assert isinstance(done.exception, BadUsage)
+    lines = str(done.exception).splitlines()
+    for option in set(wrong) - {"--node-eps", "--scaling"}:
+        assert sum(line.startswith(f"{option} {wrong[option]}: write") for line in lines) == 1
+    assert "--scaling 2: write data nodes = events per second, such as 2=115k" in lines
+    assert "--node-eps and --scaling exclude one another: leave one out" in lines
+    assert len(lines) == len(wrong)
+
+
+def test_your_own_lines_give_size_and_compression(tmp_path: Path) -> None:
+    path = tmp_path / "app.log"
+    path.write_text("a line of forty characters, more or less\n" * 1000, encoding="utf-8")
+    done = RUN.invoke(app, ["plan", "--rate", "50k", "--sample", str(path), "--output", "json"])
+    read = json.loads(done.stdout)
+    assert read["inputs"]["message_bytes"]["value"] == 40
+    assert read["inputs"]["gzip_ratio"]["origin"] == "measured"
+    path.write_text("\n", encoding="utf-8")
+    empty = RUN.invoke(app, ["plan", "--rate", "50k", "--sample", str(path)])
+    assert isinstance(empty.exception, BadUsage)
+
+
+def test_levels_are_read_as_data_nodes_and_rates() -> None:
+    arguments = ["--scaling", "1=60k, 2=115k,4=210k,8=350k", "--output", "json"]
+    read = json.loads(RUN.invoke(app, ["plan", "--rate", "500k", *arguments]).stdout)
+    assert read["inputs"]["scaling"]["levels"][3] == {"machines": 8, "eps": 350_000}
+    assert 0 < read["inputs"]["scaling"]["law"]["contention"] < 0.1
+
+
+def test_names_are_shown_as_they_are(tmp_path: Path) -> None:
+    """Neither markup of ours nor control characters of a terminal."""
+    path = tmp_path / "[red]\x1b[31mapp.log"
+    path.write_text("line\n" * 10, encoding="utf-8")
+    shown = RUN.invoke(app, ["plan", "--rate", "50k", "--sample", str(path)]).stdout
+    assert "\x1b" not in shown
+    assert "[red]?[31mapp.log" in shown.replace("\n", "").replace(" ", "")

@@ -1,0 +1,93 @@
+"""`rsyslog-tune plan`: capacity on paper."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tuner.cli import plan_options as ask
+from tuner.cli.console import result_json, show
+from tuner.cli.options import Output, OutputOption
+from tuner.cli.plan_request import request_of
+from tuner.cli.plan_tables import tables
+from tuner.errors import BadUsage, JobFailed
+from tuner.measure.measurement import Measurement
+from tuner.plan.inputs import settle
+from tuner.plan.measured import NOTHING, Measured, of_runs, of_study
+from tuner.plan.plan import plan as plan_of
+from tuner.plan.sample import Sample, sample_of
+from tuner.report.bench import read_bench
+from tuner.report.plan import counted, plan_json, plan_text
+from tuner.search.journal import read
+
+_SAMPLE_BYTES = 64 * 1024**2
+
+
+def plan(
+    rate: ask.Rate,
+    run: ask.Run = None,
+    message_bytes: ask.MessageBytes = None,
+    bytes_per_event: ask.BytesPerEvent = None,
+    sample: ask.SampleFile = None,
+    peak: ask.Peak = None,
+    growth: ask.Growth = None,
+    senders: ask.Senders = None,
+    gzip_ratio: ask.GzipRatio = None,
+    retention: ask.Retention = None,
+    outage: ask.Outage = None,
+    replicas: ask.Replicas = None,
+    headroom: ask.Headroom = None,
+    collector_eps: ask.CollectorEps = None,
+    collector_cores: ask.CollectorCores = None,
+    node_eps: ask.NodeEps = None,
+    node_cores: ask.NodeCores = None,
+    node_disk: ask.NodeDisk = None,
+    shard_size: ask.ShardSize = None,
+    scaling: ask.Scale = None,
+    output: OutputOption = Output.TEXT,
+) -> None:
+    """Plan the machines, shards, queues, disks and network for a stream, from measured, given or
+    assumed figures.
+
+    Each figure is listed with where it came from. Nothing is measured, started or changed.
+    """
+    request = request_of(
+        ask.Stream(rate, message_bytes, bytes_per_event, peak, growth, senders, gzip_ratio),
+        ask.Promise(retention, outage, replicas, headroom),
+        ask.Machines(
+            collector_eps, collector_cores, node_eps, node_cores, node_disk, shard_size, scaling
+        ),
+    )
+    inputs = settle(request, _measured(run), _sample(sample))
+    made = plan_of(inputs)
+    if output is Output.JSON:
+        result_json(plan_json(inputs, made))
+    else:
+        show(*tables(plan_text(inputs, made)))
+
+
+def _measured(run: Path | None) -> Measured:
+    """What a run directory or the output of a bench measured; nothing without one."""
+    if run is None:
+        return NOTHING
+    if run.is_dir():
+        return of_study(read(run), str(run))
+    try:
+        text = run.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise JobFailed(f"{run}: there is no such run directory or file") from None
+    except UnicodeDecodeError:
+        raise JobFailed(f"{run} is no output of `bench --output json`: it is no text") from None
+    found = read_bench(text, str(run))
+    runs = [one for one in found.outcomes if isinstance(one, Measurement)]
+    what = f"bench of {found.profile} on {found.engine}, {counted(len(runs), 'valid run')}"
+    return of_runs(runs, str(run), what, found.message_bytes, is_sink=found.engine == "sink")
+
+
+def _sample(path: Path | None) -> Sample | None:
+    if path is None:
+        return None
+    with path.open("rb") as file:
+        found = sample_of(file.read(_SAMPLE_BYTES), str(path))
+    if found is None:
+        raise BadUsage(f"--sample {path} holds no line")
+    return found
