@@ -27,7 +27,7 @@ from tuner.search.journal import NAME, journal, recorded, reopened
 from tuner.search.record import record_of
 from tuner.search.replay import Replay
 from tuner.search.runner import Runner, Setup
-from tuner.search.search import Search
+from tuner.search.search import Search, Step
 from tuner.search.strategies import strategy
 from tuner.search.study import Asked, Axis, Ending, Note, Phase, Result, Session, Study
 
@@ -98,10 +98,20 @@ def rate(asked: Asked) -> float:
     return 50_000 * math.exp(gain)
 
 
+def unheard(_search: Search, _step: Step) -> None:
+    """Nobody looks."""
+
+
 def search(
-    folder: Path, world: World, *, seed: int = 1, name: str = "random", warms: bool = False
+    folder: Path,
+    world: World,
+    *,
+    seed: int = 1,
+    name: str = "random",
+    warms: bool = False,
+    hear: Callable[[Search, Step], None] = unheard,
 ) -> Study:
-    """Begin the search of `folder`, or go on with it, to its end."""
+    """Begin the search of `folder`, or go on with it, to its end; `hear` is told of each step."""
     has_begun = (folder / NAME).exists()
     record = recorded(folder) if has_begun else record_of(ASKED, ())
     world.now_s = max(world.now_s, record.spent_s)
@@ -122,9 +132,11 @@ def search(
         )
         ending = Ending.FAILED
         try:
-            for step in Search(Runner(setup)).run():
+            searching = Search(Runner(setup))
+            for step in searching.run():
                 if isinstance(step, Note):
                     replay.note(step)
+                hear(searching, step)
             ending = Ending.FINISHED
         finally:
             lines.end(ending, world.now_s)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -11,10 +12,24 @@ from tuner.measure.paced_summary import PacedMeasurement
 from tuner.measure.remedies import mattering
 from tuner.search.finalists import next_replication
 from tuner.search.guardrails import Limits
+from tuner.search.guess import Estimate
 from tuner.search.points import Knobs, preferred
 from tuner.search.space import Observation, Strategy
 from tuner.search.strategies.guard import Guard
-from tuner.search.study import Changes, Trial
+from tuner.search.study import BASELINE, Changes, Phase, Trial
+
+# How many standard deviations about the mean are 95 %.
+_REACH = 1.96
+_LEARNT = frozenset({Phase.CALIBRATE, Phase.SEARCH, Phase.FINAL})
+
+
+@dataclass(frozen=True)
+class Leader:
+    """What would be confirmed if the search ended now, and its rate over that of the profile as
+    written by what the strategy believes: an estimate from all trials, not a claim."""
+
+    changes: Changes
+    believed: Estimate
 
 _SHORTEST = 0.1
 
@@ -106,3 +121,24 @@ class Climb:
         kept = self.checks.kept([one.point for one in beliefs])
         likely = [replace(one, safe=one.safe * kept[one.point]) for one in beliefs]
         return preferred(likely, self.knobs, trials)
+
+    def leader(self, trials: Sequence[Trial]) -> Leader | None:
+        """The winner as things stand; None before anything beside the profile was measured.
+
+        The profile's own rate is the mean of its runs: what a strategy believes of a point far
+        below the best is not meant to be read, for it may squeeze low values together.
+        """
+        changes = self.winner(trials)
+        written = [
+            math.log(trial.measurement.eps_durable)
+            for trial in trials
+            if trial.changes == BASELINE and trial.phase in _LEARNT and trial.measurement
+        ]
+        if changes is None or not written:
+            return None
+        beliefs = {one.point: one for one in self.strategy.beliefs()}
+        best = beliefs[self.knobs.point(changes)]
+        mean = best.mean - statistics.fmean(written)
+        half = _REACH * math.hypot(best.sd, self.sigma / math.sqrt(len(written)))
+        estimate = Estimate(math.exp(mean), math.exp(mean - half), math.exp(mean + half))
+        return Leader(changes, estimate)

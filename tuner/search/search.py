@@ -7,7 +7,7 @@ journal of those is enough to go on where it ended.
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from tuner.errors import GuardrailBreached, JobFailed
 from tuner.measure.measurement import Failure, FailureKind, Measurement, TrialPlan
@@ -16,7 +16,7 @@ from tuner.search import notes
 from tuner.search.budget import FEWEST_SEARCH_TRIALS, engine_warm_up
 from tuner.search.calibration import Calibration, calibrate
 from tuner.search.checks import check_rate
-from tuner.search.climb import Climb, Noise
+from tuner.search.climb import Climb, Leader, Noise
 from tuner.search.guess import effects_of
 from tuner.search.points import Knobs
 from tuner.search.recipes import RECIPES, changes_of
@@ -31,9 +31,8 @@ from tuner.search.shrink import (
 )
 from tuner.search.strategies.guard import Guard
 from tuner.search.study import BASELINE, Axis, Changes, Note, Phase, Trial
-from tuner.search.verdict import MINIMUM_PAIRS, pairs_of, reason_of
+from tuner.search.verdict import MINIMUM_PAIRS, MOST_PAIRS, pairs_of, reason_of
 
-_MOST_PAIRS = 16
 # A rate this far below the best so far cannot win: its window is cut short.
 _LOSING = 0.9
 # So many of the best are run at a fixed rate, until one of them keeps the guardrails there.
@@ -52,6 +51,11 @@ class Search:
     """A running search; `run` gives every trial as it is known, the confirmation last."""
 
     runner: Runner
+    _climbing: Climb | None = field(default=None, init=False)
+
+    def leader(self) -> Leader | None:
+        """What would be confirmed if the search ended now; None before it began to climb."""
+        return None if self._climbing is None else self._climbing.leader(self.runner.trials)
 
     def run(self) -> Iterator[Step]:
         """Raises JobFailed when the profile as written cannot be measured."""
@@ -60,7 +64,7 @@ class Search:
         kept = self._kept()
         if len(kept) < len(self.runner.setup.knobs):
             yield self.runner.note(notes.frozen(self.runner.setup.knobs, kept))
-        climb = self._begin(kept, calibration)
+        climb = self._climbing = self._begin(kept, calibration)
         yield from self._climb(climb)
         yield from self._finals(climb)
         winner = yield from self._chosen(climb)
@@ -167,7 +171,7 @@ class Search:
         """
         runner = self.runner
         plan = runner.confirm_plan(winner)
-        for pair in range(1, _MOST_PAIRS + 1):
+        for pair in range(1, MOST_PAIRS + 1):
             enough = len(pairs_of(runner.trials)) >= MINIMUM_PAIRS
             if enough and runner.left_s() < runner.pair_s(plan, winner):
                 return

@@ -15,6 +15,7 @@ from tuner.search.shrink import Attempt, attempts_of, shrunk
 from tuner.search.study import BASELINE, Changes, Ending, Phase, Study, Trial
 
 MINIMUM_PAIRS = 6
+MOST_PAIRS = 16
 _SIGNIFICANT = 0.05
 
 
