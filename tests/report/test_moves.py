@@ -1,0 +1,74 @@
+"""What a trial changed, in a few words."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.search.simulated import PROFILE
+from tuner.profile.knobs import knobs
+from tuner.report.moves import Step, move, short_names, steps_text
+from tuner.search.study import BASELINE
+
+PATHS = (
+    "main_queue.size",
+    "main_queue.workerThreads",
+    "outputs[logs].queue.size",
+    "outputs[logs].queue.workerThreads",
+    "outputs[logs].queue.minDequeueBatchSize",
+    "outputs[logs].queue.minDequeueBatchSize.timeout",
+    "outputs[logs].filter_path",
+    "outputs[logs].index.settings.codec",
+    "node.heap",
+    "parser",
+)
+
+
+@pytest.mark.parametrize(
+    ("path", "name"),
+    [
+        ("main_queue.size", "main_queue.size"),
+        ("outputs[logs].queue.workerThreads", "queue.workerThreads"),
+        ("outputs[logs].queue.minDequeueBatchSize", "minDequeueBatchSize"),
+        ("outputs[logs].queue.minDequeueBatchSize.timeout", "minDequeueBatchSize.timeout"),
+        ("outputs[logs].filter_path", "filter_path"),
+        ("outputs[logs].index.settings.codec", "settings.codec"),
+        ("node.heap", "node.heap"),
+        ("parser", "parser"),
+    ],
+)
+def test_a_name_is_as_short_as_it_can_be_understood(path: str, name: str) -> None:
+    assert short_names(PATHS)[path] == name
+
+
+def test_names_of_several_outputs_tell_them_apart() -> None:
+    both = ["outputs[a].filter_path", "outputs[b].filter_path"]
+    assert list(short_names(both).values()) == both
+
+
+def test_every_setting_of_a_profile_has_a_name_of_its_own() -> None:
+    paths = [knob.path for knob in knobs(PROFILE)]
+    assert len(set(short_names(paths).values())) == len(paths)
+
+
+def test_as_many_steps_are_named_as_there_is_room_for() -> None:
+    found = [Step(f"a_{at}", 1, 2) for at in range(6)]
+    names = {step.path: step.path for step in found}
+    assert steps_text(found, names) == "a_0 1 -> 2, a_1 1 -> 2, a_2 1 -> 2, 3 more"
+    assert steps_text(found, names, room=30) == "a_0 1 -> 2, a_1 1 -> 2, 4 more"
+    assert steps_text(found, names, room=3) == "a_0 1 -> 2, 5 more"
+    assert steps_text(found[:2], names) == "a_0 1 -> 2, a_1 1 -> 2"
+
+
+def test_long_levels_are_cut_and_missing_ones_named() -> None:
+    step = Step("filter_path", None, ("errors", "items.*.status"))
+    assert steps_text([step], {"filter_path": "f"}) == "f not set -> errors,it..."
+
+
+def test_the_shorter_way_is_told_and_from_the_profile_where_both_are_as_long() -> None:
+    every = knobs(PROFILE)
+    best = (("main_queue.size", 200_000), ("outputs[logs].queue.size", 100_000))
+    near = (("main_queue.size", 200_000), ("outputs[logs].queue.size", 200_000))
+    assert move(best, near, every).from_best
+    assert not move(best, best[:1], every).from_best
+    assert move(best, best, every).steps == ()
+    assert not move(BASELINE, best, every).from_best
