@@ -32,9 +32,9 @@ from tuner.measure.paced_summary import PacedMeasurement
 from tuner.measure.trial import run_trial
 from tuner.profile.model import Profile
 from tuner.report.bench import Bench, bench_json, bench_text, summary
-from tuner.report.figures import eps
+from tuner.report.figures import eps, seconds
 from tuner.report.gauges import BENCH_PHASES, Gauges, with_outcome
-from tuner.search.budget import NODE_PACE, SINK_PACE
+from tuner.search.budget import NODE_PACE, SINK_PACE, trial_seconds
 
 T = TypeVar("T")
 
@@ -107,14 +107,15 @@ def _measure(lab: Lab, profile: Profile, chosen: Chosen, metrics: MetricsFile) -
     plan = TrialPlan(pace.warm_up_s, chosen.window_s, chosen.window_s, awaits_counters=True)
     outcomes: list[Outcome] = []
     with working("getting the engine warm") as tell:
-        run_trial(lab, profile, warm_up, "t0", lambda _: None)
+        run_trial(lab, profile, warm_up, "t0", lambda stage: tell(f"getting warm: {stage}"))
+        ends_s = time.monotonic() + chosen.repeat * trial_seconds(plan, pace.overhead_s, pace)
         for number in range(1, chosen.repeat + 1):
-            tell(f"run {number} of {chosen.repeat}")
+            run = f"run {number} of {chosen.repeat}"
             metrics.update(replace(metrics.gauges, phase="run", trial=number))
-            outcome = run_trial(lab, profile, plan, f"t{number}", lambda _: None)
+            outcome = run_trial(lab, profile, plan, f"t{number}", _stages(run, ends_s, tell))
             outcomes.append(outcome)
             metrics.update(with_outcome(metrics.gauges, outcome))
-            say(f"run {number} of {chosen.repeat}: {_what(outcome)}")
+            say(f"{run}: {_what(outcome)}")
         found = Bench(
             profile=profile.name,
             engine=lab.engine_name,
@@ -128,6 +129,13 @@ def _measure(lab: Lab, profile: Profile, chosen: Chosen, metrics: MetricsFile) -
             return found
         phases = Phases(lab, profile, figures["eps_median"], chosen.window_s, tell)
         return _phases(found, phases, chosen, metrics)
+
+
+def _stages(run: str, ends_s: float, tell: Callable[[str], None]) -> Callable[[str], None]:
+    """Tells the stages of a run, and about how long the runs still take."""
+    return lambda stage: tell(
+        f"{run}: {stage}, about {seconds(ends_s - time.monotonic())} until the last run ends"
+    )
 
 
 def _phases(found: Bench, phases: Phases, chosen: Chosen, metrics: MetricsFile) -> Bench:
