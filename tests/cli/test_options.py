@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tuner.cli.options import StrategyChoice, duration_s
+from tuner.cli.console import Verbosity
+from tuner.cli.options import StrategyChoice, duration_s, voice_of
 from tuner.errors import BadUsage
 from tuner.search.strategies import NAMES
 
@@ -37,3 +38,11 @@ def test_anything_else_is_refused_with_what_to_write(text: str) -> None:
 
 def test_every_strategy_there_is_can_be_chosen() -> None:
     assert tuple(choice.value for choice in StrategyChoice) == NAMES
+
+
+def test_as_much_is_said_as_was_asked_for() -> None:
+    assert voice_of(False, False).verbosity is Verbosity.NORMAL
+    assert voice_of(True, False).verbosity is Verbosity.QUIET
+    assert voice_of(False, True).verbosity is Verbosity.VERBOSE
+    with pytest.raises(BadUsage, match="--quiet and --verbose exclude each other"):
+        voice_of(True, True)

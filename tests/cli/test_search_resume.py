@@ -68,7 +68,8 @@ def test_a_folder_that_no_search_wrote_stays_as_it_is(tmp_path: Path) -> None:
 def test_a_search_that_was_finished_is_told_again(tmp_path: Path) -> None:
     search(tmp_path, World(START_S))
     before = (tmp_path / NAME).read_bytes()
-    shown = resume(tmp_path, "--output", "json")
+    shown = resume(tmp_path, "--output", "json", "--quiet")
+    assert shown.stderr == ""
     assert shown.exit_code == 0, shown.exception
     assert json.loads(shown.stdout)["verdict"]["claim"] == "improvement shown"
     names = {path.name for path in tmp_path.iterdir()}

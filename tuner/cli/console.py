@@ -4,8 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import re
+import sys
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from enum import Enum
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -14,6 +19,9 @@ import typer
 if TYPE_CHECKING:
     from rich.console import Console as RichConsole
     from rich.console import RenderableType
+
+# How often a spinner turns in a second: less than rich's 12.5, beside what is being measured.
+_SPINS = 4
 
 # Control characters, marks that turn the direction of writing, and halves of characters.
 _CONTROL = re.compile(
@@ -48,16 +56,23 @@ def result_json(data: object) -> None:
 
 
 @cache
-def _stderr() -> RichConsole:
-    """Imported when something is said: most commands that only write results say nothing."""
+def stderr() -> RichConsole:
+    """The terminal or file that stderr is.  Imported when something is said: most commands that
+    only write results say nothing."""
     from rich.console import Console
 
     return Console(stderr=True, highlight=False, soft_wrap=True)
 
 
+def is_live() -> bool:
+    """Whether stderr is a terminal that can be drawn on, with somebody before it."""
+    # Rich takes a pipe for a terminal where FORCE_COLOR is set.
+    return sys.stderr.isatty() and stderr().is_interactive and not os.environ.get("CI")
+
+
 def say(text: str) -> None:
     """A line about what is going on, on stderr."""
-    _stderr().print(printable(text), markup=False)
+    stderr().print(printable(text), markup=False)
 
 
 @contextlib.contextmanager
@@ -66,9 +81,43 @@ def working(text: str) -> Iterator[Callable[[str], None]]:
 
     Gives a function that changes the text; without a terminal that prints nothing more.
     """
-    if not _stderr().is_terminal:
+    if not is_live():
         say(text)
         yield lambda _: None
         return
-    with _stderr().status(printable(text)) as status:
+    with stderr().status(printable(text), refresh_per_second=_SPINS) as status:
         yield lambda change: status.update(printable(change))
+
+
+class Verbosity(Enum):
+    """How much is said beside the result."""
+
+    QUIET = "quiet"
+    NORMAL = "normal"
+    VERBOSE = "verbose"
+
+
+@dataclass(frozen=True)
+class Voice:
+    """Says as much as was asked for."""
+
+    verbosity: Verbosity = Verbosity.NORMAL
+
+    @property
+    def is_quiet(self) -> bool:
+        """Whether only the result is wanted."""
+        return self.verbosity is Verbosity.QUIET
+
+    @property
+    def is_verbose(self) -> bool:
+        """Whether every stage is wanted."""
+        return self.verbosity is Verbosity.VERBOSE
+
+    def say(self, text: str) -> None:
+        """A line about what is going on, unless only the result is wanted."""
+        if not self.is_quiet:
+            say(text)
+
+    def working(self, text: str) -> AbstractContextManager[object]:
+        """Show that something takes a while, unless only the result is wanted."""
+        return contextlib.nullcontext() if self.is_quiet else working(text)

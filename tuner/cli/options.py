@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from tuner.cli.console import Verbosity, Voice
 from tuner.errors import BadUsage
 
 _UNITS_S = {"s": 1, "m": 60, "h": 3600}
@@ -50,6 +51,12 @@ EngineOption = Annotated[
         "counts every event and stores none; needs no Java and shows rsyslog's own ceiling.",
     ),
 ]
+QuietOption = Annotated[
+    bool, typer.Option("--quiet", "-q", help="Say nothing but the result, and errors.")
+]
+VerboseOption = Annotated[
+    bool, typer.Option("--verbose", "-v", help="Say every stage of a trial, and what it showed.")
+]
 UrlOption = Annotated[
     str | None,
     typer.Option(
@@ -60,6 +67,15 @@ UrlOption = Annotated[
         show_default=False,
     ),
 ]
+
+
+def voice_of(quiet: bool, verbose: bool) -> Voice:
+    """How much to say; raises BadUsage where both were asked for."""
+    if quiet and verbose:
+        raise BadUsage("--quiet and --verbose exclude each other")
+    if quiet:
+        return Voice(Verbosity.QUIET)
+    return Voice(Verbosity.VERBOSE) if verbose else Voice()
 
 
 def duration_s(text: str) -> float:

@@ -1,80 +1,149 @@
-"""What a search shows while it runs: a line for every trial."""
+"""How far a search is: a value that each of its steps makes a new one of; pure."""
 
 from __future__ import annotations
 
-import shutil
 import statistics
-import sys
+from collections import Counter
+from dataclasses import dataclass, replace
+from functools import cached_property
 
-from tuner.measure.measurement import Failure, Measurement
-from tuner.measure.paced_summary import PacedMeasurement
-from tuner.report.figures import eps, percent, seconds
-from tuner.search.study import BASELINE, Phase, Trial
+from tuner.measure.bottleneck import Verdict
+from tuner.measure.measurement import DoubtKind, Measurement
+from tuner.measure.paired import Comparison, compare
+from tuner.profile.knobs import Knob
+from tuner.report.moves import Move, move, short_names, steps
+from tuner.search.climb import Leader
+from tuner.search.study import BASELINE, Changes, Phase, Trial
+from tuner.search.verdict import pairs_of
+
+SCORED = frozenset({Phase.CALIBRATE, Phase.SEARCH, Phase.FINAL})
+_IN_PAIRS = frozenset({Phase.CONFIRM, Phase.SHRINK})
 
 
+@dataclass(frozen=True)
+class Row:
+    """A trial as it is told of.
+
+    `ratio` is its rate over the median of the profile as written so far or, once both runs of a
+    pair are known, over the other side of the pair.  `best_eps` is the best seen, `expected` about
+    the number of the last trial, `left_s` what is left of the budget.
+    """
+
+    trial: Trial
+    move: Move
+    ratio: float | None
+    best_eps: float | None
+    expected: int
+    left_s: float
+
+
+@dataclass(frozen=True)
+class Running:
+    """The trial that is under way and its stage, which began at `since_s` of the search's clock."""
+
+    number: int
+    phase: Phase
+    pair: int | None
+    stage: str
+    since_s: float
+
+
+@dataclass(frozen=True)
 class Progress:
-    """Turns trials into lines; remembers the best seen and the runs of the profile as written, of
-    which the median is what others are compared with."""
+    """A search so far: what it is of, its trials, what leads and what is under way."""
 
-    def __init__(self) -> None:
-        self._baseline: list[float] = []
-        self._best: float | None = None
-        self._halves: dict[int | None, float] = {}
+    title: str
+    budget_s: float
+    knobs: tuple[Knob, ...]
+    rows: tuple[Row, ...] = ()
+    leader: Leader | None = None
+    running: Running | None = None
 
-    def line(self, trial: Trial, trials_left: int, left_s: float) -> str:
-        """One line: which trial, what it changed, what came out, the best, what is left."""
-        outcome = trial.outcome
-        if isinstance(outcome, Failure):
-            shown = f"failed: {outcome}"
-        elif isinstance(outcome, PacedMeasurement):
-            shown = f"{eps(outcome.eps):>9} EPS{_freshness(outcome)}"
-        else:
-            shown = self._rate(trial, outcome)
-        name = self._name(trial, trials_left)
-        return f"{name}  {shown}  ({seconds(left_s)} left)  {trial.why}"
+    def after(self, trial: Trial, leader: Leader | None, expected: int, left_s: float) -> Progress:
+        """What it is once a trial ended; `leader` is what leads by then."""
+        changed = move(self.best, trial.changes, self.knobs)
+        if trial.phase is Phase.SHRINK:
+            changed = Move(True, steps(self.best, trial.changes, self.knobs))
+        row = Row(trial, changed, self._ratio(trial), self._best_seen(trial), expected, left_s)
+        return replace(self, rows=(*self.rows, row), leader=leader)
 
-    def status(self, number: int, stage: str, left_s: float) -> str:
-        """What is going on at this moment, for a terminal."""
-        trial = "warm-up trial" if number < 0 else f"trial {number}"
-        best = "" if self._best is None else f", best seen {eps(self._best)} EPS"
-        return f"{trial}: {stage}{best}, {seconds(left_s)} left"
+    def at(self, running: Running) -> Progress:
+        """What it is once another stage began."""
+        return replace(self, running=running)
 
-    def _rate(self, trial: Trial, outcome: Measurement) -> str:
-        if trial.phase is Phase.WARM_UP:
-            return f"{eps(outcome.eps):>9} EPS"
-        if trial.phase is Phase.CONFIRM:
-            return f"{eps(outcome.eps):>9} EPS{self._pair(trial, outcome)}"
-        self._best = max(self._best or 0.0, outcome.eps)
+    @cached_property
+    def names(self) -> dict[str, str]:
+        """Short names of the settings by their paths."""
+        return short_names([knob.path for knob in self.knobs])
+
+    @property
+    def trials(self) -> tuple[Trial, ...]:
+        """The trials that ended."""
+        return tuple(row.trial for row in self.rows)
+
+    @property
+    def best(self) -> Changes:
+        """What is confirmed or would be; the profile as written before there is anything else."""
+        confirmed = (one.changes for one in self.trials if one.phase is Phase.CONFIRM)
+        chosen = next((changes for changes in confirmed if changes != BASELINE), None)
+        if chosen is not None:
+            return chosen
+        return BASELINE if self.leader is None else self.leader.changes
+
+    def rates(self, changes: Changes) -> tuple[float, ...]:
+        """The rates that a point showed in trials that the search learns from."""
+        return tuple(
+            trial.outcome.eps
+            for trial in self.trials
+            if trial.changes == changes
+            and trial.phase in SCORED
+            and isinstance(trial.outcome, Measurement)
+        )
+
+    @property
+    def paired(self) -> Comparison | None:
+        """The best against the profile by fresh pairs; None with less than two."""
+        pairs = pairs_of(self.trials)
+        if len(pairs) < 2:
+            return None
+        return compare(*zip(*((a.eps_durable, b.eps_durable) for a, b in pairs), strict=True))
+
+    def verdict(self, changes: Changes) -> Verdict | None:
+        """What limited a point when it was measured last."""
+        seen = [one.measurement for one in self.trials if one.changes == changes]
+        found = [one.verdict for one in seen if one is not None and one.verdict is not None]
+        return found[-1] if found else None
+
+    @property
+    def doubts(self) -> Counter[DoubtKind]:
+        """In how many trials there was each doubt."""
+        measured = [trial.measurement for trial in self.trials]
+        return Counter(doubt.kind for one in measured if one is not None for doubt in one.doubts)
+
+    def _ratio(self, trial: Trial) -> float | None:
+        if trial.measurement is None or trial.phase is Phase.WARM_UP:
+            return None
+        if trial.phase in _IN_PAIRS:
+            return self._pair_ratio(trial)
+        written = self.rates(BASELINE)
         if trial.changes == BASELINE:
-            self._baseline.append(outcome.eps)
-        change = percent(outcome.eps / statistics.median(self._baseline))
-        return f"{eps(outcome.eps):>9} EPS {change:>8}, best seen {eps(self._best)}"
+            written = (*written, trial.measurement.eps)
+        return trial.measurement.eps / statistics.median(written) if written else None
 
-    def _pair(self, trial: Trial, outcome: Measurement) -> str:
-        """What a pair shows once both its runs are known."""
-        before = self._halves.pop(trial.pair, None)
-        if before is None:
-            self._halves[trial.pair] = outcome.eps
-            return ""
-        ratio = before / outcome.eps if trial.changes == BASELINE else outcome.eps / before
-        return f", this pair {percent(ratio)}"
+    def _pair_ratio(self, trial: Trial) -> float | None:
+        """The best over the profile, or the shorter change over the longer one, once both sides of
+        a pair are known; those that another session lies between are no pair."""
+        pair = (trial.phase, trial.pair, trial.at_s)
+        last = [one for one in self.trials[-1:] if (one.phase, one.pair, one.ended_s) == pair]
+        runs = {one.changes: one.measurement for one in (*last, trial)}
+        if len(runs) != 2:
+            return None
+        before, after = sorted(runs, key=len, reverse=trial.phase is Phase.SHRINK)
+        a, b = runs[before], runs[after]
+        return None if a is None or b is None else b.eps / a.eps
 
-    def _name(self, trial: Trial, trials_left: int) -> str:
-        if trial.phase is Phase.WARM_UP:
-            return "warm-up      "
-        if trial.phase is Phase.CONFIRM:
-            return f"trial {trial.number:>3} pair {trial.pair}"
-        return f"trial {trial.number:>3}/~{trial.number + trials_left:<3}"
-
-
-def _freshness(outcome: PacedMeasurement) -> str:
-    found = outcome.freshness_s
-    return "" if found is None else f", freshness p99 {found.p99:.1f} s"
-
-
-def fitted(line: str) -> str:
-    """`line` cut to the width of the terminal; whole where there is none."""
-    if not sys.stderr.isatty():
-        return line
-    width = shutil.get_terminal_size().columns
-    return line if len(line) <= width else line[: width - 3] + "..."
+    def _best_seen(self, trial: Trial) -> float | None:
+        known = [row.best_eps for row in self.rows[-1:] if row.best_eps is not None]
+        if trial.phase in SCORED and isinstance(trial.outcome, Measurement):
+            known.append(trial.outcome.eps)
+        return max(known, default=None)

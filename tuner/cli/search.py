@@ -9,16 +9,19 @@ from typing import Annotated
 
 import typer
 
-from tuner.cli.console import result, result_json, say, working
+from tuner.cli.console import Voice, result, result_json
 from tuner.cli.metrics_file import MetricsFileOption, running_metrics
 from tuner.cli.options import (
     EngineChoice,
     EngineOption,
     Output,
     OutputOption,
+    QuietOption,
     StrategyChoice,
     UrlOption,
+    VerboseOption,
     duration_s,
+    voice_of,
 )
 from tuner.cli.profiles import load_or_default
 from tuner.cli.run_directory import new_run_directory, write_results, writing_to
@@ -47,7 +50,7 @@ from tuner.search.study import Ending, Options, Study
 from tuner.search.verdict import Claim, judge
 
 # What may stand beside --resume: it changes how a search is told of, not what it does.
-_BESIDE_RESUME = {"resume", "require_gain", "output", "metrics_path"}
+_BESIDE_RESUME = {"resume", "require_gain", "output", "metrics_path", "quiet", "verbose"}
 
 
 LocalProfile = Annotated[
@@ -117,16 +120,19 @@ def search(
     require_gain: RequireGain = False,
     metrics_path: MetricsFileOption = None,
     output: OutputOption = Output.TEXT,
+    quiet: QuietOption = False,
+    verbose: VerboseOption = False,
 ) -> None:
     """Search for settings that carry more events per second, and prove what they gain.
 
     Writes trials.jsonl, best.yaml, the rendered files of it, report.md and report.json.
     """
     clock = Stopwatch(time.monotonic())
+    voice = voice_of(quiet, verbose)
     if resume is not None:
         _require_nothing_else(context)
         with writing_to(resume):
-            study = _gone_on(resume, clock, metrics_path)
+            study = _gone_on(resume, clock, voice, metrics_path)
         _conclude(study, resume, require_gain, output)
         return
     loaded = load_or_default(profile)
@@ -139,7 +145,7 @@ def search(
     earlier = tuple((str(path), read(path)) for path in warm_start or ())
     with new_run_directory(run_dir, loaded.profile.name) as directory:
         job = Job(loaded, directory, options, budget_s, seed, clock, warm_starts=earlier)
-        study = _studied(job, metrics_path)
+        study = _studied(job, voice, metrics_path)
     _conclude(study, directory, require_gain, output)
 
 
@@ -184,29 +190,33 @@ def _affordable(budget: str, engine: EngineChoice) -> float:
     return budget_s
 
 
-def _gone_on(directory: Path, clock: Stopwatch, metrics_path: Path | None) -> Study:
+def _gone_on(
+    directory: Path, clock: Stopwatch, voice: Voice, metrics_path: Path | None
+) -> Study:
     """The study of a search that was ended before; one that was finished is only told again."""
     record = recorded_or_set_aside(directory)
     job = resumed(directory, record, clock)
     if record.study.ending is Ending.FINISHED:
-        say(f"the search in {directory} was finished: its results are written again")
+        voice.say(f"the search in {directory} was finished: its results are written again")
         write_results(directory, job.loaded, record.study)
         return record.study
     if has_changed(job.loaded):
-        say(f"{job.loaded.path} is another by now: the search goes on with what it began with")
-    return _studied(job, metrics_path)
+        voice.say(
+            f"{job.loaded.path} is another by now: the search goes on with what it began with"
+        )
+    return _studied(job, voice, metrics_path)
 
 
-def _studied(job: Job, metrics_path: Path | None) -> Study:
+def _studied(job: Job, voice: Voice, metrics_path: Path | None) -> Study:
     """Open the lab that a search needs, and work on it there."""
     profile = job.loaded.profile
     gauges = Gauges("search", profile.name, SEARCH_PHASES, time.time())
     with contextlib.ExitStack() as stack:
         metrics = stack.enter_context(running_metrics(metrics_path, gauges))
-        job.clock.downloads_s = prepare(job.wanted, profile, say)
-        with working("starting the lab"):
-            lab = stack.enter_context(open_lab(job.wanted, profile, job.directory, say))
-        return work_on(job, lab, metrics)
+        job.clock.downloads_s = prepare(job.wanted, profile, voice.say)
+        with voice.working("starting the lab"):
+            lab = stack.enter_context(open_lab(job.wanted, profile, job.directory, voice.say))
+        return work_on(job, lab, voice, metrics)
 
 
 def _conclude(study: Study, directory: Path, require_gain: bool, output: Output) -> None:

@@ -6,15 +6,16 @@ from __future__ import annotations
 import os
 import random
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import replace
 
-from tuner.cli.console import say, working
+from tuner.cli.console import Voice
 from tuner.cli.metrics_file import MetricsFile
-from tuner.cli.progress import Progress, fitted
+from tuner.cli.progress import Progress, Running
 from tuner.cli.run_directory import write_results
 from tuner.cli.search_job import Job, dimensions, header_of, require_same, warm_start_notes
+from tuner.cli.search_screen import Screen, screen
 from tuner.engine.owned import Owner, remove
 from tuner.errors import Interrupted
 from tuner.flood.schedule import fixed
@@ -28,6 +29,7 @@ from tuner.profile.knobs_check import Checker
 from tuner.profile.model import Profile
 from tuner.report.figures import seconds
 from tuner.report.gauges import of_header, of_intent, of_study, of_trials
+from tuner.search.forecast import trials_expected
 from tuner.search.journal import Journal, journal, reopened
 from tuner.search.record import Record, record_of
 from tuner.search.replay import Replay
@@ -39,41 +41,46 @@ from tuner.search.study import BASELINE, Asked, Ending, Header, Result, Session,
 Measure = Callable[[Asked, Profile], Result]
 
 
-def work_on(job: Job, lab: Lab, metrics: MetricsFile) -> Study:
+def work_on(job: Job, lab: Lab, voice: Voice, metrics: MetricsFile) -> Study:
     """Search, recording each trial as it happens; the report is written however it ends."""
     header = header_of(job, lab)
     metrics.update(of_header(metrics.gauges, header))
-    record = _taken_over(job, lab, header)
+    record = _taken_over(job, lab, header, voice)
     for line in header.substitutions:
-        say(f"not tested as written: {line}")
+        voice.say(f"not tested as written: {line}")
     for line in warm_start_notes(job, header):
-        say(line)
+        voice.say(line)
     ending = Ending.FAILED
-    with _journal(job, header) as lines, working("first trial") as tell:
-        progress = Progress()
+    with _journal(job, header) as lines, screen(voice, _nothing_yet(job, lab), job.clock) as shown:
         session = Session(header.started, os.getpid(), lab.owner.run_id)
-        measure = _measuring(job, lab, progress, tell)
-        replay = Replay(record, lines, session, _watched(job, measure, metrics), job.clock)
+        measure = _watched(job, _measuring(job, lab, shown), metrics)
+        replay = Replay(record, lines, session, measure, job.clock)
         try:
-            for text in _told(job, lab, replay, progress, metrics):
-                say(fitted(text))
+            _search(job, lab, replay, shown, metrics)
             ending = Ending.FINISHED
         except Interrupted:
             ending = Ending.INTERRUPTED
             raise
         finally:
             lines.end(ending, job.clock())
+            shown.stop()
             study = replay.study(ending)
             write_results(job.directory, job.loaded, study)
             metrics.update(of_study(metrics.gauges, study))
             if ending is not Ending.FINISHED:
-                say(f"what is known so far is in {job.directory / 'report.md'}")
+                voice.say(f"what is known so far is in {job.directory / 'report.md'}")
             if ending is Ending.INTERRUPTED:
-                say(f"rsyslog-tune search --resume {job.directory} goes on with it")
+                voice.say(f"rsyslog-tune search --resume {job.directory} goes on with it")
     return study
 
 
-def _taken_over(job: Job, lab: Lab, header: Header) -> Record:
+def _nothing_yet(job: Job, lab: Lab) -> Progress:
+    """What is known of a search before its first trial."""
+    title = f"{job.loaded.profile.name}, {lab.engine_name}, seed {job.seed}"
+    return Progress(title, job.budget_s, dimensions(job, lab))
+
+
+def _taken_over(job: Job, lab: Lab, header: Header, voice: Voice) -> Record:
     """What was measured before; what killed sessions left in an engine that outlived them is
     removed."""
     if job.record is None:
@@ -83,7 +90,7 @@ def _taken_over(job: Job, lab: Lab, header: Header) -> Record:
     for session in study.sessions:
         owner = Owner(session.run_id)
         remove(lab.client, owner, owner.prefix)
-    say(
+    voice.say(
         f"going on with {job.directory}: {len(job.record.steps)} trials are taken over, "
         f"{seconds(job.record.spent_s)} of {seconds(job.budget_s)} were used"
     )
@@ -94,13 +101,13 @@ def _journal(job: Job, header: Header) -> AbstractContextManager[Journal]:
     return journal(job.directory, header) if job.record is None else reopened(job.directory)
 
 
-def _measuring(job: Job, lab: Lab, progress: Progress, tell: Callable[[str], None]) -> Measure:
+def _measuring(job: Job, lab: Lab, shown: Screen) -> Measure:
     """How a trial is measured in `lab`; an engine that had to be restarted gets warm first."""
     warm_up = TrialPlan(job.pace.warm_up_s, job.pace.engine_warm_up_s)
 
     def measure(asked: Asked, profile: Profile) -> Result:
         def show(stage: str) -> None:
-            tell(progress.status(asked.number, stage, job.budget_s - job.clock()))
+            shown.began(Running(asked.number, asked.phase, asked.pair, stage, job.clock()))
 
         def run() -> Result:
             if asked.per_second is None:
@@ -110,6 +117,7 @@ def _measuring(job: Job, lab: Lab, progress: Progress, tell: Callable[[str], Non
             return run_paced(lab, profile, pacing, name, show)
 
         name = f"t{asked.number + 1}"
+        show("starting")
         began_s = time.monotonic()
         try:
             restarts = lab.run_with(profile) > 0
@@ -140,10 +148,8 @@ def _after_restart(result: Result, restart_s: float) -> Result:
     return replace(result, spent=replace(result.spent or Spent(), restart_s=restart_s))
 
 
-def _told(
-    job: Job, lab: Lab, replay: Replay, progress: Progress, metrics: MetricsFile
-) -> Iterator[str]:
-    """What to say of each step of the search that was not taken over."""
+def _search(job: Job, lab: Lab, replay: Replay, shown: Screen, metrics: MetricsFile) -> None:
+    """Search to the end, and show each step that was not taken over."""
     checker = Checker(job.loaded, job.options.allow)
     runner = Runner(
         Setup(
@@ -163,22 +169,16 @@ def _told(
             earlier=replay.record.study.header.earlier,
         )
     )
-    taken_over = len(replay.record.steps)
-    for step in Search(runner).run():
-        if not isinstance(step, Trial):
+    search, taken_over = Search(runner), len(replay.record.steps)
+    for step in search.run():
+        is_new = len(runner.trials) > taken_over
+        if isinstance(step, Trial):
+            leader, left_s = search.leader(), job.budget_s - job.clock()
+            expected = trials_expected(runner, BASELINE if leader is None else leader.changes)
+            tell = shown.ended if is_new else shown.took_over
+            tell(step, leader, expected, left_s)
+            metrics.update(of_trials(metrics.gauges, runner.trials, expected, left_s))
+        else:
             replay.note(step)
-        text = step.text if not isinstance(step, Trial) else _line(job, runner, progress, step)
-        if len(runner.trials) > taken_over:
-            left_s = job.budget_s - job.clock()
-            still = _trials_left(runner)
-            metrics.update(of_trials(metrics.gauges, runner.trials, still, left_s))
-            yield text
-
-
-def _line(job: Job, runner: Runner, progress: Progress, trial: Trial) -> str:
-    return progress.line(trial, _trials_left(runner), job.budget_s - job.clock())
-
-
-def _trials_left(runner: Runner) -> int:
-    """About how many trials still fit before the confirmation."""
-    return max(0, int(runner.free_s(BASELINE) / runner.takes_s(runner.plans.search)))
+            if is_new:
+                shown.say(step.text)

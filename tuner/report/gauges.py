@@ -14,8 +14,6 @@ BEGINNING = "start"
 SEARCH_PHASES = (BEGINNING, *(phase.value for phase in Phase))
 BENCH_PHASES = (BEGINNING, "warm-up", "run", "freshness", "sustain", "overload", "ceiling")
 
-_BEFORE_CONFIRMING = {Phase.WARM_UP, Phase.CALIBRATE, Phase.SEARCH, Phase.FINAL}
-
 
 @dataclass(frozen=True)
 class Gauges:
@@ -62,9 +60,8 @@ def of_intent(gauges: Gauges, asked: Asked, left_s: float) -> Gauges:
     return replace(gauges, phase=asked.phase.value, trial=max(0, asked.number), left_s=left_s)
 
 
-def of_trials(gauges: Gauges, trials: Sequence[Trial], still: int, left_s: float) -> Gauges:
-    """`gauges` when a trial has ended, after which about `still` more fit before the
-    confirmation."""
+def of_trials(gauges: Gauges, trials: Sequence[Trial], planned: int, left_s: float) -> Gauges:
+    """`gauges` when a trial has ended, of about `planned` within the budget."""
     last = trials[-1]
     number = max(0, last.number)
     seen = [one for one in trials if one.phase not in {Phase.WARM_UP, Phase.CONFIRM}]
@@ -73,7 +70,7 @@ def of_trials(gauges: Gauges, trials: Sequence[Trial], still: int, left_s: float
     return replace(
         gauges,
         trial=number,
-        planned=number + still if last.phase in _BEFORE_CONFIRMING else gauges.planned,
+        planned=planned,
         outcomes=tuple(one.outcome for one in trials),
         baseline_eps=statistics.median(baseline) if baseline else None,
         best_eps=max((rate for _, rate in rates), default=None),

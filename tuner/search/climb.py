@@ -130,7 +130,7 @@ class Climb:
         """
         changes = self.winner(trials)
         written = [
-            math.log(trial.measurement.eps_durable)
+            math.log(trial.measurement.eps_paid)
             for trial in trials
             if trial.changes == BASELINE and trial.phase in _LEARNT and trial.measurement
         ]
@@ -139,6 +139,6 @@ class Climb:
         beliefs = {one.point: one for one in self.strategy.beliefs()}
         best = beliefs[self.knobs.point(changes)]
         mean = best.mean - statistics.fmean(written)
-        half = _REACH * math.hypot(best.sd, self.sigma / math.sqrt(len(written)))
+        half = _REACH * math.hypot(best.sd, self.noise.sigma / math.sqrt(len(written)))
         estimate = Estimate(math.exp(mean), math.exp(mean - half), math.exp(mean + half))
         return Leader(changes, estimate)

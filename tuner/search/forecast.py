@@ -24,4 +24,14 @@ def trials_expected(runner: Runner, best: Changes) -> int:
         is_half = sum(trial.pair == pair for trial in confirming) % _SIDES
         return last.number + is_half + _SIDES * pairs_left
     checks = _SIDES if runner.plans.checks_s and last.phase is not Phase.CHECK else 0
-    return last.number + runner.trials_left(best) + checks + _SIDES * MINIMUM_PAIRS
+    return last.number + _before_confirming(runner, best) + checks + _SIDES * MINIMUM_PAIRS
+
+
+def _before_confirming(runner: Runner, best: Changes) -> int:
+    """How many trials still fit: those of the search and, once those are over, the finals."""
+    plans, free_s = runner.plans, max(0.0, runner.free_s(best))
+    final_s = runner.takes_s(plans.final)
+    if runner.trials[-1].phase is Phase.FINAL:
+        return int(free_s / final_s)
+    searching_s = max(0.0, free_s - plans.finals * final_s)
+    return int(searching_s / runner.takes_s(plans.search)) + plans.finals

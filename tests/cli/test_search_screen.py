@@ -1,0 +1,245 @@
+"""A search as it looks on a terminal, read from the screen of an emulator."""
+
+from __future__ import annotations
+
+import io
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import termios
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from tests.cli.emulator import Emulator, Terminal
+from tests.cli.simulated_screen import NOTHING_YET, Shown
+from tests.measure.factory import failed, measured
+from tests.search.simulated import START_S, search
+from tuner.cli.console import Voice
+from tuner.cli.progress import Running
+from tuner.cli.search_screen import LiveScreen
+from tuner.measure.measurement import TrialPlan
+from tuner.search.search import Search, Step
+from tuner.search.study import BASELINE, Phase, Trial
+
+ROOT = Path(__file__).parents[2]
+PROGRAM = [sys.executable, "-m", "tests.cli.simulated_screen"]
+PLAN = TrialPlan(1.0, 2.0)
+
+
+class Seen(io.StringIO):
+    """A file that is an emulator."""
+
+    def __init__(self, emulator: Emulator) -> None:
+        super().__init__()
+        self.emulator = emulator
+
+    def write(self, text: str) -> int:
+        self.emulator.write(text.replace("\n", "\r\n"))
+        return len(text)
+
+
+def console_on(emulator: Emulator, columns: int, lines: int, **options: Any) -> Console:
+    return Console(
+        file=Seen(emulator), force_terminal=True, width=columns, height=lines,
+        highlight=False, soft_wrap=True, color_system="256", **options,
+    )  # fmt: skip
+
+
+@cache
+def watched(columns: int, lines: int) -> list[str]:
+    """The screens of a whole search, one for each step, and all that is left at its end; none of
+    them wraps a line."""
+    emulator = Emulator(columns, lines)
+    world = Shown(START_S)
+    screens = []
+    live = LiveScreen(
+        Voice(), NOTHING_YET, console_on(emulator, columns, lines), lambda: world.now_s
+    )
+    world.screen = live
+
+    def hear(searching: Search, step: Step) -> None:
+        world.hear(searching, step)
+        assert not emulator.has_wrapped, emulator.text
+        screens.append(emulator.text)
+
+    live.start()
+    try:
+        with tempfile.TemporaryDirectory() as folder:
+            search(Path(folder), world, hear=hear)
+    finally:
+        live.stop()
+    return [*screens, "\n".join((*emulator.scrolled, *emulator.shown))]
+
+
+@pytest.fixture(autouse=True)
+def quickly(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "fsync", lambda _: None)
+
+
+@pytest.mark.parametrize(("columns", "lines"), [(80, 24), (200, 50), (40, 20), (60, 6), (24, 3)])
+def test_every_trial_stays_in_a_line_of_its_own_and_none_wraps(columns: int, lines: int) -> None:
+    *_, left = watched(columns, lines)
+    numbers = re.findall(r"^ {0,3}(\d+) +(?:[\d,]{6}|failed) ", left, re.MULTILINE)
+    assert [int(number) for number in numbers] == list(range(len(numbers)))
+    assert len(numbers) > 60
+    assert "climbing" not in left
+    assert "calibrated: 3 runs" in left
+
+
+@pytest.mark.parametrize(("columns", "lines"), [(80, 24), (200, 50)])
+def test_the_view_says_how_far_it_is_and_how_good(columns: int, lines: int) -> None:
+    climbing = next(text for text in watched(columns, lines) if "trial 20 of" in text)
+    for pattern in (
+        r"^── small, elasticsearch 8.19.3, seed 1 ─+$",
+        r"^climbing: trial 20 of about 5\d, drain \d s +7 min \d\d s( of 11 min 40 s)? left$",
+        r"^as written  50,066 EPS, median of 3 runs, 49,280 to 50,246$",
+        r"^best        69,112 EPS, trial 6, measured once$",
+        r"^gain        \+3\d.\d % \[\+2\d.\d %, \+4\d.\d %\] estimated from all trials; pairs dec",
+        r"^changed     filter_path not set -> errors,it..., ",
+        r"^EPS         [▁▂▃▄▅▆▇█x]{21} 39,132 to 69,112$",
+        r"^limited by  engine CPU; as written: main queue worker$",
+        r"^doubts      1 failed, 4 unsteady of 22 trials$",
+        r"^  10  failed            at random: queue.dequeueBatchSize 1000 -> 2000, ",
+        r"^      delivery incomplete: it lost two events$",
+        r"^  20  67,855   \+35.5 %  at random: best with filter_path errors,it... -> not ",
+    ):
+        assert re.search(pattern, climbing, re.MULTILINE), f"{pattern}\n{climbing}"
+
+
+def test_the_pairs_take_the_place_of_the_estimate() -> None:
+    screens = watched(80, 24)
+    sure = next(text for text in screens if "trial 54 of" in text)
+    assert re.search(r"^confirming: trial 54 of about 5\d, pair 6, drain", sure, re.MULTILINE)
+    assert re.search(r"^gain +\+3.* by 6 pairs$", sure, re.MULTILINE), sure
+    assert " s beyond the budget" in screens[-2]
+
+
+def test_a_low_terminal_keeps_what_matters_most() -> None:
+    climbing = next(text for text in watched(60, 6) if "trial 20 of" in text)
+    assert [line.split(" ")[0] for line in climbing.splitlines()[-3:]] == [
+        "climbing:", "best", "gain"
+    ]  # fmt: skip
+
+
+def screen_with_trials(emulator: Emulator, console: Console) -> LiveScreen:
+    live = LiveScreen(Voice(), NOTHING_YET, console, lambda: 100.0)
+    live.start()
+    live.say("a note that is longer than forty columns, and is folded where it must be")
+    for number in range(30):
+        live.began(Running(number, Phase.CALIBRATE, None, "window", 90.0))
+        trial = Trial(number, Phase.CALIBRATE, BASELINE, "as written", PLAN, measured(1e4), 1.0)
+        live.ended(trial, None, 40, 500.0)
+    return live
+
+
+@pytest.mark.parametrize("after", [(40, 16), (150, 40), (80, 10), (50, 60)])
+def test_after_the_terminal_got_another_size_nothing_of_the_old_screen_is_left(
+    after: tuple[int, int],
+) -> None:
+    emulator, anew = Emulator(80, 24), Emulator(*after)
+    console = console_on(emulator, 80, 24)
+    live = screen_with_trials(emulator, console)
+    emulator.resize(*after)
+    console.size = after
+    live.began(Running(30, Phase.CALIBRATE, None, "window", 90.0))
+    shown = emulator.shown
+    live.stop()
+    other = screen_with_trials(anew, console_on(anew, *after))
+    other.began(Running(30, Phase.CALIBRATE, None, "window", 90.0))
+    assert [line for line in shown if line] == [line for line in anew.shown if line]
+    assert not emulator.has_wrapped
+    other.stop()
+
+
+def test_where_only_ascii_can_be_written_only_ascii_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    emulator = Emulator(80, 24)
+    console = console_on(emulator, 80, 24)
+    monkeypatch.setattr(type(console), "encoding", "ascii")
+    screen_with_trials(emulator, console).stop()
+    assert emulator.raw.isascii()
+
+
+def test_what_a_trial_says_cannot_steer_the_terminal() -> None:
+    emulator = Emulator(80, 24)
+    console = console_on(emulator, 80, 24)
+    live = LiveScreen(Voice(), replace(NOTHING_YET, title="\x1b[2Jx"), console, lambda: 1.0)
+    live.start()
+    hostile = failed("\x1b[31mred\nand \x9b2J [bold]more[/bold]")
+    trial = Trial(1, Phase.SEARCH, BASELINE, "found by \x1b]0;x\x07", PLAN, hostile, 1.0)
+    live.ended(trial, None, 40, 500.0)
+    live.say("\x1b[2J")
+    assert "?[31mred and ?2J [bold]more[/bold]" in emulator.text
+    assert "found by ?]0;x" in emulator.text
+    assert "── ?[2Jx ─" in emulator.text
+    live.stop()
+
+
+def started(folder: Path, columns: int = 80, **environment: str) -> Terminal:
+    return Terminal([*PROGRAM, str(folder), "0.1", "normal"], columns, 24, ROOT, **environment)
+
+
+def test_ctrl_c_gives_the_terminal_back_with_the_trials_on_it(tmp_path: Path) -> None:
+    terminal = started(tmp_path)
+    modes = termios.tcgetattr(terminal.program.fileno())
+    terminal.read_until(lambda: "trial 5 of" in terminal.text)
+    assert not terminal.shows_cursor()
+    assert terminal.has_colours
+    terminal.program.sendintr()
+    assert terminal.read_to_the_end() == 130
+    assert terminal.shows_cursor()
+    assert "climbing" not in terminal.text
+    assert "Traceback" not in terminal.text
+    shown = [line for line in terminal.shown if line]
+    assert shown[-1].lstrip().startswith("4 ")
+    assert terminal.cursor_line == len(shown)
+    assert not terminal.has_wrapped
+    assert modes == terminal.modes_at_the_end
+
+
+def test_without_colours_the_view_is_there_all_the_same(tmp_path: Path) -> None:
+    terminal = started(tmp_path, NO_COLOR="1")
+    terminal.read_until(lambda: "trial 3 of" in terminal.text)
+    assert not terminal.has_colours
+    terminal.program.sendintr()
+    terminal.read_to_the_end()
+
+
+@pytest.mark.parametrize("environment", [{"TERM": "dumb"}, {"CI": "true"}])
+def test_a_terminal_that_cannot_be_drawn_on_gets_lines(
+    tmp_path: Path, environment: dict[str, str]
+) -> None:
+    terminal = started(tmp_path, 200, **environment)
+    terminal.read_until(lambda: "trial   3/~" in terminal.text)
+    terminal.program.sendintr()
+    assert terminal.read_to_the_end() == 130
+    assert not terminal.has_sequences
+
+
+def piped(folder: Path, verbosity: str) -> str:
+    done = subprocess.run(
+        [*PROGRAM, str(folder), "0", verbosity], cwd=ROOT, check=True, capture_output=True,
+        text=True, env={**os.environ, "FORCE_COLOR": "1"},
+    )  # fmt: skip
+    assert done.stdout == ""
+    return done.stderr
+
+
+def test_a_pipe_gets_a_line_for_each_trial_and_nothing_else(tmp_path: Path) -> None:
+    shown = piped(tmp_path / "a", "normal")
+    assert "\x1b" not in shown
+    assert len(re.findall(r"^trial +\d+", shown, re.MULTILINE)) > 60
+    assert ": window" not in shown
+
+
+def test_verbose_says_every_stage_and_quiet_says_nothing(tmp_path: Path) -> None:
+    told = piped(tmp_path / "a", "verbose")
+    assert "trial 7: window\n" in told
+    assert "    bottleneck: engine CPU\n" in told
+    assert piped(tmp_path / "b", "quiet") == ""

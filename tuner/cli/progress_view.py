@@ -1,0 +1,212 @@
+"""How a search looks on a terminal, line by line, none longer than the terminal is wide; pure."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Callable, Iterator, Sequence
+
+from rich.text import Text
+
+from tuner.cli.progress import SCORED, Progress, Row
+from tuner.cli.progress_lines import freshness, trial_name, what
+from tuner.cli.terminal import Size, apart, bar, fitted, rule, sparkline
+from tuner.measure.measurement import Failure, Measurement
+from tuner.measure.paced_summary import PacedMeasurement
+from tuner.report.figures import eps, percent, seconds
+from tuner.report.moves import steps, steps_text
+from tuner.search.study import BASELINE, Changes, Phase
+from tuner.search.verdict import MINIMUM_PAIRS
+
+_PHASES = {
+    Phase.WARM_UP: "warming up",
+    Phase.CALIBRATE: "calibrating",
+    Phase.SEARCH: "climbing",
+    Phase.FINAL: "choosing among the best",
+    Phase.CHECK: "checking at a fixed rate",
+    Phase.CONFIRM: "confirming",
+    Phase.SHRINK: "undoing what does not matter",
+}
+_LABEL, _NARROW_LABEL = 12, 10
+_MOST_LINES = 12
+# With less room for it than this, a line says what a trial changed, and not why.
+_ROOM_FOR_WHY = 30
+
+Lines = Iterator[Text]
+
+
+def view_lines(progress: Progress, now_s: float, size: Size) -> list[Text]:
+    """What stands below the trials at `now_s` seconds of the budget: as much of it, the most
+    important first, as leaves half of the terminal to the trials."""
+    parts: Sequence[tuple[int, Callable[[], Lines]]] = (
+        (9, lambda: iter([rule(progress.title, size)])),
+        (0, lambda: _status(progress, now_s, size)),
+        (4, lambda: iter([bar(now_s / progress.budget_s, size)])),
+        (3, lambda: _as_written(progress, size)),
+        (1, lambda: _best(progress, size)),
+        (2, lambda: _gain(progress, size)),
+        (5, lambda: _changed(progress, size)),
+        (6, lambda: _rates(progress, size)),
+        (7, lambda: _limit(progress, size)),
+        (8, lambda: _doubts(progress, size)),
+    )
+    lines = [(rank, line) for rank, part in parts for line in part()]
+    most = max(1, min(_MOST_LINES, size.height // 2))
+    by_rank = sorted(range(len(lines)), key=lambda at: (lines[at][0], at))
+    return [fitted(lines[at][1], size.width) for at in sorted(by_rank[:most])]
+
+
+def row_lines(row: Row, progress: Progress, width: int) -> list[Text]:
+    """A trial as a line among others on a terminal: number, rate, change, what it was; below it
+    why it failed."""
+    trial, outcome = row.trial, row.trial.outcome
+    text = Text.assemble(("    " if trial.number < 0 else f"{trial.number:>4}", "dim"))
+    if isinstance(outcome, Failure):
+        text.append(f"{'failed':>8}{'':10}", style="red")
+    else:
+        is_best = trial.phase in SCORED and outcome.eps == row.best_eps and row.ratio is not None
+        change = "" if row.ratio is None else percent(row.ratio)
+        text.append(f"{eps(outcome.eps):>8}", style="bold" if is_best else "")
+        is_other = trial.changes != BASELINE or trial.pair is not None
+        text.append(f"{change:>10}", style=_style_of(row.ratio) if is_other else "")
+    text.append("  ")
+    text.append(_said_of(row, progress, width - text.cell_len))
+    lines = [fitted(text, width)]
+    if isinstance(outcome, Failure):
+        lines.append(fitted(Text(f"      {outcome}", style="red"), width))
+    return lines
+
+
+def _said_of(row: Row, progress: Progress, room: int) -> str:
+    if room < _ROOM_FOR_WHY and row.move.steps:
+        return steps_text(row.move.steps, progress.names, room)
+    pair = "" if row.trial.pair is None else f"pair {row.trial.pair}: "
+    fresh = freshness(row.trial.outcome) if isinstance(row.trial.outcome, PacedMeasurement) else ""
+    return pair + what(row, progress, room - len(pair)) + fresh
+
+
+def _status(progress: Progress, now_s: float, size: Size) -> Lines:
+    """The phase and what is under way on the left, the time on the right."""
+    running = progress.running
+    if running is None:
+        yield Text("starting", style="bold")
+        return
+    phase, name = Text.assemble((_PHASES[running.phase], "bold")), trial_name(running)
+    if progress.rows and running.phase not in (Phase.WARM_UP, Phase.SHRINK):
+        name += f" of {'~' if size.is_narrow else 'about '}{progress.rows[-1].expected}"
+    if running.pair is not None:
+        name += f", pair {running.pair}"
+    if size.is_narrow:
+        yield phase
+        yield apart(Text(name), _time_left(progress, now_s, size), size.width)
+        return
+    stage = f", {running.stage} {max(0.0, now_s - running.since_s):.0f} s"
+    yield apart(phase.append(f": {name}{stage}"), _time_left(progress, now_s, size), size.width)
+
+
+def _time_left(progress: Progress, now_s: float, size: Size) -> str:
+    left_s = progress.budget_s - now_s
+    if left_s <= 0:
+        return f"{seconds(-left_s)} beyond the budget"
+    whole = f" of {seconds(progress.budget_s)}" if size.is_wide else ""
+    return f"{seconds(left_s)}{whole} left"
+
+
+def _as_written(progress: Progress, size: Size) -> Lines:
+    rates = progress.rates(BASELINE)
+    if not rates:
+        return
+    text = f"{eps(statistics.median(rates))} EPS, {_runs(rates)}"
+    if len(rates) > 1 and not size.is_narrow:
+        text += f", {eps(min(rates))} to {eps(max(rates))}"
+    yield _named("written" if size.is_narrow else "as written", Text(text), size)
+
+
+def _best(progress: Progress, size: Size) -> Lines:
+    rates = progress.rates(progress.best)
+    if progress.best == BASELINE or not rates:
+        return
+    first = next(one.number for one in progress.trials if one.changes == progress.best)
+    runs = "" if size.is_narrow else f", {_runs(rates)}"
+    rate = f"{eps(statistics.median(rates))} EPS"
+    yield _named("best", Text.assemble((rate, "bold"), f", trial {first}{runs}"), size)
+
+
+def _runs(rates: Sequence[float]) -> str:
+    return "measured once" if len(rates) == 1 else f"median of {len(rates)} runs"
+
+
+def _gain(progress: Progress, size: Size) -> Lines:
+    """The best over the profile with its 95 % interval, and what that rests on."""
+    paired = progress.paired
+    estimate = None if progress.leader is None else progress.leader.believed
+    found = estimate if paired is None else paired
+    if found is None:
+        return
+    label, basis = "gain", " estimated from all trials; pairs decide"
+    if paired is not None:
+        enough = "" if paired.pairs >= MINIMUM_PAIRS else f" of {MINIMUM_PAIRS} or more"
+        basis = f" by {paired.pairs}{enough} pairs"
+    if size.is_narrow:
+        label, basis = f"{paired.pairs} pairs" if paired is not None else "estimate", ""
+    between = f" [{percent(found.low)}, {percent(found.high)}]{basis}"
+    ratio = (percent(found.ratio), _style_of(found.ratio))
+    yield _named(label, Text.assemble(ratio, between), size)
+
+
+def _changed(progress: Progress, size: Size) -> Lines:
+    found = steps(BASELINE, progress.best, progress.knobs)
+    if found:
+        room = size.width - _label(size)
+        text = steps_text(found, progress.names, room, most=len(found))
+        yield _named("changed", Text(text), size)
+
+
+def _rates(progress: Progress, size: Size) -> Lines:
+    """The rates of the last trials as a sparkline, without those that a schedule set."""
+    aside = (Phase.WARM_UP, Phase.CHECK)
+    shown = [one.outcome for one in progress.trials if one.phase not in aside]
+    outcomes = shown[-max(1, size.width - _label(size) - 20) :]
+    rates = [one.eps if isinstance(one, Measurement) else None for one in outcomes]
+    known = [rate for rate in rates if rate is not None]
+    if known:
+        between = f" {eps(min(known))} to {eps(max(known))}"
+        yield _named("EPS", sparkline(rates, size.ascii_only).append(between), size)
+
+
+def _limit(progress: Progress, size: Size) -> Lines:
+    """What sets the rate: of the best, and of the profile where that is something else."""
+    best, written = _bottleneck(progress, progress.best), _bottleneck(progress, BASELINE)
+    label = "limit" if size.is_narrow else "limited by"
+    if best is None or best == written:
+        if written is not None:
+            yield _named(label, Text(written), size)
+        return
+    yield _named(label, Text(best if written is None else f"{best}; as written: {written}"), size)
+
+
+def _bottleneck(progress: Progress, changes: Changes) -> str | None:
+    found = progress.verdict(changes)
+    return None if found is None else found.bottleneck.value
+
+
+def _doubts(progress: Progress, size: Size) -> Lines:
+    failed = sum(isinstance(trial.outcome, Failure) for trial in progress.trials)
+    told = [f"{failed} failed"] if failed else []
+    told += [f"{count} {kind.value}" for kind, count in progress.doubts.most_common()]
+    if told:
+        among = "" if size.is_narrow else f" of {len(progress.trials)} trials"
+        yield _named("doubts", Text(f"{', '.join(told)}{among}", style="yellow"), size)
+
+
+def _named(label: str, text: Text, size: Size) -> Text:
+    return Text.assemble((label.ljust(_label(size)), "dim"), text)
+
+
+def _label(size: Size) -> int:
+    return _NARROW_LABEL if size.is_narrow else _LABEL
+
+
+def _style_of(ratio: float | None) -> str:
+    if ratio is None:
+        return ""
+    return "green" if ratio > 1.0 else "red"
