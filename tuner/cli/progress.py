@@ -106,7 +106,7 @@ class Progress:
         pairs = pairs_of(self.trials)
         if len(pairs) < 2:
             return None
-        return compare(*zip(*((a.eps_durable, b.eps_durable) for a, b in pairs), strict=True))
+        return compare(*zip(*((a.eps_paid, b.eps_paid) for a, b in pairs), strict=True))
 
     def verdict(self, changes: Changes) -> Verdict | None:
         """What limited a point when it was measured last."""
