@@ -9,7 +9,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PACKAGES := rsyslog rsyslog-elasticsearch rsyslog-relp rsyslog-gnutls \
-	openjdk-17-jre-headless maven python3-venv gcc libc6-dev
+	openjdk-17-jre-headless maven python3-venv gcc libc6-dev chromium chromium-driver
 
 .PHONY: setup packages engine engines demo test lint man bench fuzz soak clean
 

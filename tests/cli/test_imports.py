@@ -60,6 +60,16 @@ def test_the_collector_leaves_alone_what_was_imported_and_runs_on() -> None:
     assert done.stdout.split() == ["True", "True"]
 
 
+@pytest.mark.parametrize("name", ["search", "report"])
+def test_nothing_is_drawn_with_before_there_is_a_report(name: str) -> None:
+    show = f"import sys; from tuner.cli.commands import command; command({name!r})"
+    told = f"{show}; print('tuner.report.drawing' in sys.modules, 'matplotlib' in sys.modules)"
+    done = subprocess.run(
+        [sys.executable, "-c", told], capture_output=True, text=True, check=True, cwd=ROOT
+    )
+    assert done.stdout.split() == ["True", "False"]
+
+
 @pytest.mark.parametrize("arguments", [("explain", "RT101"), ("schema",)])
 def test_what_reads_and_writes_text_needs_nothing_that_measures(arguments: tuple[str]) -> None:
     assert imported(*arguments) & MEASURING == set()

@@ -73,7 +73,8 @@ def test_a_search_that_was_finished_is_told_again(tmp_path: Path) -> None:
     assert shown.exit_code == 0, shown.exception
     assert json.loads(shown.stdout)["verdict"]["claim"] == "improvement shown"
     names = {path.name for path in tmp_path.iterdir()}
-    assert names == {NAME, "best.yaml", "rendered", "report.md", "report.json"}
+    reports = {"report.html", "report.md", "report.json", "trials.csv"}
+    assert names == {NAME, "best.yaml", "rendered"} | reports
     assert (tmp_path / NAME).read_bytes() == before
 
 

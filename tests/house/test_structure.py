@@ -19,6 +19,7 @@ ROOMS = (
 OWNERS = {
     "ConfigSpace": {"search"},
     "jinja2": {"render", "report"},
+    "matplotlib": {"report"},
     "numpy": {"engine", "flood", "lab", "measure", "plan", "search"},
     "optuna": {"search"},
     "platformdirs": {"host", "lab"},

@@ -25,7 +25,8 @@ def test_a_search_ends_in_its_budget_with_a_verdict_on_six_fresh_pairs(tmp_path:
     assert done.seconds <= 66
     run = tmp_path / "run"
     assert {path.name for path in run.iterdir()} == {
-        "trials.jsonl", "best.yaml", "rendered", "report.md", "report.json"
+        "trials.jsonl", "best.yaml", "rendered",
+        "report.html", "report.md", "report.json", "trials.csv",
     }  # fmt: skip
     study = read(run)
     pairs = {trial.pair for trial in study.trials if trial.pair is not None}

@@ -90,7 +90,8 @@ def test_killed_and_interrupted_it_ends_within_its_budget_and_leaves_nothing(
     assert [session.taken_over for session in record.study.sessions] == [0, 2, 4]
     assert json.loads(done.out)["study"]["header"]["budget_s"] == BUDGET_S
     assert {path.name for path in run.iterdir()} == {
-        "trials.jsonl", "best.yaml", "rendered", "report.md", "report.json"
+        "trials.jsonl", "best.yaml", "rendered",
+        "report.html", "report.md", "report.json", "trials.csv",
     }  # fmt: skip
 
 

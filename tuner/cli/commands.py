@@ -30,7 +30,7 @@ HELP = {
     "stored.",
     "plan": "Plan the machines, shards, queues, disks and network for a stream, from measured, "
     "given or assumed figures.",
-    "report": "Print the report of a search, made again from its journal.",
+    "report": "Make the report of a search again from its journal, and print it as Markdown.",
     "doctor": "Say what is installed and what is missing; exits with 69 when something is.",
     "lab": "A lab that stays until told: up, status, down.",
 }

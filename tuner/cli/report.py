@@ -1,4 +1,4 @@
-"""`rsyslog-tune report`: make the report of a run again, from its journal alone."""
+"""`rsyslog-tune report`: make the reports of a run again, from its journal alone."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from typing import Annotated
 
 import typer
 
-from tuner.cli.console import result, result_json
+from tuner.cli.console import result, result_json, say
 from tuner.cli.options import Output, OutputOption
+from tuner.cli.run_directory import write_reports
 from tuner.report.search_json import report as search_report
 from tuner.report.search_markdown import markdown
 from tuner.search.journal import read
@@ -20,9 +21,14 @@ def report(
     ],
     output: OutputOption = Output.TEXT,
 ) -> None:
-    """Print the report of a search, made again from its journal."""
+    """Make the report of a search again from its journal, and print it as Markdown.
+
+    Writes report.html, report.md, report.json and trials.csv beside the journal.
+    """
     study = read(run_directory)
     if output is Output.JSON:
         result_json(search_report(study))
     else:
         result(markdown(study))
+    write_reports(run_directory, study)
+    say(f"report: {run_directory / 'report.html'}")

@@ -14,14 +14,22 @@ from tuner.profile.leaf import moved
 from tuner.profile.load import LoadedProfile
 from tuner.render.artefacts import render
 from tuner.render.tree import write
+from tuner.report.search_csv import trials_csv
 from tuner.report.search_json import report_text
 from tuner.report.search_markdown import markdown
+from tuner.report.search_page import page
 from tuner.search.study import Study
 from tuner.search.verdict import judge
 
 PARENT = Path("rsyslog-tune-runs")
 
 _LOCK = ".lock"
+_REPORTS = {
+    "report.md": markdown,
+    "report.json": report_text,
+    "trials.csv": trials_csv,
+    "report.html": page,
+}
 
 
 @contextlib.contextmanager
@@ -61,12 +69,28 @@ def writing_to(directory: Path) -> Iterator[None]:
 
 
 def write_results(directory: Path, written: LoadedProfile, study: Study) -> None:
-    """Write best.yaml, its rendered files and both reports.
+    """Write best.yaml, its rendered files and the reports.
 
     An `extends` of best.yaml names the same file as before, seen from the run directory.
     """
     best = candidate(written, judge(study).changes)
     (directory / "best.yaml").write_text(moved(best, directory), encoding="utf-8")
     write(render(best.profile), directory / "rendered")
-    (directory / "report.md").write_text(markdown(study), encoding="utf-8")
-    (directory / "report.json").write_text(report_text(study), encoding="utf-8")
+    write_reports(directory, study)
+
+
+def write_reports(directory: Path, study: Study) -> None:
+    """Write everything that people and programs read of a study; raises JobFailed.
+
+    The page comes last: it takes longest, and the others are there when it is interrupted.
+    """
+    for name, made in _REPORTS.items():
+        path = directory / name
+        new = path.with_name(f".{name}.new")
+        try:
+            new.write_text(made(study), encoding="utf-8", newline="")
+            new.replace(path)
+        except OSError as bad:
+            raise JobFailed(f"cannot write {path}: {bad.strerror}") from None
+        finally:
+            new.unlink(missing_ok=True)

@@ -125,7 +125,8 @@ def search(
 ) -> None:
     """Search for settings that carry more events per second, and prove what they gain.
 
-    Writes trials.jsonl, best.yaml, the rendered files of it, report.md and report.json.
+    Writes trials.jsonl, best.yaml, the rendered files of it, report.html, report.md, report.json
+    and trials.csv.
     """
     clock = Stopwatch(time.monotonic())
     voice = voice_of(quiet, verbose)
@@ -190,9 +191,7 @@ def _affordable(budget: str, engine: EngineChoice) -> float:
     return budget_s
 
 
-def _gone_on(
-    directory: Path, clock: Stopwatch, voice: Voice, metrics_path: Path | None
-) -> Study:
+def _gone_on(directory: Path, clock: Stopwatch, voice: Voice, metrics_path: Path | None) -> Study:
     """The study of a search that was ended before; one that was finished is only told again."""
     record = recorded_or_set_aside(directory)
     job = resumed(directory, record, clock)
@@ -228,7 +227,7 @@ def _conclude(study: Study, directory: Path, require_gain: bool, output: Output)
         if is_sink(study):
             result("Against the sink, not an engine: what rsyslog can do by itself.")
         result(headline(study, verdict).replace("**", ""))
-        result(f"report: {directory / 'report.md'}\nbest profile: {directory / 'best.yaml'}")
+        result(f"report: {directory / 'report.html'}\nbest profile: {directory / 'best.yaml'}")
     if verdict.claim is Claim.INFEASIBLE:
         raise GuardrailBreached(verdict.claim.value)
     if verdict.claim is Claim.UNFINISHED:

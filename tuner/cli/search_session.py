@@ -68,7 +68,7 @@ def work_on(job: Job, lab: Lab, voice: Voice, metrics: MetricsFile) -> Study:
             write_results(job.directory, job.loaded, study)
             metrics.update(of_study(metrics.gauges, study))
             if ending is not Ending.FINISHED:
-                voice.say(f"what is known so far is in {job.directory / 'report.md'}")
+                voice.say(f"what is known so far is in {job.directory / 'report.html'}")
             if ending is Ending.INTERRUPTED:
                 voice.say(f"rsyslog-tune search --resume {job.directory} goes on with it")
     return study

@@ -24,12 +24,14 @@ class Verdict:
 
     `knobs` are paths into the profile, the most promising first; none when no setting helps.
     `others_cpu` is the share of this machine's cores that went to none of sender, rsyslogd, engine.
+    `stages` says how busy each stage was; None in journals from before that was kept.
     """
 
     bottleneck: Bottleneck
     figures: tuple[tuple[str, str], ...]
     knobs: tuple[str, ...]
     others_cpu: float
+    stages: Stages | None = None
 
 
 def judge(stages: Stages, knobs: Sequence[Knob] = ()) -> Verdict:
@@ -53,7 +55,7 @@ def judge(stages: Stages, knobs: Sequence[Knob] = ()) -> Verdict:
     """
     found = next((kind for kind, shows in _TESTS if shows(stages)), Bottleneck.UNCLEAR)
     figures = tuple((item.value, figure(item, stages)) for item in _FIGURES[found])
-    return Verdict(found, figures, _remedies(found, stages, knobs), stages.others_cpu)
+    return Verdict(found, figures, _remedies(found, stages, knobs), stages.others_cpu, stages)
 
 
 _TESTS: tuple[tuple[Bottleneck, Callable[[Stages], bool]], ...] = (

@@ -63,11 +63,12 @@ def diff(artefacts: Iterable[Artefact], directory: Path) -> str:
     return "".join(
         line
         for path in stale(wanted, directory)
-        for line in _unified(path, _read(directory / path), texts.get(path))
+        for line in unified(path, _read(directory / path), texts.get(path))
     )
 
 
-def _unified(path: str, old: str | None, new: str | None) -> Iterator[str]:
+def unified(path: str, old: str | None, new: str | None) -> Iterator[str]:
+    """The lines of a unified diff of one file, None where there is none; each ends its line."""
     lines = difflib.unified_diff(
         (old or "").splitlines(keepends=True),
         (new or "").splitlines(keepends=True),

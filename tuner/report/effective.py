@@ -9,20 +9,26 @@ from tuner.measure.effective import Effective, QueueUse
 from tuner.measure.measurement import Measurement
 from tuner.report.figures import eps, table
 
+EFFECTIVE_HEADER = ("part", "configured", "effective")
 _SOURCES = {"histogram": "the engine's own histogram", "sampled": "sampled ten times a second"}
 
 
 def effective_text(run: Measurement) -> str:
     """The rates with work put off paid for, and from first event to durable and merged; the bulk
     requests as they were, and a table of what is configured and what really ran."""
-    # Our sink has no segments: there is nothing to refresh, to flush or to merge.
-    lines = [_rates(run)] if run.segments else []
+    lines = effective_lines(run)
     if run.effective is None:
         return "\n".join(lines)
-    lines += list(_bulk_lines(run.effective))
-    rows = table(("part", "configured", "effective"), list(_rows(run.effective)))
+    rows = table(EFFECTIVE_HEADER, list(effective_rows(run.effective)))
     # A table needs an empty line before it in Markdown, and each line above its own paragraph.
     return "\n\n".join([*lines, rows])
+
+
+def effective_lines(run: Measurement) -> list[str]:
+    """The rates, and the bulk requests as they were."""
+    # Our sink has no segments: there is nothing to refresh, to flush or to merge.
+    lines = [_rates(run)] if run.segments else []
+    return lines if run.effective is None else [*lines, *_bulk_lines(run.effective)]
 
 
 def _rates(run: Measurement) -> str:
@@ -58,7 +64,8 @@ def _latency(bulk: BulkLatency) -> str:
     )
 
 
-def _rows(used: Effective) -> Iterator[tuple[str, str, str]]:
+def effective_rows(used: Effective) -> Iterator[tuple[str, str, str]]:
+    """A row for each queue and for each kind of thread, under `EFFECTIVE_HEADER`."""
     for queue in used.queues:
         yield queue.name, _configured(queue), _seen(queue)
     for thread in used.threads:

@@ -11,6 +11,12 @@ from tuner.report.figures import eps, table
 from tuner.report.paced import percentiles_text
 from tuner.search.study import BASELINE, Phase, Study, Trial
 
+OPEN_LOOP = (
+    "Open loop: events go out by a schedule that waits for nobody, and are timed from when they "
+    "were due until a search finds them."
+)
+FIXED_HEADER = ("", "offered per second", "freshness", "CPU per event, rsyslogd and engine")
+
 
 def is_sink(study: Study) -> bool:
     """Whether the study was made against the sink, which stores nothing."""
@@ -19,9 +25,14 @@ def is_sink(study: Study) -> bool:
 
 def opened_part(study: Study, profile: Profile) -> list[str]:
     """Which guarantees the search was allowed to touch, and what that gives up."""
-    names = (*profile.search.allow, *study.header.options.allow)
-    lines = [f"- `{one.name}`: {one.gives_up}" for one in opened(profile, names)]
+    lines = [f"- {line}" for line in opened_guarantees(study, profile)]
     return ["**Guarantees that were opened:**", "\n".join(lines)] if lines else []
+
+
+def opened_guarantees(study: Study, profile: Profile) -> list[str]:
+    """A line for each guarantee that was opened, with what that gives up."""
+    names = (*profile.search.allow, *study.header.options.allow)
+    return [f"`{one.name}`: {one.gives_up}" for one in opened(profile, names)]
 
 
 def said(study: Study) -> list[str]:
@@ -33,15 +44,13 @@ def said(study: Study) -> list[str]:
 
 def at_fixed_rate(study: Study) -> list[str]:
     """Both sides at the same rate, well below what either carries."""
-    rows = [_fixed_row(trial) for trial in study.of(Phase.CHECK)]
-    if not rows:
-        return []
-    text = (
-        "Open loop: events go out by a schedule that waits for nobody, and are timed from when "
-        "they were due until a search finds them."
-    )
-    header = ("", "offered per second", "freshness", "CPU per event, rsyslogd and engine")
-    return ["## At a fixed rate", text, table(header, rows)]
+    rows = fixed_rows(study)
+    return ["## At a fixed rate", OPEN_LOOP, table(FIXED_HEADER, rows)] if rows else []
+
+
+def fixed_rows(study: Study) -> list[tuple[str, ...]]:
+    """A row for each run at a fixed rate, under `FIXED_HEADER`."""
+    return [_fixed_row(trial) for trial in study.of(Phase.CHECK)]
 
 
 def _fixed_row(trial: Trial) -> tuple[str, ...]:

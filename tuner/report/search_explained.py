@@ -10,10 +10,16 @@ from tuner.search.explain import SAME, Effect, Explained, explain
 from tuner.search.study import Phase, Study
 from tuner.search.verdict import Verdict
 
-_GUESS = (
+GUESS = (
     "A guess is what a regression makes of all trials of the search together, as if changes simply "
     "added up: it is not measured, and supports no claim."
 )
+EFFECTS_MEANT = (
+    "Effects are on events per second over the window, with the work paid for that was put off "
+    "past it, and with 95 % intervals. Measured means fresh pairs, with the change and without it, "
+    f"after the choice. {GUESS}"
+)
+OTHERS_MEANT = "Of the settings that stay as written, by that guess:"
 
 
 def what_each_change_gave(study: Study, verdict: Verdict) -> list[str]:
@@ -23,29 +29,33 @@ def what_each_change_gave(study: Study, verdict: Verdict) -> list[str]:
     found = explain(study, verdict)
     current = {axis.path: axis.current for axis in study.header.space}
     if not found.effects:
-        return ["## Which settings matter", f"All of this is a guess. {_GUESS}", *_others(found)]
-    text = (
-        "Effects are on events per second over the window, with the work paid for that was put off "
-        "past it, and with 95 % intervals. Measured means fresh pairs, with the change and without "
-        f"it, after the choice. {_GUESS}"
-    )
-    return ["## What each change gave", text, _table(found, current), *_others(found)]
+        text = f"All of this is a guess. {GUESS}"
+        return ["## Which settings matter", text, *_others(found)]
+    rows = [("<br>".join(changes), *rest) for changes, *rest in effect_rows(found, current)]
+    shown = table(("setting, as written -> changed to", "effect", "how known"), rows)
+    return ["## What each change gave", EFFECTS_MEANT, shown, *_others(found)]
 
 
-def _table(found: Explained, current: Mapping[str, Level]) -> str:
-    """A row for each change, or for those that were measured together, of which some may have been
-    measured alone as well."""
-    header = ("setting, as written -> changed to", "effect", "how known")
-    groups = {frozenset({one.path, *one.together}): one for one in reversed(found.effects)}
-    rows = [
+def effect_rows(
+    found: Explained, current: Mapping[str, Level]
+) -> list[tuple[tuple[str, ...], str, str]]:
+    """The changes that were measured alone or together, what they gave, and how that is known."""
+    return [
         (
-            "<br>".join(_change_text(one, current) for one in found.effects if one.path in paths),
-            _interval(effect),
-            _how_known(effect),
+            tuple(_change_text(one, current) for one in group),
+            _interval(group[0]),
+            _how_known(group[0]),
         )
-        for paths, effect in reversed(groups.items())
+        for group in grouped(found)
     ]
-    return table(header, rows)
+
+
+def grouped(found: Explained) -> list[list[Effect]]:
+    """The effects, and after each those of the changes that it was measured together with, of
+    which some may have been measured alone as well."""
+    by_path = {one.path: one for one in found.effects}
+    groups = {frozenset({one.path, *one.together}): one for one in reversed(found.effects)}
+    return [[one, *(by_path[path] for path in one.together)] for one in reversed(groups.values())]
 
 
 def _change_text(effect: Effect, current: Mapping[str, Level]) -> str:
@@ -66,15 +76,18 @@ def _how_known(effect: Effect) -> str:
 
 
 def _others(found: Explained) -> list[str]:
+    lines = [f"- {line}" for line in others(found)]
+    return [OTHERS_MEANT, "\n".join(lines)] if lines else []
+
+
+def others(found: Explained) -> list[str]:
     """The knobs that stay as written, by what is guessed of them."""
     named = (
         (f"made no difference of {SAME * 100:.0f} % or more", found.alike),
         ("slower at every other level that was tried, so best as written", found.slower),
         ("not tried enough to tell", found.unclear),
     )
-    lines = [f"- {says}: {_listed(paths)}" for says, paths in named if paths]
-    said = "Of the settings that stay as written, by that guess:"
-    return [said, "\n".join(lines)] if lines else []
+    return [f"{says}: {_listed(paths)}" for says, paths in named if paths]
 
 
 def _listed(paths: tuple[str, ...]) -> str:

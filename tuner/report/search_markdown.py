@@ -12,6 +12,7 @@ from tuner.report.search_course import at_fixed_rate, beside, is_sink, opened_pa
 from tuner.report.search_explained import what_each_change_gave
 from tuner.report.search_time import where_the_time_went
 from tuner.report.search_trials import every_trial
+from tuner.report.shown import shown
 from tuner.search.study import BASELINE, Ending, Phase, Study
 from tuner.search.verdict import Claim, Verdict, judge, pairs_of
 
@@ -20,12 +21,15 @@ _NEVER_TESTED = (
     "what happens under overload and after a failure of the engine",
     "runs longer than the windows named at the end: merges of large segments come later",
 )
-_SINK_ONLY = (
+SINK_ONLY = (
     "**Measured against the sink, not an engine:** this is what rsyslog can do by itself, and says "
     "nothing about how fast an engine would index."
 )
 
 
+CHANGES_HEADER = ("setting", "as written", "change to", "note")
+PAIRS_HEADER = ("pair", "as written, EPS", "best found, EPS", "change",
+                "as written, sent / indexed", "best found, sent / indexed")  # fmt: skip
 _SCORED = (Phase.CALIBRATE, Phase.SEARCH, Phase.FINAL)
 _PAID = "events per second, with the work paid for that was put off past the window"
 _DURABLE = "events per second, first send to refreshed and flushed"
@@ -44,7 +48,7 @@ def markdown(study: Study) -> str:
     known = {knob.path: knob for knob in knobs(profile, header.options.allow)}
     parts = [
         f"# rsyslog-tune: {profile.name}",
-        *([_SINK_ONLY] if is_sink(study) else []),
+        *([SINK_ONLY] if is_sink(study) else []),
         *opened_part(study, profile),
         headline(study, verdict),
         *_changes(verdict, known),
@@ -59,7 +63,7 @@ def markdown(study: Study) -> str:
         *every_trial(study, known),
         *_method(study),
     ]
-    return "\n\n".join(parts) + "\n"
+    return shown("\n\n".join(parts)) + "\n"
 
 
 def headline(study: Study, verdict: Verdict) -> str:
@@ -95,19 +99,28 @@ def _ended(study: Study) -> str:
 def _changes(verdict: Verdict, known: dict[str, Knob]) -> list[str]:
     if verdict.claim is not Claim.IMPROVED:
         return ["## What to change", "Nothing: `best.yaml` is the profile as written."]
-    rows = [
+    return ["## What to change", table(CHANGES_HEADER, change_rows(verdict, known))]
+
+
+def change_rows(verdict: Verdict, known: dict[str, Knob]) -> list[tuple[str, ...]]:
+    """A row for each change that is recommended, under `CHANGES_HEADER`."""
+    return [
         (f"`{path}`", setting(known[path].current), setting(level), known[path].note)
         for path, level in verdict.changes
     ]
-    header = ("setting", "as written", "change to", "note")
-    return ["## What to change", table(header, rows)]
 
 
 def _evidence(study: Study, verdict: Verdict) -> list[str]:
-    pairs = pairs_of(study.trials)
-    if not pairs:
+    rows = pair_rows(study)
+    if not rows:
         return []
-    rows = [
+    compared = "\n".join(f"- {line}" for line in comparisons(study, verdict))
+    return ["## Evidence", table(PAIRS_HEADER, rows), compared]
+
+
+def pair_rows(study: Study) -> list[tuple[str, ...]]:
+    """A row for each pair of the confirmation, under `PAIRS_HEADER`."""
+    return [
         (
             str(number),
             eps(before.eps),
@@ -116,14 +129,12 @@ def _evidence(study: Study, verdict: Verdict) -> list[str]:
             f"{before.delivery.sent} / {before.delivery.indexed}",
             f"{after.delivery.sent} / {after.delivery.indexed}",
         )
-        for number, (before, after) in enumerate(pairs, 1)
+        for number, (before, after) in enumerate(pairs_of(study.trials), 1)
     ]
-    header = ("pair", "as written, EPS", "best found, EPS", "change",
-              "as written, sent / indexed", "best found, sent / indexed")  # fmt: skip
-    return ["## Evidence", table(header, rows), _comparisons(study, verdict)]
 
 
-def _comparisons(study: Study, verdict: Verdict) -> str:
+def comparisons(study: Study, verdict: Verdict) -> list[str]:
+    """Everything that the pairs compare, with intervals, and what the claim is made of."""
     named = (
         ("events per second, steady window", verdict.eps),
         (_PAID, verdict.paid),
@@ -134,19 +145,19 @@ def _comparisons(study: Study, verdict: Verdict) -> str:
         (_DISK, verdict.disk),
     )
     shown = [one for one in named if not (is_sink(study) and one[0] in _OF_AN_ENGINE)]
-    lines = [f"- {name}: {interval(found)}" for name, found in shown if found is not None]
+    lines = [f"{name}: {interval(found)}" for name, found in shown if found is not None]
     if not is_sink(study):
         lines.append(
-            "- the claim is the smaller of the first two: settings that postpone work look good in "
+            "the claim is the smaller of the first two: settings that postpone work look good in "
             "a window and not beyond it"
         )
     seen = _search_best(study)
     if seen is not None and verdict.eps is not None:
         lines.append(
-            f"- the best trial of the search looked like {percent(seen)}; only the pairs above, "
+            f"the best trial of the search looked like {percent(seen)}; only the pairs above, "
             "measured after the choice, support a claim"
         )
-    return "\n".join(lines)
+    return lines
 
 
 def _search_best(study: Study) -> float | None:
@@ -161,53 +172,75 @@ def _search_best(study: Study) -> float | None:
 def _limits(study: Study) -> list[str]:
     """What limits the profile as written and the best found, by their last confirming runs."""
     parts = []
-    for name, is_baseline in (("as written", True), ("best found", False)):
-        runs = [t for t in study.of(Phase.CONFIRM) if (t.changes == BASELINE) is is_baseline]
-        seen = [run.measurement for run in runs if run.measurement is not None]
-        if seen and seen[-1].verdict is not None:
-            parts.append(f"{name}:\n\n```\n{bottleneck_text(seen[-1].verdict)}\n```")
-            parts.append(effective_text(seen[-1]))
+    for name, run in last_confirmed(study):
+        if run.verdict is not None:
+            parts.append(f"{name}:\n\n```\n{bottleneck_text(run.verdict)}\n```")
+            parts.append(effective_text(run))
     return ["## What limits it", *parts] if parts else []
 
 
+def last_confirmed(study: Study) -> list[tuple[str, Measurement]]:
+    """The last confirming run of the profile as written and of the best found, where there is
+    one."""
+    found = {}
+    for trial in study.of(Phase.CONFIRM):
+        if trial.measurement is not None:
+            name = "as written" if trial.changes == BASELINE else "best found"
+            found[name] = trial.measurement
+    return sorted(found.items())
+
+
 def _guarantees(study: Study, tier: str) -> list[str]:
+    lines = [f"- {line}" for line in kept(study, tier)]
+    return ["## What was not traded", "\n".join(lines)] if lines else []
+
+
+def kept(study: Study, tier: str) -> list[str]:
+    """What holds of every trial that has a number."""
     measured = [t.outcome for t in study.trials if isinstance(t.outcome, Measurement)]
     if not measured:
         return []
     sent = sum(m.delivery.sent for m in measured)
     memory = max(m.shipper_rss_bytes for m in measured)
-    lines = (
-        f"- delivery: {sent:,} events sent in the {len(measured)} valid trials, every one indexed "
+    return [
+        f"delivery: {sent:,} events sent in the {len(measured)} valid trials, every one indexed "
         "exactly once; a trial that misses or doubles an event has no number",
-        f"- tier `{tier}`: durability, replicas, `_source`, retries and queue files are never "
+        f"tier `{tier}`: durability, replicas, `_source`, retries and queue files are never "
         "searched; `best.yaml` has them as you wrote them",
-        f"- memory: rsyslogd used at most {mebibytes(memory)}",
-    )
-    return ["## What was not traded", "\n".join(lines)]
+        f"memory: rsyslogd used at most {mebibytes(memory)}",
+    ]
 
 
 def _not_tested(study: Study) -> list[str]:
-    lines = [f"- not tested as written: {line}" for line in study.header.substitutions]
+    return ["## Not tested", "\n".join(f"- {line}" for line in not_tested(study))]
+
+
+def not_tested(study: Study) -> list[str]:
+    """What a lab replaced, and what no trial shows."""
+    lines = [f"not tested as written: {line}" for line in study.header.substitutions]
     if not is_sink(study):
         lines.append(
-            "- measured documents carry one more number, `rsyslog_tune_seq`, by which every event "
+            "measured documents carry one more number, `rsyslog_tune_seq`, by which every event "
             "is accounted for; what is rendered has it not"
         )
-    lines += [f"- {line}" for line in (*beside(study), *_NEVER_TESTED)]
-    return ["## Not tested", "\n".join(lines)]
+    return [*lines, *beside(study), *_NEVER_TESTED]
 
 
 def _method(study: Study) -> list[str]:
+    return ["## How this was measured", "\n".join(f"- {line}" for line in method(study))]
+
+
+def method(study: Study) -> list[str]:
+    """The command, the versions and the machine, the windows, and how numbers are made."""
     header = study.header
     plans = {trial.phase: trial.plan for trial in study.trials}
     windows = ", ".join(f"{phase.value} {plan.window_s:.1f} s" for phase, plan in plans.items())
-    lines = (
-        f"- `{header.command}`, budget {seconds(header.budget_s)}, seed {header.seed}, "
+    return [
+        f"`{header.command}`, budget {seconds(header.budget_s)}, seed {header.seed}, "
         f"started {header.started}, {header.tool}",
-        f"- rsyslogd {header.rsyslog}, {header.engine}, {header.machine}",
-        f"- windows: {windows}; each trial on a fresh index, with its own rsyslogd",
-        "- EPS is the slope of the engine's `indexing.index_total` over the window after the "
+        f"rsyslogd {header.rsyslog}, {header.engine}, {header.machine}",
+        f"windows: {windows}; each trial on a fresh index, with its own rsyslogd",
+        "EPS is the slope of the engine's `indexing.index_total` over the window after the "
         "warm-up; ± is the standard error from five batch means",
-        "- ratios are means of log-ratios of pairs, intervals are Student's t on them",
-    )
-    return ["## How this was measured", "\n".join(lines)]
+        "ratios are means of log-ratios of pairs, intervals are Student's t on them",
+    ]

@@ -18,24 +18,30 @@ _WHAT_FOR = {
     Phase.SHRINK: "shrink: undoing changes, beyond the budget",
 }
 
+TIME_HEADER = ("", "trials", "time", "share", "in windows")
+
 
 def where_the_time_went(study: Study) -> list[str]:
     """The seconds of each phase, and what a trial takes beside its window."""
     found = times(study)
     if found.total_s <= 0:
         return []
-    header = ("", "trials", "time", "share", "in windows")
-    lines = [_measuring(found, study.header.budget_s)]
-    if found.overhead is not None:
-        lines.append(_overhead_text(found.overhead))
     return [
         "## Where the time went",
-        table(header, list(_rows(found))),
-        "\n".join(f"- {line}" for line in lines),
+        table(TIME_HEADER, list(time_rows(found))),
+        "\n".join(f"- {line}" for line in time_notes(found, study.header.budget_s)),
     ]
 
 
-def _rows(found: Times) -> Iterator[tuple[str, ...]]:
+def time_notes(found: Times, budget_s: float) -> list[str]:
+    """How much of the budget was measuring, and what a trial takes beside that."""
+    lines = [_measuring(found, budget_s)]
+    if found.overhead is not None:
+        lines.append(_overhead_text(found.overhead))
+    return lines
+
+
+def time_rows(found: Times) -> Iterator[tuple[str, ...]]:
     """From the start of the command to the end of the last trial: shares add up to 100 %."""
 
     def row(name: str, count: str, taken_s: float, windows: str = "-") -> tuple[str, ...]:

@@ -8,30 +8,43 @@ from tuner.profile.knobs import Knob
 from tuner.report.figures import eps, setting, table
 from tuner.search.study import BASELINE, Changes, Study, Trial
 
+TRIALS_HEADER = ("trial", "settings", "EPS", "sent", "indexed", "rsyslogd us/event",
+                 "engine us/event", "doubts")  # fmt: skip
+SETTINGS_HEADER = ("trial", "what differs from the profile as written")
+
 
 def every_trial(study: Study, known: dict[str, Knob]) -> list[str]:
     """A row for each trial, what its doubts mean, and the settings that were tried."""
-    header = ("trial", "settings", "EPS", "sent", "indexed", "rsyslogd us/event",
-              "engine us/event", "doubts")  # fmt: skip
-    rows = [_trial_row(trial, _settings(trial, study)) for trial in study.trials]
+    legend = [f"- {line}" for line in doubts_meant(study)]
+    rows = trial_rows(study)
+    parts = ["## Trials", table(TRIALS_HEADER, rows), *(["\n".join(legend)] if legend else [])]
+    points = settings_rows(study, known)
+    if points:
+        parts += ["### Settings in full", table(SETTINGS_HEADER, points)]
+    return parts
+
+
+def trial_rows(study: Study) -> list[tuple[str, ...]]:
+    """A row for each trial, under `TRIALS_HEADER`."""
+    return [_trial_row(trial, _settings(trial, study)) for trial in study.trials]
+
+
+def doubts_meant(study: Study) -> list[str]:
+    """What each kind of doubt that occurred means, and what to do about it."""
     seen = [
         trial.outcome.doubts for trial in study.trials if isinstance(trial.outcome, Measurement)
     ]
     kinds = {doubt.kind for doubts in seen for doubt in doubts}
-    legend = [f"- {kind.value}: {kind.advice}" for kind in DoubtKind if kind in kinds]
-    parts = ["## Trials", table(header, rows), *(["\n".join(legend)] if legend else [])]
-    return [*parts, *_settings_tried(study, known)]
+    return [f"{kind.value}: {kind.advice}" for kind in DoubtKind if kind in kinds]
 
 
-def _settings_tried(study: Study, known: dict[str, Knob]) -> list[str]:
+def settings_rows(study: Study, known: dict[str, Knob]) -> list[tuple[str, ...]]:
     """Every point of the search in full, by the trial that measured it first."""
     points: dict[Changes, int] = {}
     for trial in study.trials:
         if trial.changes != BASELINE:
             points.setdefault(trial.changes, trial.number)
-    rows = [(str(number), _in_full(point, known)) for point, number in points.items()]
-    header = ("trial", "what differs from the profile as written")
-    return ["### Settings in full", table(header, rows)] if rows else []
+    return [(str(number), _in_full(point, known)) for point, number in points.items()]
 
 
 def _in_full(point: Changes, known: dict[str, Knob]) -> str:

@@ -69,7 +69,7 @@ _FEWEST_FINALS, _MOST_FINALS = 2, 16
 _FINALS_SHARE = 0.2
 _CALIBRATION_SHARE = 0.08
 _CHECK_FROM_S = 600.0
-_REPORT_S = 2.0
+_REPORT_S = 3.0
 # With less than three trials for a knob, the least promising ones stay as they are.
 _TRIALS_PER_KNOB = 3
 _FEWEST_KNOBS = 5

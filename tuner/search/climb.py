@@ -31,6 +31,7 @@ class Leader:
     changes: Changes
     believed: Estimate
 
+
 _SHORTEST = 0.1
 
 

@@ -1,0 +1,44 @@
+"""The command that makes the reports of a search again."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from tests.search.simulated import START_S, World, search
+from tuner.cli.main import app
+from tuner.search.journal import NAME
+
+REPORTS = {"report.html", "report.md", "report.json", "trials.csv"}
+
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setattr(os, "fsync", lambda _: None)
+    search(tmp_path, World(START_S))
+    return tmp_path
+
+
+def test_all_reports_are_made_from_the_journal_alone(run: Path) -> None:
+    assert {path.name for path in run.iterdir()} == {NAME}
+    done = CliRunner().invoke(app, ["report", str(run)])
+    assert done.exit_code == 0, done.exception
+    assert {path.name for path in run.iterdir()} == {NAME} | REPORTS
+    assert done.stdout == (run / "report.md").read_text(encoding="utf-8") + "\n"
+    assert str(run / "report.html") in done.stderr
+    before = {name: (run / name).read_bytes() for name in REPORTS}
+    again = CliRunner().invoke(app, ["report", str(run), "--output", "json"])
+    assert json.loads(again.stdout) == json.loads(before["report.json"])
+    assert {name: (run / name).read_bytes() for name in REPORTS} == before
+
+
+def test_a_report_that_cannot_be_written_is_named(run: Path) -> None:
+    (run / "trials.csv").mkdir()
+    done = CliRunner().invoke(app, ["report", str(run)])
+    assert "cannot write" in str(done.exception)
+    assert "trials.csv" in str(done.exception)
+    assert done.stdout.startswith("# rsyslog-tune: small")

@@ -1,0 +1,243 @@
+"""The report of a search as a page."""
+
+from __future__ import annotations
+
+import base64
+import csv
+import hashlib
+import io
+import os
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tests.measure.factory import failed, measured
+from tests.measure.paced import paced
+from tests.measure.stages import CALM
+from tests.report.markup import Seen, seen
+from tests.search.simulated import START_S, World, search
+from tuner.measure.bottleneck import judge as judge_stages
+from tuner.report.figures import percent
+from tuner.report.plot_course import incumbents
+from tuner.report.search_csv import trials_csv
+from tuner.report.search_page import page
+from tuner.search.journal import read
+from tuner.search.study import BASELINE, Ending, Note, Phase, Study
+from tuner.search.verdict import Claim, judge
+
+HOSTILE = "</style></title><script>alert(1)</script>]]>\"'`<b>`&amp;\u202e\x1b[2J\ud800"
+SHOWN = "</style></title><script>alert(1)</script>]]>\"'<b>&amp;[U+202E][U+001B][2J[U+D800]"
+
+
+@pytest.fixture(scope="module")
+def study(tmp_path_factory: pytest.TempPathFactory) -> Study:
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(os, "fsync", lambda _: None)
+        return search(
+            tmp_path_factory.mktemp("run"), World(START_S, computes_s=0.25, restart_s=12.0)
+        )
+
+
+def with_stages(study: Study) -> Study:
+    """The study as if every trial had looked at the stages of its pipeline."""
+    verdict = judge_stages(CALM)
+    trials = tuple(
+        replace(one, outcome=replace(one.measurement, verdict=verdict)) if one.measurement else one
+        for one in study.trials
+    )
+    return replace(study, trials=trials)
+
+
+def assert_asks_for_nothing(found: Seen) -> None:
+    """No scripts, nothing from elsewhere, and a policy that would refuse both."""
+    active = {"script", "img", "iframe", "object", "embed", "link", "base", "form", "foreignobject"}
+    assert not active & found.names()
+    assert {"title", "style", "main", "section"} <= found.names()
+    attributes = {name for _, held in found.elements for name in held}
+    assert "style" not in attributes
+    assert not {name for name in attributes if name.startswith("on") or name == "src"}
+    assert all(target.startswith("#") for target in found.values("href"))
+    assert not re.search(r"url\(|@import", found.style)
+    (policy,) = (one for one in found.values("content") if one.startswith("default-src"))
+    digest = base64.b64encode(hashlib.sha256(found.style.encode()).digest()).decode()
+    assert policy == (
+        f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
+    )
+
+
+def test_the_page_asks_for_nothing_and_is_small(study: Study) -> None:
+    shown = page(study)
+    assert len(shown.encode()) < 1_000_000
+    assert_asks_for_nothing(seen(shown))
+
+
+def test_the_page_of_a_search_of_days_is_small_too(study: Study) -> None:
+    """What is left out is said."""
+    searched = study.of(Phase.SEARCH)
+    before = [trial for trial in study.trials if trial.number < searched[0].number]
+    after = [trial for trial in study.trials if trial.number > searched[-1].number]
+    many = [*before, *searched * (4000 // len(searched)), *after]
+    trials = tuple(replace(trial, number=number) for number, trial in enumerate(many, -1))
+    shown = page(replace(study, trials=trials))
+    assert len(shown.encode()) < 1_000_000
+    text = seen(shown).text
+    assert f"The last 250 of {len(trials)} trials; all of them are in trials.csv." in text
+    assert text.count("Of the phase search one trial in 8 is drawn.") >= 2
+
+
+def test_the_page_is_the_same_for_the_same_journal(tmp_path: Path) -> None:
+    written = search(tmp_path, World(START_S))
+    assert page(written) == page(read(tmp_path)) == page(read(tmp_path))
+
+
+def test_the_first_screen_has_the_verdict_and_its_numbers(study: Study) -> None:
+    verdict = judge(study)
+    found = verdict.claimed
+    assert found is not None
+    text = seen(page(study)).text
+    first = " ".join(text.split("What to change")[0].split())
+    assert f"{len(verdict.changes)} changed settings let" in first
+    assert percent(found.ratio) in first
+    assert f"95 % interval {percent(found.low)} to {percent(found.high)}" in first
+    assert f"{found.pairs} pairs" in first
+    assert f"p = {found.p:.3f}" in first
+    assert f"{found.detectable * 100:.1f} %" in first
+    assert "6.0 \N{RIGHTWARDS ARROW} 6.0 us" in first
+    assert "0.9 \N{RIGHTWARDS ARROW} 0.9 s" in first
+
+
+def test_every_plot_has_a_sentence_and_its_figures(study: Study) -> None:
+    shown = page(with_stages(study))
+    figures = re.findall(r"<figure>.*?</figure>", shown, re.DOTALL)
+    names = [re.findall(r'aria-labelledby="(\w+)-t', one)[0] for one in figures]
+    assert set(names) == {"pairs", "freshness", "effects", "cost", "stages", "course", "time"}
+    for figure in figures:
+        assert re.search(r"<figcaption><b>[^<]+</b> [^<]+\.</figcaption>", figure)
+        assert "<table>" in figure
+        assert "<desc" in figure
+    ids = seen(shown).values("id")
+    assert len(ids) == len(set(ids))
+
+
+def test_one_lucky_run_makes_no_incumbent_for_good(study: Study) -> None:
+    """Settings that once did well and then badly give way to some that did well twice."""
+    scored = [one for one in study.trials if one.phase in {Phase.CALIBRATE, Phase.SEARCH}]
+    lucky, steady = (("a", 1),), (("a", 2),)
+    ran = [(BASELINE, 100.0), (BASELINE, 102.0), (lucky, 150.0), (steady, 140.0), (lucky, 90.0),
+           (steady, 141.0)]  # fmt: skip
+    trials = [
+        replace(one, number=number, outcome=measured(rate), changes=changes, phase=Phase.SEARCH)
+        for number, (one, (changes, rate)) in enumerate(zip(scored, ran, strict=False))
+    ]
+    found = incumbents(replace(study, trials=tuple(trials)))
+    assert [one.number for one in found] == list(range(len(ran)))
+    assert [one.changes for one in found] == [BASELINE, BASELINE, lucky, lucky, steady, steady]
+    assert 140.5 * 0.95 < found[-1].rate < 140.5
+
+
+def test_the_diff_shows_what_changes_in_the_profile_and_in_what_is_rendered(study: Study) -> None:
+    shown = page(study)
+    text = seen(shown).text.split("What changes in the files")[1].split("What was not traded")[0]
+    assert "small.yaml" in text
+    assert "rendered/rsyslog.conf" in text
+    added = [line for line in text.splitlines() if line.startswith("+")]
+    for path, level in judge(study).changes:
+        if path.startswith("outputs[logs].queue.") and level is not None:
+            key = path.rsplit(".", 1)[-1]
+            assert any(key in line and str(level) in line for line in added), path
+    assert 'class="added"' in shown
+    assert 'class="removed"' in shown
+
+
+def hostile(study: Study) -> Study:
+    """The study with text of others wherever a journal has some."""
+    header = replace(
+        study.header,
+        profile_path=f"/{HOSTILE.replace('/', '')}.yaml",
+        command=HOSTILE, machine=HOSTILE, engine=HOSTILE, started=HOSTILE, tool=HOSTILE,
+        substitutions=(HOSTILE,),
+    )  # fmt: skip
+    first, *rest = study.trials
+    broken = replace(rest[-1], outcome=failed(HOSTILE), why=HOSTILE)
+    return replace(study, header=header, trials=(first, *rest[:-1], broken),
+                   notes=(Note(HOSTILE, 1.0),))  # fmt: skip
+
+
+def test_hostile_text_stays_text(study: Study) -> None:
+    shown = page(hostile(study))
+    shown.encode("utf-8")
+    found = seen(shown)
+    assert_asks_for_nothing(found)
+    assert "b" not in {name for name, held in found.elements if "class" in held}
+    assert found.text.replace("`", "").count(SHOWN) >= 7
+    assert not re.search("[\u202e\x1b\ud800]", shown)
+
+
+def test_a_hostile_comment_in_a_profile_stays_text(study: Study) -> None:
+    """Of a profile only comments, values and paths can be hostile: its name has small letters."""
+    said = "# </style></pre><script>alert(1)</script> ]]> \"'` &lt;"
+    text = study.header.profile_text.replace("    queue:", f"    {said}\n    queue:")
+    shown = page(replace(study, header=replace(study.header, profile_text=text)))
+    assert_asks_for_nothing(seen(shown))
+    assert f"     {said}\n" in seen(shown).text
+
+
+@pytest.mark.parametrize("ending", [Ending.INTERRUPTED, Ending.FAILED])
+def test_a_search_that_ended_early_gets_a_page_that_claims_nothing(
+    study: Study, ending: Ending
+) -> None:
+    for count in (0, 1, 3, len(study.trials) // 2):
+        shown = page(replace(study, trials=study.trials[:count], ending=ending))
+        text = seen(shown).text
+        assert "nothing is claimed" in text
+        assert f"The search was {ending.value}" in text
+        assert "more events per second" not in text
+        assert_asks_for_nothing(seen(shown))
+
+
+def test_no_improvement_and_no_feasible_point_are_said_first(study: Study) -> None:
+    same = tuple(
+        replace(one, outcome=measured(1000.0 + one.number % 3)) if one.phase is Phase.CONFIRM
+        else one for one in study.trials
+    )  # fmt: skip
+    unshown = replace(study, trials=same)
+    assert judge(unshown).claim is Claim.NOT_SHOWN
+    text = seen(page(unshown)).text
+    assert "No improvement was shown" in text.split("What to change")[0]
+    assert "Nothing: best.yaml is the profile as written." in text
+    slow = tuple(
+        replace(one, outcome=paced(p99_s=99.0)) if one.phase is Phase.CHECK and one.changes else one
+        for one in study.trials if one.phase not in {Phase.CONFIRM, Phase.SHRINK}
+    )  # fmt: skip
+    breached = replace(study, trials=slow)
+    assert judge(breached).claim is Claim.INFEASIBLE
+    first = seen(page(breached)).text.split("What to change")[0]
+    assert "Nothing that was found keeps the guardrails" in first
+    assert "freshness: p99 99 s" in first
+
+
+def test_the_csv_has_a_row_for_each_trial_with_every_knob(study: Study) -> None:
+    rows = list(csv.DictReader(io.StringIO(trials_csv(study))))
+    assert [int(row["trial"]) for row in rows] == [trial.number for trial in study.trials]
+    for row, trial in zip(rows, study.trials, strict=True):
+        assert row["phase"] == trial.phase.value
+        if trial.measurement is not None:
+            assert float(row["eps"]) == trial.measurement.eps
+        for axis in study.header.space:
+            level = dict(trial.changes).get(axis.path, axis.current)
+            if isinstance(level, int) and not isinstance(level, bool):
+                assert row[axis.path] == str(level)
+    assert {row["outcome"] for row in rows} == {"measured", "failed", "fixed rate"}
+
+
+def test_a_spreadsheet_computes_nothing_of_the_csv(study: Study) -> None:
+    first, *rest = study.trials
+    bad = replace(first, why='=HYPERLINK("http://x")\n', outcome=failed(HOSTILE))
+    text = trials_csv(replace(study, trials=(bad, *rest)))
+    text.encode("utf-8")
+    row = next(csv.DictReader(io.StringIO(text)))
+    assert row["why"] == '\'=HYPERLINK("http://x")\n'
+    assert "[U+202E]" in row["failure"]
+    assert row["at_s"] == str(first.at_s)

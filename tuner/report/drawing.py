@@ -1,0 +1,173 @@
+"""Plots as SVG that stands in a page: text stays text, and colours are those of the page.
+
+Drawn by matplotlib without pyplot, which would keep state.  Its style attributes are refused by a
+strict Content-Security-Policy: they become classes and presentation attributes.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from enum import Enum
+from typing import TYPE_CHECKING, Any
+from xml.etree import ElementTree
+
+from tuner.report.shown import shown
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+# In units of the drawing, near the width of a telephone: text of 10 units stays readable there.
+_WIDTH = 400
+_SVG = "http://www.w3.org/2000/svg"
+_HREF = "{http://www.w3.org/1999/xlink}href"
+_REFERENCE = re.compile(r"(?:url\()?#([\w-]+)\)?")
+_SIZE = re.compile(r"([\d.]+)px")
+_NUMBER = re.compile(r"-?\d+\.\d{2,}")
+_FONT = frozenset({"font-family", "font-stretch", "font-variant", "font-style", "font-weight"})
+
+
+class Colour(Enum):
+    """What matplotlib is told, and by its name the class that the page colours."""
+
+    INK = "#101010"
+    MUTED = "#606060"
+    GRID = "#d0d0d0"
+    WRITTEN = "#b05000"
+    BEST = "#0050a0"
+    BAD = "#c00000"
+    PAPER = "#fefefe"
+
+
+# A label that lines pass behind.
+ON_PAPER = {"facecolor": Colour.PAPER.value, "edgecolor": "none", "pad": 1.0}
+
+_SETTINGS: dict[Any, Any] = {
+    "svg.fonttype": "none",
+    "svg.hashsalt": "rsyslog-tune",
+    "text.parse_math": False,
+    "text.color": Colour.INK.value,
+    "font.size": 10,
+    "axes.edgecolor": Colour.MUTED.value,
+    "axes.facecolor": "none",
+    "axes.labelcolor": Colour.MUTED.value,
+    "axes.titlelocation": "left",
+    "axes.titlesize": 10,
+    "axes.labelsize": 10,
+    "axes.spines.right": False,
+    "axes.spines.top": False,
+    "axes.linewidth": 0.8,
+    "axes.grid": True,
+    "axes.axisbelow": True,
+    "grid.color": Colour.GRID.value,
+    "grid.linewidth": 0.6,
+    "xtick.color": Colour.MUTED.value,
+    "ytick.color": Colour.MUTED.value,
+    "xtick.labelsize": 9,
+    "ytick.labelsize": 9,
+    "figure.facecolor": "none",
+    "legend.frameon": False,
+    "legend.fontsize": 9,
+    "legend.handlelength": 1.2,
+    "legend.columnspacing": 1.2,
+}
+
+
+@dataclass(frozen=True)
+class Plot:
+    """A plot with its figures: `says` is one sentence, `rows` hold under `header` what is drawn."""
+
+    name: str
+    title: str
+    says: str
+    svg: str
+    header: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+
+def svg(name: str, title: str, says: str, height: int, paint: Callable[[Figure], None]) -> str:
+    """What `paint` draws, as an SVG element; ids in it begin with `name`, which a page has once.
+    The same every time."""
+    from matplotlib import rc_context
+    from matplotlib.figure import Figure
+
+    with rc_context(_SETTINGS), warnings.catch_warnings():
+        # Text is set in the fonts of whoever reads it.
+        warnings.filterwarnings("ignore", "Glyph .* missing from font", UserWarning)
+        figure = Figure(figsize=(_WIDTH / 72, height / 72), layout="constrained")
+        paint(figure)
+        drawn = io.StringIO()
+        figure.savefig(drawn, format="svg", metadata={"Date": None, "Creator": None})
+    root = ElementTree.ElementTree().parse(io.StringIO(shown(drawn.getvalue())))
+    return _embedded(root, name, title, says)
+
+
+def _embedded(root: ElementTree.Element, name: str, title: str, says: str) -> str:
+    """The drawing as part of a page, in the fewest bytes that say it."""
+    for parent in list(root.iter()):
+        for child in list(parent):
+            if child.tag in {f"{{{_SVG}}}metadata", f"{{{_SVG}}}style"}:
+                parent.remove(child)
+    _rename(root, name)
+    for element in root.iter():
+        element.tag = element.tag.removeprefix(f"{{{_SVG}}}")
+        _restyle(element)
+        _shorten(element)
+    size = root.attrib["viewBox"]
+    root.attrib.clear()
+    root.attrib |= {"viewBox": size, "role": "img", "aria-labelledby": f"{name}-t {name}-d"}
+    for position, (tag, text) in enumerate((("title", title), ("desc", says))):
+        element = ElementTree.Element(tag, id=f"{name}-{tag[0]}")
+        element.text = shown(text)
+        root.insert(position, element)
+    return re.sub(r">\s+<", "><", ElementTree.tostring(root, encoding="unicode"))
+
+
+def _rename(root: ElementTree.Element, name: str) -> None:
+    """Short ids that begin with `name`, for what is referred to; the others go."""
+    used = {target for element in root.iter() for target in _references(element)}
+    named = [element.attrib["id"] for element in root.iter() if "id" in element.attrib]
+    short = {old: f"{name}-{number}" for number, old in enumerate(o for o in named if o in used)}
+    for element in root.iter():
+        old = element.attrib.pop("id", None)
+        if old in short:
+            element.attrib["id"] = short[old]
+        if _HREF in element.attrib:
+            element.attrib["href"] = f"#{short[element.attrib.pop(_HREF)[1:]]}"
+        if "clip-path" in element.attrib:
+            element.attrib["clip-path"] = f"url(#{short[element.attrib['clip-path'][5:-1]]})"
+
+
+def _references(element: ElementTree.Element) -> Iterator[str]:
+    for attribute in (_HREF, "clip-path"):
+        found = _REFERENCE.fullmatch(element.attrib.get(attribute, ""))
+        if found is not None:
+            yield found[1]
+
+
+def _restyle(element: ElementTree.Element) -> None:
+    """Style as attributes; the colours of a page as classes: `f-ink` fills, `s-ink` strokes."""
+    classes = []
+    for declaration in element.attrib.pop("style", "").split(";"):
+        key, _, value = (part.strip() for part in declaration.partition(":"))
+        if key in {"fill", "stroke"} and value.startswith("#"):
+            classes.append(f"{key[0]}-{Colour(value).name.lower()}")
+        elif key in {"font", "font-size"}:
+            size = _SIZE.search(value)
+            element.attrib["font-size"] = size[1] if size is not None else "10"
+        elif key and key not in _FONT:
+            element.attrib[key] = value
+    if classes:
+        element.attrib["class"] = " ".join(classes)
+
+
+def _shorten(element: ElementTree.Element) -> None:
+    """Coordinates to a tenth, and no turn by nothing."""
+    if element.attrib.get("transform", "").startswith("rotate(-0 "):
+        del element.attrib["transform"]
+    for key in {"d", "x", "y", "transform"} & element.attrib.keys():
+        rounded = _NUMBER.sub(lambda found: f"{float(found[0]):.1f}", element.attrib[key])
+        element.attrib[key] = re.sub(r"\s+", " ", rounded).strip()

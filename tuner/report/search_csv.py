@@ -1,0 +1,103 @@
+"""The trials of a search as CSV, for a spreadsheet or a notebook."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+
+from tuner.measure.measurement import Failure, Measurement
+from tuner.measure.paced_summary import PacedMeasurement
+from tuner.profile.knobs import level_text
+from tuner.report.shown import shown
+from tuner.search.study import Result, Study, Trial
+
+# What spreadsheets take for a formula, numbers left out.
+_FORMULA = re.compile(r"(?![+-]?[\d.]+$)[=+@\t-]")
+
+_TRIAL = ("trial", "phase", "pair", "why", "at_s", "ended_s", "offered_per_second")
+_RESULT = (
+    "outcome", "eps", "eps_se", "eps_paid", "eps_durable", "eps_merged", "sent", "indexed", "lost",
+    "duplicated", "shipper_cpu_us", "engine_cpu_us", "shipper_rss_bytes", "store_bytes_per_event",
+    "freshness_p50_s", "freshness_p99_s", "bottleneck", "doubts", "failure",
+)  # fmt: skip
+
+Cell = str | float | None
+
+
+def trials_csv(study: Study) -> str:
+    """A row for each trial: what was asked for, what came out, and the value of every knob of the
+    search.  As RFC 4180 has it; cells without a value are empty."""
+    axes = study.header.space
+    text = io.StringIO()
+    rows = csv.writer(text)
+    rows.writerow([*_TRIAL, *_RESULT, *(_cell(axis.path) for axis in axes)])
+    for trial in study.trials:
+        changes = dict(trial.changes)
+        levels = [level_text(changes.get(axis.path, axis.current)) for axis in axes]
+        came_out = _came_out(trial.outcome)
+        cells = [*_asked(trial), *(came_out.get(name) for name in _RESULT), *levels]
+        rows.writerow([_cell(cell) for cell in cells])
+    return text.getvalue()
+
+
+def _asked(trial: Trial) -> tuple[Cell, ...]:
+    return (
+        trial.number,
+        trial.phase.value,
+        trial.pair,
+        trial.why,
+        trial.at_s,
+        trial.ended_s,
+        trial.per_second,
+    )
+
+
+def _came_out(outcome: Result) -> dict[str, Cell]:
+    match outcome:
+        case Failure():
+            account = {"sent": outcome.sent, "indexed": outcome.indexed}
+            memory = {"shipper_rss_bytes": outcome.shipper_rss_bytes}
+            return {"outcome": "failed", **account, **memory, "failure": str(outcome)}
+        case PacedMeasurement():
+            return {"outcome": "fixed rate", **_measured(outcome), **_fresh(outcome)}
+        case Measurement():
+            return {"outcome": "measured", **_measured(outcome), **_rates(outcome)}
+
+
+def _measured(outcome: Measurement | PacedMeasurement) -> dict[str, Cell]:
+    return {
+        "eps": outcome.eps,
+        "sent": outcome.delivery.sent,
+        "indexed": outcome.delivery.indexed,
+        "lost": outcome.delivery.lost,
+        "duplicated": outcome.delivery.duplicated,
+        "shipper_cpu_us": outcome.shipper_cpu_us,
+        "engine_cpu_us": outcome.engine_cpu_us,
+        "shipper_rss_bytes": outcome.shipper_rss_bytes,
+        "doubts": "; ".join(map(str, outcome.doubts)),
+    }
+
+
+def _rates(outcome: Measurement) -> dict[str, Cell]:
+    return {
+        "eps_se": outcome.eps_se,
+        "eps_paid": outcome.eps_paid,
+        "eps_durable": outcome.eps_durable,
+        "eps_merged": outcome.eps_merged,
+        "store_bytes_per_event": outcome.store_bytes_per_event,
+        "bottleneck": None if outcome.verdict is None else outcome.verdict.bottleneck.value,
+    }
+
+
+def _fresh(outcome: PacedMeasurement) -> dict[str, Cell]:
+    found = outcome.freshness_s
+    return {} if found is None else {"freshness_p50_s": found.p50, "freshness_p99_s": found.p99}
+
+
+def _cell(value: Cell) -> Cell:
+    """A text that a spreadsheet would compute stays text behind an apostrophe."""
+    if not isinstance(value, str):
+        return value
+    text = shown(value)
+    return f"'{text}" if _FORMULA.match(text) else text
