@@ -8,6 +8,7 @@ TuneError
 |- Refused             5   a guard said no
 |- GuardrailBreached   6   a guardrail breached, or delivery incomplete
 |- NoImprovement       7   no improvement shown, under --require-gain
+|- BelowTheBar         7   shown to be worse than compare --fail-below allows
 |- BadUsage           64   wrong arguments, or a budget too small for the job
 |- ProgramMissing     69   a program or package is not installed
 |- Locked             75   another run holds the lock
@@ -63,6 +64,12 @@ class GuardrailBreached(TuneError):
 
 class NoImprovement(TuneError):
     """The search found nothing that is shown to be better."""
+
+    exit_code = 7
+
+
+class BelowTheBar(TuneError):
+    """What was compared is shown to be worse than it may be."""
 
     exit_code = 7
 

@@ -35,6 +35,7 @@ OWNERS = {
     "testinfra": {"host"},
     "typer": {"cli"},
     "yaml": {"profile"},
+    "zstandard": {"lab"},
 }
 
 LONGEST_MODULE = 300

@@ -18,6 +18,8 @@ from typing import Any
 import pytest
 
 from tests.live.test_flood_kinds import profile_of
+from tests.shipped import EXAMPLES
+from tests.shipped import PROFILES as SHIPPED
 from tuner.engine.client import EngineClient, EngineRefused
 from tuner.host.process import give_to_daemons
 from tuner.lab.certificates import make_certificates
@@ -43,8 +45,6 @@ from tuner.validate.smoke import smoke_layer
 pytestmark = pytest.mark.live
 
 TOP = Path(__file__).parents[2]
-SHIPPED = sorted((TOP / "profiles").glob("*.yaml"))
-EXAMPLES = sorted((TOP / "examples").rglob("*.yaml"))
 TESTED_ELSEWHERE = {
     "ecs-datastream": "a lab has no data streams: test_a_data_stream_gets_the_documents",
     "berserk": "it keeps nothing that could be found: test_a_trial_of_it_accounts_for_every_event",

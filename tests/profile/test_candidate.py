@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.shipped import EXAMPLES
 from tuner.errors import BadProfile
 from tuner.profile.candidate import candidate
 from tuner.profile.knobs import REPLY_FILTER, knobs
@@ -87,7 +88,7 @@ def test_every_level_of_every_knob_can_be_written_into_every_profile(path: str) 
 
 def test_no_knob_touches_a_guarantee() -> None:
     forbidden = ("durability", "replicas", "resumeRetryCount", "filename", "sync", "auth", "tls")
-    for path in (ROOT / "examples").rglob("*.yaml"):
+    for path in EXAMPLES:
         for knob in knobs(load_profile(path).profile):
             assert not any(word in knob.path for word in forbidden)
 

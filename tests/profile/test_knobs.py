@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 
 from tests.profile.examples import small
+from tests.shipped import EXAMPLES
+from tests.shipped import PROFILES as SHIPPED
 from tuner.profile.knobs import (
     REPLY_FILTER,
     Cost,
@@ -65,7 +67,7 @@ def test_the_workers_of_a_queue_on_disk_are_no_knob() -> None:
 
 
 ROOT = Path(__file__).parents[2]
-PROFILES = sorted([*(ROOT / "profiles").glob("*.yaml"), *(ROOT / "examples").rglob("*.yaml")])
+PROFILES = [*SHIPPED, *EXAMPLES]
 
 
 def by_path(profile: Profile) -> dict[str, Knob]:

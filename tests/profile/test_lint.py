@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.profile.examples import SMALL, small
+from tests.shipped import EXAMPLES
 from tuner.errors import BadProfile, Severity
 from tuner.profile.edit import edit
 from tuner.profile.lint import RULES, lint
@@ -47,7 +48,7 @@ def test_the_shipped_profile_is_clean() -> None:
     assert load_profile(ROOT / "profiles/default.yaml").warnings == ()
 
 
-@pytest.mark.parametrize("path", sorted(ROOT.glob("examples/**/*.yaml")), ids=lambda p: p.stem)
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda p: p.stem)
 def test_every_example_loads_without_errors(path: Path) -> None:
     assert load_profile(path).profile.name == path.stem
 

@@ -7,12 +7,14 @@ from pathlib import Path
 
 import pytest
 
+from tests.shipped import EXAMPLES
+from tests.shipped import PROFILES as SHIPPED
 from tuner.profile.facts import facts
 from tuner.profile.load import load_profile
 from tuner.profile.schema import every_key, json_schema
 
 ROOT = Path(__file__).parents[2]
-PROFILES = sorted([*(ROOT / "profiles").glob("*.yaml"), *(ROOT / "examples").rglob("*.yaml")])
+PROFILES = [*SHIPPED, *EXAMPLES]
 
 
 def schema() -> dict[str, object]:

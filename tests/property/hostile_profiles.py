@@ -10,15 +10,14 @@ import copy
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import yaml
 from hypothesis import strategies as st
 
+from tests.shipped import EXAMPLES, PROFILES
 from tuner.profile.model import Profile
 
-ROOT = Path(__file__).parents[2]
 Json = dict[str, Any]
 Draw = Callable[[st.SearchStrategy[Any]], Any]
 Step = str | int
@@ -77,8 +76,7 @@ outputs:
 
 
 def _bases() -> list[Json]:
-    paths = [*sorted((ROOT / "profiles").glob("*.yaml")), *sorted(ROOT.glob("examples/**/*.yaml"))]
-    texts = [path.read_text(encoding="utf-8") for path in paths]
+    texts = [path.read_text(encoding="utf-8") for path in (*PROFILES, *EXAMPLES)]
     return [yaml.safe_load(text) for text in (*[PLAIN, OTHERS] * 4, *texts)]
 
 

@@ -10,6 +10,7 @@ import pytest
 
 from tests.profile.examples import small
 from tests.render.tokens import Object, parse
+from tests.shipped import EXAMPLES
 from tuner.profile.load import load_profile
 from tuner.profile.model import Profile
 from tuner.profile.queue import Queue
@@ -17,7 +18,7 @@ from tuner.render.artefacts import render
 from tuner.render.index import index_template, live_settings
 
 ROOT = Path(__file__).parents[2]
-PROFILES = [ROOT / "profiles/default.yaml", *sorted(ROOT.glob("examples/**/*.yaml"))]
+PROFILES = [ROOT / "profiles/default.yaml", *EXAMPLES]
 FILES = {
     "filename", "spoolDirectory", "maxDiskSpace", "maxFileSize", "checkpointInterval",
     "syncQueueFiles", "saveOnShutdown",

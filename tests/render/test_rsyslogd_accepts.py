@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.profile.examples import small
+from tests.shipped import EXAMPLES
 from tuner.profile.load import load_profile
 from tuner.profile.model import Profile
 from tuner.render.artefacts import render
@@ -24,7 +25,7 @@ pytestmark = [
 ]
 
 ROOT = Path(__file__).parents[2]
-PROFILES = [ROOT / "profiles/default.yaml", *sorted(ROOT.glob("examples/**/*.yaml"))]
+PROFILES = [ROOT / "profiles/default.yaml", *EXAMPLES]
 
 
 def verdict(config: Path) -> str:

@@ -13,6 +13,7 @@ import typer
 
 from tuner.cli.bench_phases import Phases
 from tuner.cli.console import result, result_json, say, working
+from tuner.cli.failures import require_none_failed
 from tuner.cli.metrics_file import MetricsFile, MetricsFileOption, running_metrics
 from tuner.cli.options import (
     EngineChoice,
@@ -25,9 +26,9 @@ from tuner.cli.options import (
 )
 from tuner.cli.profiles import load
 from tuner.cli.site import Wanted, open_lab, prepare
-from tuner.errors import GuardrailBreached, JobFailed
+from tuner.errors import GuardrailBreached
 from tuner.lab.lab import Lab
-from tuner.measure.measurement import Failure, FailureKind, Outcome, TrialPlan
+from tuner.measure.measurement import Failure, Outcome, TrialPlan
 from tuner.measure.paced_summary import PacedMeasurement
 from tuner.measure.trial import run_trial
 from tuner.profile.model import Profile
@@ -165,14 +166,7 @@ def _what(outcome: Outcome) -> str:
 
 def _judge(found: Bench) -> None:
     """Choose the exit code."""
-    every = (*found.outcomes, found.freshness, found.overload)
-    failures = [outcome for outcome in every if isinstance(outcome, Failure)]
-    if failures:
-        message = f"{len(failures)} runs failed: {failures[0].reason}"
-        breached = (FailureKind.DELIVERY, FailureKind.GUARDRAIL)
-        if any(failure.kind in breached for failure in failures):
-            raise GuardrailBreached(message)
-        raise JobFailed(message)
+    require_none_failed((*found.outcomes, found.freshness, found.overload))
     limit_s = found.freshness_limit_s
     fresh = found.freshness.freshness_s if isinstance(found.freshness, PacedMeasurement) else None
     if fresh is not None and fresh.p99 > limit_s:

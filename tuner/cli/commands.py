@@ -25,6 +25,9 @@ HELP = {
     "search": "Search for settings that carry more events per second, and prove what they gain.",
     "bench": "Measure a profile: events per second, delivery, CPU per event, freshness, and what "
     "limits it.",
+    "compare": "Compare two profiles in interleaved pairs, or what two searches ended with.",
+    "sweep": "Measure the variants of an experiment file side by side, and print them beside what "
+    "others published.",
     "flood": "Flood a syslog receiver on this machine with messages, and say what it cost.",
     "sink": "Answer bulk requests on loopback until Ctrl-C: every event is counted, none is "
     "stored.",

@@ -86,3 +86,9 @@ def duration_s(text: str) -> float:
     if duration == 0:
         raise BadUsage(f"{text!r} is no duration: write 90s, 5m or 1h30m")
     return duration
+
+
+def is_given(context: typer.Context, name: str) -> bool:
+    """Whether a parameter of a command was written on the command line."""
+    source = context.get_parameter_source(name)
+    return source is not None and source.name != "DEFAULT"

@@ -21,6 +21,7 @@ from tuner.cli.options import (
     UrlOption,
     VerboseOption,
     duration_s,
+    is_given,
     voice_of,
 )
 from tuner.cli.profiles import load_or_default
@@ -169,15 +170,10 @@ def _require_nothing_else(context: typer.Context) -> None:
     given = [
         parameter.opts[0] if parameter.param_type_name == "option" else "the profile"
         for parameter in context.command.params
-        if parameter.name not in _BESIDE_RESUME and _is_given(context, parameter.name or "")
+        if parameter.name not in _BESIDE_RESUME and is_given(context, parameter.name or "")
     ]
     if given:
         raise BadUsage(f"--resume goes on as the search began: leave out {', '.join(given)}")
-
-
-def _is_given(context: typer.Context, name: str) -> bool:
-    source = context.get_parameter_source(name)
-    return source is not None and source.name != "DEFAULT"
 
 
 def _affordable(budget: str, engine: EngineChoice) -> float:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
+from tuner.lab.written import WrittenFile
 from tuner.measure.bottleneck import Verdict
 from tuner.measure.effective import Effective
 from tuner.measure.spent import Spent
@@ -20,7 +21,7 @@ class TrialPlan:
     A window that is not steady is made longer by `extension_s`, once.  It is cut short once it is
     clear that its rate stays below `loses_below` events per second.  With `awaits_counters` the
     trial goes on until rsyslog's own counters tell of all that was delivered, and merges get longer
-    to end.
+    to end.  With `reads_files` it reads what outputs wrote into files, once rsyslogd has ended.
     """
 
     warm_up_s: float
@@ -28,6 +29,7 @@ class TrialPlan:
     extension_s: float = 0.0
     loses_below: float | None = None
     awaits_counters: bool = False
+    reads_files: bool = False
 
 
 @dataclass(frozen=True)
@@ -128,7 +130,8 @@ class Measurement:
     first event sent to the end of the refresh and flush that follow the drain, `eps_merged` to the
     end of the merges (None when they did not end).  CPU is in microseconds per event,
     `deferred_cpu_us` the engine's for work that it put off.  `store_bytes` is the size of the
-    primaries after all that.  `spent` itemises the time that the trial took.
+    primaries after all that.  `spent` itemises the time that the trial took; `files` tells of the
+    files that outputs wrote, where they were read.
     """
 
     eps: float
@@ -153,6 +156,12 @@ class Measurement:
     verdict: Verdict | None = None
     effective: Effective | None = None
     spent: Spent | None = None
+    files: tuple[WrittenFile, ...] = ()
+
+    @property
+    def engine_cpu_paid_us(self) -> float:
+        """The engine's CPU per event, with the work that it put off."""
+        return self.engine_cpu_us + self.deferred_cpu_us
 
     @property
     def store_bytes_per_event(self) -> float:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from tuner.flood.flood import Progress
 from tuner.host.usage import Usage
+from tuner.lab.written import WrittenFile
 from tuner.measure.bottleneck import Verdict
 from tuner.measure.debt import Load, deferred_cpu_us, paid
 from tuner.measure.doubts import drained_epoch_s, of_end, of_machine, of_pace, of_window
@@ -45,16 +47,17 @@ class Observed:
     begun_cpu_ms: int
     carried_over: str | None = None
     verdict: Verdict | None = None
+    files: tuple[WrittenFile, ...] = ()
 
 
 def summarise(seen: Observed, profile: Profile) -> Outcome:
     """The measurement, or the failure when events are missing or a guardrail is breached."""
-    failure = failure_of(seen.settled, profile)
+    delivery = seen.settled.delivery
+    failure = failure_of(seen.settled, profile) or incomplete(seen.files, delivery)
     if failure is not None:
         return replace(failure, verdict=seen.verdict)
     samples, whole = seen.window.samples, seen.window.whole
     before, after = seen.window.before, seen.window.after
-    delivery = seen.settled.delivery
     level = steadiness(samples)
     rate = rate_over(whole)
     events = max(1, whole[-1].indexed - whole[0].indexed)
@@ -88,6 +91,7 @@ def summarise(seen: Observed, profile: Profile) -> Outcome:
         doubts=tuple(_doubts(seen, level, profile)),
         verdict=seen.verdict,
         effective=seen.effective,
+        files=seen.files,
     )
 
 
@@ -111,6 +115,15 @@ def _memory_breach(shipper: Usage, profile: Profile, delivery: Delivery) -> Fail
     reason = f"rsyslogd used {used / _MIB:.0f} MiB of memory, rss_bytes allows {limit}"
     failure = _failure(FailureKind.GUARDRAIL, reason, delivery)
     return replace(failure, shipper_rss_bytes=used)
+
+
+def incomplete(files: Sequence[WrittenFile], delivery: Delivery) -> Failure | None:
+    """Why what outputs wrote into files is no measurement; None when each event is there once."""
+    for one in files:
+        if one.events != delivery.sent:
+            reason = f"outputs[{one.output}]: {one.events} of {delivery.sent} events in its files"
+            return _failure(FailureKind.DELIVERY, reason, delivery)
+    return None
 
 
 def _failure(kind: FailureKind, reason: str, delivery: Delivery) -> Failure:

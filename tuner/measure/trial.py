@@ -21,6 +21,7 @@ from tuner.host.process import wait_until
 from tuner.lab.lab import Lab
 from tuner.lab.rsyslogd import RsyslogdDied
 from tuner.lab.turned_node import NodeRefused
+from tuner.lab.written import WrittenFile, written_files
 from tuner.measure.losing import is_losing
 from tuner.measure.mark import Between, effective_between, load_between, verdict_between
 from tuner.measure.measurement import Failure, FailureKind, Outcome, TrialPlan
@@ -202,5 +203,10 @@ class _Trial:
             begun_cpu_ms=begun_cpu_ms,
             carried_over=carried,
             verdict=verdict_between(window, self.lab, self.profile),
+            files=self._files(watch.flood.spec.run_id),
         )
         return summarise(observed, self.profile)
+
+    def _files(self, run_id: str) -> tuple[WrittenFile, ...]:
+        """What outputs wrote into files, if the plan asks for it."""
+        return written_files(self.profile, f"run={run_id} ") if self.plan.reads_files else ()

@@ -58,7 +58,7 @@ def of_runs(
         eps=statistics.median(run.eps for run in runs),
         message_bytes=message_bytes,
         shipper_us=_median(runs, lambda run: run.shipper_cpu_us or None),
-        engine_us=None if is_sink else _median(runs, lambda run: run.engine_cpu_us or None),
+        engine_us=None if is_sink else _median(runs, lambda run: run.engine_cpu_paid_us or None),
         store_bytes=None if is_sink else _median(merged or runs, _store_bytes),
         bulk_bytes=_median(runs, _bulk_bytes),
         connection_us=None if is_sink else _median(runs, _connection_us),

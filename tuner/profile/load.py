@@ -52,11 +52,15 @@ class LoadedProfile:
 
 def load_profile(path: Path) -> LoadedProfile:
     """The profile in the file at `path`; raises BadProfile with every problem found."""
+    return parse_profile(text_of(path), str(path))
+
+
+def text_of(path: Path) -> str:
+    """The text of the file at `path`; raises BadProfile when it cannot be read."""
     try:
-        text = _read_text(path)
+        return _read_text(path)
     except OSError as bad:
         raise _unreadable(path, f"cannot be read: {bad.strerror or bad}", Position(1, 1)) from None
-    return parse_profile(text, str(path))
 
 
 def _read_text(path: Path) -> str:

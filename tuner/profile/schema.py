@@ -68,9 +68,9 @@ def keys_of(models: Models) -> dict[str, object]:
     }
 
 
-def models_at(path: KeyPath) -> Models:
-    """The models that can stand at `path`; empty where a plain value stands."""
-    models: Models = (Profile,)
+def models_at(path: KeyPath, root: type[BaseModel] = Profile) -> Models:
+    """The models that can stand at `path` of a `root`; empty where a plain value stands."""
+    models: Models = (root,)
     for step in path:
         if isinstance(step, str):
             inside = (models_in(keys_of((model,)).get(step)) for model in models)

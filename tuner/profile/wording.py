@@ -7,9 +7,10 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 from tuner.errors import Problem
+from tuner.profile.model import Profile
 from tuner.profile.schema import keys_of, models_at
 from tuner.profile.secrets import SecretRef
 from tuner.profile.shapes import SHAPES
@@ -60,8 +61,9 @@ _SENTENCES: dict[str, Callable[[Mapping[str, object]], str]] = {
 
 @dataclass(frozen=True)
 class _Fault:
-    """One pydantic error, brought to the path it has in the YAML data."""
+    """One pydantic error of a `root`, brought to the path it has in the YAML data."""
 
+    root: type[BaseModel]
     path: KeyPath
     kind: str
     given: object
@@ -69,10 +71,13 @@ class _Fault:
     context: Mapping[str, object]
 
 
-def problems_of(error: ValidationError, source: Source) -> tuple[Problem, ...]:
-    """Every problem in `error`, at its place in the file."""
+def problems_of(
+    error: ValidationError, source: Source, root: type[BaseModel] = Profile
+) -> tuple[Problem, ...]:
+    """Every problem in `error`, which is about a `root`, at its place in the file."""
     faults = [
         _Fault(
+            root=root,
             path=_path(one["loc"], one["type"], _tag(one.get("ctx", {})), source.data),
             kind=one["type"],
             given=one["input"],
@@ -135,9 +140,9 @@ def _problem(together: Sequence[_Fault], source: Source) -> Problem:
 
 
 def _message(first: _Fault, code: str, together: Sequence[_Fault], source: Source) -> str:
-    key = _spell(first.path)
+    key = _spell(first.path) or f"the {first.root.__name__.lower()}"
     if code == UNKNOWN_KEY:
-        return _unknown(first.path)
+        return _unknown(first)
     if code == MISSING:
         return f"{key} is missing: add it"
     if code == NEEDS_QUOTES:
@@ -145,7 +150,7 @@ def _message(first: _Fault, code: str, together: Sequence[_Fault], source: Sourc
         raw = spot.raw if spot and spot.raw is not None else str(first.given)
         read_as = "a yes or no" if isinstance(first.given, bool) else "a number"
         return f'{key}: YAML reads {raw} as {read_as}; write it in quotes: "{raw}"'
-    if not isinstance(first.given, Mapping) and SecretRef in models_at(first.path):
+    if not isinstance(first.given, Mapping) and SecretRef in models_at(first.path, first.root):
         return f"{key} must say where the secret is, never hold it: {_PLACES}"
     first_choice, *others = dict.fromkeys(_wanted(fault) for fault in together)
     wanted = " or ".join([first_choice, *(other.removeprefix("must be ") for other in others)])
@@ -154,8 +159,9 @@ def _message(first: _Fault, code: str, together: Sequence[_Fault], source: Sourc
     return f"{key} {wanted}{_given(first)}"
 
 
-def _unknown(path: KeyPath) -> str:
-    known = keys_of(models_at(path[:-1]))
+def _unknown(fault: _Fault) -> str:
+    path = fault.path
+    known = keys_of(models_at(path[:-1], fault.root))
     key = _short(str(path[-1]))
     lowered = {name.lower(): name for name in known}
     near = difflib.get_close_matches(key.lower().removeprefix("queue."), lowered, 1)
@@ -198,7 +204,7 @@ def _given(fault: _Fault) -> str:
 def _may_be_secret(fault: _Fault) -> bool:
     """A password where only its place belongs, or one inside an address: never repeat it."""
     path = fault.path
-    inside = any(SecretRef in models_at(path[:end]) for end in range(1, len(path) + 1))
+    inside = any(SecretRef in models_at(path[:end], fault.root) for end in range(1, len(path) + 1))
     return inside or "@" in str(fault.given)
 
 
@@ -212,4 +218,4 @@ def _spell(path: KeyPath) -> str:
     for step in path:
         word = _short(str(step))
         text += f"[{step}]" if isinstance(step, int) else f".{word}" if text else word
-    return text or "the profile"
+    return text

@@ -220,7 +220,7 @@ def _kind(trial: Trial) -> str:
 
 def _cpu_us(run: Measurement, study: Study) -> float:
     """The sink's own CPU says nothing: it stands for an engine."""
-    return run.shipper_cpu_us + (0.0 if is_sink(study) else run.engine_cpu_us)
+    return run.shipper_cpu_us + (0.0 if is_sink(study) else run.engine_cpu_paid_us)
 
 
 def _paint_cores(axes: Axes, most: float) -> None:

@@ -78,7 +78,9 @@ def _compared(study: Study, verdict: Verdict, found: Comparison) -> Iterator[Num
         ("rsyslogd CPU per event", verdict.shipper_cpu, lambda run: run.shipper_cpu_us)
     ]
     if not is_sink(study):
-        named.append(("engine CPU per event", verdict.engine_cpu, lambda run: run.engine_cpu_us))
+        named.append(
+            ("engine CPU per event", verdict.engine_cpu, lambda run: run.engine_cpu_paid_us)
+        )
     for name, compared, of in named:
         if compared is not None:
             both = _both(study, of, lambda value: f"{value:.1f}")

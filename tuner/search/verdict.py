@@ -103,7 +103,9 @@ def judge(study: Study) -> Verdict:
         paid,
         compare([a.eps_durable for a, _ in pairs], [b.eps_durable for _, b in pairs]),
         _positive([a.shipper_cpu_us for a, _ in pairs], [b.shipper_cpu_us for _, b in pairs]),
-        _positive([_engine_us(a) for a, _ in pairs], [_engine_us(b) for _, b in pairs]),
+        _positive(
+            [a.engine_cpu_paid_us for a, _ in pairs], [b.engine_cpu_paid_us for _, b in pairs]
+        ),
         _known([a.eps_merged for a, _ in pairs], [b.eps_merged for _, b in pairs]),
         _positive(
             [a.store_bytes_per_event for a, _ in pairs], [b.store_bytes_per_event for _, b in pairs]
@@ -111,10 +113,6 @@ def judge(study: Study) -> Verdict:
         confirmed=changes,
         attempts=attempts,
     )
-
-
-def _engine_us(run: Measurement) -> float:
-    return run.engine_cpu_us + run.deferred_cpu_us
 
 
 def _is_shown(found: Comparison) -> bool:

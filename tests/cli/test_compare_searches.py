@@ -1,0 +1,92 @@
+"""`compare` of two run directories: what searches ended with, without a measurement."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tests.search import simulated
+from tests.search.simulated import ASKED, START_S, World, search
+from tuner.cli.compare_searches import of_searches
+from tuner.cli.main import app
+from tuner.errors import BadUsage, JobFailed
+from tuner.measure.gate import Decision
+from tuner.report.compare import COMPARED, Difference, compare_json, compare_text
+from tuner.search.verdict import Claim, judge
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a search that found something."""
+    folder = tmp_path_factory.mktemp("runs") / "one"
+    folder.mkdir()
+    study = search(folder, World(START_S))
+    assert judge(study).claim is Claim.IMPROVED
+    return folder
+
+
+def test_a_search_compared_with_itself_differs_in_nothing(run: Path) -> None:
+    found = of_searches(run, run, fail_below=0.99)
+    assert found.difference is Difference.NOT_SHOWN
+    eps = found.of(COMPARED[0])
+    assert eps is not None
+    assert eps.ratio == pytest.approx(1.0)
+    assert eps.pairs >= 6
+    assert found.gate is not None
+    assert found.gate.decision is Decision.KEPT
+
+
+def test_that_nothing_took_turns_is_said_first(run: Path) -> None:
+    found = of_searches(run, run, None)
+    assert found.doubts[0].startswith("the runs of A and B did not take turns")
+    assert "began with the same profile, which was +0.0 %" in found.doubts[-1]
+    assert compare_json(found)["interleaved"] is False
+    text = compare_text(found)
+    assert f"A is {run} (what it recommends)" in text
+    assert "freshness of B at 10,000 events per second" in text
+
+
+def test_other_conditions_are_named(
+    run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    newer = replace(ASKED.fingerprint, rsyslog="8.2608")
+    monkeypatch.setattr(simulated, "ASKED", replace(ASKED, fingerprint=newer))
+    search(tmp_path, World(START_S), seed=2)
+    before = ASKED.fingerprint.rsyslog
+    wanted = f"A and B were measured under other conditions: rsyslog was {before}, is 8.2608"
+    assert wanted in of_searches(run, tmp_path, None).doubts
+    assert not any("other conditions" in one for one in of_searches(run, run, None).doubts)
+
+
+def test_a_search_that_confirmed_nothing_is_refused(tmp_path: Path, run: Path) -> None:
+    broken = tmp_path / "broken"
+    broken.mkdir()
+
+    def stop(asked: object) -> None:
+        if getattr(asked, "number", 0) > 5:
+            raise JobFailed("enough")
+
+    with pytest.raises(JobFailed, match="enough"):
+        search(broken, World(START_S, stop=stop))
+    with pytest.raises(JobFailed, match="holds no confirmed pairs to compare"):
+        of_searches(run, broken, None)
+
+
+def test_options_about_runs_are_refused_and_so_is_one_of_each(run: Path, tmp_path: Path) -> None:
+    profile = tmp_path / "p.yaml"
+    shutil.copy(Path(__file__).parents[2] / "profiles/default.yaml", profile)
+    with pytest.raises(BadUsage, match="leave out --pairs, --window"):
+        app(["compare", str(run), str(run), "--pairs", "9", "--window", "3s"])
+    with pytest.raises(BadUsage, match="compare two profiles, or two run directories"):
+        app(["compare", str(run), str(profile)])
+
+
+def test_the_command_prints_json(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as end:
+        app(["compare", str(run), str(run), "--output", "json"])
+    assert end.value.code == 0
+    assert json.loads(capsys.readouterr().out)["kind"] == "compare"

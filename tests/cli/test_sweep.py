@@ -1,0 +1,44 @@
+"""`sweep` without a measurement: what a file would measure, and what is wrong with it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tuner.cli.main import app
+from tuner.errors import BadProfile
+
+EXPERIMENTS = Path(__file__).parents[2] / "examples/experiments"
+
+
+def planned(path: Path, capsys: pytest.CaptureFixture[str], *options: str) -> dict[str, object]:
+    with pytest.raises(SystemExit) as end:
+        app(["sweep", str(path), "--dry-run", "--output", "json", *options])
+    assert end.value.code == 0
+    found: dict[str, object] = json.loads(capsys.readouterr().out)
+    return found
+
+
+@pytest.mark.parametrize("path", sorted(EXPERIMENTS.glob("*.yaml")), ids=lambda path: path.stem)
+def test_a_shipped_experiment_takes_about_five_minutes_at_most(
+    path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    about_s = planned(path, capsys)["about_s"]
+    assert isinstance(about_s, float)
+    assert 60 <= about_s <= 320
+
+
+def test_options_make_it_shorter(capsys: pytest.CaptureFixture[str]) -> None:
+    path = EXPERIMENTS / "p5-disk-queues.yaml"
+    found = planned(path, capsys, "--repeats", "1", "--window", "2s", "--engine", "sink")
+    assert found["repeats"] == 1
+    assert found["about_s"] == pytest.approx(4 * (0.6 + 2 + 0.8) + 3)
+    assert found["variants"] == ["memory", "disk, 1 lane", "disk, 2 lanes", "disk, 4 lanes"]
+
+
+def test_a_bad_file_is_refused_before_anything_starts(tmp_path: Path) -> None:
+    (tmp_path / "it.yaml").write_text("name: it\ntitle: x\n", "utf-8")
+    with pytest.raises(BadProfile, match="give exactly one of knobs and variants"):
+        app(["sweep", str(tmp_path / "it.yaml")])

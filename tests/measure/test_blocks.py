@@ -1,0 +1,82 @@
+"""The order of runs in blocks, and what is compared with what."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tests.measure.factory import failed, measured
+from tuner.measure.blocks import Arm, Run, block_order, comparison, median, pairs
+from tuner.profile.edit import edit
+from tuner.profile.load import parse_profile
+from tuner.profile.metric import Metric
+
+TEXT = (Path(__file__).parents[2] / "profiles/default.yaml").read_text("utf-8")
+
+
+def arm(name: str, heap: str = "2g") -> Arm:
+    return Arm(name, parse_profile(edit(TEXT, {"node.heap": heap}), "p.yaml").profile)
+
+
+A, B, C = arm("A"), arm("B"), arm("C", heap="1g")
+
+
+def orders(arms: tuple[Arm, ...], count: int) -> list[str]:
+    """The arms of so many blocks, each block after the one before it."""
+    rng, last, found = random.Random(1), arms[0], []
+    for _ in range(count):
+        order = block_order(arms, last, rng)
+        found.append("".join(one.name for one in order))
+        last = order[-1]
+    return found
+
+
+def test_every_block_has_every_arm_once_and_any_order() -> None:
+    seen = Counter(orders((A, B, arm("D")), 600))
+    assert len(seen) == 6
+    assert min(seen.values()) > 60
+
+
+def test_the_same_seed_gives_the_same_order() -> None:
+    assert orders((A, B), 50) == orders((A, B), 50)
+
+
+def test_where_the_engine_restarts_between_arms_it_restarts_once_a_block() -> None:
+    found = "".join(orders((A, C), 6))
+    assert found == "AC" + "CA" + "AC" + "CA" + "AC" + "CA"
+
+
+def test_arms_that_share_node_settings_stand_together() -> None:
+    found = orders((A, B, C), 20)
+    assert all("C" in {order[0], order[2]} for order in found)
+    assert {order[0] == "C" for order in found} == {True, False}
+
+
+def runs() -> list[Run]:
+    """B is half as fast as A again, but for a run of each that failed."""
+    found = [Run("A", block, measured(100.0 * block)) for block in (1, 2, 3, 4)]
+    found += [Run("B", block, measured(150.0 * block)) for block in (1, 2, 3, 5)]
+    return [*found, Run("A", 5, failed()), Run("B", 4, failed())]
+
+
+def test_only_blocks_that_both_completed_are_compared() -> None:
+    assert pairs(runs(), "A", "B", Metric.EPS) == ([100.0, 200.0, 300.0], [150.0, 300.0, 450.0])
+    found = comparison(runs(), "A", "B", Metric.EPS)
+    assert found is not None
+    assert found.pairs == 3
+    assert found.ratio == pytest.approx(1.5)
+
+
+def test_a_metric_that_shows_nothing_is_not_compared() -> None:
+    sunk = [Run(one, 1, replace(measured(1.0), store_bytes=0)) for one in "AB"]
+    assert comparison(sunk * 3, "A", "B", Metric.STORE) is None
+    assert comparison(runs(), "A", "B", Metric.FRESHNESS_P99) is None
+    assert median(runs(), "A", Metric.DECOMPRESS_CPU) is None
+
+
+def test_cores_are_rate_times_time() -> None:
+    assert median(runs()[:1], "A", Metric.ENGINE_CORES) == pytest.approx(100 * 20e-6)

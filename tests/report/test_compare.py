@@ -1,0 +1,99 @@
+"""The report of a comparison, as text and for programs."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from tests.measure.factory import failed, measured
+from tests.measure.paced import paced
+from tuner.measure.blocks import Run
+from tuner.measure.gate import Decision, Gate
+from tuner.report.compare import A, B, Compared, Difference, Side, compare_json, compare_text
+
+STEPS = (1.0, 1.02, 0.98, 1.01, 0.99, 1.0)
+
+
+def runs(gain: float, durable: float | None = None) -> tuple[Run, ...]:
+    """Six pairs in which B has `gain` times the rate of A, and by the other rate `durable`."""
+    found = []
+    for block, step in enumerate(STEPS, 1):
+        found.append(Run(A, block, measured(1000.0 * step)))
+        rate = 1000.0 * gain * STEPS[-block]
+        found.append(Run(B, block, measured(rate, 0.9 * rate * (durable or gain) / gain)))
+    return tuple(found)
+
+
+def compared(gain: float = 1.2, durable: float | None = None) -> Compared:
+    return Compared(Side("a.yaml"), Side("b.yaml"), "sink", "2 cores", runs(gain, durable), 1)
+
+
+@pytest.mark.parametrize(
+    ("gain", "durable", "wanted"),
+    [
+        (1.2, 1.2, Difference.FASTER),
+        (0.8, 0.8, Difference.SLOWER),
+        (1.001, 1.001, Difference.NOT_SHOWN),
+        (1.2, 1.0, Difference.NOT_SHOWN),
+        (1.2, 0.8, Difference.NOT_SHOWN),
+    ],
+)
+def test_a_difference_is_claimed_only_by_both_rates(
+    gain: float, durable: float, wanted: Difference
+) -> None:
+    assert compared(gain, durable).difference is wanted
+
+
+def test_less_than_six_pairs_claim_nothing() -> None:
+    few = replace(compared(), runs=runs(1.2)[:-1])
+    assert few.difference is Difference.TOO_FEW
+    assert "Nothing is claimed: 5 complete pairs" in compare_text(few)
+
+
+def test_the_text_says_how_much_and_how_sure() -> None:
+    text = compare_text(compared())
+    assert "A is a.yaml\nB is b.yaml\non sink, 2 cores" in text
+    assert "B is faster than A: +20.0 % [" in text
+    row = next(line for line in text.splitlines() if line.startswith("| EPS in the steady"))
+    assert "| 1,000 | 1,200 | 1.200 [" in row
+    assert "| 0.031 |" in row
+    text = compare_text(compared(1.001))
+    assert "No difference is shown" in text
+    assert "6 such pairs show a difference of " in text
+
+
+def test_what_neither_side_had_as_written_is_said_once() -> None:
+    both = replace(
+        compared(), a=Side("a", ("heap: 4g -> 2g",)), b=Side("b", ("heap: 4g -> 2g", "x: y -> z"))
+    )
+    text = compare_text(both)
+    assert "not tested as written: A and B: heap: 4g -> 2g" in text
+    assert "not tested as written: B: x: y -> z" in text
+    assert text.count("heap") == 1
+
+
+def test_failures_and_freshness_are_told() -> None:
+    fresh = replace(
+        compared(),
+        runs=(*runs(1.2), Run(A, 7, failed())),
+        a=Side("a", freshness=paced()),
+        b=Side("b", freshness=failed("it stopped")),
+    )
+    text = compare_text(fresh)
+    assert "A, block 7 failed: delivery incomplete: it lost two events" in text
+    assert "freshness of A at " in text
+    assert "freshness of B: not measured: delivery incomplete: it stopped" in text
+
+
+def test_the_gate_is_told_and_stands_in_the_json() -> None:
+    open_one = replace(compared(), gate=Gate(0.95, Decision.INCONCLUSIVE, 20))
+    assert "inconclusive: the interval holds 0.95 of A: about 20 pairs" in compare_text(open_one)
+    data = json.loads(json.dumps(compare_json(open_one)))
+    assert (data["schema"], data["kind"]) == (1, "compare")
+    assert data["gate"] == {"bar": 0.95, "decision": "inconclusive", "pairs_wanted": 20}
+    assert data["difference"] == "faster"
+    assert data["metrics"]["eps"]["to_the_first"]["B"]["ratio"] == pytest.approx(1.2)
+    assert len(data["runs"]) == 12
+    assert data["interleaved"] is True

@@ -1,0 +1,130 @@
+"""The results of an experiment: ours beside theirs, as a table, for programs and as a picture."""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+from dataclasses import replace
+
+import pytest
+
+from tests.measure.factory import failed, measured
+from tests.measure.paced import paced
+from tuner.lab.written import WrittenFile
+from tuner.measure.blocks import Run
+from tuner.profile.experiment import Experiment
+from tuner.report.sweep import Sweep, sweep_json, sweep_text
+from tuner.report.sweep_plot import sweep_svg
+
+HOSTILE = 'a<b>&"$x_{1}$\u202e'
+
+
+def experiment(**changes: object) -> Experiment:
+    asked = {
+        "name": "it", "title": "What it is", "source": "Somebody, 2013", "profile": "p.yaml",
+        "variants": [{"name": "slow"}, {"name": "fast"}, {"name": "other"}],
+        "metrics": ["eps", "store_bytes_per_event"],
+        "published": {"eps": {"slow": 8000, "fast": 20000}},
+    }  # fmt: skip
+    return Experiment.model_validate(asked | changes)
+
+
+def swept(asked: Experiment | None = None, blocks: int = 3) -> Sweep:
+    runs = []
+    for block in range(1, blocks + 1):
+        step = 1 + block / 100
+        runs.append(Run("slow", block, replace(measured(1000 * step), store_bytes=100_000)))
+        runs.append(Run("fast", block, replace(measured(1500 / step), store_bytes=25_000)))
+    runs.append(Run("other", 1, failed()))
+    asked = asked or experiment()
+    arms = tuple(one.name for one in asked.every)
+    return Sweep(asked, arms, "sink", "2 cores", 1, tuple(runs), ("heap: 4g -> 2g",), 45.0)
+
+
+def row(text: str, start: str, number: int = 0) -> list[str]:
+    """The cells of a row of a table; of several tables the one of that number."""
+    rows = [line for line in text.splitlines() if line.startswith(f"| {start} ")]
+    return [cell.strip() for cell in rows[number].strip("|").split("|")]
+
+
+def test_ours_stands_beside_theirs_as_ratios() -> None:
+    text = sweep_text(swept())
+    assert row(text, "slow") == ["slow", "1,020", "1", "8,000", "1.000"]
+    cells = row(text, "fast")
+    assert cells[1] == "1,471"
+    assert cells[2].startswith("1.442 [1.3")
+    assert cells[3:] == ["20,000", "2.500"]
+    assert row(text, "other") == ["other", "-", "-", "-", "-"]
+    assert "published: Somebody, 2013" in text
+    assert "other, block 1 failed: delivery incomplete: it lost two events" in text
+    assert "not tested as written: heap: 4g -> 2g" in text
+
+
+def test_of_space_it_is_said_what_is_saved() -> None:
+    """100 x (data - compressed) / data."""
+    text = sweep_text(swept())
+    assert row(text, "fast", 1) == ["fast", "25", "0.250 [0.250, 0.250]", "75.0 %"]
+
+
+def test_one_block_has_ratios_without_intervals() -> None:
+    assert row(sweep_text(swept(blocks=1)), "fast")[2] == "1.470"
+
+
+def test_files_count_by_event_and_so_does_reading_them() -> None:
+    asked = experiment(metrics=["file_bytes_per_event", "decompress_cpu_us"], published={})
+    files = (
+        WrittenFile("one", 60_000, 200_000, 1000, 0.002),
+        WrittenFile("two", 40_000, 200_000, 1000, None),
+    )
+    runs = (Run("slow", 1, replace(measured(1.0), files=files)),)
+    text = sweep_text(replace(swept(asked), runs=runs))
+    assert row(text, "slow")[1] == "100"
+    assert row(text, "slow", 1)[1] == "2"
+
+
+def test_a_projection_says_the_space_over_time() -> None:
+    """The message counts are those of the ELMA tests up to the week."""
+    asked = experiment(projection={"events_per_second": 10_000, "days": 336})
+    text = sweep_text(swept(asked))
+    assert row(text, "day")[1] == "864,000,000"
+    assert row(text, "week")[1] == "6,048,000,000"
+    assert row(text, "336 days")[1:] == ["290,304,000,000", "26.4 TiB", "6.6 TiB"]
+
+
+def test_freshness_is_held_against_its_guardrail() -> None:
+    asked = experiment(metrics=["freshness_p99_s"], published={}, workload={"rate": 1000})
+    runs = (Run("slow", 1, paced(p99_s=0.9)), Run("fast", 1, paced(p99_s=50.0)))
+    text = sweep_text(replace(swept(asked), runs=runs))
+    assert "slow: freshness p99 is within freshness_p99_s, 45 s" in text
+    assert "fast: freshness p99 is ABOVE freshness_p99_s, 45 s" in text
+
+
+def test_programs_get_every_run_and_both_ratios() -> None:
+    data = json.loads(json.dumps(sweep_json(swept())))
+    assert (data["schema"], data["kind"]) == (1, "sweep")
+    rates = data["metrics"]["eps"]
+    assert rates["medians"]["slow"] == pytest.approx(1020)
+    assert rates["to_the_first"]["fast"]["pairs"] == 3
+    assert rates["to_the_first"]["other"] is None
+    assert rates["published_to_the_first"] == {"slow": 1.0, "fast": 2.5}
+    assert len(data["runs"]) == 7
+    assert data["experiment"]["title"] == "What it is"
+
+
+def test_the_picture_is_svg_with_every_variant_and_the_same_every_time() -> None:
+    asked = experiment(variants=[{"name": "slow"}, {"name": "fast"}, {"name": HOSTILE[:-1]}])
+    picture = sweep_svg(swept(asked))
+    assert sweep_svg(swept(asked)) == picture
+    assert "<script" not in picture
+    words = html.unescape(" ".join(re.findall(r">([^<]+)<", picture)))
+    for wanted in ("What it is", "slow", "fast", "published", "a<b>&", "more is better"):
+        assert wanted in words
+    assert "2026" not in picture
+
+
+def test_a_sweep_in_which_everything_failed_has_a_picture_and_a_text() -> None:
+    runs = tuple(Run(name, 1, failed()) for name in ("slow", "fast", "other"))
+    nothing = replace(swept(), runs=runs)
+    assert row(sweep_text(nothing), "fast")[1:3] == ["-", "-"]
+    assert sweep_svg(nothing).rstrip().endswith("</svg>")

@@ -1,0 +1,129 @@
+"""`rsyslog-tune compare`: two profiles side by side, or what two searches ended with."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tuner.cli.compare_measured import Chosen, measured
+from tuner.cli.compare_searches import of_searches
+from tuner.cli.console import result, result_json
+from tuner.cli.failures import require_none_failed
+from tuner.cli.options import (
+    EngineChoice,
+    EngineOption,
+    Output,
+    OutputOption,
+    UrlOption,
+    duration_s,
+    is_given,
+)
+from tuner.cli.site import Wanted
+from tuner.errors import BadUsage, BelowTheBar, JobFailed
+from tuner.measure.gate import Decision
+from tuner.report.compare import Compared, compare_json, compare_text, gate_text
+from tuner.search.verdict import MINIMUM_PAIRS
+
+# What two searches can be compared with.
+_OF_SEARCHES = {"a", "b", "fail_below", "output"}
+
+SidePath = Annotated[
+    Path, typer.Argument(help="A profile, or the run directory of a search.", show_default=False)
+]
+PairCount = Annotated[
+    int, typer.Option(min=MINIMUM_PAIRS, max=1000, help="How many pairs of runs.")
+]
+Window = Annotated[str, typer.Option(help="The window of a run.")]
+Freshness = Annotated[
+    bool, typer.Option(help="Measure freshness too, of each once and at the same rate.")
+]
+WithCeiling = Annotated[
+    bool,
+    typer.Option(
+        "--ceiling", help="Find what the engine carries without rsyslog, and the share of it."
+    ),
+]
+FailBelow = Annotated[
+    float | None,
+    typer.Option(
+        min=0.01,
+        max=100.0,
+        metavar="RATIO",
+        help="A gate: exit with 7 when B is shown to carry less than RATIO of the events per "
+        "second of A, with 0 when it is shown to carry more, and with 1 when the pairs cannot "
+        "tell.",
+        show_default=False,
+    ),
+]
+Seed = Annotated[int, typer.Option(min=0, help="Decides which side of a pair runs first.")]
+
+
+def compare(
+    context: typer.Context,
+    a: SidePath,
+    b: SidePath,
+    pairs: PairCount = 8,
+    window: Window = "10s",
+    freshness: Freshness = True,
+    ceiling: WithCeiling = False,
+    fail_below: FailBelow = None,
+    seed: Seed = 1,
+    engine: EngineOption = EngineChoice.NODE,
+    elasticsearch: UrlOption = None,
+    output: OutputOption = Output.TEXT,
+) -> None:
+    """Compare two profiles in interleaved pairs, or what two searches ended with.
+
+    Both profiles run with the workload of A.  Of searches the confirmed pairs are taken: their
+    runs did not take turns, which is said.
+
+    The gate of --fail-below looks at the rate over the steady window and at that with the work paid
+    for that was put off past it.  Shown means that the whole 95 % interval of B over A lies on one
+    side of RATIO and that the exact sign-flip test agrees; below by one of the rates is below.  In
+    JSON `gate.decision` is kept (exit 0), below (7) or inconclusive (1), and `gate.pairs_wanted`
+    says how many pairs would probably decide.
+
+    Whatever the gate says, exits with 6 when a run lost or doubled events or breached a guardrail,
+    and with 1 when one failed otherwise.
+    """
+    directories = [path for path in (a, b) if path.is_dir()]
+    if len(directories) == 1:
+        raise BadUsage(
+            f"{directories[0]} is a folder: compare two profiles, or two run directories"
+        )
+    if directories:
+        _require_no_lab(context)
+        found = of_searches(a, b, fail_below)
+    else:
+        wanted = Wanted(engine, elasticsearch)
+        chosen = Chosen(pairs, duration_s(window), freshness, ceiling, fail_below, seed)
+        found = measured(a, b, wanted, chosen)
+    if output is Output.JSON:
+        result_json(compare_json(found))
+    else:
+        result(compare_text(found))
+    _judge(found)
+
+
+def _require_no_lab(context: typer.Context) -> None:
+    """Raise BadUsage for options about runs that nobody makes."""
+    given = [
+        parameter.opts[0]
+        for parameter in context.command.params
+        if parameter.name not in _OF_SEARCHES and is_given(context, parameter.name or "")
+    ]
+    if given:
+        raise BadUsage(f"two searches were measured already: leave out {', '.join(given)}")
+
+
+def _judge(found: Compared) -> None:
+    """Choose the exit code."""
+    fresh = (found.a.freshness, found.b.freshness)
+    require_none_failed([*(run.result for run in found.runs), *fresh])
+    if found.gate is None or found.gate.decision is Decision.KEPT:
+        return
+    if found.gate.decision is Decision.BELOW:
+        raise BelowTheBar(gate_text(found.gate))
+    raise JobFailed(gate_text(found.gate))

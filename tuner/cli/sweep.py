@@ -1,0 +1,196 @@
+"""`rsyslog-tune sweep`: the variants of an experiment file side by side."""
+
+from __future__ import annotations
+
+import json
+import random
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tuner.cli.blocks import SideBySide, lab_pace, lasts_s, result_text
+from tuner.cli.console import result, result_json, say, working
+from tuner.cli.failures import require_none_failed
+from tuner.cli.options import EngineChoice, Output, OutputOption, UrlOption, duration_s
+from tuner.cli.run_directory import new_run_directory
+from tuner.cli.search_job import pace_of
+from tuner.cli.site import Wanted, open_lab, prepare
+from tuner.host.usage import describe_machine
+from tuner.lab.lab import Lab
+from tuner.measure.blocks import Arm
+from tuner.measure.measurement import TrialPlan
+from tuner.profile.load_experiment import LoadedExperiment, load_experiment
+from tuner.report.figures import seconds
+from tuner.report.sweep import Sweep, sweep_json, sweep_text
+from tuner.report.sweep_plot import sweep_svg
+from tuner.search.budget import Pace
+
+ExperimentPath = Annotated[
+    Path, typer.Argument(help="The experiment, a YAML file.", show_default=False)
+]
+Repeats = Annotated[
+    int | None, typer.Option(min=1, max=100, help="Blocks, instead of as many as the file says.")
+]
+Window = Annotated[
+    str | None, typer.Option(help="The window of a run, instead of what the file says.")
+]
+Seed = Annotated[int, typer.Option(min=0, help="Decides the order within the blocks.")]
+DryRun = Annotated[
+    bool, typer.Option("--dry-run", help="Check the file and all variants, measure nothing.")
+]
+OtherEngine = Annotated[
+    EngineChoice | None,
+    typer.Option("--engine", help="node or sink, instead of what the file says."),
+]
+RunDir = Annotated[
+    Path | None, typer.Option(help="Where results go; must be new or empty.", show_default=False)
+]
+
+
+def sweep(
+    file: ExperimentPath,
+    repeats: Repeats = None,
+    window: Window = None,
+    seed: Seed = 1,
+    dry_run: DryRun = False,
+    engine: OtherEngine = None,
+    elasticsearch: UrlOption = None,
+    run_dir: RunDir = None,
+    output: OutputOption = Output.TEXT,
+) -> None:
+    """Measure the variants of an experiment file side by side, and print them beside what others
+    published.
+
+    Every variant runs once a block, in random order.  Writes sweep.md, sweep.json and sweep.svg,
+    also when it is interrupted.  Exits with 6 when a run lost or doubled events or breached a
+    guardrail, with 1 when one failed otherwise.
+    """
+    loaded = load_experiment(file)
+    asked = loaded.experiment
+    for warning in dict.fromkeys(str(one) for each in loaded.variants for one in each.warnings):
+        say(warning)
+    first = loaded.variants[0].profile
+    wanted = Wanted(engine or EngineChoice(asked.engine), elasticsearch)
+    window_s = duration_s(window or asked.window)
+    if dry_run:
+        _tell_plan(loaded, repeats or asked.repeats, window_s, wanted.engine, output)
+        return
+    prepare(wanted, first, say)
+    with (
+        new_run_directory(run_dir, asked.name) as directory,
+        open_lab(wanted, first, directory, say) as lab,
+        working("starting") as tell,
+    ):
+        course = Course(repeats or asked.repeats, window_s, seed, directory)
+        found = _measured(loaded, lab, course, tell)
+    if output is Output.JSON:
+        result_json({**sweep_json(found), "run_directory": str(directory)})
+    else:
+        result(sweep_text(found))
+        result(f"\nplot: {directory / 'sweep.svg'}")
+    require_none_failed(run.result for run in found.runs)
+
+
+def _tell_plan(
+    loaded: LoadedExperiment, repeats: int, window_s: float, engine: EngineChoice, output: Output
+) -> None:
+    """The variants, and how long measuring them takes."""
+    pace = pace_of(engine)
+    arms = _arms(loaded)
+    judges = loaded.experiment.judges_freshness
+    took_s = lasts_s(arms, _plan(loaded, pace, window_s), repeats, pace, judges)
+    names = [arm.name for arm in arms]
+    if output is Output.JSON:
+        plan = {"variants": names, "repeats": repeats, "about_s": took_s}
+        result_json({"schema": 1, "kind": "sweep plan", **plan})
+        return
+    result("\n".join(f"- {name}" for name in names))
+    result(f"{repeats} blocks of {len(names)} runs: about {seconds(took_s)}")
+
+
+def _arms(loaded: LoadedExperiment) -> tuple[Arm, ...]:
+    return tuple(Arm(variant.name, variant.profile) for variant in loaded.variants)
+
+
+def _plan(loaded: LoadedExperiment, pace: Pace, window_s: float) -> TrialPlan:
+    """What a run that saturates is like."""
+    reads_files = any(metric.reads_files for metric in loaded.experiment.metrics)
+    return TrialPlan(pace.warm_up_s, window_s, awaits_counters=True, reads_files=reads_files)
+
+
+@dataclass(frozen=True)
+class Course:
+    """How many blocks, how long the window of a run, what decides the order, where results go."""
+
+    repeats: int
+    window_s: float
+    seed: int
+    directory: Path
+
+
+def _measured(
+    loaded: LoadedExperiment, lab: Lab, course: Course, tell: Callable[[str], None]
+) -> Sweep:
+    """Every block, each run told as it ends; what is known is written however it ends."""
+    asked = loaded.experiment
+    arms = _arms(loaded)
+    plan = _plan(loaded, lab_pace(lab), course.window_s)
+    rng = random.Random(course.seed)
+    side_by_side = SideBySide(lab, plan, rng, tell, asked.judges_freshness)
+    found = Sweep(
+        experiment=asked,
+        arms=tuple(arm.name for arm in arms),
+        engine=lab.engine_name,
+        machine=describe_machine(),
+        seed=course.seed,
+        runs=(),
+        substitutions=tuple(_substitutions(lab, arms)),
+        freshness_limit_s=arms[0].profile.guardrails.freshness_p99_s,
+    )
+    try:
+        side_by_side.warm_up(arms[0])
+        left = _Left(len(arms) * course.repeats)
+        for run in side_by_side.blocks(arms, course.repeats):
+            found = replace(found, runs=(*found.runs, run))
+            what = f"block {run.block} of {course.repeats}  {run.arm}"
+            say(f"{what}: {result_text(run.result)}  ({left.after(len(found.runs))} left)")
+    finally:
+        if found.runs:
+            _write(found, course.directory)
+    return found
+
+
+class _Left:
+    """Says how long the runs that are left will take, by those that were made."""
+
+    def __init__(self, runs: int) -> None:
+        self._runs = runs
+        self._began_s = time.monotonic()
+
+    def after(self, made: int) -> str:
+        """The time left after so many runs."""
+        each_s = (time.monotonic() - self._began_s) / made
+        return f"about {seconds(each_s * (self._runs - made))}"
+
+
+def _substitutions(lab: Lab, arms: Sequence[Arm]) -> Iterator[str]:
+    """What no variant had as written, once, and what single ones had not, with their names."""
+    each = {
+        arm.name: [str(one) for one in lab.bind(arm.profile, "t").substitutions] for arm in arms
+    }
+    for text in dict.fromkeys(text for texts in each.values() for text in texts):
+        names = [name for name, texts in each.items() if text in texts]
+        yield text if len(names) == len(arms) else f"{', '.join(names)}: {text}"
+    if lab.node is None and not lab.is_sink and len({arm.node for arm in arms}) > 1:
+        yield "node settings: the engine that runs keeps its own for all variants"
+
+
+def _write(found: Sweep, directory: Path) -> None:
+    """Write the results as text, for programs and as a picture."""
+    (directory / "sweep.json").write_text(json.dumps(sweep_json(found), indent=2) + "\n", "utf-8")
+    (directory / "sweep.md").write_text(sweep_text(found) + "\n", "utf-8")
+    (directory / "sweep.svg").write_text(sweep_svg(found), "utf-8")

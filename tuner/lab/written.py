@@ -1,0 +1,107 @@
+"""What outputs wrote into files: how large they are, and what reading them again costs."""
+
+from __future__ import annotations
+
+import gzip
+import time
+import zlib
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO, Protocol
+
+import zstandard
+
+from tuner.profile.model import Profile
+from tuner.profile.other_outputs import OmfileOutput
+
+_GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
+_CHUNK = 1 << 20
+
+
+class _Text(Protocol):
+    """What can be read of a file, decompressed or not."""
+
+    def read(self, size: int, /) -> bytes: ...
+
+    def close(self) -> None: ...
+
+
+@dataclass(frozen=True)
+class WrittenFile:
+    """The files of one output: bytes on disk and of the text in them, the events of a flood that
+    are in there, and the processor seconds of decompressing them, None where they are plain."""
+
+    output: str
+    bytes: int
+    text_bytes: int
+    events: int
+    decompress_cpu_s: float | None
+
+
+def written_files(bound: Profile, mark: str) -> tuple[WrittenFile, ...]:
+    """What each output of `bound` into files wrote, once rsyslogd has ended; `mark` stands once in
+    every event of the flood."""
+    return tuple(
+        _written(output, mark.encode())
+        for output in bound.outputs
+        if isinstance(output, OmfileOutput)
+    )
+
+
+def _written(output: OmfileOutput, mark: bytes) -> WrittenFile:
+    paths = list(_paths(output))
+    read = [_read(path, mark) for path in paths]
+    took_s = [one[2] for one in read if one[2] is not None]
+    return WrittenFile(
+        output=output.name,
+        bytes=sum(path.stat().st_size for path in paths),
+        text_bytes=sum(one[0] for one in read),
+        events=sum(one[1] for one in read),
+        decompress_cpu_s=sum(took_s) if took_s else None,
+    )
+
+
+def _paths(output: OmfileOutput) -> Iterator[Path]:
+    """The file, or all those of an output with one for each value of a property."""
+    if output.file is not None:
+        found = [Path(output.file)]
+    elif output.dyna_file is not None:
+        found = list(Path(output.dyna_file.before).rglob("*"))
+    yield from (path for path in found if path.is_file())
+
+
+def _read(path: Path, mark: bytes) -> tuple[int, int, float | None]:
+    """The bytes of text in a file, how often `mark` is in it, and the processor seconds of
+    decompressing it, counting not included."""
+    with path.open("rb") as raw, closing(_opened(raw)) as text:
+        total, marks, rest, took_s = 0, 0, b"", 0.0
+        while True:
+            began_s = time.thread_time()
+            chunk = _next(text)
+            took_s += time.thread_time() - began_s
+            if not chunk:
+                return total, marks, None if text is raw else took_s
+            total += len(chunk)
+            marks += (rest + chunk).count(mark)
+            rest = (rest + chunk)[-(len(mark) - 1) :]
+
+
+def _next(text: _Text) -> bytes:
+    """More of the text; empty where it ends, or is cut short."""
+    try:
+        return text.read(_CHUNK)
+    except (EOFError, zlib.error, zstandard.ZstdError):
+        return b""
+
+
+def _opened(raw: BinaryIO) -> _Text:
+    """A file by its first bytes: gzip, zstd, or as it is."""
+    magic = raw.read(len(_ZSTD))
+    raw.seek(0)
+    if magic.startswith(_GZIP):
+        return gzip.GzipFile(fileobj=raw)
+    if magic == _ZSTD:
+        return zstandard.ZstdDecompressor().stream_reader(raw, read_across_frames=True)
+    return raw

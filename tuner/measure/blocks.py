@@ -1,0 +1,73 @@
+"""Runs in blocks: each arm once a block, so that what changes with time meets all alike; pure."""
+
+from __future__ import annotations
+
+import random
+import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tuner.measure.metrics import Result, value_of
+from tuner.measure.paired import Comparison, compare
+from tuner.profile.metric import Metric
+from tuner.profile.model import Profile
+
+
+@dataclass(frozen=True)
+class Arm:
+    """One of the profiles that are measured side by side, under a name."""
+
+    name: str
+    profile: Profile
+
+    @property
+    def node(self) -> tuple[object, ...]:
+        """What the engine must be started with for it."""
+        node = self.profile.node
+        return (node.heap, *sorted(node.settings.items()))
+
+
+@dataclass(frozen=True)
+class Run:
+    """What one arm gave in one block, counted from 1."""
+
+    arm: str
+    block: int
+    result: Result
+
+
+def block_order(arms: Sequence[Arm], last: Arm, rng: random.Random) -> tuple[Arm, ...]:
+    """Every arm once, by chance.  Those for which the engine starts with the same settings stand
+    together, and those with the settings of `last`, which ran before, come first: the engine
+    restarts as seldom as it can, and of two arms each follows a restart as often as the other."""
+    shuffled = rng.sample(arms, len(arms))
+    nodes = list(dict.fromkeys([last.node, *(arm.node for arm in shuffled)]))
+    return tuple(sorted(shuffled, key=lambda arm: nodes.index(arm.node)))
+
+
+def values(runs: Sequence[Run], arm: str, metric: Metric) -> dict[int, float]:
+    """What an arm showed of a metric, by block; blocks in which it showed nothing are left out."""
+    found = ((run.block, value_of(metric, run.result)) for run in runs if run.arm == arm)
+    return {block: value for block, value in found if value is not None}
+
+
+def median(runs: Sequence[Run], arm: str, metric: Metric) -> float | None:
+    """The median of what an arm showed of a metric; None when it showed nothing."""
+    found = values(runs, arm, metric)
+    return statistics.median(found.values()) if found else None
+
+
+def pairs(
+    runs: Sequence[Run], first: str, other: str, metric: Metric
+) -> tuple[list[float], list[float]]:
+    """What both arms showed of a metric in the blocks in which both showed something above 0."""
+    before, after = values(runs, first, metric), values(runs, other, metric)
+    blocks = [block for block in before if before[block] > 0 and after.get(block, 0.0) > 0]
+    return [before[block] for block in blocks], [after[block] for block in blocks]
+
+
+def comparison(runs: Sequence[Run], first: str, other: str, metric: Metric) -> Comparison | None:
+    """How an arm compares with the first by the blocks that both completed; None with less than
+    two of them."""
+    before, after = pairs(runs, first, other, metric)
+    return compare(before, after) if len(before) > 1 else None

@@ -1,0 +1,76 @@
+"""Whether a ratio keeps a bar, is below it, or cannot be told from it; pure.
+
+A gate that fails on every estimate below the bar fails on noise, and one that fails only where a
+loss is shown passes whenever too little was measured.  So there are three answers.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum
+
+from tuner.measure.paired import Comparison, compare
+
+_SIGNIFICANT = 0.05
+# Beyond so many pairs nobody waits for an answer.
+_MOST_PAIRS = 1000
+
+Pairs = tuple[Sequence[float], Sequence[float]]
+
+
+class Decision(Enum):
+    """What pairs show of a bar."""
+
+    KEPT = "kept"
+    BELOW = "below"
+    INCONCLUSIVE = "inconclusive"
+
+
+@dataclass(frozen=True)
+class Gate:
+    """The bar, the decision, and where there is none the pairs that would bring one with 80 %
+    power if the ratio is what it seems to be (None: more than are sensible)."""
+
+    bar: float
+    decision: Decision
+    pairs_wanted: int | None = None
+
+
+def gate(rates: Sequence[Pairs], bar: float) -> Gate:
+    """Compare B with `bar` times A by every rate given, each as the values of A and of B.
+
+    Below: by some rate B is shown to be under the bar.  Kept: by every rate it is shown to be above
+    it.  Shown means that the whole 95 % interval lies on that side and the exact sign-flip test
+    agrees.
+    """
+    against = [compare([bar * one for one in a], b) for a, b in rates]
+    decisions = [_decision(one) for one in against]
+    if Decision.BELOW in decisions:
+        return Gate(bar, Decision.BELOW)
+    open_ones = [
+        one
+        for one, decision in zip(against, decisions, strict=True)
+        if decision is Decision.INCONCLUSIVE
+    ]
+    if not open_ones:
+        return Gate(bar, Decision.KEPT)
+    wanted = [_pairs_wanted(one) for one in open_ones]
+    known = [one for one in wanted if one is not None]
+    return Gate(bar, Decision.INCONCLUSIVE, max(known) if len(known) == len(wanted) else None)
+
+
+def _decision(against: Comparison) -> Decision:
+    if against.p >= _SIGNIFICANT or against.low <= 1.0 <= against.high:
+        return Decision.INCONCLUSIVE
+    return Decision.KEPT if against.low > 1.0 else Decision.BELOW
+
+
+def _pairs_wanted(against: Comparison) -> int | None:
+    """The error of a mean falls with the root of the number of pairs."""
+    distance = abs(math.log(against.ratio))
+    if distance == 0:
+        return None
+    pairs = math.ceil(against.pairs * (math.log1p(against.detectable) / distance) ** 2)
+    return max(pairs, against.pairs + 1) if pairs <= _MOST_PAIRS else None

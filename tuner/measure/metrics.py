@@ -1,0 +1,64 @@
+"""What a run shows of each metric; pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from tuner.measure.measurement import Failure, Measurement
+from tuner.measure.paced_summary import PacedMeasurement
+from tuner.profile.metric import Metric
+
+Result = Measurement | PacedMeasurement | Failure
+"""What a run gives."""
+
+
+def value_of(metric: Metric, result: Result) -> float | None:
+    """The figure of a run; None where it shows none."""
+    match result:
+        case Measurement():
+            return _SATURATED[metric](result) if metric in _SATURATED else None
+        case PacedMeasurement():
+            return _AT_A_RATE[metric](result) if metric in _AT_A_RATE else None
+        case Failure():
+            return None
+
+
+def _per_event(values: list[float], run: Measurement) -> float | None:
+    """The sum of what files show, for each event; None where none shows it."""
+    return sum(values) / run.delivery.sent if values else None
+
+
+def _decompressing_us(run: Measurement) -> float | None:
+    took_s = [one.decompress_cpu_s for one in run.files if one.decompress_cpu_s is not None]
+    return _per_event([1e6 * one for one in took_s], run)
+
+
+def _freshness(percentile: str) -> Callable[[PacedMeasurement], float | None]:
+    return lambda run: None if run.freshness_s is None else getattr(run.freshness_s, percentile)
+
+
+_SATURATED: Mapping[Metric, Callable[[Measurement], float | None]] = {
+    Metric.EPS: lambda run: run.eps,
+    Metric.EPS_PAID: lambda run: run.eps_paid,
+    Metric.EPS_DURABLE: lambda run: run.eps_durable,
+    Metric.SHIPPER_CPU: lambda run: run.shipper_cpu_us,
+    Metric.ENGINE_CPU: lambda run: run.engine_cpu_paid_us,
+    Metric.FLOOD_CPU: lambda run: run.flood_cpu_us,
+    Metric.SHIPPER_CORES: lambda run: run.eps * run.shipper_cpu_us / 1e6,
+    Metric.ENGINE_CORES: lambda run: run.eps * run.engine_cpu_us / 1e6,
+    Metric.STORE: lambda run: run.store_bytes_per_event,
+    Metric.MEMORY: lambda run: run.shipper_rss_bytes,
+    Metric.FILE: lambda run: _per_event([float(one.bytes) for one in run.files], run),
+    Metric.DECOMPRESS_CPU: _decompressing_us,
+}
+_AT_A_RATE: Mapping[Metric, Callable[[PacedMeasurement], float | None]] = {
+    Metric.EPS: lambda run: run.eps,
+    Metric.SHIPPER_CPU: lambda run: run.shipper_cpu_us,
+    Metric.ENGINE_CPU: lambda run: run.engine_cpu_us,
+    Metric.SHIPPER_CORES: lambda run: run.eps * run.shipper_cpu_us / 1e6,
+    Metric.ENGINE_CORES: lambda run: run.eps * run.engine_cpu_us / 1e6,
+    Metric.MEMORY: lambda run: run.shipper_rss_bytes,
+    Metric.FRESHNESS_P50: _freshness("p50"),
+    Metric.FRESHNESS_P95: _freshness("p95"),
+    Metric.FRESHNESS_P99: _freshness("p99"),
+}

@@ -1,0 +1,89 @@
+"""What runs are compared by: rates, processor time, space, memory, and how fresh events are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+
+@dataclass(frozen=True)
+class About:
+    """A metric for readers: its name, its unit, and whether more of it is better."""
+
+    label: str
+    unit: str
+    more_is_better: bool = False
+
+
+class Metric(Enum):
+    """One figure of a run, by its key in results for programs and in experiment files.
+
+    Processor time is in microseconds for each event, the engine's with the work that it put off;
+    cores are those that were busy in the mean.
+    Bytes in the engine are those of the primaries after their merges, bytes of files those on disk
+    once rsyslogd has ended.
+    """
+
+    EPS = "eps"
+    EPS_PAID = "eps_paid"
+    EPS_DURABLE = "eps_durable"
+    SHIPPER_CPU = "shipper_cpu_us"
+    ENGINE_CPU = "engine_cpu_us"
+    FLOOD_CPU = "flood_cpu_us"
+    SHIPPER_CORES = "shipper_cores"
+    ENGINE_CORES = "engine_cores"
+    STORE = "store_bytes_per_event"
+    MEMORY = "shipper_rss_bytes"
+    FILE = "file_bytes_per_event"
+    DECOMPRESS_CPU = "decompress_cpu_us"
+    FRESHNESS_P50 = "freshness_p50_s"
+    FRESHNESS_P95 = "freshness_p95_s"
+    FRESHNESS_P99 = "freshness_p99_s"
+
+    @property
+    def about(self) -> About:
+        """What to call it."""
+        return _ABOUT[self]
+
+    @property
+    def is_freshness(self) -> bool:
+        """Whether it shows only in traffic at a fixed rate."""
+        return self in FRESHNESS
+
+    @property
+    def reads_files(self) -> bool:
+        """Whether the files that outputs wrote must be read for it."""
+        return self in {Metric.FILE, Metric.DECOMPRESS_CPU}
+
+    @property
+    def is_size(self) -> bool:
+        """Whether it is space on disk, of which a share is saved."""
+        return self in {Metric.STORE, Metric.FILE}
+
+
+FRESHNESS = (Metric.FRESHNESS_P50, Metric.FRESHNESS_P95, Metric.FRESHNESS_P99)
+PACED = (
+    Metric.EPS, Metric.SHIPPER_CPU, Metric.ENGINE_CPU, Metric.SHIPPER_CORES, Metric.ENGINE_CORES,
+    Metric.MEMORY, *FRESHNESS,
+)  # fmt: skip
+"""What a run for freshness shows; it ends before merges do, and reads no files."""
+
+_ABOUT = {
+    Metric.EPS: About("EPS in the steady window", "events/s", more_is_better=True),
+    Metric.EPS_PAID: About("EPS with work put off paid for", "events/s", more_is_better=True),
+    Metric.EPS_DURABLE: About(
+        "EPS from the first send to refreshed and flushed", "events/s", more_is_better=True
+    ),
+    Metric.SHIPPER_CPU: About("CPU of rsyslogd", "us/event"),
+    Metric.ENGINE_CPU: About("CPU of the engine", "us/event"),
+    Metric.FLOOD_CPU: About("CPU of the senders", "us/event"),
+    Metric.SHIPPER_CORES: About("cores busy with rsyslogd", "cores"),
+    Metric.ENGINE_CORES: About("cores busy with the engine", "cores"),
+    Metric.STORE: About("disk of the engine after merges", "bytes/event"),
+    Metric.MEMORY: About("memory of rsyslogd at most", "bytes"),
+    Metric.FILE: About("disk of the files", "bytes/event"),
+    Metric.DECOMPRESS_CPU: About("CPU of decompressing the files", "us/event"),
+    Metric.FRESHNESS_P50: About("freshness, p50", "s"),
+    Metric.FRESHNESS_P95: About("freshness, p95", "s"),
+    Metric.FRESHNESS_P99: About("freshness, p99", "s"),
+}

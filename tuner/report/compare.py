@@ -1,0 +1,234 @@
+"""Two sides in pairs, as text and for programs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import Enum
+
+from pydantic import TypeAdapter
+
+from tuner.measure.blocks import Run, comparison, median
+from tuner.measure.ceiling import Ceiling
+from tuner.measure.gate import Decision, Gate
+from tuner.measure.measurement import Failure
+from tuner.measure.metrics import Result
+from tuner.measure.paced_summary import PacedMeasurement
+from tuner.measure.paired import Comparison
+from tuner.profile.metric import Metric
+from tuner.report.comparisons import figure, metric_json, ratio_text, remarks
+from tuner.report.figures import eps, percent, table
+from tuner.report.paced import percentiles_text
+from tuner.search.verdict import MINIMUM_PAIRS
+
+SCHEMA = 1
+A, B = "A", "B"
+RATES = (Metric.EPS, Metric.EPS_PAID)
+COMPARED = (
+    *RATES, Metric.EPS_DURABLE, Metric.SHIPPER_CPU, Metric.ENGINE_CPU, Metric.FLOOD_CPU,
+    Metric.STORE, Metric.MEMORY,
+)  # fmt: skip
+_SIGNIFICANT = 0.05
+
+
+class Difference(Enum):
+    """What the pairs show of B over A: by both rates, with interval and exact test agreeing."""
+
+    FASTER = "faster"
+    SLOWER = "slower"
+    NOT_SHOWN = "no difference shown"
+    TOO_FEW = "too few pairs"
+
+
+@dataclass(frozen=True)
+class Side:
+    """One side: where it comes from, what of it was not tested as written, and how fresh it kept
+    what it indexed at a fixed rate (None: not measured)."""
+
+    name: str
+    substitutions: tuple[str, ...] = ()
+    freshness: Result | None = None
+
+
+@dataclass(frozen=True)
+class Compared:
+    """Everything that was measured of two sides, or taken from two searches, whose runs were not
+    interleaved and have no seed in common."""
+
+    a: Side
+    b: Side
+    engine: str
+    machine: str
+    runs: tuple[Run, ...]
+    seed: int | None
+    doubts: tuple[str, ...] = ()
+    ceiling: Ceiling | None = None
+    cores: int = 1
+    gate: Gate | None = None
+
+    @property
+    def interleaved(self) -> bool:
+        """Whether the runs of both sides took turns."""
+        return self.seed is not None
+
+    def of(self, metric: Metric) -> Comparison | None:
+        """B over A by one metric."""
+        return comparison(self.runs, A, B, metric)
+
+    @property
+    def difference(self) -> Difference:
+        """What the pairs show."""
+        found = [one for one in map(self.of, RATES) if one is not None and enough(one)]
+        if len(found) < len(RATES):
+            return Difference.TOO_FEW
+        if any(one.p >= _SIGNIFICANT or one.low <= 1.0 <= one.high for one in found):
+            return Difference.NOT_SHOWN
+        if all(one.low > 1.0 for one in found):
+            return Difference.FASTER
+        return Difference.SLOWER if all(one.high < 1.0 for one in found) else Difference.NOT_SHOWN
+
+
+def enough(found: Comparison) -> bool:
+    """Whether so many pairs can show anything: the exact test needs six."""
+    return found.pairs >= MINIMUM_PAIRS
+
+
+_COMPARED = TypeAdapter(Compared)
+
+
+def compare_json(compared: Compared) -> dict[str, object]:
+    """Everything, with the comparison by each metric."""
+    fields: dict[str, object] = _COMPARED.dump_python(compared, mode="json")
+    return {
+        "schema": SCHEMA,
+        "kind": "compare",
+        "difference": compared.difference.value,
+        "interleaved": compared.interleaved,
+        "metrics": {one.value: metric_json(compared.runs, (A, B), one) for one in COMPARED},
+        "ceiling_shares": None if compared.ceiling is None else dict(_shares(compared)),
+        **fields,
+    }
+
+
+def compare_text(compared: Compared) -> str:
+    """The sentence, a table by metric, freshness, the ceiling, and what to doubt."""
+    a, b = compared.a, compared.b
+    parts = [
+        f"A is {a.name}\nB is {b.name}\non {compared.engine}, {compared.machine}",
+        _sentence(compared),
+        _table(compared),
+        "\n".join(_freshness(compared)),
+        "\n".join(_ceiling(compared)),
+        "\n".join(f"doubt: {one}" for one in (*compared.doubts, *remarks(compared.runs))),
+        "\n".join(f"not tested as written: {side}: {one}" for side, one in _substitutions(a, b)),
+        _gate(compared.gate),
+    ]
+    return "\n\n".join(part for part in parts if part)
+
+
+def _substitutions(a: Side, b: Side) -> Iterator[tuple[str, str]]:
+    """What neither side had as written comes once."""
+    for one in a.substitutions:
+        yield ("A and B" if one in b.substitutions else A), one
+    for one in b.substitutions:
+        if one not in a.substitutions:
+            yield B, one
+
+
+def _sentence(compared: Compared) -> str:
+    steady, durable = map(compared.of, RATES)
+    if steady is None or durable is None or compared.difference is Difference.TOO_FEW:
+        pairs = 0 if steady is None else steady.pairs
+        return f"Nothing is claimed: {pairs} complete pairs, where {MINIMUM_PAIRS} are needed."
+    lesser = min((steady, durable), key=lambda one: abs(one.ratio - 1))
+    change = f"{percent(lesser.ratio)} [{percent(lesser.low)}, {percent(lesser.high)}]"
+    if compared.difference is Difference.NOT_SHOWN:
+        seen = max(steady.detectable, durable.detectable)
+        return (
+            f"No difference is shown: B over A is {change}; {steady.pairs} such pairs show a "
+            f"difference of {seen:.1%} or more."
+        )
+    return f"B is {compared.difference.value} than A: {change} events per second."
+
+
+def _table(compared: Compared) -> str:
+    header = ("metric", "A", "B", "B over A [95 %]", "p", "smallest that is shown")
+    rows = []
+    for metric in COMPARED:
+        found, about = compared.of(metric), metric.about
+        rows.append(
+            (
+                f"{about.label}, {about.unit}",
+                *(figure(metric, median(compared.runs, side, metric)) for side in (A, B)),
+                ratio_text(found),
+                "-" if found is None else f"{found.p:.3f}",
+                "-" if found is None else f"{found.detectable:.1%}",
+            )
+        )
+    return table(header, rows)
+
+
+def _freshness(compared: Compared) -> Iterator[str]:
+    for letter, side in ((A, compared.a), (B, compared.b)):
+        match side.freshness:
+            case Failure() as failure:
+                yield f"freshness of {letter}: not measured: {failure}"
+            case PacedMeasurement(freshness_s=fresh) as paced if fresh is not None:
+                what = f"{letter} at {eps(paced.offered_per_second)} events per second"
+                yield f"freshness of {what}: {percentiles_text(fresh)}"
+            case _:
+                continue
+
+
+def _ceiling(compared: Compared) -> Iterator[str]:
+    top = compared.ceiling
+    if top is None:
+        return
+    yield f"the engine's own ceiling for the documents of A: {eps(top.eps)} EPS ({top.best})"
+    for letter, share in _shares(compared):
+        yield (
+            f"{letter} reaches {share['of_ceiling']:.0%} of it; {share['cpu_us']:.1f} us of CPU an "
+            f"event allow at most {eps(share['cpu_bound_eps'])} EPS on {compared.cores} cores: "
+            f"{share['of_cpu_bound']:.0%} of that"
+        )
+
+
+def _shares(compared: Compared) -> Iterator[tuple[str, dict[str, float]]]:
+    """How near each side comes to the ceiling, and to what its processor time allows."""
+    for letter in (A, B):
+        wanted = (Metric.EPS, Metric.SHIPPER_CPU, Metric.ENGINE_CPU)
+        found = [one for one in (median(compared.runs, letter, m) for m in wanted) if one]
+        if compared.ceiling is None or len(found) < len(wanted):
+            continue
+        rate, cpu_us = found[0], sum(found[1:])
+        bound = compared.cores * 1e6 / cpu_us
+        yield (
+            letter,
+            {
+                "of_ceiling": rate / compared.ceiling.eps,
+                "cpu_us": cpu_us,
+                "cpu_bound_eps": bound,
+                "of_cpu_bound": rate / bound,
+            },
+        )
+
+
+def _gate(gate: Gate | None) -> str:
+    return "" if gate is None else f"gate: {gate_text(gate)}"
+
+
+def gate_text(gate: Gate) -> str:
+    """What became of the bar."""
+    bar = f"{gate.bar:g}"
+    match gate.decision:
+        case Decision.KEPT:
+            return f"kept: B is shown to be above {bar} of A"
+        case Decision.BELOW:
+            return f"below: B is shown to be under {bar} of A"
+        case Decision.INCONCLUSIVE:
+            more = (
+                "measure on a quieter machine, or with a lower bar"
+                if gate.pairs_wanted is None
+                else f"about {gate.pairs_wanted} pairs would decide it"
+            )
+            return f"inconclusive: the interval holds {bar} of A: {more}"
