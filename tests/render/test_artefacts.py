@@ -83,7 +83,7 @@ def test_only_the_objects_we_mean_to_write_appear(path: Path) -> None:
     kinds = {"global", "module", "template", "main_queue", "ruleset", "input"}
     assert {one.kind for one in found} == kinds
     types = {inner.parameters["type"] for inner in only(found, "ruleset").body}
-    assert types <= {"omelasticsearch", "mmutf8fix"}
+    assert types <= {"omelasticsearch", "omfile", "mmutf8fix"}
 
 
 def test_a_queue_with_files_writes_their_parameters_too() -> None:
