@@ -16,22 +16,22 @@ from tuner.report.compare import A, B, Compared, Difference, Side, compare_json,
 STEPS = (1.0, 1.02, 0.98, 1.01, 0.99, 1.0)
 
 
-def runs(gain: float, durable: float | None = None) -> tuple[Run, ...]:
-    """Six pairs in which B has `gain` times the rate of A, and by the other rate `durable`."""
+def runs(gain: float, paid: float | None = None) -> tuple[Run, ...]:
+    """Six pairs in which B has `gain` times the rate of A, and by the other rate `paid`."""
     found = []
     for block, step in enumerate(STEPS, 1):
         found.append(Run(A, block, measured(1000.0 * step)))
         rate = 1000.0 * gain * STEPS[-block]
-        found.append(Run(B, block, measured(rate, 0.9 * rate * (durable or gain) / gain)))
+        found.append(Run(B, block, measured(rate, paid=rate * (paid or gain) / gain)))
     return tuple(found)
 
 
-def compared(gain: float = 1.2, durable: float | None = None) -> Compared:
-    return Compared(Side("a.yaml"), Side("b.yaml"), "sink", "2 cores", runs(gain, durable), 1)
+def compared(gain: float = 1.2, paid: float | None = None) -> Compared:
+    return Compared(Side("a.yaml"), Side("b.yaml"), "sink", "2 cores", runs(gain, paid), 1)
 
 
 @pytest.mark.parametrize(
-    ("gain", "durable", "wanted"),
+    ("gain", "paid", "wanted"),
     [
         (1.2, 1.2, Difference.FASTER),
         (0.8, 0.8, Difference.SLOWER),
@@ -41,9 +41,9 @@ def compared(gain: float = 1.2, durable: float | None = None) -> Compared:
     ],
 )
 def test_a_difference_is_claimed_only_by_both_rates(
-    gain: float, durable: float, wanted: Difference
+    gain: float, paid: float, wanted: Difference
 ) -> None:
-    assert compared(gain, durable).difference is wanted
+    assert compared(gain, paid).difference is wanted
 
 
 def test_less_than_six_pairs_claim_nothing() -> None:
