@@ -37,7 +37,7 @@ def test_a_search_is_seen_from_its_start_to_its_verdict(tmp_path: Path) -> None:
     assert terminal.shows_cursor()
     left = "\n".join((*terminal.scrolled, *terminal.shown))
     assert "confirming" not in left.splitlines()[-20:]
-    assert "report: run/report.md" in left
+    assert "report: run/report.html" in left
     quiet = tune("search", "--resume", "run", "-q", folder=tmp_path)
     assert (quiet.code, quiet.err) == (0, "")
     assert "events per second" in quiet.out or "No improvement shown" in quiet.out
@@ -54,5 +54,5 @@ def test_ctrl_c_in_the_middle_leaves_the_trials_and_says_how_to_go_on(tmp_path: 
     assert re.search(
         r"^   0 +[\d,]+ +\+0.0 %  the profile as written$", terminal.text, re.MULTILINE
     )
-    assert "what is known so far is in run/report.md" in terminal.text
+    assert "what is known so far is in run/report.html" in terminal.text
     assert "rsyslog-tune search --resume run goes on with it" in terminal.text
