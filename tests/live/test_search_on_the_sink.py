@@ -105,7 +105,7 @@ def test_a_signal_ends_everything_within_seconds(
     left = {path.name for path in (tmp_path / "run").glob("*")}
     assert not {name for name in left if name.startswith("rsyslog-tune-lab")}
     if after_line != "starting the lab":
-        assert "report.md" in left
+        assert "report.html" in left
 
 
 def test_a_run_directory_that_cannot_be_written_fails_before_anything_starts(
