@@ -46,7 +46,7 @@ def test_that_nothing_took_turns_is_said_first(run: Path) -> None:
     assert "began with the same profile, which was +0.0 %" in found.doubts[-1]
     assert compare_json(found)["interleaved"] is False
     text = compare_text(found)
-    assert f"A is {run} (what it recommends)" in text
+    assert f"A is {run} (what it confirmed)" in text
     assert "freshness of B at 10,000 events per second" in text
 
 

@@ -11,6 +11,7 @@ from typer.testing import CliRunner
 
 from tests.search.simulated import START_S, World, search
 from tuner.cli.main import app
+from tuner.cli.run_directory import writing_to
 from tuner.search.journal import NAME
 
 REPORTS = {"report.html", "report.md", "report.json", "trials.csv"}
@@ -36,9 +37,19 @@ def test_all_reports_are_made_from_the_journal_alone(run: Path) -> None:
     assert {name: (run / name).read_bytes() for name in REPORTS} == before
 
 
-def test_a_report_that_cannot_be_written_is_named(run: Path) -> None:
+def test_a_report_that_cannot_be_written_is_printed_and_named(run: Path) -> None:
     (run / "trials.csv").mkdir()
     done = CliRunner().invoke(app, ["report", str(run)])
-    assert "cannot write" in str(done.exception)
-    assert "trials.csv" in str(done.exception)
+    assert done.exit_code == 0
+    assert "printed only: cannot write" in done.stderr
+    assert "trials.csv" in done.stderr
     assert done.stdout.startswith("# rsyslog-tune: small")
+
+
+def test_nothing_is_written_beside_a_search_that_still_writes(run: Path) -> None:
+    with writing_to(run):
+        done = CliRunner().invoke(app, ["report", str(run)])
+    assert done.exit_code == 0
+    assert "printed only: " in done.stderr
+    assert done.stdout.startswith("# rsyslog-tune: small")
+    assert not REPORTS & {path.name for path in run.iterdir()}

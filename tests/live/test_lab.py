@@ -59,7 +59,9 @@ def test_a_second_one_is_refused_and_status_finds_the_first(
 def test_a_measurement_uses_it_and_leaves_it_up(
     standing: dict[str, object], tmp_path: Path
 ) -> None:
-    done = tune("bench", DEFAULT, "--window", "3s", folder=tmp_path)
+    done = tune(
+        "bench", DEFAULT, "--window", "3s", "--repeat", 1, "--no-freshness", folder=tmp_path
+    )
     assert done.code == 0, done.err
     assert f"using the lab that is up at {standing['url']}" in done.err
     assert psutil.pid_exists(pid(standing, "engine"))

@@ -52,6 +52,18 @@ def test_the_values_of_knobs_are_combined(tmp_path: Path) -> None:
     assert last.main_queue.worker_threads == 4
 
 
+def test_knobs_that_end_alike_are_told_apart(tmp_path: Path) -> None:
+    text = f"""{MINIMAL}knobs:
+  - {{path: main_queue.workerThreads, values: [1]}}
+  - {{path: "outputs[logs].queue.workerThreads", values: [1, 2]}}
+"""
+    names = [one.name for one in loaded(tmp_path, text).variants]
+    assert names == [
+        "main_queue.workerThreads=1, queue.workerThreads=1",
+        "main_queue.workerThreads=1, queue.workerThreads=2",
+    ]
+
+
 def test_changes_go_into_every_variant_and_null_takes_a_key_away(tmp_path: Path) -> None:
     text = f"""{MINIMAL}changes: {{"{REFRESH}": 30s}}
 variants:
@@ -114,6 +126,15 @@ published:
             MINIMAL + KNOBS + "metrics: [freshness_p99_s, store_bytes_per_event]\n"
             "workload: {rate: 1000}\n",
             "does not show store_bytes_per_event",
+        ),
+        (
+            MINIMAL
+            + "knobs:\n"
+            + "".join(
+                f"  - {{path: main_queue.k{key}, values: [1, 2, 3, 4, 5, 6, 7, 8]}}\n"
+                for key in range(9)
+            ),
+            "134217728 variants, at most 24: split it",
         ),
         (MINIMAL + "variants: [{name: a}, {name: a}]\n", "two variants are called a"),
         (MINIMAL.replace("profile: default.yaml\n", "") + KNOBS, "names no profile"),

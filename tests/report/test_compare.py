@@ -46,6 +46,18 @@ def test_a_difference_is_claimed_only_by_both_rates(
     assert compared(gain, paid).difference is wanted
 
 
+def test_what_did_not_take_turns_is_said_with_the_claim() -> None:
+    apart = replace(compared(), seed=None, gate=Gate(0.95, Decision.KEPT))
+    text = compare_text(apart)
+    assert "events per second, in runs that did not take turns." in text
+    assert "above 0.95 of A, in runs that did not take turns" in text
+
+
+def test_escape_sequences_of_others_do_not_reach_the_terminal() -> None:
+    steered = replace(compared(), runs=(*runs(1.2), Run(A, 7, failed("\x1b[2Jgone"))))
+    assert "[U+001B][2Jgone" in compare_text(steered)
+
+
 def test_less_than_six_pairs_claim_nothing() -> None:
     few = replace(compared(), runs=runs(1.2)[:-1])
     assert few.difference is Difference.TOO_FEW

@@ -10,7 +10,8 @@ from tuner.plan.inputs import settle
 from tuner.plan.measured import NOTHING
 from tuner.plan.plan import plan
 from tuner.plan.request import Request
-from tuner.report.plan import PlanText, bits, counted, duration, plan_json, plan_text, size
+from tuner.report.figures import bits, size
+from tuner.report.plan import PlanText, counted, duration, plan_json, plan_text
 
 REQUEST = Request(rate=10_000, message_bytes=244)
 

@@ -23,6 +23,7 @@ from tuner.report.figures import percent
 from tuner.report.plot_course import incumbents
 from tuner.report.search_csv import trials_csv
 from tuner.report.search_page import page
+from tuner.report.search_summary import sentence
 from tuner.search.journal import read
 from tuner.search.study import BASELINE, Ending, Note, Phase, Study
 from tuner.search.verdict import Claim, judge
@@ -98,7 +99,7 @@ def test_the_first_screen_has_the_verdict_and_its_numbers(study: Study) -> None:
     assert found is not None
     text = seen(page(study)).text
     first = " ".join(text.split("What to change")[0].split())
-    assert f"{len(verdict.changes)} changed settings let" in first
+    assert f"{len(verdict.confirmed)} changed settings let" in first
     assert percent(found.ratio) in first
     assert f"95 % interval {percent(found.low)} to {percent(found.high)}" in first
     assert f"{found.pairs} pairs" in first
@@ -106,6 +107,66 @@ def test_the_first_screen_has_the_verdict_and_its_numbers(study: Study) -> None:
     assert f"{found.detectable * 100:.1f} %" in first
     assert "6.0 \N{RIGHTWARDS ARROW} 6.0 us" in first
     assert "0.9 \N{RIGHTWARDS ARROW} 0.9 s" in first
+
+
+def test_the_gain_is_that_of_what_was_confirmed_and_not_of_what_shrinking_left(
+    study: Study,
+) -> None:
+    verdict = judge(study)
+    said = sentence(study, replace(verdict, changes=verdict.confirmed[:1]))
+    undone = len(verdict.confirmed) - 1
+    assert said.startswith(f"{len(verdict.confirmed)} changed settings let")
+    assert f"{undone} of them were undone afterwards" in said
+    assert "undone" not in sentence(study, verdict)
+
+
+def test_a_winner_that_was_slower_in_the_pairs_is_called_so(study: Study) -> None:
+    trials = tuple(
+        replace(
+            one, outcome=measured(50_000.0 if one.changes == BASELINE else 40_000.0 + one.number)
+        )
+        if one.phase is Phase.CONFIRM
+        else one
+        for one in study.trials
+    )
+    slower = replace(study, trials=trials)
+    assert judge(slower).claim is Claim.NOT_SHOWN
+    assert "the best that was found was slower in fresh pairs" in seen(page(slower)).text
+
+
+def test_trials_that_lost_events_are_counted_beside_the_valid_ones(study: Study) -> None:
+    first_screen = seen(page(study)).text.split("What to change")[0]
+    assert "without a number: 1 that failed, 1 of them for lost or doubled events" in first_screen
+
+
+def test_a_search_that_was_ended_early_shows_what_it_tried(study: Study) -> None:
+    """One trial of each point is too little for a plot of effects, and yet something was tried."""
+    tried = study.of(Phase.SEARCH)[:2]
+    before = [one for one in study.trials if one.number < tried[0].number]
+    early = replace(study, trials=(*before, *tried), ending=Ending.INTERRUPTED)
+    text = seen(page(early)).text
+    assert "ended before it had tried other settings" not in text
+    assert "What an event costs" in text
+    untried = seen(page(replace(early, trials=tuple(before)))).text
+    assert "ended before it had tried other settings" in untried
+
+
+def test_what_was_opened_is_not_said_to_be_kept(study: Study) -> None:
+    options = replace(study.header.options, allow=("mmutf8fix",))
+    opened = replace(study, header=replace(study.header, options=options))
+    assert "except what was opened: mmutf8fix" in seen(page(opened)).text
+    assert "except what was opened" not in seen(page(study)).text
+
+
+def test_the_drawings_are_ours_whatever_the_users_matplotlibrc_says(
+    study: Study, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import matplotlib as mpl
+
+    ours = page(study)
+    monkeypatch.setitem(mpl.rcParams, "savefig.facecolor", "white")
+    monkeypatch.setitem(mpl.rcParams, "lines.markeredgecolor", "black")
+    assert page(study) == ours
 
 
 def test_every_plot_has_a_sentence_and_its_figures(study: Study) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.measure.factory import measured
+from tests.measure.factory import failed, measured
 from tests.search.simulated import START_S, World, search
 from tuner.report.search_explained import what_each_change_gave
 from tuner.report.search_json import report
@@ -37,6 +37,20 @@ def rows(text: str) -> list[list[str]]:
     """The rows of the first table, without its header."""
     lines = [line for line in text.splitlines() if line.startswith("| ")]
     return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines[2:]]
+
+
+def test_what_others_said_becomes_no_markup(study: Study) -> None:
+    first, *rest = study.trials
+    broken = replace(rest[-1], outcome=failed("<img src=x> [a](http://b) @all `code <b>`"))
+    machine = "<script> ![x](http://y)"
+    header = replace(study.header, machine=machine, command="a `b` c")
+    said = markdown(replace(study, header=header, trials=(first, *rest[:-1], broken)))
+    assert "<script>" not in said
+    assert "<img" not in said
+    assert "](http" not in said
+    assert "@all" not in said
+    assert "`a 'b' c`, budget" in said
+    assert "<br>" in said
 
 
 def test_the_shares_of_the_time_add_up(study: Study) -> None:

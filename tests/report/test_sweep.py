@@ -89,7 +89,7 @@ def test_a_projection_says_the_space_over_time() -> None:
     text = sweep_text(swept(asked))
     assert row(text, "day")[1] == "864,000,000"
     assert row(text, "week")[1] == "6,048,000,000"
-    assert row(text, "336 days")[1:] == ["290,304,000,000", "26.4 TiB", "6.6 TiB"]
+    assert row(text, "336 days")[1:] == ["290,304,000,000", "26.4 TiB", "6.60 TiB"]
 
 
 def test_freshness_is_held_against_its_guardrail() -> None:

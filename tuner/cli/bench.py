@@ -12,6 +12,7 @@ from typing import Annotated, TypeVar
 import typer
 
 from tuner.cli.bench_phases import Phases
+from tuner.cli.blocks import lab_pace
 from tuner.cli.console import result, result_json, say, working
 from tuner.cli.failures import require_none_failed
 from tuner.cli.metrics_file import MetricsFile, MetricsFileOption, running_metrics
@@ -35,7 +36,7 @@ from tuner.profile.model import Profile
 from tuner.report.bench import Bench, bench_json, bench_text, summary
 from tuner.report.figures import eps, seconds
 from tuner.report.gauges import BENCH_PHASES, Gauges, with_outcome
-from tuner.search.budget import NODE_PACE, SINK_PACE, trial_seconds
+from tuner.search.budget import trial_seconds
 
 T = TypeVar("T")
 
@@ -103,7 +104,7 @@ def _measure(lab: Lab, profile: Profile, chosen: Chosen, metrics: MetricsFile) -
     """A run that gets the engine warm and is not kept, the runs, then the phases."""
     gauges = replace(metrics.gauges, engine=lab.engine_name, rsyslog=lab.rsyslog)
     metrics.update(replace(gauges, phase="warm-up"))
-    pace = SINK_PACE if lab.is_sink else NODE_PACE
+    pace = lab_pace(lab)
     warm_up = TrialPlan(pace.warm_up_s, 2 * pace.engine_warm_up_s)
     plan = TrialPlan(pace.warm_up_s, chosen.window_s, chosen.window_s, awaits_counters=True)
     outcomes: list[Outcome] = []

@@ -16,10 +16,9 @@ from tuner.measure.paced import Pacing, run_paced
 from tuner.measure.paced_summary import PacedMeasurement
 from tuner.measure.trial import run_trial
 from tuner.profile.model import Profile
-from tuner.profile.units import seconds as refresh_s
 from tuner.report.figures import eps
 from tuner.search.budget import NODE_PACE, SINK_PACE, Pace, trial_seconds
-from tuner.search.checks import check_plan
+from tuner.search.checks import check_plan, interval_s
 
 
 @dataclass
@@ -94,16 +93,11 @@ def lasts_s(
     arms: Sequence[Arm], plan: TrialPlan, count: int, pace: Pace, judges_freshness: bool
 ) -> float:
     """About how many seconds so many blocks take, from the start of the lab."""
-    waits_s = sum(_interval_s(arm) for arm in arms) if judges_freshness else 0.0
+    waits_s = sum(interval_s(arm.profile) for arm in arms) if judges_freshness else 0.0
     run_s = len(arms) * trial_seconds(plan, pace.overhead_s, pace) + waits_s
     restarts = len({arm.node for arm in arms}) - 1
     restart_s = pace.start_s + pace.engine_warm_up_s
     return pace.start_s + 2 * pace.engine_warm_up_s + count * (run_s + restarts * restart_s)
-
-
-def _interval_s(arm: Arm) -> float:
-    """How long the last event waits to be found, at most."""
-    return refresh_s(arm.profile.measured.index.settings.refresh_interval) or 0.0
 
 
 def result_text(result: Result) -> str:

@@ -124,6 +124,7 @@ def _judge(found: Compared) -> None:
     require_none_failed([*(run.result for run in found.runs), *fresh])
     if found.gate is None or found.gate.decision is Decision.KEPT:
         return
+    said = gate_text(found.gate, found.interleaved)
     if found.gate.decision is Decision.BELOW:
-        raise BelowTheBar(gate_text(found.gate))
-    raise JobFailed(gate_text(found.gate))
+        raise BelowTheBar(said)
+    raise JobFailed(said)

@@ -118,7 +118,7 @@ def _beyond(compared: Compared, found: _Found, chosen: Chosen) -> Compared:
         restarted = lab.run_with(profile) > 0
         plan = CeilingPlan(engine_warm_up_s=lab_pace(lab).engine_warm_up_s if restarted else 0.0)
         top = ceiling(lab, profile, say, plan)
-        compared = replace(compared, ceiling=top, cores=cores())
+        compared = replace(compared, ceiling=top, cores=cores() if lab.is_here else None)
     return replace(compared, gate=gate_of(compared.runs, chosen.fail_below))
 
 

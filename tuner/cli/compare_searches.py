@@ -17,10 +17,10 @@ from tuner.search.study import Study
 
 
 def of_searches(a: Path, b: Path, fail_below: float | None) -> Compared:
-    """Compare the recommendations of the searches in two run directories."""
+    """Compare what the searches in two run directories confirmed."""
     studies = read(a), read(b)
     first, second = (outcome_of(one, str(path)) for one, path in zip(studies, (a, b), strict=True))
-    runs = (*_runs(A, first.recommended), *_runs(B, second.recommended))
+    runs = (*_runs(A, first.confirmed), *_runs(B, second.confirmed))
     header = studies[1].header
     return Compared(
         a=_side(a, studies[0], first),
@@ -40,7 +40,7 @@ def _runs(arm: str, measurements: tuple[Measurement, ...]) -> Iterator[Run]:
 
 
 def _side(path: Path, study: Study, outcome: Outcome) -> Side:
-    what = "what it recommends" if outcome.improved else "the profile as written: nothing better"
+    what = "what it confirmed" if outcome.improved else "the profile as written: nothing better"
     return Side(f"{path} ({what})", study.header.substitutions, outcome.freshness)
 
 

@@ -71,8 +71,9 @@ def is_live() -> bool:
 
 
 def say(text: str) -> None:
-    """A line about what is going on, on stderr."""
-    stderr().print(printable(text), markup=False)
+    """A line about what is going on, on stderr; nothing where its terminal hung up."""
+    with contextlib.suppress(OSError):
+        stderr().print(printable(text), markup=False)
 
 
 @contextlib.contextmanager

@@ -16,7 +16,7 @@ def require_none_failed(results: Iterable[object]) -> None:
     if not failures:
         return
     what = "1 run failed" if len(failures) == 1 else f"{len(failures)} runs failed"
-    message = f"{what}: {failures[0].reason}"
-    if any(failure.kind in _BREACHED for failure in failures):
-        raise GuardrailBreached(message)
-    raise JobFailed(message)
+    breaches = [failure for failure in failures if failure.kind in _BREACHED]
+    if breaches:
+        raise GuardrailBreached(f"{what}: {breaches[0].reason}")
+    raise JobFailed(f"{what}: {failures[0].reason}")

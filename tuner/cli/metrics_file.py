@@ -22,6 +22,7 @@ MetricsFileOption = Annotated[
     typer.Option(
         "--metrics-file",
         metavar="FILE.prom",
+        dir_okay=False,
         help="Keep this file up to date with how far it has come, in Prometheus' text format: in "
         "the folder of node_exporter's textfile collector.",
         show_default=False,

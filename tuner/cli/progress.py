@@ -11,12 +11,12 @@ from tuner.measure.bottleneck import Verdict
 from tuner.measure.measurement import DoubtKind, Measurement
 from tuner.measure.paired import Comparison, compare
 from tuner.profile.knobs import Knob
-from tuner.report.moves import Move, move, short_names, steps
+from tuner.profile.short_names import short_names
+from tuner.report.moves import Move, move, steps
 from tuner.search.climb import Leader
-from tuner.search.study import BASELINE, Changes, Phase, Trial
+from tuner.search.study import BASELINE, SCORED, Changes, Phase, Trial
 from tuner.search.verdict import pairs_of
 
-SCORED = frozenset({Phase.CALIBRATE, Phase.SEARCH, Phase.FINAL})
 _IN_PAIRS = frozenset({Phase.CONFIRM, Phase.SHRINK})
 
 
@@ -102,11 +102,15 @@ class Progress:
 
     @property
     def paired(self) -> Comparison | None:
-        """The best against the profile by fresh pairs; None with less than two."""
+        """The best against the profile by fresh pairs, by the rate that gained less, as a claim
+        will be; None with less than two."""
         pairs = pairs_of(self.trials)
         if len(pairs) < 2:
             return None
-        return compare(*zip(*((a.eps_paid, b.eps_paid) for a, b in pairs), strict=True))
+        before, after = zip(*pairs, strict=True)
+        rates = (lambda run: run.eps, lambda run: run.eps_paid)
+        found = [compare([*map(of, before)], [*map(of, after)]) for of in rates]
+        return min(found, key=lambda one: one.low)
 
     def verdict(self, changes: Changes) -> Verdict | None:
         """What limited a point when it was measured last."""

@@ -7,14 +7,14 @@ from collections.abc import Callable, Iterator, Sequence
 
 from rich.text import Text
 
-from tuner.cli.progress import SCORED, Progress, Row
+from tuner.cli.progress import Progress, Row
 from tuner.cli.progress_lines import freshness, trial_name, what
 from tuner.cli.terminal import Size, apart, bar, fitted, rule, sparkline
 from tuner.measure.measurement import Failure, Measurement
 from tuner.measure.paced_summary import PacedMeasurement
 from tuner.report.figures import eps, percent, seconds
 from tuner.report.moves import steps, steps_text
-from tuner.search.study import BASELINE, Changes, Phase
+from tuner.search.study import BASELINE, SCORED, Changes, Phase
 from tuner.search.verdict import MINIMUM_PAIRS
 
 _PHASES = {

@@ -9,7 +9,8 @@ import typer
 
 from tuner.cli.console import result, result_json, say
 from tuner.cli.options import Output, OutputOption
-from tuner.cli.run_directory import write_reports
+from tuner.cli.run_directory import write_reports, writing_to
+from tuner.errors import JobFailed, Locked
 from tuner.report.search_json import report as search_report
 from tuner.report.search_markdown import markdown
 from tuner.search.journal import read
@@ -23,12 +24,18 @@ def report(
 ) -> None:
     """Make the report of a search again from its journal, and print it as Markdown.
 
-    Writes report.html, report.md, report.json and trials.csv beside the journal.
+    Writes report.html, report.md, report.json and trials.csv beside the journal, unless a search
+    is still writing there or the folder cannot be written to.
     """
     study = read(run_directory)
     if output is Output.JSON:
         result_json(search_report(study))
     else:
         result(markdown(study))
-    write_reports(run_directory, study)
-    say(f"report: {run_directory / 'report.html'}")
+    try:
+        with writing_to(run_directory):
+            write_reports(run_directory, study)
+    except (JobFailed, Locked) as why:
+        say(f"printed only: {why}")
+    else:
+        say(f"report: {run_directory / 'report.html'}")

@@ -12,7 +12,7 @@ from pathlib import Path
 from tuner import __version__
 from tuner.cli.options import EngineChoice
 from tuner.cli.site import Wanted
-from tuner.errors import JobFailed, Refused
+from tuner.errors import BadUsage, JobFailed, Refused
 from tuner.host.usage import cpu_model, describe_machine
 from tuner.lab.lab import Lab
 from tuner.profile.knobs import Knob, knobs
@@ -113,8 +113,14 @@ def has_changed(begun_with: LoadedProfile) -> bool:
 
 
 def dimensions(job: Job, lab: Lab) -> tuple[Knob, ...]:
-    """The knobs that a search turns in a lab."""
-    return lab.turns(knobs(job.loaded.profile, job.options.allow))
+    """The knobs that a search turns in a lab; raises BadUsage when there are none."""
+    turned = lab.turns(knobs(job.loaded.profile, job.options.allow))
+    if not turned:
+        raise BadUsage(
+            f"nothing is left to search in {lab.engine_name}: see search in the profile "
+            "(freeze, only); settings of the node are turned in an engine of our own only"
+        )
+    return turned
 
 
 def header_of(job: Job, lab: Lab) -> Header:

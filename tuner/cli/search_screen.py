@@ -104,12 +104,13 @@ class LiveScreen(Screen):
             with self._lock:
                 pass  # what is being drawn is finished
         finally:
-            self._live.stop()
+            # A terminal that hung up must not keep the results from being written.
+            with contextlib.suppress(OSError):
+                self._live.stop()
 
     def say(self, text: str) -> None:
         """See Screen; the text is folded at words."""
-        if not self.voice.is_quiet:
-            self._put(lambda width: folded(text, width))
+        self._put(lambda width: folded(text, width))
 
     def began(self, running: Running) -> None:
         """See Screen."""

@@ -19,6 +19,7 @@ from tuner.cli.options import EngineChoice, Output, OutputOption, UrlOption, dur
 from tuner.cli.run_directory import new_run_directory
 from tuner.cli.search_job import pace_of
 from tuner.cli.site import Wanted, open_lab, prepare
+from tuner.errors import Interrupted
 from tuner.host.usage import describe_machine
 from tuner.lab.lab import Lab
 from tuner.measure.blocks import Arm
@@ -158,9 +159,12 @@ def _measured(
             found = replace(found, runs=(*found.runs, run))
             what = f"block {run.block} of {course.repeats}  {run.arm}"
             say(f"{what}: {result_text(run.result)}  ({left.after(len(found.runs))} left)")
-    finally:
+    except Interrupted:
         if found.runs:
             _write(found, course.directory)
+            say(f"what is known so far is in {course.directory}")
+        raise
+    _write(found, course.directory)
     return found
 
 

@@ -13,7 +13,6 @@ from enum import Enum
 
 from tuner.measure.paired import Comparison, compare
 
-_SIGNIFICANT = 0.05
 # Beyond so many pairs nobody waits for an answer.
 _MOST_PAIRS = 1000
 
@@ -62,9 +61,9 @@ def gate(rates: Sequence[Pairs], bar: float) -> Gate:
 
 
 def _decision(against: Comparison) -> Decision:
-    if against.p >= _SIGNIFICANT or against.low <= 1.0 <= against.high:
-        return Decision.INCONCLUSIVE
-    return Decision.KEPT if against.low > 1.0 else Decision.BELOW
+    if against.shows_more:
+        return Decision.KEPT
+    return Decision.BELOW if against.shows_less else Decision.INCONCLUSIVE
 
 
 def _pairs_wanted(against: Comparison) -> int | None:

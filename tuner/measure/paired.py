@@ -17,6 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import stdtrit
 
+_SIGNIFICANT = 0.05
+
 
 @dataclass(frozen=True)
 class Comparison:
@@ -35,8 +37,19 @@ class Comparison:
 
     @property
     def better(self) -> bool:
-        """Whether B is shown to be better: the whole interval lies above 1."""
+        """Whether the whole interval lies above 1."""
         return self.low > 1.0
+
+    @property
+    def shows_more(self) -> bool:
+        """Whether B is shown to be above A: the interval alone covers too seldom where the noise is
+        skewed, so that the exact test must agree."""
+        return self.better and self.p < _SIGNIFICANT
+
+    @property
+    def shows_less(self) -> bool:
+        """Whether B is shown to be below A, likewise."""
+        return self.high < 1.0 and self.p < _SIGNIFICANT
 
 
 def compare(a: Sequence[float], b: Sequence[float]) -> Comparison:

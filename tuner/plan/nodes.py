@@ -19,7 +19,6 @@ class Processing:
 
     nodes: int
     clusters: int
-    writes_eps: float
     cores_busy: float | None
 
 
@@ -52,7 +51,7 @@ def processing(inputs: Inputs, peak_eps: float) -> Processing:
     parts = split(law, wanted) if law else Split(1, whole(wanted / inputs.node.eps.value))
     cpu = inputs.node.cpu_us
     busy = None if cpu is None else writes * cpu.value / 1e6
-    return Processing(parts.groups * parts.machines, parts.groups, writes, busy)
+    return Processing(parts.groups * parts.machines, parts.groups, busy)
 
 
 def data_nodes(

@@ -8,12 +8,13 @@ from tuner.plan import reference
 from tuner.plan.figure import Origin
 from tuner.plan.inputs import Inputs
 from tuner.plan.plan import Plan
+from tuner.plan.scaling import Law
 
 # Our own caution: no documentation of the engines names a largest cluster.
 _LARGE_CLUSTER = 500
 # How far beyond the largest level that was measured a law is still a forecast.
 _FORECAST = 2
-# Elastic consulting, 2019: in Logstash a persistent queue took about 10,000 events per second.
+# Our own caution: see examples/experiments/p5-disk-queues.yaml for what one carries.
 _ONE_FILE_QUEUE_EPS = 10_000
 
 
@@ -66,8 +67,7 @@ def _scaling_notes(inputs: Inputs, made: Plan) -> Iterator[str]:
     law = found.law
     yield (
         f"universal scalability law: contention {law.contention:.3g}, coherency "
-        f"{law.coherency:.3g}, {law.explained:.1%} explained; the rate is highest with "
-        f"{law.most_machines:,.0f} data nodes"
+        f"{law.coherency:.3g}, {law.explained:.1%} explained; {_highest(law, largest)}"
     )
     if nodes.clusters > 1:
         yield (
@@ -79,6 +79,13 @@ def _scaling_notes(inputs: Inputs, made: Plan) -> Iterator[str]:
             f"{nodes.by_processing // nodes.clusters} data nodes are more than {_FORECAST} times "
             f"the {largest} that were measured: beyond that the law is a guess"
         )
+
+
+def _highest(law: Law, largest: int) -> str:
+    """Where the rate stops growing; a tiny coherency puts that beyond what was measured."""
+    if law.most_machines > _FORECAST * largest:
+        return f"no highest rate within {_FORECAST} times what was measured"
+    return f"the rate is highest with {law.most_machines:,.0f} data nodes"
 
 
 def _disk_notes(inputs: Inputs, made: Plan) -> Iterator[str]:

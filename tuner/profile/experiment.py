@@ -1,5 +1,6 @@
 """An experiment: variants of a pipeline to be measured side by side, and what others published."""
 
+import math
 from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
@@ -10,6 +11,7 @@ from tuner.profile.model import Levels
 from tuner.profile.queue import Positive, Switch
 from tuner.profile.scalars import Line, Name, ProfilePath
 from tuner.profile.section import Section
+from tuner.profile.short_names import short_names
 from tuner.profile.workload import Workload
 
 MOST_VARIANTS = 24
@@ -89,9 +91,11 @@ class Experiment(Section):
     def _one_list(self) -> Self:
         if bool(self.knobs) == bool(self.variants):
             raise ValueError("give exactly one of knobs and variants")
+        # Counted before they are made: a few knobs more have millions of combinations.
+        count = len(self.variants) or math.prod(len(knob.values) for knob in self.knobs)
+        if not 1 <= count <= MOST_VARIANTS:
+            raise ValueError(f"{count} variants, at most {MOST_VARIANTS}: split it")
         names = [one.name for one in self.every]
-        if not 1 <= len(names) <= MOST_VARIANTS:
-            raise ValueError(f"{len(names)} variants, at most {MOST_VARIANTS}: split it")
         twice = sorted({name for name in names if names.count(name) > 1})
         if twice:
             raise ValueError(f"two variants are called {twice[0]}: give each a name of its own")
@@ -119,14 +123,16 @@ def _combinations(knobs: tuple[Dimension, ...]) -> tuple[Variant, ...]:
     found: list[dict[str, Level]] = [{}]
     for knob in knobs:
         found = [{**before, knob.path: value} for before in found for value in knob.values]
-    return tuple(Variant(name=_name(changes), changes=changes) for changes in found)
+    short = _names([knob.path for knob in knobs])
+    return tuple(Variant(name=_name(changes, short), changes=changes) for changes in found)
 
 
-def _name(changes: dict[str, Level]) -> str:
-    """The last word of each path and its value: `refresh_interval=5s`."""
-    words = (f"{_last(path)}={level_text(value)}" for path, value in changes.items())
-    return ", ".join(words)
+def _names(paths: list[str]) -> dict[str, str]:
+    """The last word of each path, or more of it where two end alike."""
+    last = {path: path.rpartition(".")[2] for path in paths}
+    return last if len(set(last.values())) == len(paths) else short_names(paths)
 
 
-def _last(path: str) -> str:
-    return path.rpartition(".")[2]
+def _name(changes: dict[str, Level], short: dict[str, str]) -> str:
+    """Each setting and its value: `refresh_interval=5s`."""
+    return ", ".join(f"{short[path]}={level_text(value)}" for path, value in changes.items())

@@ -19,6 +19,7 @@ from tuner.profile.metric import Metric
 from tuner.report.comparisons import figure, metric_json, ratio_text, remarks
 from tuner.report.figures import eps, percent, table
 from tuner.report.paced import percentiles_text
+from tuner.report.shown import shown
 from tuner.search.verdict import MINIMUM_PAIRS
 
 SCHEMA = 1
@@ -28,7 +29,6 @@ COMPARED = (
     *RATES, Metric.EPS_DURABLE, Metric.SHIPPER_CPU, Metric.ENGINE_CPU, Metric.FLOOD_CPU,
     Metric.STORE, Metric.MEMORY,
 )  # fmt: skip
-_SIGNIFICANT = 0.05
 
 
 class Difference(Enum):
@@ -53,7 +53,7 @@ class Side:
 @dataclass(frozen=True)
 class Compared:
     """Everything that was measured of two sides, or taken from two searches, whose runs were not
-    interleaved and have no seed in common."""
+    interleaved and have no seed in common.  `cores` is None where the engine has others."""
 
     a: Side
     b: Side
@@ -63,7 +63,7 @@ class Compared:
     seed: int | None
     doubts: tuple[str, ...] = ()
     ceiling: Ceiling | None = None
-    cores: int = 1
+    cores: int | None = None
     gate: Gate | None = None
 
     @property
@@ -81,11 +81,9 @@ class Compared:
         found = [one for one in map(self.of, RATES) if one is not None and enough(one)]
         if len(found) < len(RATES):
             return Difference.TOO_FEW
-        if any(one.p >= _SIGNIFICANT or one.low <= 1.0 <= one.high for one in found):
-            return Difference.NOT_SHOWN
-        if all(one.low > 1.0 for one in found):
+        if all(one.shows_more for one in found):
             return Difference.FASTER
-        return Difference.SLOWER if all(one.high < 1.0 for one in found) else Difference.NOT_SHOWN
+        return Difference.SLOWER if all(one.shows_less for one in found) else Difference.NOT_SHOWN
 
 
 def enough(found: Comparison) -> bool:
@@ -121,9 +119,9 @@ def compare_text(compared: Compared) -> str:
         "\n".join(_ceiling(compared)),
         "\n".join(f"doubt: {one}" for one in (*compared.doubts, *remarks(compared.runs))),
         "\n".join(f"not tested as written: {side}: {one}" for side, one in _substitutions(a, b)),
-        _gate(compared.gate),
+        _gate(compared),
     ]
-    return "\n\n".join(part for part in parts if part)
+    return shown("\n\n".join(part for part in parts if part))
 
 
 def _substitutions(a: Side, b: Side) -> Iterator[tuple[str, str]]:
@@ -136,19 +134,20 @@ def _substitutions(a: Side, b: Side) -> Iterator[tuple[str, str]]:
 
 
 def _sentence(compared: Compared) -> str:
-    steady, durable = map(compared.of, RATES)
-    if steady is None or durable is None or compared.difference is Difference.TOO_FEW:
+    steady, paid = map(compared.of, RATES)
+    if steady is None or paid is None or compared.difference is Difference.TOO_FEW:
         pairs = 0 if steady is None else steady.pairs
         return f"Nothing is claimed: {pairs} complete pairs, where {MINIMUM_PAIRS} are needed."
-    lesser = min((steady, durable), key=lambda one: abs(one.ratio - 1))
+    lesser = min((steady, paid), key=lambda one: abs(one.ratio - 1))
     change = f"{percent(lesser.ratio)} [{percent(lesser.low)}, {percent(lesser.high)}]"
     if compared.difference is Difference.NOT_SHOWN:
-        seen = max(steady.detectable, durable.detectable)
+        seen = max(steady.detectable, paid.detectable)
         return (
             f"No difference is shown: B over A is {change}; {steady.pairs} such pairs show a "
             f"difference of {seen:.1%} or more."
         )
-    return f"B is {compared.difference.value} than A: {change} events per second."
+    found = f"B is {compared.difference.value} than A: {change} events per second"
+    return f"{found}." if compared.interleaved else f"{found}, in runs that did not take turns."
 
 
 def _table(compared: Compared) -> str:
@@ -186,45 +185,47 @@ def _ceiling(compared: Compared) -> Iterator[str]:
         return
     yield f"the engine's own ceiling for the documents of A: {eps(top.eps)} EPS ({top.best})"
     for letter, share in _shares(compared):
-        yield (
-            f"{letter} reaches {share['of_ceiling']:.0%} of it; {share['cpu_us']:.1f} us of CPU an "
-            f"event allow at most {eps(share['cpu_bound_eps'])} EPS on {compared.cores} cores: "
-            f"{share['of_cpu_bound']:.0%} of that"
-        )
+        reached = f"{letter} reaches {share['of_ceiling']:.0%} of it"
+        if "of_cpu_bound" in share:
+            reached += (
+                f"; {share['cpu_us']:.1f} us of CPU an event allow at most "
+                f"{eps(share['cpu_bound_eps'])} EPS on {compared.cores} cores: "
+                f"{share['of_cpu_bound']:.0%} of that"
+            )
+        yield reached
 
 
 def _shares(compared: Compared) -> Iterator[tuple[str, dict[str, float]]]:
     """How near each side comes to the ceiling, and to what its processor time allows."""
     for letter in (A, B):
-        wanted = (Metric.EPS, Metric.SHIPPER_CPU, Metric.ENGINE_CPU)
+        wanted = (Metric.EPS, Metric.EPS_PAID, Metric.SHIPPER_CPU, Metric.ENGINE_CPU)
         found = [one for one in (median(compared.runs, letter, m) for m in wanted) if one]
         if compared.ceiling is None or len(found) < len(wanted):
             continue
-        rate, cpu_us = found[0], sum(found[1:])
-        bound = compared.cores * 1e6 / cpu_us
-        yield (
-            letter,
-            {
-                "of_ceiling": rate / compared.ceiling.eps,
-                "cpu_us": cpu_us,
-                "cpu_bound_eps": bound,
-                "of_cpu_bound": rate / bound,
-            },
-        )
+        rate, paid, *each_us = found
+        share = {"of_ceiling": rate / compared.ceiling.eps, "cpu_us": sum(each_us)}
+        if compared.cores is not None:
+            # Both with the work that was put off: the bound is of all that an event costs.
+            bound = compared.cores * 1e6 / sum(each_us)
+            share |= {"cpu_bound_eps": bound, "of_cpu_bound": paid / bound}
+        yield letter, share
 
 
-def _gate(gate: Gate | None) -> str:
-    return "" if gate is None else f"gate: {gate_text(gate)}"
+def _gate(compared: Compared) -> str:
+    if compared.gate is None:
+        return ""
+    return f"gate: {gate_text(compared.gate, compared.interleaved)}"
 
 
-def gate_text(gate: Gate) -> str:
+def gate_text(gate: Gate, interleaved: bool) -> str:
     """What became of the bar."""
     bar = f"{gate.bar:g}"
+    turns = "" if interleaved else ", in runs that did not take turns"
     match gate.decision:
         case Decision.KEPT:
-            return f"kept: B is shown to be above {bar} of A"
+            return f"kept: B is shown to be above {bar} of A{turns}"
         case Decision.BELOW:
-            return f"below: B is shown to be under {bar} of A"
+            return f"below: B is shown to be under {bar} of A{turns}"
         case Decision.INCONCLUSIVE:
             more = (
                 "measure on a quieter machine, or with a lower bar"

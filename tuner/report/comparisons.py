@@ -19,7 +19,7 @@ def figure(metric: Metric, value: float | None) -> str:
         return "-"
     if metric is Metric.MEMORY:
         return mebibytes(round(value))
-    return eps(value) if value >= 1000 else f"{value:.3g}"
+    return eps(value) if value >= 999.5 else f"{value:.3g}"
 
 
 def ratio_text(found: Comparison | None) -> str:

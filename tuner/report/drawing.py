@@ -9,7 +9,8 @@ from __future__ import annotations
 import io
 import re
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, Any
@@ -45,10 +46,12 @@ class Colour(Enum):
 # A label that lines pass behind.
 ON_PAPER = {"facecolor": Colour.PAPER.value, "edgecolor": "none", "pad": 1.0}
 
-_SETTINGS: dict[Any, Any] = {
+_SAME: dict[Any, Any] = {
     "svg.fonttype": "none",
     "svg.hashsalt": "rsyslog-tune",
     "text.parse_math": False,
+}
+_SETTINGS: dict[Any, Any] = {
     "text.color": Colour.INK.value,
     "font.size": 10,
     "axes.edgecolor": Colour.MUTED.value,
@@ -76,6 +79,18 @@ _SETTINGS: dict[Any, Any] = {
 }
 
 
+@contextmanager
+def settings(ours: Mapping[Any, Any]) -> Iterator[None]:
+    """Draw with matplotlib's own defaults and `ours`: a user's matplotlibrc must not change, or
+    break, what a report shows.  The same bytes every time, and text stays text."""
+    import matplotlib as mpl
+
+    with mpl.rc_context():
+        mpl.rcdefaults()
+        mpl.rcParams.update({**_SAME, **ours})
+        yield
+
+
 @dataclass(frozen=True)
 class Plot:
     """A plot with its figures: `says` is one sentence, `rows` hold under `header` what is drawn."""
@@ -91,10 +106,9 @@ class Plot:
 def svg(name: str, title: str, says: str, height: int, paint: Callable[[Figure], None]) -> str:
     """What `paint` draws, as an SVG element; ids in it begin with `name`, which a page has once.
     The same every time."""
-    from matplotlib import rc_context
     from matplotlib.figure import Figure
 
-    with rc_context(_SETTINGS), warnings.catch_warnings():
+    with settings(_SETTINGS), warnings.catch_warnings():
         # Text is set in the fonts of whoever reads it.
         warnings.filterwarnings("ignore", "Glyph .* missing from font", UserWarning)
         figure = Figure(figsize=(_WIDTH / 72, height / 72), layout="constrained")

@@ -7,6 +7,9 @@ from collections.abc import Sequence
 from tuner.measure.paired import Comparison
 from tuner.profile.knobs import Level, level_text
 
+_BINARY = ("B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB")
+_DECIMAL = ("bit/s", "kbit/s", "Mbit/s", "Gbit/s", "Tbit/s")
+
 
 def eps(value: float) -> str:
     """Events per second: `71,234`."""
@@ -22,6 +25,33 @@ def interval(comparison: Comparison) -> str:
     """A comparison as change and 95 % interval: `+37.0 % [+31.2 %, +43.1 %]`."""
     low, high = percent(comparison.low), percent(comparison.high)
     return f"{percent(comparison.ratio)} [{low}, {high}]"
+
+
+def size(value: float) -> str:
+    """Bytes with three digits that matter: `1.50 GiB`, `822 GiB`."""
+    return _scaled(value, 1024, _BINARY)
+
+
+def bits(value: float) -> str:
+    """Bits per second: `19.6 Mbit/s`."""
+    return _scaled(value, 1000, _DECIMAL)
+
+
+def _scaled(value: float, step: int, units: tuple[str, ...]) -> str:
+    for unit in units[:-1]:
+        if value < step * 0.9995:
+            return f"{digits(value)} {unit}"
+        value /= step
+    return f"{digits(value)} {units[-1]}"
+
+
+def digits(value: float) -> str:
+    """Three digits that matter, and all of those before the point."""
+    if value < 0.995:
+        return f"{value:.2g}"
+    if value >= 99.95:
+        return f"{value:,.0f}"
+    return f"{value:.1f}" if value >= 9.995 else f"{value:.2f}"
 
 
 def seconds(value: float) -> str:

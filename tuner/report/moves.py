@@ -47,22 +47,6 @@ def steps(before: Changes, after: Changes, knobs: Sequence[Knob]) -> tuple[Step,
     return tuple(step for step in found if step.before != step.after)
 
 
-def short_names(paths: Sequence[str]) -> dict[str, str]:
-    """The shortest end of each path that no other path has.  A key that is one word in small
-    letters (`size`, `type`) says too little without the key above it."""
-    return {path: _short(path, paths) for path in paths}
-
-
-def _short(path: str, paths: Sequence[str]) -> str:
-    keys = path.split(".")
-    ends = [".".join(keys[at:]) for at in reversed(range(len(keys)))]
-    telling = ends[1:] if keys[-1].isalpha() and keys[-1].islower() and len(ends) > 1 else ends
-    for end in telling:
-        if sum(f".{other}".endswith(f".{end}") for other in paths) == 1:
-            return end
-    return path
-
-
 def step_text(step: Step, names: Mapping[str, str]) -> str:
     """A step as `refresh_interval 5s -> 30s`, long levels cut."""
     return f"{names[step.path]} {_level(step.before)} -> {_level(step.after)}"

@@ -12,14 +12,12 @@ from tuner.plan.notes import notes
 from tuner.plan.plan import Plan
 from tuner.plan.reference import DISK_ROOM
 from tuner.plan.space import Space
-from tuner.report.figures import eps
+from tuner.report.figures import bits, digits, eps, size
 
 SCHEMA = 1
 
 Row = tuple[str, ...]
 
-_BINARY = ("B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB")
-_DECIMAL = ("bit/s", "kbit/s", "Mbit/s", "Gbit/s", "Tbit/s")
 _TIMES = ((86_400, "d"), (3600, "h"), (60, "min"))
 
 
@@ -64,33 +62,6 @@ def _headline(inputs: Inputs, made: Plan) -> str:
     )
 
 
-def size(value: float) -> str:
-    """Bytes with three digits that matter: `1.50 GiB`, `822 GiB`."""
-    return _scaled(value, 1024, _BINARY)
-
-
-def bits(value: float) -> str:
-    """Bits per second: `19.6 Mbit/s`."""
-    return _scaled(value, 1000, _DECIMAL)
-
-
-def _scaled(value: float, step: int, units: tuple[str, ...]) -> str:
-    for unit in units[:-1]:
-        if value < step * 0.9995:
-            return f"{_three(value)} {unit}"
-        value /= step
-    return f"{_three(value)} {units[-1]}"
-
-
-def _three(value: float) -> str:
-    """Three digits that matter, and all of those before the point."""
-    if value < 0.995:
-        return f"{value:.2g}"
-    if value >= 99.95:
-        return f"{value:,.0f}"
-    return f"{value:.1f}" if value >= 9.995 else f"{value:.2f}"
-
-
 def counted(number: int, noun: str) -> str:
     """`1 collector`, `1,200 collectors`."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
@@ -100,7 +71,8 @@ def duration(value: float) -> str:
     """Seconds in the largest unit that they fill: `30 d`, `1.5 h`, `45 s`."""
     for seconds, unit in _TIMES:
         if value >= seconds:
-            return f"{value / seconds:.3g} {unit}"
+            filled = value / seconds
+            return f"{filled:.3g} {unit}" if filled < 999.5 else f"{filled:,.0f} {unit}"
     return f"{value:.3g} s"
 
 
@@ -178,7 +150,7 @@ def _network_figures(made: Plan) -> Row:
 
 
 def _busy(cores: float | None) -> str:
-    return "" if cores is None else f"; {_three(cores)} cores busy in all"
+    return "" if cores is None else f"; {digits(cores)} cores busy in all"
 
 
 def _connections(made: Plan) -> str:

@@ -17,13 +17,12 @@ from tuner.report.search_course import is_sink
 from tuner.search.calibration import calibrate
 from tuner.search.finalists import shrunken
 from tuner.search.space import Observation
-from tuner.search.study import BASELINE, Changes, Phase, Study, Trial
+from tuner.search.study import BASELINE, SCORED, Changes, Phase, Study, Trial
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-_SCORED = (Phase.CALIBRATE, Phase.SEARCH, Phase.FINAL)
 # A phase with fewer trials than this share of all has no room for its name.
 _ROOM = 0.05
 _USUAL_NOISE = 0.05
@@ -50,14 +49,14 @@ def incumbents(study: Study) -> tuple[Incumbent, ...]:
     told: list[Observation] = []
     points: dict[Changes, int] = {}
     found = []
-    scored = [trial for trial in study.trials if trial.phase in _SCORED]
+    scored = [trial for trial in study.trials if trial.phase in SCORED]
     step = math.ceil(len(scored) / _MOST_LOOKS)
     for number, trial in enumerate(scored):
         if trial.measurement is None:
             continue
         point = (points.setdefault(trial.changes, len(points)),)
         told.append(Observation(point, math.log(STEADY.of(trial.measurement)), sigma))
-        if number % step:
+        if number % step and number < len(scored) - 1:
             continue
         best = shrunken(told, sigma)[0]
         found.append(Incumbent(trial.number, list(points)[best.point[0]], math.exp(best.mean)))
@@ -82,7 +81,7 @@ def course(study: Study) -> Plot | None:
     failed = sum(isinstance(trial.outcome, Failure) for trial in trials)
     says = (
         f"Each of {len(trials)} trials by its rate over the steady window; the line is the "
-        "incumbent, the settings believed to be best by then"
+        "incumbent, the settings that an average of the trials by then puts first"
     )
     says += f"; {failed} failed and have no rate." if failed else "."
     says += _left_out(trials)
@@ -220,7 +219,7 @@ def _kind(trial: Trial) -> str:
 
 def _cpu_us(run: Measurement, study: Study) -> float:
     """The sink's own CPU says nothing: it stands for an engine."""
-    return run.shipper_cpu_us + (0.0 if is_sink(study) else run.engine_cpu_paid_us)
+    return run.shipper_cpu_us + (0.0 if is_sink(study) else run.engine_cpu_us)
 
 
 def _paint_cores(axes: Axes, most: float) -> None:

@@ -8,19 +8,19 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tuner.profile.knobs import Level, level_text
+from tuner.profile.short_names import short_names
 from tuner.report.drawing import ON_PAPER, Colour, Plot, svg
 from tuner.report.figures import percent
 from tuner.report.search_explained import grouped
-from tuner.search.explain import Effect, Explained
+from tuner.search.explain import OFTEN, Effect, Explained
 from tuner.search.guess import Estimate, guess
-from tuner.search.study import Axis, Phase, Study
+from tuner.search.study import Phase, Study
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _MOST = 12
 _LONGEST = 60
-_OFTEN = 2
 
 
 @dataclass(frozen=True)
@@ -66,8 +66,9 @@ def effects(study: Study, found: Explained) -> Plot | None:
 
 def _of_changes(study: Study, found: Explained) -> list[Bar]:
     current = {axis.path: axis.current for axis in study.header.space}
+    short = short_names(list(current))
     bars = [
-        Bar(_group_name(group, current), group[0].estimate, group[0].pairs > 0)
+        Bar(_group_name(group, current, short), group[0].estimate, group[0].pairs > 0)
         for group in grouped(found)
     ]
     return sorted(bars, key=lambda bar: -bar.estimate.ratio)
@@ -78,18 +79,19 @@ def _of_guesses(study: Study) -> list[Bar]:
     if not study.of(Phase.SEARCH):
         return []
     axes = study.header.space
+    short = short_names([axis.path for axis in axes])
     guessed = guess(study.trials, axes)
     bars = []
     for axis in axes:
         levels = [
             level
             for level in axis.levels
-            if level != axis.current and guessed.tried.get((axis.path, level), 0) >= _OFTEN
+            if level != axis.current and guessed.tried.get((axis.path, level), 0) >= OFTEN
         ]
         found = [(guessed.of(axis.path, level), level) for level in levels]
         if found:
             estimate, level = max(found, key=lambda one: _size(one[0]))
-            bars.append(Bar(_name(axis, level), estimate, False))
+            bars.append(Bar(_name(short[axis.path], axis.current, level), estimate, False))
     return sorted(bars, key=lambda bar: -_size(bar.estimate))[:_MOST]
 
 
@@ -97,21 +99,16 @@ def _size(estimate: Estimate) -> float:
     return abs(math.log(estimate.ratio))
 
 
-def _group_name(group: Sequence[Effect], current: dict[str, Level]) -> str:
+def _group_name(group: Sequence[Effect], current: dict[str, Level], short: dict[str, str]) -> str:
     first = group[0]
     if first.together:
         paths = [first.path, *first.together]
-        return f"{len(paths)} together: {', '.join(map(_tail, paths))}"
-    return _name(Axis(first.path, (), current[first.path]), first.level)
+        return f"{len(paths)} together: {', '.join(short[path] for path in paths)}"
+    return _name(short[first.path], current[first.path], first.level)
 
 
-def _name(axis: Axis, level: Level) -> str:
-    return f"{_tail(axis.path)}: {level_text(axis.current)} -> {level_text(level)}"
-
-
-def _tail(path: str) -> str:
-    """The end of a path that tells settings apart: `queue.workerThreads`."""
-    return path.rsplit("].", 1)[-1].removeprefix("index.settings.")
+def _name(short: str, current: Level, level: Level) -> str:
+    return f"{short}: {level_text(current)} -> {level_text(level)}"
 
 
 def _paint(figure: Figure, bars: Sequence[Bar]) -> None:

@@ -8,6 +8,7 @@ from tuner.measure.freshness import Percentiles
 from tuner.measure.paced_summary import PacedMeasurement
 from tuner.report.drawing import Colour, Plot, svg
 from tuner.report.figures import eps
+from tuner.report.search_course import side_name
 from tuner.search.study import BASELINE, Phase, Study
 from tuner.search.verdict import Verdict
 
@@ -19,18 +20,14 @@ _NAMES = ("p50", "p95", "p99", "largest")
 
 def fixed_rate(study: Study, verdict: Verdict) -> dict[str, PacedMeasurement]:
     """The runs at a fixed rate of the profile as written and of the best found, as far as they
-    were measured; the last candidate's where none was found."""
-    found = {}
-    for trial in study.of(Phase.CHECK):
-        if not isinstance(trial.outcome, PacedMeasurement):
-            continue
-        if trial.changes == BASELINE:
-            found["as written"] = trial.outcome
-        elif trial.changes == verdict.confirmed:
-            found["best found"] = trial.outcome
-        elif verdict.confirmed == BASELINE:
-            found["last candidate"] = trial.outcome
-    return found
+    were measured; the last candidate's where nothing was confirmed."""
+    shown = {BASELINE, verdict.confirmed}
+    return {
+        side_name(trial, verdict.confirmed): trial.outcome
+        for trial in study.of(Phase.CHECK)
+        if isinstance(trial.outcome, PacedMeasurement)
+        and (trial.changes in shown or verdict.confirmed == BASELINE)
+    }
 
 
 def freshness(study: Study, verdict: Verdict) -> Plot | None:

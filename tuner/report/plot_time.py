@@ -25,8 +25,8 @@ def time_budget(study: Study) -> Plot | None:
         return None
     title = "Where the time went"
     says = (
-        f"Of {seconds(found.total_s)} the solid part was spent in windows whose rates count, "
-        f"{found.measuring * 100:.0f} % of the budget."
+        f"Of {seconds(found.total_s)} the solid part was spent in windows whose rates count: "
+        f"{found.measuring * 100:.0f} % of the budget, not counting what came after it."
     )
     if found.overhead is not None:
         says += " Below, the parts of one trial of the search, each a median."

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tuner.measure.paced_summary import PacedMeasurement
-from tuner.profile.knobs_guarantees import opened
+from tuner.profile.knobs_guarantees import Guarantee, opened
 from tuner.profile.model import Profile
 from tuner.report.figures import eps, table
 from tuner.report.paced import percentiles_text
-from tuner.search.study import BASELINE, Phase, Study, Trial
+from tuner.search.study import BASELINE, Changes, Phase, Study, Trial
+from tuner.search.verdict import judge
 
 OPEN_LOOP = (
     "Open loop: events go out by a schedule that waits for nobody, and are timed from when they "
@@ -29,10 +30,14 @@ def opened_part(study: Study, profile: Profile) -> list[str]:
     return ["**Guarantees that were opened:**", "\n".join(lines)] if lines else []
 
 
+def opened_by(study: Study, profile: Profile) -> tuple[Guarantee, ...]:
+    """The guarantees that the search was allowed to touch."""
+    return opened(profile, (*profile.search.allow, *study.header.options.allow))
+
+
 def opened_guarantees(study: Study, profile: Profile) -> list[str]:
     """A line for each guarantee that was opened, with what that gives up."""
-    names = (*profile.search.allow, *study.header.options.allow)
-    return [f"`{one.name}`: {one.gives_up}" for one in opened(profile, names)]
+    return [f"`{one.name}`: {one.gives_up}" for one in opened_by(study, profile)]
 
 
 def said(study: Study) -> list[str]:
@@ -50,11 +55,18 @@ def at_fixed_rate(study: Study) -> list[str]:
 
 def fixed_rows(study: Study) -> list[tuple[str, ...]]:
     """A row for each run at a fixed rate, under `FIXED_HEADER`."""
-    return [_fixed_row(trial) for trial in study.of(Phase.CHECK)]
+    confirmed = judge(study).confirmed
+    return [_fixed_row(side_name(one, confirmed), one) for one in study.of(Phase.CHECK)]
 
 
-def _fixed_row(trial: Trial) -> tuple[str, ...]:
-    name = "as written" if trial.changes == BASELINE else "best found"
+def side_name(trial: Trial, confirmed: Changes) -> str:
+    """Which side a run at a fixed rate was of; a candidate that was not confirmed came before."""
+    if trial.changes == BASELINE:
+        return "as written"
+    return "best found" if trial.changes == confirmed else "candidate, not confirmed"
+
+
+def _fixed_row(name: str, trial: Trial) -> tuple[str, ...]:
     found = trial.outcome
     if not isinstance(found, PacedMeasurement):
         reason = getattr(found, "reason", "not measured")

@@ -5,15 +5,23 @@ from __future__ import annotations
 from tuner.measure.measurement import DoubtKind, Measurement
 from tuner.profile.knobs import Knob, knobs
 from tuner.profile.load import parse_profile
+from tuner.profile.model import Profile
 from tuner.report.bottleneck import bottleneck_text
 from tuner.report.effective import effective_text
 from tuner.report.figures import eps, interval, mebibytes, percent, seconds, setting, table
-from tuner.report.search_course import at_fixed_rate, beside, is_sink, opened_part, said
+from tuner.report.search_course import (
+    at_fixed_rate,
+    beside,
+    is_sink,
+    opened_by,
+    opened_part,
+    said,
+)
 from tuner.report.search_explained import what_each_change_gave
 from tuner.report.search_time import where_the_time_went
 from tuner.report.search_trials import every_trial
-from tuner.report.shown import shown
-from tuner.search.study import BASELINE, Ending, Phase, Study
+from tuner.report.shown import plain_markdown
+from tuner.search.study import BASELINE, SCORED, Ending, Phase, Study
 from tuner.search.verdict import Claim, Verdict, judge, pairs_of
 
 _NEVER_TESTED = (
@@ -30,7 +38,6 @@ SINK_ONLY = (
 CHANGES_HEADER = ("setting", "as written", "change to", "note")
 PAIRS_HEADER = ("pair", "as written, EPS", "best found, EPS", "change",
                 "as written, sent / indexed", "best found, sent / indexed")  # fmt: skip
-_SCORED = (Phase.CALIBRATE, Phase.SEARCH, Phase.FINAL)
 _PAID = "events per second, with the work paid for that was put off past the window"
 _DURABLE = "events per second, first send to refreshed and flushed"
 _ENGINE_CPU = "engine CPU per event"
@@ -57,13 +64,13 @@ def markdown(study: Study) -> str:
         *at_fixed_rate(study),
         *said(study),
         *_limits(study),
-        *_guarantees(study, profile.guardrails.tier.value),
+        *_guarantees(study, profile),
         *_not_tested(study),
         *where_the_time_went(study),
         *every_trial(study, known),
         *_method(study),
     ]
-    return shown("\n\n".join(parts)) + "\n"
+    return plain_markdown("\n\n".join(parts)) + "\n"
 
 
 def headline(study: Study, verdict: Verdict) -> str:
@@ -146,7 +153,7 @@ def comparisons(study: Study, verdict: Verdict) -> list[str]:
     )
     shown = [one for one in named if not (is_sink(study) and one[0] in _OF_AN_ENGINE)]
     lines = [f"{name}: {interval(found)}" for name, found in shown if found is not None]
-    if not is_sink(study):
+    if verdict.claimed is not None and not is_sink(study):
         lines.append(
             "the claim is the smaller of the first two: settings that postpone work look good in "
             "a window and not beyond it"
@@ -162,7 +169,7 @@ def comparisons(study: Study, verdict: Verdict) -> list[str]:
 
 def _search_best(study: Study) -> float | None:
     """The best trial of the search over the first baseline: what luck makes it look like."""
-    scored = [trial for phase in _SCORED for trial in study.of(phase)]
+    scored = [trial for trial in study.trials if trial.phase in SCORED]
     measured = [(t.changes, t.measurement) for t in scored]
     baseline = [m.eps for changes, m in measured if changes == BASELINE and m is not None]
     others = [m.eps for changes, m in measured if changes != BASELINE and m is not None]
@@ -190,23 +197,25 @@ def last_confirmed(study: Study) -> list[tuple[str, Measurement]]:
     return sorted(found.items())
 
 
-def _guarantees(study: Study, tier: str) -> list[str]:
-    lines = [f"- {line}" for line in kept(study, tier)]
+def _guarantees(study: Study, profile: Profile) -> list[str]:
+    lines = [f"- {line}" for line in kept(study, profile)]
     return ["## What was not traded", "\n".join(lines)] if lines else []
 
 
-def kept(study: Study, tier: str) -> list[str]:
+def kept(study: Study, profile: Profile) -> list[str]:
     """What holds of every trial that has a number."""
     measured = [t.outcome for t in study.trials if isinstance(t.outcome, Measurement)]
     if not measured:
         return []
     sent = sum(m.delivery.sent for m in measured)
     memory = max(m.shipper_rss_bytes for m in measured)
+    names = [one.name for one in opened_by(study, profile)]
+    but = f", except what was opened: {', '.join(names)}" if names else ""
     return [
         f"delivery: {sent:,} events sent in the {len(measured)} valid trials, every one indexed "
         "exactly once; a trial that misses or doubles an event has no number",
-        f"tier `{tier}`: durability, replicas, `_source`, retries and queue files are never "
-        "searched; `best.yaml` has them as you wrote them",
+        f"tier `{profile.guardrails.tier.value}`: durability, replicas, `_source`, retries and "
+        f"queue files are never searched; `best.yaml` has them as you wrote them{but}",
         f"memory: rsyslogd used at most {mebibytes(memory)}",
     ]
 
@@ -234,13 +243,14 @@ def method(study: Study) -> list[str]:
     """The command, the versions and the machine, the windows, and how numbers are made."""
     header = study.header
     plans = {trial.phase: trial.plan for trial in study.trials}
+    command = header.command.replace("`", "'")
     windows = ", ".join(f"{phase.value} {plan.window_s:.1f} s" for phase, plan in plans.items())
     return [
-        f"`{header.command}`, budget {seconds(header.budget_s)}, seed {header.seed}, "
+        f"`{command}`, budget {seconds(header.budget_s)}, seed {header.seed}, "
         f"started {header.started}, {header.tool}",
         f"rsyslogd {header.rsyslog}, {header.engine}, {header.machine}",
         f"windows: {windows}; each trial on a fresh index, with its own rsyslogd",
-        "EPS is the slope of the engine's `indexing.index_total` over the window after the "
-        "warm-up; ± is the standard error from five batch means",
+        "EPS is the rise of the engine's `indexing.index_total` over the window, which goes from "
+        "one refresh under load to another; ± is the standard error from five batch means",
         "ratios are means of log-ratios of pairs, intervals are Student's t on them",
     ]

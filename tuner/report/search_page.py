@@ -58,7 +58,7 @@ from tuner.report.search_trials import (
 )
 from tuner.report.shown import shown
 from tuner.search.explain import Explained, explain
-from tuner.search.study import Study
+from tuner.search.study import Phase, Study
 from tuner.search.times import times
 from tuner.search.verdict import Claim, Verdict, judge
 
@@ -125,6 +125,7 @@ def _plots(study: Study, verdict: Verdict, found: Explained) -> dict[str, Plot]:
 def _claimed(study: Study, verdict: Verdict, found: Explained) -> dict[str, object]:
     """What the study shows, and what shows it."""
     known, current = _known(study), {axis.path: axis.current for axis in study.header.space}
+    points = settings_rows(study, known)
     return {
         "improved": verdict.claim is Claim.IMPROVED,
         "sentence": sentence(study, verdict),
@@ -137,7 +138,9 @@ def _claimed(study: Study, verdict: Verdict, found: Explained) -> dict[str, obje
         "others_meant": OTHERS_MEANT,
         "others": others(found),
         "diffs": diffs(_written(study), verdict.changes),
-        "settings": Listing(SETTINGS_HEADER, settings_rows(study, known)[-_MOST_ROWS:]),
+        "settings": Listing(SETTINGS_HEADER, points[-_MOST_ROWS:]),
+        "settings_in_all": len(points),
+        "searched": bool(study.of(Phase.SEARCH)),
     }
 
 
@@ -151,7 +154,7 @@ def _beside(study: Study) -> dict[str, object]:
         "fixed": Listing(FIXED_HEADER, fixed_rows(study)),
         "open_loop": OPEN_LOOP,
         "limits": [_limit(name, run) for name, run in last_confirmed(study)],
-        "kept": kept(study, profile.guardrails.tier.value),
+        "kept": kept(study, profile),
         "not_tested": not_tested(study),
         "time_notes": time_notes(times(study), study.header.budget_s),
         "trials": Listing(TRIALS_HEADER, trial_rows(study)[-_MOST_ROWS:]),

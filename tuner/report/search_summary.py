@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from tuner.measure.measurement import Failure, Measurement
+from tuner.measure.measurement import Failure, FailureKind, Measurement
 from tuner.measure.paired import Comparison
 from tuner.report.figures import eps, percent
 from tuner.report.plot_freshness import fixed_rate
@@ -30,21 +30,32 @@ def sentence(study: Study, verdict: Verdict) -> str:
     """The verdict in one sentence for somebody who will not read on."""
     found = verdict.claimed
     if verdict.claim is Claim.IMPROVED and found is not None:
-        count = len(verdict.changes)
+        count = len(verdict.confirmed)
         changes = "1 changed setting lets" if count == 1 else f"{count} changed settings let"
         what = "rsyslog, indexing into a sink," if is_sink(study) else "this pipeline"
         return (
             f"{changes} {what} carry {_gain(found.ratio)} more events per second (between "
             f"{_gain(found.low)} and {_gain(found.high)}, with 95 % confidence), and no event was "
-            "lost."
+            f"lost.{_undone(verdict)}"
         )
     if verdict.claim is Claim.NOT_SHOWN:
+        slower = found is not None and found.high < 1
+        what = "was slower" if slower else "was not shown to be faster"
         return (
-            "No improvement was shown: the best that was found cannot be told from the profile as "
-            "written, which stays as it is."
+            f"No improvement was shown: the best that was found {what} in fresh pairs with the "
+            "profile as written, which stays as it is."
         )
     claim = verdict.claim.value
     return f"{claim[0].upper()}{claim[1:]}. {verdict.failure}".strip().removesuffix(".") + "."
+
+
+def _undone(verdict: Verdict) -> str:
+    """The pairs were of all the changes: what is recommended may be fewer."""
+    count = len(verdict.confirmed) - len(verdict.changes)
+    if not count:
+        return ""
+    were = "One of them was" if count == 1 else f"{count} of them were"
+    return f" {were} undone afterwards, in steps shown to cost next to nothing."
 
 
 def numbers(study: Study, verdict: Verdict) -> list[Number]:
@@ -108,12 +119,14 @@ def _freshness(study: Study, verdict: Verdict) -> Iterator[Number]:
 
 def _delivery(study: Study) -> Iterator[Number]:
     runs = [trial.measurement for trial in study.trials if trial.measurement is not None]
-    failed = sum(isinstance(trial.outcome, Failure) for trial in study.trials)
+    failures = [trial.outcome for trial in study.trials if isinstance(trial.outcome, Failure)]
+    lossy = sum(failure.kind is FailureKind.DELIVERY for failure in failures)
     if runs:
         sent = sum(run.delivery.sent for run in runs)
-        invalid = f"; {failed} trials failed and have no number" if failed else ""
+        invalid = f"; without a number: {len(failures)} that failed" if failures else ""
+        invalid += f", {lossy} of them for lost or doubled events" if lossy else ""
         detail = f"{sent:,} events in {len(runs)} trials, each indexed exactly once{invalid}"
-        yield Number("lost or doubled", "0", detail)
+        yield Number("lost or doubled in valid trials", "0", detail)
 
 
 def _doubts(study: Study) -> Iterator[Number]:

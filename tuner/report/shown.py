@@ -11,7 +11,20 @@ _STEERING = re.compile(
     "\ud800-\udfff]"
 )
 
+_CODE = re.compile(r"(```.*?```|`[^`\n]*`)", re.DOTALL)
+_MARKUP = re.compile(r"<(?!br>)|\](?=\()|@")
+_HARMLESS = {"<": "&lt;", "]": "&#93;", "@": "&#64;"}
+
 
 def shown(text: str) -> str:
     """`text` with such characters written out, as `[U+202E]`."""
     return _STEERING.sub(lambda found: f"[U+{ord(found[0]):04X}]", text)
+
+
+def plain_markdown(text: str) -> str:
+    """`text` as Markdown in which nothing that a log or an engine said becomes HTML, a link, a
+    picture or a mention; `<br>` and code stay."""
+    return "".join(
+        part if number % 2 else _MARKUP.sub(lambda found: _HARMLESS[found[0]], part)
+        for number, part in enumerate(_CODE.split(shown(text)))
+    )

@@ -11,7 +11,8 @@ from tuner.measure.blocks import Run, comparison, median
 from tuner.profile.experiment import Experiment, Projection
 from tuner.profile.metric import Metric
 from tuner.report.comparisons import figure, metric_json, ratio_text, remarks
-from tuner.report.figures import table
+from tuner.report.figures import size, table
+from tuner.report.shown import shown
 
 SCHEMA = 1
 _DAY_S = 86_400
@@ -64,7 +65,7 @@ def sweep_text(sweep: Sweep) -> str:
         "\n".join(f"doubt: {one}" for one in remarks(sweep.runs)),
         "\n".join(f"not tested as written: {one}" for one in sweep.substitutions),
     ]
-    return "\n\n".join(part for part in parts if part)
+    return shown("\n\n".join(part for part in parts if part))
 
 
 def published(sweep: Sweep, metric: Metric) -> dict[str, float]:
@@ -149,24 +150,15 @@ def _projection(sweep: Sweep, wanted: Projection | None) -> str:
         return ""
     periods_s = {**_PERIODS_S, f"{wanted.days} days": wanted.days * _DAY_S}
     sizes = [
-        (arm, metric, size)
+        (arm, metric, each)
         for metric in sweep.experiment.metrics
         if metric.is_size
         for arm in sweep.arms
-        if (size := median(sweep.runs, arm, metric)) is not None
+        if (each := median(sweep.runs, arm, metric)) is not None
     ]
     header = ("at the rate", "events", *(f"{arm}: {m.about.label}" for arm, m, _ in sizes))
     rows = []
     for name, period_s in periods_s.items():
         events = wanted.events_per_second * period_s
-        rows.append((name, f"{events:,}", *(space(size * events) for _, _, size in sizes)))
+        rows.append((name, f"{events:,}", *(size(each * events) for _, _, each in sizes)))
     return f"Space at {wanted.events_per_second:,} events per second:\n\n{table(header, rows)}"
-
-
-def space(size: float) -> str:
-    """Bytes with three digits, in powers of 1024: `822 GiB`."""
-    for unit in ("B", "KiB", "MiB", "GiB", "TiB"):
-        if size < 1000 or unit == "TiB":
-            return f"{size:.3g} {unit}"
-        size /= 1024
-    raise AssertionError("every size has a unit")

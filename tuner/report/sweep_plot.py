@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from tuner.measure.blocks import comparison, median, values
 from tuner.profile.metric import Metric
+from tuner.report.drawing import settings
 from tuner.report.sweep import Sweep, published, published_ratio, ratio_to_the_first
 
 if TYPE_CHECKING:
@@ -22,17 +23,12 @@ def sweep_svg(sweep: Sweep) -> str:
 
     matplotlib is imported here: it takes half a second, which only this needs.
     """
-    import matplotlib as mpl
     from matplotlib.figure import Figure
 
     metrics = [metric for metric in sweep.experiment.metrics if _is_drawn(sweep, metric)]
     panel_in = _AROUND_IN + _ROW_IN * len(sweep.arms)
     height_in = panel_in * max(1, len(metrics)) + 0.5
-    # The same bytes for the same runs: no date, and ids by a salt of ours instead of a random one.
-    style = mpl.rc_context(
-        {"svg.hashsalt": "rsyslog-tune", "svg.fonttype": "none", "text.parse_math": False}
-    )
-    with style:
+    with settings({}):
         picture = Figure(figsize=(_WIDTH_IN, height_in), layout="constrained")
         picture.suptitle(sweep.experiment.title, wrap=True)
         for number, metric in enumerate(metrics, 1):

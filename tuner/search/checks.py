@@ -20,7 +20,7 @@ _REFRESH = "refresh_interval"
 def check_plan(profile: Profile) -> TrialPlan:
     """How long a profile is judged: a whole refresh interval at least, because an event waits for
     the next refresh however fast everything before it is."""
-    return TrialPlan(_LEAD_S, _judged_s(_interval_s(profile)))
+    return TrialPlan(_LEAD_S, _judged_s(interval_s(profile)))
 
 
 def checks_s(profile: Profile, knobs: Sequence[Knob], pace: Pace) -> float:
@@ -30,7 +30,7 @@ def checks_s(profile: Profile, knobs: Sequence[Knob], pace: Pace) -> float:
         return 0.0
     levels = [level for knob in knobs if knob.path.endswith(_REFRESH) for level in knob.levels]
     intervals = [seconds(level) or 0.0 for level in levels if isinstance(level, str)]
-    written_s = _interval_s(profile)
+    written_s = interval_s(profile)
     return _takes_s(written_s, pace) + _takes_s(max([written_s, *intervals]), pace)
 
 
@@ -39,7 +39,8 @@ def check_rate(rates: Sequence[float]) -> float:
     return _SHARE * min(rates)
 
 
-def _interval_s(profile: Profile) -> float:
+def interval_s(profile: Profile) -> float:
+    """How long the last event of a run waits to be found, at most, in seconds."""
     return seconds(profile.measured.index.settings.refresh_interval) or 0.0
 
 

@@ -16,11 +16,10 @@ from tuner.search.guess import Estimate
 from tuner.search.points import Knobs, preferred
 from tuner.search.space import Observation, Strategy
 from tuner.search.strategies.guard import Guard
-from tuner.search.study import BASELINE, Changes, Phase, Trial
+from tuner.search.study import BASELINE, SCORED, Changes, Trial
 
 # How many standard deviations about the mean are 95 %.
 _REACH = 1.96
-_LEARNT = frozenset({Phase.CALIBRATE, Phase.SEARCH, Phase.FINAL})
 
 
 @dataclass(frozen=True)
@@ -133,7 +132,7 @@ class Climb:
         written = [
             math.log(trial.measurement.eps_paid)
             for trial in trials
-            if trial.changes == BASELINE and trial.phase in _LEARNT and trial.measurement
+            if trial.changes == BASELINE and trial.phase in SCORED and trial.measurement
         ]
         if changes is None or not written:
             return None

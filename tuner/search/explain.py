@@ -17,13 +17,14 @@ from tuner.search.verdict import Claim, Verdict
 
 # What counts as no difference, and how often a level must have been tried to say so.
 SAME = 0.02
-_OFTEN = 2
+OFTEN = 2
+"""Tried so many times a level tells something of itself."""
 
 
 @dataclass(frozen=True)
 class Effect:
-    """What changing `path` to `level` gave, as a factor on the rate from the first event sent to
-    everything refreshed and flushed.
+    """What changing `path` to `level` gave, as a factor on the rate with the work paid for
+    that was put off past the window.
 
     Measured by so many `pairs`, with the changes of `together` as well; no pairs: a guess.  An
     `undone` change is not part of what is recommended.
@@ -102,7 +103,7 @@ def _is_slower(axis: Axis, found: Guess) -> bool:
 def _tried(axis: Axis, found: Guess) -> Sequence[Estimate]:
     """The effects of the levels that were tried often enough; none unless the level as written was
     as well."""
-    often = [level for level in axis.levels if found.tried.get((axis.path, level), 0) >= _OFTEN]
+    often = [level for level in axis.levels if found.tried.get((axis.path, level), 0) >= OFTEN]
     if axis.current not in often:
         return []
     return [found.of(axis.path, level) for level in often if level != axis.current]

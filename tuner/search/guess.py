@@ -18,11 +18,10 @@ from scipy.special import stdtrit
 
 from tuner.measure.measurement import Measurement
 from tuner.profile.knobs import Level
-from tuner.search.study import Axis, Changes, Phase, Trial
+from tuner.search.study import SCORED, Axis, Changes, Trial
 
 Floats = NDArray[np.float64]
 
-_SCORED = frozenset({Phase.CALIBRATE, Phase.SEARCH, Phase.FINAL})
 # The variance of a trial's noise over that of a weight.  At most 1: a few trials in which nothing
 # seems to matter must not prove that nothing does.
 _RIDGES = np.logspace(-3, 0, 31)
@@ -63,7 +62,7 @@ def guess(trials: Sequence[Trial], axes: Sequence[Axis]) -> Guess:
     measured = [
         (dict(trial.changes), trial.outcome.eps_paid)
         for trial in trials
-        if trial.phase in _SCORED and isinstance(trial.outcome, Measurement)
+        if trial.phase in SCORED and isinstance(trial.outcome, Measurement)
     ]
     levels = [(axis.path, axis.current) for axis in axes]
     tried = Counter(

@@ -13,12 +13,12 @@ from tuner.search.verdict import Claim, judge, pairs_of
 
 @dataclass(frozen=True)
 class Outcome:
-    """The runs of its confirmation: of the profile as written, and of what it recommends, which is
+    """The runs of its confirmation: of the profile as written, and of what was confirmed, which is
     the profile as written where no improvement was shown.  `freshness` is the run of that at a
     fixed rate, None where there was none."""
 
     written: tuple[Measurement, ...]
-    recommended: tuple[Measurement, ...]
+    confirmed: tuple[Measurement, ...]
     improved: bool
     freshness: PacedMeasurement | None
 
@@ -33,7 +33,7 @@ def outcome_of(study: Study, name: str) -> Outcome:
     improved = verdict.claim is Claim.IMPROVED
     return Outcome(
         written=written,
-        recommended=tuple(after for _, after in pairs) if improved else written,
+        confirmed=tuple(after for _, after in pairs) if improved else written,
         improved=improved,
         freshness=_freshness(study, verdict.confirmed if improved else BASELINE),
     )

@@ -37,6 +37,10 @@ class Phase(Enum):
     SHRINK = "shrink"
 
 
+SCORED = frozenset({Phase.CALIBRATE, Phase.SEARCH, Phase.FINAL})
+"""The phases whose trials a search learns from."""
+
+
 @dataclass(frozen=True)
 class Options:
     """What a search was asked for on the command line, beside its profile, budget and seed.

@@ -16,7 +16,6 @@ from tuner.search.study import BASELINE, Changes, Ending, Phase, Study, Trial
 
 MINIMUM_PAIRS = 6
 MOST_PAIRS = 16
-_SIGNIFICANT = 0.05
 
 
 class Claim(Enum):
@@ -94,7 +93,7 @@ def judge(study: Study) -> Verdict:
         return Verdict(Claim.UNFINISHED, BASELINE)
     eps = compare([a.eps for a, _ in pairs], [b.eps for _, b in pairs])
     paid = compare([a.eps_paid for a, _ in pairs], [b.eps_paid for _, b in pairs])
-    shown = _is_shown(eps) and _is_shown(paid)
+    shown = eps.shows_more and paid.shows_more
     attempts = attempts_of(study.trials)
     return Verdict(
         Claim.IMPROVED if shown else Claim.NOT_SHOWN,
@@ -113,11 +112,6 @@ def judge(study: Study) -> Verdict:
         confirmed=changes,
         attempts=attempts,
     )
-
-
-def _is_shown(found: Comparison) -> bool:
-    """The interval alone covers too seldom where the noise is skewed: the exact test must agree."""
-    return found.better and found.p < _SIGNIFICANT
 
 
 def _unconfirmed(study: Study) -> Verdict:
