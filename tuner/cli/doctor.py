@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Annotated
 
@@ -15,7 +15,7 @@ from tuner.errors import BadUsage, ProgramMissing
 from tuner.host.installed import packages
 from tuner.host.programs import java_for, maven, omelasticsearch, rsyslog_version
 from tuner.host.usage import cores, memory_bytes
-from tuner.lab.distribution import distribution_for, fetch, home_of
+from tuner.lab.distribution import Distribution, cached, distribution_for, fetch, home_of
 from tuner.lab.scratch import remove_abandoned
 from tuner.profile.release import Engine, Release
 
@@ -48,8 +48,7 @@ def doctor(
     wanted = [distribution_for(_release(text)) for text in fetch_engines or []]
     for distribution in wanted:
         if not home_of(distribution).is_dir():
-            name = f"{distribution.engine.value} {distribution.version}"
-            with working(f"fetching {name}; it is kept for later runs"):
+            with working(f"fetching {_name(distribution)}; it is kept for later runs"):
                 fetch(distribution)
     removed = [Finding("removed", f"{left}: a run that was killed") for left in remove_abandoned()]
     findings = [*_needed(), *_useful(), *removed]
@@ -83,8 +82,17 @@ def _needed() -> list[Finding]:
         _asked("rsyslogd", rsyslog_version),
         _asked("omelasticsearch", lambda: str(omelasticsearch())),
         _asked("java", java),
-        _asked("mvn", maven),
+        maven_finding(cached()),
     ]
+
+
+def maven_finding(engines: Sequence[Distribution]) -> Finding:
+    """Whether Maven is there, which only fetches engines: with one in the cache, as in a container
+    that holds no more, it is not missed."""
+    found = _asked("mvn", maven)
+    if found.missing and engines:
+        return Finding("mvn", f"not installed, and not needed for {', '.join(map(_name, engines))}")
+    return found
 
 
 def _asked(what: str, ask: Callable[[], str]) -> Finding:
@@ -95,12 +103,16 @@ def _asked(what: str, ask: Callable[[], str]) -> Finding:
 
 
 def _useful() -> list[Finding]:
-    distribution = distribution_for(Release(elasticsearch="8.19"))
-    home = home_of(distribution)
-    name = f"{distribution.engine.value} {distribution.version}"
-    cached = f"{name} in {home}" if home.is_dir() else f"{name}, fetched by the first search"
+    default = distribution_for(Release(elasticsearch="8.19"))
+    there = [f"{_name(one)} in {home_of(one)}" for one in cached()]
+    engines = there or [f"{_name(default)}, fetched by the first search"]
     memory = f"{cores()} cores, {memory_bytes() / 1024**3:.1f} GiB"
     installed = [
         Finding(f"package {p.name}"[:40], p.version) for p in packages(_PACKAGES) if p.version
     ]
-    return [Finding("engine", cached), Finding("machine", memory), *installed]
+    kept = [Finding("engine", engine) for engine in engines]
+    return [*kept, Finding("machine", memory), *installed]
+
+
+def _name(distribution: Distribution) -> str:
+    return f"{distribution.engine.value} {distribution.version}"

@@ -69,6 +69,11 @@ def home_of(distribution: Distribution) -> Path:
     return cache_folder() / f"{distribution.engine.value}-{distribution.version}"
 
 
+def cached() -> tuple[Distribution, ...]:
+    """The engines that are in the cache already."""
+    return tuple(one for one in _LABS.values() if home_of(one).is_dir())
+
+
 def fetch(distribution: Distribution) -> Path:
     """The engine's home folder, fetched by Maven with strict checksums when it is not there yet.
 
