@@ -62,6 +62,36 @@ def steps() -> dict[str, str]:
     return {one["name"]: one["run"] for one in GITHUB["jobs"]["profiles"]["steps"] if "run" in one}
 
 
+@pytest.mark.parametrize(
+    ("script", "variables"),
+    [
+        (steps()["Install"], GITHUB["env"]),
+        ("\n".join(GITLAB["profiles"]["before_script"]), GITLAB["variables"]),
+    ],
+    ids=["github", "gitlab"],
+)
+def test_nothing_is_installed_until_it_is_said_what(
+    script: str, variables: dict[str, str], tmp_path: Path
+) -> None:
+    """The package is on no index, so that a default would be a name that anybody can register."""
+    (tmp_path / "bash").symlink_to(shutil.which("bash") or "/bin/bash")
+    done = run(script, tmp_path, {**variables, "PATH": str(tmp_path)})
+    assert done.returncode != 0
+    assert "say in" in done.stderr
+    assert "what pip installs" in done.stderr
+    assert "not found" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    "script",
+    [steps()["Profiles are valid"], "\n".join(GITLAB["profiles"]["script"])],
+    ids=["github", "gitlab"],
+)
+def test_the_jobs_pass_a_profile_whose_engine_is_elsewhere(script: str) -> None:
+    """RT404 cannot be mended before rsyslog 8.2606, so that --strict would never pass."""
+    assert "--strict" not in script
+
+
 @pytest.mark.live
 def test_github_annotates_every_profile_that_is_wrong(repository: Path) -> None:
     script = steps()["Profiles are valid"]
