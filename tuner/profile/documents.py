@@ -58,7 +58,7 @@ SEMATEXT = (
     DocumentField(property="msg", name="message", uses=_TEXT),
 )
 
-# For the ELMA tests of 2012 (published.md, P3), whose exact fields are not published: ours, flat.
+# For the ELMA appliance tests of 2012, whose exact fields are not published: ours, flat.
 ELMA = (
     DocumentField(property="timereported", name="@timestamp", type=FieldType.DATE, uses=_DATE),
     DocumentField(property="timegenerated", name="received", type=FieldType.DATE, uses=_DATE),

@@ -63,7 +63,7 @@ def fact_name(key: Key) -> str:
 def source_of(name: str, kinds: Sequence[str] = ()) -> str:
     """Where the fact called `name` comes from, which is about inputs or outputs of those kinds."""
     found = ((start, source) for start, source in _SOURCES if name.startswith(start))
-    start, source = next(found, ("", "rsyslog-tune's own: README.md"))
+    start, source = next(found, ("", "rsyslog-tune's own: docs/profiles.md"))
     if start == "outputs[]." and kinds:
         return f"{_MANUAL}: {', '.join(kinds)}"
     return source

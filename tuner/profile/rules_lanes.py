@@ -57,7 +57,7 @@ def _no_queue(profile: Profile) -> Iterator[Complaint]:
 
 
 def _together_again(profile: Profile) -> Iterator[Complaint]:
-    """P5 of published.md: it is the one queue that limits, and an action's queue is one."""
+    """It is the one queue that limits (Elastic consulting, 2019), and an action's queue is one."""
     if profile.lanes is None or profile.lanes.count == 1:
         return
     for number in range(len(profile.outputs)):
