@@ -20,15 +20,17 @@ HELP = {
     "explain": "Say what a key of a profile does, its default, its range and its traps; or why a "
     "rule is there, by the code that its messages end with.",
     "schema": "Print the JSON Schema of a profile, for editors that complete and check YAML.",
-    "render": "Render rsyslog.conf, the index template and the node's settings from a profile.",
-    "diff": "Compare a cluster's templates and live settings with what a profile is rendered to.",
+    "render": "Render a profile to files: rsyslog.conf, index and component templates, live "
+    "settings, policy, first index, settings of the node.",
+    "diff": "Compare a cluster's templates, policies and live settings with what a profile is "
+    "rendered to.",
     "search": "Search for settings that carry more events per second, and prove what they gain.",
     "bench": "Measure a profile: events per second, delivery, CPU per event, freshness, and what "
     "limits it.",
     "compare": "Compare two profiles in interleaved pairs, or what two searches ended with.",
     "sweep": "Measure the variants of an experiment file side by side, and print them beside what "
     "others published.",
-    "flood": "Flood a syslog receiver on this machine with messages, and say what it cost.",
+    "flood": "Flood a syslog receiver with messages, and say what it cost.",
     "sink": "Answer bulk requests on loopback until Ctrl-C: every event is counted, none is "
     "stored.",
     "plan": "Plan the machines, shards, queues, disks and network for a stream, from measured, "

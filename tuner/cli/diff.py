@@ -28,7 +28,7 @@ def diff(
     ],
     output: OutputOption = Output.TEXT,
 ) -> None:
-    """Compare a cluster's templates and live settings with what a profile is rendered to.
+    """Compare a cluster's templates, policies and live settings with what a profile is rendered to.
 
     Prints nothing and exits with 0 when they are the same, else with 2 and a unified diff: what
     the cluster has in lines with -, what the profile says in lines with +.

@@ -1,4 +1,4 @@
-"""`rsyslog-tune flood`: send syslog messages to a port, a socket or a file of this machine."""
+"""`rsyslog-tune flood`: send syslog messages to a port, a socket or a file."""
 
 from __future__ import annotations
 
@@ -42,7 +42,11 @@ def flood(
     runs: option.Repeat = None,
     output: OutputOption = Output.TEXT,
 ) -> None:
-    """Flood a syslog receiver on this machine with messages, and say what it cost."""
+    """Flood a syslog receiver with messages, and say what it cost.
+
+    The receiver is a port, a socket or a file of this machine, or a host that the file allow-targets
+    names; any other host is refused with exit code 5.
+    """
     plan = option.plan_pace(count, rate, ramp, burst, runs)
     shown = Credentials(_path(ca), _path(certificate), _path(key))
     way = to.plan_transport(transport, port, target, shown)

@@ -24,14 +24,26 @@ _FILES = {
     "rsyslog-tune-runs/": "Where searches put their results, unless `--run-dir` says otherwise.",
     "/etc/rsyslog-tune/allow-targets": "Hosts beyond loopback that this machine may flood, one a "
     "line; `~/.config/rsyslog-tune/allow-targets` for a user.",
-    "/var/cache/rsyslog-tune": "Engines of labs, fetched once; the user's own cache folder without "
-    "root.",
+    "/var/cache/rsyslog-tune": "Engines of labs, fetched once; without root "
+    "`~/.cache/rsyslog-tune`.",
+    "/var/lib/rsyslog-tune": "The lock of a measurement, and the record of a lab that is up; without "
+    "root `~/.local/state/rsyslog-tune`.",
+}
+_HELP = {"-h, --help": "Say what the command, or rsyslog-tune, can do and takes."}
+_EXAMPLES = {
+    "rsyslog-tune init": "A first profile, rsyslog-tune.yaml.",
+    "rsyslog-tune validate rsyslog-tune.yaml": "Is it right, and does rsyslogd take it?",
+    "rsyslog-tune render rsyslog-tune.yaml -o rendered": "Its files, for your configuration "
+    "management.",
+    "rsyslog-tune search rsyslog-tune.yaml --budget 30m": "Better settings, on an engine that it "
+    "starts and ends.",
 }
 
 
 def page() -> str:
     """The page rsyslog-tune(1) in man's own macros; the same text for the same commands."""
-    about = inspect.cleandoc(typer.main.get_command(app).help or "")
+    group = typer.main.get_command(app)
+    about = inspect.cleandoc(group.help or "")
     return "\n".join(
         [
             f'.TH RSYSLOG\\-TUNE 1 "" "{_NAME} {__version__}" "User Commands"',
@@ -43,12 +55,16 @@ def page() -> str:
             "[OPTIONS] [ARGUMENTS]",
             ".SH DESCRIPTION",
             _text(about),
+            ".SH OPTIONS",
+            *_tagged(_HELP | {_tag(one): _said(one) for one in group.params}),
             ".SH COMMANDS",
             *_commands(),
             ".SH EXIT STATUS",
             *_exit_codes(),
             ".SH FILES",
             *_tagged(_FILES),
+            ".SH EXAMPLES",
+            *_tagged(_EXAMPLES),
             "",
         ]
     )

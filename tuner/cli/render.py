@@ -39,10 +39,12 @@ def render(
     ] = False,
     output: OutputOption = Output.TEXT,
 ) -> None:
-    """Render rsyslog.conf, the index template and the node's settings from a profile.
+    """Render a profile to files: rsyslog.conf, index and component templates, live settings, policy,
+    first index, settings of the node.
 
-    The same profile always gives the same bytes.  Without -o the files are printed, each after a
-    line that names it.
+    The same profile always gives the same bytes; a profile has only those files that it needs.
+    Without -o they are printed, each after a line that names it.  Exits with 5 before a file in the
+    folder is overwritten that rsyslog-tune did not render.
     """
     if stdout and (check or diff or directory is not None):
         raise BadUsage("--stdout excludes --check, --diff and -o")
