@@ -1,4 +1,7 @@
-"""One measurement at a time on a machine: two would measure each other."""
+"""One measurement at a time: two would measure each other.
+
+The lock stands in the user's own state folder: two users can still measure at once.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +27,7 @@ def state_folder() -> Path:
 
 
 def measuring(what: str) -> contextlib.AbstractContextManager[None]:
-    """Hold the machine's measurement lock; raises Locked naming the holder."""
+    """Hold this user's measurement lock; raises Locked naming the holder."""
     folder = state_folder()
     folder.mkdir(mode=0o755, parents=True, exist_ok=True)
     return holding(folder / "measuring.lock", what, "another run is measuring on this machine")

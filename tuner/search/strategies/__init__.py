@@ -44,5 +44,5 @@ def _require(package: str, extra: str) -> None:
     except ModuleNotFoundError as missing:
         raise ProgramMissing(
             f"the strategy {extra} needs the package {missing.name}, which is not installed: "
-            f"pip install 'rsyslog-tune[{extra}]'"
+            f"pip install '.[{extra}]' where rsyslog-tune's source is"
         ) from missing
