@@ -49,7 +49,7 @@ def test_the_plan_comes_before_the_assumptions_and_fits_a_screen() -> None:
 
 
 def test_the_table_stands_beside_the_one_of_2012() -> None:
-    """The figures that README.md compares; where the published ones come from: tests/plan."""
+    """The figures that docs/plan.md compares; where the published ones come from: tests/plan."""
     arguments = ["--rate", "10000", "--message-bytes", "244", "--gzip-ratio", "80.2"]
     lines = RUN.invoke(app, ["plan", *arguments]).stdout.splitlines()
     rows = {line.split()[0]: " ".join(line.split()) for line in lines if line.strip()}

@@ -107,9 +107,9 @@ def test_grafana_and_prometheus_can_read_their_files() -> None:
     provider = yaml.safe_load((GRAFANA / "dashboards.yml").read_text(encoding="utf-8"))
     assert provider["providers"][0]["type"] == "file"
     scraped = yaml.safe_load((GRAFANA / "prometheus.yml").read_text(encoding="utf-8"))
-    ports = {
-        job["job_name"]: {target.rpartition(":")[2] for target in job["static_configs"][0]["targets"]}
-        for job in scraped["scrape_configs"]
+    targets = {
+        job["job_name"]: job["static_configs"][0]["targets"] for job in scraped["scrape_configs"]
     }
+    ports = {name: {one.rpartition(":")[2] for one in those} for name, those in targets.items()}
     assert ports == {"rsyslog": {"9104"}, "elasticsearch": {"9114"}, "node": {"9100"}}
     assert len(ports) == len(EXPORTERS)

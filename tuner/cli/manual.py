@@ -26,8 +26,8 @@ _FILES = {
     "line; `~/.config/rsyslog-tune/allow-targets` for a user.",
     "/var/cache/rsyslog-tune": "Engines of labs, fetched once; without root "
     "`~/.cache/rsyslog-tune`.",
-    "/var/lib/rsyslog-tune": "The lock of a measurement, and the record of a lab that is up; without "
-    "root `~/.local/state/rsyslog-tune`.",
+    "/var/lib/rsyslog-tune": "The lock of a measurement, and the record of a lab that is up; "
+    "without root `~/.local/state/rsyslog-tune`.",
 }
 _HELP = {"-h, --help": "Say what the command, or rsyslog-tune, can do and takes."}
 _EXAMPLES = {

@@ -39,8 +39,8 @@ def render(
     ] = False,
     output: OutputOption = Output.TEXT,
 ) -> None:
-    """Render a profile to files: rsyslog.conf, index and component templates, live settings, policy,
-    first index, settings of the node.
+    """Render a profile to files: rsyslog.conf, index and component templates, live settings,
+    policy, first index, settings of the node.
 
     The same profile always gives the same bytes; a profile has only those files that it needs.
     Without -o they are printed, each after a line that names it.  Exits with 5 before a file in the

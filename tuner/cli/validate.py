@@ -82,8 +82,8 @@ def validate(
     """Check a profile: schema, lint, then `rsyslogd -N1` on the whole rendered configuration.
 
     --elasticsearch adds the layer `engine`, --smoke the layer `smoke`.  Exits with 78 when the
-    profile is wrong or an engine refuses it, with 1 when rsyslogd or the smoke test rejects it, with
-    4 when the engine does not answer, with 3 for warnings under --strict.
+    profile is wrong or an engine refuses it, with 1 when rsyslogd or the smoke test rejects it,
+    with 4 when the engine does not answer, with 3 for warnings under --strict.
     """
     if offline and (smoke or elasticsearch is not None):
         raise BadUsage("--offline excludes --elasticsearch and --smoke")

@@ -1,0 +1,61 @@
+"""docs/: what is listed there is what the code has."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from tests.house.pages import ROOT, rows, section, text_of
+from tuner.lab.distribution import distribution_for
+from tuner.measure.bottleneck import Bottleneck
+from tuner.measure.measurement import DoubtKind
+from tuner.profile.explain_rule import explained_codes
+from tuner.profile.facts import fact_name, source_of
+from tuner.profile.knobs_guarantees import GUARANTEES
+from tuner.profile.release import Release
+from tuner.profile.schema import every_key
+from tuner.search.budget import NODE_PACE, SINK_PACE, smallest_budget_s
+
+DOCS = ROOT / "docs"
+OURS = "rsyslog-tune's own: docs/profiles.md"
+
+
+def test_rules_of_our_own_stand_where_they_say() -> None:
+    table = section(DOCS / "profiles.md", "What is refused, and why")
+    ours = {code for code, entry in explained_codes().items() if entry["source"] == OURS}
+    assert ours
+    assert ours <= set(re.findall(r"RT\d{3}", table))
+    keys = {fact_name(key) for key in every_key() if source_of(fact_name(key)) == OURS}
+    told = set(re.findall(r"`(\w+)`", section(DOCS / "profiles.md", "Keys of our own")))
+    for key in keys:
+        words = key.removeprefix("secret.").split(".")
+        assert words[0] in told, key
+        assert "message_bytes" in words or words[-1] in told, key
+
+
+def named(page: str, heading: str) -> Sequence[str]:
+    return [row[0] for row in rows(DOCS / page, heading)]
+
+
+def test_doubts_and_bottlenecks_are_all_explained() -> None:
+    assert sorted(named("measuring.md", "doubt")) == sorted(kind.value for kind in DoubtKind)
+    assert sorted(named("measuring.md", "bottleneck")) == sorted(b.value for b in Bottleneck)
+
+
+def lab_versions() -> Iterator[str]:
+    for engine, majors in (("elasticsearch", (7, 8, 9)), ("opensearch", (2, 3))):
+        for major in majors:
+            release = Release.model_validate({engine: f"{major}.17"})
+            yield distribution_for(release).version
+
+
+def test_search_says_what_runs_in_a_lab_how_short_it_can_be_and_what_can_be_allowed() -> None:
+    table = rows(DOCS / "search.md", "profile says")
+    runs = [version for _, versions in table[:2] for version in versions.split(", ")]
+    assert runs == list(lab_versions())
+    text = " ".join(text_of(DOCS / "search.md").split())
+    minutes = [smallest_budget_s(pace) / 60 for pace in (NODE_PACE, SINK_PACE)]
+    assert minutes == [4, 1]
+    assert "budget is 4 minutes on an engine and 1 minute on the sink" in text
+    allowed = text.partition("`--allow NAME` opens")[2].partition("The report")[0]
+    assert re.findall(r"`([^`]+)`", allowed) == list(GUARANTEES)

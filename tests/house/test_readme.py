@@ -1,0 +1,239 @@
+"""README.md and docs/: every command runs as it is written, every table is that of the code.
+
+Commands that need daemons run in tests/live/test_readme.py.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from typer.testing import CliRunner
+
+from tests.house.pages import (
+    PAGES,
+    README,
+    ROOT,
+    Block,
+    Command,
+    anchors,
+    blocks,
+    commands,
+    links,
+    mentions,
+    profile_block,
+    rows,
+    section,
+    text_of,
+)
+from tests.measure.factory import measured
+from tests.profile.test_bind import SITE
+from tests.search.simulated import START_S, World, search
+from tests.shipped import PROFILES
+from tuner.cli.commands import HELP, command
+from tuner.cli.main import app
+from tuner.errors import Refused
+from tuner.profile.bind import bind
+from tuner.profile.load import load_profile, parse_profile
+from tuner.profile.load_experiment import load_experiment
+from tuner.report.bench import Bench, bench_json
+
+RUN = CliRunner()
+PROFILE = "rsyslog-tune.yaml"
+# The owner makes this picture from a real run.
+MADE_LATER = "docs/report.png"
+# What a command gets so that it needs no daemon, and what it loses for that.
+OFFLINE: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
+    "init": ((), ()),
+    "schema": ((), ()),
+    "explain": ((), ()),
+    "plan": ((), ()),
+    "render": ((), ()),
+    "report": ((), ()),
+    "validate": (("--offline",), ("--smoke",)),
+    "search": (("--dry-run",), ()),
+    "sweep": (("--dry-run",), ()),
+}
+LIVE = {"bench", "compare", "flood", "diff", "validate"}
+EVERY = commands()
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The run directory of a search that was computed, with its results."""
+    folder = tmp_path_factory.mktemp("searched") / "run"
+    folder.mkdir()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "fsync", lambda _: None)
+        search(folder, World(START_S))
+    done = RUN.invoke(app, ["search", "--resume", str(folder)])
+    assert done.exit_code == 0, done.exception
+    return folder
+
+
+@pytest.fixture
+def folder(finished: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A reader's folder: README.md's profile, a run, a bench, the examples."""
+    (tmp_path / PROFILE).write_text(profile_block(), encoding="utf-8")
+    shutil.copytree(finished, tmp_path / "run")
+    bench = Bench("prod", "elasticsearch 8.19.0", (measured(60_000),), (), 45.0, message_bytes=244)
+    (tmp_path / "bench.json").write_text(json.dumps(bench_json(bench)), encoding="utf-8")
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    (tmp_path / "profiles").symlink_to(ROOT / "profiles")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def offline(one: Command) -> list[str]:
+    """The command as it runs without a daemon."""
+    more, less = OFFLINE[one.words[0]]
+    more = () if "--resume" in one.words or set(more) <= set(one.words) else more
+    return [*(word for word in one.words if word not in less), *more]
+
+
+@pytest.mark.parametrize("one", [c for c in EVERY if c.words[0] in OFFLINE], ids=str)
+def test_a_command_runs_as_it_is_written(one: Command, folder: Path) -> None:
+    if one.words[0] == "init":
+        (folder / PROFILE).unlink()
+    done = RUN.invoke(app, offline(one))
+    assert done.exit_code == 0, done.exception or done.stderr
+    if one.into is not None:
+        assert json.loads(done.stdout)
+    if one.words[0] == "init":
+        assert load_profile(folder / PROFILE).warnings == ()
+
+
+def test_every_command_of_the_pages_is_run_by_a_test() -> None:
+    assert len(EVERY) > 20
+    assert {one.words[0] for one in EVERY} <= OFFLINE.keys() | LIVE
+
+
+def options_of(name: str) -> set[str]:
+    """Every option of a command, those of a group's commands too."""
+    found = command(name)
+    every = [found, *getattr(found, "commands", {}).values()]
+    params = [parameter for one in every for parameter in one.params]
+    return {name for one in params for name in (*one.opts, *one.secondary_opts)} | {"--help"}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_what_is_told_of_commands_within_the_text_exists(page: Path) -> None:
+    told = [words for words in mentions(page) if words[0] in HELP]
+    told += [one.words for one in EVERY if one.page == page.name]
+    for words in told:
+        if words[0] == "lab" and len(words) > 1:
+            assert words[1] in command("lab").commands
+        given = {word for word in words if word.startswith("--") and word != "--"}
+        assert given <= options_of(words[0]), words
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_an_option_within_the_text_is_one_of_some_command(page: Path) -> None:
+    known = {option for name in HELP for option in options_of(name)}
+    # Of podman, pytest and the command itself.
+    known |= {"--build-arg", "--install-completion"}
+    told = {words[0] for words in mentions(page) if words[0].startswith("--")}
+    assert told <= known
+
+
+def yaml_blocks() -> list[Block]:
+    return [block for page in PAGES for block in blocks(page) if block.language == "yaml"]
+
+
+@pytest.mark.parametrize("block", yaml_blocks(), ids=str)
+def test_a_yaml_block_is_what_the_tool_takes(block: Block, folder: Path) -> None:
+    """A profile, a layer, an experiment, or sections that fit into the profile of README.md."""
+    written = yaml.safe_load(block.text)
+    if "repos" in written:
+        return
+    (folder / "its").mkdir()
+    path = folder / "its" / "block.yaml"
+    if "knobs" in written:
+        path = folder / "block.yaml"
+        path.write_text(block.text, encoding="utf-8")
+        assert load_experiment(path).variants
+        return
+    alone = {"inputs", "extends"} & written.keys()
+    (folder / "base.yaml").write_text(profile_block(), encoding="utf-8")
+    path.write_text(block.text if alone else profile_block() + block.text, encoding="utf-8")
+    assert load_profile(path).profile
+
+
+def test_lint_says_of_the_profile_what_the_text_names() -> None:
+    said = {warning.code for warning in parse_profile(profile_block(), PROFILE).warnings}
+    assert said == set(re.findall(r"RT\d{3}", text_of(README))) == {"RT404"}
+
+
+def test_the_exit_codes_are_those_of_the_code() -> None:
+    said = (app.info.epilog or "").removeprefix("Exit codes: ").removesuffix(".")
+    wanted = [one.split(" ", 1) for one in re.split(r", (?=\d+ )", said)]
+    found = rows(README, "exit code")
+    assert [code for code, _ in found] == [code for code, _ in wanted]
+    for (_, when), (code, meaning) in zip(found, wanted, strict=True):
+        assert when.startswith(meaning), f"{code} is: {meaning}"
+
+
+def test_the_list_of_commands_is_complete_and_who_has_no_json_is_named() -> None:
+    text = section(README, "Commands")
+    listed = re.findall(r"`([a-z]+)`", text.partition(": `rsyslog-tune COMMAND")[0])
+    assert sorted(listed) == sorted(HELP)
+    silent = {name for name in HELP if name != "lab" and "--output" not in options_of(name)}
+    inside = command("lab").commands
+    silent |= {
+        f"lab {name}"
+        for name, one in inside.items()
+        if not any("--output" in parameter.opts for parameter in one.params)
+    }
+    assert silent == {"schema", "lab down"}
+    assert "but `schema`, which is JSON, and `lab down`" in " ".join(text.split())
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_lead_somewhere(page: Path) -> None:
+    for target in links(page):
+        place, _, anchor = target.partition("#")
+        other = page if not place else (page.parent / place).resolve()
+        if other == ROOT / MADE_LATER:
+            continue
+        assert other.exists(), target
+        assert not anchor or anchor in anchors(other), target
+
+
+def test_every_page_is_linked_from_the_first_and_comes_with_the_source() -> None:
+    there = {(ROOT / target.partition("#")[0]).resolve() for target in links(README)}
+    assert set(PAGES) - {README} <= there
+    project: dict[str, Any] = tomllib.loads(text_of(ROOT / "pyproject.toml"))
+    assert {"/README.md", "/docs"} <= set(
+        project["tool"]["hatch"]["build"]["targets"]["sdist"]["include"]
+    )
+
+
+def test_the_packages_are_those_of_the_makefile() -> None:
+    makefile = text_of(ROOT / "Makefile").replace("\\\n", " ")
+    wanted = re.findall(r"^PACKAGES := (.*)$", makefile, re.MULTILINE)[0].split()
+    assert f"`{' '.join(wanted)}`" in " ".join(text_of(README).split())
+
+
+def searched(path: Path) -> bool:
+    """Whether a lab can run a profile."""
+    profile = load_profile(path).profile
+    ports = tuple(40514 + 100 * number for number in range(len(profile.inputs)))
+    try:
+        bind(profile, SITE, ports)
+    except Refused:
+        return False
+    return True
+
+
+def test_the_table_of_profiles_names_all_and_says_which_can_be_searched() -> None:
+    told = {name.strip("`"): answer for name, _, answer in rows(README, "[profiles/](profiles/)")}
+    assert sorted(told) == [path.stem for path in PROFILES]
+    for path in PROFILES:
+        assert told[path.stem].startswith("yes" if searched(path) else "no: exit 5"), path.stem
