@@ -14,7 +14,7 @@ PAGES = (README, *sorted((ROOT / "docs").glob("*.md")))
 
 _FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _LINK = re.compile(r"\]\(([^)\s]+)\)")
-_TOOL = "rsyslog-tune"
+TOOL = "rsyslog-tune"
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ def commands() -> tuple[Command, ...]:
         for page in PAGES
         for block in blocks(page)
         for number, line in enumerate(block.text.splitlines())
-        if line.removeprefix("$ ").startswith(f"{_TOOL} ")
+        if line.removeprefix("$ ").startswith(f"{TOOL} ")
     )
 
 
@@ -78,11 +78,10 @@ def _command(page: str, number: int, line: str) -> Command:
 
 
 def mentions(page: Path) -> Iterator[tuple[str, ...]]:
-    """What stands in backticks within the text, as words, without the name of the tool."""
+    """What stands in backticks within the text, as words."""
     prose = _FENCE.sub("", text_of(page))
     for said in re.findall(r"`([^`]+)`", prose):
-        words = tuple(said.split())
-        yield words[1:] if words[0] == _TOOL else words
+        yield tuple(said.split())
 
 
 def profile_block() -> str:

@@ -21,6 +21,7 @@ from tests.house.pages import (
     PAGES,
     README,
     ROOT,
+    TOOL,
     Block,
     Command,
     anchors,
@@ -125,7 +126,10 @@ def options_of(name: str) -> set[str]:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_what_is_told_of_commands_within_the_text_exists(page: Path) -> None:
-    told = [words for words in mentions(page) if words[0] in HELP]
+    called = [words[1:] for words in mentions(page) if words[0] == TOOL and len(words) > 1]
+    told = [words for words in called if not words[0].startswith("--") and words[0] != "COMMAND"]
+    assert {words[0] for words in told} <= HELP.keys()
+    told += [words for words in mentions(page) if words[0] in HELP]
     told += [one.words for one in EVERY if one.page == page.name]
     for words in told:
         if words[0] == "lab" and len(words) > 1:

@@ -179,7 +179,7 @@ def test_a_missing_package_is_named_with_the_way_to_get_it(
         return real(wanted, *rest)
 
     monkeypatch.setattr(importlib, "import_module", absent)
-    with pytest.raises(ProgramMissing, match=rf"{package}.*pip install 'rsyslog-tune\[{name}\]'"):
+    with pytest.raises(ProgramMissing, match=rf"{package}.*pip install '\.\[{name}\]'"):
         made(name, line())
 
 

@@ -47,8 +47,9 @@ EngineOption = Annotated[
     EngineChoice,
     typer.Option(
         "--engine",
-        help="node: a real engine of the profile's release. sink: our own bulk endpoint, which "
-        "counts every event and stores none; needs no Java and shows rsyslog's own ceiling.",
+        help="node: a real engine, one version for each major release that a profile can name. "
+        "sink: our own bulk endpoint, which counts every event and stores none; needs no Java and "
+        "shows rsyslog's own ceiling.",
     ),
 ]
 QuietOption = Annotated[
