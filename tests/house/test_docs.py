@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import re
+import subprocess
 from collections.abc import Iterator, Sequence
 
-from tests.house.pages import ROOT, rows, section, text_of
+import pytest
+
+from tests.house.pages import PAGES, ROOT, Block, blocks, profile_block, rows, section, text_of
 from tuner.lab.distribution import distribution_for
 from tuner.measure.bottleneck import Bottleneck
 from tuner.measure.measurement import DoubtKind
 from tuner.profile.explain_rule import explained_codes
 from tuner.profile.facts import fact_name, source_of
 from tuner.profile.knobs_guarantees import GUARANTEES
+from tuner.profile.load import parse_profile
 from tuner.profile.release import Release
 from tuner.profile.schema import every_key
+from tuner.render import artefacts
 from tuner.search.budget import NODE_PACE, SINK_PACE, smallest_budget_s
 
 DOCS = ROOT / "docs"
@@ -59,3 +64,35 @@ def test_search_says_what_runs_in_a_lab_how_short_it_can_be_and_what_can_be_allo
     assert "budget is 4 minutes on an engine and 1 minute on the sink" in text
     allowed = text.partition("`--allow NAME` opens")[2].partition("The report")[0]
     assert re.findall(r"`([^`]+)`", allowed) == list(GUARANTEES)
+
+
+@pytest.mark.parametrize(
+    "block", [b for page in PAGES for b in blocks(page) if b.language == "sh"], ids=str
+)
+def test_a_shell_can_read_its_blocks(block: Block) -> None:
+    done = subprocess.run(
+        ["sh", "-n"], input=block.text, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def test_every_file_that_is_rendered_has_a_place_to_go() -> None:
+    text = " ".join(named("daily-work.md", "file"))
+    node = {*artefacts.NODE.values(), artefacts.HEAP}
+    optional = {artefacts.FIRST_INDEX, artefacts.LIFECYCLE, *artefacts.COMPONENTS.values()}
+    always = {artefacts.RSYSLOG, artefacts.INDEX_TEMPLATE, artefacts.LIVE_SETTINGS}
+    assert set(re.findall(r"`([^`]+)`", text)) == always | optional | node
+
+
+def test_deploying_installs_what_the_profile_renders_the_policy_first() -> None:
+    profile = parse_profile(profile_block(), "rsyslog-tune.yaml").profile
+    rendered = [one.path for one in artefacts.render(profile)]
+    text = section(DOCS / "daily-work.md", "Deploying")
+    put = re.findall(r"^put (\S+) (\S+)$", text, re.MULTILINE)
+    installed = [file for file, _ in put]
+    assert installed[0] == artefacts.LIFECYCLE
+    # There is no open index yet; rsyslog.conf goes to the collectors.
+    assert {*installed, artefacts.LIVE_SETTINGS, artefacts.RSYSLOG} == set(rendered)
+    assert {path.rpartition("/")[2] for _, path in put} == {profile.measured.index.target}
+    check = text.index("rsyslogd -N1 -f rendered")
+    assert text.index("put index-template") < check < text.index("systemctl restart rsyslog")
