@@ -44,8 +44,7 @@ def flood(
 ) -> None:
     """Flood a syslog receiver with messages, and say what it cost.
 
-    The receiver is a port, a socket or a file of this machine, or a host that the file
-    allow-targets names; any other host is refused with exit code 5.
+    It is on this machine, or a host that allow-targets names; others are refused (exit code 5).
     """
     plan = option.plan_pace(count, rate, ramp, burst, runs)
     shown = Credentials(_path(ca), _path(certificate), _path(key))
