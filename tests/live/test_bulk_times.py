@@ -131,7 +131,10 @@ def test_elasticsearch_counts_every_bulk_and_a_sample_agrees_with_its_histogram(
 
 @pytest.mark.parametrize(
     "release",
-    [Release(elasticsearch="7.17"), Release(opensearch="2.19")],
+    [
+        Release(elasticsearch="7.17"),
+        pytest.param(Release(opensearch="2.19"), marks=pytest.mark.soak),
+    ],
     ids=["elasticsearch-7.17", "opensearch-2.19"],
 )
 def test_an_engine_without_a_histogram_is_sampled(tmp_path: Path, release: Release) -> None:

@@ -62,6 +62,7 @@ def test_a_profile_that_is_slower_is_shown_to_be_and_fails_the_gate(tmp_path: Pa
     assert firsts == {"A", "B"}
 
 
+@pytest.mark.soak
 def test_the_other_way_round_it_passes_with_freshness_and_the_ceiling(tmp_path: Path) -> None:
     done = tune("compare", slower(tmp_path), DEFAULT, *SHORT, "--pairs", 6, "--fail-below", 1,
                 "--ceiling", folder=tmp_path)  # fmt: skip
@@ -76,11 +77,15 @@ def test_the_other_way_round_it_passes_with_freshness_and_the_ceiling(tmp_path: 
 def test_a_run_that_breaches_a_guardrail_is_exit_6_with_its_reason(tmp_path: Path) -> None:
     hungry = tmp_path / "hungry.yaml"
     hungry.write_text(DEFAULT.read_text("utf-8") + "  rss_bytes: 20m\n", "utf-8")
-    done = tune("compare", DEFAULT, hungry, *SHORT, "--pairs", 6, "--fail-below", 0.5,
-                folder=tmp_path)  # fmt: skip
+    (tmp_path / "memory.yaml").write_text(
+        f"name: memory\ntitle: Memory\nengine: sink\nwindow: 1s\nrepeats: 1\n"
+        f"variants: [{{name: a, profile: {DEFAULT}}}, {{name: b, profile: hungry.yaml}}]\n",
+        "utf-8",
+    )
+    done = tune("sweep", "memory.yaml", folder=tmp_path)
     assert done.code == 6
     assert "rss_bytes allows 20m" in done.err
-    assert "B, block 1 failed" in done.out
+    assert "b, block 1 failed" in done.out
 
 
 def test_ctrl_c_ends_a_comparison_at_once(tmp_path: Path) -> None:
@@ -117,7 +122,7 @@ def test_files_are_measured_by_compression_and_written_beside_theirs(tmp_path: P
 def test_freshness_is_swept_at_a_fixed_rate(tmp_path: Path) -> None:
     (tmp_path / "fresh.yaml").write_text(
         f"name: fresh\ntitle: Freshness\nprofile: {DEFAULT}\nengine: sink\n"
-        "variants: [{name: a}, {name: b, changes: {main_queue.dequeueBatchSize: 512}}]\n"
+        "variants: [{name: a}]\n"
         "workload: {rate: 2000}\nrepeats: 1\nwindow: 1s\nmetrics: [freshness_p99_s, eps]\n",
         "utf-8",
     )

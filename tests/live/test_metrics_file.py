@@ -1,4 +1,4 @@
-"""`--metrics-file` with a real rsyslogd, indexing into the sink."""
+"""`bench --metrics-file` with a real rsyslogd, indexing into the sink."""
 
 from __future__ import annotations
 
@@ -34,17 +34,3 @@ def test_a_bench_leaves_what_it_measured(tmp_path: Path) -> None:
     assert found["rsyslog_tune_trials_total",] == 3
     assert found["rsyslog_tune_last_trial_events_per_second",] > 100
     assert 0 < found["rsyslog_tune_cpu_seconds_per_event", "rsyslogd"] < 1e-3
-
-
-def test_a_search_leaves_what_it_found(tmp_path: Path) -> None:
-    done = tune("search", "--engine", "sink", "--budget", "60s", "--no-shrink", "--run-dir", "run",
-                "--metrics-file", "search.prom", folder=tmp_path)  # fmt: skip
-    assert done.code == 0, done.err
-    found = samples(tmp_path / "search.prom")
-    assert found["rsyslog_tune_running",] == 0
-    assert found["rsyslog_tune_phase", "confirm"] == 1
-    assert found["rsyslog_tune_remaining_seconds",] < 60
-    low, high = (found["rsyslog_tune_confirmed_gain_ratio", bound] for bound in ("low", "high"))
-    assert low < high
-    best = found["rsyslog_tune_best_events_per_second",]
-    assert best >= found["rsyslog_tune_baseline_events_per_second",] > 100

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from tests.live.conftest import tune, tune_and_signal
+from tests.live.test_metrics_file import samples
 from tuner.search.journal import read
 from tuner.search.study import Study
 
@@ -20,9 +21,10 @@ ROOT = Path(__file__).parents[2]
 
 def test_a_search_ends_in_its_budget_with_a_verdict_on_six_fresh_pairs(tmp_path: Path) -> None:
     done = tune("search", "--engine", "sink", "--budget", "60s", "--no-shrink", "--run-dir", "run",
-                folder=tmp_path)  # fmt: skip
+                "--metrics-file", "search.prom", folder=tmp_path)  # fmt: skip
     assert done.code == 0, done.err
     assert done.seconds <= 66
+    assert_metrics(tmp_path / "search.prom")
     run = tmp_path / "run"
     assert {path.name for path in run.iterdir()} == {
         "trials.jsonl", "best.yaml", "rendered",
@@ -47,6 +49,18 @@ def test_a_search_ends_in_its_budget_with_a_verdict_on_six_fresh_pairs(tmp_path:
     assert again.code == 130
     assert "run gives " in again.err
     assert "points to begin with" in again.err
+
+
+def assert_metrics(path: Path) -> None:
+    """The metrics tell that it has ended, and with what."""
+    found = samples(path)
+    assert found["rsyslog_tune_running",] == 0
+    assert found["rsyslog_tune_phase", "confirm"] == 1
+    assert found["rsyslog_tune_remaining_seconds",] < 60
+    low, high = (found["rsyslog_tune_confirmed_gain_ratio", bound] for bound in ("low", "high"))
+    assert low < high
+    best = found["rsyslog_tune_best_events_per_second",]
+    assert best >= found["rsyslog_tune_baseline_events_per_second",] > 100
 
 
 def test_a_profile_that_breaches_its_own_guardrails_is_left_alone(tmp_path: Path) -> None:

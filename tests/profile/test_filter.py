@@ -33,6 +33,12 @@ def test_a_filter_that_says_nothing_is_refused() -> None:
     assert "takes every event" in refusal({})
 
 
+def test_an_expression_that_regcomp_refuses_is_none() -> None:
+    said = refusal({"match": [{"property": "msg", "ereregex": ["^a+(b|c)$", "a("]}]})
+    assert "p.yaml:" in said
+    assert "no POSIX extended regular expression: Unmatched ( or" in said
+
+
 def test_a_match_has_one_operation() -> None:
     assert "exactly one operation" in refusal({"match": [{"property": "msg"}]})
     both = {"property": "msg", "contains": ["a"], "startswith": ["b"]}

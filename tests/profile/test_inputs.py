@@ -73,6 +73,8 @@ def test_a_key_of_another_kind_is_unknown() -> None:
         FILE | {"file": "app.log"},
         FILE | {"tag": "a b"},
         FILE | {"startmsg.regex": "a\nb"},
+        FILE | {"startmsg.regex": "^[a"},
+        FILE | {"endmsg.regex": "a("},
         UDP | {"threads": 33},
         PTCP | {"parser": []},
         PTCP | {"parser": ["rsyslog.nonesuch"]},

@@ -5,6 +5,7 @@ from typing import Annotated, Self
 from pydantic import Field, model_validator
 
 from tuner.profile.field import PropertyName
+from tuner.profile.posix_regex import RegexText
 from tuner.profile.queue import Switch
 from tuner.profile.scalars import Facility, MatchText, SeverityName
 from tuner.profile.section import Section
@@ -24,7 +25,7 @@ class Match(Section):
     startswith_i: Texts | None = None
     contains: Texts | None = None
     contains_i: Texts | None = None
-    ereregex: Texts | None = None
+    ereregex: Annotated[tuple[RegexText, ...], Field(min_length=1, max_length=100)] | None = None
     negate: Switch = False
 
     @model_validator(mode="after")

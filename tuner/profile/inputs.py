@@ -9,6 +9,7 @@ from pydantic import Field
 
 from tuner.profile.kinds import OneOf
 from tuner.profile.parameter import OfModule, Since
+from tuner.profile.posix_regex import RegexLine
 from tuner.profile.queue import NonNegative, Positive, Switch
 from tuner.profile.scalars import (
     AbsolutePath,
@@ -209,8 +210,8 @@ class ImfileInput(_Source):
     max_bytes_per_minute: NonNegative | None = None
     max_lines_per_minute: NonNegative | None = None
     read_mode: Literal[0, 1, 2] | None = None
-    startmsg_regex: Line | None = Field(None, alias="startmsg.regex")
-    endmsg_regex: Line | None = Field(None, alias="endmsg.regex")
+    startmsg_regex: RegexLine | None = Field(None, alias="startmsg.regex")
+    endmsg_regex: RegexLine | None = Field(None, alias="endmsg.regex")
     read_timeout: NonNegative | None = None
     escape_lf: Switch | None = Field(None, alias="escapeLF")
     trim_line_over_bytes: NonNegative | None = None
