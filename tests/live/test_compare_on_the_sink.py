@@ -46,6 +46,7 @@ def slower(folder: Path) -> Path:
     return path
 
 
+@pytest.mark.soak
 def test_a_profile_that_is_slower_is_shown_to_be_and_fails_the_gate(tmp_path: Path) -> None:
     done = tune("compare", DEFAULT, slower(tmp_path), *SHORT, "--pairs", 6, "--fail-below", 0.95,
                 "--no-freshness", "--output", "json", folder=tmp_path)  # fmt: skip

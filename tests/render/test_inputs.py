@@ -101,7 +101,7 @@ def test_what_reaches_the_file_changes_its_hash() -> None:
 
 
 def test_a_value_cannot_become_syntax() -> None:
-    nasty = '^" action(type="omprog" \\ %msg% `x`'
+    nasty = '^" action(type="omprog") \\ %msg% `x`'
     found = objects(FILE | {"startmsg.regex": nasty, "file": "/var/log/) stop (*.log"})
     assert inputs_of(found)["imfile"]["startmsg.regex"] == nasty
     assert inputs_of(found)["imfile"]["file"] == "/var/log/) stop (*.log"
