@@ -41,7 +41,7 @@ def test_time_without_a_core_is_read_from_schedstat() -> None:
 
 def test_threads_of_a_name_are_told_apart_and_added_up() -> None:
     two = NamedThreads({7: ThreadTime(1.5, 0.0), 8: ThreadTime(0.5, 0.0)})
-    assert (two.count, two.cpu_s, two.busiest_s) == (2, 2.0, 1.5)
+    assert (two.count, two.cpu_s) == (2, 2.0)
 
 
 def test_loads_are_what_each_thread_did_in_between() -> None:
@@ -80,7 +80,7 @@ def test_the_threads_of_this_process_are_found_with_their_time() -> None:
         found = thread_cpu(os.getpid())
         assert found["a stage: w0"].count == 1
         own = found[Path("/proc/self/comm").read_text("utf-8").rstrip("\n")]
-        assert own.cpu_s >= own.busiest_s > 0
+        assert own.cpu_s > 0
     finally:
         go.clear()
         named.join()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,7 +11,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from tests.live.conftest import tune
+from tests.live.conftest import tune, tune_and_signal
 from tuner.engine.client import EngineClient
 from tuner.engine.counters import indexed
 
@@ -56,13 +57,12 @@ def test_a_second_one_is_refused_and_status_finds_the_first(
     assert str(standing["url"]) in status.out
 
 
-def test_a_measurement_uses_it_and_leaves_it_up(
+def test_an_interrupted_measurement_used_it_and_leaves_it_up(
     standing: dict[str, object], tmp_path: Path
 ) -> None:
-    done = tune(
-        "bench", DEFAULT, "--window", "3s", "--repeat", 1, "--no-freshness", folder=tmp_path
-    )
-    assert done.code == 0, done.err
+    done = tune_and_signal("bench", DEFAULT, "--no-freshness", folder=tmp_path,
+                           number=signal.SIGINT, after_line="getting the engine warm")  # fmt: skip
+    assert done.code == 130, done.err
     assert f"using the lab that is up at {standing['url']}" in done.err
     assert psutil.pid_exists(pid(standing, "engine"))
     assert psutil.pid_exists(pid(standing, "rsyslogd"))

@@ -98,7 +98,8 @@ def test_each_change_has_an_effect_that_says_how_it_is_known(study: Study) -> No
     for settings, effect, known in found:
         assert re.search(r"[+-]\d+\.\d % \[[+-]\d+\.\d %, [+-]\d+\.\d %\]$", effect)
         several = len(changed((settings,)))
-        assert effect.startswith(f"all {several} together ") == (several > 1)
+        said = "both" if several == 2 else f"all {several}"
+        assert effect.startswith(f"{said} together ") == (several > 1)
         assert known == "guess, not measured" or known.startswith("measured, 4 pairs")
     assert {row[2].split(",")[0] for row in found} == {"guess", "measured"}
 

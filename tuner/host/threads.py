@@ -45,11 +45,6 @@ class NamedThreads:
         """CPU seconds of all of them together."""
         return sum(time.cpu_s for time in self.each.values())
 
-    @property
-    def busiest_s(self) -> float:
-        """CPU seconds of the one that used most."""
-        return max((time.cpu_s for time in self.each.values()), default=0.0)
-
 
 @dataclass(frozen=True)
 class Load:

@@ -33,8 +33,9 @@ def effective_lines(run: Measurement) -> list[str]:
 
 def _rates(run: Measurement) -> str:
     parts = [
-        f"{eps(run.eps_paid)} EPS with the work paid for that was put off past the window, "
-        f"{run.deferred_cpu_us:.1f} us of engine CPU per event",
+        f"{eps(run.eps_paid)} EPS with the work paid for that was put off past the window "
+        f"({run.deferred_cpu_us:.1f} of the engine's {run.engine_cpu_paid_us:.1f} us of CPU per "
+        "event)",
         f"first event to refreshed and flushed {eps(run.eps_durable)} EPS",
     ]
     if run.eps_merged is not None:

@@ -81,5 +81,5 @@ def beside(study: Study) -> Iterator[str]:
     if not study.of(Phase.CHECK):
         yield (
             "freshness (the guardrail freshness_p99_s only bounds which refresh intervals are "
-            "tried; budgets of ten minutes and more measure it)"
+            "tried; it is measured where ten minutes are left after the engine's warm-up)"
         )

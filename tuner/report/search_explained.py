@@ -65,7 +65,10 @@ def _change_text(effect: Effect, current: Mapping[str, Level]) -> str:
 def _interval(effect: Effect) -> str:
     found = effect.estimate
     shown = f"{percent(found.ratio)} [{percent(found.low)}, {percent(found.high)}]"
-    return f"all {len(effect.together) + 1} together {shown}" if effect.together else shown
+    if not effect.together:
+        return shown
+    several = len(effect.together) + 1
+    return f"{'both' if several == 2 else f'all {several}'} together {shown}"
 
 
 def _how_known(effect: Effect) -> str:

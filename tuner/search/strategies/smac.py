@@ -21,9 +21,9 @@ from smac.acquisition.function import EI
 from smac.model.random_forest import RandomForest
 from smac.runhistory import StatusType, TrialInfo, TrialValue
 
-from tuner.search.finalists import shrunken
-from tuner.search.space import Belief, Dimension, Floats, Observation, Point, Proposal, Space
+from tuner.search.space import Dimension, Floats, Observation, Point, Proposal, Space
 from tuner.search.strategies.random_points import draw
+from tuner.search.strategies.rival import Rival
 
 # As shipped SMAC trains its forest only after every eighth trial; twice as many trials between two
 # trainings cost it more than a tenth of its regret (reference: search.md 1.3).
@@ -35,7 +35,7 @@ _TRIES = 50
 _MOST_LEAVES = 1024
 
 
-class Smac:
+class Smac(Rival[TrialInfo]):
     """The facade for hyperparameters, on the logarithm of the time per event.
 
     Of a pool it takes the point with the best expected improvement under its forest; elsewhere it
@@ -43,47 +43,24 @@ class Smac:
     """
 
     def __init__(self, space: Space, seed: int, sigma: float, trials: int) -> None:
-        self._space = space
-        self._seed = seed
-        self._sigma = sigma
+        super().__init__(space, seed, sigma)
         self._design = max(2, math.ceil(_DESIGN * trials))
-        self._told: list[Observation] = []
         self._configurations = ConfigurationSpace(seed=seed)
         self._configurations.add([_hyperparameter(one) for one in space.dimensions])
-        self._asked: tuple[Proposal, TrialInfo | None] | None = None
         self._pool_arrays: Floats | None = None
         # SMAC writes where it runs; nothing of it is read again, and it is gone with us.
         self._folder = tempfile.TemporaryDirectory(prefix="rsyslog-tune-smac-")
         self._facade = None if space.pool is not None else self._stock(trials)
 
-    def ask(self) -> Proposal | None:
-        """The start, then what SMAC proposes; the same until something is told."""
-        if not self._told:
-            return Proposal(self._space.start, "the start")
-        if self._asked is None:
-            self._asked = self._proposed()
-        return self._asked[0] if self._asked else None
-
-    def tell(self, observation: Observation) -> None:
-        """Learn what a trial showed."""
-        self._told.append(observation)
-        asked = self._asked
-        self._asked = None
+    def _learn(self, observation: Observation, handle: TrialInfo | None) -> None:
         if self._facade is None:
             return
-        if asked and asked[1] is not None and asked[0].point == observation.point:
-            info = asked[1]
-        else:
-            info = TrialInfo(self._configuration(observation.point), seed=len(self._told))
+        info = handle or TrialInfo(self._configuration(observation.point), seed=len(self._told))
         if observation.feasible:
             cost = math.exp(-self._relative(observation))
             self._facade.tell(info, TrialValue(cost=cost), save=False)
         else:
             self._facade.tell(info, self._failed(), save=False)
-
-    def beliefs(self) -> list[Belief]:
-        """The shrunken means of the points measured."""
-        return shrunken(self._told, self._sigma)
 
     def _relative(self, observation: Observation) -> float:
         first = next(one for one in self._told if one.feasible)
@@ -131,7 +108,7 @@ class Smac:
             if self._space.is_valid(point):
                 return Proposal(point, "promising"), info
             self._facade.tell(info, self._failed(), save=False)
-        point = draw(self._space, self._told, self._rng())
+        point = self._drawn()
         return (Proposal(point, "at random"), None) if point is not None else None
 
     def _of_pool(self) -> Point | None:
@@ -160,9 +137,6 @@ class Smac:
 
     def _configuration(self, point: Point) -> Configuration:
         return Configuration(self._configurations, values=self._space.values(point))
-
-    def _rng(self) -> np.random.Generator:
-        return np.random.default_rng([self._seed, len(self._told)])
 
 
 def _never_called(config: Configuration, seed: int = 0) -> float:

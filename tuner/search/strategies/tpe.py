@@ -14,15 +14,14 @@ from optuna.samplers import TPESampler
 from optuna.samplers._tpe.sampler import _split_trials, default_gamma
 from optuna.trial import FrozenTrial, Trial, TrialState, create_trial
 
-from tuner.search.finalists import shrunken
-from tuner.search.space import Belief, Dimension, Floats, Observation, Point, Proposal, Space
-from tuner.search.strategies.random_points import draw
+from tuner.search.space import Dimension, Floats, Observation, Point, Proposal, Space
+from tuner.search.strategies.rival import Rival
 
 _STARTUP = 10
 _TRIES = 50
 
 
-class Tpe:
+class Tpe(Rival[Trial]):
     """Multivariate and grouped, as Optuna recommends.
 
     Of a pool it takes the point with the best ratio of densities, which is its own acquisition
@@ -31,46 +30,25 @@ class Tpe:
 
     def __init__(self, space: Space, seed: int, sigma: float) -> None:
         optuna.logging.set_verbosity(optuna.logging.ERROR)
-        self._space = space
-        self._seed = seed
-        self._sigma = sigma
-        self._told: list[Observation] = []
+        super().__init__(space, seed, sigma)
         self._study = optuna.create_study(direction="maximize")
         self._distributions = {one.name: _distribution(one) for one in space.dimensions}
-        self._asked: tuple[Proposal, Trial | None] | None = None
 
-    def ask(self) -> Proposal | None:
-        """The start, then what the sampler proposes; the same until something is told."""
-        if not self._told:
-            return Proposal(self._space.start, "the start")
-        if self._asked is None:
-            self._asked = self._proposed()
-        return self._asked[0] if self._asked else None
-
-    def tell(self, observation: Observation) -> None:
-        """Learn what a trial showed."""
-        self._told.append(observation)
-        asked = self._asked
-        self._asked = None
+    def _learn(self, observation: Observation, handle: Trial | None) -> None:
         state = TrialState.COMPLETE if observation.feasible else TrialState.FAIL
         value = observation.log_value if observation.feasible else None
-        if asked and asked[1] is not None and asked[0].point == observation.point:
-            self._study.tell(asked[1], value, state=state)
+        if handle is not None:
+            self._study.tell(handle, value, state=state)
             return
         params = self._space.values(observation.point)
         self._study.add_trial(
             create_trial(state=state, value=value, params=params, distributions=self._distributions)
         )
 
-    def beliefs(self) -> list[Belief]:
-        """The shrunken means of the points measured."""
-        return shrunken(self._told, self._sigma)
-
     def _proposed(self) -> tuple[Proposal, Trial | None] | None:
-        count = len(self._told)
         sampler = self._sampler()
         if self._space.pool is not None:
-            point = self._of_pool(sampler) if count >= _STARTUP else self._at_random()
+            point = self._of_pool(sampler) if len(self._told) >= _STARTUP else self._drawn()
             return (Proposal(point, "promising"), None) if point is not None else None
         self._study.sampler = sampler
         for _ in range(_TRIES):
@@ -79,16 +57,12 @@ class Tpe:
             if self._space.is_valid(point):
                 return Proposal(point, "promising"), trial
             self._study.tell(trial, state=TrialState.FAIL)
-        free = self._at_random()
+        free = self._drawn()
         return (Proposal(free, "at random"), None) if free is not None else None
 
     def _sampler(self) -> TPESampler:
-        """Seeded anew for every proposal, so that what was told decides."""
-        seed = int(np.random.default_rng([self._seed, len(self._told)]).integers(2**31))
+        seed = int(self._rng().integers(2**31))
         return TPESampler(multivariate=True, group=True, n_startup_trials=_STARTUP, seed=seed)
-
-    def _at_random(self) -> Point | None:
-        return draw(self._space, self._told, np.random.default_rng([self._seed, len(self._told)]))
 
     def _of_pool(self, sampler: TPESampler) -> Point | None:
         measured = {one.point for one in self._told}

@@ -1,0 +1,60 @@
+"""What the strategies of other libraries have in common."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Generic, TypeVar
+
+import numpy as np
+
+from tuner.search.finalists import shrunken
+from tuner.search.space import Belief, Observation, Point, Proposal, Space
+from tuner.search.strategies.random_points import draw
+
+Handle = TypeVar("Handle")
+
+
+class Rival(ABC, Generic[Handle]):
+    """A library that is asked and told; a `Handle` is what it knows its own proposal by."""
+
+    def __init__(self, space: Space, seed: int, sigma: float) -> None:
+        self._space = space
+        self._seed = seed
+        self._sigma = sigma
+        self._told: list[Observation] = []
+        self._asked: tuple[Proposal, Handle | None] | None = None
+
+    def ask(self) -> Proposal | None:
+        """The start, then what the library proposes; the same until something is told."""
+        if not self._told:
+            return Proposal(self._space.start, "the start")
+        if self._asked is None:
+            self._asked = self._proposed()
+        return self._asked[0] if self._asked else None
+
+    def tell(self, observation: Observation) -> None:
+        """Learn what a trial showed."""
+        asked, self._asked = self._asked, None
+        self._told.append(observation)
+        own = asked is not None and asked[0].point == observation.point
+        self._learn(observation, asked[1] if asked and own else None)
+
+    def beliefs(self) -> list[Belief]:
+        """The shrunken means of the points measured."""
+        return shrunken(self._told, self._sigma)
+
+    @abstractmethod
+    def _proposed(self) -> tuple[Proposal, Handle | None] | None:
+        """The next point, and the library's handle of it where it has one."""
+
+    @abstractmethod
+    def _learn(self, observation: Observation, handle: Handle | None) -> None:
+        """Tell the library of the last one told, with its handle if it proposed the point."""
+
+    def _rng(self) -> np.random.Generator:
+        """Seeded anew for every proposal, so that what was told decides."""
+        return np.random.default_rng([self._seed, len(self._told)])
+
+    def _drawn(self) -> Point | None:
+        """A point at random that was not measured."""
+        return draw(self._space, self._told, self._rng())
