@@ -44,13 +44,23 @@ def test_what_costs_nothing_stays_undone_and_the_next_half_is_tried() -> None:
     assert paths(shorter(shrunk(WINNER, tried), EFFECTS, tried)) == "a"
 
 
-def test_what_costs_the_gain_comes_back_and_only_the_least_is_tried() -> None:
+def test_what_costs_the_gain_comes_back_and_half_as_much_is_tried() -> None:
     first = shorter(WINNER, EFFECTS, ())
     assert first is not None
     tried = attempts_of(round_of(0, WINNER, first, 0.90))
     assert not tried[0].kept
     assert shrunk(WINNER, tried) == WINNER
     assert paths(shorter(WINNER, EFFECTS, tried)) == "acd"
+
+
+def test_of_many_changes_half_as_many_are_tried_each_time() -> None:
+    many: Changes = tuple((path, 1) for path in "abcdefgh")
+    effects = {path: 0.01 * at for at, path in enumerate("abcdefgh")}
+    first = shorter(many, effects, ())
+    assert first is not None
+    assert paths(first) == "efgh"
+    tried = attempts_of(round_of(0, many, first, 0.90))
+    assert paths(shorter(many, effects, tried)) == "cdefgh"
 
 
 def test_the_same_is_not_tried_twice() -> None:

@@ -56,15 +56,17 @@ def shorter(
     changes: Changes, effects: dict[str, float], attempts: Sequence[Attempt]
 ) -> Changes | None:
     """The next change to try: without the half that seems to matter least or, once that was too
-    much, without the least of all; None when there is nothing left to try."""
+    much, without half as many; None when there is nothing left to try."""
     if len(changes) < 2 or len(attempts) >= MOST_ROUNDS:
         return None
     refused = [attempt.undone for attempt in attempts if not attempt.kept]
     ranked = sorted((path for path, _ in changes), key=lambda path: effects.get(path, 0.0))
-    for count in (len(ranked) // 2, 1):
+    count = len(ranked) // 2
+    while count > 0:
         undone = set(ranked[:count])
-        if undone and not any(set(paths) == undone for paths in refused):
+        if not any(set(paths) == undone for paths in refused):
             return tuple(one for one in changes if one[0] not in undone)
+        count //= 2
     return None
 
 
