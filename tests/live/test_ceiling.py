@@ -147,6 +147,15 @@ def test_where_nothing_is_valid_the_reason_is_told(tmp_path: Path) -> None:
         ceiling(lab, PROFILE, lambda _: None, QUICK)
 
 
+@pytest.fixture
+def heeds_ctrl_c() -> Iterator[None]:
+    """What a shell starts in the background ignores SIGINT, these tests among it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("heeds_ctrl_c")
 @pytest.mark.parametrize("after_s", [0.1, 0.5])
 def test_ctrl_c_ends_the_clients_and_leaves_nothing(tmp_path: Path, after_s: float) -> None:
     """The fixture sees the processes, the lab the indices, templates, folders and threads."""
