@@ -93,7 +93,7 @@ def check(examples: int, known: bool) -> Counter[str]:
 def test_hostile_profiles_are_refused_or_rendered_as_they_mean() -> None:
     tally = check(CASES, known=True)
     assert tally["accepted"] >= CASES / 4, "too few profiles get through for this to say much"
-    assert tally["bent"] >= CASES / 4
+    assert tally["bent"] >= CASES / 3
 
 
 @pytest.mark.fuzz
