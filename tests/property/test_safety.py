@@ -31,6 +31,8 @@ from tuner.render.artefacts import RSYSLOG, render
 CASES = 500
 READ_BY_RSYSLOGD = 60
 FUZZED = int(os.environ.get("FUZZ_CASES", "10000"))
+# rsyslogd looks them up when it reads its configuration.
+NAMES_OF_THE_MACHINE = {"fileOwner", "dirOwner", "fileGroup", "dirGroup"}
 
 
 def files_of(profile: Profile) -> dict[str, str]:
@@ -102,11 +104,14 @@ def test_many_more_hostile_profiles() -> None:
 
 
 def on_this_machine(value: Any, key: str, folder: Path) -> Any:
-    """The same profile with paths that are there: rsyslogd opens some of them when it reads."""
+    """The same profile with paths, users and groups that are there: rsyslogd opens some of the
+    paths when it reads."""
     if isinstance(value, dict):
         return {name: on_this_machine(inner, name, folder) for name, inner in value.items()}
     if isinstance(value, list):
         return [on_this_machine(inner, key, folder) for inner in value]
+    if key in NAMES_OF_THE_MACHINE:
+        return "root"
     if not isinstance(value, str) or not value.startswith("/"):
         return value
     name = value.replace("/", "").encode("utf-8")[:200].decode("utf-8", "ignore").strip(". ") or "x"
