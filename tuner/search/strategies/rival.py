@@ -34,10 +34,12 @@ class Rival(ABC, Generic[Handle]):
 
     def tell(self, observation: Observation) -> None:
         """Learn what a trial showed."""
-        asked, self._asked = self._asked, None
+        handle: Handle | None = None
+        if self._asked is not None and self._asked[0].point == observation.point:
+            handle = self._asked[1]
+        self._asked = None
         self._told.append(observation)
-        own = asked is not None and asked[0].point == observation.point
-        self._learn(observation, asked[1] if asked and own else None)
+        self._learn(observation, handle)
 
     def beliefs(self) -> list[Belief]:
         """The shrunken means of the points measured."""
@@ -55,6 +57,11 @@ class Rival(ABC, Generic[Handle]):
         """Seeded anew for every proposal, so that what was told decides."""
         return np.random.default_rng([self._seed, len(self._told)])
 
-    def _drawn(self) -> Point | None:
-        """A point at random that was not measured."""
-        return draw(self._space, self._told, self._rng())
+    def _drawn(self) -> tuple[Proposal, None] | None:
+        """A point at random that was not measured, and that the library knows nothing of."""
+        return without_handle(draw(self._space, self._told, self._rng()), "at random")
+
+
+def without_handle(point: Point | None, why: str) -> tuple[Proposal, None] | None:
+    """What is proposed where the library does not know its own proposal; None without a point."""
+    return None if point is None else (Proposal(point, why), None)

@@ -23,7 +23,7 @@ from smac.runhistory import StatusType, TrialInfo, TrialValue
 
 from tuner.search.space import Dimension, Floats, Observation, Point, Proposal, Space
 from tuner.search.strategies.random_points import draw
-from tuner.search.strategies.rival import Rival
+from tuner.search.strategies.rival import Rival, without_handle
 
 # As shipped SMAC trains its forest only after every eighth trial; twice as many trials between two
 # trainings cost it more than a tenth of its regret (reference: search.md 1.3).
@@ -100,16 +100,14 @@ class Smac(Rival[TrialInfo]):
 
     def _proposed(self) -> tuple[Proposal, TrialInfo | None] | None:
         if self._facade is None:
-            point = self._of_pool()
-            return (Proposal(point, "promising"), None) if point is not None else None
+            return without_handle(self._of_pool(), "promising")
         for _ in range(_TRIES):
             info = self._facade.ask()
             point = self._space.proposed(info.config)
             if self._space.is_valid(point):
                 return Proposal(point, "promising"), info
             self._facade.tell(info, self._failed(), save=False)
-        point = self._drawn()
-        return (Proposal(point, "at random"), None) if point is not None else None
+        return self._drawn()
 
     def _of_pool(self) -> Point | None:
         usable = [one for one in self._told if one.feasible]

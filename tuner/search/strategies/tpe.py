@@ -15,7 +15,7 @@ from optuna.samplers._tpe.sampler import _split_trials, default_gamma
 from optuna.trial import FrozenTrial, Trial, TrialState, create_trial
 
 from tuner.search.space import Dimension, Floats, Observation, Point, Proposal, Space
-from tuner.search.strategies.rival import Rival
+from tuner.search.strategies.rival import Rival, without_handle
 
 _STARTUP = 10
 _TRIES = 50
@@ -48,8 +48,9 @@ class Tpe(Rival[Trial]):
     def _proposed(self) -> tuple[Proposal, Trial | None] | None:
         sampler = self._sampler()
         if self._space.pool is not None:
-            point = self._of_pool(sampler) if len(self._told) >= _STARTUP else self._drawn()
-            return (Proposal(point, "promising"), None) if point is not None else None
+            if len(self._told) < _STARTUP:
+                return self._drawn()
+            return without_handle(self._of_pool(sampler), "promising")
         self._study.sampler = sampler
         for _ in range(_TRIES):
             trial = self._study.ask(self._distributions)
@@ -57,8 +58,7 @@ class Tpe(Rival[Trial]):
             if self._space.is_valid(point):
                 return Proposal(point, "promising"), trial
             self._study.tell(trial, state=TrialState.FAIL)
-        free = self._drawn()
-        return (Proposal(free, "at random"), None) if free is not None else None
+        return self._drawn()
 
     def _sampler(self) -> TPESampler:
         seed = int(self._rng().integers(2**31))
