@@ -64,7 +64,8 @@ def runs() -> list[Run]:
 
 
 def test_only_blocks_that_both_completed_are_compared() -> None:
-    assert pairs(runs(), "A", "B", Metric.EPS) == ([100.0, 200.0, 300.0], [150.0, 300.0, 450.0])
+    both = pairs(runs(), "A", "B", Metric.EPS)
+    assert (both.a, both.b) == ((100.0, 200.0, 300.0), (150.0, 300.0, 450.0))
     found = comparison(runs(), "A", "B", Metric.EPS)
     assert found is not None
     assert found.pairs == 3

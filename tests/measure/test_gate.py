@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from tuner.measure.gate import Decision, gate
+from tuner.measure.paired import Pairs
 
 BAR = 0.95
 
@@ -14,7 +15,7 @@ def decisions(ratio: float, noise: float, count: int, pairs: int = 8) -> list[De
     drawn = np.random.default_rng(3).normal(0.0, noise, (2, count, pairs))
     a, b = np.exp(drawn)
     both = zip(a.tolist(), (ratio * b).tolist(), strict=True)
-    return [gate([pair], BAR).decision for pair in both]
+    return [gate([Pairs(*pair)], BAR).decision for pair in both]
 
 
 def share(found: list[Decision], wanted: Decision) -> float:
@@ -38,9 +39,9 @@ def test_what_is_clear_is_decided() -> None:
 
 def test_one_rate_below_is_below_and_one_that_is_open_is_open() -> None:
     rates = [100.0, 101.0, 99.0, 102.0, 98.0, 100.5]
-    same = (rates, [1.01 * one for one in reversed(rates)])
-    slow = (rates, [0.7 * one for one in reversed(rates)])
-    noisy = (rates, [80.0, 120.0, 90.0, 110.0, 85.0, 118.0])
+    same = Pairs(rates, [1.01 * one for one in reversed(rates)])
+    slow = Pairs(rates, [0.7 * one for one in reversed(rates)])
+    noisy = Pairs(rates, [80.0, 120.0, 90.0, 110.0, 85.0, 118.0])
     assert gate([same, same], BAR).decision is Decision.KEPT
     assert gate([same, slow], BAR).decision is Decision.BELOW
     assert gate([noisy, slow], BAR).decision is Decision.BELOW
@@ -51,7 +52,7 @@ def test_what_is_open_says_how_many_pairs_would_decide() -> None:
     rng = np.random.default_rng(5)
     a, b = np.exp(rng.normal(0.0, 0.1, (2, 200, 6)))
     for before, after in zip(a.tolist(), b.tolist(), strict=True):
-        found = gate([(before, after)], BAR)
+        found = gate([Pairs(before, after)], BAR)
         if found.decision is Decision.INCONCLUSIVE:
             assert found.pairs_wanted is None or found.pairs_wanted > 6
         else:

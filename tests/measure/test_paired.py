@@ -112,3 +112,50 @@ def test_the_smallest_detectable_gain_is_found_four_times_out_of_five(
     gain = math.exp(math.sqrt(statistics.fmean(log**2 for log in logs)))
     found = simulated(gain, 0.05, shape, pairs, seed=11)
     assert 0.77 <= share(one.better for one in found) <= (0.83 if shape is normal else 0.87)
+
+
+def restarting(
+    ratio: float, noise: float, shape: Shape, pairs: int, cost: float, seed: int = 7
+) -> list[Comparison]:
+    """1,000 comparisons of sides that take turns, so that the engine restarts before the second run
+    of each pair, which makes it so much slower."""
+    drawn = shape(np.random.default_rng(seed), (2, COMPARISONS, pairs))
+    a, b = np.exp(noise * drawn)
+    found = []
+    for number, (before, after) in enumerate(zip(a, ratio * b, strict=True)):
+        turns = np.array([1, -1] * pairs)[number % 2 :][:pairs]
+        slow = np.where(turns == 1, after, before) * (1 - cost)
+        first, second = np.where(turns == -1, slow, before), np.where(turns == 1, slow, after)
+        found.append(compare(first.tolist(), second.tolist(), turns.tolist()))
+    return found
+
+
+@pytest.mark.parametrize("pairs", [8, 11])
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("cost", [0.0, 0.3])
+def test_what_restarts_cost_is_no_part_of_the_ratio(cost: float, shape: Shape, pairs: int) -> None:
+    found = restarting(1.2, 0.05, shape, pairs, cost)
+    assert share(one.low <= 1.2 <= one.high for one in found) >= 0.93
+    assert share(one.shows_more for one in found) >= 0.85
+    costs = [1 - one.restarted for one in found if one.restarted is not None]
+    assert statistics.fmean(costs) == pytest.approx(cost, abs=0.01)
+
+
+@pytest.mark.parametrize("pairs", [8, 11])
+@pytest.mark.parametrize("shape", SHAPES)
+def test_restarts_tell_no_equal_ones_apart(shape: Shape, pairs: int) -> None:
+    found = restarting(1.0, 0.05, shape, pairs, 0.3)
+    assert share(one.shows_more or one.shows_less for one in found) <= 0.06
+
+
+def test_eight_pairs_with_restarts_can_show_what_six_cannot() -> None:
+    clear = [0.2, 0.21, 0.19, 0.2, 0.22, 0.2, 0.18, 0.2]
+    turns = [1, -1, 1, -1, 1, -1, 1, -1]
+    assert sign_flip_p(clear[:6], turns[:6]) > 0.05
+    assert sign_flip_p(clear, turns) == pytest.approx(2 / 70)
+    assert sign_flip_p(clear, [0, *turns[1:]]) < 0.05
+
+
+def test_restarts_before_every_run_or_none_change_nothing() -> None:
+    a, b = [100.0, 110, 90, 105, 95, 100], [131.0, 142, 118, 136, 124, 129]
+    assert compare(a, b, [0] * 6) == compare(a, b)

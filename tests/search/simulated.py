@@ -45,6 +45,8 @@ outputs:
 """
 PROFILE = parse_profile(TEXT, "small.yaml").profile
 BUDGET_S = 700.0
+# An engine that starts soon: restarts for the pairs are affordable.
+PACE = replace(NODE_PACE, start_s=5)
 START_S = 20.0
 ASKED = replace(
     HEADER,
@@ -126,7 +128,7 @@ def search(
             strategy=lambda space, sigma, trials: strategy(name, space, seed, sigma, trials),
             clock=replay.now_s,
             budget_s=BUDGET_S,
-            pace=NODE_PACE,
+            pace=PACE,
             rng=random.Random(seed),
             limits=ASKED.limits,
         )

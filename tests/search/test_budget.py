@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from tuner.measure.paired import FEWEST_PAIRS, FEWEST_RESTARTING
 from tuner.search.budget import (
     NODE_PACE,
     SINK_PACE,
@@ -59,10 +60,12 @@ def test_the_time_of_the_runs_at_a_fixed_rate_is_set_aside() -> None:
 def test_pairs_are_made_shorter_where_less_time_is_left_and_never_longer() -> None:
     plans = spend(1770, 2.0, NODE_PACE, CHECKS_S)
     planned_s = reserve_s(plans.confirm, 2.0, NODE_PACE, 0.0)
-    assert fitted(plans.confirm, planned_s + 100, 2.0, NODE_PACE) == plans.confirm
-    late = fitted(plans.confirm, planned_s - 60, 2.0, NODE_PACE)
+    assert fitted(plans.confirm, planned_s + 100, 2.0, NODE_PACE, FEWEST_PAIRS) == plans.confirm
+    late = fitted(plans.confirm, planned_s - 60, 2.0, NODE_PACE, FEWEST_PAIRS)
     assert reserve_s(late, 2.0, NODE_PACE, 0.0) == pytest.approx(planned_s - 60)
-    assert fitted(plans.confirm, 5.0, 2.0, NODE_PACE).window_s == NODE_PACE.window_s
+    more = fitted(plans.confirm, planned_s, 2.0, NODE_PACE, FEWEST_RESTARTING)
+    assert reserve_s(more, 2.0, NODE_PACE, 0.0) < FEWEST_PAIRS / FEWEST_RESTARTING * planned_s + 1
+    assert fitted(plans.confirm, 5.0, 2.0, NODE_PACE, 6).window_s == NODE_PACE.window_s
 
 
 def test_few_trials_suffice_for_few_knobs() -> None:

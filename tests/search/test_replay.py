@@ -14,10 +14,12 @@ import pytest
 
 from tests.search.simulated import BUDGET_S, START_S, World, search
 from tuner.errors import Interrupted, JobFailed
+from tuner.measure.paired import FEWEST_PAIRS
 from tuner.search.journal import NAME, read, recorded
+from tuner.search.pairs import pairs_of
 from tuner.search.replay import Diverged
 from tuner.search.study import Asked, Ending, Phase, Study
-from tuner.search.verdict import MINIMUM_PAIRS, Claim, judge, pairs_of
+from tuner.search.verdict import Claim, judge
 
 ROOT = Path(__file__).parents[2]
 KILLS = 10
@@ -168,7 +170,7 @@ def test_a_pair_that_a_kill_splits_is_made_again(tmp_path: Path, undisturbed: St
     split = search(folder, World(spent_s + 5.0))
     pairs = {trial.pair for trial in split.of(Phase.CONFIRM)}
     assert len(pairs) == len(pairs_of(split.trials)) + 1
-    assert len(pairs_of(split.trials)) >= MINIMUM_PAIRS
+    assert len(pairs_of(split.trials)) >= FEWEST_PAIRS
 
 
 def test_a_resumed_session_gets_the_engine_warm_and_decides_by_the_time_that_took(

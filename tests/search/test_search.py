@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 
 import pytest
 
-from tests.measure.factory import failed, measured
+from tests.measure.factory import failed, itemised, measured
 from tests.measure.paced import paced
 from tests.search.simulated import TEXT
 from tests.search.test_journal import HEADER
@@ -22,6 +22,7 @@ from tuner.profile.model import Profile
 from tuner.profile.node import Node
 from tuner.search.budget import NODE_PACE, trial_seconds
 from tuner.search.guardrails import Limits
+from tuner.search.pairs import pairs_of
 from tuner.search.runner import Runner, Setup
 from tuner.search.search import Search, Step
 from tuner.search.strategies import strategy
@@ -36,7 +37,7 @@ from tuner.search.study import (
     Study,
     Trial,
 )
-from tuner.search.verdict import Claim, judge, pairs_of
+from tuner.search.verdict import Claim, judge
 
 
 def loaded() -> LoadedProfile:
@@ -59,6 +60,7 @@ class World:
     rss_mib: Callable[[dict[str, Level]], float] = lambda _: 90.0
     rss_allowed: float = math.inf
     gain_of_buffer: float = 1.0
+    cost_of_restart: float = 0.0
     node: Node = NODE
     now_s: float = 20.0
     profiles: list[Profile] = field(default_factory=list)
@@ -68,6 +70,9 @@ class World:
     def evaluate(self, asked: Asked, profile: Profile) -> Result:
         self.asked.append(asked)
         self.profiles.append(profile)
+        restart_s = 25.0 if profile.node != self.node else 0.0
+        self.now_s += restart_s
+        self.node = profile.node
         if asked.phase is Phase.CHECK:
             self.now_s += asked.plan.warm_up_s + asked.plan.window_s + 2.0
             return paced(p99_s=60.0 if self.stale(dict(asked.changes)) else 2.0)
@@ -75,20 +80,20 @@ class World:
         self.now_s += total_s
         if self.fails:
             return failed()
-        if profile.node != self.node:
-            self.now_s += 25.0
-            self.node = profile.node
         queue = profile.measured.queue
         workers = queue.worker_threads if queue is not None else None
         rate = 50_000 * (1 + self.gain_per_worker * ((workers or 1) - 1))
         if profile.node.settings.get("indices.memory.index_buffer_size") is not None:
             rate *= self.gain_of_buffer
+        if restart_s > 0:
+            rate *= 1 - self.cost_of_restart
         used = int(self.rss_mib(dict(asked.changes)) * MIB)
         if used > self.rss_allowed:
             reason = f"rsyslogd used {used / MIB:.0f} MiB"
             return replace(failed(reason), kind=FailureKind.GUARDRAIL, shipper_rss_bytes=used)
         rate *= math.exp(self.rng.gauss(0, self.noise))
-        return measured(rate, total_s=total_s, rss_mib=used / MIB)
+        found = measured(rate, total_s=total_s, rss_mib=used / MIB)
+        return replace(found, spent=itemised(asked.plan, total_s, restart_s))
 
 
 def run(
@@ -156,13 +161,29 @@ def test_the_budget_is_kept_and_used(budget_s: float) -> None:
     assert 0.8 * budget_s <= world.now_s <= 1.0 * budget_s
 
 
-@pytest.mark.parametrize("budget_s", [600.0, 1800.0])
+@pytest.mark.parametrize("budget_s", [900.0, 1800.0])
 def test_the_budget_is_kept_though_the_best_needs_restarts_of_the_engine(budget_s: float) -> None:
     world = World(0.0, gain_of_buffer=1.5)
     study = run(world, budget_s, name="default")
     assert judge(study).claim is Claim.IMPROVED
     assert "node.indices.memory.index_buffer_size" in dict(judge(study).changes)
     assert world.now_s <= 1.03 * budget_s
+
+
+def test_what_restarts_cost_in_the_pairs_is_no_part_of_the_gain() -> None:
+    """Each side follows a restart in every second pair, and is a quarter slower then."""
+    world = World(0.0, gain_of_buffer=1.3, cost_of_restart=0.25)
+    eps = judge(run(world, 1800.0, name="default")).eps
+    assert eps is not None
+    assert eps.pairs >= 8
+    assert eps.low < 1.3 < eps.high < 1.4
+    assert eps.restarted == pytest.approx(0.75, abs=0.03)
+
+
+def test_a_budget_too_small_for_restarts_in_its_pairs_leaves_the_node_as_written() -> None:
+    study = run(World(0.0, gain_of_buffer=1.5), 600.0, name="default")
+    assert not any(path.startswith("node.") for one in study.trials for path, _ in one.changes)
+    assert any("those that the engine restarts for" in note.text for note in study.notes)
 
 
 def test_every_candidate_is_a_valid_profile_with_its_guarantees_untouched() -> None:

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 
 from tuner.flood.schedule import fixed
 from tuner.lab.lab import Lab
-from tuner.lab.turned_node import NodeRefused
 from tuner.measure.blocks import Arm, Run, block_order
-from tuner.measure.measurement import Failure, FailureKind, TrialPlan
+from tuner.measure.measurement import Failure, TrialPlan
 from tuner.measure.metrics import Result
 from tuner.measure.paced import Pacing, run_paced
 from tuner.measure.paced_summary import PacedMeasurement
 from tuner.measure.trial import run_trial
+from tuner.measure.turning import turned, when_turned
 from tuner.profile.model import Profile
 from tuner.report.figures import eps
 from tuner.search.budget import NODE_PACE, SINK_PACE, Pace, trial_seconds
@@ -39,7 +39,7 @@ class SideBySide:
     def warm_up(self, arm: Arm) -> None:
         """Run the first arm for nothing: an engine that was just started is slow for a while."""
         self.tell("getting the engine warm")
-        if not self._turned(arm.profile):
+        if turned(self.lab, arm.profile, self._warm_up, self._name()) == 0:
             plan = TrialPlan(self.plan.warm_up_s, 2 * lab_pace(self.lab).engine_warm_up_s)
             run_trial(self.lab, arm.profile, plan, self._name(), _quiet)
 
@@ -58,31 +58,26 @@ class SideBySide:
         plan = check_plan(profile)
         whole_s = plan.warm_up_s + max(least_s, plan.window_s)
         pacing = Pacing(fixed(per_second), whole_s, plan.warm_up_s, whole_s)
-        refused = self._refused(profile)
-        return refused or run_paced(self.lab, profile, pacing, self._name(), _quiet)
+        return self._when_turned(
+            profile, lambda name: run_paced(self.lab, profile, pacing, name, _quiet)
+        )
 
     def _result(self, profile: Profile) -> Result:
         rate = profile.workload.rate
         if self.judges_freshness and rate != "max":
             return self.at_a_rate(profile, float(rate), self.plan.window_s)
-        refused = self._refused(profile)
-        return refused or run_trial(self.lab, profile, self.plan, self._name(), _quiet)
+        return self._when_turned(
+            profile, lambda name: run_trial(self.lab, profile, self.plan, name, _quiet)
+        )
 
-    def _refused(self, profile: Profile) -> Failure | None:
-        """Start the engine as `profile` wants it; why it does not start so."""
-        try:
-            self._turned(profile)
-        except NodeRefused as refused:
-            return Failure(FailureKind.ENGINE, str(refused))
-        return None
+    def _when_turned(self, profile: Profile, run: Callable[[str], Result]) -> Result:
+        name = self._name()
+        return when_turned(self.lab, profile, self._warm_up, name, lambda: run(name))
 
-    def _turned(self, profile: Profile) -> bool:
-        """Restart the engine if `profile` has other node settings, and get it warm."""
-        if self.lab.run_with(profile) == 0:
-            return False
-        plan = TrialPlan(self.plan.warm_up_s, lab_pace(self.lab).engine_warm_up_s)
-        run_trial(self.lab, profile, plan, self._name(), _quiet)
-        return True
+    @property
+    def _warm_up(self) -> TrialPlan:
+        """What an engine gets that has restarted."""
+        return TrialPlan(self.plan.warm_up_s, lab_pace(self.lab).engine_warm_up_s)
 
     def _name(self) -> str:
         self.count += 1

@@ -23,8 +23,8 @@ from tuner.cli.options import (
 from tuner.cli.site import Wanted
 from tuner.errors import BadUsage, BelowTheBar, JobFailed
 from tuner.measure.gate import Decision
+from tuner.measure.paired import FEWEST_PAIRS
 from tuner.report.compare import Compared, compare_json, compare_text, gate_text
-from tuner.search.verdict import MINIMUM_PAIRS
 
 # What two searches can be compared with.
 _OF_SEARCHES = {"a", "b", "fail_below", "output"}
@@ -32,9 +32,7 @@ _OF_SEARCHES = {"a", "b", "fail_below", "output"}
 SidePath = Annotated[
     Path, typer.Argument(help="A profile, or the run directory of a search.", show_default=False)
 ]
-PairCount = Annotated[
-    int, typer.Option(min=MINIMUM_PAIRS, max=1000, help="How many pairs of runs.")
-]
+PairCount = Annotated[int, typer.Option(min=FEWEST_PAIRS, max=1000, help="How many pairs of runs.")]
 Window = Annotated[str, typer.Option(help="The window of a run.")]
 Freshness = Annotated[
     bool, typer.Option(help="Measure freshness too, of each once and at the same rate.")

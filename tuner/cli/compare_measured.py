@@ -12,6 +12,7 @@ from tuner.cli.blocks import SideBySide, lab_pace, result_text
 from tuner.cli.console import say, working
 from tuner.cli.profiles import load
 from tuner.cli.site import Wanted, open_lab, prepare
+from tuner.errors import BadUsage
 from tuner.host.usage import cores, describe_machine
 from tuner.lab.lab import Lab
 from tuner.measure.blocks import Arm, Run, pairs, values
@@ -19,6 +20,7 @@ from tuner.measure.ceiling import CeilingPlan, ceiling
 from tuner.measure.gate import Gate, gate
 from tuner.measure.measurement import TrialPlan
 from tuner.measure.metrics import Result
+from tuner.measure.paired import FEWEST_RESTARTING, fewest_pairs
 from tuner.profile.bind_inputs import flooded
 from tuner.profile.index import MappingStyle
 from tuner.profile.metric import Metric
@@ -49,9 +51,10 @@ def measured(a: Path, b: Path, wanted: Wanted, chosen: Chosen) -> Compared:
         doubts.append("B has another workload than A: both were measured with that of A")
     if first.workload.rate != "max":
         doubts.append("workload.rate is fixed: both sides were offered so much and no more")
+    arms = (Arm(A, first), Arm(B, second))
+    _require_enough(arms, wanted, chosen.pairs)
     prepare(wanted, first, say)
     flooded(second)
-    arms = (Arm(A, first), Arm(B, second))
     with open_lab(wanted, first, Path(tempfile.gettempdir()), say) as lab:
         if lab.node is None and not lab.is_sink and arms[0].node != arms[1].node:
             doubts.append("node settings: the engine that runs keeps its own for both sides")
@@ -71,6 +74,16 @@ def measured(a: Path, b: Path, wanted: Wanted, chosen: Chosen) -> Compared:
                 doubts=tuple(doubts),
             )
             return _beyond(compared, found, chosen)
+
+
+def _require_enough(arms: tuple[Arm, Arm], wanted: Wanted, pairs: int) -> None:
+    """Raise BadUsage for fewer pairs than can show anything."""
+    restarting = wanted.starts_a_node and arms[0].node != arms[1].node
+    if pairs < fewest_pairs(restarting=restarting):
+        raise BadUsage(
+            f"--pairs {pairs} is too few: the node sections differ, so that the engine restarts "
+            f"between the sides, and what that costs is estimated too; {FEWEST_RESTARTING} suffice"
+        )
 
 
 @dataclass(frozen=True)
@@ -105,10 +118,10 @@ def _ratio(runs: list[Run]) -> str:
 def _beyond(compared: Compared, found: _Found, chosen: Chosen) -> Compared:
     """The gate, and the phases that were chosen, after the pairs."""
     each = [pairs(found.runs, A, B, metric) for metric in RATES]
-    if len(each[0][0]) < 2:
+    if len(each[0].a) < 2:
         return compared
     if chosen.freshness:
-        a, b = _freshness(found, check_rate([*each[0][0], *each[0][1]]))
+        a, b = _freshness(found, check_rate([*each[0].a, *each[0].b]))
         compared = replace(
             compared, a=replace(compared.a, freshness=a), b=replace(compared.b, freshness=b)
         )

@@ -9,13 +9,13 @@ from functools import cached_property
 
 from tuner.measure.bottleneck import Verdict
 from tuner.measure.measurement import DoubtKind, Measurement
-from tuner.measure.paired import Comparison, compare
+from tuner.measure.paired import Comparison
 from tuner.profile.knobs import Knob
 from tuner.profile.short_names import short_names
 from tuner.report.moves import Move, move, steps
 from tuner.search.climb import Leader
+from tuner.search.pairs import compared, pairs_of
 from tuner.search.study import BASELINE, SCORED, Changes, Phase, Trial
-from tuner.search.verdict import pairs_of
 
 _IN_PAIRS = frozenset({Phase.CONFIRM, Phase.SHRINK})
 
@@ -105,12 +105,9 @@ class Progress:
         """The best against the profile by fresh pairs, by the rate that gained less, as a claim
         will be; None with less than two."""
         pairs = pairs_of(self.trials)
-        if len(pairs) < 2:
-            return None
-        before, after = zip(*pairs, strict=True)
         rates = (lambda run: run.eps, lambda run: run.eps_paid)
-        found = [compare([*map(of, before)], [*map(of, after)]) for of in rates]
-        return min(found, key=lambda one: one.low)
+        found = [one for one in (compared(pairs, of) for of in rates) if one is not None]
+        return min(found, key=lambda one: one.low, default=None)
 
     def verdict(self, changes: Changes) -> Verdict | None:
         """What limited a point when it was measured last."""

@@ -15,7 +15,6 @@ from tuner.measure.paced_summary import PacedMeasurement
 from tuner.report.figures import eps, percent, seconds
 from tuner.report.moves import steps, steps_text
 from tuner.search.study import BASELINE, SCORED, Changes, Phase
-from tuner.search.verdict import MINIMUM_PAIRS
 
 _PHASES = {
     Phase.WARM_UP: "warming up",
@@ -144,7 +143,7 @@ def _gain(progress: Progress, size: Size) -> Lines:
         return
     label, basis = "gain", " estimated from all trials; pairs decide"
     if paired is not None:
-        enough = "" if paired.pairs >= MINIMUM_PAIRS else f" of {MINIMUM_PAIRS} or more"
+        enough = "" if paired.enough else f" of {paired.fewest} or more"
         basis = f" by {paired.pairs}{enough} pairs"
     if size.is_narrow:
         label, basis = f"{paired.pairs} pairs" if paired is not None else "estimate", ""

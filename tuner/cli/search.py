@@ -37,7 +37,7 @@ from tuner.cli.search_job import (
 from tuner.cli.search_session import work_on
 from tuner.cli.site import open_lab, prepare
 from tuner.errors import BadUsage, GuardrailBreached, JobFailed, NoImprovement
-from tuner.profile.knobs import knobs, of_rsyslog
+from tuner.profile.knobs import knobs, of_rsyslog, without_node
 from tuner.profile.knobs_guarantees import allowed
 from tuner.profile.model import Profile
 from tuner.report.gauges import SEARCH_PHASES, Gauges
@@ -156,6 +156,8 @@ def _tell_plan(profile: Profile, options: Options, budget_s: float, output: Outp
     engine = EngineChoice(options.engine)
     every = knobs(profile, options.allow)
     turned = of_rsyslog(every) if engine is EngineChoice.SINK else every
+    if options.url is not None:
+        turned = without_node(turned)
     lines = list(bought(budget_s, pace_of(engine), profile, turned))
     if output is Output.JSON:
         plan = {"budget_s": budget_s, "knobs": [knob.path for knob in turned], "plan": lines}

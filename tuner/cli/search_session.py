@@ -5,10 +5,8 @@ from __future__ import annotations
 
 import os
 import random
-import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from dataclasses import replace
 
 from tuner.cli.console import Voice
 from tuner.cli.metrics_file import MetricsFile
@@ -20,11 +18,10 @@ from tuner.engine.owned import Owner, remove
 from tuner.errors import Interrupted
 from tuner.flood.schedule import fixed
 from tuner.lab.lab import Lab
-from tuner.lab.turned_node import NodeRefused
-from tuner.measure.measurement import Failure, FailureKind, TrialPlan
+from tuner.measure.measurement import TrialPlan
 from tuner.measure.paced import Pacing, run_paced
-from tuner.measure.spent import Spent
 from tuner.measure.trial import run_trial
+from tuner.measure.turning import when_turned
 from tuner.profile.knobs_check import Checker
 from tuner.profile.model import Profile
 from tuner.report.figures import seconds
@@ -118,17 +115,7 @@ def _measuring(job: Job, lab: Lab, shown: Screen) -> Measure:
 
         name = f"t{asked.number + 1}"
         show("starting")
-        began_s = time.monotonic()
-        try:
-            restarts = lab.run_with(profile) > 0
-            if restarts:
-                # A JVM that has just started is slow for a while, and would be measured so.
-                run_trial(lab, profile, warm_up, f"{name}w", show)
-        except NodeRefused as refused:
-            failure = Failure(FailureKind.ENGINE, str(refused))
-            return _after_restart(failure, time.monotonic() - began_s)
-        restart_s = time.monotonic() - began_s if restarts else 0.0
-        return _after_restart(run(), restart_s)
+        return when_turned(lab, profile, warm_up, name, run)
 
     return measure
 
@@ -141,11 +128,6 @@ def _watched(job: Job, measure: Measure, metrics: MetricsFile) -> Measure:
         return measure(asked, profile)
 
     return watched
-
-
-def _after_restart(result: Result, restart_s: float) -> Result:
-    """The outcome of a trial, with the seconds that the engine's restart before it took."""
-    return replace(result, spent=replace(result.spent or Spent(), restart_s=restart_s))
 
 
 def _search(job: Job, lab: Lab, replay: Replay, shown: Screen, metrics: MetricsFile) -> None:

@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tuner.measure.metrics import Result, value_of
-from tuner.measure.paired import Comparison, compare
+from tuner.measure.paired import Comparison, Pairs, compare
+from tuner.measure.restarts import restarts
 from tuner.profile.metric import Metric
 from tuner.profile.model import Profile
 
@@ -57,17 +58,21 @@ def median(runs: Sequence[Run], arm: str, metric: Metric) -> float | None:
     return statistics.median(found.values()) if found else None
 
 
-def pairs(
-    runs: Sequence[Run], first: str, other: str, metric: Metric
-) -> tuple[list[float], list[float]]:
+def pairs(runs: Sequence[Run], first: str, other: str, metric: Metric) -> Pairs:
     """What both arms showed of a metric in the blocks in which both showed something above 0."""
     before, after = values(runs, first, metric), values(runs, other, metric)
     blocks = [block for block in before if before[block] > 0 and after.get(block, 0.0) > 0]
-    return [before[block] for block in blocks], [after[block] for block in blocks]
+    of = {(run.arm, run.block): run.result for run in runs}
+    a, b = ([of[arm, block] for block in blocks] for arm in (first, other))
+    return Pairs(
+        tuple(before[block] for block in blocks),
+        tuple(after[block] for block in blocks),
+        restarts(a, b),
+    )
 
 
 def comparison(runs: Sequence[Run], first: str, other: str, metric: Metric) -> Comparison | None:
     """How an arm compares with the first by the blocks that both completed; None with less than
     two of them."""
-    before, after = pairs(runs, first, other, metric)
-    return compare(before, after) if len(before) > 1 else None
+    found = pairs(runs, first, other, metric)
+    return compare(*found) if len(found.a) > 1 else None

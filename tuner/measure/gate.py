@@ -11,12 +11,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 
-from tuner.measure.paired import Comparison, compare
+from tuner.measure.paired import Comparison, Pairs, compare
 
 # Beyond so many pairs nobody waits for an answer.
 _MOST_PAIRS = 1000
-
-Pairs = tuple[Sequence[float], Sequence[float]]
 
 
 class Decision(Enum):
@@ -44,7 +42,7 @@ def gate(rates: Sequence[Pairs], bar: float) -> Gate:
     it.  Shown means that the whole 95 % interval lies on that side and the exact sign-flip test
     agrees.
     """
-    against = [compare([bar * one for one in a], b) for a, b in rates]
+    against = [compare([bar * one for one in a], b, turns) for a, b, turns in rates]
     decisions = [_decision(one) for one in against]
     if Decision.BELOW in decisions:
         return Gate(bar, Decision.BELOW)
@@ -72,4 +70,4 @@ def _pairs_wanted(against: Comparison) -> int | None:
     if distance == 0:
         return None
     pairs = math.ceil(against.pairs * (math.log1p(against.detectable) / distance) ** 2)
-    return max(pairs, against.pairs + 1) if pairs <= _MOST_PAIRS else None
+    return max(pairs, against.pairs + 1, against.fewest) if pairs <= _MOST_PAIRS else None

@@ -14,13 +14,12 @@ from tuner.measure.gate import Decision, Gate
 from tuner.measure.measurement import Failure
 from tuner.measure.metrics import Result
 from tuner.measure.paced_summary import PacedMeasurement
-from tuner.measure.paired import Comparison
+from tuner.measure.paired import FEWEST_PAIRS, Comparison
 from tuner.profile.metric import Metric
 from tuner.report.comparisons import figure, metric_json, ratio_text, remarks
-from tuner.report.figures import eps, percent, table
+from tuner.report.figures import eps, percent, restart_text, table
 from tuner.report.paced import percentiles_text
 from tuner.report.shown import shown
-from tuner.search.verdict import MINIMUM_PAIRS
 
 SCHEMA = 1
 A, B = "A", "B"
@@ -78,17 +77,12 @@ class Compared:
     @property
     def difference(self) -> Difference:
         """What the pairs show."""
-        found = [one for one in map(self.of, RATES) if one is not None and enough(one)]
+        found = [one for one in map(self.of, RATES) if one is not None and one.enough]
         if len(found) < len(RATES):
             return Difference.TOO_FEW
         if all(one.shows_more for one in found):
             return Difference.FASTER
         return Difference.SLOWER if all(one.shows_less for one in found) else Difference.NOT_SHOWN
-
-
-def enough(found: Comparison) -> bool:
-    """Whether so many pairs can show anything: the exact test needs six."""
-    return found.pairs >= MINIMUM_PAIRS
 
 
 _COMPARED = TypeAdapter(Compared)
@@ -115,6 +109,7 @@ def compare_text(compared: Compared) -> str:
         f"A is {a.name}\nB is {b.name}\non {compared.engine}, {compared.machine}",
         _sentence(compared),
         _table(compared),
+        _restarts(compared),
         "\n".join(_freshness(compared)),
         "\n".join(_ceiling(compared)),
         "\n".join(f"doubt: {one}" for one in (*compared.doubts, *remarks(compared.runs))),
@@ -136,8 +131,8 @@ def _substitutions(a: Side, b: Side) -> Iterator[tuple[str, str]]:
 def _sentence(compared: Compared) -> str:
     steady, paid = map(compared.of, RATES)
     if steady is None or paid is None or compared.difference is Difference.TOO_FEW:
-        pairs = 0 if steady is None else steady.pairs
-        return f"Nothing is claimed: {pairs} complete pairs, where {MINIMUM_PAIRS} are needed."
+        pairs, fewest = (0, FEWEST_PAIRS) if steady is None else (steady.pairs, steady.fewest)
+        return f"Nothing is claimed: {pairs} complete pairs, where {fewest} are needed."
     lesser = min((steady, paid), key=lambda one: abs(one.ratio - 1))
     change = f"{percent(lesser.ratio)} [{percent(lesser.low)}, {percent(lesser.high)}]"
     if compared.difference is Difference.NOT_SHOWN:
@@ -165,6 +160,11 @@ def _table(compared: Compared) -> str:
             )
         )
     return table(header, rows)
+
+
+def _restarts(compared: Compared) -> str:
+    found = compared.of(Metric.EPS)
+    return "" if found is None else restart_text(found)
 
 
 def _freshness(compared: Compared) -> Iterator[str]:

@@ -27,6 +27,16 @@ def interval(comparison: Comparison) -> str:
     return f"{percent(comparison.ratio)} [{low}, {high}]"
 
 
+def restart_text(found: Comparison) -> str:
+    """What restarts of the engine between the sides cost; empty where the pairs do not tell."""
+    if found.restarted is None:
+        return ""
+    return (
+        "the engine restarted between the sides of the pairs: the rate of a run just after that is "
+        f"{percent(found.restarted)}, which the ratios are free of"
+    )
+
+
 def size(value: float) -> str:
     """Bytes with three digits that matter: `1.50 GiB`, `822 GiB`."""
     return _scaled(value, 1024, _BINARY)

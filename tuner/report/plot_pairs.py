@@ -8,8 +8,9 @@ from tuner.measure.paired import Comparison
 from tuner.report.drawing import Colour, Plot, svg
 from tuner.report.figures import eps, interval, percent
 from tuner.report.rates import claimed_rate
+from tuner.search.pairs import pairs_of
 from tuner.search.study import Study
-from tuner.search.verdict import Verdict, pairs_of
+from tuner.search.verdict import Verdict
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

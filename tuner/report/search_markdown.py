@@ -8,7 +8,16 @@ from tuner.profile.load import parse_profile
 from tuner.profile.model import Profile
 from tuner.report.bottleneck import bottleneck_text
 from tuner.report.effective import effective_text
-from tuner.report.figures import eps, interval, mebibytes, percent, seconds, setting, table
+from tuner.report.figures import (
+    eps,
+    interval,
+    mebibytes,
+    percent,
+    restart_text,
+    seconds,
+    setting,
+    table,
+)
 from tuner.report.search_course import (
     at_fixed_rate,
     beside,
@@ -21,8 +30,9 @@ from tuner.report.search_explained import what_each_change_gave
 from tuner.report.search_time import where_the_time_went
 from tuner.report.search_trials import every_trial
 from tuner.report.shown import plain_markdown
+from tuner.search.pairs import pairs_of
 from tuner.search.study import BASELINE, SCORED, Ending, Phase, Study
-from tuner.search.verdict import Claim, Verdict, judge, pairs_of
+from tuner.search.verdict import Claim, Verdict, judge
 
 _NEVER_TESTED = (
     "message sizes, formats and connection counts other than the profile's workload",
@@ -153,6 +163,8 @@ def comparisons(study: Study, verdict: Verdict) -> list[str]:
     )
     shown = [one for one in named if not (is_sink(study) and one[0] in _OF_AN_ENGINE)]
     lines = [f"{name}: {interval(found)}" for name, found in shown if found is not None]
+    if verdict.claimed is not None and verdict.claimed.restarted is not None:
+        lines.append(restart_text(verdict.claimed))
     if verdict.claimed is not None and not is_sink(study):
         lines.append(
             "the claim is the smaller of the first two: settings that postpone work look good in "

@@ -13,8 +13,9 @@ from tuner.report.figures import eps, percent
 from tuner.report.plot_freshness import fixed_rate
 from tuner.report.rates import STEADY, claimed_rate
 from tuner.report.search_course import is_sink
+from tuner.search.pairs import pairs_of
 from tuner.search.study import BASELINE, Phase, Study
-from tuner.search.verdict import Claim, Verdict, pairs_of
+from tuner.search.verdict import Claim, Verdict
 
 
 @dataclass(frozen=True)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from tuner.measure.measurement import TrialPlan
-from tuner.search.verdict import MINIMUM_PAIRS
+from tuner.measure.paired import FEWEST_PAIRS, FEWEST_RESTARTING
+from tuner.profile.knobs import Knob, without_node
 
 
 @dataclass(frozen=True)
@@ -70,6 +72,7 @@ _FINALS_SHARE = 0.2
 _CALIBRATION_SHARE = 0.08
 _CHECK_FROM_S = 600.0
 _REPORT_S = 3.0
+_RESTARTS_SHARE = 0.25
 # With less than three trials for a knob, the least promising ones stay as they are.
 _TRIALS_PER_KNOB = 3
 _FEWEST_KNOBS = 5
@@ -101,7 +104,7 @@ class Spending:
 
 def smallest_budget_s(pace: Pace) -> float:
     """The smallest budget that leaves room for a search and six pairs, in whole tens of seconds."""
-    trials = 2 * MINIMUM_PAIRS + _FEWEST_CALIBRATING + FEWEST_SEARCH_TRIALS + _FEWEST_FINALS
+    trials = 2 * FEWEST_PAIRS + _FEWEST_CALIBRATING + FEWEST_SEARCH_TRIALS + _FEWEST_FINALS
     trials_s = trials * pace.shortest_trial_s
     needed = pace.start_s + pace.engine_warm_up_s + trials_s + _REPORT_S
     return math.ceil(needed / 10) * 10
@@ -126,7 +129,7 @@ def spend(left_s: float, overhead_s: float, pace: Pace, checks_s: float) -> Spen
     more: its length is set by the interval it must reach, not by the size of the search.
     """
     share = min(0.40, max(0.20, 0.40 - 0.20 * (left_s - 300) / 900))
-    trial_s = share * left_s / (2 * MINIMUM_PAIRS)
+    trial_s = share * left_s / (2 * FEWEST_PAIRS)
     window_s = _window_s(trial_s - pace.warm_up_s - overhead_s, pace)
     confirm_s = min(max(window_s, pace.window_s), pace.longest_window_s)
     # Runs on the sink are short, and a round of rsyslog's counters would take as long again.
@@ -146,14 +149,25 @@ def spend(left_s: float, overhead_s: float, pace: Pace, checks_s: float) -> Spen
 
 def reserve_s(confirm: TrialPlan, overhead_s: float, pace: Pace, checks_s: float) -> float:
     """The seconds to set aside for six pairs, the runs at a fixed rate and the report."""
-    pairs_s = 2 * MINIMUM_PAIRS * trial_seconds(confirm, overhead_s, pace)
+    pairs_s = 2 * FEWEST_PAIRS * trial_seconds(confirm, overhead_s, pace)
     return pairs_s + checks_s + _REPORT_S
 
 
-def fitted(confirm: TrialPlan, left_s: float, overhead_s: float, pace: Pace) -> TrialPlan:
-    """The plan of the pairs, with windows so much shorter that six pairs fit into the seconds left:
-    what a session that resumed late, or a candidate that was refused, left less time for."""
-    each_s = (left_s - _REPORT_S) / (2 * MINIMUM_PAIRS)
+def affordable(knobs: Sequence[Knob], budget_s: float, pace: Pace) -> tuple[Knob, ...]:
+    """The knobs without those that the engine restarts for, where the restarts of a confirmation
+    would take more than a quarter of the budget; all, where there are no others."""
+    restarts_s = (1 + FEWEST_RESTARTING) * (pace.start_s + pace.engine_warm_up_s)
+    if restarts_s <= _RESTARTS_SHARE * budget_s:
+        return tuple(knobs)
+    return without_node(knobs) or tuple(knobs)
+
+
+def fitted(
+    confirm: TrialPlan, left_s: float, overhead_s: float, pace: Pace, pairs: int
+) -> TrialPlan:
+    """The plan of the pairs, with windows so much shorter that so many fit into the seconds left:
+    what restarts, a session that resumed late or a refused candidate left less time for."""
+    each_s = (left_s - _REPORT_S) / (2 * pairs)
     window_s = _window_s(each_s - confirm.warm_up_s - overhead_s, pace)
     return replace(confirm, window_s=min(confirm.window_s, max(pace.window_s, window_s)))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tuner.search.runner import Runner
 from tuner.search.study import BASELINE, Changes, Phase
-from tuner.search.verdict import MINIMUM_PAIRS, MOST_PAIRS
+from tuner.search.verdict import MOST_PAIRS
 
 _SIDES = 2
 
@@ -20,11 +20,13 @@ def trials_expected(runner: Runner, best: Changes) -> int:
         winner = next((trial.changes for trial in confirming if trial.changes != BASELINE), best)
         more = int(max(0.0, runner.left_s()) / runner.pair_s(last.plan, winner))
         pair = last.pair or 0
-        pairs_left = min(MOST_PAIRS - pair, max(MINIMUM_PAIRS - pair, more))
+        pairs_left = min(MOST_PAIRS - pair, max(runner.fewest_pairs(winner) - pair, more))
         is_half = sum(trial.pair == pair for trial in confirming) % _SIDES
         return last.number + is_half + _SIDES * pairs_left
     checks = _SIDES if runner.plans.checks_s and last.phase is not Phase.CHECK else 0
-    return last.number + _before_confirming(runner, best) + checks + _SIDES * MINIMUM_PAIRS
+    return (
+        last.number + _before_confirming(runner, best) + checks + _SIDES * runner.fewest_pairs(best)
+    )
 
 
 def _before_confirming(runner: Runner, best: Changes) -> int:

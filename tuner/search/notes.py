@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 
-from tuner.profile.knobs import Knob
+from tuner.measure.paired import FEWEST_PAIRS, FEWEST_RESTARTING
+from tuner.profile.knobs import Cost, Knob
 from tuner.profile.model import Profile
-from tuner.search.budget import Pace, engine_warm_up, spend, trial_seconds
+from tuner.search.budget import Pace, affordable, engine_warm_up, spend, trial_seconds
 from tuner.search.calibration import Calibration
 from tuner.search.checks import checks_s
-from tuner.search.verdict import MINIMUM_PAIRS
 
 _NOISY = 0.15
 _MINUTE_S = 60.0
@@ -20,8 +20,8 @@ def calibrated(found: Calibration) -> Iterator[str]:
     """What the repeated runs of the profile showed of the noise."""
     yield (
         f"calibrated: {found.runs} runs of the profile as written differ by "
-        f"{found.sigma:.1%} (standard deviation); {MINIMUM_PAIRS} pairs of such runs show a gain "
-        f"of {found.detectable(MINIMUM_PAIRS):.1%}, smaller ones likely stay unseen"
+        f"{found.sigma:.1%} (standard deviation); {FEWEST_PAIRS} pairs of such runs show a gain "
+        f"of {found.detectable(FEWEST_PAIRS):.1%}, smaller ones likely stay unseen"
     )
     paired = found.self_comparison
     if found.claims_by_itself and paired is not None:
@@ -48,10 +48,16 @@ def shrinking(at_most_s: float) -> str:
 
 def frozen(every: Sequence[Knob], kept: Sequence[Knob]) -> str:
     """Which knobs the budget does not suffice for."""
-    left = [knob.path for knob in every if knob not in kept]
+    left = [knob for knob in every if knob not in kept]
+    restarting = any(knob.cost is Cost.NODE_RESTART for knob in left)
+    which = (
+        "the least promising and those that the engine restarts for"
+        if restarting
+        else ("the least promising")
+    )
     return (
-        f"the budget suffices for {len(kept)} of {len(every)} knobs; as written stay the least "
-        f"promising: {', '.join(left)}"
+        f"the budget suffices for {len(kept)} of {len(every)} knobs; as written stay {which}: "
+        f"{', '.join(knob.path for knob in left)}"
     )
 
 
@@ -66,7 +72,7 @@ def bought(budget_s: float, pace: Pace, profile: Profile, knobs: Sequence[Knob])
     begun_s = pace.start_s + trial_seconds(warm_up, pace.overhead_s, pace)
     fixed_s = checks_s(profile, knobs, pace)
     plans = spend(budget_s - begun_s, pace.overhead_s, pace, fixed_s)
-    kept = plans.knobs_kept(len(knobs))
+    kept = plans.knobs_kept(len(affordable(knobs, budget_s, pace)))
     confirm_s = trial_seconds(plans.confirm, pace.overhead_s, pace)
     yield f"about {begun_s:.0f} s: the engine starts and gets warm"
     yield (
@@ -82,8 +88,9 @@ def bought(budget_s: float, pace: Pace, profile: Profile, knobs: Sequence[Knob])
         else "no runs at a fixed rate: they need a budget of about 12 minutes"
     )
     yield (
-        f"set aside: {MINIMUM_PAIRS} fresh pairs of the profile and the best found, runs of "
-        f"{plans.confirm.window_s:.1f} s, {2 * MINIMUM_PAIRS * confirm_s / _MINUTE_S:.0f} minutes "
-        "together; more pairs if time is left"
+        f"set aside: {FEWEST_PAIRS} fresh pairs of the profile and the best found, runs of "
+        f"{plans.confirm.window_s:.1f} s, {2 * FEWEST_PAIRS * confirm_s / _MINUTE_S:.0f} minutes "
+        f"together; {FEWEST_RESTARTING} shorter ones if the engine must restart between the sides; "
+        "more pairs if time is left"
     )
     yield "beyond the budget: undoing changes that seem not to matter (--no-shrink skips it)"

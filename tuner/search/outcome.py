@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from tuner.errors import JobFailed
 from tuner.measure.measurement import Measurement
 from tuner.measure.paced_summary import PacedMeasurement
+from tuner.search.pairs import pairs_of
 from tuner.search.study import BASELINE, Changes, Phase, Study
-from tuner.search.verdict import Claim, judge, pairs_of
+from tuner.search.verdict import Claim, judge
 
 
 @dataclass(frozen=True)

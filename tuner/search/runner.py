@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from tuner.measure.measurement import Measurement, TrialPlan
+from tuner.measure.paired import FEWEST_RESTARTING, fewest_pairs
 from tuner.profile.knobs import Cost, Knob
 from tuner.profile.model import Profile
 from tuner.search.budget import Pace, Spending, fitted, reserve_s, spend, trial_seconds
@@ -15,7 +16,6 @@ from tuner.search.checks import check_plan, checks_s
 from tuner.search.guardrails import Limits
 from tuner.search.space import Space, Strategy
 from tuner.search.study import BASELINE, Asked, Changes, Earlier, Note, Phase, Result, Trial
-from tuner.search.verdict import MINIMUM_PAIRS
 
 _WARM_UP_NUMBER = -1
 _RECENT = 5
@@ -99,15 +99,20 @@ class Runner:
     def confirm_plan(self, winner: Changes) -> TrialPlan:
         """The plan of the pairs, by the time that is left now."""
         left_s = self.left_s() - self._turning_s(winner)
-        return fitted(self.plans.confirm, left_s, self.overhead_s(), self.setup.pace)
+        pairs = self.fewest_pairs(winner)
+        return fitted(self.plans.confirm, left_s, self.overhead_s(), self.setup.pace, pairs)
 
-    def pair_order(self, winner: Changes) -> list[Changes]:
+    def fewest_pairs(self, winner: Changes) -> int:
+        """How many pairs a confirmation needs."""
+        return fewest_pairs(restarting=self._turns(winner))
+
+    def pair_order(self, phase: Phase, one: Changes, other: Changes) -> list[Changes]:
         """Which side of the next pair runs first: by chance; where the engine must restart between
         the sides, the one that ran last, so that each follows a restart as often as the other."""
-        order = [BASELINE, winner]
+        order = [one, other]
         self.setup.rng.shuffle(order)
         last = self.trials[-1]
-        if last.phase is Phase.CONFIRM and self._turns(winner):
+        if last.phase is phase and self._node_part(one) != self._node_part(other):
             order.sort(key=lambda side: side != last.changes)
         return order
 
@@ -122,12 +127,13 @@ class Runner:
         return statistics.fmean(seen) if seen else pace.start_s + pace.engine_warm_up_s
 
     def _turning_s(self, winner: Changes) -> float:
-        """What restarts take in a confirmation: one in each pair where its sides need them, and
-        perhaps one before the first."""
-        before = self.trials[-1].changes if self.trials else BASELINE
-        if self._turns(winner):
-            return (1 + MINIMUM_PAIRS) * self.restart_s()
-        return self.restart_s() if self._turns(before) else 0.0
+        """What restarts take before the confirmation and in it: one in each pair where its sides
+        need them, and perhaps one before the first; the runs at a fixed rate need two more."""
+        before = self.trials[-1] if self.trials else None
+        if not self._turns(winner):
+            return self.restart_s() if before and self._turns(before.changes) else 0.0
+        checking = self.plans.checks_s > 0 and not (before and before.phase is Phase.CHECK)
+        return (FEWEST_RESTARTING + (3 if checking else 1)) * self.restart_s()
 
     def _turns(self, changes: Changes) -> bool:
         """Whether the engine must restart between the profile as written and another point."""

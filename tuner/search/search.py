@@ -13,11 +13,12 @@ from tuner.errors import GuardrailBreached, JobFailed
 from tuner.measure.measurement import Failure, FailureKind, Measurement, TrialPlan
 from tuner.profile.knobs import Cost, Knob, most_promising
 from tuner.search import notes
-from tuner.search.budget import FEWEST_SEARCH_TRIALS, engine_warm_up
+from tuner.search.budget import FEWEST_SEARCH_TRIALS, affordable, engine_warm_up
 from tuner.search.calibration import Calibration, calibrate
 from tuner.search.checks import check_rate
 from tuner.search.climb import Climb, Leader, Noise
 from tuner.search.guess import effects_of
+from tuner.search.pairs import pairs_of
 from tuner.search.points import Knobs
 from tuner.search.recipes import RECIPES, changes_of
 from tuner.search.runner import Runner
@@ -31,7 +32,7 @@ from tuner.search.shrink import (
 )
 from tuner.search.strategies.guard import Guard
 from tuner.search.study import BASELINE, Axis, Changes, Note, Phase, Trial
-from tuner.search.verdict import MINIMUM_PAIRS, MOST_PAIRS, pairs_of, reason_of
+from tuner.search.verdict import MOST_PAIRS, reason_of
 
 # A rate this far below the best so far cannot win: its window is cut short.
 _LOSING = 0.9
@@ -98,11 +99,12 @@ class Search:
     def _kept(self) -> tuple[Knob, ...]:
         """The knobs that the budget suffices for, the most promising ones, and those that earlier
         searches changed, in their order."""
-        every = self.runner.setup.knobs
+        setup = self.runner.setup
+        every = affordable(setup.knobs, setup.budget_s, setup.pace)
         count = self.runner.plans.knobs_kept(len(every))
         promising = most_promising(every, count)
-        known = {path for one in self.runner.setup.earlier for path, _ in one.changes}
-        return tuple(knob for knob in every if knob in promising or knob.path in known)
+        known = {path for one in setup.earlier for path, _ in one.changes}
+        return tuple(knob for knob in setup.knobs if knob in promising or knob.path in known)
 
     def _begin(self, kept: tuple[Knob, ...], calibration: Calibration) -> Climb:
         """The climb, with what the calibration showed and what experts would try first."""
@@ -166,16 +168,17 @@ class Search:
     def _confirm(self, winner: Changes) -> Iterator[Step]:
         """Fresh pairs of the profile as written and the best found, in random order.
 
-        At least six; more while there is time, which depends on the clock and never on what the
-        pairs show.  A winner that cannot be recommended ends it.
+        At least six, or eight where the engine restarts between the sides; more while there is
+        time, which depends on the clock and never on what the pairs show.  A winner that cannot be
+        recommended ends it.
         """
         runner = self.runner
         plan = runner.confirm_plan(winner)
         for pair in range(1, MOST_PAIRS + 1):
-            enough = len(pairs_of(runner.trials)) >= MINIMUM_PAIRS
+            enough = len(pairs_of(runner.trials)) >= runner.fewest_pairs(winner)
             if enough and runner.left_s() < runner.pair_s(plan, winner):
                 return
-            for changes in runner.pair_order(winner):
+            for changes in runner.pair_order(Phase.CONFIRM, BASELINE, winner):
                 what = _AS_WRITTEN if changes == BASELINE else _BEST
                 trial = runner.trial(Phase.CONFIRM, changes, plan, what, pair)
                 yield trial
@@ -223,9 +226,7 @@ class Search:
                 yield runner.note(notes.shrinking(_shrinking_s(runner, plan)))
             before = shrunk(winner, tried)
             for pair in range(1, SHRINK_PAIRS + 1):
-                order = [before, after]
-                runner.setup.rng.shuffle(order)
-                for changes in order:
+                for changes in runner.pair_order(Phase.SHRINK, before, after):
                     what = _BEST if changes == before else "with fewer changes"
                     number = len(tried) * SHRINK_PAIRS + pair
                     yield runner.trial(Phase.SHRINK, changes, plan, what, number)

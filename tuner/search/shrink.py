@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tuner.measure.measurement import Measurement
-from tuner.measure.paired import Comparison, compare
+from tuner.measure.paired import Comparison
+from tuner.search.pairs import compared
 from tuner.search.study import Changes, Phase, Trial
 
 SHRINK_PAIRS = 4
@@ -83,5 +84,5 @@ def _attempt(trials: Sequence[Trial]) -> Attempt | None:
     pairs = [both for both in sides.values() if len(both) == 2]
     if len(pairs) < SHRINK_PAIRS:
         return None
-    rates = [(both[before].eps_paid, both[after].eps_paid) for both in pairs]
-    return Attempt(before, after, compare([a for a, _ in rates], [b for _, b in rates]))
+    found = compared([(both[before], both[after]) for both in pairs], lambda run: run.eps_paid)
+    return None if found is None else Attempt(before, after, found)

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
-from itertools import pairwise
 
 from tuner.measure.measurement import Failure, Measurement
 from tuner.measure.paced_summary import PacedMeasurement
-from tuner.measure.paired import Comparison, compare
+from tuner.measure.paired import Comparison
 from tuner.search.guardrails import Limits
+from tuner.search.pairs import compared, pairs_of
 from tuner.search.shrink import Attempt, attempts_of, shrunk
 from tuner.search.study import BASELINE, Changes, Ending, Phase, Study, Trial
 
-MINIMUM_PAIRS = 6
 MOST_PAIRS = 16
 
 
@@ -61,23 +59,6 @@ class Verdict:
         return min(found, key=lambda one: one.low, default=None)
 
 
-Pair = tuple[Measurement, Measurement]
-
-
-def pairs_of(trials: Sequence[Trial]) -> tuple[Pair, ...]:
-    """The complete pairs of the confirmation, baseline first.
-
-    Two runs that another session lies between are no neighbours, and no pair.
-    """
-    pairs: list[Pair] = []
-    for first, second in pairwise(one for one in trials if one.phase is Phase.CONFIRM):
-        a, b = first.measurement, second.measurement
-        adjacent = first.pair == second.pair and first.ended_s == second.at_s
-        if adjacent and a is not None and b is not None:
-            pairs.append((a, b) if first.changes == BASELINE else (b, a))
-    return tuple(pairs)
-
-
 def judge(study: Study) -> Verdict:
     """What the study shows; only pairs measured after the choice count."""
     confirmed = [trial for trial in study.of(Phase.CONFIRM) if trial.changes != BASELINE]
@@ -89,10 +70,10 @@ def judge(study: Study) -> Verdict:
     if failed is not None:
         why = f"The best found failed in the confirmation: {failed}."
         return Verdict(Claim.INFEASIBLE, BASELINE, failure=why)
-    if len(pairs) < MINIMUM_PAIRS:
+    eps = compared(pairs, lambda run: run.eps)
+    paid = compared(pairs, lambda run: run.eps_paid)
+    if eps is None or paid is None or not eps.enough:
         return Verdict(Claim.UNFINISHED, BASELINE)
-    eps = compare([a.eps for a, _ in pairs], [b.eps for _, b in pairs])
-    paid = compare([a.eps_paid for a, _ in pairs], [b.eps_paid for _, b in pairs])
     shown = eps.shows_more and paid.shows_more
     attempts = attempts_of(study.trials)
     return Verdict(
@@ -100,15 +81,11 @@ def judge(study: Study) -> Verdict:
         shrunk(changes, attempts) if shown else BASELINE,
         eps,
         paid,
-        compare([a.eps_durable for a, _ in pairs], [b.eps_durable for _, b in pairs]),
-        _positive([a.shipper_cpu_us for a, _ in pairs], [b.shipper_cpu_us for _, b in pairs]),
-        _positive(
-            [a.engine_cpu_paid_us for a, _ in pairs], [b.engine_cpu_paid_us for _, b in pairs]
-        ),
-        _known([a.eps_merged for a, _ in pairs], [b.eps_merged for _, b in pairs]),
-        _positive(
-            [a.store_bytes_per_event for a, _ in pairs], [b.store_bytes_per_event for _, b in pairs]
-        ),
+        compared(pairs, lambda run: run.eps_durable),
+        compared(pairs, lambda run: run.shipper_cpu_us),
+        compared(pairs, lambda run: run.engine_cpu_paid_us),
+        compared(pairs, lambda run: run.eps_merged),
+        compared(pairs, lambda run: run.store_bytes_per_event),
         confirmed=changes,
         attempts=attempts,
     )
@@ -141,15 +118,3 @@ def reason_of(trial: Trial, limits: Limits) -> str | None:
             return limits.breach(paced)
         case Measurement():
             return None
-
-
-def _known(a: list[float | None], b: list[float | None]) -> Comparison | None:
-    """A comparison of what every run knows, None when one does not."""
-    first, second = [one for one in a if one is not None], [one for one in b if one is not None]
-    return compare(first, second) if len(first) == len(second) == len(a) else None
-
-
-def _positive(a: list[float], b: list[float]) -> Comparison | None:
-    """CPU is counted in ticks of 10 ms, so a short run can show none, and our sink has nothing on
-    disk: then there is no ratio."""
-    return compare(a, b) if min(*a, *b) > 0 else None

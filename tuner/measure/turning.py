@@ -1,0 +1,46 @@
+"""Runs on an engine that restarts first where a profile wants other node settings."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import replace
+
+from tuner.lab.lab import Lab
+from tuner.lab.turned_node import NodeRefused
+from tuner.measure.measurement import Failure, FailureKind, TrialPlan
+from tuner.measure.metrics import Result
+from tuner.measure.spent import Spent
+from tuner.measure.trial import run_trial
+from tuner.profile.model import Profile
+
+
+def turned(lab: Lab, profile: Profile, warm_up: TrialPlan, name: str) -> float:
+    """Restart the engine if `profile` has other node settings, and run `warm_up` under that name,
+    because a JVM that has just started is slow; the seconds that took, 0 without a restart.
+
+    Raises NodeRefused when the engine does not start so.
+    """
+    began_s = time.monotonic()
+    if lab.run_with(profile) == 0:
+        return 0.0
+    run_trial(lab, profile, warm_up, name, lambda _: None)
+    return time.monotonic() - began_s
+
+
+def when_turned(
+    lab: Lab, profile: Profile, warm_up: TrialPlan, name: str, run: Callable[[], Result]
+) -> Result:
+    """What `run` gives on the engine as `profile` wants it, with the seconds of the restart; a
+    Failure where the engine does not start so."""
+    began_s = time.monotonic()
+    try:
+        restart_s = turned(lab, profile, warm_up, f"{name}w")
+    except NodeRefused as refused:
+        failure = Failure(FailureKind.ENGINE, str(refused))
+        return _after_restart(failure, time.monotonic() - began_s)
+    return _after_restart(run(), restart_s)
+
+
+def _after_restart(result: Result, restart_s: float) -> Result:
+    return replace(result, spent=replace(result.spent or Spent(), restart_s=restart_s))

@@ -1,0 +1,38 @@
+"""The fresh pairs that a claim rests on, and what they compare; pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+
+from tuner.measure.measurement import Measurement
+from tuner.measure.paired import Comparison, compare
+from tuner.measure.restarts import restarts
+from tuner.search.study import BASELINE, Phase, Trial
+
+Pair = tuple[Measurement, Measurement]
+
+
+def pairs_of(trials: Sequence[Trial]) -> tuple[Pair, ...]:
+    """The complete pairs of the confirmation, baseline first.
+
+    Two runs that another session lies between are no neighbours, and no pair.
+    """
+    pairs: list[Pair] = []
+    for first, second in pairwise(one for one in trials if one.phase is Phase.CONFIRM):
+        a, b = first.measurement, second.measurement
+        adjacent = first.pair == second.pair and first.ended_s == second.at_s
+        if adjacent and a is not None and b is not None:
+            pairs.append((a, b) if first.changes == BASELINE else (b, a))
+    return tuple(pairs)
+
+
+def compared(pairs: Sequence[Pair], of: Callable[[Measurement], float | None]) -> Comparison | None:
+    """The second side of the pairs over the first by one figure; None with less than two pairs, or
+    where a run does not show the figure: CPU is counted in ticks of 10 ms, so that a short run can
+    show none, and our sink has nothing on disk."""
+    before, after = [a for a, _ in pairs], [b for _, b in pairs]
+    first, second = ([one for one in map(of, side) if one] for side in (before, after))
+    if len(pairs) < 2 or not len(first) == len(second) == len(pairs):
+        return None
+    return compare(first, second, restarts(before, after))
