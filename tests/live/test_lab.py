@@ -68,6 +68,18 @@ def test_an_interrupted_measurement_used_it_and_leaves_it_up(
     assert psutil.pid_exists(pid(standing, "rsyslogd"))
 
 
+@pytest.mark.soak
+def test_a_whole_measurement_uses_it_and_leaves_it_up(
+    standing: dict[str, object], tmp_path: Path
+) -> None:
+    done = tune("bench", DEFAULT, "--window", "3s", "--repeat", 1, "--no-freshness",
+                folder=tmp_path)  # fmt: skip
+    assert done.code == 0, done.err
+    assert f"using the lab that is up at {standing['url']}" in done.err
+    assert psutil.pid_exists(pid(standing, "engine"))
+    assert psutil.pid_exists(pid(standing, "rsyslogd"))
+
+
 def test_down_ends_its_processes(standing: dict[str, object], tmp_path: Path) -> None:
     assert tune("lab", "down", folder=tmp_path).code == 0
     for name in ("engine", "rsyslogd"):

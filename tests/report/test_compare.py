@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 
 import pytest
@@ -11,6 +12,7 @@ from tests.measure.factory import failed, measured
 from tests.measure.paced import paced
 from tuner.measure.blocks import Run
 from tuner.measure.gate import Decision, Gate
+from tuner.measure.spent import Spent
 from tuner.report.compare import A, B, Compared, Difference, Side, compare_json, compare_text
 
 STEPS = (1.0, 1.02, 0.98, 1.01, 0.99, 1.0)
@@ -62,6 +64,31 @@ def test_less_than_six_pairs_claim_nothing() -> None:
     few = replace(compared(), runs=runs(1.2)[:-1])
     assert few.difference is Difference.TOO_FEW
     assert "Nothing is claimed: 5 complete pairs" in compare_text(few)
+
+
+def turning(count: int) -> tuple[Run, ...]:
+    """So many pairs in which B has 1.2 times the rate of A, and the engine restarts before each
+    second run, which is a quarter slower."""
+    found = []
+    for block in range(1, count + 1):
+        for second, arm in enumerate((A, B) if block % 2 else (B, A)):
+            rate = 1000.0 * STEPS[(block + second) % 6] * (1.2 if arm == B else 1.0)
+            run = measured(rate * (1 - 0.25 * second))
+            found.append(Run(arm, block, replace(run, spent=Spent(restart_s=25.0 * second))))
+    return tuple(found)
+
+
+def test_what_restarts_cost_is_told_and_no_part_of_the_ratio() -> None:
+    text = compare_text(replace(compared(), runs=turning(8)))
+    assert re.search(r"B is faster than A: \+(19|20|21)\.", text)
+    assert re.search(r"a run just after that is -2[3-7]\.\d %, which the ratios are free", text)
+    assert "restarted" not in compare_text(compared())
+
+
+def test_restarts_between_the_sides_need_eight_pairs() -> None:
+    few = replace(compared(), runs=turning(7))
+    assert few.difference is Difference.TOO_FEW
+    assert "Nothing is claimed: 7 complete pairs, where 8 are needed" in compare_text(few)
 
 
 def test_the_text_says_how_much_and_how_sure() -> None:

@@ -48,8 +48,8 @@ def test_work_put_off_is_told_with_the_rate_that_pays_for_it() -> None:
     run = replace(measured(66_000.0, paid=58_000.0), deferred_cpu_us=3.46)
     text = effective_text(run)
     assert (
-        "58,000 EPS with the work paid for that was put off past the window (3.5 of the engine's"
-        in text
+        "58,000 EPS with the work paid for that was put off past the window "
+        f"(3.5 of the engine's {run.engine_cpu_us + 3.46:.1f} us of CPU per event)" in text
     )
 
 

@@ -19,6 +19,7 @@ from tests.measure.stages import CALM
 from tests.report.markup import Seen, seen
 from tests.search.simulated import START_S, World, search
 from tuner.measure.bottleneck import judge as judge_stages
+from tuner.measure.spent import Spent
 from tuner.report.figures import percent
 from tuner.report.plot_course import incumbents
 from tuner.report.search_csv import trials_csv
@@ -132,6 +133,27 @@ def test_a_winner_that_was_slower_in_the_pairs_is_called_so(study: Study) -> Non
     slower = replace(study, trials=trials)
     assert judge(slower).claim is Claim.NOT_SHOWN
     assert "the best that was found was slower in fresh pairs" in seen(page(slower)).text
+
+
+def test_what_restarts_cost_in_the_pairs_is_told_and_no_part_of_the_gain(study: Study) -> None:
+    """The engine restarts before each second run, which is a quarter slower."""
+    first, winner = study.of(Phase.CONFIRM)[0], judge(study).confirmed
+    trials = [one for one in study.trials if one.phase not in {Phase.CONFIRM, Phase.SHRINK}]
+    for number in range(16):
+        pair, second = 1 + number // 2, number % 2
+        changes = winner if pair % 2 == second else BASELINE
+        rate = (60_000 if changes else 50_000) * (1 - 0.25 * second) + 97 * (number % 5)
+        run = replace(measured(rate), spent=Spent(restart_s=25.0 * second))
+        at_s = first.at_s + number
+        trials.append(replace(first, number=first.number + number, changes=changes, pair=pair,
+                              outcome=run, at_s=at_s, ended_s=at_s + 1))  # fmt: skip
+    turned = replace(study, trials=tuple(trials))
+    found = judge(turned).claimed
+    assert found is not None
+    assert 1.19 < found.low < 1.2 < found.high < 1.21
+    text = seen(page(turned)).text
+    assert "Single pairs lie apart, because the engine restarted between the sides" in text
+    assert "which the ratios are free of" in text
 
 
 def test_trials_that_lost_events_are_counted_beside_the_valid_ones(study: Study) -> None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from tuner.measure.paired import Comparison
 from tuner.report.drawing import Colour, Plot, svg
-from tuner.report.figures import eps, interval, percent
+from tuner.report.figures import eps, interval, percent, restart_text
 from tuner.report.rates import claimed_rate
 from tuner.search.pairs import pairs_of
 from tuner.search.study import Study
@@ -29,6 +29,8 @@ def pairs(study: Study, verdict: Verdict) -> Plot | None:
         f"Events per second {rate.over} in {found.pairs} fresh pairs, and below them by how much "
         f"each pair differs: {interval(found)}, the band, with 95 % confidence."
     )
+    if found.restarted is not None:
+        says += f" Single pairs lie apart, because {restart_text(found)}."
 
     def paint(figure: Figure) -> None:
         above, below = figure.subplots(2, 1, sharex=True, height_ratios=(3, 2))
