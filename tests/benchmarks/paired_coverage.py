@@ -5,8 +5,8 @@ python -m tests.benchmarks.paired_coverage [CSV]
 The noise is that of configurations measured several times on several cloud machines: what is left
 of log(performance) without its configuration's mean.  It is drawn again in two ways: from all
 configurations of a system at once, or for each side of a comparison from one configuration of its
-own, so that A and B differ in their noise.  In a third way the engine restarts before the second run
-of each pair, whose rate is a quarter lower then.
+own, so that A and B differ in their noise.  In a third way the engine restarts before the second
+run of each pair, whose rate is a quarter lower then.
 """
 
 from __future__ import annotations

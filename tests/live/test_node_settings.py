@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from tuner.lab.lab import Lab, attached_lab, new_run_id, node_lab
 from tuner.lab.scratch import scratch
 from tuner.measure.measurement import Failure, FailureKind, Measurement, TrialPlan
 from tuner.measure.trial import run_trial
+from tuner.measure.turning import when_turned
 from tuner.profile.knobs import Cost, knobs
 from tuner.profile.model import Profile
 
@@ -68,6 +70,19 @@ def test_an_engine_of_ours_runs_with_what_the_profile_says(lab: Lab, tmp_path: P
     assert lab.bind(turned, "x").profile.node == turned.node
     outcome = run_trial(lab, turned, PLAN, "turned", lambda _: None)
     assert isinstance(outcome, Measurement), outcome
+
+
+def test_a_run_says_whether_the_engine_restarted_before_it(lab: Lab) -> None:
+    found, wanted = [], profile(**{BUFFER: "20%"})
+    for name in ("first", "second"):
+        outcome = when_turned(
+            lab, wanted, PLAN, name, partial(run_trial, lab, wanted, PLAN, name, lambda _: None)
+        )
+        assert isinstance(outcome, Measurement), outcome
+        assert outcome.spent is not None
+        found.append(outcome.spent.restart_s)
+    assert found[0] > 2.0
+    assert found[1] == 0.0
 
 
 def test_settings_that_the_engine_refuses_fail_the_trial_and_not_the_lab(lab: Lab) -> None:

@@ -44,7 +44,7 @@ def browser() -> Iterator[Chrome]:
 def report(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A page in a file, as a reader has it; its study is one that was computed."""
     folder = tmp_path_factory.mktemp("report")
-    study = with_stages(search(folder, World(START_S, computes_s=0.25, restart_s=12.0)))
+    study = with_stages(search(folder, World(START_S, computes_s=0.25, restart_s=5.0)))
     path = folder / "report.html"
     told = study if request.param == "plain" else hostile(study)
     path.write_text(page(told), encoding="utf-8")

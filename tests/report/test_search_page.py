@@ -38,7 +38,7 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> Study:
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(os, "fsync", lambda _: None)
         return search(
-            tmp_path_factory.mktemp("run"), World(START_S, computes_s=0.25, restart_s=12.0)
+            tmp_path_factory.mktemp("run"), World(START_S, computes_s=0.25, restart_s=5.0)
         )
 
 

@@ -25,7 +25,7 @@ from tuner.search.verdict import Claim, judge
 @pytest.fixture
 def study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Study:
     monkeypatch.setattr(os, "fsync", lambda _: None)
-    return search(tmp_path, World(START_S, computes_s=0.25, restart_s=12.0))
+    return search(tmp_path, World(START_S, computes_s=0.25, restart_s=5.0))
 
 
 def section(text: str, title: str) -> str:

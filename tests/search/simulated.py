@@ -29,7 +29,7 @@ from tuner.search.replay import Replay
 from tuner.search.runner import Runner, Setup
 from tuner.search.search import Search, Step
 from tuner.search.strategies import strategy
-from tuner.search.study import Asked, Axis, Ending, Note, Phase, Result, Session, Study
+from tuner.search.study import Asked, Axis, Changes, Ending, Note, Phase, Result, Session, Study
 
 TEXT = """\
 name: small
@@ -70,12 +70,14 @@ class World:
     fails: bool = False
     computes_s: float = 0.0
     restart_s: float = 0.0
+    node: Changes = ()
 
     def measure(self, asked: Asked, _profile: Profile) -> Result:
         self.stop(asked)
         time.sleep(self.lasts_s)
-        turned = any(path.startswith("node.") for path, _ in asked.changes)
-        restart_s = self.restart_s if turned else 0.0
+        node = tuple(one for one in asked.changes if one[0].startswith("node."))
+        restart_s = self.restart_s if node != self.node else 0.0
+        self.node = node
         self.now_s += self.computes_s + restart_s
         if asked.phase is Phase.CHECK:
             lasts_s = asked.plan.warm_up_s + asked.plan.window_s + 2.0

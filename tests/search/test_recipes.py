@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 
 from tuner.profile.edit import edit
-from tuner.profile.knobs import REPLY_FILTER, knobs
+from tuner.profile.knobs import REPLY_FILTER, knobs, most_promising
 from tuner.profile.knobs_check import Checker
 from tuner.profile.load import load_profile, parse_profile
+from tuner.search.points import Knobs
 from tuner.search.recipes import RECIPES, changes_of
 
 ROOT = Path(__file__).parents[2]
@@ -33,6 +34,18 @@ def test_every_recipe_is_a_valid_point(path: str) -> None:
     for recipe in RECIPES:
         changes = changes_of(recipe, every)
         assert all(level in levels[where] for where, level in changes)
+        assert checker.is_valid(changes), checker.refusal(changes)
+
+
+@pytest.mark.parametrize("path", USUAL)
+@pytest.mark.parametrize("left_out", [1, 2, 3, 6, 12])
+def test_what_a_budget_leaves_of_a_recipe_is_valid_too(path: str, left_out: int) -> None:
+    written = load_profile(ROOT / path)
+    every = knobs(written.profile)
+    kept = Knobs(most_promising(every, len(every) - left_out))
+    checker = Checker(written)
+    for recipe in RECIPES:
+        changes = kept.known(changes_of(recipe, every))
         assert checker.is_valid(changes), checker.refusal(changes)
 
 

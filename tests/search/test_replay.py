@@ -173,6 +173,17 @@ def test_a_pair_that_a_kill_splits_is_made_again(tmp_path: Path, undisturbed: St
     assert len(pairs_of(split.trials)) >= FEWEST_PAIRS
 
 
+def test_a_pair_that_a_kill_splits_does_not_count_though_the_time_is_up(
+    tmp_path: Path, undisturbed: Study
+) -> None:
+    lines = lines_of(tmp_path)
+    text = f'"pair": {FEWEST_PAIRS},'.encode()
+    (first, *_) = (at for at, line in enumerate(lines) if b'"trial": ' in line and text in line)
+    split = search(folder_with(tmp_path, b"".join(lines[: first + 1])), World(BUDGET_S))
+    assert len(pairs_of(split.trials)) == FEWEST_PAIRS
+    assert judge(split).claim is Claim.IMPROVED
+
+
 def test_a_resumed_session_gets_the_engine_warm_and_decides_by_the_time_that_took(
     tmp_path: Path, undisturbed: Study
 ) -> None:

@@ -67,7 +67,12 @@ class World:
     asked: list[Asked] = field(default_factory=list)
     rng: random.Random = field(default_factory=lambda: random.Random(5))
 
-    def evaluate(self, asked: Asked, profile: Profile) -> Result:
+    def evaluate(self, asked: Asked, profile: Profile) -> Trial:
+        at_s = self.now_s
+        outcome = self._outcome(asked, profile)
+        return Trial.of(asked, outcome, at_s, self.now_s)
+
+    def _outcome(self, asked: Asked, profile: Profile) -> Result:
         self.asked.append(asked)
         self.profiles.append(profile)
         restart_s = 25.0 if profile.node != self.node else 0.0

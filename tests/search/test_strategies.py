@@ -24,6 +24,10 @@ def made(name: str, space: Space, seed: int = 3) -> Strategy:
     return strategy(name, space, seed, SIGMA, 20)
 
 
+def slope_of_all(point: Point) -> float:
+    return 0.1 * sum(point)
+
+
 @pytest.mark.parametrize("name", INSTALLED)
 def test_the_same_seed_asks_for_the_same_points_and_another_for_others(name: str) -> None:
     first, second = (told(made(name, mixed()), slope, 13) for _ in range(2))
@@ -59,6 +63,14 @@ def test_of_a_pool_each_point_is_asked_for_once_until_none_is_left(name: str) ->
 def test_a_space_that_is_used_up_ends(name: str) -> None:
     asked = told(made(name, line(6)), hill, 30)
     assert sorted(asked) == [(at,) for at in range(6)]
+
+
+@pytest.mark.parametrize("name", ["default", "random"])
+def test_a_space_of_which_little_is_valid_does_not_end_the_search(name: str) -> None:
+    dimensions = tuple(Dimension(f"knob {at}", 5, True) for at in range(6))
+    space = Space(dimensions, lambda point: sum(point) % 16 == 0)
+    for seed in range(5):
+        assert len(told(made(name, space, seed), slope_of_all, 12)) == 12
 
 
 def test_the_default_finds_the_top_of_a_hill_in_a_few_trials() -> None:

@@ -20,7 +20,7 @@ PLAN = TrialPlan(2.0, 6.0)
 @pytest.fixture
 def studied(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Study:
     monkeypatch.setattr(os, "fsync", lambda _: None)
-    return search(tmp_path, World(START_S, computes_s=0.25, restart_s=12.0))
+    return search(tmp_path, World(START_S, computes_s=0.25, restart_s=5.0))
 
 
 def trial(at_s: float, total_s: float, *, phase: Phase = Phase.SEARCH, **spent: float) -> Trial:
@@ -49,7 +49,7 @@ def test_what_the_search_computes_is_told_apart_from_its_trials(studied: Study) 
     assert found.starts_s == pytest.approx(START_S)
     assert found.between_s == pytest.approx(0.25 * len(studied.trials))
     assert found.restarts > 0
-    assert found.restarts_s == pytest.approx(12.0 * found.restarts)
+    assert found.restarts_s == pytest.approx(5.0 * found.restarts)
 
 
 def test_windows_count_where_they_gave_a_rate_within_the_budget(studied: Study) -> None:

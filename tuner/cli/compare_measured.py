@@ -52,10 +52,10 @@ def measured(a: Path, b: Path, wanted: Wanted, chosen: Chosen) -> Compared:
     if first.workload.rate != "max":
         doubts.append("workload.rate is fixed: both sides were offered so much and no more")
     arms = (Arm(A, first), Arm(B, second))
-    _require_enough(arms, wanted, chosen.pairs)
     prepare(wanted, first, say)
     flooded(second)
     with open_lab(wanted, first, Path(tempfile.gettempdir()), say) as lab:
+        _require_enough(arms, lab, chosen.pairs)
         if lab.node is None and not lab.is_sink and arms[0].node != arms[1].node:
             doubts.append("node settings: the engine that runs keeps its own for both sides")
         side_a, side_b = (
@@ -76,9 +76,9 @@ def measured(a: Path, b: Path, wanted: Wanted, chosen: Chosen) -> Compared:
             return _beyond(compared, found, chosen)
 
 
-def _require_enough(arms: tuple[Arm, Arm], wanted: Wanted, pairs: int) -> None:
+def _require_enough(arms: tuple[Arm, Arm], lab: Lab, pairs: int) -> None:
     """Raise BadUsage for fewer pairs than can show anything."""
-    restarting = wanted.starts_a_node and arms[0].node != arms[1].node
+    restarting = lab.node is not None and arms[0].node != arms[1].node
     if pairs < fewest_pairs(restarting=restarting):
         raise BadUsage(
             f"--pairs {pairs} is too few: the node sections differ, so that the engine restarts "

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from tuner.cli.compare_measured import gate_of
 from tuner.measure.blocks import Run, comparison
 from tuner.measure.measurement import Measurement
+from tuner.measure.restarts import restarted
 from tuner.profile.metric import Metric
 from tuner.report.compare import A, B, Compared, Side
 from tuner.report.figures import interval
@@ -20,7 +21,7 @@ def of_searches(a: Path, b: Path, fail_below: float | None) -> Compared:
     """Compare what the searches in two run directories confirmed."""
     studies = read(a), read(b)
     first, second = (outcome_of(one, str(path)) for one, path in zip(studies, (a, b), strict=True))
-    runs = (*_runs(A, first.confirmed), *_runs(B, second.confirmed))
+    runs = _runs(first.confirmed, second.confirmed)
     header = studies[1].header
     return Compared(
         a=_side(a, studies[0], first),
@@ -34,9 +35,22 @@ def of_searches(a: Path, b: Path, fail_below: float | None) -> Compared:
     )
 
 
-def _runs(arm: str, measurements: tuple[Measurement, ...]) -> Iterator[Run]:
-    for block, one in enumerate(measurements, 1):
-        yield Run(arm, block, one)
+def _runs(a: Sequence[Measurement], b: Sequence[Measurement]) -> tuple[Run, ...]:
+    """The runs of both in order, those just after a restart of the engine with such runs only."""
+    pairs = [
+        both
+        for after in (False, True)
+        for both in zip(
+            [one for one in a if restarted(one) is after],
+            [one for one in b if restarted(one) is after],
+            strict=False,
+        )
+    ]
+    return tuple(
+        Run(arm, block, one)
+        for block, both in enumerate(pairs, 1)
+        for arm, one in zip((A, B), both, strict=True)
+    )
 
 
 def _side(path: Path, study: Study, outcome: Outcome) -> Side:
@@ -54,7 +68,7 @@ def _doubts(studies: tuple[Study, Study], outcomes: tuple[Outcome, Outcome]) -> 
         yield f"A and B were measured under other conditions: {one}"
     if (before.profile_text, before.profile_layers) != (after.profile_text, after.profile_layers):
         return
-    drift = (*_runs(A, outcomes[0].written), *_runs(B, outcomes[1].written))
+    drift = _runs(outcomes[0].written, outcomes[1].written)
     found = comparison(drift, A, B, Metric.EPS)
     if found is not None:
         yield (

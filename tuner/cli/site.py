@@ -32,11 +32,6 @@ class Wanted:
     engine: EngineChoice
     url: str | None
 
-    @property
-    def starts_a_node(self) -> bool:
-        """Whether it is an engine of ours."""
-        return self.engine is EngineChoice.NODE and self.url is None
-
 
 def prepare(wanted: Wanted, profile: Profile, tell: Tell) -> float:
     """Check what must be there before anything starts, and fetch the engine where one is needed.

@@ -59,6 +59,8 @@ def gate(rates: Sequence[Pairs], bar: float) -> Gate:
 
 
 def _decision(against: Comparison) -> Decision:
+    if not against.enough:
+        return Decision.INCONCLUSIVE
     if against.shows_more:
         return Decision.KEPT
     return Decision.BELOW if against.shows_less else Decision.INCONCLUSIVE

@@ -30,8 +30,9 @@ _FEWEST_FITTED = 4
 class Comparison:
     """The ratio B/A over n pairs with its 95 % interval.
 
-    `p` is the exact two-sided probability of a difference as large when there is none;
-    `detectable` the smallest gain (as a fraction) that n such pairs show with 80 % power.
+    `p` is the exact two-sided probability of a difference as large when there is none, `least_p`
+    what it is for a difference however clear; `detectable` the smallest gain (as a fraction) that n
+    such pairs show with 80 % power.
     `restarting` tells of pairs in which the engine restarted before one side.  `restarted` is the
     rate of such a run over that of any other, where the pairs show it: the ratio is free of it.
     """
@@ -41,6 +42,7 @@ class Comparison:
     low: float
     high: float
     p: float
+    least_p: float
     detectable: float
     restarting: bool = False
     restarted: float | None = None
@@ -52,13 +54,13 @@ class Comparison:
 
     @property
     def enough(self) -> bool:
-        """Whether so many pairs can show anything."""
-        return self.pairs >= self.fewest
+        """Whether such pairs can show anything."""
+        return self.least_p < _SIGNIFICANT
 
     @property
     def fewest(self) -> int:
-        """How many pairs can show anything."""
-        return fewest_pairs(restarting=self.restarting)
+        """How many pairs suffice to show something."""
+        return max(fewest_pairs(restarting=self.restarting), self.pairs + (not self.enough))
 
     @property
     def shows_more(self) -> bool:
@@ -113,6 +115,7 @@ def compare(a: Sequence[float], b: Sequence[float], restarts: Sequence[int] = ()
         low=math.exp(mean - half),
         high=math.exp(mean + half),
         p=sign_flip_p(logs, used),
+        least_p=sign_flip_p([1.0] * n, used),
         detectable=math.exp(power) - 1.0,
         restarting=restarting,
         restarted=math.exp(slope) if fitted else None,

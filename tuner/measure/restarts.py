@@ -10,8 +10,9 @@ from tuner.measure.metrics import Result
 def restarts(before: Sequence[Result], after: Sequence[Result]) -> tuple[int, ...]:
     """Of each pair, whether the engine restarted just before the run of the second side (1), of the
     first (-1), or before both or none (0)."""
-    return tuple(_restarted(b) - _restarted(a) for a, b in zip(before, after, strict=True))
+    return tuple(restarted(b) - restarted(a) for a, b in zip(before, after, strict=True))
 
 
-def _restarted(result: Result) -> bool:
+def restarted(result: Result) -> bool:
+    """Whether the engine restarted just before a run."""
     return result.spent is not None and result.spent.restart_s > 0

@@ -49,12 +49,11 @@ def shrinking(at_most_s: float) -> str:
 def frozen(every: Sequence[Knob], kept: Sequence[Knob]) -> str:
     """Which knobs the budget does not suffice for."""
     left = [knob for knob in every if knob not in kept]
-    restarting = any(knob.cost is Cost.NODE_RESTART for knob in left)
-    which = (
-        "the least promising and those that the engine restarts for"
-        if restarting
-        else ("the least promising")
-    )
+    without_node = not any(knob.cost is Cost.NODE_RESTART for knob in kept)
+    restarting = without_node and any(knob.cost is Cost.NODE_RESTART for knob in left)
+    which = "the least promising"
+    if restarting:
+        which += " and those that the engine restarts for"
     return (
         f"the budget suffices for {len(kept)} of {len(every)} knobs; as written stay {which}: "
         f"{', '.join(knob.path for knob in left)}"
@@ -72,7 +71,9 @@ def bought(budget_s: float, pace: Pace, profile: Profile, knobs: Sequence[Knob])
     begun_s = pace.start_s + trial_seconds(warm_up, pace.overhead_s, pace)
     fixed_s = checks_s(profile, knobs, pace)
     plans = spend(budget_s - begun_s, pace.overhead_s, pace, fixed_s)
-    kept = plans.knobs_kept(len(affordable(knobs, budget_s, pace)))
+    turned = affordable(knobs, budget_s, pace)
+    kept = plans.knobs_kept(len(turned))
+    restarting = any(knob.cost is Cost.NODE_RESTART for knob in turned)
     confirm_s = trial_seconds(plans.confirm, pace.overhead_s, pace)
     yield f"about {begun_s:.0f} s: the engine starts and gets warm"
     yield (
@@ -90,7 +91,11 @@ def bought(budget_s: float, pace: Pace, profile: Profile, knobs: Sequence[Knob])
     yield (
         f"set aside: {FEWEST_PAIRS} fresh pairs of the profile and the best found, runs of "
         f"{plans.confirm.window_s:.1f} s, {2 * FEWEST_PAIRS * confirm_s / _MINUTE_S:.0f} minutes "
-        f"together; {FEWEST_RESTARTING} shorter ones if the engine must restart between the sides; "
-        "more pairs if time is left"
+        "together; more pairs if time is left"
     )
+    if restarting:
+        yield (
+            f"{FEWEST_RESTARTING} shorter pairs instead if the best found differs in settings of "
+            "the node, because the engine then restarts between the sides"
+        )
     yield "beyond the budget: undoing changes that seem not to matter (--no-shrink skips it)"

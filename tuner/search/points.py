@@ -44,6 +44,11 @@ class Knobs:
         levels = ((knob, wanted.get(knob.path, knob.current)) for knob in self.knobs)
         return tuple(knob.levels.index(level) for knob, level in levels)
 
+    def known(self, changes: Changes) -> Changes:
+        """Those of the changes that are of these knobs."""
+        paths = {knob.path for knob in self.knobs}
+        return tuple(one for one in changes if one[0] in paths)
+
     def space(
         self, is_valid: Callable[[Changes], bool], trial_s: float, move_s: Mapping[Cost, float]
     ) -> Space:

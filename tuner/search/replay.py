@@ -59,8 +59,8 @@ class Replay:
         self._be_ready()
         return self._seen_s
 
-    def evaluate(self, asked: Asked, profile: Profile) -> Result:
-        """The outcome of a trial; raises Diverged where the journal holds another trial."""
+    def evaluate(self, asked: Asked, profile: Profile) -> Trial:
+        """The trial asked for; raises Diverged where the journal holds another one."""
         if self.is_taking_over:
             self._first = self._first or (asked, profile)
             return self._take_over(self.record.steps[self._taken], asked)
@@ -72,7 +72,7 @@ class Replay:
         self.journal.trial(trial)
         self._trials.append(trial)
         self._seen_s = trial.ended_s
-        return trial.outcome
+        return trial
 
     def note(self, note: Note) -> None:
         """Keep what a search says; what it said before is in the journal already."""
@@ -89,7 +89,7 @@ class Replay:
         sessions = (*before.sessions, self.session)
         return Study(before.header, tuple(self._trials), ending, tuple(self._notes), sessions)
 
-    def _take_over(self, step: Step, asked: Asked) -> Result:
+    def _take_over(self, step: Step, asked: Asked) -> Trial:
         if asked != step.trial.asked:
             raise Diverged(
                 f"the resumed search asks for {asked}, {asked.plan}, where the journal holds "
@@ -98,7 +98,7 @@ class Replay:
         self._taken += 1
         self._seen_s = step.seen_s
         self._phase = asked.phase
-        return step.trial.outcome
+        return step.trial
 
     def _be_ready(self) -> None:
         """Begin to measure, once nothing is left to take over."""

@@ -7,7 +7,7 @@ import statistics
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from tuner.measure.measurement import Measurement, TrialPlan
+from tuner.measure.measurement import Failure, Measurement, TrialPlan
 from tuner.measure.paired import FEWEST_RESTARTING, fewest_pairs
 from tuner.profile.knobs import Cost, Knob
 from tuner.profile.model import Profile
@@ -15,7 +15,7 @@ from tuner.search.budget import Pace, Spending, fitted, reserve_s, spend, trial_
 from tuner.search.checks import check_plan, checks_s
 from tuner.search.guardrails import Limits
 from tuner.search.space import Space, Strategy
-from tuner.search.study import BASELINE, Asked, Changes, Earlier, Note, Phase, Result, Trial
+from tuner.search.study import BASELINE, Asked, Changes, Earlier, Note, Phase, Trial
 
 _WARM_UP_NUMBER = -1
 _RECENT = 5
@@ -35,7 +35,7 @@ class Setup:
     knobs: tuple[Knob, ...]
     candidate: Callable[[Changes], Profile]
     is_valid: Callable[[Changes], bool]
-    evaluate: Callable[[Asked, Profile], Result]
+    evaluate: Callable[[Asked, Profile], Trial]
     strategy: Callable[[Space, float, int], Strategy]
     clock: Callable[[], float]
     budget_s: float
@@ -104,7 +104,7 @@ class Runner:
 
     def fewest_pairs(self, winner: Changes) -> int:
         """How many pairs a confirmation needs."""
-        return fewest_pairs(restarting=self._turns(winner))
+        return fewest_pairs(restarting=self.turns(winner))
 
     def pair_order(self, phase: Phase, one: Changes, other: Changes) -> list[Changes]:
         """Which side of the next pair runs first: by chance; where the engine must restart between
@@ -112,14 +112,14 @@ class Runner:
         order = [one, other]
         self.setup.rng.shuffle(order)
         last = self.trials[-1]
-        if last.phase is phase and self._node_part(one) != self._node_part(other):
-            order.sort(key=lambda side: side != last.changes)
+        if last.phase is phase:
+            order.sort(key=lambda side: self._node_part(side) != self._node_part(last.changes))
         return order
 
     def pair_s(self, plan: TrialPlan, winner: Changes) -> float:
         """What one more pair takes, in seconds."""
         runs_s = 2 * self.takes_s(plan)
-        return runs_s + (self.restart_s() if self._turns(winner) else 0.0)
+        return runs_s + (self.restart_s() if self.turns(winner) else 0.0)
 
     def restart_s(self) -> float:
         """What restarting the engine took in the mean, in seconds, until it was warm again."""
@@ -130,12 +130,12 @@ class Runner:
         """What restarts take before the confirmation and in it: one in each pair where its sides
         need them, and perhaps one before the first; the runs at a fixed rate need two more."""
         before = self.trials[-1] if self.trials else None
-        if not self._turns(winner):
-            return self.restart_s() if before and self._turns(before.changes) else 0.0
+        if not self.turns(winner):
+            return self.restart_s() if before and self.turns(before.changes) else 0.0
         checking = self.plans.checks_s > 0 and not (before and before.phase is Phase.CHECK)
         return (FEWEST_RESTARTING + (3 if checking else 1)) * self.restart_s()
 
-    def _turns(self, changes: Changes) -> bool:
+    def turns(self, changes: Changes) -> bool:
         """Whether the engine must restart between the profile as written and another point."""
         return self._node_part(changes) != self._node_part(BASELINE)
 
@@ -161,11 +161,11 @@ class Runner:
         return _WARM_UP_NUMBER + len(self.trials)
 
     def _made(self, asked: Asked) -> Trial:
-        at_s = self.setup.clock()
-        outcome = self.setup.evaluate(asked, self.setup.candidate(asked.changes))
-        trial = Trial.of(asked, outcome, at_s, self.setup.clock())
+        trial = self.setup.evaluate(asked, self.setup.candidate(asked.changes))
         before = self.trials[-1].changes if self.trials else BASELINE
-        if self._node_part(before) != self._node_part(asked.changes):
-            self._restarts_s.append(max(0.0, trial.ended_s - at_s - outcome.total_s))
+        turns = self._node_part(before) != self._node_part(asked.changes)
+        # An engine that refused was started twice.
+        if turns and trial.outcome.spent is not None and not isinstance(trial.outcome, Failure):
+            self._restarts_s.append(trial.outcome.spent.restart_s)
         self.trials.append(trial)
         return trial

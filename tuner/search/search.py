@@ -18,7 +18,7 @@ from tuner.search.calibration import Calibration, calibrate
 from tuner.search.checks import check_rate
 from tuner.search.climb import Climb, Leader, Noise
 from tuner.search.guess import effects_of
-from tuner.search.pairs import pairs_of
+from tuner.search.pairs import compared, pairs_of
 from tuner.search.points import Knobs
 from tuner.search.recipes import RECIPES, changes_of
 from tuner.search.runner import Runner
@@ -104,22 +104,23 @@ class Search:
         count = self.runner.plans.knobs_kept(len(every))
         promising = most_promising(every, count)
         known = {path for one in setup.earlier for path, _ in one.changes}
-        return tuple(knob for knob in setup.knobs if knob in promising or knob.path in known)
+        return tuple(knob for knob in every if knob in promising or knob.path in known)
 
     def _begin(self, kept: tuple[Knob, ...], calibration: Calibration) -> Climb:
         """The climb, with what the calibration showed and what experts would try first."""
-        runner, knobs = self.runner, Knobs(kept)
+        runner, setup, knobs = self.runner, self.runner.setup, Knobs(kept)
         trial_s = runner.takes_s(runner.plans.search)
-        space = knobs.space(runner.setup.is_valid, trial_s, {Cost.NODE_RESTART: runner.restart_s()})
-        strategy = runner.setup.strategy(space, calibration.sigma, runner.plans.searching)
+        space = knobs.space(setup.is_valid, trial_s, {Cost.NODE_RESTART: runner.restart_s()})
+        strategy = setup.strategy(space, calibration.sigma, runner.plans.searching)
         recipes = [
-            *((one.changes, f"found by {one.run}") for one in runner.setup.earlier),
-            *((changes_of(one, kept), f"recipe: {one.name}") for one in RECIPES),
+            *((one.changes, f"found by {one.run}") for one in setup.earlier),
+            *((changes_of(one, setup.knobs), f"recipe: {one.name}") for one in RECIPES),
         ]
-        usable = [one for one in recipes if one[0] and runner.setup.is_valid(one[0])]
+        known = [(knobs.known(changes), why) for changes, why in recipes]
+        usable = [one for one in known if one[0] and setup.is_valid(one[0])]
         checks = Guard(space, 0, calibration.sigma)
         noise = Noise(calibration.sigma, runner.plans.search.window_s)
-        climb = Climb(strategy, knobs, noise, usable, runner.setup.limits, checks)
+        climb = Climb(strategy, knobs, noise, usable, setup.limits, checks)
         for trial in runner.trials:
             if trial.phase is Phase.CALIBRATE:
                 climb.tell(trial)
@@ -175,7 +176,8 @@ class Search:
         runner = self.runner
         plan = runner.confirm_plan(winner)
         for pair in range(1, MOST_PAIRS + 1):
-            enough = len(pairs_of(runner.trials)) >= runner.fewest_pairs(winner)
+            so_far = compared(pairs_of(runner.trials), lambda run: run.eps)
+            enough = so_far is not None and so_far.enough
             if enough and runner.left_s() < runner.pair_s(plan, winner):
                 return
             for changes in runner.pair_order(Phase.CONFIRM, BASELINE, winner):
@@ -217,13 +219,13 @@ class Search:
     def _shrink(self, winner: Changes, knobs: Knobs) -> Iterator[Step]:
         """After the budget: undo changes of the winner that seem to matter least, and see."""
         runner = self.runner
-        plan = _shrink_plan(runner)
+        plan = _shrink_plan(runner, winner)
         axes = [Axis.of(knob) for knob in knobs.knobs]
         effects = effects_of(runner.trials, axes, winner)
         tried: tuple[Attempt, ...] = ()
         while (after := shorter(shrunk(winner, tried), effects, tried)) is not None:
             if not tried:
-                yield runner.note(notes.shrinking(_shrinking_s(runner, plan)))
+                yield runner.note(notes.shrinking(_shrinking_s(runner, plan, winner)))
             before = shrunk(winner, tried)
             for pair in range(1, SHRINK_PAIRS + 1):
                 for changes in runner.pair_order(Phase.SHRINK, before, after):
@@ -236,15 +238,17 @@ class Search:
             tried = found
 
 
-def _shrink_plan(runner: Runner) -> TrialPlan:
+def _shrink_plan(runner: Runner, winner: Changes) -> TrialPlan:
     """The windows of the best measured again, unless so much beyond a short budget is too much."""
     plans = runner.plans
-    is_long = _shrinking_s(runner, plans.final) > _BEYOND * runner.setup.budget_s
+    is_long = _shrinking_s(runner, plans.final, winner) > _BEYOND * runner.setup.budget_s
     return plans.search if is_long else plans.final
 
 
-def _shrinking_s(runner: Runner, plan: TrialPlan) -> float:
-    return MOST_ROUNDS * 2 * SHRINK_PAIRS * runner.takes_s(plan)
+def _shrinking_s(runner: Runner, plan: TrialPlan, winner: Changes) -> float:
+    """At most, in seconds; restarts if the change of the node is what is tried to undo."""
+    restarts_s = (1 + SHRINK_PAIRS) * runner.restart_s() if runner.turns(winner) else 0.0
+    return MOST_ROUNDS * (2 * SHRINK_PAIRS * runner.takes_s(plan) + restarts_s)
 
 
 def _require(trial: Trial) -> Measurement:

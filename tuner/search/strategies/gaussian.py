@@ -15,6 +15,8 @@ from tuner.search.strategies.model import Model
 # More points spread out at the start, or farther apart, cost more than they told.
 _START = 5
 _DRAWN = 4
+# Of a profile's points more than half may be refused by the linter.
+_DRAWS = 50
 _ELITES = 5
 # Points less likely to keep the guardrails are proposed only when there are no others.
 _LIKELY_SAFE = 0.5
@@ -69,13 +71,16 @@ class Gaussian:
         return sorted(kept, key=lambda one: -one.mean)
 
     def _spread(self, measured: set[Point], rng: np.random.Generator) -> Proposal | None:
-        among = random_points(self._space, _DRAWN, rng)
-        fresh = [row for row in among.tolist() if tuple(row) not in measured]
-        if not fresh:
-            return self._first_valid(candidates(self._space, [], measured, rng), "the rest")
-        drawn = np.array(fresh)
-        order = spread(self._space, sorted(measured), drawn, rng)
-        return self._first_valid(drawn[order], "far from the others")
+        for _ in range(_DRAWS):
+            among = random_points(self._space, _DRAWN, rng)
+            fresh = np.array([row for row in among.tolist() if tuple(row) not in measured])
+            if not len(fresh):
+                break
+            order = spread(self._space, sorted(measured), fresh, rng)
+            found = self._first_valid(fresh[order], "far from the others")
+            if found is not None:
+                return found
+        return self._first_valid(candidates(self._space, [], measured, rng), "the rest")
 
     def _promising(self, measured: set[Point], rng: np.random.Generator) -> Proposal | None:
         elites = [one.point for one in self.beliefs()[:_ELITES]]
