@@ -13,6 +13,8 @@ from tests.measure.factory import failed, measured
 from tests.measure.paced import paced
 from tuner.lab.written import WrittenFile
 from tuner.measure.blocks import Run
+from tuner.measure.measurement import Measurement
+from tuner.measure.spent import Spent
 from tuner.profile.experiment import Experiment
 from tuner.report.sweep import Sweep, sweep_json, sweep_text
 from tuner.report.sweep_plot import sweep_svg
@@ -46,6 +48,21 @@ def row(text: str, start: str, number: int = 0) -> list[str]:
     """The cells of a row of a table; of several tables the one of that number."""
     rows = [line for line in text.splitlines() if line.startswith(f"| {start} ")]
     return [cell.strip() for cell in rows[number].strip("|").split("|")]
+
+
+def test_what_restarts_of_the_engine_mean_is_told() -> None:
+    assert "the engine restarted" not in sweep_text(swept())
+    for blocks, said in ((3, "four blocks and more take that out"), (4, "the ratios are free of")):
+        whole = swept(blocks=blocks)
+        runs = tuple(
+            replace(one, result=replace(one.result, spent=Spent(restart_s=20.0)))
+            if isinstance(one.result, Measurement) and (one.arm == "fast") is (one.block % 2 == 0)
+            else one
+            for one in whole.runs
+        )
+        text = sweep_text(replace(whole, runs=runs))
+        assert "the engine restarted between variants and is slower just after" in text
+        assert said in text
 
 
 def test_ours_stands_beside_theirs_as_ratios() -> None:

@@ -63,6 +63,22 @@ def test_of_many_changes_half_as_many_are_tried_each_time() -> None:
     assert paths(shorter(many, effects, tried)) == "cdefgh"
 
 
+def test_what_is_left_of_too_much_is_not_undone_with_others() -> None:
+    """Without a to e it was too slow and without a and b it was not: c, d or e matters."""
+    many: Changes = tuple((path, 1) for path in "abcdefghij")
+    effects = {path: 0.01 * at for at, path in enumerate("abcdefghij")}
+    first = shorter(many, effects, ())
+    assert paths(first) == "fghij"
+    assert first is not None
+    refused = round_of(0, many, first, 0.80)
+    second = shorter(many, effects, attempts_of(refused))
+    assert paths(second) == "cdefghij"
+    assert second is not None
+    tried = attempts_of([*refused, *round_of(1, many, second, 1.0)])
+    third = shorter(shrunk(many, tried), effects, tried)
+    assert paths(third) == "efghij"
+
+
 def test_the_same_is_not_tried_twice() -> None:
     two: Changes = (("a", 1), ("b", 2))
     tried = attempts_of(round_of(0, two, two[:1], 0.90))

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pydantic import TypeAdapter
 
 from tuner.measure.blocks import Run, comparison, median
+from tuner.measure.restarts import restarted
 from tuner.profile.experiment import Experiment, Projection
 from tuner.profile.metric import Metric
 from tuner.report.comparisons import figure, metric_json, ratio_text, remarks
@@ -60,6 +61,7 @@ def sweep_text(sweep: Sweep) -> str:
     parts = [
         f"{asked.title}{source}\non {sweep.engine}, {sweep.machine}",
         *(_table(sweep, metric) for metric in asked.metrics),
+        _restarts(sweep),
         "\n".join(_thresholds(sweep)),
         _projection(sweep, asked.projection),
         "\n".join(f"doubt: {one}" for one in remarks(sweep.runs)),
@@ -132,6 +134,18 @@ def _ratio(sweep: Sweep, metric: Metric, arm: str) -> str:
 
 def _saved(ratio: float | None) -> str:
     return "-" if ratio is None else saved(ratio)
+
+
+def _restarts(sweep: Sweep) -> str:
+    """What restarts of the engine between the variants mean for the figures; empty without any."""
+    if not any(restarted(run.result) for run in sweep.runs):
+        return ""
+    first, *others = sweep.arms
+    metrics = sweep.experiment.metrics
+    found = [comparison(sweep.runs, first, arm, metric) for arm in others for metric in metrics]
+    fitted = any(one is not None and one.restarted is not None for one in found)
+    ratios = "the ratios are free of that" if fitted else "four blocks and more take that out"
+    return f"the engine restarted between variants and is slower just after; {ratios}, medians not"
 
 
 def _thresholds(sweep: Sweep) -> Iterator[str]:

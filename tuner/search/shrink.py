@@ -57,15 +57,19 @@ def shorter(
     changes: Changes, effects: dict[str, float], attempts: Sequence[Attempt]
 ) -> Changes | None:
     """The next change to try: without the half that seems to matter least or, once that was too
-    much, without half as many; None when there is nothing left to try."""
+    much, without half as many; None when there is nothing left to try.
+
+    Of what was too much, something matters among what has not been undone since: all of that is
+    not undone again."""
     if len(changes) < 2 or len(attempts) >= MOST_ROUNDS:
         return None
-    refused = [attempt.undone for attempt in attempts if not attempt.kept]
-    ranked = sorted((path for path, _ in changes), key=lambda path: effects.get(path, 0.0))
+    left = {path for path, _ in changes}
+    too_much = [left.intersection(one.undone) for one in attempts if not one.kept]
+    ranked = sorted(left, key=lambda path: (effects.get(path, 0.0), path))
     count = len(ranked) // 2
     while count > 0:
         undone = set(ranked[:count])
-        if not any(set(paths) == undone for paths in refused):
+        if not any(paths and paths <= undone for paths in too_much):
             return tuple(one for one in changes if one[0] not in undone)
         count //= 2
     return None
