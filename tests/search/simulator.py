@@ -194,12 +194,14 @@ class Pipeline:
             return Observation(point, math.nan, troubles.sigma, at_s, False, margins)
         value += troubles.sigma * normal + troubles.drift * math.sin(at_s / 700 + self.variant)
         value += math.log(0.5 + 0.3 * uniform[2]) if uniform[1] < troubles.heavy else 0.0
-        if troubles.cold and before is not None and self._restarts(before, point):
+        restarts = before is not None and self._restarts(before, point)
+        if troubles.cold and restarts:
             value -= COLD
         if troubles.deferral and not long:
             value += self._deferred(point)
         matters = self._mattering(row, troubles, rng)
-        return Observation(point, value, troubles.sigma, at_s, True, margins, matters)
+        moved_s = RESTART_S if restarts else 0.0
+        return Observation(point, value, troubles.sigma, at_s, True, margins, matters, moved_s)
 
     def _sent(self, of: dict[str, Floats]) -> Floats:
         m = self.machine
