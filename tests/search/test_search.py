@@ -299,7 +299,7 @@ def test_clear_losers_are_cut_short_and_nothing_else_is() -> None:
 
 
 def test_a_change_that_gives_nothing_is_undone_after_the_budget() -> None:
-    world = World(0.15)
+    world = World(0.15, noise=0.005)
     study = run(world, 900.0, shrinks=True)
     verdict = judge(study)
     assert verdict.claim is Claim.IMPROVED

@@ -79,6 +79,13 @@ def test_what_is_left_of_too_much_is_not_undone_with_others() -> None:
     assert paths(third) == "efghij"
 
 
+def test_what_is_known_to_matter_does_not_keep_others_from_being_undone() -> None:
+    refused = round_of(0, WINNER, WINNER[:1] + WINNER[2:], 0.80)
+    tried = attempts_of(refused)
+    assert tried[0].undone == ("b",)
+    assert paths(shorter(WINNER, EFFECTS, tried)) == "abd"
+
+
 def test_the_same_is_not_tried_twice() -> None:
     two: Changes = (("a", 1), ("b", 2))
     tried = attempts_of(round_of(0, two, two[:1], 0.90))

@@ -65,7 +65,8 @@ def shorter(
         return None
     left = {path for path, _ in changes}
     too_much = [left.intersection(one.undone) for one in attempts if not one.kept]
-    ranked = sorted(left, key=lambda path: (effects.get(path, 0.0), path))
+    matter = {path for paths in too_much if len(paths) == 1 for path in paths}
+    ranked = sorted(left - matter, key=lambda path: (effects.get(path, 0.0), path))
     count = len(ranked) // 2
     while count > 0:
         undone = set(ranked[:count])
