@@ -17,6 +17,7 @@ from tests.measure.factory import failed, measured
 from tests.measure.paced import paced
 from tests.measure.stages import CALM
 from tests.report.markup import Seen, seen
+from tests.report.test_effective import USED
 from tests.search.simulated import START_S, World, search
 from tuner.measure.bottleneck import judge as judge_stages
 from tuner.measure.spent import Spent
@@ -43,10 +44,12 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> Study:
 
 
 def with_stages(study: Study) -> Study:
-    """The study as if every trial had looked at the stages of its pipeline."""
+    """The study as if every trial had looked at the stages of its pipeline and what they used."""
     verdict = judge_stages(CALM)
     trials = tuple(
-        replace(one, outcome=replace(one.measurement, verdict=verdict)) if one.measurement else one
+        replace(one, outcome=replace(one.measurement, verdict=verdict, effective=USED))
+        if one.measurement
+        else one
         for one in study.trials
     )
     return replace(study, trials=trials)
