@@ -75,9 +75,8 @@ def test_an_engine_of_ours_runs_with_what_the_profile_says(lab: Lab, tmp_path: P
 def test_a_run_says_whether_the_engine_restarted_before_it(lab: Lab) -> None:
     found, wanted = [], profile(**{BUFFER: "20%"})
     for name in ("first", "second"):
-        outcome = when_turned(
-            lab, wanted, PLAN, name, partial(run_trial, lab, wanted, PLAN, name, lambda _: None)
-        )
+        run = partial(run_trial, lab, wanted, PLAN)
+        outcome = when_turned(lab, wanted, PLAN, name, run, lambda _: None)
         assert isinstance(outcome, Measurement), outcome
         assert outcome.spent is not None
         found.append(outcome.spent.restart_s)

@@ -11,6 +11,7 @@ import pytest
 
 from tests.measure.factory import failed, measured
 from tuner.measure.blocks import Arm, Run, block_order, comparison, median, pairs
+from tuner.measure.paired import Pairs
 from tuner.profile.edit import edit
 from tuner.profile.load import parse_profile
 from tuner.profile.metric import Metric
@@ -64,8 +65,8 @@ def runs() -> list[Run]:
 
 
 def test_only_blocks_that_both_completed_are_compared() -> None:
-    both = pairs(runs(), "A", "B", Metric.EPS)
-    assert (both.a, both.b) == ((100.0, 200.0, 300.0), (150.0, 300.0, 450.0))
+    both = Pairs((100.0, 200.0, 300.0), (150.0, 300.0, 450.0), (0, 0, 0))
+    assert pairs(runs(), "A", "B", Metric.EPS) == both
     found = comparison(runs(), "A", "B", Metric.EPS)
     assert found is not None
     assert found.pairs == 3

@@ -13,7 +13,7 @@ from tuner.measure.measurement import Failure, TrialPlan
 from tuner.measure.metrics import Result
 from tuner.measure.paced import Pacing, run_paced
 from tuner.measure.paced_summary import PacedMeasurement
-from tuner.measure.trial import run_trial
+from tuner.measure.trial import Tell, run_trial
 from tuner.measure.turning import turned, when_turned
 from tuner.profile.model import Profile
 from tuner.report.figures import eps
@@ -39,7 +39,7 @@ class SideBySide:
     def warm_up(self, arm: Arm) -> None:
         """Run the first arm for nothing: an engine that was just started is slow for a while."""
         self.tell("getting the engine warm")
-        if turned(self.lab, arm.profile, self._warm_up, self._name()) == 0:
+        if not turned(self.lab, arm.profile, self._warm_up, self._name(), _quiet):
             plan = TrialPlan(self.plan.warm_up_s, 2 * lab_pace(self.lab).engine_warm_up_s)
             run_trial(self.lab, arm.profile, plan, self._name(), _quiet)
 
@@ -59,7 +59,7 @@ class SideBySide:
         whole_s = plan.warm_up_s + max(least_s, plan.window_s)
         pacing = Pacing(fixed(per_second), whole_s, plan.warm_up_s, whole_s)
         return self._when_turned(
-            profile, lambda name: run_paced(self.lab, profile, pacing, name, _quiet)
+            profile, lambda name, tell: run_paced(self.lab, profile, pacing, name, tell)
         )
 
     def _result(self, profile: Profile) -> Result:
@@ -67,12 +67,11 @@ class SideBySide:
         if self.judges_freshness and rate != "max":
             return self.at_a_rate(profile, float(rate), self.plan.window_s)
         return self._when_turned(
-            profile, lambda name: run_trial(self.lab, profile, self.plan, name, _quiet)
+            profile, lambda name, tell: run_trial(self.lab, profile, self.plan, name, tell)
         )
 
-    def _when_turned(self, profile: Profile, run: Callable[[str], Result]) -> Result:
-        name = self._name()
-        return when_turned(self.lab, profile, self._warm_up, name, lambda: run(name))
+    def _when_turned(self, profile: Profile, run: Callable[[str, Tell], Result]) -> Result:
+        return when_turned(self.lab, profile, self._warm_up, self._name(), run, _quiet)
 
     @property
     def _warm_up(self) -> TrialPlan:

@@ -20,7 +20,7 @@ from tuner.measure.ceiling import CeilingPlan, ceiling
 from tuner.measure.gate import Gate, gate
 from tuner.measure.measurement import TrialPlan
 from tuner.measure.metrics import Result
-from tuner.measure.paired import FEWEST_RESTARTING, fewest_pairs
+from tuner.measure.paired import fewest_pairs
 from tuner.profile.bind_inputs import flooded
 from tuner.profile.index import MappingStyle
 from tuner.profile.metric import Metric
@@ -51,9 +51,9 @@ def measured(a: Path, b: Path, wanted: Wanted, chosen: Chosen) -> Compared:
         doubts.append("B has another workload than A: both were measured with that of A")
     if first.workload.rate != "max":
         doubts.append("workload.rate is fixed: both sides were offered so much and no more")
-    arms = (Arm(A, first), Arm(B, second))
     prepare(wanted, first, say)
     flooded(second)
+    arms = (Arm(A, first), Arm(B, second))
     with open_lab(wanted, first, Path(tempfile.gettempdir()), say) as lab:
         _require_enough(arms, lab, chosen.pairs)
         if lab.node is None and not lab.is_sink and arms[0].node != arms[1].node:
@@ -79,10 +79,11 @@ def measured(a: Path, b: Path, wanted: Wanted, chosen: Chosen) -> Compared:
 def _require_enough(arms: tuple[Arm, Arm], lab: Lab, pairs: int) -> None:
     """Raise BadUsage for fewer pairs than can show anything."""
     restarting = lab.node is not None and arms[0].node != arms[1].node
-    if pairs < fewest_pairs(restarting=restarting):
+    fewest = fewest_pairs(restarting=restarting)
+    if pairs < fewest:
         raise BadUsage(
             f"--pairs {pairs} is too few: the node sections differ, so that the engine restarts "
-            f"between the sides, and what that costs is estimated too; {FEWEST_RESTARTING} suffice"
+            f"between the sides, and what that costs is estimated too; {fewest} suffice"
         )
 
 

@@ -20,7 +20,7 @@ from tuner.flood.schedule import fixed
 from tuner.lab.lab import Lab
 from tuner.measure.measurement import TrialPlan
 from tuner.measure.paced import Pacing, run_paced
-from tuner.measure.trial import run_trial
+from tuner.measure.trial import Tell, run_trial
 from tuner.measure.turning import when_turned
 from tuner.profile.knobs_check import Checker
 from tuner.profile.model import Profile
@@ -106,16 +106,15 @@ def _measuring(job: Job, lab: Lab, shown: Screen) -> Measure:
         def show(stage: str) -> None:
             shown.began(Running(asked.number, asked.phase, asked.pair, stage, job.clock()))
 
-        def run() -> Result:
+        def run(name: str, tell: Tell) -> Result:
             if asked.per_second is None:
-                return run_trial(lab, profile, asked.plan, name, show)
+                return run_trial(lab, profile, asked.plan, name, tell)
             lead_s, whole_s = asked.plan.warm_up_s, asked.plan.warm_up_s + asked.plan.window_s
             pacing = Pacing(fixed(asked.per_second), whole_s, lead_s, whole_s)
-            return run_paced(lab, profile, pacing, name, show)
+            return run_paced(lab, profile, pacing, name, tell)
 
-        name = f"t{asked.number + 1}"
         show("starting")
-        return when_turned(lab, profile, warm_up, name, run)
+        return when_turned(lab, profile, warm_up, f"t{asked.number + 1}", run, show)
 
     return measure
 

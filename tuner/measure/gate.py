@@ -72,4 +72,4 @@ def _pairs_wanted(against: Comparison) -> int | None:
     if distance == 0:
         return None
     pairs = math.ceil(against.pairs * (math.log1p(against.detectable) / distance) ** 2)
-    return max(pairs, against.pairs + 1, against.fewest) if pairs <= _MOST_PAIRS else None
+    return max(pairs, against.fewest) if pairs <= _MOST_PAIRS else None

@@ -11,7 +11,7 @@ import math
 import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -59,8 +59,8 @@ class Comparison:
 
     @property
     def fewest(self) -> int:
-        """How many pairs suffice to show something."""
-        return max(fewest_pairs(restarting=self.restarting), self.pairs + (not self.enough))
+        """How many pairs would suffice where these do not."""
+        return max(fewest_pairs(restarting=self.restarting), self.pairs + 1)
 
     @property
     def shows_more(self) -> bool:
@@ -115,7 +115,7 @@ def compare(a: Sequence[float], b: Sequence[float], restarts: Sequence[int] = ()
         low=math.exp(mean - half),
         high=math.exp(mean + half),
         p=sign_flip_p(logs, used),
-        least_p=sign_flip_p([1.0] * n, used),
+        least_p=_least_p(n, tuple(used)),
         detectable=math.exp(power) - 1.0,
         restarting=restarting,
         restarted=math.exp(slope) if fitted else None,
@@ -146,16 +146,24 @@ def sign_flip_p(differences: Sequence[float], restarts: Sequence[int] = ()) -> f
     is the permutation test of the two orders, whose floor is 2/70 with eight pairs.
     """
     used = np.asarray(differences[:16])
-    signs = _all_signs(len(used))
     x = np.asarray([*restarts[:16]] or [0] * len(used), dtype=float)
-    signs = signs[signs @ x == x.sum()]
+    signs = _flips(tuple(x))
     # The mean with the effect of restarts taken out, times a constant.
     size = x @ x or 1.0
     means = size * (signs @ used) - x.sum() * (x @ used)
     return float(np.mean(np.abs(means) >= abs(means[0]) - 1e-12))
 
 
-@cache
-def _all_signs(count: int) -> NDArray[np.float64]:
-    """Every way to give signs to that many differences, a row each; the first flips none."""
-    return np.array(list(itertools.product((1.0, -1.0), repeat=count)))
+@lru_cache(maxsize=32)
+def _least_p(count: int, restarts: tuple[int, ...]) -> float:
+    """The p of so many differences that are all the same."""
+    return sign_flip_p([1.0] * count, restarts)
+
+
+@lru_cache(maxsize=4)
+def _flips(restarts: tuple[float, ...]) -> NDArray[np.float64]:
+    """Every way to give signs to that many differences that keeps the sum of the restarts, a row
+    each; the first flips none."""
+    signs = np.array(list(itertools.product((1.0, -1.0), repeat=len(restarts))), dtype=float)
+    kept: NDArray[np.float64] = signs[signs @ np.asarray(restarts) == sum(restarts)]
+    return kept

@@ -11,35 +11,36 @@ from tuner.lab.turned_node import NodeRefused
 from tuner.measure.measurement import Failure, FailureKind, TrialPlan
 from tuner.measure.metrics import Result
 from tuner.measure.spent import Spent
-from tuner.measure.trial import run_trial
+from tuner.measure.trial import Tell, run_trial
 from tuner.profile.model import Profile
 
 
-def turned(lab: Lab, profile: Profile, warm_up: TrialPlan, name: str) -> float:
+def turned(lab: Lab, profile: Profile, warm_up: TrialPlan, name: str, tell: Tell) -> bool:
     """Restart the engine if `profile` has other node settings, and run `warm_up` under that name,
-    because a JVM that has just started is slow; the seconds that took, 0 without a restart.
+    because a JVM that has just started is slow; whether it had to.
 
     Raises NodeRefused when the engine does not start so.
     """
-    began_s = time.monotonic()
     if lab.run_with(profile) == 0:
-        return 0.0
-    run_trial(lab, profile, warm_up, name, lambda _: None)
-    return time.monotonic() - began_s
+        return False
+    run_trial(lab, profile, warm_up, name, tell)
+    return True
 
 
 def when_turned(
-    lab: Lab, profile: Profile, warm_up: TrialPlan, name: str, run: Callable[[], Result]
-) -> Result:
-    """What `run` gives on the engine as `profile` wants it, with the seconds of the restart; a
-    Failure where the engine does not start so."""
+    lab: Lab, profile: Profile, warm_up: TrialPlan, name: str, run: Callable[[str, Tell], Result],
+    tell: Tell,
+) -> Result:  # fmt: skip
+    """What `run` gives, by its name, on the engine as `profile` wants it, with the seconds of the
+    restart; a Failure where the engine does not start so."""
     began_s = time.monotonic()
     try:
-        restart_s = turned(lab, profile, warm_up, f"{name}w")
+        has_turned = turned(lab, profile, warm_up, f"{name}w", tell)
     except NodeRefused as refused:
         failure = Failure(FailureKind.ENGINE, str(refused))
         return _after_restart(failure, time.monotonic() - began_s)
-    return _after_restart(run(), restart_s)
+    restart_s = time.monotonic() - began_s if has_turned else 0.0
+    return _after_restart(run(name, tell), restart_s)
 
 
 def _after_restart(result: Result, restart_s: float) -> Result:

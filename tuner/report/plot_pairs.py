@@ -29,8 +29,8 @@ def pairs(study: Study, verdict: Verdict) -> Plot | None:
         f"Events per second {rate.over} in {found.pairs} fresh pairs, and below them by how much "
         f"each pair differs: {interval(found)}, the band, with 95 % confidence."
     )
-    if found.restarted is not None:
-        says += f" Single pairs lie apart, because {restart_text(found)}."
+    if restarts := restart_text(found):
+        says += f" Single pairs lie apart, because {restarts}."
 
     def paint(figure: Figure) -> None:
         above, below = figure.subplots(2, 1, sharex=True, height_ratios=(3, 2))

@@ -163,8 +163,8 @@ def comparisons(study: Study, verdict: Verdict) -> list[str]:
     )
     shown = [one for one in named if not (is_sink(study) and one[0] in _OF_AN_ENGINE)]
     lines = [f"{name}: {interval(found)}" for name, found in shown if found is not None]
-    if verdict.claimed is not None and verdict.claimed.restarted is not None:
-        lines.append(restart_text(verdict.claimed))
+    if verdict.claimed is not None and (restarts := restart_text(verdict.claimed)):
+        lines.append(restarts)
     if verdict.claimed is not None and not is_sink(study):
         lines.append(
             "the claim is the smaller of the first two: settings that postpone work look good in "

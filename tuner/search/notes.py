@@ -49,10 +49,8 @@ def shrinking(at_most_s: float) -> str:
 def frozen(every: Sequence[Knob], kept: Sequence[Knob]) -> str:
     """Which knobs the budget does not suffice for."""
     left = [knob for knob in every if knob not in kept]
-    without_node = not any(knob.cost is Cost.NODE_RESTART for knob in kept)
-    restarting = without_node and any(knob.cost is Cost.NODE_RESTART for knob in left)
     which = "the least promising"
-    if restarting:
+    if _restarts(left) and not _restarts(kept):
         which += " and those that the engine restarts for"
     return (
         f"the budget suffices for {len(kept)} of {len(every)} knobs; as written stay {which}: "
@@ -73,7 +71,6 @@ def bought(budget_s: float, pace: Pace, profile: Profile, knobs: Sequence[Knob])
     plans = spend(budget_s - begun_s, pace.overhead_s, pace, fixed_s)
     turned = affordable(knobs, budget_s, pace)
     kept = plans.knobs_kept(len(turned))
-    restarting = any(knob.cost is Cost.NODE_RESTART for knob in turned)
     confirm_s = trial_seconds(plans.confirm, pace.overhead_s, pace)
     yield f"about {begun_s:.0f} s: the engine starts and gets warm"
     yield (
@@ -93,9 +90,14 @@ def bought(budget_s: float, pace: Pace, profile: Profile, knobs: Sequence[Knob])
         f"{plans.confirm.window_s:.1f} s, {2 * FEWEST_PAIRS * confirm_s / _MINUTE_S:.0f} minutes "
         "together; more pairs if time is left"
     )
-    if restarting:
+    if _restarts(turned):
         yield (
             f"{FEWEST_RESTARTING} shorter pairs instead if the best found differs in settings of "
             "the node, because the engine then restarts between the sides"
         )
     yield "beyond the budget: undoing changes that seem not to matter (--no-shrink skips it)"
+
+
+def _restarts(knobs: Sequence[Knob]) -> bool:
+    """Whether the engine restarts for one of them."""
+    return any(knob.cost is Cost.NODE_RESTART for knob in knobs)

@@ -167,7 +167,7 @@ class Search:
             yield trial
 
     def _confirm(self, winner: Changes) -> Iterator[Step]:
-        """Fresh pairs of the profile as written and the best found, in random order.
+        """Fresh pairs of the profile as written and the best found.
 
         At least six, or eight where the engine restarts between the sides; more while there is
         time, which depends on the clock and never on what the pairs show.  A winner that cannot be
