@@ -75,6 +75,16 @@ def tune(*arguments: object, folder: Path, environment: dict[str, str] | None = 
     return Done(done.returncode, done.stdout, done.stderr, time.monotonic() - started)
 
 
+def unclocked_s(run: Path) -> float:
+    """What a search may take beside its own clock, in seconds: Python's start and its report.
+
+    As much as twice the making of that report again takes on this machine now.
+    """
+    again = tune("report", run, folder=run.parent)
+    assert again.code == 0, again.err
+    return 2 * again.seconds
+
+
 def tune_and_signal(
     *arguments: object, folder: Path, number: signal.Signals, after_line: str
 ) -> Done:

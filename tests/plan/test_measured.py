@@ -12,8 +12,9 @@ from tuner.engine.bulk_times import BulkLatency
 from tuner.errors import JobFailed
 from tuner.measure.effective import Effective
 from tuner.measure.measurement import Delivery, Measurement, TrialPlan
+from tuner.measure.metrics import Result
 from tuner.plan.measured import of_runs, of_study
-from tuner.search.study import BASELINE, Changes, Ending, Options, Phase, Result, Study, Trial
+from tuner.search.study import BASELINE, Changes, Ending, Options, Phase, Study, Trial
 
 PLAN = TrialPlan(1.0, 10.0)
 WINNER: Changes = (("outputs[logs].queue.workerThreads", 4),)

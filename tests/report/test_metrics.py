@@ -12,6 +12,7 @@ from tests.measure.factory import failed, measured
 from tests.measure.paced import paced
 from tests.search.test_journal import HEADER
 from tuner.measure.measurement import Doubt, DoubtKind, TrialPlan
+from tuner.measure.metrics import Result
 from tuner.report.gauges import (
     SEARCH_PHASES,
     Gauges,
@@ -22,7 +23,7 @@ from tuner.report.gauges import (
     with_outcome,
 )
 from tuner.report.metrics import metrics_text
-from tuner.search.study import BASELINE, Asked, Changes, Ending, Phase, Result, Study, Trial
+from tuner.search.study import BASELINE, Asked, Changes, Ending, Phase, Study, Trial
 
 PLAN = TrialPlan(1.0, 2.0)
 CHANGED: Changes = (("outputs[logs].queue.size", 5000),)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import re
 from collections.abc import Sequence
@@ -17,9 +18,12 @@ from tuner.report.search_explained import what_each_change_gave
 from tuner.report.search_json import report
 from tuner.report.search_markdown import markdown
 from tuner.report.search_time import where_the_time_went
-from tuner.search.study import BASELINE, Phase, Study
+from tuner.search.study import BASELINE, Phase, Study, Trial
 from tuner.search.times import times
 from tuner.search.verdict import Claim, judge
+
+# By so much a round's pairs go up and down with each change that a side has more.
+SWINGS = (0.1, 0.1, -0.1, -0.1)
 
 
 @pytest.fixture
@@ -118,11 +122,28 @@ def test_what_was_undone_is_listed_with_why(study: Study) -> None:
     undoing = replace(study, trials=trials)
     verdict = judge(undoing)
     found = rows(section(markdown(undoing), "What each change gave"))
-    undone = {path for row in found if "undone, because it gave" in row[2] for path in changed(row)}
+    told = [row for row in found if "undone, because that cost" in row[2]]
+    undone = {path for row in told for path in changed(row)}
     assert undone
     assert undone == dict(verdict.confirmed).keys() - dict(verdict.changes).keys()
     to_change = rows(section(markdown(undoing), "What to change"))
     assert not undone & {row[0].strip("`") for row in to_change}
+
+
+def test_what_seems_to_give_nothing_and_is_kept_says_why(study: Study) -> None:
+    """The rounds of the end, the same on the average, in pairs that differ widely."""
+
+    def uneven(trial: Trial) -> Trial:
+        if trial.phase is not Phase.SHRINK:
+            return trial
+        swing = SWINGS[(trial.pair or 0) % 4] * len(trial.changes)
+        return replace(trial, outcome=measured(1000.0 * math.exp(swing)))
+
+    kept = replace(study, trials=tuple(map(uneven, study.trials)))
+    assert judge(kept).changes == judge(kept).confirmed
+    found = rows(section(markdown(kept), "What each change gave"))
+    assert any("pairs; kept, because it may give 5 % or more" in row[2] for row in found)
+    assert "undone" not in section(markdown(kept), "What each change gave")
 
 
 def test_every_other_knob_is_named_once(study: Study) -> None:

@@ -19,6 +19,7 @@ from pathlib import Path
 from tests.measure.factory import failed, itemised, measured
 from tests.measure.paced import paced
 from tests.search.test_journal import HEADER
+from tuner.measure.metrics import Result
 from tuner.profile.knobs import knobs
 from tuner.profile.load import parse_profile
 from tuner.profile.model import Profile
@@ -29,7 +30,7 @@ from tuner.search.replay import Replay
 from tuner.search.runner import Runner, Setup
 from tuner.search.search import Search, Step
 from tuner.search.strategies import strategy
-from tuner.search.study import Asked, Axis, Changes, Ending, Note, Phase, Result, Session, Study
+from tuner.search.study import Asked, Axis, Changes, Ending, Note, Phase, Session, Study
 
 TEXT = """\
 name: small

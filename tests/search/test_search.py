@@ -15,6 +15,7 @@ from tests.search.simulated import TEXT
 from tests.search.test_journal import HEADER
 from tuner.errors import GuardrailBreached, JobFailed
 from tuner.measure.measurement import FailureKind
+from tuner.measure.metrics import Result
 from tuner.profile.knobs import Level, knobs
 from tuner.profile.knobs_check import Checker
 from tuner.profile.load import LoadedProfile, parse_profile
@@ -33,7 +34,6 @@ from tuner.search.study import (
     Ending,
     Note,
     Phase,
-    Result,
     Study,
     Trial,
 )

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import itertools
 
+import pytest
+
 from tests.measure.factory import measured
 from tuner.measure.measurement import TrialPlan
 from tuner.search.shrink import SHRINK_PAIRS, attempts_of, shorter, shrunk
@@ -18,16 +20,19 @@ def paths(changes: Changes | None) -> str:
     return "" if changes is None else "".join(path for path, _ in changes)
 
 
-def round_of(number: int, before: Changes, after: Changes, ratio: float) -> list[Trial]:
-    """The trials of one round of pairs, in which `after` has that ratio to `before`."""
-    plan = TrialPlan(1.0, 2.0)
+def round_of(
+    number: int, before: Changes, after: Changes, ratio: float, noise: float = 0.0
+) -> list[Trial]:
+    """The trials of one round of pairs, in which `after` has that ratio to `before`, in turn more
+    and less by the noise."""
+    plan, swing = TrialPlan(1.0, 2.0), 1 + noise
     return [
         Trial(
             next(NUMBERS), Phase.SHRINK, changes, "", plan,
             measured(rate * (1 + 0.001 * pair)), 0.0, number * SHRINK_PAIRS + pair,
         )
         for pair in range(1, SHRINK_PAIRS + 1)
-        for changes, rate in ((before, 1000.0), (after, 1000.0 * ratio))
+        for changes, rate in ((before, 1000.0), (after, 1000.0 * ratio * swing ** (-1) ** pair))
     ]  # fmt: skip
 
 
@@ -42,6 +47,15 @@ def test_what_costs_nothing_stays_undone_and_the_next_half_is_tried() -> None:
     assert tried[0].kept
     assert paths(shrunk(WINNER, tried)) == "ad"
     assert paths(shorter(shrunk(WINNER, tried), EFFECTS, tried)) == "a"
+
+
+def test_what_may_cost_more_than_is_tolerated_for_all_that_the_pairs_say_comes_back() -> None:
+    first = shorter(WINNER, EFFECTS, ())
+    assert first is not None
+    quiet, noisy = (attempts_of(round_of(0, WINNER, first, 1.0, noise))[0] for noise in (0.02, 0.1))
+    assert quiet.comparison.ratio == pytest.approx(noisy.comparison.ratio)
+    assert quiet.kept
+    assert not noisy.kept
 
 
 def test_what_costs_the_gain_comes_back_and_half_as_much_is_tried() -> None:

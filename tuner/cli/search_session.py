@@ -19,6 +19,7 @@ from tuner.errors import Interrupted
 from tuner.flood.schedule import fixed
 from tuner.lab.lab import Lab
 from tuner.measure.measurement import TrialPlan
+from tuner.measure.metrics import Result
 from tuner.measure.paced import Pacing, run_paced
 from tuner.measure.trial import Tell, run_trial
 from tuner.measure.turning import when_turned
@@ -33,7 +34,7 @@ from tuner.search.replay import Replay
 from tuner.search.runner import Runner, Setup
 from tuner.search.search import Search
 from tuner.search.strategies import strategy
-from tuner.search.study import BASELINE, Asked, Ending, Header, Result, Session, Study, Trial
+from tuner.search.study import BASELINE, Asked, Ending, Header, Session, Study, Trial
 
 Measure = Callable[[Asked, Profile], Result]
 

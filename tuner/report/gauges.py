@@ -6,8 +6,9 @@ import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from tuner.measure.metrics import Result
 from tuner.measure.paired import Comparison
-from tuner.search.study import BASELINE, Asked, Header, Phase, Result, Study, Trial
+from tuner.search.study import BASELINE, Asked, Header, Phase, Study, Trial
 from tuner.search.verdict import judge
 
 BEGINNING = "start"

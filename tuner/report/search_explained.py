@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from tuner.profile.knobs import Level
 from tuner.report.figures import percent, setting, table
 from tuner.search.explain import SAME, Effect, Explained, explain
+from tuner.search.shrink import RULED_OUT, TOLERATED
 from tuner.search.study import Phase, Study
 from tuner.search.verdict import Verdict
 
@@ -74,8 +75,15 @@ def _interval(effect: Effect) -> str:
 def _how_known(effect: Effect) -> str:
     if effect.pairs == 0:
         return "guess, not measured"
-    undone = "; undone, because it gave no more than 1 %" if effect.undone else ""
-    return f"measured, {effect.pairs} pairs{undone}"
+    return f"measured, {effect.pairs} pairs{_of_undoing(effect)}"
+
+
+def _of_undoing(effect: Effect) -> str:
+    """Why it is not recommended or, where it seems to have given nothing, why it still is."""
+    if effect.undone:
+        return f"; undone, because that cost no more than {TOLERATED * 100:.0f} %"
+    seems_idle = 1 / effect.estimate.ratio >= 1 - TOLERATED
+    return f"; kept, because it may give {RULED_OUT * 100:.0f} % or more" if seems_idle else ""
 
 
 def _others(found: Explained) -> list[str]:

@@ -14,6 +14,7 @@ from tuner.report.plot_freshness import fixed_rate
 from tuner.report.rates import STEADY, claimed_rate
 from tuner.report.search_course import is_sink
 from tuner.search.pairs import pairs_of
+from tuner.search.shrink import RULED_OUT
 from tuner.search.study import BASELINE, Phase, Study
 from tuner.search.verdict import Claim, Verdict
 
@@ -56,7 +57,8 @@ def _undone(verdict: Verdict) -> str:
     if not count:
         return ""
     were = "One of them was" if count == 1 else f"{count} of them were"
-    return f" {were} undone afterwards, in steps shown to cost next to nothing."
+    less = f"less than {RULED_OUT * 100:.0f} %"
+    return f" {were} undone afterwards, in steps shown to cost {less} each."
 
 
 def numbers(study: Study, verdict: Verdict) -> list[Number]:

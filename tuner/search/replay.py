@@ -12,10 +12,11 @@ from dataclasses import dataclass, field, replace
 
 from tuner.errors import JobFailed
 from tuner.measure.measurement import Failure
+from tuner.measure.metrics import Result
 from tuner.profile.model import Profile
 from tuner.search.journal import Journal
 from tuner.search.record import Record, Step
-from tuner.search.study import Asked, Ending, Note, Phase, Result, Session, Study, Trial
+from tuner.search.study import Asked, Ending, Note, Phase, Session, Study, Trial
 
 
 class Diverged(RuntimeError):

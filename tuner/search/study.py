@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field, fields
 from enum import Enum
 
-from tuner.measure.measurement import Measurement, Outcome, TrialPlan
-from tuner.measure.paced_summary import PacedMeasurement
+from tuner.measure.measurement import Measurement, TrialPlan
+from tuner.measure.metrics import Result
 from tuner.profile.knobs import Knob, Level, level_text
 from tuner.search.guardrails import Limits
 
@@ -16,9 +16,6 @@ Changes = tuple[tuple[str, Level], ...]
 """What differs from the profile as written: paths with their values, sorted by path."""
 
 BASELINE: Changes = ()
-
-Result = Outcome | PacedMeasurement
-"""What a trial gives."""
 
 
 class Phase(Enum):
