@@ -37,7 +37,7 @@ pytestmark = [pytest.mark.live, pytest.mark.usefixtures("nothing_left_behind")]
 DEFAULT = (Path(__file__).parents[2] / "profiles" / "default.yaml").read_text(encoding="utf-8")
 SHORT = TrialPlan(1.0, 2.5)
 ON_ENGINE = TrialPlan(2.0, 3.0)
-TRIES = 5
+TRIES = 3
 
 QUEUE = "outputs[logs].queue"
 FILTER = {"outputs[logs].filter_path": ["errors", "items.*.status", "items.*.error"]}

@@ -19,7 +19,7 @@ from tuner.search.study import Ending, Phase
 
 pytestmark = [pytest.mark.live, pytest.mark.usefixtures("nothing_left_behind")]
 
-BUDGET_S = smallest_budget_s(SINK_PACE) + 10
+BUDGET_S = smallest_budget_s(SINK_PACE) + 20
 OPTIONS = ("--engine", "sink", "--budget", f"{BUDGET_S:g}s", "--no-shrink")
 
 
