@@ -18,7 +18,7 @@ SEEN = [
     re.compile(pattern, re.MULTILINE)
     for pattern in (
         r"^── default, sink, seed 1 ─+$",
-        r"^climbing: trial +\d+ of about \d+, window \d s +.* s of 1 min 30 s left$",
+        r"^climbing: trial +\d+ of about \d+, window \d s +(1 min )?\d+ s of 1 min 30 s left$",
         r"^as written +[\d,]+ EPS, median of \d runs, [\d,]+ to [\d,]+$",
         r"^gain +[+-].* % \[.*\] estimated from all trials; pairs decide$",
         r"^EPS +[▁▂▃▄▅▆▇█x]+ [\d,]+ to [\d,]+$",
