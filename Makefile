@@ -34,8 +34,10 @@ engines: engine
 demo: setup
 	$(BIN)/rsyslog-tune search --budget 5m --seed 1
 
+# Offline tests share the cores; what measures has them for itself.
 test: setup engines
-	$(BIN)/pytest -m "not soak and not fuzz"
+	$(BIN)/pytest -m "not live and not soak and not fuzz" --numprocesses logical --dist loadfile
+	$(BIN)/pytest -m "live and not soak and not fuzz"
 
 lint: $(VENV)/.ready
 	$(BIN)/ruff check .

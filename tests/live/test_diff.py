@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.live.conftest import Done, tune
-from tests.live.engines import RELEASES, release_text, running
 from tests.profile.examples import SMALL
 from tuner.engine.client import EngineClient
 from tuner.profile.edit import edit
@@ -35,14 +33,6 @@ KINDS: dict[str, dict[str, object]] = {
     "dynamic": {"name": "syslog", "mapping": "dynamic"},
 }
 NAMES = {"daily": "syslog-2026.11.21", "rollover": "syslog-000001"}
-
-
-@pytest.fixture(scope="module", params=RELEASES, ids=release_text)
-def engine(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[tuple[Release, EngineClient]]:
-    with running(request.param, tmp_path_factory.mktemp("engine")) as client:
-        yield request.param, client
 
 
 def profile_text(release: Release, index: dict[str, object]) -> str:
@@ -86,9 +76,9 @@ def changed(done: Done) -> list[str]:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_what_was_put_as_rendered_shows_nothing(
-    engine: tuple[Release, EngineClient], kind: str, tmp_path: Path
+    each_engine: tuple[Release, EngineClient], kind: str, tmp_path: Path
 ) -> None:
-    release, client = engine
+    release, client = each_engine
     text = profile_text(release, KINDS[kind])
     path = tmp_path / "small.yaml"
     path.write_text(text, "utf-8")
@@ -105,9 +95,9 @@ def test_what_was_put_as_rendered_shows_nothing(
 
 
 def test_one_change_by_hand_shows_itself_and_nothing_else(
-    engine: tuple[Release, EngineClient], tmp_path: Path
+    each_engine: tuple[Release, EngineClient], tmp_path: Path
 ) -> None:
-    release, client = engine
+    release, client = each_engine
     text = profile_text(release, KINDS["plain"])
     path = tmp_path / "small.yaml"
     path.write_text(text, "utf-8")
@@ -148,8 +138,10 @@ def test_one_change_by_hand_shows_itself_and_nothing_else(
         clear(client)
 
 
-def test_a_component_changed_by_hand(engine: tuple[Release, EngineClient], tmp_path: Path) -> None:
-    release, client = engine
+def test_a_component_changed_by_hand(
+    each_engine: tuple[Release, EngineClient], tmp_path: Path
+) -> None:
+    release, client = each_engine
     text = profile_text(release, KINDS["components"])
     path = tmp_path / "small.yaml"
     path.write_text(text, "utf-8")

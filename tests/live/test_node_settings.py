@@ -30,6 +30,9 @@ def profile(**node: object) -> Profile:
     return small({**REPLICAS, "node": {"heap": "512m", **node}})
 
 
+TURNED = profile(**{BUFFER: "20%"})
+
+
 @pytest.fixture(scope="module")
 def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
     fetch(distribution_for(profile().release))
@@ -73,10 +76,10 @@ def test_an_engine_of_ours_runs_with_what_the_profile_says(lab: Lab, tmp_path: P
 
 
 def test_a_run_says_whether_the_engine_restarted_before_it(lab: Lab) -> None:
-    found, wanted = [], profile(**{BUFFER: "20%"})
+    found = []
     for name in ("first", "second"):
-        run = partial(run_trial, lab, wanted, PLAN)
-        outcome = when_turned(lab, wanted, PLAN, name, run, lambda _: None)
+        run = partial(run_trial, lab, TURNED, PLAN)
+        outcome = when_turned(lab, TURNED, PLAN, name, run, lambda _: None)
         assert isinstance(outcome, Measurement), outcome
         assert outcome.spent is not None
         found.append(outcome.spent.restart_s)
@@ -85,15 +88,15 @@ def test_a_run_says_whether_the_engine_restarted_before_it(lab: Lab) -> None:
 
 
 def test_settings_that_the_engine_refuses_fail_the_trial_and_not_the_lab(lab: Lab) -> None:
-    assert lab.run_with(profile()) >= 0.0
+    lab.run_with(TURNED)
     refused = profile(**{"thread_pool.write.size": 500})
     outcome = run_trial(lab, refused, PLAN, "refused", lambda _: None)
     assert isinstance(outcome, Failure)
     assert outcome.kind is FailureKind.ENGINE
     assert "thread_pool.write.size" in outcome.reason
     lab.check()
-    assert lab.run_with(profile()) == 0.0, "it runs as before"
-    assert isinstance(run_trial(lab, profile(), PLAN, "after", lambda _: None), Measurement)
+    assert lab.run_with(TURNED) == 0.0, "it runs as before"
+    assert isinstance(run_trial(lab, TURNED, PLAN, "after", lambda _: None), Measurement)
 
 
 def test_an_attached_engine_keeps_its_node(lab: Lab, tmp_path: Path) -> None:

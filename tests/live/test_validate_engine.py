@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 
 from tests.live.conftest import Done, tune, tune_and_signal
-from tests.live.engines import RELEASES, release_text, running
 from tests.profile.examples import SMALL
 from tuner.engine.client import JSON, EngineClient
 from tuner.engine.owned import indices
@@ -29,18 +28,14 @@ PROFILES = Path(__file__).parents[2] / "profiles"
 INDEX = "outputs[logs].index"
 
 
-@pytest.fixture(scope="module", params=RELEASES, ids=release_text)
-def release(request: pytest.FixtureRequest) -> Release:
-    found: Release = request.param
-    return found
+@pytest.fixture
+def release(each_engine: tuple[Release, EngineClient]) -> Release:
+    return each_engine[0]
 
 
-@pytest.fixture(scope="module")
-def running_engine(
-    release: Release, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[EngineClient]:
-    with running(release, tmp_path_factory.mktemp("engine")) as client:
-        yield client
+@pytest.fixture
+def running_engine(each_engine: tuple[Release, EngineClient]) -> EngineClient:
+    return each_engine[1]
 
 
 @pytest.fixture
