@@ -17,8 +17,9 @@ from tests.search.simulated import START_S, World, search
 from tuner.report.search_explained import what_each_change_gave
 from tuner.report.search_json import report
 from tuner.report.search_markdown import markdown
+from tuner.report.search_summary import numbers
 from tuner.report.search_time import where_the_time_went
-from tuner.search.study import BASELINE, Phase, Study, Trial
+from tuner.search.study import BASELINE, Ending, Phase, Study, Trial
 from tuner.search.times import times
 from tuner.search.verdict import Claim, judge
 
@@ -55,6 +56,37 @@ def test_what_others_said_becomes_no_markup(study: Study) -> None:
     assert "@all" not in said
     assert "`a 'b' c`, budget" in said
     assert "<br>" in said
+
+
+def test_a_limit_of_memory_stands_beside_what_was_used(study: Study) -> None:
+    winner = [one.number for one in study.of(Phase.CONFIRM) if one.changes != BASELINE]
+    trials = tuple(
+        replace(one, outcome=replace(one.measurement, shipper_rss_bytes=150 * 1024**2))
+        if one.measurement and one.number == winner[-1]
+        else one
+        for one in study.trials
+    )
+    limits = replace(study.header.limits, rss_bytes=200 * 1024**2)
+    limited = replace(study, trials=trials, header=replace(study.header, limits=limits))
+    told = {one.name: (one.value, one.detail) for one in numbers(limited, judge(limited))}
+    assert told["rsyslogd memory"] == ("90 MiB -> 150 MiB", "at most; the limit is 200 MiB")
+    used = "rsyslogd used at most 150 MiB, of the 200 MiB that rss_bytes allows"
+    assert used in section(markdown(limited), "What was not traded")
+    free = replace(study.header, limits=replace(study.header.limits, rss_bytes=None))
+    unlimited = replace(study, header=free)
+    assert "rsyslogd memory" not in {one.name for one in numbers(unlimited, judge(unlimited))}
+    assert "rss_bytes allows" not in section(markdown(unlimited), "What was not traded")
+
+
+def test_shrinking_that_was_interrupted_leaves_the_claim(study: Study) -> None:
+    """It comes after the budget, and the pairs that a claim rests on before it."""
+    early = replace(study, ending=Ending.INTERRUPTED)
+    first = markdown(early).split("\n## ", 1)[0]
+    assert "events per second**" in first
+    assert "Making the change smaller was interrupted, so parts of it may give nothing." in first
+    assert "The search was interrupted" not in first
+    searched = replace(early, trials=early.of(Phase.SEARCH))
+    assert "The search was interrupted." in markdown(searched)
 
 
 def test_the_shares_of_the_time_add_up(study: Study) -> None:

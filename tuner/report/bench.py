@@ -180,13 +180,13 @@ def _variation(values: Sequence[float]) -> float:
 
 def _row(number: int, outcome: Outcome) -> tuple[str, ...]:
     if isinstance(outcome, Failure):
-        reason = f"failed: {outcome}"
-        return (str(number), "-", str(outcome.sent), str(outcome.indexed), "-", "-", "-", reason)
+        account = (f"{outcome.sent:,}", f"{outcome.indexed:,}")
+        return (str(number), "-", *account, "-", "-", "-", f"failed: {outcome}")
     return (
         str(number),
         f"{eps(outcome.eps)} ± {eps(outcome.eps_se)}",
-        str(outcome.delivery.sent),
-        str(outcome.delivery.indexed),
+        f"{outcome.delivery.sent:,}",
+        f"{outcome.delivery.indexed:,}",
         f"{outcome.shipper_cpu_us:.1f}",
         f"{outcome.engine_cpu_us:.1f}",
         mebibytes(outcome.shipper_rss_bytes),

@@ -9,7 +9,7 @@ from tuner.profile.knobs_guarantees import Guarantee, opened
 from tuner.profile.model import Profile
 from tuner.report.figures import eps, table
 from tuner.report.paced import percentiles_text
-from tuner.search.study import BASELINE, Changes, Phase, Study, Trial
+from tuner.search.study import BASELINE, Changes, Ending, Phase, Study, Trial
 from tuner.search.verdict import judge
 
 OPEN_LOOP = (
@@ -22,6 +22,16 @@ FIXED_HEADER = ("", "offered per second", "freshness", "CPU per event, rsyslogd 
 def is_sink(study: Study) -> bool:
     """Whether the study was made against the sink, which stores nothing."""
     return study.header.engine == "sink"
+
+
+def cut_short(study: Study) -> str:
+    """A sentence on what an early end left undone; empty for a search that came to its end."""
+    if study.ending is Ending.FINISHED:
+        return ""
+    how = "was interrupted" if study.ending is Ending.INTERRUPTED else "failed"
+    if study.of(Phase.SHRINK):
+        return f"Making the change smaller {how}, so parts of it may give nothing."
+    return f"The search {how}."
 
 
 def opened_part(study: Study, profile: Profile) -> list[str]:

@@ -21,6 +21,7 @@ from tuner.report.figures import (
 from tuner.report.search_course import (
     at_fixed_rate,
     beside,
+    cut_short,
     is_sink,
     opened_by,
     opened_part,
@@ -31,7 +32,7 @@ from tuner.report.search_time import where_the_time_went
 from tuner.report.search_trials import every_trial
 from tuner.report.shown import plain_markdown
 from tuner.search.pairs import pairs_of
-from tuner.search.study import BASELINE, SCORED, Ending, Phase, Study
+from tuner.search.study import BASELINE, SCORED, Phase, Study
 from tuner.search.verdict import Claim, Verdict, judge
 
 _NEVER_TESTED = (
@@ -104,7 +105,8 @@ def headline(study: Study, verdict: Verdict) -> str:
 
 def _ended(study: Study) -> str:
     """What weakens the verdict: an early end, and doubts about the runs it rests on."""
-    ended = "" if study.ending is Ending.FINISHED else f" The search was {study.ending.value}."
+    early = cut_short(study)
+    ended = f" {early}" if early else ""
     runs = [trial.measurement for trial in study.of(Phase.CONFIRM)]
     measured = [run for run in runs if run is not None]
     shaky = [run for run in measured if any(d.kind is DoubtKind.UNSTEADY for d in run.doubts)]
@@ -143,8 +145,8 @@ def pair_rows(study: Study) -> list[tuple[str, ...]]:
             eps(before.eps),
             eps(after.eps),
             percent(after.eps / before.eps),
-            f"{before.delivery.sent} / {before.delivery.indexed}",
-            f"{after.delivery.sent} / {after.delivery.indexed}",
+            f"{before.delivery.sent:,} / {before.delivery.indexed:,}",
+            f"{after.delivery.sent:,} / {after.delivery.indexed:,}",
         )
         for number, (before, after) in enumerate(pairs_of(study.trials), 1)
     ]
@@ -221,6 +223,8 @@ def kept(study: Study, profile: Profile) -> list[str]:
         return []
     sent = sum(m.delivery.sent for m in measured)
     memory = max(m.shipper_rss_bytes for m in measured)
+    limit = study.header.limits.rss_bytes
+    allowed = "" if limit is None else f", of the {mebibytes(limit)} that rss_bytes allows"
     names = [one.name for one in opened_by(study, profile)]
     but = f", except what was opened: {', '.join(names)}" if names else ""
     return [
@@ -228,7 +232,7 @@ def kept(study: Study, profile: Profile) -> list[str]:
         "exactly once; a trial that misses or doubles an event has no number",
         f"tier `{profile.guardrails.tier.value}`: durability, replicas, `_source`, retries and "
         f"queue files are never searched; `best.yaml` has them as you wrote them{but}",
-        f"memory: rsyslogd used at most {mebibytes(memory)}",
+        f"memory: rsyslogd used at most {mebibytes(memory)}{allowed}",
     ]
 
 

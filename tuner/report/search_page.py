@@ -30,6 +30,7 @@ from tuner.report.plot_time import time_budget
 from tuner.report.search_course import (
     FIXED_HEADER,
     OPEN_LOOP,
+    cut_short,
     fixed_rows,
     is_sink,
     opened_guarantees,
@@ -151,6 +152,7 @@ def _beside(study: Study) -> dict[str, object]:
         "profile": profile,
         "is_sink": is_sink(study),
         "opened": opened_guarantees(study, profile),
+        "cut_short": cut_short(study),
         "fixed": Listing(FIXED_HEADER, fixed_rows(study)),
         "open_loop": OPEN_LOOP,
         "limits": [_limit(name, run) for name, run in last_confirmed(study)],

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from tuner.measure.measurement import Failure, FailureKind, Measurement
 from tuner.measure.paired import Comparison
-from tuner.report.figures import eps, percent
+from tuner.report.figures import eps, mebibytes, percent
 from tuner.report.plot_freshness import fixed_rate
 from tuner.report.rates import STEADY, claimed_rate
 from tuner.report.search_course import is_sink
@@ -65,7 +65,8 @@ def numbers(study: Study, verdict: Verdict) -> list[Number]:
     """What the sentence rests on; of a search that was not confirmed, what is known."""
     found = verdict.claimed
     told = _as_written(study) if found is None else _compared(study, verdict, found)
-    return [*told, *_freshness(study, verdict), *_delivery(study), *_doubts(study)]
+    kept = [*_freshness(study, verdict), *_memory(study), *_delivery(study)]
+    return [*told, *kept, *_doubts(study)]
 
 
 def _as_written(study: Study) -> Iterator[Number]:
@@ -118,6 +119,15 @@ def _freshness(study: Study, verdict: Verdict) -> Iterator[Number]:
         limit_s = study.header.limits.freshness_p99_s
         both = " -> ".join(values)
         yield Number("freshness p99", f"{both} s", f"at a fixed rate; the limit is {limit_s:g} s")
+
+
+def _memory(study: Study) -> Iterator[Number]:
+    """The most that either side of the pairs used, where a guardrail limits it."""
+    limit, pairs = study.header.limits.rss_bytes, pairs_of(study.trials)
+    if limit is not None and pairs:
+        most = (max(run.shipper_rss_bytes for run in side) for side in zip(*pairs, strict=True))
+        both = " -> ".join(map(mebibytes, most))
+        yield Number("rsyslogd memory", both, f"at most; the limit is {mebibytes(limit)}")
 
 
 def _delivery(study: Study) -> Iterator[Number]:

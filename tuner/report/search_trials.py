@@ -67,9 +67,9 @@ def _trial_row(trial: Trial, settings: str) -> tuple[str, ...]:
     outcome = trial.outcome
     if isinstance(outcome, Failure):
         reason = f"failed: {outcome}"
-        return (name, settings, "-", str(outcome.sent), str(outcome.indexed), "-", "-", reason)
+        return (name, settings, "-", f"{outcome.sent:,}", f"{outcome.indexed:,}", "-", "-", reason)
     if isinstance(outcome, PacedMeasurement):
-        sent, indexed = str(outcome.delivery.sent), str(outcome.delivery.indexed)
+        sent, indexed = f"{outcome.delivery.sent:,}", f"{outcome.delivery.indexed:,}"
         cpu = (f"{outcome.shipper_cpu_us:.1f}", f"{outcome.engine_cpu_us:.1f}")
         doubts = "; ".join(map(str, outcome.doubts))
         return (name, settings, f"fixed {eps(outcome.eps)}", sent, indexed, *cpu, doubts)
@@ -77,8 +77,8 @@ def _trial_row(trial: Trial, settings: str) -> tuple[str, ...]:
         name,
         settings,
         f"{eps(outcome.eps)} ± {eps(outcome.eps_se)}",
-        str(outcome.delivery.sent),
-        str(outcome.delivery.indexed),
+        f"{outcome.delivery.sent:,}",
+        f"{outcome.delivery.indexed:,}",
         f"{outcome.shipper_cpu_us:.1f}",
         f"{outcome.engine_cpu_us:.1f}",
         "; ".join(map(str, outcome.doubts)),
