@@ -98,9 +98,9 @@ def test_every_engine_is_sampled_and_agrees_with_its_histogram_where_it_has_one(
         scratch(tmp_path) as folder,
         attached_lab(client, folder, new_run_id(), "512m") as lab,
     ):
-        found = flooded(lab, 300_000 if release == WITH_HISTOGRAM else 100_000)
+        found = flooded(lab, 400_000 if release == WITH_HISTOGRAM else 200_000)
     assert found.sampled is not None
-    assert found.sampled.requests > 10
+    assert found.sampled.requests > 20
     assert 0 < found.sampled.p50_ms <= found.sampled.p95_ms <= found.sampled.max_ms
     assert (found.times is None) == (release != WITH_HISTOGRAM)
     if found.times is not None:
@@ -112,8 +112,8 @@ def check_histogram(found: Flooded, times: BulkTimes) -> None:
     latency = latency_of(times)
     assert latency is not None
     assert found.sampled is not None
-    assert times.requests == latency.requests == found.shard_bulks >= 150
-    assert times.body_bytes > 300_000 * 244
+    assert times.requests == latency.requests == found.shard_bulks >= 200
+    assert times.body_bytes > 400_000 * 244
     for exact, sampled, ratio in (
         (latency.p50_ms, found.sampled.p50_ms, 2),
         (latency.p95_ms, found.sampled.p95_ms, 3),
