@@ -17,27 +17,21 @@ from typing import Any
 
 import pytest
 
+from tests.live.engines import RELEASES, running
 from tests.profile.examples import small
 from tuner.engine import owned
 from tuner.engine.client import EngineClient, EngineRefused
-from tuner.lab.distribution import distribution_for, fetch
 from tuner.lab.entrances import TcpPort
-from tuner.lab.node import Node, NodePlan
 from tuner.lab.ports import free_port
 from tuner.lab.rsyslogd import Rsyslogd
 from tuner.lab.scratch import scratch, subfolder
 from tuner.profile.engine_settings import CODECS, INDEX_SETTINGS, NODE_SETTINGS, unknown_to
-from tuner.profile.node import Node as ProfileNode
+from tuner.profile.node import Node
 from tuner.profile.release import Release
 from tuner.render.artefacts import render, rsyslog_conf
 
 pytestmark = pytest.mark.live
 
-RELEASES = (
-    Release(elasticsearch="7.17"),
-    Release(elasticsearch="8.19"),
-    Release(opensearch="2.19"),
-)
 # The modules data-streams, x-pack-ilm and the plugins custom-codecs and index-management.
 LACKS = {
     ("elasticsearch", (7, 17)): {"lifecycle", "data stream"},
@@ -132,20 +126,12 @@ class Engine:
 def engine(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Engine]:
-    distribution = distribution_for(request.param)
-    fetch(distribution)
-    with scratch(tmp_path_factory.mktemp("engine")) as folder:
-        settings = _node(request.param).settings
-        node = Node(NodePlan(distribution, "512m", settings), subfolder(folder, "engine"))
-        client = EngineClient(node.url)
-        try:
-            yield Engine(request.param, client)
-        finally:
-            client.close()
-            node.stop()
+    settings = _node(request.param).settings
+    with running(request.param, tmp_path_factory.mktemp("engine"), settings) as client:
+        yield Engine(request.param, client)
 
 
-def _node(release: Release) -> ProfileNode:
+def _node(release: Release) -> Node:
     """A profile's node with every setting that the release knows."""
     known = {
         f"node.{name}": value
