@@ -14,9 +14,9 @@ from pathlib import Path
 
 from tuner.lab.lab import new_run_id, sink_lab
 from tuner.lab.scratch import scratch
+from tuner.lint.load import load_profile
 from tuner.measure.measurement import Measurement, TrialPlan
 from tuner.measure.trial import run_trial
-from tuner.profile.load import load_profile
 
 DEFAULT = Path(__file__).parents[2] / "profiles" / "default.yaml"
 MOST = 0.5

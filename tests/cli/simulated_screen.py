@@ -22,11 +22,11 @@ from tuner.host.signals import end_orderly
 from tuner.measure.bottleneck import Bottleneck, Verdict
 from tuner.measure.measurement import Doubt, DoubtKind, Measurement
 from tuner.measure.metrics import Result
-from tuner.profile.knobs import knobs
 from tuner.profile.model import Profile
 from tuner.search.forecast import trials_expected
 from tuner.search.search import Search, Step
 from tuner.search.study import BASELINE, Asked, Trial
+from tuner.space.knobs import knobs
 
 STAGES = ("starting", "warm-up", "window", "drain")
 NOTHING_YET = Progress("small, elasticsearch 8.19.3, seed 1", BUDGET_S, knobs(PROFILE))

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from tuner.cli.doctor import doctor, maven_finding
+from tuner.engines.release import Release
 from tuner.errors import BadUsage
 from tuner.lab.distribution import cached, distribution_for, home_of
-from tuner.profile.release import Release
 
 
 @pytest.mark.parametrize("wrong", ["elastic8", "elasticsearch", "elasticsearch-8", "sink-1.0"])

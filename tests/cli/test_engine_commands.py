@@ -13,8 +13,8 @@ from tests.engine.answers import NODES, NONE, answering
 from tests.profile.examples import SMALL
 from tuner.cli.main import app
 from tuner.errors import BadProfile, BadUsage, DifferencesFound, JobFailed, Refused, Unreachable
+from tuner.lint.load import parse_profile
 from tuner.profile.edit import edit
-from tuner.profile.load import parse_profile
 from tuner.render.artefacts import render as rendered
 
 RUN = CliRunner()

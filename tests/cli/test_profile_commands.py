@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 from tuner.cli.main import app
 from tuner.errors import BadUsage, Refused
-from tuner.profile.load import load_profile
+from tuner.lint.load import load_profile
 
 RUN = CliRunner()
 

@@ -14,10 +14,10 @@ from tuner.cli.progress_lines import detail_lines, stage_line, trial_line
 from tuner.measure.bottleneck import Bottleneck, Verdict
 from tuner.measure.measurement import Doubt, DoubtKind, TrialPlan
 from tuner.measure.metrics import Result
-from tuner.profile.knobs import knobs
 from tuner.search.climb import Leader
 from tuner.search.guess import Estimate
 from tuner.search.study import BASELINE, Changes, Phase, Trial
+from tuner.space.knobs import knobs
 
 PLAN = TrialPlan(1.0, 2.0)
 SIZE = "outputs[logs].queue.size"

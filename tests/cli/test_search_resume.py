@@ -16,7 +16,7 @@ from tuner.cli.main import app
 from tuner.cli.run_directory import new_run_directory, writing_to
 from tuner.cli.search_job import has_changed, require_same
 from tuner.errors import BadUsage, JobFailed, Locked, Refused
-from tuner.profile.load import load_profile
+from tuner.lint.load import load_profile
 from tuner.search.journal import ASIDE, NAME
 from tuner.search.study import Fingerprint, Header
 

@@ -9,7 +9,7 @@ from tuner.engine.client import Access, EngineClient, EngineRefused
 from tuner.engine.installed import alias_writes, component_template, lifecycle_policy, open_indices
 from tuner.engine.limits import Limits, limits
 from tuner.engine.probe import has
-from tuner.profile.release import Engine
+from tuner.engines.release import Engine
 
 
 @pytest.mark.parametrize(

@@ -14,8 +14,8 @@ import pytest
 
 from tests.conftest import Expect
 from tuner.errors import BadProfile
+from tuner.lint.load import parse_profile
 from tuner.profile.edit import edit
-from tuner.profile.load import parse_profile
 from tuner.render.artefacts import render
 
 HERE = Path(__file__).parent

@@ -9,17 +9,17 @@ from collections.abc import Iterator, Sequence
 import pytest
 
 from tests.house.pages import PAGES, ROOT, Block, blocks, profile_block, rows, section, text_of
+from tuner.engines.release import Release
 from tuner.lab.distribution import distribution_for
+from tuner.lint.explain_rule import explained_codes
+from tuner.lint.load import parse_profile
 from tuner.measure.bottleneck import Bottleneck
 from tuner.measure.measurement import DoubtKind
-from tuner.profile.explain_rule import explained_codes
 from tuner.profile.facts import fact_name, source_of
-from tuner.profile.knobs_guarantees import GUARANTEES
-from tuner.profile.load import parse_profile
-from tuner.profile.release import Release
 from tuner.profile.schema import every_key
 from tuner.render import artefacts
 from tuner.search.budget import NODE_PACE, SINK_PACE, smallest_budget_s
+from tuner.space.guarantees import GUARANTEES
 
 DOCS = ROOT / "docs"
 OURS = "rsyslog-tune's own: docs/profiles.md"

@@ -34,16 +34,16 @@ from tests.house.pages import (
     section,
     text_of,
 )
+from tests.lab.test_bind import SITE
 from tests.measure.factory import measured
-from tests.profile.test_bind import SITE
 from tests.search.simulated import START_S, World, search
 from tests.shipped import PROFILES
 from tuner.cli.commands import HELP, command
 from tuner.cli.main import app
 from tuner.errors import Refused
-from tuner.profile.bind import bind
-from tuner.profile.load import load_profile, parse_profile
-from tuner.profile.load_experiment import load_experiment
+from tuner.lab.bind import bind
+from tuner.lint.load import load_profile, parse_profile
+from tuner.lint.load_experiment import load_experiment
 from tuner.report.bench import Bench, bench_json
 
 RUN = CliRunner()

@@ -11,9 +11,13 @@ PACKAGE = Path(__file__).parents[2] / "tuner"
 
 # A room imports only rooms above it.
 ROOMS = (
-    "errors", "profile", "render", "host", "engine", "lab", "flood", "measure", "validate",
+    "errors", "schema", "engines", "modules", "profile", "space", "lint", "render", "host",
+    "engine", "lab", "flood", "measure", "validate",
     "search", "plan", "report", "cli",
 )  # fmt: skip
+
+# Rooms that describe what a user wrote.
+PURE = ("schema", "engines", "modules", "profile", "space", "lint")
 
 # Who may import what; everything else outside the standard library is nobody's.
 OWNERS = {
@@ -25,7 +29,17 @@ OWNERS = {
     "platformdirs": {"host", "lab"},
     "prometheus_client": {"report"},
     "psutil": {"host"},
-    "pydantic": {"profile", "lab", "search", "report"},
+    "pydantic": {
+        "schema",
+        "engines",
+        "modules",
+        "profile",
+        "space",
+        "lint",
+        "lab",
+        "search",
+        "report",
+    },
     "requests": {"engine"},
     "rich": {"cli"},
     "scipy": {"measure", "plan", "search"},
@@ -34,7 +48,7 @@ OWNERS = {
     "subprocess": {"host"},
     "testinfra": {"host"},
     "typer": {"cli"},
-    "yaml": {"profile"},
+    "yaml": {"profile", "lint"},
     "zstandard": {"lab"},
 }
 

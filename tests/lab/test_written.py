@@ -9,8 +9,8 @@ import pytest
 import zstandard
 
 from tuner.lab.written import WrittenFile, written_files
+from tuner.lint.load import parse_profile
 from tuner.profile.edit import edit
-from tuner.profile.load import parse_profile
 from tuner.profile.model import Profile
 
 PUBLISHED = Path(__file__).parents[2] / "examples/published"

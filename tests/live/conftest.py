@@ -18,10 +18,10 @@ import pytest
 
 from tests.live.engines import RELEASES, release_text, running
 from tuner.engine.client import EngineClient
+from tuner.engines.release import Release
 from tuner.lab.distribution import distribution_for, fetch
 from tuner.lab.node import Node, NodePlan
 from tuner.lab.scratch import scratch, subfolder
-from tuner.profile.release import Release
 
 COMMAND = Path(sys.executable).with_name("rsyslog-tune")
 

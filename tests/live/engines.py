@@ -7,10 +7,10 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from tuner.engine.client import EngineClient
+from tuner.engines.release import Release
 from tuner.lab.distribution import distribution_for, fetch
 from tuner.lab.node import Node, NodePlan
 from tuner.lab.scratch import scratch, subfolder
-from tuner.profile.release import Release
 
 RELEASES = (
     Release(elasticsearch="7.17"),

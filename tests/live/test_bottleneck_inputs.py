@@ -19,9 +19,9 @@ from tuner.lab.impstats import Snapshot, impstats_section, read, within
 from tuner.lab.lab import Lab, new_run_id, sink_lab
 from tuner.lab.rsyslogd import Rsyslogd
 from tuner.lab.scratch import scratch, subfolder
+from tuner.lint.load import load_profile
 from tuner.measure.pipeline import install_index
 from tuner.measure.stages import worker_thread
-from tuner.profile.load import load_profile
 from tuner.profile.model import Profile
 from tuner.render.artefacts import rsyslog_conf
 

@@ -18,19 +18,19 @@ from pathlib import Path
 import pytest
 
 from tuner.engine.client import EngineClient
+from tuner.engines.release import Release
 from tuner.lab.distribution import distribution_for, fetch
 from tuner.lab.faults import parse_fault
 from tuner.lab.lab import Lab, around, attached_lab, new_run_id
 from tuner.lab.node import Node, NodePlan
 from tuner.lab.scratch import scratch, subfolder
 from tuner.lab.sink import Sink
+from tuner.lint.load import parse_profile
 from tuner.measure.bottleneck import Bottleneck, Verdict
 from tuner.measure.measurement import DoubtKind, Measurement, TrialPlan
 from tuner.measure.trial import run_trial
 from tuner.profile.edit import edit
-from tuner.profile.load import parse_profile
 from tuner.profile.model import Profile
-from tuner.profile.release import Release
 
 pytestmark = [pytest.mark.live, pytest.mark.usefixtures("nothing_left_behind")]
 

@@ -16,15 +16,15 @@ from tuner.engine.bulk_times import BulkLatency, BulkTimes, between, bulk_times,
 from tuner.engine.client import EngineClient
 from tuner.engine.counters import indexed
 from tuner.engine.path import number_at
+from tuner.engines.release import Release
 from tuner.flood.flood import Flood
 from tuner.flood.workload import flood_spec
 from tuner.lab.faults import parse_fault
 from tuner.lab.lab import Lab, around, attached_lab, new_run_id
 from tuner.lab.scratch import scratch
 from tuner.lab.sink import Sink
+from tuner.lint.load import load_profile
 from tuner.measure.pipeline import pipeline
-from tuner.profile.load import load_profile
-from tuner.profile.release import Release
 
 pytestmark = [pytest.mark.live, pytest.mark.usefixtures("nothing_left_behind")]
 

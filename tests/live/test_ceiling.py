@@ -22,10 +22,10 @@ from tuner.lab.faults import parse_fault
 from tuner.lab.lab import Lab, around, attached_lab, new_run_id
 from tuner.lab.scratch import scratch
 from tuner.lab.sink import Sink
+from tuner.lint.candidate import candidate
+from tuner.lint.load import load_profile
 from tuner.measure.capture import capture
 from tuner.measure.ceiling import CeilingPlan, Combination, ceiling
-from tuner.profile.candidate import candidate
-from tuner.profile.load import load_profile
 
 pytestmark = [pytest.mark.live, pytest.mark.usefixtures("nothing_left_behind")]
 

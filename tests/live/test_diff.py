@@ -11,9 +11,9 @@ import pytest
 from tests.live.conftest import Done, tune
 from tests.profile.examples import SMALL
 from tuner.engine.client import EngineClient
+from tuner.engines.release import Release
+from tuner.lint.load import parse_profile
 from tuner.profile.edit import edit
-from tuner.profile.load import parse_profile
-from tuner.profile.release import Release
 from tuner.render.artefacts import render
 
 pytestmark = pytest.mark.live

@@ -14,10 +14,10 @@ from tuner.engine.client import EngineClient, EngineRefused
 from tuner.errors import Refused
 from tuner.lab.lab import Lab, attached_lab, new_run_id
 from tuner.lab.scratch import scratch
+from tuner.lint.candidate import candidate
+from tuner.lint.load import load_profile
 from tuner.measure.measurement import Failure, FailureKind, Measurement, TrialPlan
 from tuner.measure.trial import run_trial
-from tuner.profile.candidate import candidate
-from tuner.profile.load import load_profile
 
 pytestmark = [pytest.mark.live, pytest.mark.usefixtures("nothing_left_behind")]
 

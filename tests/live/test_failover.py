@@ -20,7 +20,7 @@ from tuner.lab.ports import free_port
 from tuner.lab.rsyslogd import Rsyslogd
 from tuner.lab.scratch import scratch, subfolder
 from tuner.lab.sink import Sink
-from tuner.profile.lint import lint
+from tuner.lint.lint import lint
 
 pytestmark = [
     pytest.mark.live,

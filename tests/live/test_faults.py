@@ -20,6 +20,7 @@ import pytest
 from tuner.engine import owned
 from tuner.engine.account import Strike, strikes
 from tuner.engine.client import EngineClient
+from tuner.engines.release import Release
 from tuner.errors import Unreachable
 from tuner.host.process import give_to_daemons
 from tuner.host.programs import rsyslog_version
@@ -29,10 +30,9 @@ from tuner.lab.lab import Lab, around, new_run_id
 from tuner.lab.node import Node, NodePlan
 from tuner.lab.scratch import scratch, subfolder
 from tuner.lab.sink import Sink
+from tuner.lint.load import load_profile
 from tuner.measure.measurement import Delivery, Failure, FailureKind, Measurement, TrialPlan
 from tuner.measure.trial import run_trial
-from tuner.profile.load import load_profile
-from tuner.profile.release import Release
 
 pytestmark = [pytest.mark.live, pytest.mark.usefixtures("nothing_left_behind")]
 

@@ -10,9 +10,9 @@ from tests.profile.examples import small
 from tuner.engine.client import EngineClient
 from tuner.lab.lab import Lab, attached_lab, new_run_id, sink_lab
 from tuner.lab.scratch import scratch
+from tuner.lint.load import load_profile
 from tuner.measure.measurement import Failure, FailureKind, Measurement, TrialPlan
 from tuner.measure.trial import run_trial
-from tuner.profile.load import load_profile
 from tuner.profile.model import Profile
 
 pytestmark = pytest.mark.live

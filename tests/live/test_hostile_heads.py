@@ -24,8 +24,8 @@ from tuner.lab.entrances import TcpPort
 from tuner.lab.ports import free_port
 from tuner.lab.rsyslogd import Rsyslogd
 from tuner.lab.scratch import scratch, subfolder
+from tuner.lint.load import parse_profile
 from tuner.profile.edit import edit
-from tuner.profile.load import parse_profile
 from tuner.profile.model import Profile
 from tuner.profile.source import read
 from tuner.render.artefacts import rsyslog_conf

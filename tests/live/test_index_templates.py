@@ -21,13 +21,13 @@ from tests.live.engines import RELEASES, running
 from tests.profile.examples import small
 from tuner.engine import owned
 from tuner.engine.client import EngineClient, EngineRefused
+from tuner.engines.node import Node
+from tuner.engines.release import Release
+from tuner.engines.settings import CODECS, INDEX_SETTINGS, NODE_SETTINGS, unknown_to
 from tuner.lab.entrances import TcpPort
 from tuner.lab.ports import free_port
 from tuner.lab.rsyslogd import Rsyslogd
 from tuner.lab.scratch import scratch, subfolder
-from tuner.profile.engine_settings import CODECS, INDEX_SETTINGS, NODE_SETTINGS, unknown_to
-from tuner.profile.node import Node
-from tuner.profile.release import Release
 from tuner.render.artefacts import render, rsyslog_conf
 
 pytestmark = pytest.mark.live

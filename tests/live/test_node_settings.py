@@ -16,8 +16,8 @@ from tuner.lab.scratch import scratch
 from tuner.measure.measurement import Failure, FailureKind, Measurement, TrialPlan
 from tuner.measure.trial import run_trial
 from tuner.measure.turning import when_turned
-from tuner.profile.knobs import Cost, knobs
 from tuner.profile.model import Profile
+from tuner.space.knobs import Cost, knobs
 
 pytestmark = pytest.mark.live
 

@@ -15,14 +15,14 @@ from tuner.lab.faults import parse_fault
 from tuner.lab.lab import Lab, around, new_run_id
 from tuner.lab.scratch import scratch
 from tuner.lab.sink import Sink
+from tuner.lint.candidate import candidate
+from tuner.lint.load import LoadedProfile, load_profile
 from tuner.measure.measurement import DoubtKind, Measurement, TrialPlan
 from tuner.measure.overload import OverloadPlan, overload_of
 from tuner.measure.paced import Pacing, run_paced
 from tuner.measure.paced_summary import PacedMeasurement
 from tuner.measure.sustain import why_not
 from tuner.measure.trial import run_trial
-from tuner.profile.candidate import candidate
-from tuner.profile.load import LoadedProfile, load_profile
 from tuner.profile.model import Profile
 
 pytestmark = [pytest.mark.live, pytest.mark.usefixtures("nothing_left_behind")]

@@ -20,6 +20,7 @@ from tests.profile.examples import small
 from tuner.engine.account import account, strikes
 from tuner.engine.client import EngineClient
 from tuner.engine.path import at, number_at
+from tuner.engines.release import Release
 from tuner.host.process import wait_until
 from tuner.lab.entrances import TcpPort
 from tuner.lab.faults import parse_fault
@@ -27,12 +28,11 @@ from tuner.lab.lab import around, attached_lab, new_run_id
 from tuner.lab.rsyslogd import Rsyslogd
 from tuner.lab.scratch import scratch, subfolder
 from tuner.lab.sink import Sink
+from tuner.lint.candidate import candidate
+from tuner.lint.load import load_profile
 from tuner.measure.measurement import Measurement, TrialPlan
 from tuner.measure.trial import run_trial
-from tuner.profile.candidate import candidate
-from tuner.profile.load import load_profile
 from tuner.profile.model import Profile
-from tuner.profile.release import Release
 from tuner.render.artefacts import rsyslog_conf
 
 pytestmark = [pytest.mark.live, pytest.mark.usefixtures("nothing_left_behind")]

@@ -22,6 +22,7 @@ from tests.live.test_flood_kinds import profile_of
 from tests.shipped import EXAMPLES
 from tests.shipped import PROFILES as SHIPPED
 from tuner.engine.client import EngineClient, EngineRefused
+from tuner.engines.release import Release
 from tuner.host.process import give_to_daemons
 from tuner.lab.certificates import make_certificates
 from tuner.lab.entrances import TcpPort
@@ -29,14 +30,13 @@ from tuner.lab.lab import attached_lab, new_run_id, sink_lab
 from tuner.lab.ports import free_port
 from tuner.lab.rsyslogd import Rsyslogd
 from tuner.lab.scratch import scratch, subfolder
+from tuner.lint.load import load_profile, parse_profile
 from tuner.measure.measurement import Measurement, TrialPlan
 from tuner.measure.trial import run_trial
 from tuner.profile.certificates import Certificates
 from tuner.profile.documents import fields_of
 from tuner.profile.edit import edit
-from tuner.profile.load import load_profile, parse_profile
 from tuner.profile.model import Profile
-from tuner.profile.release import Release
 from tuner.render.artefacts import render, rsyslog_conf
 from tuner.validate.document import Span, differences, mapping_differences
 from tuner.validate.event import read_as

@@ -10,9 +10,9 @@ import pytest
 from tuner.errors import Unreachable
 from tuner.lab.lab import new_run_id, sink_lab
 from tuner.lab.scratch import scratch
+from tuner.lint.load import load_profile
 from tuner.measure.measurement import TrialPlan
 from tuner.measure.trial import run_trial
-from tuner.profile.load import load_profile
 
 pytestmark = [pytest.mark.live, pytest.mark.usefixtures("nothing_left_behind")]
 

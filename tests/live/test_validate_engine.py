@@ -15,11 +15,11 @@ from tests.profile.examples import SMALL
 from tuner.engine.client import JSON, EngineClient
 from tuner.engine.owned import indices
 from tuner.engine.templates import installed_templates
+from tuner.engines.release import Engine, Release
 from tuner.lab.lab import attached_lab, new_run_id
 from tuner.lab.scratch import scratch
+from tuner.lint.load import load_profile, parse_profile
 from tuner.profile.edit import edit
-from tuner.profile.load import load_profile, parse_profile
-from tuner.profile.release import Engine, Release
 from tuner.validate.smoke import smoke_layer
 
 pytestmark = pytest.mark.live

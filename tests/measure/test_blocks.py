@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from tests.measure.factory import failed, measured
+from tuner.lint.load import parse_profile
 from tuner.measure.blocks import Arm, Run, block_order, comparison, median, pairs
 from tuner.measure.paired import Pairs
 from tuner.profile.edit import edit
-from tuner.profile.load import parse_profile
 from tuner.profile.metric import Metric
 
 TEXT = (Path(__file__).parents[2] / "profiles/default.yaml").read_text("utf-8")

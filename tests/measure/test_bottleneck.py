@@ -18,8 +18,8 @@ from tests.measure.stages import (
 from tests.profile.examples import small
 from tuner.measure.bottleneck import Bottleneck, judge
 from tuner.measure.stages import Stages
-from tuner.profile.knobs import knobs, of_rsyslog
 from tuner.profile.paths import resolve_path
+from tuner.space.knobs import knobs, of_rsyslog
 
 WORKERS = "outputs[logs].queue.workerThreads"
 ADVICE = {"workload.connections", "workload.rate", "outputs[logs].document"}

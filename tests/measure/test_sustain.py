@@ -9,6 +9,7 @@ import pytest
 
 from tests.measure.factory import failed
 from tests.measure.paced import paced
+from tuner.lint.load import load_profile
 from tuner.measure.measurement import Failure
 from tuner.measure.paced_summary import PacedMeasurement
 from tuner.measure.sustain import (
@@ -20,7 +21,6 @@ from tuner.measure.sustain import (
     search_load,
     why_not,
 )
-from tuner.profile.load import load_profile
 from tuner.profile.model import Guardrails, Profile
 
 GOAL = Goal()

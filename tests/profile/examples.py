@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from tuner.lint.load import parse_profile
 from tuner.profile.edit import edit
-from tuner.profile.load import parse_profile
 from tuner.profile.model import Profile
 
 SMALL = """\

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from pydantic import ValidationError
 
+from tuner.modules.field import DocumentField, FieldType, Use
 from tuner.profile.documents import ECS, ELMA, LOGSTASH, SEMATEXT, mapping_of
-from tuner.profile.field import DocumentField, FieldType, Use
 
 
 def leaf(kind: FieldType, *uses: Use) -> object:

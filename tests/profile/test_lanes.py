@@ -8,9 +8,9 @@ import pytest
 
 from tests.profile.examples import small
 from tuner.errors import BadProfile
+from tuner.lint.lint import lint
 from tuner.profile.backlog import backlog_marks
-from tuner.profile.knobs import knobs
-from tuner.profile.lint import lint
+from tuner.space.knobs import knobs
 
 QUEUE = {"size": 50_000, "dequeueBatchSize": 1000}
 

@@ -8,9 +8,9 @@ import pytest
 
 from tests.profile.examples import SMALL
 from tuner.errors import BadProfile
-from tuner.profile.candidate import candidate
-from tuner.profile.leaf import moved
-from tuner.profile.load import LoadedProfile, load_profile, parse_profile
+from tuner.lint.candidate import candidate
+from tuner.lint.leaf import moved
+from tuner.lint.load import LoadedProfile, load_profile, parse_profile
 from tuner.render.artefacts import render
 
 LEAF = """\

@@ -9,8 +9,8 @@ import pytest
 
 from tests.shipped import EXAMPLES
 from tests.shipped import PROFILES as SHIPPED
+from tuner.lint.load import load_profile
 from tuner.profile.facts import facts
-from tuner.profile.load import load_profile
 from tuner.profile.schema import every_key, json_schema
 
 ROOT = Path(__file__).parents[2]

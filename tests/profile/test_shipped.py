@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tuner.profile.load import load_profile
+from tuner.lint.load import load_profile
 
 SHIPPED = sorted((Path(__file__).parents[2] / "profiles").glob("*.yaml"))
 # What rsyslog 8.2302 is known to lose cannot be configured away.

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tests.search.simulated import PROFILE
-from tuner.profile.knobs import knobs
 from tuner.profile.short_names import short_names
+from tuner.space.knobs import knobs
 
 PATHS = (
     "main_queue.size",

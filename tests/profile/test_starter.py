@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tuner.profile.load import parse_profile
+from tuner.lint.load import parse_profile
 from tuner.profile.starter import Machine, starter
 
 TEXT = (Path(__file__).parents[2] / "templates" / "starter.yaml").read_text(encoding="utf-8")

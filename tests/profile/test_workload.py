@@ -9,7 +9,7 @@ from tuner.errors import BadProfile
 from tuner.flood.spec import FloodSpec
 from tuner.flood.transport import Transport, loopback
 from tuner.flood.workload import flood_spec
-from tuner.profile.load import parse_profile
+from tuner.lint.load import parse_profile
 from tuner.profile.model import Profile
 
 

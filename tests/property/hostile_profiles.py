@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from tests.shipped import EXAMPLES, PROFILES
 from tuner.profile.model import Profile
-from tuner.profile.posix_regex import posix_regex
+from tuner.schema.posix_regex import posix_regex
 
 Json = dict[str, Any]
 Draw = Callable[[st.SearchStrategy[Any]], Any]

@@ -9,8 +9,8 @@ from typing import Any
 
 from tests.property.hostile_profiles import Case, Json
 from tests.render.tokens import Object
+from tuner.engines.index import IndexSettings
 from tuner.profile.documents import fields_of
-from tuner.profile.index import IndexSettings
 from tuner.profile.model import Profile
 
 _ESCAPE = re.compile(r"\\(.)", re.DOTALL)

@@ -24,7 +24,7 @@ from tests.render.test_rsyslogd_accepts import verdict
 from tests.render.tokens import parse
 from tuner.errors import BadProfile
 from tuner.host.programs import rsyslog_version
-from tuner.profile.load import parse_profile
+from tuner.lint.load import parse_profile
 from tuner.profile.model import Profile
 from tuner.render.artefacts import RSYSLOG, render
 

@@ -11,9 +11,9 @@ import pytest
 from tests.profile.examples import small
 from tests.render.tokens import Object, parse
 from tests.shipped import EXAMPLES
-from tuner.profile.load import load_profile
+from tuner.lint.load import load_profile
+from tuner.modules.queue import Queue
 from tuner.profile.model import Profile
-from tuner.profile.queue import Queue
 from tuner.render.artefacts import render
 from tuner.render.index import index_template, live_settings
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
+from tests.engines.test_index import INDEX, OPENSEARCH, ROLLING, SETTINGS, STREAM
 from tests.profile.examples import small
-from tests.profile.test_index import INDEX, OPENSEARCH, ROLLING, SETTINGS, STREAM
 from tuner.render.artefacts import render
 from tuner.render.tree import write
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from tests.lint.test_inputs import FILE, PTCP, RELP, TLS, UDP, UNIX, WORK
 from tests.profile.examples import small
-from tests.profile.test_inputs import FILE, PTCP, RELP, TLS, UDP, UNIX, WORK
 from tests.render.tokens import Object, parse
 from tuner.render.artefacts import rsyslog_conf
 

@@ -9,12 +9,11 @@ from pathlib import Path
 import pytest
 from pydantic import BaseModel
 
+from tests.lint.test_inputs import FILE, PTCP, RELP, TLS, UDP, UNIX, WORK
 from tests.profile.examples import SMALL, small
-from tests.profile.test_inputs import FILE, PTCP, RELP, TLS, UDP, UNIX, WORK
 from tests.render.test_rsyslogd_accepts import verdict
 from tuner.host.programs import rsyslog_version
-from tuner.profile.edit import edit
-from tuner.profile.inputs import (
+from tuner.modules.inputs import (
     ImfileInput,
     ImptcpInput,
     ImrelpInput,
@@ -22,10 +21,11 @@ from tuner.profile.inputs import (
     ImudpInput,
     ImuxsockInput,
 )
+from tuner.profile.edit import edit
 from tuner.profile.model import Profile
-from tuner.profile.parameter import since
 from tuner.profile.source import read
 from tuner.render.artefacts import rsyslog_conf
+from tuner.schema.parameter import since
 
 pytestmark = [
     pytest.mark.live,

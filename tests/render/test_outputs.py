@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from tests.profile.examples import SMALL
-from tests.profile.test_other_outputs import (
+from tests.lint.test_other_outputs import (
     ENGINE,
     FILE,
     FWD,
@@ -14,9 +13,10 @@ from tests.profile.test_other_outputs import (
     STANDS_IN,
     TLS,
 )
+from tests.profile.examples import SMALL
 from tests.render.tokens import Object, parse
+from tuner.lint.load import parse_profile
 from tuner.profile.edit import edit
-from tuner.profile.load import parse_profile
 from tuner.render.artefacts import rsyslog_conf
 
 COMMON = {"action.resumeRetryCount": "-1", "action.resumeInterval": "30", "queue.type": "Direct"}

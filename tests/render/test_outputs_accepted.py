@@ -9,18 +9,18 @@ from pathlib import Path
 import pytest
 from pydantic import BaseModel
 
+from tests.lint.test_other_outputs import ENGINE, FILE, FWD, HOSTS, RELP, STANDS_IN
 from tests.profile.examples import SMALL
-from tests.profile.test_other_outputs import ENGINE, FILE, FWD, HOSTS, RELP, STANDS_IN
 from tests.render.test_rsyslogd_accepts import verdict
 from tuner.host.programs import rsyslog_version
-from tuner.profile.action import ActionOutput
+from tuner.modules.action import ActionOutput
+from tuner.modules.filter import OPERATIONS
+from tuner.modules.other_outputs import OmfileOutput, OmfwdOutput, OmrelpOutput
 from tuner.profile.edit import edit
-from tuner.profile.filter import OPERATIONS
 from tuner.profile.model import Profile
-from tuner.profile.other_outputs import OmfileOutput, OmfwdOutput, OmrelpOutput
-from tuner.profile.parameter import since
 from tuner.profile.source import read
 from tuner.render.artefacts import rsyslog_conf
+from tuner.schema.parameter import since
 
 pytestmark = [
     pytest.mark.live,

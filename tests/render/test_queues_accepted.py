@@ -11,14 +11,14 @@ from pydantic import BaseModel
 from tests.profile.examples import SMALL
 from tests.render.test_rsyslogd_accepts import verdict
 from tuner.host.programs import rsyslog_version
-from tuner.profile.action import ActionOutput
+from tuner.modules.action import ActionOutput
+from tuner.modules.queue import Queue
+from tuner.modules.secrets import Tls
 from tuner.profile.edit import edit
 from tuner.profile.model import Profile
-from tuner.profile.parameter import since
-from tuner.profile.queue import Queue
-from tuner.profile.secrets import Tls
 from tuner.profile.source import read
 from tuner.render.artefacts import rsyslog_conf
+from tuner.schema.parameter import since
 
 pytestmark = [
     pytest.mark.live,

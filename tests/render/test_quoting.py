@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.render.tokens import parse, unescape
-from tuner.profile.secrets import SecretRef
+from tuner.modules.secrets import SecretRef
 from tuner.render.layout import lay_out
 from tuner.render.quoting import comment, constant, quote, quote_all, secret, word
 from tuner.render.rainerscript import statement

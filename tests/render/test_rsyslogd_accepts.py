@@ -11,7 +11,7 @@ import pytest
 
 from tests.profile.examples import small
 from tests.shipped import EXAMPLES
-from tuner.profile.load import load_profile
+from tuner.lint.load import load_profile
 from tuner.profile.model import Profile
 from tuner.render.artefacts import render
 from tuner.render.layout import lay_out

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from tests.search.simulated import PROFILE
-from tuner.profile.knobs import knobs
 from tuner.report.moves import Step, move, steps_text
 from tuner.search.study import BASELINE
+from tuner.space.knobs import knobs
 
 
 def test_as_many_steps_are_named_as_there_is_room_for() -> None:

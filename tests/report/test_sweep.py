@@ -15,9 +15,9 @@ from tuner.lab.written import WrittenFile
 from tuner.measure.blocks import Run
 from tuner.measure.measurement import Measurement
 from tuner.measure.spent import Spent
-from tuner.profile.experiment import Experiment
 from tuner.report.sweep import Sweep, sweep_json, sweep_text
 from tuner.report.sweep_plot import sweep_svg
+from tuner.space.experiment import Experiment
 
 HOSTILE = 'a<b>&"$x_{1}$\u202e'
 

@@ -19,9 +19,8 @@ from pathlib import Path
 from tests.measure.factory import failed, itemised, measured
 from tests.measure.paced import paced
 from tests.search.test_journal import HEADER
+from tuner.lint.load import parse_profile
 from tuner.measure.metrics import Result
-from tuner.profile.knobs import knobs
-from tuner.profile.load import parse_profile
 from tuner.profile.model import Profile
 from tuner.search.budget import NODE_PACE, trial_seconds
 from tuner.search.journal import NAME, journal, recorded, reopened
@@ -31,6 +30,7 @@ from tuner.search.runner import Runner, Setup
 from tuner.search.search import Search, Step
 from tuner.search.strategies import strategy
 from tuner.search.study import Asked, Axis, Changes, Ending, Note, Phase, Session, Study
+from tuner.space.knobs import knobs
 
 TEXT = """\
 name: small

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from tests.search.simulated import TEXT
-from tuner.profile.knobs import knobs
-from tuner.profile.load import parse_profile
+from tuner.lint.load import parse_profile
 from tuner.profile.model import Profile
 from tuner.search.budget import NODE_PACE, SINK_PACE
 from tuner.search.checks import check_plan, check_rate, checks_s
+from tuner.space.knobs import knobs
 
 
 def refreshing(interval: str) -> Profile:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from tests.profile.examples import small
-from tuner.profile.knobs import Cost, knobs
 from tuner.search.dimensions import dimensions
 from tuner.search.space import Space
+from tuner.space.knobs import Cost, knobs
 
 
 def space() -> Space:

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from tuner.lint.knobs_check import Checker
+from tuner.lint.load import load_profile, parse_profile
 from tuner.profile.edit import edit
-from tuner.profile.knobs import REPLY_FILTER, knobs, most_promising
-from tuner.profile.knobs_check import Checker
-from tuner.profile.load import load_profile, parse_profile
 from tuner.search.points import Knobs
 from tuner.search.recipes import RECIPES, changes_of
+from tuner.space.knobs import REPLY_FILTER, knobs, most_promising
 
 ROOT = Path(__file__).parents[2]
 STOCK = ROOT / "examples" / "published" / "stock.yaml"

@@ -13,14 +13,13 @@ from tests.measure.factory import failed, itemised, measured
 from tests.measure.paced import paced
 from tests.search.simulated import TEXT
 from tests.search.test_journal import HEADER
+from tuner.engines.node import Node
 from tuner.errors import GuardrailBreached, JobFailed
+from tuner.lint.knobs_check import Checker
+from tuner.lint.load import LoadedProfile, parse_profile
 from tuner.measure.measurement import FailureKind
 from tuner.measure.metrics import Result
-from tuner.profile.knobs import Level, knobs
-from tuner.profile.knobs_check import Checker
-from tuner.profile.load import LoadedProfile, parse_profile
 from tuner.profile.model import Profile
-from tuner.profile.node import Node
 from tuner.search.budget import NODE_PACE, trial_seconds
 from tuner.search.guardrails import Limits
 from tuner.search.pairs import pairs_of
@@ -38,6 +37,7 @@ from tuner.search.study import (
     Trial,
 )
 from tuner.search.verdict import Claim, judge
+from tuner.space.knobs import Level, knobs
 
 
 def loaded() -> LoadedProfile:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tests.search.test_search import World, loaded, run
-from tuner.profile.knobs import knobs
 from tuner.search.study import Axis, Study
 from tuner.search.verdict import judge
 from tuner.search.warm_start import earlier_points
+from tuner.space.knobs import knobs
 
 WORKERS = "outputs[logs].queue.workerThreads"
 

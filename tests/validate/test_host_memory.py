@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from tests.profile.examples import SMALL
+from tuner.lint.load import LoadedProfile, parse_profile
 from tuner.profile.edit import edit
-from tuner.profile.load import LoadedProfile, parse_profile
 from tuner.validate.host_memory import memory_problems
 
 

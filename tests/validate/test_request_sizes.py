@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.profile.examples import SMALL
 from tuner.engine.limits import Limits
 from tuner.errors import Severity
-from tuner.profile.load import parse_profile
+from tuner.lint.load import parse_profile
 from tuner.validate.request_sizes import request_problems
 
 LOADED = parse_profile(SMALL, "small.yaml")

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from tuner.cli.console import say
+from tuner.engines.index import MappingStyle
 from tuner.flood.schedule import fixed
 from tuner.lab.lab import Lab
 from tuner.measure.ceiling import Ceiling, CeilingPlan, ceiling
@@ -16,11 +17,10 @@ from tuner.measure.overload import Overload, overload_of, overload_plan
 from tuner.measure.paced import Pacing, run_paced
 from tuner.measure.paced_summary import PacedMeasurement
 from tuner.measure.sustain import Goal, LoadTrial, bounds, search_load, why_not
-from tuner.profile.index import MappingStyle
 from tuner.profile.model import Profile
-from tuner.profile.units import seconds
 from tuner.report.bench import Sustained
 from tuner.report.figures import eps
+from tuner.schema.units import seconds
 
 _LEAD_S = 2.0
 # Freshness is judged where a pipeline should run, not where it is full.

@@ -8,9 +8,9 @@ from pathlib import Path
 from tuner.engine.client import Access, EngineClient
 from tuner.errors import JobFailed, Refused
 from tuner.host.allow import host_of, is_loopback
+from tuner.modules.outputs import OmelasticsearchOutput
+from tuner.modules.secrets import SecretRef
 from tuner.profile.model import Profile
-from tuner.profile.outputs import OmelasticsearchOutput
-from tuner.profile.secrets import SecretRef
 
 
 def client_for(url: str, profile: Profile) -> EngineClient:

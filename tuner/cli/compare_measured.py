@@ -12,6 +12,7 @@ from tuner.cli.blocks import SideBySide, lab_pace, result_text
 from tuner.cli.console import say, working
 from tuner.cli.profiles import load
 from tuner.cli.site import Wanted, open_lab, prepare
+from tuner.engines.index import MappingStyle
 from tuner.errors import BadUsage
 from tuner.host.usage import cores, describe_machine
 from tuner.lab.lab import Lab
@@ -22,7 +23,6 @@ from tuner.measure.measurement import TrialPlan
 from tuner.measure.metrics import Result
 from tuner.measure.paired import fewest_pairs
 from tuner.profile.bind_inputs import flooded
-from tuner.profile.index import MappingStyle
 from tuner.profile.metric import Metric
 from tuner.profile.model import Profile
 from tuner.report.compare import RATES, A, B, Compared, Side

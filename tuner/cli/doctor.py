@@ -11,13 +11,13 @@ import typer
 
 from tuner.cli.console import result, result_json, working
 from tuner.cli.options import Output, OutputOption
+from tuner.engines.release import Engine, Release
 from tuner.errors import BadUsage, ProgramMissing
 from tuner.host.installed import packages
 from tuner.host.programs import java_for, maven, omelasticsearch, rsyslog_version
 from tuner.host.usage import cores, memory_bytes
 from tuner.lab.distribution import Distribution, cached, distribution_for, fetch, home_of
 from tuner.lab.scratch import remove_abandoned
-from tuner.profile.release import Engine, Release
 
 _PACKAGES = ("rsyslog", "rsyslog-elasticsearch", "openjdk-17-jre-headless", "maven")
 

@@ -11,9 +11,9 @@ import typer
 
 from tuner.cli.console import result, result_json
 from tuner.cli.options import Output, OutputOption
-from tuner.profile.explain import Explanation
-from tuner.profile.explain import explain as explanations_of
-from tuner.profile.explain_rule import RuleExplanation, explain_rule, is_code
+from tuner.lint.explain import Explanation
+from tuner.lint.explain import explain as explanations_of
+from tuner.lint.explain_rule import RuleExplanation, explain_rule, is_code
 from tuner.profile.schema import every_key
 
 _WIDTH = 96

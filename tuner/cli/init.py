@@ -14,7 +14,7 @@ from tuner.cli.profiles import LOCAL
 from tuner.errors import ProgramMissing, Refused
 from tuner.host.programs import rsyslog_version
 from tuner.host.usage import cores, memory_bytes
-from tuner.profile.load import parse_profile
+from tuner.lint.load import parse_profile
 from tuner.profile.starter import Machine, starter
 from tuner.render.assets import asset_text
 

@@ -13,6 +13,7 @@ from tuner.cli.flood_target import flood_command
 from tuner.cli.options import Output, OutputOption
 from tuner.cli.profiles import load_or_default
 from tuner.engine.client import EngineClient
+from tuner.engines.heap import fitting_heap
 from tuner.errors import JobFailed
 from tuner.flood.workload import transport_for
 from tuner.host.lock import measuring
@@ -25,7 +26,6 @@ from tuner.lab.node import Node, NodePlan
 from tuner.lab.rsyslogd import Rsyslogd
 from tuner.lab.scratch import subfolder
 from tuner.measure.pipeline import install_index
-from tuner.profile.heap import fitting_heap
 from tuner.profile.model import Profile
 from tuner.render.artefacts import rsyslog_conf
 

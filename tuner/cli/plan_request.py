@@ -12,7 +12,7 @@ from tuner.cli.plan_options import Machines, Promise, Stream
 from tuner.errors import BadUsage
 from tuner.plan.request import Request
 from tuner.plan.scaling import Level
-from tuner.profile.units import count, engine_bytes, seconds, share
+from tuner.schema.units import count, engine_bytes, seconds, share
 
 
 @dataclass

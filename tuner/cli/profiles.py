@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from tuner.cli.console import say
-from tuner.profile.load import LoadedProfile, load_profile
+from tuner.lint.load import LoadedProfile, load_profile
 from tuner.render.assets import asset
 
 LOCAL = Path("rsyslog-tune.yaml")

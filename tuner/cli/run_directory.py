@@ -9,9 +9,9 @@ from pathlib import Path
 
 from tuner.errors import BadUsage, JobFailed
 from tuner.host.lock import holding
-from tuner.profile.candidate import candidate
-from tuner.profile.leaf import moved
-from tuner.profile.load import LoadedProfile
+from tuner.lint.candidate import candidate
+from tuner.lint.leaf import moved
+from tuner.lint.load import LoadedProfile
 from tuner.render.artefacts import render
 from tuner.render.tree import write
 from tuner.report.search_csv import trials_csv

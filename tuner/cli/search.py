@@ -37,8 +37,6 @@ from tuner.cli.search_job import (
 from tuner.cli.search_session import work_on
 from tuner.cli.site import open_lab, prepare
 from tuner.errors import BadUsage, GuardrailBreached, JobFailed, NoImprovement
-from tuner.profile.knobs import knobs, of_rsyslog, without_node
-from tuner.profile.knobs_guarantees import allowed
 from tuner.profile.model import Profile
 from tuner.report.gauges import SEARCH_PHASES, Gauges
 from tuner.report.search_course import is_sink
@@ -49,6 +47,8 @@ from tuner.search.journal import read
 from tuner.search.notes import bought, ranked
 from tuner.search.study import Ending, Options, Study
 from tuner.search.verdict import Claim, judge
+from tuner.space.guarantees import allowed
+from tuner.space.knobs import knobs, of_rsyslog, without_node
 
 # What may stand beside --resume: it changes how a search is told of, not what it does.
 _BESIDE_RESUME = {"resume", "require_gain", "output", "metrics_path", "quiet", "verbose"}

@@ -15,8 +15,7 @@ from tuner.cli.site import Wanted
 from tuner.errors import BadUsage, JobFailed, Refused
 from tuner.host.usage import cpu_model, describe_machine
 from tuner.lab.lab import Lab
-from tuner.profile.knobs import Knob, knobs
-from tuner.profile.load import LoadedProfile, parse_profile
+from tuner.lint.load import LoadedProfile, parse_profile
 from tuner.profile.model import Profile
 from tuner.render.fingerprint import fingerprint
 from tuner.search.budget import NODE_PACE, SINK_PACE, Pace
@@ -25,6 +24,7 @@ from tuner.search.journal import Damaged, recorded, set_aside
 from tuner.search.record import Record
 from tuner.search.study import SCHEMA, Axis, Earlier, Fingerprint, Header, Options, Study
 from tuner.search.warm_start import earlier_points
+from tuner.space.knobs import Knob, knobs
 
 
 @dataclass

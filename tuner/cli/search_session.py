@@ -18,12 +18,12 @@ from tuner.engine.owned import Owner, remove
 from tuner.errors import Interrupted
 from tuner.flood.schedule import fixed
 from tuner.lab.lab import Lab
+from tuner.lint.knobs_check import Checker
 from tuner.measure.measurement import TrialPlan
 from tuner.measure.metrics import Result
 from tuner.measure.paced import Pacing, run_paced
 from tuner.measure.trial import Tell, run_trial
 from tuner.measure.turning import when_turned
-from tuner.profile.knobs_check import Checker
 from tuner.profile.model import Profile
 from tuner.report.figures import seconds
 from tuner.report.gauges import of_header, of_intent, of_study, of_trials

@@ -22,9 +22,9 @@ from tuner.cli.site import Wanted, open_lab, prepare
 from tuner.errors import Interrupted
 from tuner.host.usage import describe_machine
 from tuner.lab.lab import Lab
+from tuner.lint.load_experiment import LoadedExperiment, load_experiment
 from tuner.measure.blocks import Arm
 from tuner.measure.measurement import TrialPlan
-from tuner.profile.load_experiment import LoadedExperiment, load_experiment
 from tuner.report.figures import seconds
 from tuner.report.sweep import Sweep, sweep_json, sweep_text
 from tuner.report.sweep_plot import sweep_svg

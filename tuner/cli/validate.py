@@ -24,7 +24,7 @@ from tuner.errors import (
     Severity,
     TuneError,
 )
-from tuner.profile.load import LoadedProfile, load_profile
+from tuner.lint.load import LoadedProfile, load_profile
 from tuner.report.annotations import github, gitlab
 from tuner.validate.layer import Layer
 from tuner.validate.layers import layers

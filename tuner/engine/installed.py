@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from tuner.engine.client import JSON, EngineClient, EngineRefused
 from tuner.engine.path import at
-from tuner.profile.release import Engine
+from tuner.engines.release import Engine
 
 # Where nothing is, and where a minimal distribution has no such thing at all.
 _ABSENT = frozenset({400, 404, 405})

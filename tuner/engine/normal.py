@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from tuner.engine.client import JSON
-from tuner.profile.units import engine_bytes, seconds
+from tuner.schema.units import engine_bytes, seconds
 
 # What tells whose template it is, not what it does; and what engines note down for themselves.
 _OURS = frozenset({"managed_by", "profile_hash"})

@@ -6,9 +6,7 @@ from typing import assert_never
 
 from tuner.flood.spec import FloodSpec, Format, framings
 from tuner.flood.transport import Credentials, Kind, Transport, loopback
-from tuner.profile.bind_inputs import files_of, flooded
-from tuner.profile.certificates import certificates_of
-from tuner.profile.inputs import (
+from tuner.modules.inputs import (
     ImfileInput,
     ImptcpInput,
     ImrelpInput,
@@ -17,6 +15,8 @@ from tuner.profile.inputs import (
     ImuxsockInput,
     Input,
 )
+from tuner.profile.bind_inputs import files_of, flooded
+from tuner.profile.certificates import certificates_of
 from tuner.profile.model import Profile
 from tuner.profile.placement import ports_of
 

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import platformdirs
 
+from tuner.engines.release import Engine, Release
 from tuner.errors import JobFailed, Unreachable
 from tuner.host.process import run
 from tuner.host.programs import maven
-from tuner.profile.release import Engine, Release
 
 
 @dataclass(frozen=True)

@@ -11,9 +11,9 @@ from tuner.errors import JobFailed
 from tuner.host.process import give_to_daemons
 from tuner.lab.certificates import make_certificates
 from tuner.lab.ports import is_bound, is_listening, require_free
+from tuner.modules.inputs import ImfileInput, ImudpInput, ImuxsockInput
 from tuner.profile.bind_inputs import files_of, flooded
 from tuner.profile.certificates import certificates_of
-from tuner.profile.inputs import ImfileInput, ImudpInput, ImuxsockInput
 from tuner.profile.model import Profile
 from tuner.profile.placement import ports_of
 

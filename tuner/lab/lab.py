@@ -13,22 +13,22 @@ from urllib.parse import urlsplit
 from tuner.engine.client import EngineClient
 from tuner.engine.owned import Owner, remove, settle
 from tuner.engine.probe import EngineFacts, facts
+from tuner.engines.heap import fitting_heap
+from tuner.engines.release import Engine
 from tuner.errors import TuneError, Unreachable
 from tuner.host.allow import is_loopback
 from tuner.host.programs import rsyslog_version
 from tuner.host.usage import memory_bytes
+from tuner.lab.bind import Bound, bind
 from tuner.lab.distribution import distribution_for
 from tuner.lab.node import NodePlan
 from tuner.lab.ports import free_ports
 from tuner.lab.sink import Sink
+from tuner.lab.site import Site
 from tuner.lab.turned_node import TurnedNode
-from tuner.profile.bind import Bound, bind
-from tuner.profile.heap import fitting_heap
-from tuner.profile.knobs import Knob, Level, of_rsyslog, without_node
 from tuner.profile.model import Profile
 from tuner.profile.placement import ports_of
-from tuner.profile.release import Engine
-from tuner.profile.site import Site
+from tuner.space.knobs import Knob, Level, of_rsyslog, without_node
 
 
 @dataclass(frozen=True)

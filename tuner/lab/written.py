@@ -13,8 +13,8 @@ from typing import BinaryIO, Protocol
 
 import zstandard
 
+from tuner.modules.other_outputs import OmfileOutput
 from tuner.profile.model import Profile
-from tuner.profile.other_outputs import OmfileOutput
 
 _GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
 _CHUNK = 1 << 20

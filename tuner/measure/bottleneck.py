@@ -14,8 +14,8 @@ from tuner.measure import signs
 from tuner.measure.remedies import remedies
 from tuner.measure.stage_figures import Figure, figure
 from tuner.measure.stages import Stages
-from tuner.profile.knobs import Knob
-from tuner.profile.knobs_worth import Bottleneck as Bottleneck
+from tuner.space.knobs import Knob
+from tuner.space.worth import Bottleneck as Bottleneck
 
 
 @dataclass(frozen=True)

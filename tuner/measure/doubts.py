@@ -14,7 +14,7 @@ from tuner.measure.signs import REFUSED
 from tuner.measure.steady import Steadiness
 from tuner.profile.backlog import backlog_marks
 from tuner.profile.model import Profile
-from tuner.profile.units import seconds
+from tuner.schema.units import seconds
 
 _FEW = 20
 # Runs of the same settings differed by more than two while others took 36 to 71 % of two cores.

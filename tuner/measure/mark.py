@@ -20,8 +20,8 @@ from tuner.measure.effective import Effective, Glimpse, effective
 from tuner.measure.pipeline import Pipeline
 from tuner.measure.stages import Look, Machines, Sighting, stages_of
 from tuner.measure.window import Sample
-from tuner.profile.knobs import knobs
 from tuner.profile.model import Profile
+from tuner.space.knobs import knobs
 
 
 @dataclass(frozen=True)

@@ -28,7 +28,7 @@ from tuner.measure.watch import POLL_S, SILENCE_S, STALL_S, Watch
 from tuner.measure.window import Sample
 from tuner.profile.model import Profile
 from tuner.profile.placement import queues
-from tuner.profile.units import seconds
+from tuner.schema.units import seconds
 
 BLOCK_S = 0.1
 _REFRESH_GRACE_S = 3.0

@@ -11,6 +11,7 @@ from pathlib import Path
 from tuner.engine.client import JSON, EngineRefused
 from tuner.engine.identity import FIELD, MAPPING
 from tuner.engine.owned import Owner, create_index, put_template, remove
+from tuner.engines.index import Rotate
 from tuner.flood.heads import NUMBER_DIGITS
 from tuner.flood.workload import format_for
 from tuner.lab.entrances import entrances, furnish
@@ -18,7 +19,6 @@ from tuner.lab.impstats import impstats_section
 from tuner.lab.lab import Lab
 from tuner.lab.rsyslogd import Rsyslogd
 from tuner.lab.scratch import subfolder
-from tuner.profile.index import Rotate
 from tuner.profile.model import Profile, Tier
 from tuner.render.artefacts import rsyslog_conf
 from tuner.render.document import Identity

@@ -1,14 +1,14 @@
 """Settings that can help against a bottleneck, as far as they have room to move; pure.
 
-Which knob helps against what is told by the knobs themselves (`tuner.profile.knobs_worth`).
+Which knob helps against what is told by the knobs themselves (`tuner.space.worth`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from tuner.profile.knobs import Knob
-from tuner.profile.knobs_worth import Bottleneck, Way
+from tuner.space.knobs import Knob
+from tuner.space.worth import Bottleneck, Way
 
 # What no search turns, but whoever owns the profile can.
 _ADVICE: Mapping[Bottleneck, tuple[str, ...]] = {

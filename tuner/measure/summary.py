@@ -26,7 +26,7 @@ from tuner.measure.settle import Settled
 from tuner.measure.steady import Steadiness, steadiness
 from tuner.measure.window import rate_over
 from tuner.profile.model import Profile
-from tuner.profile.units import size_bytes
+from tuner.schema.units import size_bytes
 
 _MIB = 1024**2
 

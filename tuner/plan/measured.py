@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from tuner.errors import JobFailed
+from tuner.lint.load import parse_profile
 from tuner.measure.measurement import Measurement
-from tuner.profile.load import parse_profile
 from tuner.search.study import BASELINE, Phase, Study
 from tuner.search.verdict import Claim, judge
 

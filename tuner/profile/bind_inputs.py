@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TypeGuard
 
 from tuner.errors import Refused
-from tuner.profile.certificates import SENDER_NAME, Certificates, is_encrypted
-from tuner.profile.inputs import (
+from tuner.modules.inputs import (
     ImfileInput,
     ImptcpInput,
     ImrelpInput,
@@ -16,8 +15,8 @@ from tuner.profile.inputs import (
     Input,
     TcpInput,
 )
+from tuner.profile.certificates import SENDER_NAME, Certificates, is_encrypted
 from tuner.profile.model import Profile
-from tuner.profile.rules_parameters import inputs_too_new
 
 _LOOPBACK = "127.0.0.1"
 _LEFT_OUT = "left out"
@@ -70,12 +69,6 @@ def files_of(bound: ImfileInput, connections: int) -> tuple[str, ...]:
 def work_directory(profile: Profile, spool: str) -> str | None:
     """Where rsyslogd keeps its state in the lab, if the profile names a place for it."""
     return None if profile.global_.work_directory is None else spool
-
-
-def require_known(bound: Profile) -> None:
-    """Raise Refused when the lab's rsyslog is older than a parameter of an input."""
-    for complaint in inputs_too_new(bound):
-        raise Refused(f"the lab cannot run this profile: {complaint.message}")
 
 
 def input_rows(written: tuple[Input, ...], used: tuple[Input, ...]) -> list[tuple[str, str, str]]:

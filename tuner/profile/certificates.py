@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import PurePath
 
-from tuner.profile.inputs import ImrelpInput, ImtcpInput, Input
+from tuner.modules.inputs import ImrelpInput, ImtcpInput, Input
 
 SENDER_NAME = "sender.rsyslog-tune.test"
 """The name in the certificate of a flood."""

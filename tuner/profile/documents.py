@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import assert_never
 
-from tuner.profile.field import DocumentField, FieldType, Preset, Use, is_parsed
-from tuner.profile.outputs import Output
+from tuner.modules.field import DocumentField, FieldType, Preset, Use, is_parsed
+from tuner.modules.outputs import OmelasticsearchOutput, Output
+
+TIMESTAMP = "@timestamp"
 
 _DATE = (Use.RANGE, Use.AGGREGATE, Use.RETRIEVE)
 _WORD = (Use.TERM, Use.AGGREGATE, Use.RETRIEVE)
@@ -14,7 +16,7 @@ _TEXT = (Use.FULL_TEXT, Use.RETRIEVE)
 
 # Elastic Common Schema, schemas/log.yml; procid is not always a number, so it stays text.
 ECS = (
-    DocumentField(property="timereported", name="@timestamp", type=FieldType.DATE, uses=_DATE),
+    DocumentField(property="timereported", name=TIMESTAMP, type=FieldType.DATE, uses=_DATE),
     DocumentField(property="hostname", name="host.name", uses=_WORD),
     DocumentField(property="programname", name="process.name", uses=_WORD),
     DocumentField(
@@ -37,7 +39,7 @@ ECS = (
 
 # The names that Logstash's syslog input gives.
 LOGSTASH = (
-    DocumentField(property="timereported", name="@timestamp", type=FieldType.DATE, uses=_DATE),
+    DocumentField(property="timereported", name=TIMESTAMP, type=FieldType.DATE, uses=_DATE),
     DocumentField(property="hostname", name="host", uses=_WORD),
     DocumentField(property="programname", name="program", uses=_WORD),
     DocumentField(property="procid", name="pid"),
@@ -50,7 +52,7 @@ LOGSTASH = (
 
 # Sematext, "Rsyslog 8.1 Elasticsearch Output Performance", 2013.
 SEMATEXT = (
-    DocumentField(property="timereported", name="@timestamp", type=FieldType.DATE, uses=_DATE),
+    DocumentField(property="timereported", name=TIMESTAMP, type=FieldType.DATE, uses=_DATE),
     DocumentField(property="hostname", name="host", uses=_WORD),
     DocumentField(property="syslogseverity-text", name="severity", uses=_WORD),
     DocumentField(property="syslogfacility-text", name="facility", uses=_WORD),
@@ -60,7 +62,7 @@ SEMATEXT = (
 
 # For the ELMA appliance tests of 2012, whose exact fields are not published: ours, flat.
 ELMA = (
-    DocumentField(property="timereported", name="@timestamp", type=FieldType.DATE, uses=_DATE),
+    DocumentField(property="timereported", name=TIMESTAMP, type=FieldType.DATE, uses=_DATE),
     DocumentField(property="timegenerated", name="received", type=FieldType.DATE, uses=_DATE),
     DocumentField(property="fromhost-ip", name="sender", uses=_WORD),
     DocumentField(property="hostname", name="host", uses=_WORD),
@@ -156,3 +158,11 @@ def _switched_off(field: DocumentField) -> Mapping:
     if Use.AGGREGATE not in field.uses:
         off["doc_values"] = False
     return off
+
+
+def is_timed(output: OmelasticsearchOutput) -> bool:
+    """Whether documents have a timestamp by which the engine can merge."""
+    return any(
+        field.name == TIMESTAMP and field.type is FieldType.DATE and Use.RANGE in field.uses
+        for field in fields_of(output)
+    )

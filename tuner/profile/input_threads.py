@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tuner.profile.inputs import ImptcpInput, ImtcpInput, ImudpInput
+from tuner.modules.inputs import ImptcpInput, ImtcpInput, ImudpInput
 from tuner.profile.model import Profile
 
 # imtcp had one pool for all its inputs, and has one for each since this release (tcpsrv.c).

@@ -5,9 +5,9 @@ from typing import Annotated, Self
 
 from pydantic import Field, model_validator
 
-from tuner.profile.field import PropertyName
-from tuner.profile.queue import Queue
-from tuner.profile.section import Section
+from tuner.modules.field import PropertyName
+from tuner.modules.queue import Queue
+from tuner.schema.section import Section
 
 
 class Spread(Enum):

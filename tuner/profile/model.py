@@ -9,18 +9,18 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from tuner.engines.node import Node as Node
+from tuner.engines.release import Release
 from tuner.errors import Refused
-from tuner.profile.impstats import Impstats
-from tuner.profile.inputs import Input, Parsers
+from tuner.modules.impstats import Impstats
+from tuner.modules.inputs import Input, Parsers
+from tuner.modules.outputs import OmelasticsearchOutput, Output
+from tuner.modules.parsing import Parse
+from tuner.modules.queue import Queue
 from tuner.profile.lanes import Lanes
-from tuner.profile.node import Node as Node
-from tuner.profile.outputs import OmelasticsearchOutput, Output
-from tuner.profile.parsing import Parse
-from tuner.profile.queue import Queue, Switch
-from tuner.profile.release import Release
-from tuner.profile.scalars import AbsolutePath, Name, ProfilePath
-from tuner.profile.section import RsyslogSection, Section
 from tuner.profile.workload import Workload as Workload
+from tuner.schema.scalars import AbsolutePath, Name, ProfilePath, Switch
+from tuner.schema.section import RsyslogSection, Section
 
 
 class Global(RsyslogSection):

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tuner.profile.inputs import Input, PortInput
+from tuner.modules.inputs import Input, PortInput
+from tuner.modules.queue import Place, Queue, QueueType, resolve
 from tuner.profile.lanes import Spread
 from tuner.profile.model import Profile
-from tuner.profile.queue import Place, Queue, QueueType, resolve
 from tuner.profile.source import KeyPath
 
 

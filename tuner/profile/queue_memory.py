@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from tuner.modules.queue import QueueType
 from tuner.profile.model import Profile
 from tuner.profile.placement import PlacedQueue, queues
-from tuner.profile.queue import QueueType
 
 # Beside its text; seen on 8.2302: 680 to 720 for messages of 244 to 4000 bytes.
 _MESSAGE_OVERHEAD_BYTES = 700

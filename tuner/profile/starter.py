@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from tuner.engines.heap import fitting_heap
+from tuner.engines.release import NEWEST_READ, OLDEST
 from tuner.profile.edit import edit
-from tuner.profile.heap import fitting_heap
-from tuner.profile.rules_releases import NEWEST_READ, OLDEST
 
 _MODELINE = "# yaml-language-server: $schema=profile.schema.json"
 _LARGEST_HEAP = "4g"

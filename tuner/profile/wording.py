@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from pydantic import BaseModel, ValidationError
 
 from tuner.errors import Problem
+from tuner.modules.secrets import SecretRef
 from tuner.profile.model import Profile
 from tuner.profile.schema import keys_of, models_at
-from tuner.profile.secrets import SecretRef
 from tuner.profile.shapes import SHAPES
 from tuner.profile.source import KeyPath, Source, at, has, problem_at
 

@@ -5,9 +5,8 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from tuner.profile.message_sizes import LONGEST_MESSAGE_BYTES, Distribution, Sizes
-from tuner.profile.queue import NonNegative, Positive
-from tuner.profile.scalars import AbsolutePath
-from tuner.profile.section import Section
+from tuner.schema.scalars import AbsolutePath, NonNegative, Positive
+from tuner.schema.section import Section
 
 _Bytes = Annotated[int, Field(ge=120, le=LONGEST_MESSAGE_BYTES, strict=True)]
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from tuner.profile.action import ActionOutput
+from tuner.modules.action import ActionOutput
+from tuner.modules.outputs import OmelasticsearchOutput, Output
+from tuner.modules.queue import Queue, QueueType
 from tuner.profile.model import Profile
-from tuner.profile.outputs import OmelasticsearchOutput, Output
 from tuner.profile.placement import PlacedQueue, action_queue
-from tuner.profile.queue import Queue, QueueType
 from tuner.render.bulk import bulk_parameters, source_of
 from tuner.render.condition import condition
 from tuner.render.other_actions import other_parameters

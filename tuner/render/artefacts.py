@@ -6,10 +6,10 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from tuner.profile.index import Index, Rotate
+from tuner.engines.index import Index, Rotate
+from tuner.engines.release import Engine
+from tuner.modules.outputs import OmelasticsearchOutput, Output
 from tuner.profile.model import Profile
-from tuner.profile.outputs import OmelasticsearchOutput, Output
-from tuner.profile.release import Engine
 from tuner.render.document import Identity
 from tuner.render.fingerprint import fingerprint
 from tuner.render.folding import fold

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tuner.profile.action import ActionOutput
-from tuner.profile.index import Rotate
+from tuner.engines.index import Rotate
+from tuner.modules.action import ActionOutput
+from tuner.modules.outputs import OmelasticsearchOutput
+from tuner.modules.secrets import Tls
 from tuner.profile.model import Profile
-from tuner.profile.outputs import OmelasticsearchOutput
-from tuner.profile.secrets import Tls
 from tuner.render.quoting import quote_all, secret
 from tuner.render.rainerscript import Value
 

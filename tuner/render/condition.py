@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tuner.profile.filter import OPERATIONS, Filter, Match
-from tuner.profile.priorities import FACILITIES, SEVERITIES
+from tuner.modules.filter import OPERATIONS, Filter, Match
+from tuner.modules.priorities import FACILITIES, SEVERITIES
 from tuner.render.quoting import Emitted, literal
 
 _OPERATORS = {

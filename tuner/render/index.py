@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from tuner.engines.index import Index, IndexSettings, MappingStyle, Rotate
+from tuner.engines.release import Engine
+from tuner.engines.settings import INDEX_SETTINGS, Update
+from tuner.modules.outputs import OmelasticsearchOutput
 from tuner.profile.documents import fields_of, mapping_of
-from tuner.profile.engine_settings import INDEX_SETTINGS, Update
-from tuner.profile.index import Index, IndexSettings, MappingStyle, Rotate
 from tuner.profile.model import Profile
-from tuner.profile.outputs import OmelasticsearchOutput
-from tuner.profile.release import Engine
 from tuner.render.fingerprint import fingerprint
 
 # Built-in templates have 100 and below; ours must win over them.

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tuner.profile.inputs import Input, Parsers
+from tuner.modules.inputs import Input, Parsers
 from tuner.profile.lanes import Spread
 from tuner.profile.model import Profile
-from tuner.profile.parameter import of_module
 from tuner.profile.placement import ports_of
 from tuner.render.lanes import lane_name
 from tuner.render.quoting import quote_all
 from tuner.render.rainerscript import Statement, Value, call, statement
+from tuner.schema.parameter import of_module
 
 # What names the source comes first, then where its events go, then everything else.
 _FIRST = ("type", "address", "port", "file", "socket", "supportOctetCountedFraming")

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from tuner.profile.index import Index
-from tuner.profile.lifecycle import Lifecycle, Rollover
-from tuner.profile.release import Engine
+from tuner.engines.index import Index
+from tuner.engines.lifecycle import Lifecycle, Rollover
+from tuner.engines.release import Engine
 from tuner.render.index import MANAGER, PRIORITY, Json, index_patterns
 
 # ILM's conditions for a rollover in the words of OpenSearch's index state management.

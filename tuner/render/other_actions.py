@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tuner.profile.model import Profile
-from tuner.profile.other_outputs import (
+from tuner.modules.other_outputs import (
     DYNA_FILES,
     DynaFile,
     OmfileOutput,
     OmfwdOutput,
     OtherOutput,
 )
-from tuner.profile.parameter import of_module
+from tuner.profile.model import Profile
 from tuner.render.bulk import document_name
 from tuner.render.quoting import constant, quote_all
 from tuner.render.rainerscript import Statement, Value, statement
+from tuner.schema.parameter import of_module
 
 # omfile and omfwd are in rsyslogd itself, and loaded only to be given parameters.
 _BUILT_IN = ("omfile", "omfwd")

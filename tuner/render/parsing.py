@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from tuner.profile.field import DocumentField, FieldType, is_parsed
+from tuner.modules.field import DocumentField, FieldType, is_parsed
+from tuner.modules.parsing import CsvParse, JsonParse, KvParse, NormalizeParse, Parse
 from tuner.profile.model import Profile
-from tuner.profile.parsing import CsvParse, JsonParse, KvParse, NormalizeParse, Parse
 from tuner.render.rainerscript import Statement, Value, statement
 
 # What JSON and the mapping both take: 18 digits fit a long, these sizes a double.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tuner.profile.queue import Queue
+from tuner.modules.queue import Queue
 from tuner.render.rainerscript import Value
 
 

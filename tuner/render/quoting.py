@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from tuner.profile.secrets import SecretRef
+from tuner.modules.secrets import SecretRef
 from tuner.render.folding import LONGEST_BLANK
 
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_.]*")

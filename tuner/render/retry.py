@@ -15,11 +15,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tuner.profile.index import Rotate
+from tuner.engines.index import Rotate
+from tuner.modules.outputs import OmelasticsearchOutput
+from tuner.modules.queue import Place, Queue, QueueType, resolve
 from tuner.profile.model import Profile
-from tuner.profile.outputs import OmelasticsearchOutput
 from tuner.profile.placement import action_queue, working_queue
-from tuner.profile.queue import Place, Queue, QueueType, resolve
 from tuner.render.bulk import Source, bulk_parameters, id_name, pipeline_name, retry_ruleset
 from tuner.render.queues import queue_parameters
 from tuner.render.quoting import Emitted, constant

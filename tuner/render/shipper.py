@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from tuner.engines.index import Rotate
+from tuner.modules.other_outputs import OmfileOutput
+from tuner.modules.outputs import OmelasticsearchOutput
 from tuner.profile.documents import fields_of
-from tuner.profile.index import Rotate
 from tuner.profile.model import Profile
-from tuner.profile.other_outputs import OmfileOutput
-from tuner.profile.outputs import OmelasticsearchOutput
 from tuner.profile.placement import main_queue
 from tuner.render.actions import actions, failover_rulesets, repaired_for
 from tuner.render.bulk import document_name, index_name

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from tuner.profile.knobs import Knob, Level, level_text
 from tuner.search.study import BASELINE, Changes
+from tuner.space.knobs import Knob, Level, level_text
 
 _MOST = 3
 _LONGEST_LEVEL = 12

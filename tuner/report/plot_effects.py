@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tuner.profile.knobs import Level, level_text
 from tuner.profile.short_names import short_names
 from tuner.report.drawing import ON_PAPER, Colour, Plot, svg
 from tuner.report.figures import percent
@@ -15,6 +14,7 @@ from tuner.report.search_explained import grouped
 from tuner.search.explain import OFTEN, Effect, Explained
 from tuner.search.guess import Estimate, guess
 from tuner.search.study import Phase, Study
+from tuner.space.knobs import Level, level_text
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

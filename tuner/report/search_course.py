@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tuner.measure.paced_summary import PacedMeasurement
-from tuner.profile.knobs_guarantees import Guarantee, opened
 from tuner.profile.model import Profile
 from tuner.report.figures import eps, table
 from tuner.report.paced import percentiles_text
 from tuner.search.study import BASELINE, Changes, Ending, Phase, Study, Trial
 from tuner.search.verdict import judge
+from tuner.space.guarantees import Guarantee, opened
 
 OPEN_LOOP = (
     "Open loop: events go out by a schedule that waits for nobody, and are timed from when they "

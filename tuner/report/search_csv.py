@@ -9,9 +9,9 @@ import re
 from tuner.measure.measurement import Failure, Measurement
 from tuner.measure.metrics import Result
 from tuner.measure.paced_summary import PacedMeasurement
-from tuner.profile.knobs import level_text
 from tuner.report.shown import shown
 from tuner.search.study import Study, Trial
+from tuner.space.knobs import level_text
 
 # What spreadsheets take for a formula, numbers left out.
 _FORMULA = re.compile(r"(?![+-]?[\d.]+$)[=+@\t-]")

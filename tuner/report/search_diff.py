@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from tuner.profile.candidate import candidate
-from tuner.profile.load import LoadedProfile
+from tuner.lint.candidate import candidate
+from tuner.lint.load import LoadedProfile
 from tuner.render.artefacts import render
 from tuner.render.tree import unified
 from tuner.search.study import Changes

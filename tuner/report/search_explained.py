@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tuner.profile.knobs import Level
 from tuner.report.figures import percent, setting, table
 from tuner.search.explain import SAME, Effect, Explained, explain
 from tuner.search.shrink import RULED_OUT, TOLERATED
 from tuner.search.study import Phase, Study
 from tuner.search.verdict import Verdict
+from tuner.space.knobs import Level
 
 GUESS = (
     "A guess is what a regression makes of all trials of the search together, as if changes simply "

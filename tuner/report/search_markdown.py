@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+from tuner.lint.load import parse_profile
 from tuner.measure.measurement import DoubtKind, Measurement
-from tuner.profile.knobs import Knob, knobs
-from tuner.profile.load import parse_profile
 from tuner.profile.model import Profile
 from tuner.report.bottleneck import bottleneck_text
 from tuner.report.effective import effective_text
@@ -34,6 +33,7 @@ from tuner.report.shown import plain_markdown
 from tuner.search.pairs import pairs_of
 from tuner.search.study import BASELINE, SCORED, Phase, Study
 from tuner.search.verdict import Claim, Verdict, judge
+from tuner.space.knobs import Knob, knobs
 
 _NEVER_TESTED = (
     "message sizes, formats and connection counts other than the profile's workload",

@@ -14,9 +14,8 @@ from functools import cache
 
 import jinja2
 
+from tuner.lint.load import LoadedProfile, parse_profile
 from tuner.measure.measurement import Measurement
-from tuner.profile.knobs import Knob, knobs
-from tuner.profile.load import LoadedProfile, parse_profile
 from tuner.render.assets import asset_text
 from tuner.report.bottleneck import bottleneck_text
 from tuner.report.drawing import Plot
@@ -62,6 +61,7 @@ from tuner.search.explain import Explained, explain
 from tuner.search.study import Phase, Study
 from tuner.search.times import times
 from tuner.search.verdict import Claim, Verdict, judge
+from tuner.space.knobs import Knob, knobs
 
 # What keeps the page of a search of days below a megabyte.
 _MOST_ROWS = 250

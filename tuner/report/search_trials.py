@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from tuner.measure.measurement import DoubtKind, Failure, Measurement
 from tuner.measure.paced_summary import PacedMeasurement
-from tuner.profile.knobs import Knob
 from tuner.report.figures import eps, setting, table
 from tuner.search.study import BASELINE, Changes, Study, Trial
+from tuner.space.knobs import Knob
 
 TRIALS_HEADER = ("trial", "settings", "EPS", "sent", "indexed", "rsyslogd us/event",
                  "engine us/event", "doubts")  # fmt: skip

@@ -9,11 +9,11 @@ from pydantic import TypeAdapter
 
 from tuner.measure.blocks import Run, comparison, median
 from tuner.measure.restarts import restarted
-from tuner.profile.experiment import Experiment, Projection
 from tuner.profile.metric import Metric
 from tuner.report.comparisons import figure, metric_json, ratio_text, remarks
 from tuner.report.figures import size, table
 from tuner.report.shown import shown
+from tuner.space.experiment import Experiment, Projection
 
 SCHEMA = 1
 _DAY_S = 86_400

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tuner.measure.measurement import TrialPlan
-from tuner.profile.knobs import Knob
 from tuner.profile.model import Profile
-from tuner.profile.units import seconds
+from tuner.schema.units import seconds
 from tuner.search.budget import Pace
+from tuner.space.knobs import Knob
 
 # Freshness is judged where a pipeline should run, not where it is full.
 _SHARE = 0.7

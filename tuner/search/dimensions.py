@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from tuner.profile.knobs import Cost, Knob
 from tuner.search.space import Dimension
+from tuner.space.knobs import Cost, Knob
 
 
 def dimensions(knobs: Sequence[Knob], move_s: Mapping[Cost, float]) -> tuple[Dimension, ...]:

@@ -9,11 +9,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tuner.measure.paired import Comparison
-from tuner.profile.knobs import Level
 from tuner.search.guess import Estimate, Guess, guess
 from tuner.search.shrink import Attempt
 from tuner.search.study import Axis, Study
 from tuner.search.verdict import Claim, Verdict
+from tuner.space.knobs import Level
 
 # What counts as no difference, and how often a level must have been tried to say so.
 SAME = 0.02

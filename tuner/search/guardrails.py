@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from tuner.measure.measurement import Outcome
 from tuner.measure.paced_summary import PacedMeasurement
 from tuner.profile.model import Guardrails
-from tuner.profile.units import size_bytes
+from tuner.schema.units import size_bytes
 
 
 @dataclass(frozen=True)

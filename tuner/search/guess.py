@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from scipy.special import stdtrit
 
 from tuner.measure.measurement import Measurement
-from tuner.profile.knobs import Level
 from tuner.search.study import SCORED, Axis, Changes, Trial
+from tuner.space.knobs import Level
 
 Floats = NDArray[np.float64]
 

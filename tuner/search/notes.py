@@ -6,11 +6,11 @@ import math
 from collections.abc import Iterator, Sequence
 
 from tuner.measure.paired import FEWEST_PAIRS, FEWEST_RESTARTING
-from tuner.profile.knobs import Cost, Knob
 from tuner.profile.model import Profile
 from tuner.search.budget import Pace, affordable, engine_warm_up, spend, trial_seconds
 from tuner.search.calibration import Calibration
 from tuner.search.checks import checks_s
+from tuner.space.knobs import Cost, Knob
 
 _NOISY = 0.15
 _MINUTE_S = 60.0

@@ -7,11 +7,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from tuner.profile.knobs import Cost, Knob
 from tuner.search.dimensions import dimensions
 from tuner.search.finalists import choose, recommendable
 from tuner.search.space import Belief, Point, Space
 from tuner.search.study import BASELINE, Changes, Trial
+from tuner.space.knobs import Cost, Knob
 
 # Rates this close are the same: then what costs less, and changes less, is preferred.
 _SAME = 0.01

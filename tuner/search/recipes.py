@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from tuner.profile.knobs import REPLY_FILTER, Knob, Level
-from tuner.profile.knobs_level import amount_of
 from tuner.search.study import Changes
+from tuner.space.knobs import REPLY_FILTER, Knob, Level
+from tuner.space.level import amount_of
 
 
 @dataclass(frozen=True)

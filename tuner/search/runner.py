@@ -9,13 +9,13 @@ from dataclasses import dataclass, field
 
 from tuner.measure.measurement import Failure, Measurement, TrialPlan
 from tuner.measure.paired import FEWEST_RESTARTING, fewest_pairs
-from tuner.profile.knobs import Cost, Knob
 from tuner.profile.model import Profile
 from tuner.search.budget import Pace, Spending, fitted, reserve_s, spend, trial_seconds
 from tuner.search.checks import check_plan, checks_s
 from tuner.search.guardrails import Limits
 from tuner.search.space import Space, Strategy
 from tuner.search.study import BASELINE, Asked, Changes, Earlier, Note, Phase, Trial
+from tuner.space.knobs import Cost, Knob
 
 _WARM_UP_NUMBER = -1
 _RECENT = 5

@@ -11,7 +11,6 @@ from dataclasses import dataclass, field, replace
 
 from tuner.errors import GuardrailBreached, JobFailed
 from tuner.measure.measurement import Failure, FailureKind, Measurement, TrialPlan
-from tuner.profile.knobs import Cost, Knob, most_promising
 from tuner.search import notes
 from tuner.search.budget import FEWEST_SEARCH_TRIALS, affordable, engine_warm_up
 from tuner.search.calibration import Calibration, calibrate
@@ -33,6 +32,7 @@ from tuner.search.shrink import (
 from tuner.search.strategies.guard import Guard
 from tuner.search.study import BASELINE, Axis, Changes, Note, Phase, Trial
 from tuner.search.verdict import MOST_PAIRS, reason_of
+from tuner.space.knobs import Cost, Knob, most_promising
 
 # A rate this far below the best so far cannot win: its window is cut short.
 _LOSING = 0.9

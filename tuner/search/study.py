@@ -7,8 +7,8 @@ from enum import Enum
 
 from tuner.measure.measurement import Measurement, TrialPlan
 from tuner.measure.metrics import Result
-from tuner.profile.knobs import Knob, Level, level_text
 from tuner.search.guardrails import Limits
+from tuner.space.knobs import Knob, Level, level_text
 
 SCHEMA = 5
 

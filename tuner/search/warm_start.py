@@ -11,9 +11,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tuner.profile.knobs import Knob, Level
 from tuner.search.study import BASELINE, Changes, Earlier, Phase, Study
 from tuner.search.verdict import judge
+from tuner.space.knobs import Knob, Level
 
 _MOST_POINTS = 3
 

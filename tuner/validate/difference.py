@@ -17,10 +17,10 @@ from tuner.engine.installed import (
     open_indices,
 )
 from tuner.engine.templates import InstalledTemplate, installed_templates, same_template
-from tuner.profile.engine_settings import INDEX_SETTINGS, Update
-from tuner.profile.index import Rotate
+from tuner.engines.index import Rotate
+from tuner.engines.settings import INDEX_SETTINGS, Update
+from tuner.modules.outputs import OmelasticsearchOutput
 from tuner.profile.model import Profile
-from tuner.profile.outputs import OmelasticsearchOutput
 from tuner.render.index import (
     components,
     composed_template,

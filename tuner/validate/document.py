@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from tuner.engine.path import at
+from tuner.modules.field import DocumentField, FieldType
 from tuner.profile.documents import mapping_of
-from tuner.profile.field import DocumentField, FieldType
 from tuner.validate.event import Properties
 
 _TIMES = frozenset({"timereported", "timegenerated"})

@@ -11,12 +11,12 @@ from tuner.engine.probe import EngineFacts, facts, has
 from tuner.engine.reasons import Reason, reasons
 from tuner.engine.templates import InstalledTemplate, installed_templates, same_template, simulate
 from tuner.engine.templates import stronger as stronger_than
+from tuner.engines.index import Index, Rotate
+from tuner.engines.release import Engine
 from tuner.errors import Problem
+from tuner.lint.load import LoadedProfile
+from tuner.modules.outputs import OmelasticsearchOutput
 from tuner.profile.documents import fields_of
-from tuner.profile.index import Index, Rotate
-from tuner.profile.load import LoadedProfile
-from tuner.profile.outputs import OmelasticsearchOutput
-from tuner.profile.release import Engine
 from tuner.profile.source import KeyPath
 from tuner.render.index import PRIORITY, index_patterns, index_template
 from tuner.validate.layer import Layer, problem

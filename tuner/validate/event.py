@@ -7,8 +7,8 @@ from collections.abc import Mapping
 
 from tuner.errors import JobFailed
 from tuner.flood.spec import Format
-from tuner.profile.inputs import ImfileInput, Input
-from tuner.profile.priorities import FACILITIES, SEVERITIES
+from tuner.modules.inputs import ImfileInput, Input
+from tuner.modules.priorities import FACILITIES, SEVERITIES
 
 Properties = Mapping[str, str | None]
 """The text of each property; None where it depends on the machine or on the moment."""

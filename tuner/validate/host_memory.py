@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tuner.errors import Problem, Severity
-from tuner.profile.load import LoadedProfile
+from tuner.lint.load import LoadedProfile
 from tuner.profile.queue_memory import queue_memory
 from tuner.validate.layer import problem
 

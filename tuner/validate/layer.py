@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tuner.errors import Problem, Severity
-from tuner.profile.load import LoadedProfile
+from tuner.lint.load import LoadedProfile
 from tuner.profile.source import KeyPath
 
 

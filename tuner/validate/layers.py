@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tuner.errors import ProgramMissing
 from tuner.host.usage import memory_bytes
-from tuner.profile.load import LoadedProfile
+from tuner.lint.load import LoadedProfile
 from tuner.render.artefacts import RSYSLOG, render
 from tuner.validate.host_memory import memory_problems
 from tuner.validate.layer import Layer

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 from tuner.engine.limits import Limits
 from tuner.errors import Problem, Severity
-from tuner.profile.load import LoadedProfile
+from tuner.lint.load import LoadedProfile
 from tuner.profile.placement import action_queue, main_queue
-from tuner.profile.units import size_bytes
+from tuner.schema.units import size_bytes
 from tuner.validate.layer import problem
 
 TOO_LARGE = "RT506"

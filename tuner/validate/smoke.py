@@ -11,6 +11,7 @@ from datetime import UTC, datetime, timedelta
 
 from tuner.engine.client import EngineRefused
 from tuner.engine.path import at, number_at
+from tuner.engines.index import MappingStyle
 from tuner.errors import JobFailed
 from tuner.flood.flood import Flood
 from tuner.flood.messages import Messages
@@ -20,10 +21,9 @@ from tuner.lab.lab import Lab
 from tuner.measure.measurement import Failure
 from tuner.measure.pipeline import Pipeline
 from tuner.measure.trial import guarded
+from tuner.modules.outputs import OmelasticsearchOutput
 from tuner.profile.documents import fields_of
-from tuner.profile.index import MappingStyle
 from tuner.profile.model import Profile
-from tuner.profile.outputs import OmelasticsearchOutput
 from tuner.validate.document import Span, differences, mapping_differences
 from tuner.validate.event import Properties, read_as
 from tuner.validate.layer import Layer

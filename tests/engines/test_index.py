@@ -1,0 +1,223 @@
+"""Index settings by engine and release, names, data streams and lifecycles."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pytest
+
+from tests.lab.test_bind import SITE
+from tests.profile.examples import SMALL, small
+from tuner.engines.index import IndexSettings
+from tuner.engines.node import Node
+from tuner.engines.settings import CODECS, INDEX_SETTINGS, NODE_SETTINGS
+from tuner.errors import BadProfile, Refused
+from tuner.lab.bind import Bound, bind
+from tuner.lint.load import parse_profile
+from tuner.profile.edit import edit
+from tuner.profile.schema import keys_of
+
+INDEX = "outputs[logs].index"
+SETTINGS = f"{INDEX}.settings"
+OPENSEARCH: dict[str, object] = {"release": {"opensearch": "2.19"}}
+STREAM: Mapping[str, object] = {INDEX: {"data_stream": "logs-syslog-default"}}
+ROLLING = {"name": "syslog", "rotate": "rollover"}
+
+
+def said(changes: Mapping[str, object]) -> dict[str, str]:
+    """What is wrong with the small profile with `changes`, by its code."""
+    try:
+        loaded = parse_profile(edit(SMALL, changes), "p.yaml")
+    except BadProfile as bad:
+        return {problem.code: problem.message for problem in bad.problems}
+    return {problem.code: problem.message for problem in loaded.warnings}
+
+
+def release(text: str) -> dict[str, object]:
+    engine, version = text.split()
+    return {"release": {engine: version}}
+
+
+def test_every_setting_that_a_profile_takes_has_its_releases() -> None:
+    assert keys_of((IndexSettings,)).keys() == INDEX_SETTINGS.keys()
+    assert keys_of((Node,)).keys() == {*NODE_SETTINGS, "heap"}
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "first", "last"),
+    [
+        ("translog.flush_threshold_age", "5m", "elasticsearch 8.8", "elasticsearch 8.7"),
+        ("merge.policy.type", "tiered", "elasticsearch 8.7", "elasticsearch 8.6"),
+        ("mode", "logsdb", "elasticsearch 8.17", "elasticsearch 8.16"),
+        ("seq_no.index_options", "doc_values_only", "elasticsearch 9.1", "elasticsearch 9.0"),
+        ("replication.type", "SEGMENT", "opensearch 2.7", "opensearch 2.6"),
+        ("append_only.enabled", True, "opensearch 2.19", "opensearch 2.18"),
+        ("derived_source.enabled", True, "opensearch 3.2", "opensearch 3.1"),
+    ],
+)
+def test_a_setting_is_refused_before_the_release_that_brought_it(
+    name: str, value: object, first: str, last: str
+) -> None:
+    changes = {f"{SETTINGS}.{name}": value}
+    assert "RT303" not in said(release(first) | changes)
+    brought = first.replace("elastic", "Elastic").replace("opensearch", "OpenSearch")
+    assert said(release(last) | changes)["RT303"].endswith(
+        f"does not know {name}, it came with {brought}: remove it"
+    )
+
+
+@pytest.mark.parametrize(
+    ("where", "name", "value", "other"),
+    [
+        (SETTINGS, "bloom_filter_for_id_field.enabled", False, "opensearch 2.19"),
+        (SETTINGS, "use_compound_file", False, "elasticsearch 8.19"),
+        ("node", "thread_pool.write_coordination.size", 2, "opensearch 2.19"),
+    ],
+)
+def test_a_setting_of_the_other_engine_is_refused(
+    where: str, name: str, value: object, other: str
+) -> None:
+    knows = "OpenSearch" if other.startswith("elastic") else "Elasticsearch"
+    wanted = f"does not know {name}, only {knows} knows it: remove it"
+    assert said({**release(other), f"{where}.{name}": value})["RT303"].endswith(wanted)
+
+
+@pytest.mark.parametrize("codec", CODECS)
+def test_each_engine_has_its_codecs(codec: str) -> None:
+    shared = {"default", "best_compression"}
+    changes: dict[str, object] = {f"{SETTINGS}.codec": codec}
+    refused = "RT320" in said(release("elasticsearch 8.15") | changes)
+    assert refused == (codec not in shared)
+    refused = "RT320" in said(release("elasticsearch 8.19") | changes)
+    assert refused == (codec not in shared and not codec.startswith("legacy"))
+    refused = "RT320" in said(OPENSEARCH | changes)
+    assert refused == codec.startswith("legacy")
+    assert ("RT320" in said(release("opensearch 2.8") | changes)) == (codec not in shared)
+
+
+def test_only_zstd_has_a_compression_level() -> None:
+    changes: dict[str, object] = {**OPENSEARCH, f"{SETTINGS}.codec.compression_level": 3}
+    assert "RT320" in said(changes)
+    assert said(changes | {f"{SETTINGS}.codec": "zstd"}) == {}
+
+
+@pytest.mark.parametrize("index", [{}, {"name": "a", "data_stream": "b"}])
+def test_documents_go_to_one_place(index: object) -> None:
+    assert said({INDEX: index})["RT002"].startswith(
+        "outputs[0].index is wrong: give exactly one of name and data_stream"
+    )
+
+
+def test_a_data_stream_needs_a_timestamp_that_is_a_date() -> None:
+    assert said(STREAM) == {}
+    text = [{"property": "timereported", "name": "@timestamp"}]
+    message = said({**STREAM, "outputs[logs].document": text})["RT321"]
+    assert message.startswith("a data stream refuses documents without @timestamp")
+    assert "RT321" not in said({"outputs[logs].document": text})
+
+
+def test_a_data_stream_is_not_rotated() -> None:
+    assert said({INDEX: {"data_stream": "logs", "rotate": "daily"}}).keys() == {"RT322"}
+
+
+@pytest.mark.parametrize(
+    "index",
+    [
+        {"name": "syslog", "lifecycle": {"rollover": {"max_age": "1d"}}},
+        {"name": "syslog", "lifecycle": {"retention": "7d"}},
+        {"name": "syslog", "rotate": "daily", "lifecycle": {"rollover": {"max_age": "1d"}}},
+        ROLLING | {"lifecycle": {"retention": "7d"}},
+        {"data_stream": "logs", "lifecycle": {"retention": "7d"}},
+    ],
+)
+def test_a_lifecycle_that_cannot_work_is_refused(index: dict[str, object]) -> None:
+    assert said({INDEX: index}).keys() == {"RT323"}
+
+
+@pytest.mark.parametrize(
+    "index",
+    [
+        {"name": "syslog", "rotate": "daily", "lifecycle": {"retention": "7d"}},
+        ROLLING | {"lifecycle": {"retention": "7d", "rollover": {"max_age": "1d"}}},
+        ROLLING | {"lifecycle": {"rollover": {"max_docs": 100}}},
+        {"data_stream": "logs", "lifecycle": {"rollover": {"max_primary_shard_size": "50gb"}}},
+    ],
+)
+def test_a_lifecycle_that_works_is_accepted(index: dict[str, object]) -> None:
+    assert said({INDEX: index}) == {}
+    assert said({**OPENSEARCH, INDEX: index}) == {}
+    assert said({**release("opensearch 1.2"), INDEX: index}).keys() == {"RT323"}
+
+
+@pytest.mark.parametrize("lifecycle", [{}, {"rollover": {}}])
+def test_an_empty_lifecycle_is_none(lifecycle: object) -> None:
+    assert "RT002" in said({INDEX: ROLLING | {"lifecycle": lifecycle}})
+
+
+def test_an_index_is_sorted_by_fields_that_have_doc_values() -> None:
+    assert said({f"{SETTINGS}.sort.field": ["@timestamp"]}) == {}
+    assert said({f"{SETTINGS}.sort.field": ["message"]}).keys() == {"RT324"}
+    orders: dict[str, object] = {
+        f"{SETTINGS}.sort.field": ["@timestamp"],
+        f"{SETTINGS}.sort.order": ["desc", "asc"],
+    }
+    assert said(orders).keys() == {"RT324"}
+
+
+def test_a_write_waits_for_no_more_copies_than_there_are() -> None:
+    assert said({f"{SETTINGS}.write.wait_for_active_shards": 3}).keys() == {"RT325"}
+    assert said({f"{SETTINGS}.write.wait_for_active_shards": 2}) == {}
+    assert said({f"{SETTINGS}.write.wait_for_active_shards": "all"}) == {}
+
+
+def test_an_index_that_only_appends_takes_no_ids_that_overwrite() -> None:
+    changes: dict[str, object] = {**OPENSEARCH, f"{SETTINGS}.append_only.enabled": True}
+    assert said(changes) == {}
+    changes["outputs[logs].bulkid"] = "uuid"
+    assert "RT326" in said(changes)
+    assert "RT326" not in said({**changes, "outputs[logs].writeoperation": "create"})
+
+
+def test_merge_settings_that_do_nothing_are_told() -> None:
+    changes: dict[str, object] = {f"{SETTINGS}.merge.policy.segments_per_tier": 20}
+    assert said(changes).keys() == {"RT327"}
+    assert said(changes | release("elasticsearch 8.6")) == {}
+    assert said(changes | OPENSEARCH) == {}
+    assert said(changes | {f"{SETTINGS}.merge.policy.type": "tiered"}) == {}
+
+
+def test_synthetic_source_needs_a_licence() -> None:
+    assert said({f"{SETTINGS}.mapping.source.mode": "synthetic"}).keys() == {"RT328"}
+
+
+def bound(changes: Mapping[str, object]) -> Bound:
+    return bind(small(changes), SITE, (40514,))
+
+
+def test_a_lab_measures_a_rolling_alias_as_an_index_and_says_so() -> None:
+    index = ROLLING | {"lifecycle": {"rollover": {"max_age": "1d"}}}
+    found = bound({INDEX: index, f"{SETTINGS}.write.wait_for_active_shards": 2})
+    told = {str(one) for one in found.substitutions}
+    assert {
+        f"{INDEX}.name: syslog -> rsyslog-tune-abc-t1-syslog",
+        f"{INDEX}.rotate: rollover -> none",
+        f"{INDEX}.lifecycle: as written -> none",
+        f"{SETTINGS}.write.wait_for_active_shards: 2 -> 1",
+    } <= told
+
+
+@pytest.mark.parametrize("changes", [STREAM, {f"{SETTINGS}.default_pipeline": "geoip"}])
+def test_what_a_lab_cannot_have_is_not_measured(changes: Mapping[str, object]) -> None:
+    with pytest.raises(Refused):
+        bound(changes)
+
+
+def test_no_pipeline_can_be_measured() -> None:
+    settings = bound({f"{SETTINGS}.default_pipeline": "_none"}).profile.measured.index.settings
+    assert settings.default_pipeline == "_none"
+
+
+def test_nothing_is_kept_only_to_measure_the_ceiling() -> None:
+    nothing = {"outputs[logs].index.mapping": "none"}
+    assert said(nothing).keys() == {"RT329"}
+    assert said({**nothing, "guardrails.tier": "berserk"}) == {}

@@ -1,0 +1,117 @@
+"""Binding replaces only what a lab must, and says so."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from tests.profile.examples import small
+from tuner.engines.heap import fitting_heap
+from tuner.engines.release import Engine
+from tuner.errors import Refused
+from tuner.lab.bind import Bound, bind
+from tuner.lab.site import Site
+from tuner.lint.load import parse_profile
+
+PRODUCTION = """\
+name: prod
+release: {rsyslog: "8.2312", elasticsearch: "8.15"}
+inputs:
+  - {type: imptcp, address: 10.0.0.5, port: 514, threads: 4}
+main_queue: {type: FixedArray, size: 200000, dequeueBatchSize: 1024, workerThreads: 1}
+outputs:
+  - name: logs
+    type: omelasticsearch
+    servers: ["https://es1.example:9200", "https://es2.example:9200", "https://es3.example:9200"]
+    auth: {uid: shipper, pwd: {file: /etc/rsyslog.d/es.pwd}}
+    tls: {cacert: /etc/ssl/es-ca.pem}
+    queue: {type: LinkedList, size: 50000, dequeueBatchSize: 2000, workerThreads: 2,
+            workerThreadMinimumMessages: 2000, filename: logs, spoolDirectory: /var/spool/rsyslog}
+    index:
+      name: syslog
+      settings: {number_of_shards: 2, number_of_replicas: 1, refresh_interval: 5s,
+                 translog.durability: request}
+node: {heap: 31g}
+"""
+
+SITE = Site(
+    engine_url="http://127.0.0.1:9999",
+    engine=Engine.ELASTICSEARCH,
+    engine_version=(8, 19),
+    engine_name="elasticsearch 8.19.0",
+    is_sink=False,
+    data_nodes=1,
+    heap="12g",
+    rsyslog="8.2302",
+    index_prefix="rsyslog-tune-abc-t1-",
+    spool="/run/lab",
+    keeps_authentication=False,
+)
+
+
+def bound(site: Site = SITE, text: str = PRODUCTION) -> Bound:
+    return bind(parse_profile(text, "prod.yaml").profile, site, (40514,))
+
+
+def test_every_substitution_is_named_with_both_values() -> None:
+    told = {str(one) for one in bound().substitutions}
+    assert told == {
+        "release.rsyslog: 8.2312 -> 8.2302",
+        "release.elasticsearch: elasticsearch 8.15 -> elasticsearch 8.19",
+        "inputs[0]: 10.0.0.5:514 -> 127.0.0.1:40514",
+        "outputs[logs].servers: https://es1.example:9200, https://es2.example:9200, "
+        "https://es3.example:9200 -> http://127.0.0.1:9999",
+        "outputs[logs].auth: user shipper -> none",
+        "outputs[logs].tls: on -> off",
+        "outputs[logs].index.name: syslog -> rsyslog-tune-abc-t1-syslog",
+        "outputs[logs].index.settings.number_of_replicas: 1 -> 0",
+        "outputs[logs].queue.spoolDirectory: /var/spool/rsyslog -> /run/lab",
+        "node.heap: 31g -> 12g",
+    }
+
+
+def test_what_a_search_tunes_and_guards_stays_as_written() -> None:
+    written = parse_profile(PRODUCTION, "prod.yaml").profile
+    used = bound().profile
+    assert used.main_queue == written.main_queue
+    assert used.workload == written.workload
+    assert used.guardrails == written.guardrails
+    before, after = written.measured, used.measured
+    assert after.document == before.document
+    assert after.index.settings.translog_durability == "request"
+    assert after.index.settings.number_of_shards == 2
+    assert after.queue is not None
+    assert after.queue.filename == "logs"
+    assert used.inputs[0].type == "imptcp"
+
+
+def test_a_cluster_of_the_user_keeps_authentication_replicas_and_heap() -> None:
+    site = replace(SITE, keeps_authentication=True, data_nodes=3, heap=None)
+    used = bound(site).profile
+    assert used.measured.auth is not None
+    assert used.measured.index.settings.number_of_replicas == 1
+    assert used.node.heap == "31g"
+
+
+def test_a_heap_that_fits_is_kept_and_one_that_does_not_gets_half_of_the_memory() -> None:
+    gib = 1024**3
+    assert fitting_heap("2g", 24 * gib) == "2g"
+    assert fitting_heap("31g", 24 * gib) == "12g"
+    assert fitting_heap("4g", gib) == "512m"
+
+
+def test_what_no_flood_sends_is_refused_and_not_measured_wrongly() -> None:
+    parsed = small({"parse": {"format": "json"}})
+    with pytest.raises(Refused, match="parse: no flood sends json"):
+        bind(parsed, SITE, (40514,))
+
+
+def test_a_lab_writes_counters_its_own_way() -> None:
+    text = PRODUCTION + "impstats: {interval: 30, log.file: /var/log/rsyslog/impstats.log}\n"
+    used = bound(text=text)
+    assert used.profile.impstats is None
+    told = {str(one) for one in used.substitutions}
+    assert told - {str(one) for one in bound().substitutions} == {
+        "impstats: every 30 s -> the lab's own, every second"
+    }

@@ -1,0 +1,124 @@
+"""Queues with files: each rule breaks and holds."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.lint.test_lint import codes
+
+FILES: dict[str, object] = {
+    "filename": "q",
+    "spoolDirectory": "/var/spool/rsyslog",
+    "maxDiskSpace": "1g",
+}
+UDP = {"type": "imudp", "port": 514, "rcvbufSize": "4m"}
+
+
+def main_with(**more: object) -> dict[str, object]:
+    queue = {"size": 100000, "dequeueBatchSize": 1024, "workerThreads": 1, **FILES, **more}
+    return {"main_queue": {key: value for key, value in queue.items() if value is not None}}
+
+
+def action_with(**more: object) -> dict[str, object]:
+    changes = {f"outputs[logs].queue.{key}": value for key, value in (FILES | more).items()}
+    return {key: value for key, value in changes.items() if value is not None}
+
+
+def test_files_may_not_fill_the_disk() -> None:
+    assert codes(action_with()) == set()
+    for unlimited in (None, "0", "0k"):
+        assert codes(action_with(maxDiskSpace=unlimited)) == {"RT117"}
+
+
+def test_senders_that_wait_never_bring_the_main_queue_to_its_disk() -> None:
+    assert codes(main_with()) == {"RT118"}
+    assert codes(main_with(lightDelayMark=0)) == set()
+    assert codes(main_with(lightDelayMark=95000)) == set()
+    udp = {"inputs": [UDP], "guardrails.tier": "relaxed"}
+    assert codes(main_with() | udp) == set()
+    free = {"inputs": [{"type": "imptcp", "port": 514, "flowControl": False}]}
+    assert codes(main_with() | free | {"guardrails.tier": "relaxed"}) == set()
+    assert "RT118" not in codes(main_with(type="Disk"))
+    assert "RT118" not in codes(action_with())
+
+
+def test_events_do_not_go_to_disk_while_there_is_memory() -> None:
+    assert codes(action_with(highWatermark=29999, lowWatermark=20000)) == {"RT119"}
+    assert codes(action_with(highWatermark=30000, lowWatermark=20000)) == set()
+
+
+def test_watermarks_below_two_are_not_taken() -> None:
+    low = {"outputs[logs].queue.lowWatermark": 1, "outputs[logs].queue.highWatermark": 45000}
+    assert codes(low) == {"RT105"}
+    assert codes(low | {"outputs[logs].queue.lowWatermark": 2}) == set()
+
+
+def test_a_disk_queue_has_one_worker() -> None:
+    disk = action_with(type="Disk", checkpointInterval=1000)
+    assert codes(disk) == {"RT120"}
+    assert codes(disk | {"outputs[logs].queue.workerThreads": 1}) == set()
+
+
+def test_a_durable_disk_queue_keeps_its_place() -> None:
+    disk = action_with(type="Disk", workerThreads=1)
+    assert codes(disk) == {"RT121"}
+    assert codes(disk | {"outputs[logs].queue.checkpointInterval": 1000}) == set()
+    assert codes(disk | {"guardrails.tier": "relaxed"}) == set()
+    assert codes(action_with(checkpointInterval=0)) == set()
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [("maxDiskSpace", "1g"), ("saveOnShutdown", True), ("syncQueueFiles", False),
+     ("checkpointInterval", 1000), ("maxFileSize", "16m"), ("onCorruption", "safe"),
+     ("diskQueueType", "disk")],
+)  # fmt: skip
+def test_what_is_about_files_needs_files(key: str, value: object) -> None:
+    changes: dict[str, object] = {
+        "release.rsyslog": "8.2608",
+        f"outputs[logs].queue.{key}": value,
+    }
+    assert codes(changes) == {"RT122"}
+    assert codes(changes | action_with() | {f"outputs[logs].queue.{key}": value}) == set()
+
+
+def test_sampling_drops_on_purpose() -> None:
+    for every, said in ((0, set()), (1, set()), (2, {"RT123"})):
+        assert codes({"main_queue.samplingInterval": every}) == said
+
+
+def test_hours_of_work_have_an_end() -> None:
+    begin, end = "main_queue.dequeueTimeBegin", "main_queue.dequeueTimeEnd"
+    assert codes({begin: 8}) == {"RT124"}
+    assert codes({begin: 8, end: 25}) == {"RT124"}
+    assert codes({begin: 8, end: 20}) == {"RT124"}
+    assert codes({end: 25}) == set()
+    assert codes({begin: 26, end: 25}) == {"RT002"}
+
+
+def test_an_action_queue_does_not_hold_up_its_feeders() -> None:
+    key = "outputs[logs].queue.takeFlowCtlFromMsg"
+    assert codes({key: True}) == {"RT125"}
+    assert codes({key: False}) == set()
+
+
+def test_an_action_queue_has_a_hundred_places() -> None:
+    tiny: dict[str, object] = {
+        "outputs[logs].queue.dequeueBatchSize": 10,
+        "outputs[logs].queue.workerThreads": 1,
+    }
+    assert "RT126" in codes(tiny | {"outputs[logs].queue.size": 99})
+    assert "RT126" not in codes(tiny | {"outputs[logs].queue.size": 100})
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "release"),
+    [("onCorruption", "safe", 2604), ("diskQueueType", "auto", 2608),
+     ("diskQueueAutoUpgrade", True, 2608), ("diskQueueIdleTimeout", 1000, 2608)],
+)  # fmt: skip
+def test_a_queue_parameter_is_refused_before_its_release(
+    key: str, value: object, release: int
+) -> None:
+    for changes in (action_with(**{key: value}), main_with(lightDelayMark=0, **{key: value})):
+        assert codes(changes | {"release.rsyslog": f"8.{release - 2}"}) == {"RT423"}
+        assert codes(changes | {"release.rsyslog": f"8.{release}"}) == set()

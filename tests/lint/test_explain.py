@@ -1,0 +1,118 @@
+"""Explanations: every key has one, keys are found as people spell them, defaults are rsyslog's."""
+
+from __future__ import annotations
+
+import pytest
+
+from tuner.errors import BadUsage
+from tuner.lint.explain import explain
+from tuner.profile.facts import fact_name, facts
+from tuner.profile.schema import every_key
+
+
+def test_every_key_has_an_explanation_and_every_explanation_a_key() -> None:
+    names = {fact_name(key) for key in every_key()}
+    assert names - facts().keys.keys() == set(), "explain them in facts.yaml"
+    assert facts().keys.keys() - names == set(), "gone from the model: take them out of facts.yaml"
+
+
+def test_an_explanation_is_one_or_two_sentences() -> None:
+    for name, fact in facts().keys.items():
+        assert fact.does.endswith("."), name
+        assert len(fact.does) <= 240, name
+        assert all(trap.endswith(".") and len(trap) > 3 for trap in fact.traps), name
+
+
+def test_every_finding_of_the_source_study_is_told_somewhere() -> None:
+    told = {trap.partition(":")[0] for fact in facts().keys.values() for trap in fact.traps}
+    assert {f"F{number}" for number in range(1, 20)} <= told
+
+
+def test_a_queue_parameter_has_a_default_for_each_place() -> None:
+    (found,) = explain("dequeueBatchSize")
+    places = ("main_queue", "lanes.queue", "outputs[].queue")
+    assert found.paths == tuple(f"{place}.dequeueBatchSize" for place in places)
+    assert [text.rpartition(": ")[2] for text in found.default] == ["256", "1024", "128"]
+    assert any(trap.startswith("F3: ") for trap in found.traps)
+    assert "rsyslog restart" in found.search[1]
+
+
+@pytest.mark.parametrize(
+    "spelled",
+    [
+        "outputs[].index.settings.refresh_interval",
+        "outputs[logs].index.settings.refresh_interval",
+        "outputs.index.settings.REFRESH_INTERVAL",
+        "index.refresh_interval",
+        "settings.refresh_interval",
+        "refresh_interval",
+    ],
+)
+def test_a_key_is_found_however_it_is_spelled(spelled: str) -> None:
+    (found,) = explain(spelled)
+    assert found.paths == ("outputs[].index.settings.refresh_interval",)
+    assert found.changes == "on open indices too"
+    assert found.allowed == ("a time such as 500ms, 30s or 1m, or -1",)
+
+
+def test_a_bare_word_finds_every_key_of_that_name() -> None:
+    paths = {path for found in explain("name") for path in found.paths}
+    assert {"name", "outputs[].name", "outputs[].index.name"} <= paths
+
+
+def test_kinds_of_inputs_differ() -> None:
+    (found,) = explain("inputs[].socketBacklog")
+    assert found.since == ("imtcp: rsyslog 8.2502",)
+
+
+def test_a_section_says_what_a_search_varies_in_it() -> None:
+    (found,) = explain("outputs[].queue")
+    assert "outputs[].queue.dequeueBatchSize" in found.search[0]
+    (node,) = explain("guardrails")
+    assert node.search == ("leaves it as it is written",)
+
+
+def test_a_setting_names_the_engine_that_brought_it() -> None:
+    (found,) = explain("mapping.source.mode")
+    assert found.since == ("Elasticsearch 8.17", "not in OpenSearch")
+    assert found.search[0].startswith("leaves it as it is written")
+
+
+@pytest.mark.parametrize(
+    ("wrong", "right"),
+    [
+        ("workerThread", "workerThreads"),
+        ("refresh_intervall", "refresh_interval"),
+        ("outputs[].queue.sise", "outputs[].queue.size"),
+    ],
+)
+def test_near_misses_are_suggested(wrong: str, right: str) -> None:
+    with pytest.raises(BadUsage, match=rf"did you mean.*{right.replace('[]', '..')}"):
+        explain(wrong)
+
+
+def test_nonsense_is_refused_without_a_suggestion() -> None:
+    with pytest.raises(BadUsage, match=r"no key xyzzy_xyzzy$"):
+        explain("xyzzy_xyzzy")
+
+
+@pytest.mark.parametrize(
+    ("key", "word"),
+    [
+        ("translog.durability", "--allow translog.durability"),
+        ("number_of_replicas", "loss of a disk"),
+        ("outputs[].mmutf8fix", "UTF-8"),
+        ("outputs[].queue.filename", "--allow queue.filename"),
+    ],
+)
+def test_a_guarantee_says_what_opens_it_and_what_it_gives_up(key: str, word: str) -> None:
+    (found,) = explain(key)
+    assert word in " ".join(found.search)
+    assert "leaves it as it is written" in found.search[-1]
+
+
+@pytest.mark.parametrize("key", ["inputs[].workerThreads", "lanes.count", "segments_per_tier",
+                                 "inputs[].maxSubmitAtOnce", "thread_pool.write.size"])  # fmt: skip
+def test_knobs_of_other_engines_and_inputs_are_told_too(key: str) -> None:
+    (found,) = explain(key)
+    assert found.search[0].startswith("tries ")

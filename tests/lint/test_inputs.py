@@ -1,0 +1,337 @@
+"""Inputs of every kind: what a profile may say, what lint tells, what a lab makes of them."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.lab.test_bind import SITE
+from tests.profile.examples import SMALL, small
+from tuner.errors import BadProfile, Refused
+from tuner.flood.transport import Credentials
+from tuner.flood.workload import flood_spec
+from tuner.lab.bind import Bound, bind
+from tuner.lint.lint import lint
+from tuner.lint.load import parse_profile
+from tuner.profile.edit import edit
+from tuner.profile.input_threads import input_threads
+from tuner.profile.model import Profile
+
+WORK: dict[str, object] = {"global": {"workDirectory": "/var/spool/rsyslog"}}
+PTCP: dict[str, object] = {"type": "imptcp", "port": 10514}
+UDP: dict[str, object] = {"type": "imudp", "port": 10514, "rcvbufSize": "4m"}
+FILE: dict[str, object] = {"type": "imfile", "file": "/var/log/app.log", "tag": "app:"}
+RELP: dict[str, object] = {"type": "imrelp", "port": 10515}
+UNIX: dict[str, object] = {"type": "imuxsock", "socket": "/run/app.sock", "flowControl": True}
+TLS: dict[str, object] = {
+    "type": "imtcp",
+    "port": 6514,
+    "streamDriver.name": "gtls",
+    "streamDriver.mode": 1,
+    "streamDriver.authMode": "x509/name",
+    "permittedPeer": ["*.example.org"],
+    "streamDriver.caFile": "/etc/ssl/ca.pem",
+    "streamDriver.certFile": "/etc/ssl/me.pem",
+    "streamDriver.keyFile": "/etc/ssl/me.key",
+}
+RELAXED: dict[str, object] = {"guardrails.tier": "relaxed"}
+
+
+def without(source: dict[str, object], *keys: str) -> dict[str, object]:
+    return {key: value for key, value in source.items() if key not in keys}
+
+
+def read(inputs: list[dict[str, object]], **changes: object) -> Profile:
+    """A profile with these inputs, although lint may have something to say."""
+    text = edit(SMALL, {"inputs": inputs, **changes})
+    return parse_profile(text, "p.yaml").profile
+
+
+def codes(inputs: list[dict[str, object]], changes: dict[str, object] | None = None) -> set[str]:
+    """What lint says of a profile with these inputs."""
+    try:
+        loaded = parse_profile(edit(SMALL, {"inputs": inputs, **(changes or {})}), "p.yaml")
+    except BadProfile as bad:
+        return {problem.code for problem in bad.problems}
+    return {problem.code for problem in loaded.warnings}
+
+
+@pytest.mark.parametrize("source", [PTCP, FILE, RELP, UNIX, TLS])
+def test_every_kind_is_taken_without_a_word(source: dict[str, object]) -> None:
+    assert codes([source], WORK) == set()
+
+
+def test_a_key_of_another_kind_is_unknown() -> None:
+    assert codes([UDP | {"maxSessions": 5}]) == {"RT001"}
+    assert codes([PTCP | {"streamDriver.mode": 1}]) == {"RT001"}
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        TLS | {"streamDriver.keyFile": "-----BEGIN PRIVATE KEY-----\nMIIE"},
+        TLS | {"permittedPeer": ['"evil']},
+        FILE | {"file": "app.log"},
+        FILE | {"tag": "a b"},
+        FILE | {"startmsg.regex": "a\nb"},
+        FILE | {"startmsg.regex": "^[a"},
+        FILE | {"endmsg.regex": "a("},
+        UDP | {"threads": 33},
+        PTCP | {"parser": []},
+        PTCP | {"parser": ["rsyslog.nonesuch"]},
+        PTCP | {"defaultTZ": "CET"},
+    ],
+)
+def test_values_of_the_wrong_shape_are_refused(source: dict[str, object]) -> None:
+    assert codes([source], WORK) == {"RT002"}
+
+
+CASES: list[tuple[str, list[dict[str, object]], dict[str, object]]] = [
+    ("RT201", [UDP, UDP | {"port": 1, "threads": 2}], {}),
+    ("RT201", [FILE, FILE | {"file": "/b", "mode": "polling"}], WORK),
+    ("RT202", [PTCP, RELP | {"port": 10514}], {}),
+    ("RT202", [UDP, UDP], {}),
+    ("RT203", [PTCP | {"maxSessions": 4}], {}),
+    ("RT211", [TLS | {"disableLFDelimiter": True}], {}),
+    ("RT220", [UNIX, UNIX], {}),
+    ("RT220", [FILE, FILE], WORK),
+    ("RT221", [UDP], {}),
+    ("RT222", [without(UDP, "rcvbufSize")], RELAXED),
+    ("RT222", [UDP | {"rcvbufSize": "208k"}], RELAXED),
+    ("RT223", [UDP, PTCP], RELAXED | {"main_queue.lightDelayMark": 0}),
+    ("RT223", [UDP, PTCP], RELAXED | {"workload.rate": 6001}),
+    ("RT223", [UDP], RELAXED | {"workload.rate": 20001}),
+    ("RT224", [PTCP | {"rateLimit.interval": 1}], {}),
+    ("RT224", [PTCP | {"rateLimit.interval": 2}], {"workload.rate": 5001}),
+    ("RT224", [UNIX | {"rateLimit.interval": 1}], {"workload.rate": 201}),
+    ("RT225", [FILE | {"persistStateInterval": 0}], WORK),
+    ("RT226", [FILE], {}),
+    ("RT233", [without(UNIX, "flowControl")], {}),
+    ("RT233", [PTCP | {"flowControl": False}], {}),
+    ("RT233", [RELP | {"flowControl": "none"}], {}),
+    ("RT231", [FILE | {"readMode": 1, "startmsg.regex": "^a"}], WORK),
+    ("RT231", [FILE | {"startmsg.regex": "^a", "endmsg.regex": "b"}], WORK),
+    ("RT232", [FILE | {"maxLinesAtOnce": 100}], WORK),
+    ("RT232", [FILE | {"pollingInterval": 1, "mode": "inotify"}], WORK),
+    ("RT227", [TLS | {"streamDriver.name": "ptcp"}], {}),
+    ("RT227", [without(TLS, "streamDriver.name")], {}),
+    ("RT227", [without(TLS, "streamDriver.mode")], {}),
+    ("RT227", [{"type": "imtcp", "port": 1, "streamDriver.caFile": "/ca"}], {}),
+    ("RT228", [without(TLS, "streamDriver.keyFile")], {}),
+    ("RT228", [RELP | {"tls": True, "tls.authMode": "certvalid", "tls.myCert": "/c"}], {}),
+    ("RT229", [without(TLS, "permittedPeer")], {}),
+    ("RT229", [RELP | {"tls": True, "tls.authMode": "name"}], {}),
+    ("RT229", [TLS | {"streamDriver.authMode": "x509/certvalid"}], {}),
+    ("RT230", [without(TLS, "permittedPeer") | {"streamDriver.authMode": "anon"}], {}),
+    ("RT230", [RELP | {"tls": True}], {}),
+    ("RT421", [TLS | {"workerThreads": 4}], {}),
+    ("RT421", [RELP | {"rateLimit.interval": 0}], {"release.rsyslog": "8.2602"}),
+    ("RT421", [FILE | {"deleteStateOnFileMove": True}], WORK | {"release.rsyslog": "8.2506"}),
+]
+
+
+@pytest.mark.parametrize(("code", "inputs", "changes"), CASES)
+def test_a_breach_is_reported_under_its_code(
+    code: str, inputs: list[dict[str, object]], changes: dict[str, object]
+) -> None:
+    assert codes(inputs, changes) == {code}
+
+
+GOOD: list[tuple[list[dict[str, object]], dict[str, object]]] = [
+    ([PTCP, UDP], RELAXED),
+    ([UDP, PTCP], RELAXED | {"workload.rate": 6000}),
+    ([UDP], RELAXED | {"workload.rate": 20000}),
+    ([PTCP | {"rateLimit.interval": 0}], {}),
+    ([without(UNIX, "flowControl"), PTCP | {"flowControl": False}], RELAXED),
+    ([RELP | {"flowControl": "full"}], {}),
+    ([PTCP | {"rateLimit.interval": 2}], {"workload.rate": 5000}),
+    ([FILE | {"persistStateInterval": 0, "persistStateAfterSubmission": True}], WORK),
+    ([without(TLS, "permittedPeer") | {"streamDriver.authMode": "x509/certvalid"}], {}),
+    ([FILE | {"readMode": 0, "startmsg.regex": "^a"}], WORK),
+    ([FILE | {"maxLinesAtOnce": 100, "pollingInterval": 1, "mode": "polling"}], WORK),
+    ([TLS | {"workerThreads": 4}], {"release.rsyslog": "8.2508"}),
+    ([TLS | {"disableLFDelimiter": True}], {"workload.framing": "octet-counted"}),
+    ([{"type": "imtcp", "port": 1, "streamDriver.name": "ptcp", "streamDriver.mode": 0}], {}),
+]
+
+
+@pytest.mark.parametrize(("inputs", "changes"), GOOD)
+def test_what_is_right_goes_without_a_word(
+    inputs: list[dict[str, object]], changes: dict[str, object]
+) -> None:
+    assert codes(inputs, changes) == set()
+
+
+def test_a_parameter_that_is_too_new_is_located_and_names_its_release() -> None:
+    text = SMALL.replace("imptcp, port", "imtcp, workerThreads: 4, port")
+    with pytest.raises(BadProfile) as caught:
+        parse_profile(text, "p.yaml")
+    (problem,) = caught.value.problems
+    assert (problem.line, problem.column) == (4, 34)
+    assert "imtcp has workerThreads since rsyslog 8.2504" in problem.message
+
+
+def bound(*inputs: dict[str, object], **changes: object) -> Bound:
+    profile = read(list(inputs), **changes)
+    return bind(profile, SITE, tuple(range(40001, 40001 + len(inputs))))
+
+
+def rows_of(done: Bound) -> list[str]:
+    return [str(row) for row in done.substitutions if row.path.startswith(("inputs", "global"))]
+
+
+RELP_TLS: dict[str, object] = RELP | {
+    "tls": True, "tls.authMode": "fingerprint", "tls.permittedPeer": ["SHA1:00:11"],
+    "tls.caCert": "/etc/ca.pem", "tls.myCert": "/etc/me.pem", "tls.myPrivKey": "/etc/me.key",
+}  # fmt: skip
+FIRST: list[tuple[dict[str, object], list[str]]] = [
+    (UDP | {"device": "eth0"}, [
+        "inputs[0]: imudp 127.0.0.1:10514 -> imudp 127.0.0.1:40001",
+        "inputs[0].device: eth0 -> none",
+    ]),
+    (UNIX, ["inputs[0]: imuxsock /run/app.sock -> imuxsock /run/lab/input.sock"]),
+    (FILE | {"freshStartTail": True}, [
+        "global.workDirectory: /var/spool/rsyslog -> /run/lab",
+        "inputs[0]: imfile /var/log/app.log -> imfile /run/lab/input.log",
+        "inputs[0].freshStartTail: True -> none",
+    ]),
+    (FILE | {"file": "/var/log/*/app.log"}, [
+        "global.workDirectory: /var/spool/rsyslog -> /run/lab",
+        "inputs[0]: imfile /var/log/*/app.log -> imfile /run/lab/input-*.log",
+    ]),
+    (RELP, ["inputs[0]: imrelp 127.0.0.1:10515 -> imrelp 127.0.0.1:40001"]),
+    (RELP_TLS, [
+        "inputs[0]: imrelp 127.0.0.1:10515 with TLS -> imrelp 127.0.0.1:40001 with TLS",
+        "inputs[0].tls.authMode: fingerprint -> name",
+        "inputs[0].tls.caCert: /etc/ca.pem -> /run/lab/tls/ca.pem",
+        "inputs[0].tls.myCert: /etc/me.pem -> /run/lab/tls/collector.pem",
+        "inputs[0].tls.myPrivKey: /etc/me.key -> /run/lab/tls/collector-key.pem",
+        "inputs[0].tls.permittedPeer: SHA1:00:11 -> sender.rsyslog-tune.test",
+    ]),
+    (TLS, [
+        "inputs[0]: imtcp 127.0.0.1:6514 with TLS -> imtcp 127.0.0.1:40001 with TLS",
+        "inputs[0].permittedPeer: *.example.org -> sender.rsyslog-tune.test",
+        "inputs[0].streamDriver.caFile: /etc/ssl/ca.pem -> /run/lab/tls/ca.pem",
+        "inputs[0].streamDriver.certFile: /etc/ssl/me.pem -> /run/lab/tls/collector.pem",
+        "inputs[0].streamDriver.keyFile: /etc/ssl/me.key -> /run/lab/tls/collector-key.pem",
+    ]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("first", "rows"), FIRST)
+def test_a_first_input_of_any_kind_is_bound_where_the_flood_gets_in(
+    first: dict[str, object], rows: list[str]
+) -> None:
+    work = WORK if first["type"] == "imfile" else {}
+    assert rows_of(bound(first, **work)) == rows
+
+
+@pytest.mark.parametrize(
+    "joins", [{"readMode": 2}, {"startmsg.regex": "^a"}, {"endmsg.regex": "b$"}]
+)
+def test_lines_that_belong_together_are_refused(joins: dict[str, object]) -> None:
+    with pytest.raises(Refused, match=rf"inputs\[0\]\.{next(iter(joins))} makes one event of"):
+        bound(FILE | joins, **WORK)
+
+
+FLOODED: list[tuple[dict[str, object], str, tuple[str, str, str, str]]] = [
+    (PTCP, "rfc5424", ("tcp", "127.0.0.1:40001", "rfc5424", "octet-counted")),
+    (TLS, "rfc3164", ("tls", "127.0.0.1:40001", "rfc3164", "octet-counted")),
+    (UDP, "rfc5424", ("udp", "127.0.0.1:40001", "rfc5424", "none")),
+    (UNIX, "rfc5424", ("unix", "/run/lab/input.sock", "local", "none")),
+    (UNIX | {"useSpecialParser": False}, "rfc5424",
+     ("unix", "/run/lab/input.sock", "rfc5424", "none")),
+    (UNIX | {"useSpecialParser": False, "parseHostname": True}, "rfc3164",
+     ("unix", "/run/lab/input.sock", "rfc3164", "none")),
+    (FILE, "rfc5424", ("file", "/run/lab/input.log", "bare", "lf")),
+    (FILE | {"needParse": True}, "rfc5424", ("file", "/run/lab/input.log", "rfc5424", "lf")),
+    (RELP, "rfc3164", ("relp", "127.0.0.1:40001", "rfc3164", "none")),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("first", "written", "wanted"), FLOODED)
+def test_messages_are_written_so_that_the_input_finds_their_text(
+    first: dict[str, object], written: str, wanted: tuple[str, str, str, str]
+) -> None:
+    workload: dict[str, object] = {
+        "workload.format": written, "workload.framing": "octet-counted"
+    }  # fmt: skip
+    spec = flood_spec(bound(first, **WORK, **workload).profile, "0a1b2c3d")
+    (target,) = spec.transport.targets
+    assert (spec.transport.kind, target, spec.format, spec.framing) == wanted
+
+
+def test_the_flood_shows_what_the_lab_lets_in() -> None:
+    for source in (TLS, RELP_TLS):
+        shown = flood_spec(bound(source).profile, "0a1b2c3d").transport.credentials
+        assert shown == Credentials(
+            "/run/lab/tls/ca.pem", "/run/lab/tls/sender.pem", "/run/lab/tls/sender-key.pem"
+        )
+
+
+def test_a_wildcard_takes_a_file_of_each_connection() -> None:
+    done = bound(FILE | {"file": "/var/log/app?.log"}, **WORK, **{"workload.connections": 3})
+    assert flood_spec(done.profile, "0a1b2c3d").transport.targets == (
+        "/run/lab/input-1.log", "/run/lab/input-2.log", "/run/lab/input-3.log",
+    )  # fmt: skip
+
+
+def test_a_flood_goes_to_the_port_of_every_lane() -> None:
+    done = bound(PTCP, lanes={"count": 3})
+    assert flood_spec(done.profile, "0a1b2c3d").transport.targets == (
+        "127.0.0.1:40001", "127.0.0.1:40002", "127.0.0.1:40003",
+    )  # fmt: skip
+
+
+def test_of_the_others_only_plain_tcp_is_bound_and_the_rest_is_said_to_be_left_out() -> None:
+    more = {"type": "imtcp", "port": 2}
+    done = bound(PTCP, UDP, FILE, TLS, UNIX, more, **WORK)
+    assert [source.type for source in done.profile.inputs] == ["imptcp", "imtcp"]
+    assert rows_of(done) == [
+        "global.workDirectory: /var/spool/rsyslog -> /run/lab",
+        "inputs[0]: 127.0.0.1:10514 -> 127.0.0.1:40001",
+        "inputs[1]: imudp 127.0.0.1:10514 -> left out",
+        "inputs[2]: imfile /var/log/app.log -> left out",
+        "inputs[3]: imtcp 127.0.0.1:6514 with TLS -> left out",
+        "inputs[4]: imuxsock /run/app.sock -> left out",
+        "inputs[5]: 127.0.0.1:2 -> 127.0.0.1:40006",
+    ]
+    assert {finding.code for finding in lint(done.profile)} == set()
+
+
+def test_an_allow_list_does_not_keep_the_flood_out_and_that_is_said() -> None:
+    site_release: dict[str, object] = {"release.rsyslog": "8.2608"}
+    source = {"type": "imtcp", "port": 1, "allowedSender": ["10.0.0.0/8"]}
+    done = bound(source, **site_release)
+    assert "inputs[0].allowedSender: 10.0.0.0/8 -> none" in map(str, done.substitutions)
+
+
+def test_a_lab_with_an_older_rsyslog_than_the_profile_needs_is_refused() -> None:
+    source = {"type": "imtcp", "port": 1, "workerThreads": 4}
+    with pytest.raises(Refused, match=r"imtcp has workerThreads since rsyslog 8\.2504"):
+        bound(source, **{"release.rsyslog": "8.2504"})
+
+
+def test_a_small_profile_has_no_parameter_beyond_what_was_always_written() -> None:
+    """Everything else is left to rsyslog, so that a profile renders as it always did."""
+    (source,) = small().inputs
+    written = source.model_dump(by_alias=True, exclude_none=True)
+    assert set(written) == {
+        "type", "address", "port", "threads", "processOnPoller", "socketBacklog",
+        "supportOctetCountedFraming",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("inputs", "release", "threads"),
+    [
+        ([PTCP | {"threads": 3}], "8.2302", 3),
+        ([TLS, TLS | {"port": 1}], "8.2302", 4),
+        ([TLS, TLS | {"port": 1, "workerThreads": 5}], "8.2504", 7),
+        ([UDP | {"threads": 4}, UDP | {"threads": 4, "port": 1}], "8.2302", 4),
+        ([PTCP, UDP, FILE, RELP, UNIX], "8.2302", 6),
+    ],
+)
+def test_the_main_queue_is_sized_for_the_threads_of_all_inputs(
+    inputs: list[dict[str, object]], release: str, threads: int
+) -> None:
+    assert input_threads(read(inputs, **WORK, **{"release.rsyslog": release})) == threads

@@ -1,0 +1,80 @@
+"""Queues as rsyslog completes them, and the backlog that keeps their workers busy."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.profile.examples import small
+from tuner.lint.load import load_profile
+from tuner.modules.queue import Place, Queue, QueueType, resolve
+from tuner.profile.backlog import BacklogMarks, backlog_marks
+from tuner.profile.placement import action_queue, main_queue
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_every_parameter_of_a_queue_in_memory_is_worked_out() -> None:
+    queue = resolve(Queue(size=1050), Place.MAIN)
+    missing = {name for name, value in queue.model_dump().items() if value is None}
+    assert missing == {
+        "filename", "spool_directory", "max_disk_space", "max_file_size", "checkpoint_interval",
+        "sync_queue_files", "save_on_shutdown", "dequeue_time_begin", "dequeue_time_end",
+        "sampling_interval", "take_flow_ctl_from_msg", "on_corruption", "disk_queue_type",
+        "disk_queue_auto_upgrade", "disk_queue_idle_timeout",
+    }  # fmt: skip
+    assert (queue.light_delay_mark, queue.full_delay_mark) == (700, 970)
+
+
+def test_the_marks_of_a_tiny_queue_are_those_that_rsyslog_puts_there() -> None:
+    queue = resolve(Queue(size=50, type=QueueType.LINKED_LIST), Place.ACTION)
+    assert (queue.high_watermark, queue.low_watermark, queue.discard_mark) == (50, 1, 50)
+    assert (queue.full_delay_mark, queue.light_delay_mark) == (49, 49)
+
+
+def test_a_queue_with_files_gets_the_defaults_of_files() -> None:
+    main = resolve(Queue(filename="q"), Place.MAIN)
+    action = resolve(Queue(type=QueueType.DISK, filename="q"), Place.ACTION)
+    assert (main.max_file_size, action.max_file_size) == ("16m", "1m")
+    assert (main.max_disk_space, main.save_on_shutdown) == ("0", True)
+
+
+def test_written_values_stay() -> None:
+    queue = resolve(Queue(size=5000, filename="q", saveOnShutdown=False), Place.MAIN)
+    assert (queue.size, queue.save_on_shutdown) == (5000, False)
+
+
+def test_a_profile_without_main_queue_has_the_implicit_one() -> None:
+    queue = main_queue(small({"main_queue": None, "outputs[logs].queue.size": 100000}))
+    assert (queue.workers, queue.batch, queue.minimum_messages) == (2, 256, 40_000)
+
+
+def test_a_written_main_queue_has_other_defaults_than_the_implicit_one() -> None:
+    queue = main_queue(small({"main_queue": {"size": 60000}}))
+    assert (queue.workers, queue.batch, queue.minimum_messages) == (1, 1024, 60_000)
+
+
+def test_an_action_without_queue_is_direct() -> None:
+    queue = action_queue(small({"outputs[logs].queue": None}), 0)
+    assert queue.is_direct
+    assert (queue.size, queue.busy_backlog) == (0, 0)
+
+
+@pytest.mark.parametrize(
+    ("example", "marks"),
+    [
+        ("examples/published/stock.yaml", BacklogMarks(low=40_512, high=66_500)),
+        ("examples/by-hand.yaml", BacklogMarks(low=36_024, high=47_500)),
+        ("profiles/default.yaml", BacklogMarks(low=7_024, high=47_500)),
+    ],
+)
+def test_the_backlog_keeps_workers_busy_and_inputs_unbraked(
+    example: str, marks: BacklogMarks
+) -> None:
+    assert backlog_marks(load_profile(ROOT / example).profile) == marks
+
+
+def test_without_a_light_delay_mark_the_size_limits_the_backlog() -> None:
+    changes = {"main_queue.lightDelayMark": 0, "main_queue.size": 40000}
+    assert backlog_marks(small(changes)).high == 38_000

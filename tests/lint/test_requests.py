@@ -1,0 +1,145 @@
+"""Requests and releases: what an engine refuses, and what an rsyslog loses then."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.lint.test_lint import REMOTE, codes
+from tests.profile.examples import SMALL
+from tuner.lint.load import parse_profile
+from tuner.profile.edit import edit
+
+BATCH = "outputs[logs].queue.dequeueBatchSize"
+SAFE: dict[str, object] = {
+    "outputs[logs].servers": REMOTE,
+    "outputs[logs].retryfailures.file": "/var/log/rejected.json",
+    "outputs[logs].errorfile": "/var/log/errors.json",
+    "release.rsyslog": "8.2606",
+}
+
+
+def test_a_remote_profile_can_be_clean() -> None:
+    assert codes(SAFE) == set()
+
+
+def test_a_node_that_takes_less_is_heeded() -> None:
+    """2000 events of 244 bytes make 976,000."""
+    assert codes({"node.http.max_content_length": "1mb"}) <= {"RT214"}
+    assert codes({"node.http.max_content_length": "953kb"}) == {"RT207"}
+
+
+def test_maxbytes_stays_within_what_the_engine_takes() -> None:
+    assert codes({"outputs[logs].maxbytes": "100m"}) == set()
+    assert codes({"outputs[logs].maxbytes": "102401k"}) == {"RT214"}
+    more = {"outputs[logs].maxbytes": "150m", "node.http.max_content_length": "200mb"}
+    assert codes(more) == set()
+
+
+def test_all_bulks_together_fit_under_the_indexing_pressure() -> None:
+    """Two workers with 2000 events of 488 bytes each have 1,952,000 bytes under way, which are
+    four fifths of 2,440,000."""
+    limit = "node.indexing_pressure.memory.limit"
+    assert codes({limit: "2440000b"}) == set()
+    assert codes({limit: "2439999b"}) == {"RT215"}
+    assert codes({limit: "2439999b", "outputs[logs].maxbytes": "900k"}) == {"RT207"}
+    assert codes({limit: "0.1%", "node.heap": "1g"}) == {"RT215"}
+    (warning,) = parse_profile(edit(SMALL, {limit: "1mb"}), "p.yaml").warnings
+    assert (warning.line, warning.column) == (13, 25)
+    assert "use at most 859" in warning.message
+    assert codes({limit: "1mb", BATCH: 859}) == set()
+
+
+def test_a_tenth_of_the_heap_is_the_limit_without_a_setting() -> None:
+    large: dict[str, object] = {
+        "workload.message_bytes": {"mean": 8000},
+        BATCH: 2500,
+        "outputs[logs].queue.workerThreads": 4,
+        "outputs[logs].queue.workerThreadMinimumMessages": 2500,
+    }
+    assert codes(large | {"node.heap": "2g"}) == set()
+    assert codes(large | {"node.heap": "1g"}) == {"RT215"}
+
+
+def test_large_batches_are_sent_again_one_by_one() -> None:
+    large = SAFE | {BATCH: 10001, "outputs[logs].queue.workerThreadMinimumMessages": 5000}
+    assert codes(large) == {"RT216"}
+    assert codes(large | {BATCH: 10000}) == set()
+    assert codes(large | {"outputs[logs].servers": ["http://127.0.0.1:9200"]}) == set()
+    assert codes(large | {"guardrails.tier": "relaxed"}) == set()
+
+
+@pytest.mark.parametrize(
+    ("release", "lost"),
+    [("8.2302", "401, 403, 429 or 5xx"), ("8.2506", "401, 403, 429 or 5xx"),
+     ("8.2508", "429 or 5xx"), ("8.2604", "429 or 5xx")],
+)  # fmt: skip
+def test_what_a_release_loses_is_said(release: str, lost: str) -> None:
+    changes = SAFE | {"release.rsyslog": release}
+    (warning,) = parse_profile(edit(SMALL, changes), "p.yaml").warnings
+    assert warning.code == "RT404"
+    assert f"answers {lost} to all of it" in warning.message
+    assert "every release when it answers 400 or 413: errorfile holds" in warning.message
+    unkept = changes | {"outputs[logs].errorfile": None}
+    (warning,) = parse_profile(edit(SMALL, unkept), "p.yaml").warnings
+    assert "413: set errorfile" in warning.message
+    assert codes(unkept | {"guardrails.tier": "relaxed"}) == set()
+
+
+def test_what_every_release_loses_is_kept_in_errorfile() -> None:
+    for release in ("8.2606", "8.2608"):
+        unkept = SAFE | {"release.rsyslog": release, "outputs[logs].errorfile": None}
+        assert codes(unkept) == {"RT405"}
+        assert codes(unkept | {"guardrails.tier": "relaxed"}) == set()
+        assert codes(unkept | {"outputs[logs].servers": ["http://127.0.0.1:9200"]}) == set()
+
+
+@pytest.mark.parametrize(
+    ("release", "said"),
+    [("8.2502", set()), ("8.2504", {"RT406"}), ("8.2506", {"RT406"}), ("8.2508", set())],
+)
+def test_the_races_of_the_first_worker_pools_are_told(release: str, said: set[str]) -> None:
+    changes: dict[str, object] = {
+        "inputs": [{"type": "imtcp", "port": 514}],
+        "release.rsyslog": release,
+    }
+    assert codes(changes) == said
+    if release >= "8.2504":
+        changes["inputs"] = [{"type": "imtcp", "port": 514, "workerThreads": 1}]
+        assert codes(changes) == set()
+    assert codes({"release.rsyslog": release}) == set()
+
+
+def test_an_interval_that_is_ignored_is_told() -> None:
+    longest: dict[str, object] = {"outputs[logs].action.resumeIntervalMax": 60}
+    assert codes(longest) == {"RT407"}
+    assert codes(longest | {"release.rsyslog": "8.2308"}) == set()
+
+
+def test_no_queue_stalls_since_8_2608() -> None:
+    few: dict[str, object] = {"main_queue.size": 1400, "outputs[logs].queue.workerThreads": 1}
+    few |= {"main_queue.dequeueBatchSize": 100, BATCH: 100, "release.rsyslog": "8.2608"}
+    assert codes(few) == {"RT102"}
+    assert "RT101" in codes(few | {"release.rsyslog": "8.2606"})
+
+
+def test_parameters_of_tls_have_releases_too() -> None:
+    tls: dict[str, object] = {"outputs[logs].tls": {"cacert": "/ca.pem", "tlsversion": "TLSv1.3"}}
+    assert codes(SAFE | tls) == {"RT422"}
+    assert codes(SAFE | tls | {"release.rsyslog": "8.2608"}) == set()
+
+
+@pytest.mark.parametrize(
+    ("source", "release"),
+    [({"flowControl": True}, 2106), ({"maxSessions": 300}, 2106), ({"keepAlive": True}, 2106),
+     ({"streamDriver.name": "ptcp"}, 2106), ({"streamDriver.caFile": "/ca.pem"}, 2108)],
+)  # fmt: skip
+def test_imtcp_had_most_parameters_in_its_module_once(
+    source: dict[str, object], release: int
+) -> None:
+    changes: dict[str, object] = {
+        "inputs": [{"type": "imtcp", "port": 514, **source}],
+        "release": {"rsyslog": f"8.{release - 2}", "elasticsearch": "7.17"},
+    }
+    assert "RT421" in codes(changes)
+    changes["release"] = {"rsyslog": f"8.{release}", "elasticsearch": "7.17"}
+    assert "RT421" not in codes(changes)

@@ -1,0 +1,23 @@
+"""Numbers with units, as people write them."""
+
+from __future__ import annotations
+
+import pytest
+
+from tuner.schema.units import count, share
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [("244", 244), ("10k", 10_000), ("2.5M", 2_500_000), ("1G", 1e9), ("", None), ("10K", None),
+     ("1e6", None), ("-1", None), ("10kb", None), ("nan", None)],
+)  # fmt: skip
+def test_counts_have_powers_of_a_thousand(text: str, value: float | None) -> None:
+    assert count(text) == value
+
+
+@pytest.mark.parametrize(
+    ("text", "value"), [("30%", 0.3), ("0.3", 0.3), ("0", 0), ("%", None), ("-5%", None)]
+)
+def test_shares_are_percentages_or_fractions(text: str, value: float | None) -> None:
+    assert share(text) == value

@@ -1,0 +1,1 @@
+"""Lint rules by topic, and profiles that passed them."""

@@ -1,0 +1,112 @@
+"""A point of a search as a profile: the text with its changes, validated anew."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from tuner.lint.leaf import edit_leaf
+from tuner.lint.load import LoadedProfile
+from tuner.modules.queue import Place, Queue, QueueType, resolve
+from tuner.profile.placement import measured_queue, measured_way
+from tuner.profile.source import read
+from tuner.space.knobs import Level
+from tuner.space.queues import path_of, queue_for_direct, starts_with_a_batch
+
+_QUEUE_KEYS = tuple(field.alias or name for name, field in Queue.model_fields.items())
+_FILE_KEYS = (
+    "filename", "spoolDirectory", "maxDiskSpace", "maxFileSize", "checkpointInterval",
+    "syncQueueFiles", "saveOnShutdown", "onCorruption", "diskQueueType", "diskQueueAutoUpgrade",
+    "diskQueueIdleTimeout",
+)  # fmt: skip
+# They follow from the size where they are not written.
+_MARKS = ("highWatermark", "lowWatermark", "discardMark", "fullDelayMark", "lightDelayMark")
+
+
+def candidate(written: LoadedProfile, changes: Iterable[tuple[str, Level]]) -> LoadedProfile:
+    """The profile with `changes` applied to its text; raises BadProfile when it is not valid.
+
+    The layers that it extends stay as they are: what comes from them is written into its own text.
+    """
+    edits = edits_of(written, changes)
+    if not edits:
+        return written
+    leaf = read(written.text, str(written.path))
+    return written.with_text(edit_leaf(leaf, written.below, edits))
+
+
+def edits_of(written: LoadedProfile, changes: Iterable[tuple[str, Level]]) -> dict[str, object]:
+    """What `changes` set in the profile, with what belongs to them.
+
+    Where the profile has no main_queue, changing one value of it writes the others too: rsyslog's
+    defaults for a main_queue() object differ from those of a configuration without one.
+    """
+    wanted = dict(changes)
+    if not wanted:
+        return {}
+    if written.profile.main_queue is None and any(p.startswith("main_queue.") for p in wanted):
+        wanted = _implicit_main_queue("main_queue.size" in wanted) | wanted
+    wanted = _with_fitting_queue(written, wanted)
+    wanted = _without_files(written, _with_starts(written, wanted))
+    return {path: list(level) if isinstance(level, tuple) else level
+            for path, level in wanted.items()}  # fmt: skip
+
+
+def _implicit_main_queue(has_other_size: bool) -> dict[str, Level]:
+    """What rsyslog does without a main_queue(), written out where main_queue() would differ; its
+    marks are those of its size."""
+    implicit = resolve(None, Place.IMPLICIT_MAIN)
+    explicit = resolve(None, Place.MAIN)
+    found: dict[str, Level] = {}
+    for name, field in Queue.model_fields.items():
+        value: Level = getattr(implicit, name)
+        if value != getattr(explicit, name):
+            found[f"main_queue.{field.alias or name}"] = value
+    marks = {f"main_queue.{key}" for key in _MARKS} if has_other_size else set()
+    return {path: level for path, level in found.items() if path not in marks}
+
+
+def _with_fitting_queue(written: LoadedProfile, wanted: dict[str, Level]) -> dict[str, Level]:
+    """A Direct action has no queue: its other parameters go when the type becomes Direct.  One
+    that gets a queue begins with what it had before: `queue_for_direct`."""
+    profile = written.profile
+    at = f"outputs[{profile.measured.name}].queue"
+    kind, queue = wanted.get(f"{at}.type"), profile.measured.queue
+    if kind == QueueType.DIRECT.value:
+        gone = {f"{at}.{key}": None for key in _set_in(queue) if key != "type"}
+        mine = {path for path in wanted if path.startswith(f"{at}.") and path != f"{at}.type"}
+        return gone | {path: level for path, level in wanted.items() if path not in mine}
+    if kind is not None and measured_queue(profile).is_direct:
+        first = queue_for_direct(profile).model_dump(mode="json", by_alias=True, exclude_none=True)
+        return {f"{at}.{key}": level for key, level in first.items()} | wanted
+    return wanted
+
+
+def _with_starts(written: LoadedProfile, wanted: dict[str, Level]) -> dict[str, Level]:
+    """Where there was one worker, later ones start once a batch waits for each: rsyslog's own
+    start, the size divided by the workers, leaves them idle (F11)."""
+    found = dict(wanted)
+    for queue in measured_way(written.profile):
+        at = path_of(written.profile, queue)
+        start = f"{at}.workerThreadMinimumMessages"
+        several = wanted.get(f"{at}.workerThreads") not in {None, 1}
+        if several and start not in wanted and starts_with_a_batch(queue):
+            found[start] = wanted.get(f"{at}.dequeueBatchSize") or queue.batch
+    return found
+
+
+def _without_files(written: LoadedProfile, wanted: dict[str, Level]) -> dict[str, Level]:
+    """A queue that loses its file name is one in memory: what is about files goes with it."""
+    found = dict(wanted)
+    for queue in measured_way(written.profile):
+        at = path_of(written.profile, queue)
+        if wanted.get(f"{at}.filename", "") is None:
+            found |= {f"{at}.{key}": None for key in _set_in(queue.written) if key in _FILE_KEYS}
+            if queue.resolved.type is QueueType.DISK:
+                found[f"{at}.type"] = QueueType.LINKED_LIST.value
+    return found
+
+
+def _set_in(queue: Queue | None) -> tuple[str, ...]:
+    """The keys that a queue has written."""
+    set_now = {} if queue is None else queue.model_dump(by_alias=True, exclude_none=True)
+    return tuple(key for key in _QUEUE_KEYS if key in set_now)

@@ -1,0 +1,216 @@
+"""What a key does, its default, its range and its traps, for someone who meets it in a profile."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from dataclasses import dataclass
+from typing import Literal, get_args, get_origin
+
+from tuner.engines.settings import ALWAYS, INDEX_SETTINGS, NODE_SETTINGS, Setting, Update
+from tuner.errors import BadUsage
+from tuner.modules.queue import Queue
+from tuner.profile.facts import fact_name, facts, source_of
+from tuner.profile.model import Profile
+from tuner.profile.schema import Key, every_key
+from tuner.profile.values import allowed, default_of, queue_defaults
+from tuner.schema.parameter import since
+from tuner.space.guarantees import GUARANTEES
+from tuner.space.knobs import Knob, knobs, level_text
+
+_PREFIXES = ("queue.", "index.")
+_CHANGES = {
+    Update.FINAL: "with new indices only",
+    Update.STATIC: "with new indices, or on closed ones",
+    Update.DYNAMIC: "on open indices too",
+}
+
+_SAMPLE: dict[str, object] = {
+    "name": "sample",
+    "inputs": [{"type": "imptcp", "port": 10514}],
+    "outputs": [
+        {
+            "name": "sample",
+            "type": "omelasticsearch",
+            "servers": ["http://127.0.0.1:9200"],
+            "index": {"name": "sample", "mapping": "dynamic"},
+            "queue": {"type": "LinkedList"},
+        }
+    ],
+}
+# Every knob that a search can have shows on one of these.
+_SAMPLES: tuple[dict[str, object], ...] = (
+    _SAMPLE,
+    _SAMPLE
+    | {
+        "release": {"rsyslog": "8.2512", "elasticsearch": "9.1"},
+        "inputs": [{"type": "imtcp", "port": 10514}],
+        "lanes": {"count": 2, "spread": "random", "queue": {"size": 50000}},
+        "node": {"node.processors": 2},
+    },
+    _SAMPLE
+    | {
+        "release": {"rsyslog": "8.2302", "opensearch": "2.19"},
+        "inputs": [{"type": "imudp", "port": 10514}],
+    },
+    _SAMPLE | {"inputs": [{"type": "imfile", "file": "/var/log/app.log", "tag": "app:"}]},
+)
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """One key, or one that means the same in several places."""
+
+    paths: tuple[str, ...]
+    does: str
+    allowed: tuple[str, ...]
+    default: tuple[str, ...]
+    since: tuple[str, ...]
+    changes: str
+    search: tuple[str, ...]
+    traps: tuple[str, ...]
+    source: str
+
+
+def explain(asked: str) -> tuple[Explanation, ...]:
+    """What is known about a path or a bare name; raises BadUsage with near misses."""
+    found = _matching(asked)
+    by_fact: dict[str, list[Key]] = {}
+    for key in every_key():
+        if key.path in found:
+            by_fact.setdefault(fact_name(key), []).append(key)
+    return tuple(_explained(name, keys) for name, keys in by_fact.items())
+
+
+def _matching(asked: str) -> frozenset[str]:
+    paths = dict.fromkeys(key.path for key in every_key())
+    wanted = _plain(asked)
+    for prefix in ("", *_PREFIXES):
+        word = wanted.removeprefix(prefix)
+        if prefix and word == wanted:
+            continue
+        exact = frozenset(path for path in paths if _plain(path) == word)
+        if exact and "." in word:
+            return exact
+        found = exact | {path for path in paths if _plain(path).endswith(f".{word}")}
+        if found:
+            return found
+    near = _near(wanted, tuple(paths))
+    hint = f": did you mean {' or '.join(near)}?" if near else ""
+    raise BadUsage(f"a profile has no key {asked}{hint}")
+
+
+def _plain(path: str) -> str:
+    """A path without item names and in small letters, as it is compared."""
+    return re.sub(r"\[[^\]]*\]", "", path).lower()
+
+
+def _near(wanted: str, paths: tuple[str, ...]) -> list[str]:
+    """Up to three paths or bare names that are spelled almost so."""
+    endings: dict[str, str] = {}
+    for path in paths:
+        words = path.split(".")
+        for i in range(len(words)):
+            endings.setdefault(_plain(".".join(words[i:])), ".".join(words[i:]))
+    return [endings[one] for one in difflib.get_close_matches(wanted, endings, 3)]
+
+
+def _explained(name: str, keys: list[Key]) -> Explanation:
+    fact = facts().of(keys[0])
+    paths = tuple(dict.fromkeys(key.path for key in keys))
+    return Explanation(
+        paths=paths,
+        does=fact.does,
+        allowed=_by_kind(keys, [allowed(key) for key in keys]),
+        default=_defaults(fact.default, keys),
+        since=_since(keys),
+        changes=_changes(keys[0]),
+        search=_search(paths),
+        traps=fact.traps,
+        source=source_of(name, _kinds(keys)),
+    )
+
+
+def _defaults(known: str, keys: list[Key]) -> tuple[str, ...]:
+    if keys[0].section is Queue:
+        return (known,) if known else queue_defaults(keys[0])
+    written = _by_kind(keys, [default_of(key.info) for key in keys])
+    return written if not known else (*(one for one in written if one != "not set"), known)
+
+
+def _by_kind(keys: list[Key], said: list[str]) -> tuple[str, ...]:
+    """What is said of the kinds of inputs and outputs: once, where they agree."""
+    if len(set(said)) == 1:
+        return tuple(one for one in said[:1] if one)
+    kinds = zip(map(_kind, keys), said, strict=True)
+    return tuple(dict.fromkeys(f"{kind}: {one}" for kind, one in kinds if one))
+
+
+def _kind(key: Key) -> str:
+    """`imptcp` for a key of imptcp inputs; the path where there are no kinds."""
+    kind = key.section.model_fields.get("type")
+    if kind is None or get_origin(kind.annotation) is not Literal:
+        return key.path
+    return str(get_args(kind.annotation)[0])
+
+
+def _kinds(keys: list[Key]) -> tuple[str, ...]:
+    """The kinds of inputs or outputs that have the key itself, not inside a section of theirs."""
+    return tuple(kind for key in keys if (kind := _kind(key)) != key.path)
+
+
+def _setting(key: Key) -> Setting | None:
+    """The engine's own record of the setting, where the key is one."""
+    tables = {"settings": INDEX_SETTINGS, "node": NODE_SETTINGS}
+    return tables.get(fact_name(key).partition(".")[0], {}).get(key.name)
+
+
+def _since(keys: list[Key]) -> tuple[str, ...]:
+    """The releases that brought the key; none where every release covered has it."""
+    setting = _setting(keys[0])
+    if setting is None:
+        releases = [since(key.info) for key in keys]
+        return _by_kind(keys, [f"rsyslog 8.{one}" if one else "" for one in releases])
+    engines = (("Elasticsearch", setting.elasticsearch), ("OpenSearch", setting.opensearch))
+    return tuple(
+        f"not in {engine}" if version is None else f"{engine} {version[0]}.{version[1]}"
+        for engine, version in engines
+        if version != ALWAYS
+    )
+
+
+def _changes(key: Key) -> str:
+    """What it takes to change a setting of the engine; nothing to say of others."""
+    setting = _setting(key)
+    if setting is None:
+        return ""
+    return _CHANGES[setting.update] if setting.name in INDEX_SETTINGS else "at a restart"
+
+
+def _search(paths: tuple[str, ...]) -> tuple[str, ...]:
+    """What a search does with the key."""
+    found, inside = [], []
+    for path, knob in _every_knob().items():
+        if path in paths:
+            levels = ", ".join(level_text(level) for level in knob.levels)
+            found.append(f"tries {levels} on {path} ({knob.cost.value})")
+        elif path.startswith(tuple(f"{one}{end}" for one in paths for end in (".", "[]."))):
+            inside.append(path)
+    if inside:
+        found.append(f"varies {', '.join(inside)}")
+    found += [
+        f"leaves it as it is written without --allow {guarantee.name}, which gives something up: "
+        f"{guarantee.gives_up}"
+        for guarantee in GUARANTEES.values()
+        if any(path.endswith(f".{guarantee.name}") for path in paths)
+    ]
+    return tuple(found) or ("leaves it as it is written",)
+
+
+def _every_knob() -> dict[str, Knob]:
+    """Each knob by its path without names, as the first sample that has it shows it."""
+    found: dict[str, Knob] = {}
+    for sample in _SAMPLES:
+        for knob in knobs(Profile.model_validate(sample)):
+            found.setdefault(re.sub(r"\[[^\]]*\]", "[]", knob.path), knob)
+    return found

@@ -1,0 +1,199 @@
+"""Lint for forwarding: what gets lost on the way, who may read it, and what comes back."""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Iterator
+
+from tuner.lint.rule import Complaint, error, warning
+from tuner.modules.inputs import ImfileInput, ImrelpInput, ImudpInput, Input, PortInput, TcpInput
+from tuner.modules.other_outputs import OmfwdOutput, OmrelpOutput
+from tuner.profile.model import Profile, Tier
+from tuner.profile.placement import action_queue, ports_of
+
+_POOLS = 2408
+# librelp's own window, how often it is acknowledged, and from where on that no longer shows.
+_RELP_WINDOW = 128
+_WINDOWS_PER_SECOND = 5
+_WIDE_WINDOW = 1000
+_OF_TCP = (
+    "TCP_Framing", "TCP_FrameDelimiter", "TCP_User_Timeout", "keepAlive", "conErrSkip",
+    "resendLastMSGOnReconnect", "extendedConnectionCheck", "streamDriver", "streamDriverMode",
+)  # fmt: skip
+_OF_UDP = ("address", "udp.sendToAll", "udp.sendDelay", "udp.sendBuf")
+_NEEDS = (
+    ("keepAlive.time", "keepAlive"),
+    ("keepAlive.interval", "keepAlive"),
+    ("keepAlive.probes", "keepAlive"),
+    ("zipLevel", "compression.mode"),
+    ("compression.driver", "compression.mode"),
+    ("compression.stream.flushOnTXEnd", "compression.mode"),
+    ("rateLimit.burst", "rateLimit.interval"),
+    ("tls.authMode", "tls"),
+    ("tls.permittedPeer", "tls"),
+    ("tls.caCert", "tls"),
+    ("tls.myCert", "tls"),
+    ("tls.myPrivKey", "tls"),
+    ("tls.compression", "tls"),
+    ("tls.priorityString", "tls"),
+)
+
+
+def forwards(profile: Profile) -> Iterator[tuple[int, OmfwdOutput | OmrelpOutput]]:
+    """The outputs to other syslog servers, each with its number among all outputs."""
+    for number, output in enumerate(profile.outputs):
+        if isinstance(output, OmfwdOutput | OmrelpOutput):
+            yield number, output
+
+
+def _unacknowledged(profile: Profile) -> Iterator[Complaint]:
+    """Seen on 8.2302: a receiver that hung for half a second and died took 5,000 events of TCP with
+    it, with resendLastMSGOnReconnect too; over RELP, none."""
+    if profile.guardrails.tier is not Tier.DURABLE:
+        return
+    for number, output in forwards(profile):
+        if isinstance(output, OmrelpOutput):
+            continue
+        lost = "when the connection breaks, what is under way is lost without a trace"
+        if output.protocol == "udp":
+            lost = "what the network or the receiver drops is lost without a trace"
+        yield Complaint(
+            ("outputs", number, "protocol"),
+            f"nobody acknowledges what comes over {output.protocol.upper()}: {lost}, against the "
+            "durable tier; use omrelp where the receiver speaks it, or guardrails.tier relaxed",
+        )
+
+
+def _small_window(profile: Profile) -> Iterator[Complaint]:
+    """Seen over loopback with 8.2302, events a second by windowSize: 128: 660, 300: 1,440, 1000:
+    21,600, 5000: 135,000.  It looks as if a full window waits for the kernel's delayed
+    acknowledgement of small segments."""
+    rate = profile.workload.rate
+    for number, output in forwards(profile):
+        if not isinstance(output, OmrelpOutput):
+            continue
+        window = output.window_size or _RELP_WINDOW
+        if window < _WIDE_WINDOW and (rate == "max" or rate > window * _WINDOWS_PER_SECOND):
+            yield Complaint(
+                ("outputs", number, "windowSize"),
+                f"a window of {window} events carries about {window * _WINDOWS_PER_SECOND} events "
+                "a second, whatever the network can do: use 5000; as many may arrive twice when "
+                "the connection breaks, and are lost when this host does",
+            )
+
+
+def _limited(profile: Profile) -> Iterator[Complaint]:
+    for number, output in forwards(profile):
+        if isinstance(output, OmfwdOutput) and output.rate_limit_interval:
+            yield Complaint(
+                ("outputs", number, "rateLimit.interval"),
+                f"what comes beyond {output.rate_limit_burst or 200} events in "
+                f"{output.rate_limit_interval} s is dropped: remove it, or raise rateLimit.burst",
+            )
+
+
+def _comes_back(profile: Profile) -> Iterator[Complaint]:
+    for number, output in forwards(profile):
+        targets = output.targets if isinstance(output, OmfwdOutput) else (output.target,)
+        for source in profile.inputs:
+            meets = _speaks(output, source) and output.port in ports_of(profile, source)
+            if meets and any(_is_here(target, source) for target in targets):
+                yield Complaint(
+                    ("outputs", number, "target"),
+                    f"this is the profile's own {source.type} input on port {output.port}, so that "
+                    "every event comes back for ever: forward to another host or port",
+                )
+
+
+def _speaks(output: OmfwdOutput | OmrelpOutput, source: Input) -> bool:
+    if isinstance(output, OmrelpOutput):
+        return isinstance(source, ImrelpInput)
+    return isinstance(source, ImudpInput if output.protocol == "udp" else TcpInput)
+
+
+def _is_here(target: str, source: Input) -> bool:
+    address = source.address if isinstance(source, PortInput) else ""
+    return target in {"localhost", address} or _is_own(target)
+
+
+def _is_own(target: str) -> bool:
+    try:
+        found = ipaddress.ip_address(target)
+    except ValueError:
+        return False
+    return found.is_loopback or found.is_unspecified
+
+
+def _blocks_all(profile: Profile) -> Iterator[Complaint]:
+    """Lanes have queues of their own, and a failover's ruleset has its leader's."""
+    if len(profile.outputs) == 1 or profile.lanes is not None:
+        return
+    for number, output in forwards(profile):
+        waits = output.action_resume_retry_count != 0
+        waits &= not (isinstance(output, OmfwdOutput) and output.protocol == "udp")
+        waits &= not output.exec_only_when_previous_is_suspended
+        if waits and action_queue(profile, number).is_direct:
+            yield Complaint(
+                ("outputs", number, "queue"),
+                "without a queue of its own this output stops the main queue, and every other "
+                "output with it, while its target is away: add queue: {type: LinkedList}",
+            )
+
+
+def _many_lines(profile: Profile) -> Iterator[Complaint]:
+    """imfile escapes line ends in events of several lines unless it is told not to."""
+    raw = [one for one in profile.inputs if isinstance(one, ImfileInput) and one.escape_lf is False]
+    for number, output in forwards(profile):
+        if not raw or not isinstance(output, OmfwdOutput) or output.document is not None:
+            continue
+        if output.protocol == "tcp" and output.tcp_framing != "octet-counted":
+            yield Complaint(
+                ("outputs", number, "TCP_Framing"),
+                "imfile with escapeLF off keeps line ends inside events, and the receiver takes "
+                "each line for an event: set TCP_Framing to octet-counted",
+            )
+
+
+def _several_targets(profile: Profile) -> Iterator[Complaint]:
+    release = profile.release
+    for number, output in forwards(profile):
+        if not isinstance(output, OmfwdOutput) or isinstance(output.target, str):
+            continue
+        path = ("outputs", number, "target")
+        if release.rsyslog_number < _POOLS:
+            yield Complaint(
+                path,
+                f"omfwd takes several targets since rsyslog 8.{_POOLS}, and release.rsyslog is "
+                f"{release.rsyslog}: name one, or raise the release when every host has it",
+            )
+        elif output.protocol == "udp":
+            yield Complaint(path, "over UDP only the first of several targets gets events: use tcp")
+
+
+def _without_effect(profile: Profile) -> Iterator[Complaint]:
+    for number, output in forwards(profile):
+        written = output.model_dump(by_alias=True, exclude_none=True)
+        for key, needed in _NEEDS:
+            if key in written and not written.get(needed):
+                yield Complaint(
+                    ("outputs", number, key), f"{key} has no effect without {needed}: add it"
+                )
+        if isinstance(output, OmfwdOutput):
+            for key in _OF_TCP if output.protocol == "udp" else _OF_UDP:
+                if key in written:
+                    yield Complaint(
+                        ("outputs", number, key),
+                        f"{key} has no effect over {output.protocol.upper()}: remove it",
+                    )
+
+
+RULES = (
+    warning("RT270", _unacknowledged),
+    warning("RT271", _limited),
+    error("RT272", _comes_back),
+    warning("RT273", _blocks_all),
+    warning("RT274", _many_lines),
+    error("RT275", _several_targets),
+    error("RT276", _without_effect),
+    warning("RT277", _small_window),
+)

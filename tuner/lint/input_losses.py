@@ -1,0 +1,130 @@
+"""Lint for inputs: where events are lost before any queue has them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Protocol
+
+from tuner.lint.rule import Complaint, warning
+from tuner.modules.inputs import ImfileInput, ImrelpInput, ImudpInput, ImuxsockInput, Input
+from tuner.profile.model import Profile, Tier
+from tuner.profile.placement import entry_queue
+from tuner.schema.units import size_bytes
+
+# Linux gives a socket 212,992 bytes (net.core.rmem_default) unless it asks for more.
+_SMALL_BUFFER_BYTES = 212_992
+# A pause of the engine or of the host that the main queue should outlast for UDP.
+_HEADROOM_S = 5
+# rsyslog's bursts for a rate limit without one (imuxsock.c, and the others alike).
+_BURST = 10_000
+_UNIX_BURST = 200
+
+
+class _RateLimited(Protocol):
+    @property
+    def rate_limit_interval(self) -> int | None: ...
+
+    @property
+    def rate_limit_burst(self) -> int | None: ...
+
+
+def _udp(profile: Profile) -> Iterator[tuple[int, ImudpInput]]:
+    for number, source in enumerate(profile.inputs):
+        if isinstance(source, ImudpInput):
+            yield number, source
+
+
+def _udp_loses(profile: Profile) -> Iterator[Complaint]:
+    if profile.guardrails.tier is Tier.DURABLE:
+        for number, _ in _udp(profile):
+            yield Complaint(
+                ("inputs", number, "type"),
+                "UDP loses datagrams without a trace when the network, the kernel or a full queue "
+                "drops them, whatever the tier promises: use imtcp, imptcp or imrelp for senders "
+                "that can, or guardrails.tier relaxed",
+            )
+
+
+def _udp_buffer(profile: Profile) -> Iterator[Complaint]:
+    """imudp.c: 0 leaves the size to the system."""
+    for number, source in _udp(profile):
+        if size_bytes(source.rcvbuf_size or "0") <= _SMALL_BUFFER_BYTES:
+            yield Complaint(
+                ("inputs", number, "rcvbufSize"),
+                "the kernel drops datagrams once its default buffer of about 208 KiB is full, in "
+                "milliseconds: set rcvbufSize to 4m or more, and net.core.rmem_max where rsyslogd "
+                "does not start as root",
+            )
+
+
+def _udp_headroom(profile: Profile) -> Iterator[Complaint]:
+    """imudp is never delayed: what does not fit into the main queue is dropped."""
+    queue = entry_queue(profile)
+    if queue.is_direct or not any(_udp(profile)):
+        return
+    others = any(not isinstance(source, ImudpInput) for source in profile.inputs)
+    mark = queue.resolved.light_delay_mark
+    if others and not mark:
+        yield Complaint(
+            (*queue.path, "lightDelayMark"),
+            f"with lightDelayMark 0 the other inputs may fill {queue.label}, and UDP, which cannot "
+            f"be slowed down, is dropped then: use {queue.size // 100 * 70}",
+        )
+        return
+    room = queue.size - mark if others and mark else queue.size
+    rate = profile.workload.rate
+    if rate != "max" and room < _HEADROOM_S * rate:
+        yield Complaint(
+            (*queue.path, "size"),
+            f"UDP cannot be slowed down, and {queue.label} has room for {room} messages of it: "
+            f"{_HEADROOM_S} s at workload.rate take {_HEADROOM_S * rate}",
+        )
+
+
+def _limited(source: Input) -> _RateLimited | None:
+    return None if isinstance(source, ImfileInput) else source
+
+
+def _rate_limits(profile: Profile) -> Iterator[Complaint]:
+    rate = profile.workload.rate
+    for number, source in enumerate(profile.inputs):
+        limited = _limited(source)
+        if limited is None or not limited.rate_limit_interval:
+            continue
+        burst = limited.rate_limit_burst
+        if burst is None:
+            burst = _UNIX_BURST if isinstance(source, ImuxsockInput) else _BURST
+        if rate == "max" or rate * limited.rate_limit_interval > burst:
+            yield Complaint(
+                ("inputs", number, "rateLimit.interval"),
+                f"this input drops what comes beyond {burst} messages in "
+                f"{limited.rate_limit_interval} s, and the workload brings more: raise "
+                "rateLimit.burst, or set rateLimit.interval to 0 for no limit",
+            )
+
+
+def _not_slowed_down(profile: Profile) -> Iterator[Complaint]:
+    """imuxsock is not, unless told so; imtcp, imptcp and imrelp are, unless told otherwise."""
+    if profile.guardrails.tier is not Tier.DURABLE:
+        return
+    for number, source in enumerate(profile.inputs):
+        if isinstance(source, ImfileInput | ImudpInput):
+            continue
+        flows = source.flow_control
+        unset = flows is None and isinstance(source, ImuxsockInput)
+        if unset or flows is False or flows == "none":
+            wanted = "light" if isinstance(source, ImrelpInput) else "true"
+            yield Complaint(
+                ("inputs", number, "flowControl"),
+                f"{source.type} does not wait when the main queue fills up, and what finds no room "
+                f"is dropped: set flowControl to {wanted}",
+            )
+
+
+RULES = (
+    warning("RT221", _udp_loses),
+    warning("RT222", _udp_buffer),
+    warning("RT223", _udp_headroom),
+    warning("RT224", _rate_limits),
+    warning("RT233", _not_slowed_down),
+)

@@ -1,0 +1,78 @@
+"""Lint for lanes: what would bring them together again, or leave events without one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tuner.lint.rule import Complaint, error, warning
+from tuner.modules.inputs import PortInput
+from tuner.profile.lanes import Spread
+from tuner.profile.model import Profile
+from tuner.profile.placement import action_queue, lane_queue, ports_of
+
+_LAST_PORT = 65535
+
+
+def _by_ports(profile: Profile) -> bool:
+    return profile.lanes is not None and profile.lanes.spread is Spread.PORTS
+
+
+def _without_port(profile: Profile) -> Iterator[Complaint]:
+    if not _by_ports(profile):
+        return
+    for number, source in enumerate(profile.inputs):
+        if not isinstance(source, PortInput):
+            yield Complaint(
+                ("inputs", number, "type"),
+                f"{source.type} has no port that lanes could be chosen by: "
+                "let lanes.spread be hash or random",
+            )
+        elif source.parser not in {None, profile.parser}:
+            yield Complaint(
+                ("inputs", number, "parser"),
+                "the inputs hand their events straight to the lanes, which share one choice of "
+                "parsers: name it once, as the profile's parser",
+            )
+
+
+def _past_the_last(profile: Profile) -> Iterator[Complaint]:
+    for number, source in enumerate(profile.inputs):
+        ports = ports_of(profile, source)
+        if ports and ports[-1] > _LAST_PORT:
+            yield Complaint(
+                ("inputs", number, "port"),
+                f"{len(ports)} lanes need the ports {ports[0]} to {ports[-1]}, and {_LAST_PORT} is "
+                f"the last: use at most {_LAST_PORT + 1 - len(ports)}",
+            )
+
+
+def _no_queue(profile: Profile) -> Iterator[Complaint]:
+    queue = lane_queue(profile)
+    if queue is not None and queue.is_direct:
+        yield Complaint(
+            (*queue.path, "type"),
+            "a lane is a queue with its workers, and Direct is none: use FixedArray, LinkedList or "
+            "Disk, or remove lanes",
+        )
+
+
+def _together_again(profile: Profile) -> Iterator[Complaint]:
+    """It is the one queue that limits (Elastic consulting, 2019), and an action's queue is one."""
+    if profile.lanes is None or profile.lanes.count == 1:
+        return
+    for number in range(len(profile.outputs)):
+        queue = action_queue(profile, number)
+        if not queue.is_direct:
+            yield Complaint(
+                (*queue.path, "type"),
+                f"all {profile.lanes.count} lanes meet again in this one queue: set its type to "
+                "Direct, so that each lane's workers deliver themselves",
+            )
+
+
+RULES = (
+    error("RT130", _without_port),
+    error("RT131", _past_the_last),
+    error("RT132", _no_queue),
+    warning("RT133", _together_again),
+)

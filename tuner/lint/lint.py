@@ -1,0 +1,85 @@
+"""Everything that a profile can get wrong although each of its values is legal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from tuner.errors import Severity
+from tuner.lint import (
+    delivery,
+    disk,
+    documents,
+    engine,
+    forwarding,
+    forwarding_tls,
+    imfile,
+    impstats,
+    index,
+    input_losses,
+    input_tls,
+    inputs,
+    lanes,
+    losses,
+    other_outputs,
+    outputs,
+    parameters,
+    queues,
+    releases,
+    requests,
+    search,
+    settings,
+    transport,
+)
+from tuner.profile.model import Profile
+from tuner.profile.source import KeyPath
+
+RULES = (
+    *queues.RULES,
+    *lanes.RULES,
+    *losses.RULES,
+    *disk.RULES,
+    *outputs.RULES,
+    *other_outputs.RULES,
+    *forwarding.RULES,
+    *forwarding_tls.RULES,
+    *inputs.RULES,
+    *input_losses.RULES,
+    *imfile.RULES,
+    *input_tls.RULES,
+    *impstats.RULES,
+    *parameters.RULES,
+    *transport.RULES,
+    *requests.RULES,
+    *delivery.RULES,
+    *engine.RULES,
+    *index.RULES,
+    *settings.RULES,
+    *documents.RULES,
+    *releases.RULES,
+    *search.RULES,
+)
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One breach of one rule."""
+
+    path: KeyPath
+    message: str
+    code: str
+    severity: Severity
+
+
+def lint(profile: Profile) -> tuple[Finding, ...]:
+    """Every breach of every rule, in the order of the rules."""
+    return tuple(findings(profile))
+
+
+def findings(profile: Profile) -> Iterator[Finding]:
+    """The breaches one by one, for whoever needs to know of the first only."""
+    return (
+        Finding(complaint.path, complaint.message, rule.code, rule.severity)
+        for rule in RULES
+        for complaint in rule.check(profile)
+    )

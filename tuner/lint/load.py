@@ -1,0 +1,129 @@
+"""A profile from a file or from text: read, validated, linted; all problems come at once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from tuner.errors import BadProfile, Problem, Severity
+from tuner.lint.lint import Finding, lint
+from tuner.profile.layers import layered, layers_below
+from tuner.profile.model import Profile
+from tuner.profile.source import MAX_BYTES, UNREADABLE, KeyPath, Position, Source, problem_at, read
+from tuner.profile.wording import problems_of
+
+
+@dataclass(frozen=True)
+class LoadedProfile:
+    """A valid profile with the text it came from; `warnings` are lint's, in file order.
+
+    `text` is the file named; `below` holds the layers that it extends, nearest first, and
+    `source` what all of them say together.
+    """
+
+    profile: Profile
+    text: str
+    path: Path
+    source: Source
+    below: tuple[Source, ...] = ()
+    warnings: tuple[Problem, ...] = ()
+
+    @property
+    def data(self) -> object:
+        """The profile as plain data, only what is written, for paths.get and edit."""
+        return self.source.data
+
+    @property
+    def layers(self) -> tuple[tuple[str, str], ...]:
+        """The name and text of each layer below, nearest first, to be parsed again later."""
+        return tuple((layer.name, layer.text) for layer in self.below)
+
+    def position(self, path: KeyPath) -> Position:
+        """Where `path` stands in the file; its section, if it is not written."""
+        return self.source.position(path)
+
+    def with_text(self, text: str) -> LoadedProfile:
+        """The profile with another text of its own on the same layers; raises BadProfile."""
+        return _parsed(read(text, str(self.path)), self.below)
+
+
+def load_profile(path: Path) -> LoadedProfile:
+    """The profile in the file at `path`; raises BadProfile with every problem found."""
+    return parse_profile(text_of(path), str(path))
+
+
+def text_of(path: Path) -> str:
+    """The text of the file at `path`; raises BadProfile when it cannot be read."""
+    try:
+        return _read_text(path)
+    except OSError as bad:
+        raise _unreadable(path, f"cannot be read: {bad.strerror or bad}", Position(1, 1)) from None
+
+
+def _read_text(path: Path) -> str:
+    """The text of a file; raises OSError, and BadProfile when it is not UTF-8."""
+    with path.open("rb") as file:
+        raw = file.read(MAX_BYTES + 1)
+    try:
+        return raw.decode("utf-8")
+    except UnicodeDecodeError as bad:
+        before = raw[: bad.start]
+        where = Position(before.count(b"\n") + 1, len(before) - before.rfind(b"\n"))
+        raise _unreadable(path, "is not UTF-8 text here: save it as UTF-8", where) from None
+
+
+def parse_profile(
+    text: str, name: str, layers: Sequence[tuple[str, str]] | None = None
+) -> LoadedProfile:
+    """The profile in `text`, which problems call `name`; raises BadProfile.
+
+    The layers that it extends are read from their files, unless `layers` gives their names and
+    texts, nearest first.
+    """
+    leaf = read(text, name)
+    if layers is None:
+        return _parsed(leaf, layers_below(leaf, _read_text))
+    return _parsed(leaf, tuple(read(text, name) for name, text in layers))
+
+
+def _parsed(leaf: Source, below: tuple[Source, ...]) -> LoadedProfile:
+    source = layered(leaf, below)
+    order = {layer.name: number for number, layer in enumerate((leaf, *below))}
+    try:
+        profile = Profile.model_validate(source.data, by_alias=True, by_name=False)
+    except ValidationError as error:
+        problems = source.problems + _news(error, source)
+        raise BadProfile(_in_order(problems, order)) from None
+    found = tuple(_problem(finding, source) for finding in lint(profile))
+    errors = tuple(problem for problem in found if problem.severity is Severity.ERROR)
+    if source.problems or errors:
+        raise BadProfile(_in_order(source.problems + errors, order))
+    warnings = _in_order(found, order)
+    return LoadedProfile(profile, leaf.text, Path(leaf.name), source, below, warnings)
+
+
+def _news(error: ValidationError, source: Source) -> tuple[Problem, ...]:
+    """What the schema adds to what reading the text already complained about."""
+    known = {(problem.file, problem.line, problem.column) for problem in source.problems}
+    return tuple(
+        problem
+        for problem in problems_of(error, source)
+        if (problem.file, problem.line, problem.column) not in known
+    )
+
+
+def _problem(finding: Finding, source: Source) -> Problem:
+    where, file = source.position(finding.path), source.file_of(finding.path)
+    return Problem(file, where.line, where.column, finding.message, finding.code, finding.severity)
+
+
+def _unreadable(path: Path, message: str, where: Position) -> BadProfile:
+    return BadProfile((problem_at(str(path), where, message, UNREADABLE),))
+
+
+def _in_order(problems: tuple[Problem, ...], files: Mapping[str, int]) -> tuple[Problem, ...]:
+    """The file named first, then what it stands on; each from top to bottom."""
+    return tuple(sorted(problems, key=lambda one: (files[one.file], one.line, one.column)))

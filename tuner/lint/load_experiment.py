@@ -1,0 +1,115 @@
+"""An experiment from a file: read, validated, its variants made; all problems come at once."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from tuner.errors import BadProfile, BadUsage, Problem, Refused, Severity
+from tuner.lint.candidate import candidate
+from tuner.lint.lint import lint
+from tuner.lint.load import LoadedProfile, load_profile, text_of
+from tuner.profile.bind_inputs import flooded
+from tuner.profile.model import Profile
+from tuner.profile.source import KeyPath, Source, problem_at, read
+from tuner.profile.wording import problems_of
+from tuner.space.experiment import Experiment, Variant
+
+BAD_VARIANT = "RT018"
+
+
+@dataclass(frozen=True)
+class LoadedVariant:
+    """A variant as a valid profile, with the linter's warnings about it."""
+
+    name: str
+    profile: Profile
+    warnings: tuple[Problem, ...]
+
+
+@dataclass(frozen=True)
+class LoadedExperiment:
+    """A valid experiment and all its variants; every one has the workload of the experiment, or
+    that of the first where the experiment names none."""
+
+    experiment: Experiment
+    variants: tuple[LoadedVariant, ...]
+
+
+def load_experiment(path: Path) -> LoadedExperiment:
+    """The experiment in the file at `path`; raises BadProfile with every problem found."""
+    source = read(text_of(path), str(path))
+    try:
+        experiment = Experiment.model_validate(source.data, by_alias=True, by_name=False)
+    except ValidationError as error:
+        raise BadProfile(source.problems + problems_of(error, source, Experiment)) from None
+    variants, problems = _variants(experiment, source)
+    problems = (*source.problems, *_published(experiment, source), *problems)
+    if problems:
+        raise BadProfile(tuple(sorted(problems, key=lambda one: (one.line, one.column))))
+    return LoadedExperiment(experiment, variants)
+
+
+def _variants(
+    experiment: Experiment, source: Source
+) -> tuple[tuple[LoadedVariant, ...], tuple[Problem, ...]]:
+    """The variants that are valid profiles, and what is wrong with the others."""
+    found: list[LoadedVariant] = []
+    problems: dict[Problem, None] = {}
+    for number, variant in enumerate(experiment.every):
+        try:
+            written = _made(variant, experiment, Path(source.name).parent)
+            first = found[0].profile if found else written.profile
+            workload = experiment.workload or first.workload
+            profile = written.profile.model_copy(update={"workload": workload})
+            _require_measurable(profile)
+        except (BadProfile, BadUsage, Refused) as bad:
+            where: KeyPath = ("variants", number) if experiment.variants else ("knobs",)
+            for message in _messages(bad):
+                text = f"variant {variant.name}: {message}"
+                problems[problem_at(source.name, source.position(where), text, BAD_VARIANT)] = None
+        else:
+            found.append(LoadedVariant(variant.name, profile, written.warnings))
+    return tuple(found), tuple(problems)
+
+
+def _require_measurable(profile: Profile) -> None:
+    """Raise BadUsage where a lab has nothing to flood or to count, or the workload does not fit."""
+    flooded(profile)
+    if not profile.indexed:
+        raise BadUsage("none of the outputs goes into the engine, where events are counted")
+    errors = [found for found in lint(profile) if found.severity is Severity.ERROR]
+    if errors:
+        raise BadUsage("; ".join(f"{found.message} [{found.code}]" for found in errors))
+
+
+def _made(variant: Variant, experiment: Experiment, folder: Path) -> LoadedProfile:
+    """The profile of a variant; paths are relative to the folder of the experiment."""
+    named = folder / (variant.profile or experiment.profile or "")
+    return candidate(load_profile(Path(os.path.normpath(named))), variant.changes.items())
+
+
+def _messages(bad: BadProfile | BadUsage | Refused) -> Iterator[str]:
+    if isinstance(bad, BadProfile):
+        yield from (str(problem) for problem in bad.problems)
+    else:
+        yield str(bad)
+
+
+def _published(experiment: Experiment, source: Source) -> Iterator[Problem]:
+    """Published figures of what is not measured."""
+    names = [variant.name for variant in experiment.every]
+    for metric, figures in experiment.published.items():
+        at: KeyPath = ("published", metric.value)
+        if metric not in experiment.metrics:
+            text = f"{metric.value} is not among the metrics: add it there, or take it out here"
+            yield problem_at(source.name, source.key_position(at), text, BAD_VARIANT)
+        for name in figures:
+            if name not in names:
+                text = f"there is no variant {name}: they are called {'; '.join(names)}"
+                where = source.key_position((*at, name))
+                yield problem_at(source.name, where, text, BAD_VARIANT)

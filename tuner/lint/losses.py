@@ -1,0 +1,119 @@
+"""Lint for queues: where rsyslog drops messages, when they fill and when it stops."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tuner.lint.rule import Complaint, error, warning
+from tuner.modules.queue import QueueType
+from tuner.profile.model import Profile, Tier
+from tuner.profile.placement import action_queue, queues
+
+_PATIENT_MS = 60_000
+_HASTY_MS = 1000
+_LEAST = 100
+
+
+def _impatient_enqueue(profile: Profile) -> Iterator[Complaint]:
+    """F9: an action queue that stays full drops one message per timeout."""
+    if profile.guardrails.tier is not Tier.DURABLE:
+        return
+    for number in range(len(profile.outputs)):
+        queue = action_queue(profile, number)
+        timeout = queue.resolved.timeout_enqueue or 0
+        if not queue.is_direct and timeout < _PATIENT_MS:
+            yield Complaint(
+                (*queue.path, "timeoutEnqueue"),
+                f"when the action queue stays full for {timeout} ms a message is dropped: "
+                "set timeoutEnqueue to 86400000 to wait instead, as the durable tier promises",
+            )
+
+
+def _discards(profile: Profile) -> Iterator[Complaint]:
+    for queue in queues(profile):
+        severity = queue.resolved.discard_severity
+        if severity is not None and severity < 8:
+            yield Complaint(
+                (*queue.path, "discardSeverity"),
+                f"drops messages of severity {severity} and above when the queue fills, but the "
+                "guardrails allow none to be lost: use 8, which is off",
+            )
+
+
+def _hasty_shutdown(profile: Profile) -> Iterator[Complaint]:
+    """rsyslog's default for action queues is 10 ms; only a queue with a filename can save the rest
+    (saveOnShutdown)."""
+    if profile.guardrails.tier is not Tier.DURABLE:
+        return
+    for number in range(len(profile.outputs)):
+        queue = action_queue(profile, number)
+        timeout = queue.resolved.timeout_shutdown or 0
+        saves = queue.resolved.type is QueueType.DISK or queue.resolved.save_on_shutdown
+        if not queue.is_direct and not saves and timeout < _HASTY_MS:
+            yield Complaint(
+                (*queue.path, "timeoutShutdown"),
+                f"when rsyslog stops, what the action queue still holds after {timeout} ms is "
+                "lost, against the durable tier: set timeoutShutdown to 10000",
+            )
+
+
+def _samples(profile: Profile) -> Iterator[Complaint]:
+    for queue in queues(profile):
+        every = queue.resolved.sampling_interval or 0
+        if every > 1:
+            yield Complaint(
+                (*queue.path, "samplingInterval"),
+                f"keeps one message of {every} and drops the others, but the guardrails allow none "
+                "to be lost: use 0, which keeps all",
+            )
+
+
+def _never_works(profile: Profile) -> Iterator[Complaint]:
+    """queue.c: without dequeueTimeEnd, or with 25, a queue works all day."""
+    for queue in queues(profile):
+        begin, end = queue.resolved.dequeue_time_begin, queue.resolved.dequeue_time_end
+        if begin is not None and end in {None, 25}:
+            yield Complaint(
+                (*queue.path, "dequeueTimeBegin"),
+                "has no effect without dequeueTimeEnd: add the hour at which the work ends",
+            )
+        elif end not in {None, 25}:
+            yield Complaint(
+                (*queue.path, "dequeueTimeEnd"),
+                f"from {end}:00 until {begin or 0}:00 the queue only fills, and drops what it "
+                "cannot hold: remove dequeueTimeEnd, unless it holds so many hours",
+            )
+
+
+def _waits_for_itself(profile: Profile) -> Iterator[Complaint]:
+    for number in range(len(profile.outputs)):
+        queue = action_queue(profile, number)
+        if queue.resolved.take_flow_ctl_from_msg:
+            yield Complaint(
+                (*queue.path, "takeFlowCtlFromMsg"),
+                "lets an action queue hold up the workers that feed it, which rsyslog's manual "
+                "strongly advises against: remove it, the main queue slows the inputs down",
+            )
+
+
+def _tiny(profile: Profile) -> Iterator[Complaint]:
+    """queue.c warns below 100, where rsyslogd -N1 does not show it."""
+    for number in range(len(profile.outputs)):
+        queue = action_queue(profile, number)
+        if not queue.is_direct and queue.size < _LEAST:
+            yield Complaint(
+                (*queue.path, "size"),
+                f"rsyslog does not support queues of less than {_LEAST} messages: use at least "
+                f"{max(_LEAST, 2 * queue.workers * queue.batch)}, or the type Direct",
+            )
+
+
+RULES = (
+    warning("RT113", _impatient_enqueue),
+    error("RT114", _discards),
+    warning("RT115", _hasty_shutdown),
+    error("RT123", _samples),
+    warning("RT124", _never_works),
+    warning("RT125", _waits_for_itself),
+    error("RT126", _tiny),
+)

@@ -1,0 +1,177 @@
+"""Lint for files that outputs write: what a crash costs, who else writes them, what is idle."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fnmatch import fnmatchcase
+
+from tuner.lint.rule import Complaint, error, warning
+from tuner.modules.inputs import ImfileInput
+from tuner.modules.other_outputs import DYNA_FILES, OmfileOutput
+from tuner.modules.outputs import OmelasticsearchOutput, Output
+from tuner.profile.model import Profile, Tier
+from tuner.schema.parameter import of_module
+from tuner.schema.units import size_bytes
+
+# The properties with so many values and no more.
+_VALUES = {"syslogseverity-text": 8, "syslogfacility-text": 24}
+# With rsyslog's own 4 KiB such a file is 2.3 times as long as with 64, and costs up to 3.3 us of
+# processor time an event instead of 1.4 (8.2302, level 3).
+_ROBUST_BUFFER_BYTES = 32 * 1024
+
+
+def files(profile: Profile) -> Iterator[tuple[int, OmfileOutput]]:
+    """The outputs into files, each with its number among all outputs."""
+    for number, output in enumerate(profile.outputs):
+        if isinstance(output, OmfileOutput):
+            yield number, output
+
+
+def _held_back(profile: Profile) -> Iterator[Complaint]:
+    """Written at the end of each batch, a file costs no more than otherwise (8.2302: 1.1 us an
+    event); asyncWriting costs 1.4."""
+    for number, output in files(profile):
+        if output.flush_on_tx_end is False and profile.guardrails.tier is Tier.DURABLE:
+            yield Complaint(
+                ("outputs", number, "flushOnTXEnd"),
+                "what the buffer holds when rsyslogd dies is lost, against the durable tier, and a "
+                "file that is written batch by batch costs no more: remove flushOnTXEnd",
+            )
+
+
+def _cut_off(profile: Profile) -> Iterator[Complaint]:
+    durable = profile.guardrails.tier is Tier.DURABLE
+    for number, output in files(profile):
+        if durable and output.zip_level and not output.very_robust_zip:
+            yield Complaint(
+                ("outputs", number, "veryRobustZip"),
+                "when rsyslogd dies the compressed file stays without an end, and what is "
+                "appended after the restart cannot be unpacked: set veryRobustZip to true",
+            )
+
+
+def _small_pieces(profile: Profile) -> Iterator[Complaint]:
+    for number, output in files(profile):
+        small = size_bytes(output.io_buffer_size) < _ROBUST_BUFFER_BYTES
+        if output.zip_level and output.very_robust_zip and small:
+            yield Complaint(
+                ("outputs", number, "ioBufferSize"),
+                "with veryRobustZip each buffer is compressed by itself, and one of less than 32k "
+                "makes the file about twice as long: use 64k",
+            )
+
+
+def _few_open_files(profile: Profile) -> Iterator[Complaint]:
+    for number, output in files(profile):
+        if output.dyna_file is None:
+            continue
+        wanted = _VALUES.get(output.dyna_file.property, profile.workload.connections)
+        if (output.dyna_file_cache_size or DYNA_FILES) < wanted:
+            yield Complaint(
+                ("outputs", number, "dynaFileCacheSize"),
+                f"the workload brings events for {wanted} files, and every event for one that is "
+                f"not open closes another: use at least {wanted}",
+            )
+
+
+def _same_file(profile: Profile) -> Iterator[Complaint]:
+    """Each action has a buffer of its own, which ends in the middle of a line."""
+    seen: dict[str, str] = {}
+    for number, output in enumerate(profile.outputs):
+        for key, path in _written(output):
+            other = next((at for at in seen if _is_one(at, path)), None)
+            if other is not None:
+                yield Complaint(
+                    ("outputs", number, key),
+                    f"{seen[other]} writes to {path} too, and the lines of both would be torn: "
+                    "give each its own file",
+                )
+            else:
+                seen[path] = output.name
+
+
+def _written(output: Output) -> Iterator[tuple[str, str]]:
+    """The files that an output writes, by key; * stands for what a property says."""
+    if isinstance(output, OmfileOutput):
+        key = "file" if output.dyna_file is None else "dynaFile"
+        yield key, _pattern(output)
+    if isinstance(output, OmelasticsearchOutput):
+        if output.errorfile is not None:
+            yield "errorfile", output.errorfile
+        if output.retryfailures is not None:
+            yield "retryfailures", output.retryfailures.file
+    if output.action_errorfile is not None:
+        yield "action.errorfile", output.action_errorfile
+
+
+def _pattern(output: OmfileOutput) -> str:
+    dynamic = output.dyna_file
+    return output.file or "" if dynamic is None else f"{dynamic.before}*{dynamic.after or ''}"
+
+
+def _is_one(path: str, other: str) -> bool:
+    """Whether two paths can be the same file; a * stands for no slash."""
+    return any(
+        fnmatchcase(a, b) and a.count("/") == b.count("/")
+        for a, b in ((path, other), (other, path))
+    )
+
+
+def _read_again(profile: Profile) -> Iterator[Complaint]:
+    for number, output in files(profile):
+        path = _pattern(output)
+        readers = [one.file for one in profile.inputs if isinstance(one, ImfileInput)]
+        if any(_is_one(path, one) for one in readers):
+            yield Complaint(
+                ("outputs", number, "file" if output.dyna_file is None else "dynaFile"),
+                f"an imfile input reads {path}, so that every event comes back for ever: "
+                "write to a file that no input reads",
+            )
+
+
+def _modules_disagree(profile: Profile) -> Iterator[Complaint]:
+    firsts: dict[tuple[str, str], object] = {}
+    for number, output in enumerate(profile.outputs):
+        for key, name in of_module(type(output)).items():
+            value = getattr(output, name)
+            first = firsts.setdefault((output.type, key), value)
+            if first != value:
+                yield Complaint(
+                    ("outputs", number, key),
+                    f"{key} belongs to the {output.type} module, so every {output.type} output "
+                    "must agree on it",
+                )
+
+
+def _without_effect(profile: Profile) -> Iterator[Complaint]:
+    for number, output in files(profile):
+        zipped, zstd = bool(output.zip_level), output.compression_driver == "zstd"
+        needs = (
+            ("veryRobustZip", output.very_robust_zip, zipped, "zipLevel above 0"),
+            ("compression.driver", zstd, zipped, "zipLevel above 0"),
+            ("compression.zstd.workers", output.compression_zstd_workers, zstd,
+             "compression.driver zstd"),
+            ("flushInterval", output.flush_interval, output.async_writing, "asyncWriting"),
+            ("dynaFileCacheSize", output.dyna_file_cache_size, output.dyna_file, "dynaFile"),
+            ("rotation.sizeLimit", output.rotation_size_limit, output.rotation_size_limit_command,
+             "rotation.sizeLimitCommand"),
+            ("rotation.sizeLimitCommand", output.rotation_size_limit_command,
+             output.rotation_size_limit, "rotation.sizeLimit"),
+        )  # fmt: skip
+        for key, is_set, is_there, what in needs:
+            if is_set and not is_there:
+                yield Complaint(
+                    ("outputs", number, key), f"{key} has no effect without {what}: add it"
+                )
+
+
+RULES = (
+    warning("RT260", _held_back),
+    warning("RT261", _cut_off),
+    warning("RT262", _few_open_files),
+    error("RT263", _same_file),
+    error("RT264", _read_again),
+    error("RT265", _modules_disagree),
+    error("RT266", _without_effect),
+    warning("RT267", _small_pieces),
+)

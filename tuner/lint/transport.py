@@ -1,0 +1,136 @@
+"""Lint for the way to the engine: credentials, replies, retries."""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Iterator
+from urllib.parse import urlsplit
+
+from tuner.lint.rule import Complaint, error, warning
+from tuner.modules.outputs import OmelasticsearchOutput
+from tuner.profile.model import Profile, Tier
+from tuner.schema.parameter import since
+
+_STATUS = frozenset({"*", "items", "items.*", "items.*.status"})
+_ERRORS = frozenset({"*", "errors"})
+
+
+def is_loopback(server: str) -> bool:
+    """Whether a server address stays on this machine."""
+    host = urlsplit(server).hostname or ""
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def remote_servers(output: OmelasticsearchOutput) -> list[tuple[int, str]]:
+    """The servers of an output that are on other machines, with their numbers."""
+    return [(i, server) for i, server in enumerate(output.servers) if not is_loopback(server)]
+
+
+def _password_in_the_clear(profile: Profile) -> Iterator[Complaint]:
+    for number, output in profile.enumerated:
+        if not output.has_secrets:
+            continue
+        for i, server in remote_servers(output):
+            if server.startswith("http:"):
+                yield Complaint(
+                    ("outputs", number, "servers", i),
+                    "the secret would cross the network in the clear: use https, with tls.cacert",
+                )
+
+
+def _tls_unused(profile: Profile) -> Iterator[Complaint]:
+    for number, output in profile.enumerated:
+        if output.tls is not None and all(s.startswith("http:") for s in output.servers):
+            yield Complaint(
+                ("outputs", number, "tls"),
+                "tls has no effect with http servers: write https, or remove tls",
+            )
+
+
+def _half_a_certificate(profile: Profile) -> Iterator[Complaint]:
+    for number, output in profile.enumerated:
+        tls = output.tls
+        if tls is not None and (tls.mycert is None) != (tls.myprivkey is None):
+            yield Complaint(
+                ("outputs", number, "tls"),
+                "a client certificate needs both tls.mycert and tls.myprivkey",
+            )
+
+
+def _waits_for_ever(profile: Profile) -> Iterator[Complaint]:
+    """indexTimeout is libcurl's limit for one bulk; rsyslog's own default is none."""
+    came = since(OmelasticsearchOutput.model_fields["index_timeout"])
+    for number, output in profile.enumerated:
+        if output.index_timeout == 0 and profile.release.rsyslog_number >= came:
+            yield Complaint(
+                ("outputs", number, "indexTimeout"),
+                "with 0, which is rsyslog's default, an engine that hangs blocks its worker for "
+                "ever: use 60000, well above the longest time that a bulk takes (too low a limit "
+                "repeats batches that were indexed)",
+            )
+
+
+def _gives_up(profile: Profile) -> Iterator[Complaint]:
+    """F8: rsyslog's own default drops everything seconds after the engine goes away."""
+    for number, count in _retry_counts(profile):
+        if count == 0:
+            yield Complaint(
+                ("outputs", number, "action.resumeRetryCount"),
+                "0 drops events as soon as the target is away, against the durable tier: use -1",
+            )
+
+
+def _gives_up_later(profile: Profile) -> Iterator[Complaint]:
+    for number, count in _retry_counts(profile):
+        if count > 0:
+            yield Complaint(
+                ("outputs", number, "action.resumeRetryCount"),
+                f"events are dropped after {count} retries, against the durable tier: use -1",
+            )
+
+
+def _retry_counts(profile: Profile) -> Iterator[tuple[int, int]]:
+    """How often each output retries whose events the durable tier keeps and nothing else takes."""
+    if profile.guardrails.tier is not Tier.DURABLE:
+        return
+    for number, output in enumerate(profile.outputs):
+        after = profile.outputs[number + 1 : number + 2]
+        if not any(other.exec_only_when_previous_is_suspended for other in after):
+            yield number, output.action_resume_retry_count
+
+
+def _filter_path(profile: Profile) -> Iterator[Complaint]:
+    for number, output in profile.enumerated:
+        wanted = set(output.filter_path or ())
+        if not wanted:
+            continue
+        path = ("outputs", number, "filter_path")
+        missing = [
+            name
+            for name, covering in (("errors", _ERRORS), ("items.*.status", _STATUS))
+            if not wanted & covering
+        ]
+        if missing:
+            yield Complaint(
+                path,
+                f"omelasticsearch reads {' and '.join(missing)} of each reply and would take "
+                "every batch for failed: add what is missing",
+            )
+        if any(part.startswith("-") for part in wanted):
+            yield Complaint(path, "name what to keep; exclusions with - are not supported")
+
+
+RULES = (
+    error("RT204", _password_in_the_clear),
+    warning("RT205", _tls_unused),
+    error("RT206", _half_a_certificate),
+    error("RT208", _gives_up),
+    warning("RT209", _gives_up_later),
+    error("RT210", _filter_path),
+    warning("RT213", _waits_for_ever),
+)

@@ -1,0 +1,1 @@
+"""What every section of a profile is made of: scalars, units, marks on parameters."""

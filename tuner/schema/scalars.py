@@ -1,0 +1,71 @@
+"""The plain values of a profile: texts and numbers of a certain shape."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+from urllib.parse import urlsplit
+
+from pydantic import AfterValidator, BeforeValidator, Field
+
+Switch = Annotated[bool, Field(strict=True)]
+NonNegative = Annotated[int, Field(ge=0, le=2**31 - 1, strict=True)]
+Positive = Annotated[int, Field(ge=1, le=2**31 - 1, strict=True)]
+Port = Annotated[int, Field(ge=1, le=65535, strict=True)]
+# rsyslog calls a ruleset only by a name that begins with a letter (lexer.l, INCALL).
+Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_-]{0,99}$")]
+IndexName = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9._-]{0,199}$")]
+Address = Annotated[str, Field(pattern=r"^[A-Za-z0-9.:_-]{1,253}$")]
+AbsolutePath = Annotated[str, Field(pattern=r"^/[^\x00-\x1f\x7f`\"\\]+$", max_length=4096)]
+ProfilePath = Annotated[str, Field(pattern=r"^[^\x00-\x1f\x7f]+$", max_length=4096)]
+
+
+def _url(value: str) -> str:
+    """urlsplit raises ValueError for brackets around what is no address, and for no such port."""
+    if urlsplit(value).port == 0:
+        raise ValueError("there is no port 0")
+    return value
+
+
+Server = Annotated[
+    str,
+    Field(pattern=r"^https?://([A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(:[0-9]{1,5})?/?$"),
+    AfterValidator(_url),
+]
+
+
+def _minus_one(value: object) -> object:
+    """YAML reads a bare -1 as a number; Elasticsearch means the word."""
+    return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
+
+
+Duration = Annotated[
+    str,
+    Field(pattern=r"^(-1|[0-9]{1,15}(\.[0-9]{1,15})?(nanos|micros|ms|s|m|h|d))$"),
+    BeforeValidator(_minus_one),
+]
+ByteSize = Annotated[
+    str, Field(pattern=r"^[0-9]{1,15}(b|kb|mb|gb|tb)$"), BeforeValidator(_minus_one)
+]
+Percentage = Annotated[str, Field(pattern=r"^[0-9]{1,2}(\.[0-9]{1,15})?%$")]
+Heap = Annotated[str, Field(pattern=r"^[1-9][0-9]{0,14}[mg]$")]
+PipelineName = Annotated[str, Field(pattern=r"^[A-Za-z0-9_@][A-Za-z0-9_.@-]{0,199}$")]
+FieldName = Annotated[
+    str, Field(pattern=r"^[A-Za-z_@][A-Za-z0-9_@]*(\.[A-Za-z_@][A-Za-z0-9_@]*)*$")
+]
+FilterPath = Annotated[str, Field(pattern=r"^[A-Za-z_*.-]+$")]
+MemorySize = Annotated[str, Field(pattern=r"^[0-9]{1,15}[km]?$")]
+PathPart = Annotated[str, Field(pattern=r"^[^\x00-\x1f\x7f`\"\\]{1,255}$")]
+FileMode = Annotated[str, Field(pattern=r"^0[0-7]{3}$")]
+Account = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_.-]{0,31}$")]
+Line = Annotated[str, Field(pattern=r"^[^\x00-\x1f\x7f]{1,1000}$")]
+MatchText = Annotated[str, Field(pattern=r"^[^\x00]+$", max_length=4096)]
+Tag = Annotated[str, Field(pattern=r"^[\x21-\x7e]+$", max_length=128)]
+Peer = Annotated[str, Field(pattern=r"^[A-Za-z0-9*.:_/\[\]-]+$", max_length=253)]
+Device = Annotated[str, Field(pattern=r"^[A-Za-z0-9._-]{1,15}$")]
+CipherNames = Annotated[str, Field(pattern=r"^[A-Za-z0-9_.:+-]{1,1000}$")]
+TimeZone = Annotated[str, Field(pattern=r"^[+-][0-9]{2}:[0-9]{2}$")]
+Facility = Literal[
+    "kern", "user", "mail", "daemon", "auth", "syslog", "lpr", "news", "uucp", "cron", "authpriv",
+    "ftp", "local0", "local1", "local2", "local3", "local4", "local5", "local6", "local7",
+]  # fmt: skip
+SeverityName = Literal["emerg", "alert", "crit", "err", "warning", "notice", "info", "debug"]

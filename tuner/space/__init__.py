@@ -1,0 +1,1 @@
+"""The settings a search can change: one table of knobs."""

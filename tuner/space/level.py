@@ -1,0 +1,140 @@
+"""One dimension of a search: a path in the profile and its levels."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from enum import Enum
+
+from tuner.schema.units import engine_bytes, seconds
+from tuner.space.worth import Worth
+
+Level = None | bool | int | str | tuple[str, ...]
+
+
+def level_text(level: Level) -> str:
+    """A level as a reader would write it."""
+    if level is None:
+        return "not set"
+    if isinstance(level, bool):
+        return "on" if level else "off"
+    return ",".join(level) if isinstance(level, tuple) else str(level)
+
+
+class Cost(Enum):
+    """What it takes to apply a change."""
+
+    LIVE_SETTING = "live setting"
+    RSYSLOG_RESTART = "rsyslog restart"
+    NEW_INDEX = "new index"
+    NODE_RESTART = "node restart"
+
+
+@dataclass(frozen=True)
+class Need:
+    """A knob is active only while that at `path` has one of these levels."""
+
+    path: str
+    levels: tuple[Level, ...]
+
+
+@dataclass(frozen=True)
+class Knob:
+    """One dimension: its path, its levels, and which of them the profile has now.
+
+    None as a level means: not set, the default of rsyslog or of the engine, which is `unset` where
+    it is known.  Levels that are not `ordered` have nothing in common.  While one of its `needs`
+    does not hold, a knob has no effect and stays at its current level.
+    """
+
+    path: str
+    levels: tuple[Level, ...]
+    current: Level
+    cost: Cost
+    note: str = ""
+    ordered: bool = True
+    unset: Level = None
+    needs: tuple[Need, ...] = ()
+    worth: Worth = field(default_factory=Worth)
+
+    @property
+    def special(self) -> frozenset[int]:
+        """The numbers of the levels that stand apart from the order: 0, -1, and not set where
+        nobody knows what that amounts to."""
+        if not self.ordered:
+            return frozenset()
+        amounts = map(self._amount, self.levels)
+        return frozenset(number for number, amount in enumerate(amounts) if amount is None)
+
+    @property
+    def positions(self) -> tuple[float, ...]:
+        """Where ordered levels lie between 0 and 1 by the logarithm of their amounts; special
+        ones lie at the end where they stand.  Empty when there is no order."""
+        known = [amount for level in self.levels if (amount := self._amount(level)) is not None]
+        if not self.ordered or not known:
+            return ()
+        low, high = math.log(min(known)), math.log(max(known))
+        scale = high - low or 1.0
+        last = len(self.levels) - 1
+        return tuple(
+            (math.log(amount) - low) / scale
+            if (amount := self._amount(level)) is not None
+            else float(number == last and number > 0)
+            for number, level in enumerate(self.levels)
+        )
+
+    def _amount(self, level: Level) -> float | None:
+        amount = amount_of(self.unset if level is None else level)
+        return amount if amount is not None and amount > 0 else None
+
+
+def holding(knob: Knob) -> Knob:
+    """The knob with its current level among the others, in its place where they are ordered.
+
+    Not set and what that amounts to are one level, spelled as the profile does.
+    """
+    same = (None, knob.unset)
+    if knob.unset is not None and knob.current in same:
+        knob = replace(knob, levels=tuple(level for level in knob.levels if level not in same))
+    if knob.current in knob.levels:
+        return knob
+    levels = (*knob.levels, knob.current)
+    return replace(knob, levels=_in_order(knob, levels))
+
+
+def with_levels(knob: Knob, levels: Sequence[Level]) -> Knob:
+    """The knob with these levels and its current one, in order where there is one."""
+    several = tuple(dict.fromkeys(levels))
+    return holding(replace(knob, levels=_in_order(knob, several)))
+
+
+def _in_order(knob: Knob, levels: Sequence[Level]) -> tuple[Level, ...]:
+    if not knob.ordered:
+        return tuple(levels)
+    return tuple(sorted(levels, key=lambda level: _place(level, knob.unset)))
+
+
+def _place(level: Level, unset: Level) -> float:
+    """Where a level stands: not set first where it amounts to nothing known, no amount last."""
+    if level is None and unset is None:
+        return -1.0
+    amount = amount_of(unset if level is None else level)
+    return math.inf if amount is None else amount
+
+
+def amount_of(level: Level) -> float | None:
+    """What a level amounts to, in seconds, bytes, percent or as it is; None if it is no amount."""
+    if isinstance(level, bool):
+        return None
+    if isinstance(level, int):
+        return float(level)
+    if not isinstance(level, str):
+        return None
+    if level.endswith("%"):
+        return float(level[:-1])
+    if level.endswith("g") and level[:-1].isdigit():
+        # Of a heap; 1024 times one that ends with m, which is read as minutes: only ratios count.
+        return float(level[:-1]) * 1024 * 60
+    amounts = (seconds(level), engine_bytes(level))
+    return next((float(amount) for amount in amounts if amount is not None), None)
