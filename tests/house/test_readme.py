@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 import yaml
+from typer.main import get_group
 from typer.testing import CliRunner
 
 from tests.house.pages import (
@@ -39,6 +40,7 @@ from tests.measure.factory import measured
 from tests.search.simulated import START_S, World, search
 from tests.shipped import PROFILES
 from tuner.cli.commands import HELP, command
+from tuner.cli.lab import app as lab
 from tuner.cli.main import app
 from tuner.errors import Refused
 from tuner.lab.bind import bind
@@ -47,6 +49,7 @@ from tuner.lint.load_experiment import load_experiment
 from tuner.report.bench import Bench, bench_json
 
 RUN = CliRunner()
+LAB = get_group(lab)
 PROFILE = "rsyslog-tune.yaml"
 # The owner makes this picture from a real run.
 MADE_LATER = "docs/report.png"
@@ -133,7 +136,7 @@ def test_what_is_told_of_commands_within_the_text_exists(page: Path) -> None:
     told += [one.words for one in EVERY if one.page == page.name]
     for words in told:
         if words[0] == "lab" and len(words) > 1:
-            assert words[1] in command("lab").commands
+            assert words[1] in LAB.commands
         given = {word for word in words if word.startswith("--") and word != "--"}
         assert given <= options_of(words[0]), words
 
@@ -189,10 +192,9 @@ def test_the_list_of_commands_is_complete_and_who_has_no_json_is_named() -> None
     listed = re.findall(r"`([a-z]+)`", text.partition(": `rsyslog-tune COMMAND")[0])
     assert sorted(listed) == sorted(HELP)
     silent = {name for name in HELP if name != "lab" and "--output" not in options_of(name)}
-    inside = command("lab").commands
     silent |= {
         f"lab {name}"
-        for name, one in inside.items()
+        for name, one in LAB.commands.items()
         if not any("--output" in parameter.opts for parameter in one.params)
     }
     assert silent == {"schema", "lab down"}

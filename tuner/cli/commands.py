@@ -3,14 +3,16 @@ measuring needs."""
 
 from __future__ import annotations
 
-import gc
 from importlib import import_module
-from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING
 
 import typer
 from typer.core import TyperGroup
 from typer.main import get_group
+
+if TYPE_CHECKING:
+    # Typer's own copy of Click, which it gives no public name.
+    from typer._click import Command, Context
 
 # The first sentences of the commands' own help; a test holds them together.
 HELP = {
@@ -44,15 +46,17 @@ HELP = {
 class Commands(TyperGroup):
     """A group whose commands are names and help until one of them is called."""
 
-    def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
+    def resolve_command(
+        self, ctx: Context, args: list[str]
+    ) -> tuple[str | None, Command | None, list[str]]:
         """The command that `args` begin with, imported, and the arguments left for it."""
-        name, found, rest = super().resolve_command(ctx, args)
-        return name, found if name is None else command(name), rest
+        name, listed, rest = super().resolve_command(ctx, args)
+        return name, listed if name is None else command(name), rest
 
 
-def command(name: str) -> Any:
+def command(name: str) -> Command:
     """The command called `name`, from the module of that name."""
-    module = _imported(f"tuner.cli.{name}")
+    module = import_module(f"tuner.cli.{name}")
     around = typer.Typer(add_completion=False)
     if hasattr(module, "app"):
         around.add_typer(module.app, name=name)
@@ -60,17 +64,6 @@ def command(name: str) -> Any:
         around.command(name)(getattr(module, name))
         around.callback()(_nothing)
     return get_group(around).commands[name]
-
-
-def _imported(name: str) -> ModuleType:
-    """The module called `name`.  What imports make stays to the end: searching it for garbage, on
-    the way and once more at the exit, took a sixth of the time of `render`."""
-    gc.disable()
-    try:
-        return import_module(name)
-    finally:
-        gc.freeze()
-        gc.enable()
 
 
 def add_commands(app: typer.Typer) -> None:

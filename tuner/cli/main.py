@@ -59,10 +59,10 @@ def main() -> None:
         app()
     except BadProfile as error:
         # Each line begins with file:line:column, as editors expect it.
-        typer.echo(printable_lines(str(error)), err=True)
+        typer.echo(printable(str(error)), err=True)
         sys.exit(error.exit_code)
     except TuneError as error:
-        typer.echo(printable_lines(f"rsyslog-tune: {error}"), err=True)
+        typer.echo(printable(f"rsyslog-tune: {error}"), err=True)
         sys.exit(error.exit_code)
     except SystemExit as end:
         # Typer ends with 2 for a usage error; 2 means "differences found" here.
@@ -77,8 +77,3 @@ def main() -> None:
         traceback.print_exc()
         typer.echo("rsyslog-tune: this is a bug, please report it with the lines above", err=True)
         sys.exit(70)
-
-
-def printable_lines(text: str) -> str:
-    """Several lines, each without control characters."""
-    return "\n".join(printable(line) for line in text.splitlines())
