@@ -201,7 +201,7 @@ def test_a_lab_measures_a_rolling_alias_as_an_index_and_says_so() -> None:
     assert {
         f"{INDEX}.name: syslog -> rsyslog-tune-abc-t1-syslog",
         f"{INDEX}.rotate: rollover -> none",
-        f"{INDEX}.lifecycle: as written -> none",
+        f"{INDEX}.lifecycle: rollover max_age 1d -> none",
         f"{SETTINGS}.write.wait_for_active_shards: 2 -> 1",
     } <= told
 

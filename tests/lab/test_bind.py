@@ -39,8 +39,7 @@ SITE = Site(
     engine_url="http://127.0.0.1:9999",
     engine=Engine.ELASTICSEARCH,
     engine_version=(8, 19),
-    engine_name="elasticsearch 8.19.0",
-    is_sink=False,
+    stand_in=None,
     data_nodes=1,
     heap="12g",
     rsyslog="8.2302",
@@ -58,12 +57,13 @@ def test_every_substitution_is_named_with_both_values() -> None:
     told = {str(one) for one in bound().substitutions}
     assert told == {
         "release.rsyslog: 8.2312 -> 8.2302",
-        "release.elasticsearch: elasticsearch 8.15 -> elasticsearch 8.19",
-        "inputs[0]: 10.0.0.5:514 -> 127.0.0.1:40514",
+        "release.elasticsearch: 8.15 -> 8.19",
+        "inputs[0].address: 10.0.0.5 -> 127.0.0.1",
+        "inputs[0].port: 514 -> 40514",
         "outputs[logs].servers: https://es1.example:9200, https://es2.example:9200, "
         "https://es3.example:9200 -> http://127.0.0.1:9999",
-        "outputs[logs].auth: user shipper -> none",
-        "outputs[logs].tls: on -> off",
+        "outputs[logs].auth: uid shipper, pwd file /etc/rsyslog.d/es.pwd -> none",
+        "outputs[logs].tls: cacert /etc/ssl/es-ca.pem -> none",
         "outputs[logs].index.name: syslog -> rsyslog-tune-abc-t1-syslog",
         "outputs[logs].index.settings.number_of_replicas: 1 -> 0",
         "outputs[logs].queue.spoolDirectory: /var/spool/rsyslog -> /run/lab",
@@ -113,5 +113,6 @@ def test_a_lab_writes_counters_its_own_way() -> None:
     assert used.profile.impstats is None
     told = {str(one) for one in used.substitutions}
     assert told - {str(one) for one in bound().substitutions} == {
-        "impstats: every 30 s -> the lab's own, every second"
+        "impstats: interval 30, log.file /var/log/rsyslog/impstats.log, log.syslog off, "
+        "resetCounters off -> the lab's own, every second"
     }

@@ -51,7 +51,7 @@ def test_what_nobody_takes_or_only_sometimes_is_left_out_and_said() -> None:
 def test_the_measured_output_takes_every_event() -> None:
     result = bound({**LOGS, "filter": {"programname": ["sshd"]}})
     assert result.profile.measured.filter is None
-    assert "outputs[logs].filter: as written -> none" in told(result)
+    assert "outputs[logs].filter: programname sshd -> none" in told(result)
 
 
 def test_the_files_of_lanes_are_in_the_labs_folder() -> None:

@@ -185,30 +185,30 @@ RELP_TLS: dict[str, object] = RELP | {
 }  # fmt: skip
 FIRST: list[tuple[dict[str, object], list[str]]] = [
     (UDP | {"device": "eth0"}, [
-        "inputs[0]: imudp 127.0.0.1:10514 -> imudp 127.0.0.1:40001",
+        "inputs[0].port: 10514 -> 40001",
         "inputs[0].device: eth0 -> none",
     ]),
-    (UNIX, ["inputs[0]: imuxsock /run/app.sock -> imuxsock /run/lab/input.sock"]),
+    (UNIX, ["inputs[0].socket: /run/app.sock -> /run/lab/input.sock"]),
     (FILE | {"freshStartTail": True}, [
         "global.workDirectory: /var/spool/rsyslog -> /run/lab",
-        "inputs[0]: imfile /var/log/app.log -> imfile /run/lab/input.log",
-        "inputs[0].freshStartTail: True -> none",
+        "inputs[0].file: /var/log/app.log -> /run/lab/input.log",
+        "inputs[0].freshStartTail: on -> none",
     ]),
     (FILE | {"file": "/var/log/*/app.log"}, [
         "global.workDirectory: /var/spool/rsyslog -> /run/lab",
-        "inputs[0]: imfile /var/log/*/app.log -> imfile /run/lab/input-*.log",
+        "inputs[0].file: /var/log/*/app.log -> /run/lab/input-*.log",
     ]),
-    (RELP, ["inputs[0]: imrelp 127.0.0.1:10515 -> imrelp 127.0.0.1:40001"]),
+    (RELP, ["inputs[0].port: 10515 -> 40001"]),
     (RELP_TLS, [
-        "inputs[0]: imrelp 127.0.0.1:10515 with TLS -> imrelp 127.0.0.1:40001 with TLS",
+        "inputs[0].port: 10515 -> 40001",
         "inputs[0].tls.authMode: fingerprint -> name",
+        "inputs[0].tls.permittedPeer: SHA1:00:11 -> sender.rsyslog-tune.test",
         "inputs[0].tls.caCert: /etc/ca.pem -> /run/lab/tls/ca.pem",
         "inputs[0].tls.myCert: /etc/me.pem -> /run/lab/tls/collector.pem",
         "inputs[0].tls.myPrivKey: /etc/me.key -> /run/lab/tls/collector-key.pem",
-        "inputs[0].tls.permittedPeer: SHA1:00:11 -> sender.rsyslog-tune.test",
     ]),
     (TLS, [
-        "inputs[0]: imtcp 127.0.0.1:6514 with TLS -> imtcp 127.0.0.1:40001 with TLS",
+        "inputs[0].port: 6514 -> 40001",
         "inputs[0].permittedPeer: *.example.org -> sender.rsyslog-tune.test",
         "inputs[0].streamDriver.caFile: /etc/ssl/ca.pem -> /run/lab/tls/ca.pem",
         "inputs[0].streamDriver.certFile: /etc/ssl/me.pem -> /run/lab/tls/collector.pem",
@@ -288,12 +288,12 @@ def test_of_the_others_only_plain_tcp_is_bound_and_the_rest_is_said_to_be_left_o
     assert [source.type for source in done.profile.inputs] == ["imptcp", "imtcp"]
     assert rows_of(done) == [
         "global.workDirectory: /var/spool/rsyslog -> /run/lab",
-        "inputs[0]: 127.0.0.1:10514 -> 127.0.0.1:40001",
-        "inputs[1]: imudp 127.0.0.1:10514 -> left out",
-        "inputs[2]: imfile /var/log/app.log -> left out",
-        "inputs[3]: imtcp 127.0.0.1:6514 with TLS -> left out",
-        "inputs[4]: imuxsock /run/app.sock -> left out",
-        "inputs[5]: 127.0.0.1:2 -> 127.0.0.1:40006",
+        "inputs[0].port: 10514 -> 40001",
+        "inputs[1]: imudp -> left out",
+        "inputs[2]: imfile -> left out",
+        "inputs[3]: imtcp -> left out",
+        "inputs[4]: imuxsock -> left out",
+        "inputs[5].port: 2 -> 40006",
     ]
     assert {finding.code for finding in lint(done.profile)} == set()
 

@@ -100,7 +100,7 @@ def test_a_lab_keeps_its_own_files_and_needs_no_key() -> None:
     assert used.retryfailures.file == "/run/lab/logs-rejected.json"
     told = {str(one) for one in bound.substitutions}
     assert f"outputs[logs].retryfailures.file: {REJECTED} -> /run/lab/logs-rejected.json" in told
-    assert "outputs[logs].apikey: given -> none" in told
+    assert "outputs[logs].apikey: file /etc/rsyslog.d/es.key -> none" in told
 
 
 def test_the_users_cluster_keeps_the_key() -> None:

@@ -4,27 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from pydantic import BaseModel
+
 from tuner.engines.release import Engine, Release
 from tuner.errors import Refused
-from tuner.lab.bind_outputs import bind_outputs, bind_queue, output_rows, spool_text
+from tuner.lab.bind_outputs import bind_outputs, bind_queue
 from tuner.lab.site import Site
+from tuner.lab.substitutions import Substitution, substitutions
 from tuner.lint.parameters import inputs_too_new
-from tuner.modules.queue import Queue
-from tuner.profile.bind_inputs import bind_inputs, input_rows, work_directory
+from tuner.profile.bind_inputs import bind_inputs, work_directory
 from tuner.profile.lanes import Lanes
 from tuner.profile.model import Global, Profile
-
-
-@dataclass(frozen=True)
-class Substitution:
-    """One value of the profile that the lab replaced; values as a reader would write them."""
-
-    path: str
-    written: str
-    used: str
-
-    def __str__(self) -> str:
-        return f"{self.path}: {self.written} -> {self.used}"
 
 
 @dataclass(frozen=True)
@@ -47,13 +37,14 @@ def bind(profile: Profile, site: Site, ports: tuple[int, ...]) -> Bound:
             f"parse: no flood sends {profile.parse.format} that this profile could take apart, "
             "its figures would be those of empty fields: measure it without parse"
         )
+    inputs = bind_inputs(profile, ports, site.spool)
     bound = profile.model_copy(
         update={
             "release": _release(site),
             "global_": Global.model_validate(
                 {"workDirectory": work_directory(profile, site.spool)}
             ),
-            "inputs": bind_inputs(profile, ports, site.spool),
+            "inputs": tuple(source for source in inputs if source is not None),
             "main_queue": bind_queue(profile.main_queue, site),
             "lanes": _bind_lanes(profile.lanes, site),
             "outputs": bind_outputs(profile, site),
@@ -62,9 +53,19 @@ def bind(profile: Profile, site: Site, ports: tuple[int, ...]) -> Bound:
         }
     )
     # model_copy does not validate: read the result again as if it had been written.
-    checked = Profile.model_validate(bound.model_dump(by_alias=True, exclude_none=True))
+    checked = Profile.model_validate(_plain(bound))
     _require_known(checked)
-    return Bound(checked, _substitutions(profile, checked, site))
+    used = _plain(checked) | {"inputs": [source and _plain(source) for source in inputs]}
+    if profile.impstats is not None:
+        used["impstats"] = "the lab's own, every second"
+    if site.stand_in is not None:
+        used["release"] = {"rsyslog": site.rsyslog, profile.release.engine.value: site.stand_in}
+    return Bound(checked, tuple(substitutions(_plain(profile), used)))
+
+
+def _plain(section: BaseModel) -> dict[str, object]:
+    """A profile, or a section of it, as plain data."""
+    return section.model_dump(mode="json", by_alias=True, exclude_none=True)
 
 
 def _release(site: Site) -> Release:
@@ -78,45 +79,6 @@ def _bind_lanes(lanes: Lanes | None, site: Site) -> Lanes | None:
     if lanes is None:
         return None
     return lanes.model_copy(update={"queue": bind_queue(lanes.queue, site)})
-
-
-def _substitutions(written: Profile, used: Profile, site: Site) -> tuple[Substitution, ...]:
-    """What a reviewer must know was not tested as written; index names are ours by design."""
-    rows = [
-        ("release.rsyslog", written.release.rsyslog, used.release.rsyslog),
-        (
-            f"release.{written.release.engine.value}",
-            _engine_text(written.release),
-            site.engine_name if site.is_sink else _engine_text(used.release),
-        ),
-        ("global.workDirectory", _work_directory(written), _work_directory(used)),
-        *input_rows(written.inputs, used.inputs),
-        ("main_queue.spoolDirectory", spool_text(written.main_queue), spool_text(used.main_queue)),
-        ("lanes.queue.spoolDirectory", *(spool_text(_lane(one)) for one in (written, used))),
-        *output_rows(written, used),
-        ("impstats", *(_counters(one) for one in (written, used))),
-        ("node.heap", written.node.heap, used.node.heap),
-    ]
-    return tuple(Substitution(path, old, new) for path, old, new in rows if old != new)
-
-
-def _work_directory(profile: Profile) -> str:
-    return profile.global_.work_directory or "none"
-
-
-def _counters(profile: Profile) -> str:
-    """A lab writes rsyslog's counters its own way, whatever a profile says."""
-    if profile.impstats is None:
-        return "the lab's own, every second"
-    return f"every {profile.impstats.interval} s"
-
-
-def _lane(profile: Profile) -> Queue | None:
-    return None if profile.lanes is None else profile.lanes.queue
-
-
-def _engine_text(release: Release) -> str:
-    return f"{release.engine.value} {'.'.join(map(str, release.engine_version))}"
 
 
 def _require_known(bound: Profile) -> None:

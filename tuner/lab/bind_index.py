@@ -32,19 +32,6 @@ def bind_index(index: Index, prefix: str, data_nodes: int) -> Index:
     )
 
 
-def index_rows(at: str, before: Index, after: Index) -> list[tuple[str, str, str]]:
-    """What `bind_index` may have replaced: path, value written, value used."""
-    return [
-        (f"{at}.name", before.target, after.target),
-        (f"{at}.rotate", before.rotate.value, after.rotate.value),
-        (f"{at}.lifecycle", _given(before.lifecycle), _given(after.lifecycle)),
-        *(
-            (f"{at}.settings.{name}", _text(before.settings, name), _text(after.settings, name))
-            for name in ("number_of_replicas", "write.wait_for_active_shards")
-        ),
-    ]
-
-
 def _settings(settings: IndexSettings, data_nodes: int) -> IndexSettings:
     copies = min(settings.number_of_replicas + 1, data_nodes)
     waits = settings.write_wait_for_active_shards
@@ -52,12 +39,3 @@ def _settings(settings: IndexSettings, data_nodes: int) -> IndexSettings:
         waits = min(waits, copies)
     changes = {"number_of_replicas": copies - 1, "write_wait_for_active_shards": waits}
     return settings.model_copy(update=changes)
-
-
-def _given(section: object) -> str:
-    return "none" if section is None else "as written"
-
-
-def _text(settings: IndexSettings, name: str) -> str:
-    value = settings.model_dump(by_alias=True).get(name)
-    return "not set" if value is None else str(value)

@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from tuner.lab.bind_delivery import bind_delivery, delivery_rows
-from tuner.lab.bind_files import bind_file, file_rows
-from tuner.lab.bind_index import bind_index, index_rows
+from tuner.lab.bind_delivery import bind_delivery
+from tuner.lab.bind_files import bind_file
+from tuner.lab.bind_index import bind_index
 from tuner.lab.site import Site
 from tuner.modules.other_outputs import OmfileOutput
 from tuner.modules.outputs import OmelasticsearchOutput, Output
 from tuner.modules.queue import Queue
 from tuner.profile.model import Profile
-
-_LEFT_OUT = "left out"
-
-Rows = Iterator[tuple[str, str, str]]
 
 
 def bind_queue(queue: Queue | None, site: Site) -> Queue | None:
@@ -37,27 +31,6 @@ def bind_outputs(profile: Profile, site: Site) -> tuple[Output, ...]:
     )
 
 
-def output_rows(written: Profile, used: Profile) -> Rows:
-    """Path, value as written and value used of everything in the outputs that may differ."""
-    bound = {output.name: output for output in used.outputs}
-    for before in written.outputs:
-        at, after = f"outputs[{before.name}]", bound.get(before.name)
-        if after is None:
-            yield at, before.type, _LEFT_OUT
-            continue
-        yield f"{at}.filter", _given(before.filter), _given(after.filter)
-        yield f"{at}.queue.spoolDirectory", spool_text(before.queue), spool_text(after.queue)
-        if isinstance(before, OmelasticsearchOutput) and isinstance(after, OmelasticsearchOutput):
-            yield from _engine_rows(at, before, after)
-        elif isinstance(before, OmfileOutput) and isinstance(after, OmfileOutput):
-            yield from file_rows(at, before, after)
-
-
-def spool_text(queue: Queue | None) -> str:
-    """Where the files of a queue are."""
-    return "none" if queue is None or queue.filename is None else str(queue.spool_directory)
-
-
 def _takes_all(output: Output) -> bool:
     reachable = isinstance(output, OmelasticsearchOutput | OmfileOutput)
     stands_in = output.exec_only_when_previous_is_suspended
@@ -75,24 +48,3 @@ def _bound(output: Output, site: Site, prefix: str) -> Output:
         if not site.keeps_authentication:
             changes |= {"auth": None, "apikey": None, "tls": None}
     return output.model_copy(update=changes)
-
-
-def _engine_rows(at: str, before: OmelasticsearchOutput, after: OmelasticsearchOutput) -> Rows:
-    yield f"{at}.servers", ", ".join(before.servers), ", ".join(after.servers)
-    yield f"{at}.auth", _auth_text(before), _auth_text(after)
-    yield f"{at}.tls", _tls_text(before), _tls_text(after)
-    yield from delivery_rows(at, before, after)
-    yield from index_rows(f"{at}.index", before.index, after.index)
-
-
-def _given(section: object) -> str:
-    return "none" if section is None else "as written"
-
-
-def _auth_text(output: OmelasticsearchOutput) -> str:
-    return "none" if output.auth is None else f"user {output.auth.uid}"
-
-
-def _tls_text(output: OmelasticsearchOutput) -> str:
-    encrypted = any(server.startswith("https:") for server in output.servers)
-    return "on" if encrypted else "off"

@@ -10,13 +10,15 @@ from tuner.schema.scalars import Server
 
 @dataclass(frozen=True)
 class Site:
-    """Where a profile is to run: what the lab has and what it may use."""
+    """Where a profile is to run: what the lab has and what it may use.
+
+    `stand_in` names what takes the place of a real engine, such as our sink.
+    """
 
     engine_url: Server
     engine: Engine
     engine_version: tuple[int, int]
-    engine_name: str
-    is_sink: bool
+    stand_in: str | None
     data_nodes: int
     heap: str | None
     rsyslog: str

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TypeGuard
-
 from tuner.errors import Refused
 from tuner.modules.inputs import (
     ImfileInput,
@@ -13,16 +11,12 @@ from tuner.modules.inputs import (
     ImudpInput,
     ImuxsockInput,
     Input,
-    TcpInput,
 )
-from tuner.profile.certificates import SENDER_NAME, Certificates, is_encrypted
+from tuner.profile.certificates import SENDER_NAME, Certificates
 from tuner.profile.model import Profile
 
 _LOOPBACK = "127.0.0.1"
-_LEFT_OUT = "left out"
 _WILDCARDS = frozenset("*?[")
-# Told by the place that an input takes events from.
-_PLACE = frozenset({"type", "address", "port", "file", "socket"})
 
 
 def flooded(profile: Profile) -> Input:
@@ -43,18 +37,18 @@ def flooded(profile: Profile) -> Input:
     return first
 
 
-def bind_inputs(profile: Profile, ports: tuple[int, ...], spool: str) -> tuple[Input, ...]:
+def bind_inputs(profile: Profile, ports: tuple[int, ...], spool: str) -> tuple[Input | None, ...]:
     """The first input, and those others that take plain TCP, on loopback or in the folder `spool`,
     each on its port of `ports`, which has one for each input.
 
-    The others are left out: what they bring would be measured as if it had been flooded.
+    The others are left out, None here: what they bring would be measured as if it had been flooded.
     """
     first, *others = profile.inputs
     flooded(profile)
     rest = zip(others, ports[1:], strict=True)
     return (
         _in_lab(first, ports[0], spool),
-        *(_in_lab(source, port, spool) for source, port in rest if _is_plain_tcp(source)),
+        *(_in_lab(one, port, spool) if _is_plain_tcp(one) else None for one, port in rest),
     )
 
 
@@ -71,24 +65,7 @@ def work_directory(profile: Profile, spool: str) -> str | None:
     return None if profile.global_.work_directory is None else spool
 
 
-def input_rows(written: tuple[Input, ...], used: tuple[Input, ...]) -> list[tuple[str, str, str]]:
-    """Path, value as written and value used of every input and of its parameters that differ."""
-    rest = iter(used)
-    rows = []
-    for number, old in enumerate(written):
-        new = next(rest) if number == 0 or _is_plain_tcp(old) else None
-        path = f"inputs[{number}]"
-        rows.append((path, _describe(old), _LEFT_OUT if new is None else _describe(new)))
-        if new is not None:
-            before, after = _parameters(old), _parameters(new)
-            rows += [
-                (f"{path}.{key}", before.get(key, "none"), after.get(key, "none"))
-                for key in sorted(before.keys() | after.keys())
-            ]
-    return rows
-
-
-def _is_plain_tcp(source: Input) -> TypeGuard[TcpInput]:
+def _is_plain_tcp(source: Input) -> bool:
     plain = isinstance(source, ImtcpInput) and not source.is_encrypted
     return plain or isinstance(source, ImptcpInput)
 
@@ -139,25 +116,3 @@ def _imrelp_tls(source: ImrelpInput, certificates: Certificates) -> dict[str, ob
         "tls_auth_mode": "name" if mode == "fingerprint" else mode,
         "tls_permitted_peer": source.tls_permitted_peer and (SENDER_NAME,),
     }
-
-
-def _parameters(source: Input) -> dict[str, str]:
-    """What is set beside the place, as a reader would write it."""
-    plain = source.model_dump(mode="json", by_alias=True, exclude_none=True, exclude={"parser"})
-    return {
-        key: ", ".join(map(str, value)) if isinstance(value, list) else str(value)
-        for key, value in plain.items()
-        if key not in _PLACE
-    }
-
-
-def _describe(source: Input) -> str:
-    """Where an input takes events from; plain TCP by its address alone."""
-    if _is_plain_tcp(source):
-        return f"{source.address}:{source.port}"
-    if isinstance(source, ImfileInput):
-        return f"imfile {source.file}"
-    if isinstance(source, ImuxsockInput):
-        return f"imuxsock {source.socket}"
-    tls = " with TLS" if is_encrypted(source) else ""
-    return f"{source.type} {source.address}:{source.port}{tls}"
