@@ -21,6 +21,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
+# A setting of a profile, as the keys and list numbers that lead to it.
+KeyPath = tuple[str | int, ...]
+
 
 class TuneError(Exception):
     """Any failure a user can act on; the message is the whole sentence shown."""

@@ -9,13 +9,13 @@ PACKAGE = Path(__file__).parents[2] / "tuner"
 
 # A room imports only rooms above it.
 ROOMS = (
-    "errors", "schema", "engines", "modules", "profile", "space", "lint", "render", "host",
+    "errors", "rule", "schema", "engines", "modules", "profile", "space", "lint", "render", "host",
     "engine", "lab", "flood", "measure", "validate",
     "search", "plan", "report", "cli",
 )  # fmt: skip
 
 # Rooms that describe what a user wrote.
-PURE = ("schema", "engines", "modules", "profile", "space", "lint")
+PURE = ("rule", "schema", "engines", "modules", "profile", "space", "lint")
 
 # Who may import what; everything else outside the standard library is nobody's.
 OWNERS = {

@@ -31,8 +31,8 @@ def test_an_explanation_is_a_few_sentences_with_a_source() -> None:
 
 def test_a_rule_says_how_severe_it_is() -> None:
     for rule in RULES:
-        assert explain_rule(rule.code).severity == rule.severity.value
-        assert explain_rule(rule.code).layer == "lint"
+        assert explain_rule(rule.about.code).severity == rule.about.severity.value
+        assert explain_rule(rule.about.code).layer == "lint"
     assert explain_rule("RT013").layer == "schema"
 
 

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from tuner.errors import BadUsage
+from tuner.errors import BadUsage, KeyPath
 from tuner.profile.edit import changed, edit, plain, same, set_at
-from tuner.profile.source import KeyPath, at, has, read
+from tuner.profile.source import at, has, read
 
 PROFILE = """\
 # Our pipeline.

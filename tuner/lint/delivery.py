@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tuner.lint.rule import Complaint, error, warning
+from tuner.lint.rule import error, warning
 from tuner.lint.transport import remote_servers
 from tuner.profile.model import Profile, Tier
+from tuner.rule import Complaint
 
 _REASONS = frozenset({"*", "items", "items.*", "items.*.error"})
 _NAMES = frozenset(

@@ -4,23 +4,40 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tuner.lint.rule import Complaint, error, warning
 from tuner.modules.inputs import ImptcpInput, ImrelpInput, ImtcpInput, Input
 from tuner.modules.queue import QueueType
 from tuner.profile.model import Profile, Tier
-from tuner.profile.placement import PlacedQueue, entry_queue, queues
+from tuner.profile.placement import PlacedQueue, entry_queue, file_names, queues
+from tuner.rule import Complaint, error, warning
 from tuner.schema.units import size_bytes
 
-_OF_FILES = (
-    "maxDiskSpace", "maxFileSize", "checkpointInterval", "syncQueueFiles", "saveOnShutdown",
-    "onCorruption", "diskQueueType", "diskQueueAutoUpgrade", "diskQueueIdleTimeout",
-)  # fmt: skip
+_FILES = {
+    "outputs[logs].queue.filename": "logs",
+    "outputs[logs].queue.spoolDirectory": "/var/spool/rsyslog",
+    "outputs[logs].queue.maxDiskSpace": "1g",
+}
+_DISK = {"outputs[logs].queue.type": "Disk", **_FILES}
+_ASSISTED = {
+    "filename": "logs",
+    "spoolDirectory": "/var/spool/rsyslog",
+    "maxDiskSpace": "1g",
+    "size": 100_000,
+    "lightDelayMark": 0,
+}
 
 
 def _with_files(profile: Profile) -> Iterator[PlacedQueue]:
     return (queue for queue in queues(profile) if queue.resolved.filename is not None)
 
 
+@warning(
+    "RT117",
+    why="rsyslog's default is no limit: a long outage fills the file system, with whatever else "
+    "lives there.",
+    source="rsyslog runtime/queue.c, maxDiskSpace",
+    bad={**_FILES, "outputs[logs].queue.maxDiskSpace": "0"},
+    good={"outputs[logs].queue.maxDiskSpace": "1g"},
+)
 def _fills_the_disk(profile: Profile) -> Iterator[Complaint]:
     for queue in _with_files(profile):
         if size_bytes((queue.resolved.max_disk_space or "0").lower()) == 0:
@@ -32,6 +49,15 @@ def _fills_the_disk(profile: Profile) -> Iterator[Complaint]:
             )
 
 
+@warning(
+    "RT118",
+    why="From lightDelayMark on each message of a TCP or RELP sender waits for up to a second, so "
+    "that the queue hardly grows any more and never reaches the mark at which the disk takes "
+    "over.",
+    source="rsyslog issue 1778, pull request 3642",
+    bad={"main_queue": {**_ASSISTED, "lightDelayMark": 70_000}},
+    good={"main_queue.lightDelayMark": 0},
+)
 def _waits_before_the_disk(profile: Profile) -> Iterator[Complaint]:
     """rsyslog issue 1778: inputs wait at lightDelayMark, so highWatermark is never reached."""
     queue = entry_queue(profile)
@@ -52,6 +78,18 @@ def _is_slowed(source: Input) -> bool:
     return source.flow_control not in {False, "none", "full"}
 
 
+@warning(
+    "RT119",
+    why="Below 60 % of the size rsyslog warns, and rsyslogd -N1 does not show it: the disk is "
+    "slow, and most of the memory stays unused.",
+    source="rsyslog runtime/queue.c, qqueueCorrectParams",
+    bad={
+        **_FILES,
+        "outputs[logs].queue.highWatermark": 29_999,
+        "outputs[logs].queue.lowWatermark": 20_000,
+    },
+    good={"outputs[logs].queue.highWatermark": 30_000},
+)
 def _early_to_disk(profile: Profile) -> Iterator[Complaint]:
     """rsyslog itself warns below 60 %, where rsyslogd -N1 does not show it (queue.c)."""
     for queue in _with_files(profile):
@@ -64,6 +102,14 @@ def _early_to_disk(profile: Profile) -> Iterator[Complaint]:
             )
 
 
+@warning(
+    "RT120",
+    why="A queue that is all on disk is a sequence of files which one worker reads.",
+    source="rsyslog runtime/queue.c; Elastic consulting, 2019 "
+    "(examples/experiments/p5-disk-queues.yaml)",
+    bad={**_DISK, "outputs[logs].queue.checkpointInterval": 1000},
+    good={"outputs[logs].queue.workerThreads": 1},
+)
 def _one_worker(profile: Profile) -> Iterator[Complaint]:
     for queue in _with_files(profile):
         if queue.resolved.type is QueueType.DISK and queue.workers > 1:
@@ -74,6 +120,14 @@ def _one_worker(profile: Profile) -> Iterator[Complaint]:
             )
 
 
+@warning(
+    "RT121",
+    why="The place in the files is written down at each new file and at a stop. What was read or "
+    "written since is found twice or not at all after a crash.",
+    source="rsyslog runtime/queue.c, checkpointInterval",
+    bad={**_DISK, "outputs[logs].queue.workerThreads": 1},
+    good={"outputs[logs].queue.checkpointInterval": 1000},
+)
 def _place_unknown(profile: Profile) -> Iterator[Complaint]:
     """queue.c: with 0 the .qi file is written with each new file of the queue and at a stop."""
     if profile.guardrails.tier is not Tier.DURABLE:
@@ -88,25 +142,51 @@ def _place_unknown(profile: Profile) -> Iterator[Complaint]:
             )
 
 
-def _no_files(profile: Profile) -> Iterator[Complaint]:
-    for queue in queues(profile):
-        if queue.written is None or queue.is_direct or queue.resolved.filename is not None:
-            continue
-        written = queue.written.model_dump(by_alias=True, exclude_none=True)
-        for key in _OF_FILES:
-            if key in written:
-                yield Complaint(
-                    (*queue.path, key),
-                    f"{key} is about the queue's files, and without filename it has none: add "
-                    "filename and spoolDirectory, or remove it",
-                )
-
-
-RULES = (
-    warning("RT117", _fills_the_disk),
-    warning("RT118", _waits_before_the_disk),
-    warning("RT119", _early_to_disk),
-    warning("RT120", _one_worker),
-    warning("RT121", _place_unknown),
-    error("RT122", _no_files),
+@error(
+    "RT109",
+    why="A queue without both name and folder for its files has none: a Disk queue becomes a "
+    "LinkedList, and a disk-assisted one stays in memory.",
+    source="rsyslog runtime/queue.c",
+    bad={"outputs[logs].queue.filename": "logs", "outputs[logs].queue.maxDiskSpace": "1g"},
+    good={"outputs[logs].queue.spoolDirectory": "/var/spool/rsyslog"},
+    at="outputs[logs].queue.filename",
 )
+def _disk_files(profile: Profile) -> Iterator[Complaint]:
+    for queue in queues(profile):
+        resolved = queue.resolved
+        if resolved.filename is None and resolved.type is QueueType.DISK:
+            yield Complaint(
+                (*queue.path, "type"),
+                "a Disk queue needs a filename (rsyslog would turn it into a LinkedList): "
+                "add filename and spoolDirectory",
+            )
+        elif resolved.filename is None and resolved.spool_directory is not None:
+            yield Complaint(
+                (*queue.path, "spoolDirectory"),
+                "without filename the queue never goes to disk: add filename, "
+                "or remove spoolDirectory",
+            )
+        elif resolved.filename is not None and resolved.spool_directory is None:
+            yield Complaint(
+                (*queue.path, "filename"),
+                "the queue's files have no folder: add spoolDirectory, such as /var/spool/rsyslog",
+            )
+
+
+@error(
+    "RT110",
+    why="Two queues with the same files would read each other's events; rsyslogd refuses the "
+    "second.",
+    source="rsyslog runtime/queue.c",
+    bad={"main_queue": _ASSISTED, **_FILES},
+    good={"outputs[logs].queue.filename": "logs-action"},
+)
+def _same_files(profile: Profile) -> Iterator[Complaint]:
+    seen: set[tuple[str, str]] = set()
+    for queue in queues(profile):
+        for name in file_names(queue):
+            files = (queue.resolved.spool_directory or "", name)
+            if files in seen:
+                message = f"two queues would write the files {name}: give each its own filename"
+                yield Complaint((*queue.path, "filename"), message)
+            seen.add(files)

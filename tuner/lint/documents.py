@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tuner.lint.rule import Complaint, error
+from tuner.lint.rule import error
 from tuner.modules.field import DocumentField
 from tuner.modules.parsing import CsvParse, Parse
 from tuner.profile.documents import fields_of
 from tuner.profile.model import Profile
+from tuner.rule import Complaint
 
 # What fields find under each format of `parse`; rules of liblognorm make JSON.
 _GIVES = {"csv": {"csv"}, "kv": {"kv"}, "json": {"json"}, "normalize": {"json"}}

@@ -6,12 +6,13 @@ from collections.abc import Iterator
 from itertools import combinations
 
 from tuner.engines.heap import heap_bytes
-from tuner.lint.rule import Complaint, error, warning
+from tuner.errors import KeyPath
+from tuner.lint.rule import error, warning
 from tuner.lint.transport import remote_servers
 from tuner.modules.field import FieldType
 from tuner.profile.documents import fields_of
 from tuner.profile.model import Profile, Tier
-from tuner.profile.source import KeyPath
+from tuner.rule import Complaint
 from tuner.schema.units import seconds
 
 _TIMES = frozenset({"timereported", "timegenerated"})

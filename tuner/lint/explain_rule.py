@@ -37,7 +37,7 @@ def explain_rule(asked: str) -> RuleExplanation:
     entry = explained_codes().get(code)
     if entry is None:
         raise BadUsage(f"there is no rule {code}: a message ends with the code of its rule")
-    severities = {rule.code: rule.severity.value for rule in RULES}
+    severities = {rule.about.code: rule.about.severity.value for rule in RULES}
     severity = severities.get(code) or entry.get("severity", "error")
     layer = entry.get("layer", "lint")
     return RuleExplanation(code, layer, severity, entry["why"], entry["source"])

@@ -5,11 +5,12 @@ from __future__ import annotations
 import ipaddress
 from collections.abc import Iterator
 
-from tuner.lint.rule import Complaint, error, warning
+from tuner.lint.rule import error, warning
 from tuner.modules.inputs import ImfileInput, ImrelpInput, ImudpInput, Input, PortInput, TcpInput
 from tuner.modules.other_outputs import OmfwdOutput, OmrelpOutput
 from tuner.profile.model import Profile, Tier
 from tuner.profile.placement import action_queue, ports_of
+from tuner.rule import Complaint
 
 _POOLS = 2408
 # librelp's own window, how often it is acknowledged, and from where on that no longer shows.

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tuner.lint.forwarding import forwards
-from tuner.lint.rule import Complaint, error, warning
+from tuner.lint.rule import error, warning
 from tuner.modules.other_outputs import OmfwdOutput, OmrelpOutput
 from tuner.profile.model import Profile
+from tuner.rule import Complaint
 
 _CHECKS_NAMES = ("x509/name", "x509/fingerprint")
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tuner.lint.rule import Complaint, error, warning
+from tuner.lint.rule import error, warning
 from tuner.modules.inputs import ImfileInput
 from tuner.profile.model import Profile
+from tuner.rule import Complaint
 
 
 def _files(profile: Profile) -> Iterator[tuple[int, ImfileInput]]:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tuner.lint.rule import Complaint, error, warning
+from tuner.lint.rule import error, warning
 from tuner.profile.model import Profile
+from tuner.rule import Complaint
 
 
 def _goes_nowhere(profile: Profile) -> Iterator[Complaint]:

@@ -8,11 +8,12 @@ from tuner.engines.index import Index, MappingStyle, Rotate
 from tuner.engines.lifecycle import Lifecycle
 from tuner.engines.release import Engine, Release
 from tuner.engines.settings import CODECS, INDEX_SETTINGS, NODE_SETTINGS, unknown_to
-from tuner.lint.rule import Complaint, error, warning
+from tuner.errors import KeyPath
+from tuner.lint.rule import error, warning
 from tuner.modules.field import FieldType, Use
 from tuner.profile.documents import TIMESTAMP, fields_of, is_timed
 from tuner.profile.model import Profile, Tier
-from tuner.profile.source import KeyPath
+from tuner.rule import Complaint
 
 # Policies' `_meta` and max_primary_shard_size in ILM, min_rollover_age in ISM.
 _LIFECYCLE = ((7, 17), (1, 3))

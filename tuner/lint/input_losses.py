@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Protocol
 
-from tuner.lint.rule import Complaint, warning
+from tuner.lint.rule import warning
 from tuner.modules.inputs import ImfileInput, ImrelpInput, ImudpInput, ImuxsockInput, Input
 from tuner.profile.model import Profile, Tier
 from tuner.profile.placement import entry_queue
+from tuner.rule import Complaint
 from tuner.schema.units import size_bytes
 
 # Linux gives a socket 212,992 bytes (net.core.rmem_default) unless it asks for more.

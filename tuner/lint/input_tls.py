@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tuner.lint.rule import Complaint, error, warning
+from tuner.lint.rule import error, warning
 from tuner.modules.inputs import ImrelpInput, ImtcpInput
 from tuner.profile.model import Profile
+from tuner.rule import Complaint
 
 _CERTIFICATES = ("streamDriver.caFile", "streamDriver.certFile", "streamDriver.keyFile")
 _CHECKS_NAMES = ("x509/name", "x509/fingerprint")

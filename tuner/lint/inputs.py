@@ -5,7 +5,7 @@ from __future__ import annotations
 import ipaddress
 from collections.abc import Iterator
 
-from tuner.lint.rule import Complaint, error, warning
+from tuner.lint.rule import error, warning
 from tuner.modules.inputs import (
     ImfileInput,
     ImptcpInput,
@@ -16,6 +16,7 @@ from tuner.modules.inputs import (
 )
 from tuner.profile.model import Profile
 from tuner.profile.placement import ports_of
+from tuner.rule import Complaint
 from tuner.schema.parameter import of_module
 
 # imtcp's own maxSessions; imptcp has no limit of its own.

@@ -11,14 +11,13 @@ from dataclasses import dataclass, field
 
 from pydantic import ValidationError
 
-from tuner.errors import BadUsage, Severity
+from tuner.errors import BadUsage, KeyPath, Severity
 from tuner.lint.candidate import edits_of
 from tuner.lint.lint import Finding, findings, lint
 from tuner.lint.load import LoadedProfile
 from tuner.profile.edit import changed, plain
 from tuner.profile.model import Profile
 from tuner.profile.paths import resolve_path
-from tuner.profile.source import KeyPath
 from tuner.space.guarantees import opened
 from tuner.space.level import Level
 

@@ -4,19 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tuner.lint.rule import Complaint, error, warning
 from tuner.modules.inputs import PortInput
 from tuner.profile.lanes import Spread
 from tuner.profile.model import Profile
 from tuner.profile.placement import action_queue, lane_queue, ports_of
+from tuner.rule import Complaint, error, warning
 
 _LAST_PORT = 65535
+_LANES = {"lanes": {"count": 2}, "outputs[logs].queue": {"type": "Direct"}}
 
 
 def _by_ports(profile: Profile) -> bool:
     return profile.lanes is not None and profile.lanes.spread is Spread.PORTS
 
 
+@error(
+    "RT130",
+    why="Lanes by ports need one port for each lane, and one choice of parsers for all.",
+    source="rsyslog's manual: an input's ruleset parses its messages",
+    bad={
+        "global": {"workDirectory": "/var/spool/rsyslog"},
+        "inputs": [{"type": "imfile", "file": "/var/log/app.log", "tag": "app:"}],
+        **_LANES,
+    },
+    good={"lanes.spread": "random"},
+    at="inputs[0].type",
+)
 def _without_port(profile: Profile) -> Iterator[Complaint]:
     if not _by_ports(profile):
         return
@@ -35,6 +48,13 @@ def _without_port(profile: Profile) -> Iterator[Complaint]:
             )
 
 
+@error(
+    "RT131",
+    why="There are 65535 ports.",
+    source="RFC 9293",
+    bad={**_LANES, "inputs[0].port": 65_535},
+    good={"inputs[0].port": 65_534},
+)
 def _past_the_last(profile: Profile) -> Iterator[Complaint]:
     for number, source in enumerate(profile.inputs):
         ports = ports_of(profile, source)
@@ -46,6 +66,13 @@ def _past_the_last(profile: Profile) -> Iterator[Complaint]:
             )
 
 
+@error(
+    "RT132",
+    why="A ruleset without a queue of its own runs in the main queue, so that lanes would be none.",
+    source="rsyslog's manual, concepts/multi_ruleset",
+    bad={**_LANES, "lanes.spread": "random", "lanes.queue": {"type": "Direct"}},
+    good={"lanes.queue.type": "FixedArray"},
+)
 def _no_queue(profile: Profile) -> Iterator[Complaint]:
     queue = lane_queue(profile)
     if queue is not None and queue.is_direct:
@@ -56,6 +83,15 @@ def _no_queue(profile: Profile) -> Iterator[Complaint]:
         )
 
 
+@warning(
+    "RT133",
+    why="One queue has one lock and, on disk, one worker: it is what lanes are there to get "
+    "around.",
+    source="Elastic consulting, 2019 (examples/experiments/p5-disk-queues.yaml)",
+    bad={"lanes": {"count": 2}},
+    good={"outputs[logs].queue": {"type": "Direct"}},
+    at="outputs[logs].queue.type",
+)
 def _together_again(profile: Profile) -> Iterator[Complaint]:
     """It is the one queue that limits (Elastic consulting, 2019), and an action's queue is one."""
     if profile.lanes is None or profile.lanes.count == 1:
@@ -68,11 +104,3 @@ def _together_again(profile: Profile) -> Iterator[Complaint]:
                 f"all {profile.lanes.count} lanes meet again in this one queue: set its type to "
                 "Direct, so that each lane's workers deliver themselves",
             )
-
-
-RULES = (
-    error("RT130", _without_port),
-    error("RT131", _past_the_last),
-    error("RT132", _no_queue),
-    warning("RT133", _together_again),
-)

@@ -6,12 +6,12 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from tuner.errors import BadUsage
+from tuner.errors import BadUsage, KeyPath
 from tuner.lint.load import LoadedProfile
 from tuner.profile.edit import changed, edit, plain, same, set_at, spliced
 from tuner.profile.layers import NAMED, layered, number_of
 from tuner.profile.paths import resolve_path
-from tuner.profile.source import KeyPath, Source, at, has
+from tuner.profile.source import Source, at, has
 from tuner.profile.splice import appending, setting
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from types import ModuleType
 
-from tuner.errors import Severity
+from tuner.errors import KeyPath, Severity
 from tuner.lint import (
     delivery,
     disk,
@@ -24,6 +25,7 @@ from tuner.lint import (
     other_outputs,
     outputs,
     parameters,
+    queue_parameters,
     queues,
     releases,
     requests,
@@ -32,13 +34,20 @@ from tuner.lint import (
     transport,
 )
 from tuner.profile.model import Profile
-from tuner.profile.source import KeyPath
+from tuner.rule import Rule
+
+
+def _rules(module: ModuleType) -> tuple[Rule[Profile], ...]:
+    """The rules that stand in a module, from top to bottom."""
+    return tuple(rule for rule in vars(module).values() if isinstance(rule, Rule))
+
 
 RULES = (
-    *queues.RULES,
-    *lanes.RULES,
-    *losses.RULES,
-    *disk.RULES,
+    *_rules(queues),
+    *_rules(queue_parameters),
+    *_rules(lanes),
+    *_rules(losses),
+    *_rules(disk),
     *outputs.RULES,
     *other_outputs.RULES,
     *forwarding.RULES,
@@ -79,7 +88,7 @@ def lint(profile: Profile) -> tuple[Finding, ...]:
 def findings(profile: Profile) -> Iterator[Finding]:
     """The breaches one by one, for whoever needs to know of the first only."""
     return (
-        Finding(complaint.path, complaint.message, rule.code, rule.severity)
+        Finding(complaint.path, complaint.message, rule.about.code, rule.about.severity)
         for rule in RULES
         for complaint in rule.check(profile)
     )

@@ -8,11 +8,11 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from tuner.errors import BadProfile, Problem, Severity
+from tuner.errors import BadProfile, KeyPath, Problem, Severity
 from tuner.lint.lint import Finding, lint
 from tuner.profile.layers import layered, layers_below
 from tuner.profile.model import Profile
-from tuner.profile.source import MAX_BYTES, UNREADABLE, KeyPath, Position, Source, problem_at, read
+from tuner.profile.source import MAX_BYTES, UNREADABLE, Position, Source, problem_at, read
 from tuner.profile.wording import problems_of
 
 

@@ -9,13 +9,13 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from tuner.errors import BadProfile, BadUsage, Problem, Refused, Severity
+from tuner.errors import BadProfile, BadUsage, KeyPath, Problem, Refused, Severity
 from tuner.lint.candidate import candidate
 from tuner.lint.lint import lint
 from tuner.lint.load import LoadedProfile, load_profile, text_of
 from tuner.profile.bind_inputs import flooded
 from tuner.profile.model import Profile
-from tuner.profile.source import KeyPath, Source, problem_at, read
+from tuner.profile.source import Source, problem_at, read
 from tuner.profile.wording import problems_of
 from tuner.space.experiment import Experiment, Variant
 

@@ -4,16 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tuner.lint.rule import Complaint, error, warning
 from tuner.modules.queue import QueueType
 from tuner.profile.model import Profile, Tier
 from tuner.profile.placement import action_queue, queues
+from tuner.rule import Complaint, error, warning
 
 _PATIENT_MS = 60_000
 _HASTY_MS = 1000
 _LEAST = 100
 
 
+@warning(
+    "RT113",
+    why="F9: a full action queue makes the main worker wait for timeoutEnqueue, 2 s by default, "
+    "and then drops one message, again and again.",
+    source="rsyslog runtime/queue.c, doEnqSingleObj",
+    bad={"outputs[logs].queue.timeoutEnqueue": _PATIENT_MS - 1},
+    good={"outputs[logs].queue.timeoutEnqueue": _PATIENT_MS},
+)
 def _impatient_enqueue(profile: Profile) -> Iterator[Complaint]:
     """F9: an action queue that stays full drops one message per timeout."""
     if profile.guardrails.tier is not Tier.DURABLE:
@@ -29,6 +37,14 @@ def _impatient_enqueue(profile: Profile) -> Iterator[Complaint]:
             )
 
 
+@error(
+    "RT114",
+    why="discardSeverity makes a queue drop messages on purpose, while the guardrails promise that"
+    " none is lost.",
+    source="rsyslog runtime/queue.c",
+    bad={"main_queue.discardSeverity": 7},
+    good={"main_queue.discardSeverity": 8},
+)
 def _discards(profile: Profile) -> Iterator[Complaint]:
     for queue in queues(profile):
         severity = queue.resolved.discard_severity
@@ -40,6 +56,14 @@ def _discards(profile: Profile) -> Iterator[Complaint]:
             )
 
 
+@warning(
+    "RT115",
+    why="An action queue has 10 ms to empty itself when rsyslog stops, and throws the rest away "
+    "unless it has files.",
+    source="rsyslog runtime/queue.c, timeoutShutdown",
+    bad={"outputs[logs].queue.timeoutShutdown": _HASTY_MS - 1},
+    good={"outputs[logs].queue.timeoutShutdown": _HASTY_MS},
+)
 def _hasty_shutdown(profile: Profile) -> Iterator[Complaint]:
     """rsyslog's default for action queues is 10 ms; only a queue with a filename can save the rest
     (saveOnShutdown)."""
@@ -57,6 +81,14 @@ def _hasty_shutdown(profile: Profile) -> Iterator[Complaint]:
             )
 
 
+@error(
+    "RT123",
+    why="samplingInterval keeps one message of so many and drops the others, while the guardrails "
+    "promise that none is lost.",
+    source="rsyslog runtime/queue.c",
+    bad={"main_queue.samplingInterval": 2},
+    good={"main_queue.samplingInterval": 1},
+)
 def _samples(profile: Profile) -> Iterator[Complaint]:
     for queue in queues(profile):
         every = queue.resolved.sampling_interval or 0
@@ -68,6 +100,14 @@ def _samples(profile: Profile) -> Iterator[Complaint]:
             )
 
 
+@warning(
+    "RT124",
+    why="Outside of its hours a queue takes events and delivers none; what it cannot hold is "
+    "dropped.",
+    source="rsyslog runtime/queue.c, GetDeqtTime",
+    bad={"main_queue.dequeueTimeEnd": 20},
+    good={"main_queue.dequeueTimeEnd": 25},
+)
 def _never_works(profile: Profile) -> Iterator[Complaint]:
     """queue.c: without dequeueTimeEnd, or with 25, a queue works all day."""
     for queue in queues(profile):
@@ -85,6 +125,14 @@ def _never_works(profile: Profile) -> Iterator[Complaint]:
             )
 
 
+@warning(
+    "RT125",
+    why="The worker that an action queue holds up is the main queue's, and with it every other "
+    "output. rsyslog's manual strongly recommends off.",
+    source="rsyslog's manual, rainerscript/queue_parameters",
+    bad={"outputs[logs].queue.takeFlowCtlFromMsg": True},
+    good={"outputs[logs].queue.takeFlowCtlFromMsg": False},
+)
 def _waits_for_itself(profile: Profile) -> Iterator[Complaint]:
     for number in range(len(profile.outputs)):
         queue = action_queue(profile, number)
@@ -96,6 +144,20 @@ def _waits_for_itself(profile: Profile) -> Iterator[Complaint]:
             )
 
 
+@error(
+    "RT126",
+    why="rsyslog warns below 100 messages that its marks may not work, and rsyslogd -N1 does not "
+    "show it.",
+    source="rsyslog runtime/queue.c",
+    bad={
+        "outputs[logs].queue.size": _LEAST - 1,
+        "outputs[logs].queue.lowWatermark": 2,
+        "outputs[logs].queue.dequeueBatchSize": 10,
+        "main_queue.dequeueBatchSize": 10,
+        "outputs[logs].queue.workerThreadMinimumMessages": 10,
+    },
+    good={"outputs[logs].queue.size": _LEAST},
+)
 def _tiny(profile: Profile) -> Iterator[Complaint]:
     """queue.c warns below 100, where rsyslogd -N1 does not show it."""
     for number in range(len(profile.outputs)):
@@ -106,14 +168,3 @@ def _tiny(profile: Profile) -> Iterator[Complaint]:
                 f"rsyslog does not support queues of less than {_LEAST} messages: use at least "
                 f"{max(_LEAST, 2 * queue.workers * queue.batch)}, or the type Direct",
             )
-
-
-RULES = (
-    warning("RT113", _impatient_enqueue),
-    error("RT114", _discards),
-    warning("RT115", _hasty_shutdown),
-    error("RT123", _samples),
-    warning("RT124", _never_works),
-    warning("RT125", _waits_for_itself),
-    error("RT126", _tiny),
-)

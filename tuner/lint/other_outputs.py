@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from fnmatch import fnmatchcase
 
-from tuner.lint.rule import Complaint, error, warning
+from tuner.lint.rule import error, warning
 from tuner.modules.inputs import ImfileInput
 from tuner.modules.other_outputs import DYNA_FILES, OmfileOutput
 from tuner.modules.outputs import OmelasticsearchOutput, Output
 from tuner.profile.model import Profile, Tier
+from tuner.rule import Complaint
 from tuner.schema.parameter import of_module
 from tuner.schema.units import size_bytes
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import pairwise
 
-from tuner.lint.rule import Complaint, error, warning
+from tuner.lint.rule import error, warning
 from tuner.profile.model import Profile, Tier
 from tuner.profile.placement import action_queue, working_queue
+from tuner.rule import Complaint
 
 _SUSPENDED = "action.execOnlyWhenPreviousIsSuspended"
 

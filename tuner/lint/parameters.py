@@ -7,13 +7,14 @@ from collections.abc import Iterator, Sequence
 from pydantic import BaseModel
 
 from tuner.engines.release import Release
-from tuner.lint.rule import Complaint, error
+from tuner.errors import KeyPath
+from tuner.lint.rule import error
 from tuner.modules.inputs import Input
 from tuner.modules.outputs import Output
 from tuner.modules.queue import Queue
 from tuner.profile.model import Profile
 from tuner.profile.placement import queues
-from tuner.profile.source import KeyPath
+from tuner.rule import Complaint
 from tuner.schema.parameter import since
 
 

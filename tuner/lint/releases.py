@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tuner.engines.release import NEWEST_READ, OLDEST, Engine
-from tuner.lint.rule import Complaint, error, warning
+from tuner.lint.rule import error, warning
 from tuner.lint.transport import remote_servers
 from tuner.modules.inputs import ImtcpInput
 from tuner.modules.outputs import OmelasticsearchOutput
 from tuner.profile.model import Profile, Tier
+from tuner.rule import Complaint
 
 _OMITS_TYPE = 2206
 _TAKES_TYPE = {Engine.ELASTICSEARCH: 7, Engine.OPENSEARCH: 1}

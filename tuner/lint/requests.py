@@ -12,11 +12,12 @@ from tuner.lint.request_sizes import (
     pressure_bytes,
     requests_of,
 )
-from tuner.lint.rule import Complaint, warning
+from tuner.lint.rule import warning
 from tuner.lint.transport import remote_servers
 from tuner.profile.message_sizes import LONGEST_MESSAGE_BYTES
 from tuner.profile.model import Profile, Tier
 from tuner.profile.workload import Workload
+from tuner.rule import Complaint
 from tuner.schema.units import size_bytes
 
 # Bulks above four fifths of the limit leave no room for what else the node has to hold.

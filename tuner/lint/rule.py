@@ -1,37 +1,19 @@
-"""What a lint rule says."""
+"""Rules that do not carry what is known of them yet."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 
 from tuner.errors import Severity
 from tuner.profile.model import Profile
-from tuner.profile.source import KeyPath
+from tuner.rule import About, Complaint, Rule
 
 
-@dataclass(frozen=True)
-class Complaint:
-    """What one rule found: the setting to change, and what to do about it."""
-
-    path: KeyPath
-    message: str
-
-
-@dataclass(frozen=True)
-class Rule:
-    """One check with its stable code; F numbers in rules are those of rsyslog's source study."""
-
-    code: str
-    severity: Severity
-    check: Callable[[Profile], Iterable[Complaint]]
-
-
-def error(code: str, check: Callable[[Profile], Iterable[Complaint]]) -> Rule:
+def error(code: str, check: Callable[[Profile], Iterable[Complaint]]) -> Rule[Profile]:
     """A rule whose breach makes the profile unusable."""
-    return Rule(code, Severity.ERROR, check)
+    return Rule(About(Severity.ERROR, code, why="", source="", bad={}, good={}), check)
 
 
-def warning(code: str, check: Callable[[Profile], Iterable[Complaint]]) -> Rule:
+def warning(code: str, check: Callable[[Profile], Iterable[Complaint]]) -> Rule[Profile]:
     """A rule whose breach deserves a second look."""
-    return Rule(code, Severity.WARNING, check)
+    return Rule(About(Severity.WARNING, code, why="", source="", bad={}, good={}), check)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tuner.lint.rule import Complaint, error
+from tuner.lint.rule import error
 from tuner.profile.model import Profile, Search
+from tuner.rule import Complaint
 
 
 def _paths(profile: Profile) -> Iterator[Complaint]:

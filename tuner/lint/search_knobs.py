@@ -8,10 +8,10 @@ from collections.abc import Iterator, Sequence
 from pydantic import ValidationError
 
 from tuner.errors import BadUsage
-from tuner.lint.rule import Complaint
 from tuner.profile.edit import changed, plain
 from tuner.profile.model import Profile, Search
 from tuner.profile.paths import resolve_path
+from tuner.rule import Complaint
 from tuner.space.guarantees import GUARANTEES, called
 from tuner.space.knobs import Knob, is_at, knobs, level_text
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tuner.engines.release import Engine
-from tuner.lint.rule import Complaint, error, warning
+from tuner.errors import KeyPath
+from tuner.lint.rule import error, warning
 from tuner.profile.documents import is_timed
 from tuner.profile.model import Profile
-from tuner.profile.source import KeyPath
+from tuner.rule import Complaint
 from tuner.schema.units import seconds
 
 _SHORTEST_SYNC_S = 0.1

@@ -6,9 +6,10 @@ import ipaddress
 from collections.abc import Iterator
 from urllib.parse import urlsplit
 
-from tuner.lint.rule import Complaint, error, warning
+from tuner.lint.rule import error, warning
 from tuner.modules.outputs import OmelasticsearchOutput
 from tuner.profile.model import Profile, Tier
+from tuner.rule import Complaint
 from tuner.schema.parameter import since
 
 _STATUS = frozenset({"*", "items", "items.*", "items.*.status"})

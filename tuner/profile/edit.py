@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from tuner.errors import BadUsage
+from tuner.errors import BadUsage, KeyPath
 from tuner.profile.paths import resolve_path
-from tuner.profile.source import KeyPath, Source, at, has, read
+from tuner.profile.source import Source, at, has, read
 from tuner.profile.splice import Splice, removing, setting
 
 

@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from tuner.errors import BadProfile
-from tuner.profile.source import LAYER, KeyPath, Position, Source, Spot, at, problem_at, read
+from tuner.errors import BadProfile, KeyPath
+from tuner.profile.source import LAYER, Position, Source, Spot, at, problem_at, read
 
 EXTENDS = "extends"
 MAX_LAYERS = 5

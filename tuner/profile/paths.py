@@ -10,9 +10,9 @@ import difflib
 import re
 from collections.abc import Mapping, Sequence
 
-from tuner.errors import BadUsage
+from tuner.errors import BadUsage, KeyPath
 from tuner.profile.schema import keys_of, models_at
-from tuner.profile.source import KeyPath, at
+from tuner.profile.source import at
 
 _PATH = re.compile(r"[^.\[\]]+(\[[^\[\]]+\])*(\.[^.\[\]]+(\[[^\[\]]+\])*)*")
 _STEP = re.compile(r"\[([^\]]+)\]|([^.\[\]]+)")

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from tuner.errors import KeyPath
 from tuner.modules.inputs import Input, PortInput
 from tuner.modules.queue import Place, Queue, QueueType, resolve
 from tuner.profile.lanes import Spread
 from tuner.profile.model import Profile
-from tuner.profile.source import KeyPath
 
 
 @dataclass(frozen=True)

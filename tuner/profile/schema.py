@@ -11,8 +11,8 @@ from typing import get_args, get_origin
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
+from tuner.errors import KeyPath
 from tuner.profile.model import Profile
-from tuner.profile.source import KeyPath
 
 Models = tuple[type[BaseModel], ...]
 

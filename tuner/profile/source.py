@@ -14,9 +14,7 @@ from typing import Protocol
 
 import yaml
 
-from tuner.errors import BadProfile, Problem
-
-KeyPath = tuple[str | int, ...]
+from tuner.errors import BadProfile, KeyPath, Problem
 
 MAX_BYTES = 1 << 20
 MAX_DEPTH = 32

@@ -6,9 +6,8 @@ from dataclasses import dataclass
 
 import yaml
 
-from tuner.errors import BadUsage
+from tuner.errors import BadUsage, KeyPath
 from tuner.profile.flow import flow
-from tuner.profile.source import KeyPath
 
 Pair = tuple[yaml.Node, yaml.Node]
 

@@ -9,12 +9,12 @@ from dataclasses import dataclass
 
 from pydantic import BaseModel, ValidationError
 
-from tuner.errors import Problem
+from tuner.errors import KeyPath, Problem
 from tuner.modules.secrets import SecretRef
 from tuner.profile.model import Profile
 from tuner.profile.schema import keys_of, models_at
 from tuner.profile.shapes import SHAPES
-from tuner.profile.source import KeyPath, Source, at, has, problem_at
+from tuner.profile.source import Source, at, has, problem_at
 
 UNKNOWN_KEY = "RT001"
 WRONG_VALUE = "RT002"

@@ -13,11 +13,10 @@ from tuner.engine.templates import InstalledTemplate, installed_templates, same_
 from tuner.engine.templates import stronger as stronger_than
 from tuner.engines.index import Index, Rotate
 from tuner.engines.release import Engine
-from tuner.errors import Problem
+from tuner.errors import KeyPath, Problem
 from tuner.lint.load import LoadedProfile
 from tuner.modules.outputs import OmelasticsearchOutput
 from tuner.profile.documents import fields_of
-from tuner.profile.source import KeyPath
 from tuner.render.index import PRIORITY, index_patterns, index_template
 from tuner.validate.layer import Layer, problem
 from tuner.validate.request_sizes import request_problems

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tuner.errors import Problem, Severity
+from tuner.errors import KeyPath, Problem, Severity
 from tuner.lint.load import LoadedProfile
-from tuner.profile.source import KeyPath
 
 
 @dataclass(frozen=True)

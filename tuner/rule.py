@@ -1,0 +1,71 @@
+"""What a lint rule is: a check under a decorator that says everything else about it.
+
+    @error(
+        "RT103",
+        why="rsyslog silently lowers the batch to the size of the queue.",
+        source="rsyslog runtime/queue.c, issue 374",
+        bad={"main_queue.dequeueBatchSize": 100_001},
+        good={"main_queue.dequeueBatchSize": 100_000},
+    )
+    def batch_above_size(profile: Profile) -> Iterator[Complaint]: ...
+
+The examples are the rule's tests, and `rsyslog-tune explain RT103` shows them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import KW_ONLY, dataclass
+from functools import partial
+from typing import Generic, TypeVar
+
+from tuner.errors import KeyPath, Severity
+
+S = TypeVar("S")
+
+# Settings by their paths in a profile, such as `outputs[logs].queue.size`; None removes one.
+Changes = Mapping[str, object]
+
+
+@dataclass(frozen=True)
+class Complaint:
+    """One breach of a rule: the setting to change, and what to do about it."""
+
+    path: KeyPath
+    message: str
+
+
+@dataclass(frozen=True)
+class About:
+    """All that is known of a rule beside its check, which it decorates.
+
+    `bad`, laid over a small valid profile, breaks this rule and no other; `good`, laid over both,
+    mends it with the nearest valid value. The complaint is about the first path of `good`, or `at`.
+    """
+
+    severity: Severity
+    code: str
+    _: KW_ONLY
+    why: str
+    source: str
+    bad: Changes
+    good: Changes
+    at: str = ""
+
+    def __call__(self, check: Callable[[S], Iterable[Complaint]]) -> Rule[S]:
+        """The rule that `check` makes."""
+        return Rule(self, check)
+
+
+@dataclass(frozen=True)
+class Rule(Generic[S]):
+    """A check of a profile, or of one section of it, with what is known about it."""
+
+    about: About
+    check: Callable[[S], Iterable[Complaint]]
+
+
+# A breach makes the profile unusable.
+error = partial(About, Severity.ERROR)
+# A breach deserves a second look.
+warning = partial(About, Severity.WARNING)
