@@ -14,7 +14,7 @@ from tuner.lab.distribution import cached, distribution_for, home_of
 
 @pytest.mark.parametrize("wrong", ["elastic8", "elasticsearch", "elasticsearch-8", "sink-1.0"])
 def test_an_engine_that_cannot_be_fetched_is_a_usage_error(wrong: str) -> None:
-    with pytest.raises(BadUsage, match=f"--fetch {wrong}: write elasticsearch-8.19"):
+    with pytest.raises(BadUsage, match=f"--fetch {wrong}: use elasticsearch-8.19"):
         doctor([wrong])
 
 
@@ -31,4 +31,4 @@ def test_maven_is_missed_only_where_no_engine_is_in_the_cache(
     home_of(distribution_for(Release(opensearch="2.19"))).mkdir(parents=True)
     found = maven_finding(cached())
     assert not found.missing
-    assert found.found == "not installed, and not needed for opensearch 2.19.1"
+    assert found.found == "not installed; not needed for opensearch 2.19.1"

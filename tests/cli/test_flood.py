@@ -83,7 +83,7 @@ def test_a_pace_that_was_not_kept_is_said_plainly() -> None:
     with Receiver() as receiver:
         done = flood(receiver.port, "--count", 2_000_000, "--rate", 200_000_000)
     assert done.returncode == 0, done.stderr
-    assert "The pace was not kept: " in done.stdout
+    assert "The rate was not kept: " in done.stdout
     assert "of 2,000,000 messages were more than 50 ms late, by up to " in done.stdout
 
 
@@ -94,7 +94,7 @@ def test_a_pace_that_was_not_kept_is_said_plainly() -> None:
         (("--count", 5, "--distribution", "lognormal"), 64, "lognormal sizes need min and max"),
         (("--count", 5, "--replay", "/nowhere.log"), 64, "nowhere.log"),
         (("--count", 5, "--replay", "/dev/null"), 1, "/dev/null, the file to replay, has no lines"),
-        (("--count", 5, "--runs", "3"), 64, "write N:PAUSE"),
+        (("--count", 5, "--runs", "3"), 64, "use N:PAUSE"),
     ],
 )
 def test_wrong_options_are_one_sentence(

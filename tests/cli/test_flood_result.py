@@ -31,12 +31,12 @@ def test_a_kept_pace_comes_out_as_its_rate(capsys: pytest.CaptureFixture[str]) -
 
 def test_being_blocked_is_said(capsys: pytest.CaptureFixture[str]) -> None:
     said = text(replace(QUIET, blocked_seconds=0.5), capsys)
-    assert "The sender was blocked for 0.50 s: the receiver did not take messages" in said
+    assert "The sender was blocked for 0.50 s: the receiver could not keep up." in said
 
 
 def test_lateness_is_said_and_judged(capsys: pytest.CaptureFixture[str]) -> None:
     said = text(replace(QUIET, punctuality=LATE), capsys)
-    assert "The pace was not kept: 400 of 1,000 messages were more than 50 ms late" in said
+    assert "The rate was not kept: 400 of 1,000 messages were more than 50 ms late" in said
     said = text(replace(QUIET, punctuality=replace(LATE, late=5)), capsys)
     assert "not kept" not in said
     assert "5 of 1,000 messages were more than 50 ms late, by up to 1.25 s." in said
@@ -47,7 +47,7 @@ def test_a_flood_too_short_to_judge_has_no_rate_and_no_share(
 ) -> None:
     brief = replace(QUIET, sent=1, last_send_s=100.0)
     assert text(brief, capsys) == (
-        "1 messages in 0.00 s (too brief to give a rate), 10000.00 us CPU each\n"
+        "1 messages in 0.00 s (too short for a rate), 10000.00 us CPU each\n"
     )
     show(brief, None, "0a1b2c3d", Output.JSON)
     report = json.loads(capsys.readouterr().out)

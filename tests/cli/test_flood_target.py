@@ -77,7 +77,7 @@ def test_targets_are_flooded_in_turn() -> None:
 @pytest.mark.parametrize(
     ("arguments", "code", "said"),
     [
-        ((), 64, "say where to send, with either --port or --target"),
+        ((), 64, "give either --port or --target"),
         (("--port", 9, "--target", "127.0.0.1:9"), 64, "either --port or --target"),
         (("--transport", "unix", "--port", 9), 64, "unix needs a path: use --target PATH"),
         (("--transport", "udp", "--target", "/run/s"), 64, "/run/s is no HOST:PORT"),

@@ -32,7 +32,7 @@ def test_a_duration_may_combine_units(text: str, seconds: float) -> None:
     "text", ["", "5", "30s1m", "1m1m", "1h30", "1m 30s", "-5m", "0s", "0h0m0s", "5d", "m", "1e3s"]
 )
 def test_anything_else_is_refused_with_what_to_write(text: str) -> None:
-    with pytest.raises(BadUsage, match="write 90s, 5m or 1h30m"):
+    with pytest.raises(BadUsage, match="is not a duration: use 90s, 5m or 1h30m"):
         duration_s(text)
 
 
@@ -44,5 +44,5 @@ def test_as_much_is_said_as_was_asked_for() -> None:
     assert voice_of(False, False).verbosity is Verbosity.NORMAL
     assert voice_of(True, False).verbosity is Verbosity.QUIET
     assert voice_of(False, True).verbosity is Verbosity.VERBOSE
-    with pytest.raises(BadUsage, match="--quiet and --verbose exclude each other"):
+    with pytest.raises(BadUsage, match="--quiet and --verbose cannot be combined"):
         voice_of(True, True)

@@ -55,7 +55,7 @@ def test_options_that_would_make_it_another_search_are_refused_at_once(
     tmp_path: Path, options: list[str], named: str
 ) -> None:
     message = failure(resume(tmp_path, *options), BadUsage)
-    assert message == f"--resume goes on as the search began: leave out {named}"
+    assert message == f"--resume keeps the options of the search: remove {named}"
 
 
 def test_a_folder_that_no_search_wrote_stays_as_it_is(tmp_path: Path) -> None:
@@ -84,11 +84,11 @@ def test_a_damaged_journal_is_set_aside_with_what_can_be_kept(tmp_path: Path) ->
     damaged = (tmp_path / NAME).read_bytes()
     message = failure(resume(tmp_path), JobFailed)
     assert f"{tmp_path / NAME}:30: the journal is damaged" in message
-    assert f"set aside as {tmp_path / ASIDE}" in message
+    assert f"renamed to {tmp_path / ASIDE}" in message
     assert {path.name for path in tmp_path.iterdir()} == {ASIDE}
     assert (tmp_path / ASIDE).read_bytes() == damaged
     assert "no trials.jsonl" in failure(resume(tmp_path), JobFailed)
-    command = message.partition("is whole: ")[2].partition(" lets")[0]
+    command = message.partition("from there, run ")[2]
     subprocess.run(["sh", "-c", command], check=True)
     assert len((tmp_path / NAME).read_bytes().splitlines()) == 29
     again = search(tmp_path, World(START_S))
@@ -126,7 +126,7 @@ def test_while_one_writes_to_a_run_directory_another_is_told_who_it_is(tmp_path:
         message = failure(resume(tmp_path), Locked)
         with pytest.raises(Locked), new_run_directory(tmp_path, "x"):
             raise AssertionError
-    assert f"another run writes to {tmp_path}: a search, pid {os.getpid()}, since" in message
+    assert f"another run is writing to {tmp_path}: a search, pid {os.getpid()}, since" in message
     assert {path.name for path in tmp_path.iterdir()} == {NAME}
 
 

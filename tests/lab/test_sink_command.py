@@ -67,7 +67,7 @@ def test_as_text_the_url_comes_first() -> None:
     lines = out.splitlines()
     assert lines[0] == url
     assert lines[1:] == [
-        "x: 4 documents", "  run 0a1b2c3d: 4 events, 0 missing, 0 repetitions"
+        "x: 4 documents", "  run 0a1b2c3d: 4 events, 0 missing, 0 duplicates"
     ]  # fmt: skip
 
 

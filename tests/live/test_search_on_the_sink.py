@@ -136,7 +136,7 @@ def test_a_run_directory_that_cannot_be_written_fails_before_anything_starts(
 def test_a_budget_too_small_names_the_smallest(tmp_path: Path) -> None:
     done = tune("search", "--engine", "sink", "--budget", "5s", folder=tmp_path)
     assert done.code == 64
-    assert "the smallest is" in done.err
+    assert "is too small for a search and six pairs: use " in done.err
     assert not list(tmp_path.iterdir())
 
 

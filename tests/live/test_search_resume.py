@@ -67,13 +67,13 @@ def test_killed_and_interrupted_it_ends_within_its_budget_and_leaves_nothing(
         "search", "--resume", "run", folder=tmp_path, number=signal.SIGINT, after_line="trial   2"
     )
     assert stopped.code == 130
-    left = re.findall("removed (.*), which a run that was killed had left", stopped.err)
+    left = re.findall("removed (.*), left by a killed run", stopped.err)
     assert left
     assert set(left) <= scratch
     assert not [path for path in left if Path(path).exists()]
-    assert "2 trials are taken over" in stopped.err
+    assert "2 trials done" in stopped.err
     assert "trial   0" not in stopped.err
-    assert "search --resume run goes on with it" in stopped.err
+    assert "to resume: rsyslog-tune search --resume run" in stopped.err
     between = recorded(run)
     assert between.study.ending is Ending.INTERRUPTED
     assert [trial.number for trial in between.study.trials] == [-1, 0, -1, 1, 2]

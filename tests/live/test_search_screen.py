@@ -41,5 +41,5 @@ def test_a_search_is_seen_while_it_climbs_and_ctrl_c_leaves_what_it_found(tmp_pa
     assert terminal.shows_cursor()
     assert "climbing" not in terminal.text
     told = " ".join(terminal.text.split())
-    assert "what is known so far is in run/report.html" in told
-    assert "rsyslog-tune search --resume run goes on with it" in told
+    assert "results so far: run/report.html" in told
+    assert "to resume: rsyslog-tune search --resume run" in told

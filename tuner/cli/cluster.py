@@ -1,4 +1,4 @@
-"""The user's own cluster: how the profile lets us in."""
+"""The user's own cluster: credentials and TLS from the profile."""
 
 from __future__ import annotations
 

@@ -16,30 +16,28 @@ if TYPE_CHECKING:
 
 # The first sentences of the commands' own help; a test holds them together.
 HELP = {
-    "init": "Write a commented first profile from what this machine has; never over another file.",
+    "init": "Write a commented first profile that fits this machine; never overwrites a file.",
     "validate": "Check a profile: schema, lint, then `rsyslogd -N1` on the whole rendered "
     "configuration.",
-    "explain": "Say what a key of a profile does, its default, its range and its traps; or why a "
-    "rule is there, by the code that its messages end with.",
+    "explain": "Explain a key of a profile: what it does, its default, range and pitfalls; or a "
+    "lint rule, by the code at the end of its messages.",
     "schema": "Print the JSON Schema of a profile, for editors that complete and check YAML.",
     "render": "Render a profile to files: rsyslog.conf, index and component templates, live "
     "settings, policy, first index, settings of the node.",
-    "diff": "Compare a cluster's templates, policies and live settings with what a profile is "
-    "rendered to.",
-    "search": "Search for settings that carry more events per second, and prove what they gain.",
+    "diff": "Compare a cluster's templates, policies and live settings with the rendered profile.",
+    "search": "Search for settings that carry more events per second, and confirm the gain.",
     "bench": "Measure a profile: events per second, delivery, CPU per event, freshness, and what "
     "limits it.",
     "compare": "Compare two profiles in interleaved pairs, or what two searches ended with.",
     "sweep": "Measure the variants of an experiment file side by side, and print them beside what "
     "others published.",
-    "flood": "Flood a syslog receiver with messages, and say what it cost.",
-    "sink": "Answer bulk requests on loopback until Ctrl-C: every event is counted, none is "
-    "stored.",
+    "flood": "Flood a syslog receiver with messages, and print the rate and the CPU time used.",
+    "sink": "Answer bulk requests on loopback until Ctrl-C: counts every event and stores none.",
     "plan": "Plan the machines, shards, queues, disks and network for a stream, from measured, "
     "given or assumed figures.",
-    "report": "Make the report of a search again from its journal, and print it as Markdown.",
-    "doctor": "Say what is installed and what is missing; exits with 69 when something is.",
-    "lab": "A lab that stays until told: up, status, down.",
+    "report": "Rewrite the report of a search from its journal, and print it as Markdown.",
+    "doctor": "List what is installed and what is missing; exits with 69 if something is missing.",
+    "lab": "A lab that stays until `lab down`: up, status, down.",
 }
 
 

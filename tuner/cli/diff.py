@@ -22,16 +22,16 @@ def diff(
         typer.Option(
             "--elasticsearch",
             metavar="URL",
-            help="The Elasticsearch or OpenSearch to compare with; it is only read.",
+            help="The Elasticsearch or OpenSearch to compare with; read only.",
             show_default=False,
         ),
     ],
     output: OutputOption = Output.TEXT,
 ) -> None:
-    """Compare a cluster's templates, policies and live settings with what a profile is rendered to.
+    """Compare a cluster's templates, policies and live settings with the rendered profile.
 
-    Prints nothing and exits with 0 when they are the same, else with 2 and a unified diff: what
-    the cluster has in lines with -, what the profile says in lines with +.
+    Prints nothing and exits with 0 when they are the same, else with 2 and a unified diff: lines
+    with - are in the cluster, lines with + are in the profile.
     """
     wanted = load(profile).profile
     with (

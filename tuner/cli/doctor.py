@@ -30,6 +30,9 @@ class Finding:
     found: str
     missing: bool = False
 
+    def __str__(self) -> str:
+        return f"{'MISSING' if self.missing else 'ok':<7}  {self.what:<15}  {self.found}"
+
 
 def doctor(
     fetch_engines: Annotated[
@@ -37,25 +40,25 @@ def doctor(
         typer.Option(
             "--fetch",
             metavar="ENGINE-VERSION",
-            help="Fetch the engine that stands in for a release, such as elasticsearch-8.19 or "
-            "opensearch-2.19, before a search needs it; may be given several times.",
+            help="Download the engine that is used for a release, such as elasticsearch-8.19 or "
+            "opensearch-2.19, before a search needs it; can be repeated.",
             show_default=False,
         ),
     ] = None,
     output: OutputOption = Output.TEXT,
 ) -> None:
-    """Say what is installed and what is missing; exits with 69 when something is."""
+    """List what is installed and what is missing; exits with 69 if something is missing."""
     wanted = [distribution_for(_release(text)) for text in fetch_engines or []]
     for distribution in wanted:
         if not home_of(distribution).is_dir():
-            with working(f"fetching {_name(distribution)}; it is kept for later runs"):
+            with working(f"downloading {_name(distribution)}; it is kept for later runs"):
                 fetch(distribution)
-    removed = [Finding("removed", f"{left}: a run that was killed") for left in remove_abandoned()]
+    removed = [Finding("removed", f"{left}, left by a killed run") for left in remove_abandoned()]
     findings = [*_needed(), *_useful(), *removed]
     if output is Output.JSON:
         result_json({"schema": 1, "kind": "doctor", "findings": [asdict(f) for f in findings]})
     else:
-        result("\n".join(f"{'-' if f.missing else '+'} {f.what:<16} {f.found}" for f in findings))
+        result("\n".join(map(str, findings)))
     missing = [finding for finding in findings if finding.missing]
     if missing:
         raise ProgramMissing(f"{len(missing)} missing: {', '.join(f.what for f in missing)}")
@@ -65,7 +68,7 @@ def _release(text: str) -> Release:
     """A release such as `elasticsearch-8.19`."""
     engine, _, version = text.partition("-")
     if engine not in {one.value for one in Engine} or not re.fullmatch(r"\d+\.\d+", version):
-        raise BadUsage(f"--fetch {text}: write elasticsearch-8.19 or opensearch-2.19")
+        raise BadUsage(f"--fetch {text}: use elasticsearch-8.19 or opensearch-2.19")
     return Release.model_validate({engine: version})
 
 
@@ -76,7 +79,7 @@ def _needed() -> list[Finding]:
 
     def java() -> str:
         found = java_for(lowest, highest)
-        return f"{found.major} in {found.home}"
+        return f"{found.major}  {found.home}"
 
     return [
         _asked("rsyslogd", rsyslog_version),
@@ -91,7 +94,7 @@ def maven_finding(engines: Sequence[Distribution]) -> Finding:
     that holds no more, it is not missed."""
     found = _asked("mvn", maven)
     if found.missing and engines:
-        return Finding("mvn", f"not installed, and not needed for {', '.join(map(_name, engines))}")
+        return Finding("mvn", f"not installed; not needed for {', '.join(map(_name, engines))}")
     return found
 
 
@@ -104,11 +107,11 @@ def _asked(what: str, ask: Callable[[], str]) -> Finding:
 
 def _useful() -> list[Finding]:
     default = distribution_for(Release(elasticsearch="8.19"))
-    there = [f"{_name(one)} in {home_of(one)}" for one in cached()]
-    engines = there or [f"{_name(default)}, fetched by the first search"]
+    there = [f"{_name(one)}  {home_of(one)}" for one in cached()]
+    engines = there or [f"{_name(default)}, downloaded by the first search"]
     memory = f"{cores()} cores, {memory_bytes() / 1024**3:.1f} GiB"
     installed = [
-        Finding(f"package {p.name}"[:40], p.version) for p in packages(_PACKAGES) if p.version
+        Finding("package", f"{p.name} {p.version}") for p in packages(_PACKAGES) if p.version
     ]
     kept = [Finding("engine", engine) for engine in engines]
     return [*kept, Finding("machine", memory), *installed]

@@ -37,8 +37,8 @@ def explain(
     ],
     output: OutputOption = Output.TEXT,
 ) -> None:
-    """Say what a key of a profile does, its default, its range and its traps; or why a rule is
-    there, by the code that its messages end with."""
+    """Explain a key of a profile: what it does, its default, range and pitfalls; or a lint rule, by
+    the code at the end of its messages."""
     rules = (explain_rule(key),) if is_code(key) else ()
     found = () if rules else explanations_of(key)
     if output is Output.JSON:

@@ -42,9 +42,9 @@ def flood(
     runs: option.Repeat = None,
     output: OutputOption = Output.TEXT,
 ) -> None:
-    """Flood a syslog receiver with messages, and say what it cost.
+    """Flood a syslog receiver with messages, and print the rate and the CPU time used.
 
-    It is on this machine, or a host that allow-targets names; others are refused (exit code 5).
+    The receiver must be on this machine or in allow-targets; others are refused (exit code 5).
     """
     plan = option.plan_pace(count, rate, ramp, burst, runs)
     shown = Credentials(_path(ca), _path(certificate), _path(key))
@@ -85,7 +85,7 @@ def _replay(replay: Path | None, min_bytes: int | None, max_bytes: int | None) -
     if replay is None:
         return None
     if min_bytes is not None or max_bytes is not None:
-        raise BadUsage("--replay takes its sizes from the file: leave the bounds out")
+        raise BadUsage("--replay takes its sizes from the file: remove --min-bytes and --max-bytes")
     return str(replay)
 
 

@@ -18,7 +18,7 @@ from tuner.profile.message_sizes import LONGEST_MESSAGE_BYTES
 
 
 class FormatChoice(Enum):
-    """How a message is written."""
+    """The format of a message."""
 
     RFC3164 = "rfc3164"
     RFC5424 = "rfc5424"
@@ -27,7 +27,7 @@ class FormatChoice(Enum):
 
 
 class FramingChoice(Enum):
-    """How a receiver tells messages apart."""
+    """How messages are delimited in a stream."""
 
     LF = "lf"
     OCTET_COUNTED = "octet-counted"
@@ -46,11 +46,14 @@ Count = Annotated[
     typer.Option(
         min=1,
         show_default=False,
-        help="How many messages; of each run with --runs. --ramp needs none.",
+        help="Number of messages; per run with --runs, optional with --ramp.",
     ),
 ]
 Rate = Annotated[
-    str, typer.Option(metavar="max|N", help="Messages per second; max: as fast as they are taken.")
+    str,
+    typer.Option(
+        metavar="max|N", help="Messages per second; max: as fast as the receiver takes them."
+    ),
 ]
 Connections = Annotated[
     int, typer.Option(min=1, max=512, help="Connections, sockets or open files.")
@@ -59,15 +62,17 @@ Mean = Annotated[int, typer.Option(min=120, max=8000, help="Mean size of a messa
 _BOUND = {"min": 120, "max": LONGEST_MESSAGE_BYTES, "show_default": False}
 Least = Annotated[
     int | None,
-    typer.Option("--min-bytes", **_BOUND, help="Smallest size. Without: 25 % below the mean."),
+    typer.Option("--min-bytes", **_BOUND, help="Smallest size; by default 25 % below the mean."),
 ]
 Most = Annotated[
     int | None,
-    typer.Option("--max-bytes", **_BOUND, help="Largest size. Without: 25 % above the mean."),
+    typer.Option("--max-bytes", **_BOUND, help="Largest size; by default 25 % above the mean."),
 ]
 Spread = Annotated[
     DistributionChoice,
-    typer.Option("--distribution", help="Of sizes. lognormal needs --min-bytes and --max-bytes."),
+    typer.Option(
+        "--distribution", help="Distribution of sizes; lognormal needs --min-bytes and --max-bytes."
+    ),
 ]
 Format = Annotated[
     FormatChoice | None,
@@ -76,7 +81,7 @@ Format = Annotated[
         metavar="FORMAT",
         show_default=False,
         help="rfc3164, rfc5424, local (RFC 3164 without a host, as syslog(3) writes) or bare "
-        "(no header). Without: local for unix, bare for file, else rfc3164.",
+        "(no header). By default local for unix, bare for file, else rfc3164.",
     ),
 ]
 Framing = Annotated[
@@ -84,7 +89,7 @@ Framing = Annotated[
     typer.Option(
         "--framing",
         show_default=False,
-        help="How messages are told apart over tcp and tls. Without: lf.",
+        help="Framing of messages over tcp and tls; by default lf.",
     ),
 ]
 Replay = Annotated[
@@ -94,8 +99,8 @@ Replay = Annotated[
         dir_okay=False,
         show_default=False,
         metavar="FILE",
-        help="Send the lines of this file (its first 64 MiB), over and over, under headers of "
-        "ours. Sizes follow from the file.",
+        help="Send the lines of this file (its first 64 MiB) in a loop, with generated headers. "
+        "The file sets the sizes.",
     ),
 ]
 Seed = Annotated[int, typer.Option(min=0, help="The same seed gives the same bytes.")]
@@ -104,7 +109,8 @@ Ramp = Annotated[
     typer.Option(
         metavar="A:B:SECONDS",
         show_default=False,
-        help="Go from A to B messages per second in SECONDS; with --count, on at B until then.",
+        help="Go from A to B messages per second within SECONDS; with --count, continue at B until "
+        "all are sent.",
     ),
 ]
 Burst = Annotated[
@@ -119,7 +125,7 @@ Repeat = Annotated[
         "--runs",
         metavar="N:PAUSE",
         show_default=False,
-        help="Send --count messages N times, PAUSE seconds between end and next start.",
+        help="Send --count messages N times, with a pause of PAUSE seconds in between.",
     ),
 ]
 
@@ -138,16 +144,16 @@ def plan_pace(
 ) -> PacePlan:
     """The pace that the options ask for; raises BadUsage when they contradict each other."""
     if sum(text is not None for text in (ramp_text, burst, repeat)) > 1:
-        raise BadUsage("--ramp, --burst and --runs exclude one another")
+        raise BadUsage("--ramp, --burst and --runs cannot be combined")
     per_second = _per_second(rate)
     if per_second is not None and (ramp_text or burst):
-        raise BadUsage("--ramp and --burst set the rate themselves: leave --rate out")
+        raise BadUsage("--ramp and --burst set the rate: remove --rate")
     if ramp_text is not None:
         climb = ramp(*_numbers("--ramp", ramp_text, "A:B:SECONDS"))
         whole = climb.legs[0].messages or 0
         return PacePlan(min(count or whole, climb.total or sys.maxsize), climb)
     if count is None:
-        raise BadUsage("--count is missing: how many messages?")
+        raise BadUsage("--count is missing: give the number of messages")
     if burst is not None:
         messages, every_s = _numbers("--burst", burst, "N:SECONDS")
         return PacePlan(count, bursts(_whole("--burst", messages), every_s))
@@ -172,7 +178,7 @@ def _per_second(rate: str) -> float | None:
     except ValueError:
         value = 0.0
     if not 0 < value < math.inf:
-        raise BadUsage(f"--rate {rate}: write a number of messages per second, or max")
+        raise BadUsage(f"--rate {rate}: use a number of messages per second, or max")
     return value
 
 
@@ -184,11 +190,11 @@ def _numbers(option: str, text: str, shape: str) -> tuple[float, ...]:
     except ValueError:
         values = ()
     if len(values) != len(shape.split(":")) or not all(0 <= one < math.inf for one in values):
-        raise BadUsage(f"{option} {text}: write {shape}, numbers with colons between them")
+        raise BadUsage(f"{option} {text}: use {shape}, numbers separated by colons")
     return values
 
 
 def _whole(option: str, value: float) -> int:
     if value < 1 or value != int(value):
-        raise BadUsage(f"{option}: {value:g} is no whole number above 0")
+        raise BadUsage(f"{option}: {value:g} is not a whole number above 0")
     return int(value)

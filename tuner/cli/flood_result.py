@@ -45,7 +45,7 @@ def _lines(final: Progress, timeline: Timeline | None) -> Iterator[str]:
     seconds = _seconds(final)
     achieved = _achieved(final, timeline)
     brief = achieved is None or seconds < _LONG_ENOUGH_S
-    rate = "too brief to give a rate" if brief else f"{achieved:,.0f} per second"
+    rate = "too short for a rate" if brief else f"{achieved:,.0f} per second"
     cpu_us = final.cpu_seconds * 1e6 / max(1, final.sent)
     share = _cpu_share(final)
     used = "" if share is None else f", {share:.1%} of a core"
@@ -53,11 +53,11 @@ def _lines(final: Progress, timeline: Timeline | None) -> Iterator[str]:
     if final.blocked_seconds > _WORTH_SAYING * seconds:
         yield (
             f"The sender was blocked for {final.blocked_seconds:.2f} s: "
-            "the receiver did not take messages as fast as they came."
+            "the receiver could not keep up."
         )
     seen = final.punctuality
     if seen is not None and seen.late:
-        verdict = "" if seen.kept else "The pace was not kept: "
+        verdict = "" if seen.kept else "The rate was not kept: "
         yield (
             f"{verdict}{seen.late:,} of {seen.offered:,} messages were more than 50 ms late, "
             f"by up to {seen.max_late_s:.2f} s."

@@ -15,7 +15,7 @@ from tuner.host.allow import require_allowed_host
 
 
 class TransportChoice(Enum):
-    """How messages travel."""
+    """The transport of messages."""
 
     TCP = "tcp"
     TLS = "tls"
@@ -30,7 +30,7 @@ Kind = Annotated[
     typer.Option(
         "--transport",
         metavar="KIND",
-        help="tcp, tls, udp, unix (a datagram socket), file (lines are appended to it) or relp.",
+        help="tcp, tls, udp, unix (a datagram socket), file (appends lines) or relp.",
     ),
 ]
 Port = Annotated[
@@ -43,19 +43,21 @@ Targets = Annotated[
         "--target",
         metavar="HOST:PORT|PATH",
         show_default=False,
-        help="Instead of --port; the path for unix and file. Given more than once, connections "
-        "go to each in turn.",
+        help="Instead of --port; a path for unix and file. Repeat it to spread connections over "
+        "several targets.",
     ),
 ]
 _PEM = {"exists": True, "dir_okay": False, "show_default": False, "metavar": "PEM"}
 Authority = Annotated[
     Path | None,
-    typer.Option("--ca", **_PEM, help="What must have signed the receiver's certificate."),
+    typer.Option(
+        "--ca", **_PEM, help="CA certificate that the receiver's certificate must chain to."
+    ),
 ]
 Certificate = Annotated[
-    Path | None, typer.Option("--certificate", **_PEM, help="Ours, for a receiver that asks.")
+    Path | None, typer.Option("--certificate", **_PEM, help="Client certificate, for mutual TLS.")
 ]
-Key = Annotated[Path | None, typer.Option("--key", **_PEM, help="The key of --certificate.")]
+Key = Annotated[Path | None, typer.Option("--key", **_PEM, help="Private key of --certificate.")]
 
 
 def flood_command(transport: Transport) -> str:
@@ -83,7 +85,7 @@ def plan_transport(
     takes_path = choice.value in PATHS
     given = None if credentials == Credentials() else credentials
     if (port is None) is (not targets):
-        raise BadUsage("say where to send, with either --port or --target")
+        raise BadUsage("give either --port or --target")
     if port is not None and takes_path:
         raise BadUsage(f"{choice.value} needs a path: use --target PATH instead of --port")
     places = tuple(targets or ()) if port is None else (loopback(port),)

@@ -23,7 +23,7 @@ def init(
     profile: Annotated[Path, typer.Argument(help="The file to write.")] = LOCAL,
     output: OutputOption = Output.TEXT,
 ) -> None:
-    """Write a commented first profile from what this machine has; never over another file."""
+    """Write a commented first profile that fits this machine; never overwrites a file."""
     machine = Machine(_rsyslog(), cores(), memory_bytes())
     text = starter(asset_text("templates", "starter.yaml"), _name(profile), machine)
     parse_profile(text, str(profile))
@@ -31,14 +31,14 @@ def init(
         with profile.open("x", encoding="utf-8") as file:
             file.write(text)
     except FileExistsError:
-        raise Refused(f"{profile} is there already: name another file, or move it away") from None
+        raise Refused(f"{profile} exists: name another file, or move it") from None
     if output is Output.JSON:
         result_json({"schema": 1, "kind": "init", "profile": str(profile)})
     else:
         result(str(profile))
     schema = profile.parent / "profile.schema.json"
     if not schema.exists():
-        say(f"so that your editor can help: rsyslog-tune schema > {schema}")
+        say(f"for completion in your editor: rsyslog-tune schema > {schema}")
 
 
 def _rsyslog() -> str | None:

@@ -1,4 +1,4 @@
-"""`rsyslog-tune lab`: a lab that stays until told."""
+"""`rsyslog-tune lab`: a lab that stays until `lab down`."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from tuner.measure.pipeline import install_index
 from tuner.profile.model import Profile
 from tuner.render.artefacts import rsyslog_conf
 
-app = typer.Typer(no_args_is_help=True, help="A lab that stays until told: up, status, down.")
+app = typer.Typer(no_args_is_help=True, help="A lab that stays until `lab down`: up, status, down.")
 
 
 @app.command()
@@ -37,12 +37,14 @@ def up(
     profile: Annotated[Path | None, typer.Argument(help="The profile.", show_default=False)] = None,
     output: OutputOption = Output.TEXT,
 ) -> None:
-    """Start an engine and rsyslogd for a profile, on loopback; they stay until `lab down`."""
+    """Start an engine and rsyslogd for a profile on loopback; they stay until `lab down`."""
     wanted = load_or_default(profile).profile
     with measuring("rsyslog-tune lab up"):
         found = standing.read()
         if found is not None and found.alive:
-            raise JobFailed(f"a lab is up already at {found.url}: rsyslog-tune lab down ends it")
+            raise JobFailed(
+                f"a lab is already running at {found.url}; end it with: rsyslog-tune lab down"
+            )
         standing.end(found)
         with working("starting the lab"):
             started = _start(wanted)
@@ -51,16 +53,16 @@ def up(
 
 @app.command()
 def status(output: OutputOption = Output.TEXT) -> None:
-    """Say whether a lab is up, and where."""
+    """Print whether a lab is running, and where."""
     found = standing.read()
     if found is None or not found.alive:
-        raise JobFailed("no lab is up: rsyslog-tune lab up starts one")
+        raise JobFailed("no lab is running; start one with: rsyslog-tune lab up")
     _show(found, output)
 
 
 @app.command()
 def down() -> None:
-    """End the lab and remove its files; nothing to do is fine."""
+    """End the lab and remove its files; does nothing when no lab is running."""
     with measuring("rsyslog-tune lab down"):
         standing.end(standing.read())
     result("the lab is down")

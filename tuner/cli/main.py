@@ -45,8 +45,8 @@ def _options(
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
     ] = False,
 ) -> None:
-    """Render rsyslog and Elasticsearch configuration from one profile, and find the settings
-    that carry the most events per second on your own machines."""
+    """Render rsyslog and Elasticsearch configuration from one profile, and measure, on your own
+    machines, which settings carry the most events per second."""
 
 
 def main() -> None:

@@ -23,8 +23,8 @@ MetricsFileOption = Annotated[
         "--metrics-file",
         metavar="FILE.prom",
         dir_okay=False,
-        help="Keep this file up to date with how far it has come, in Prometheus' text format: in "
-        "the folder of node_exporter's textfile collector.",
+        help="Keep metrics of the run in this file, in Prometheus' text format, for the textfile "
+        "collector of node_exporter.",
         show_default=False,
     ),
 ]

@@ -47,24 +47,22 @@ EngineOption = Annotated[
     EngineChoice,
     typer.Option(
         "--engine",
-        help="node: a real engine, one version for each major release that a profile can name. "
-        "sink: our own bulk endpoint, which counts every event and stores none; needs no Java and "
-        "shows rsyslog's own ceiling.",
+        help="node: a real engine, of the major version that the profile names. sink: the built-in "
+        "bulk endpoint, which counts events and stores none; it needs no Java and shows rsyslog's "
+        "own ceiling.",
     ),
 ]
-QuietOption = Annotated[
-    bool, typer.Option("--quiet", "-q", help="Say nothing but the result, and errors.")
-]
+QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Print only results and errors.")]
 VerboseOption = Annotated[
-    bool, typer.Option("--verbose", "-v", help="Say every stage of a trial, and what it showed.")
+    bool, typer.Option("--verbose", "-v", help="Print every stage of a trial, and its figures.")
 ]
 UrlOption = Annotated[
     str | None,
     typer.Option(
         "--elasticsearch",
         metavar="URL",
-        help="Use an Elasticsearch or OpenSearch that runs already. Only indices and templates "
-        "named rsyslog-tune-* are created in it, and they are removed again.",
+        help="Use an existing Elasticsearch or OpenSearch. Only indices and templates named "
+        "rsyslog-tune-* are created in it, and they are removed afterwards.",
         show_default=False,
     ),
 ]
@@ -73,7 +71,7 @@ UrlOption = Annotated[
 def voice_of(quiet: bool, verbose: bool) -> Voice:
     """How much to say; raises BadUsage where both were asked for."""
     if quiet and verbose:
-        raise BadUsage("--quiet and --verbose exclude each other")
+        raise BadUsage("--quiet and --verbose cannot be combined")
     if quiet:
         return Voice(Verbosity.QUIET)
     return Voice(Verbosity.VERBOSE) if verbose else Voice()
@@ -85,7 +83,7 @@ def duration_s(text: str) -> float:
     parts = match.groupdict(default="0") if match is not None else {}
     duration = sum(float(number) * _UNITS_S[unit] for unit, number in parts.items())
     if duration == 0:
-        raise BadUsage(f"{text!r} is no duration: write 90s, 5m or 1h30m")
+        raise BadUsage(f"{text!r} is not a duration: use 90s, 5m or 1h30m")
     return duration
 
 

@@ -22,7 +22,7 @@ def report(
     ],
     output: OutputOption = Output.TEXT,
 ) -> None:
-    """Make the report of a search again from its journal, and print it as Markdown.
+    """Rewrite the report of a search from its journal, and print it as Markdown.
 
     Writes report.html, report.md, report.json and trials.csv beside the journal, unless a search
     is still writing there or the folder cannot be written to.

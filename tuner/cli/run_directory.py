@@ -56,11 +56,11 @@ def new_run_directory(wanted: Path | None, name: str) -> Iterator[Path]:
 def writing_to(directory: Path) -> Iterator[None]:
     """Be the only one that writes to a run directory; raises Locked naming who does."""
     if not directory.is_dir():
-        raise JobFailed(f"{directory} is not a run directory: there is no such folder")
+        raise JobFailed(f"there is no run directory {directory}")
     with contextlib.ExitStack() as held:
         try:
             held.enter_context(
-                holding(directory / _LOCK, "a search", f"another run writes to {directory}")
+                holding(directory / _LOCK, "a search", f"another run is writing to {directory}")
             )
         except OSError as error:
             reason = error.strerror

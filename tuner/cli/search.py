@@ -57,36 +57,36 @@ _BESIDE_RESUME = {"resume", "require_gain", "output", "metrics_path", "quiet", "
 LocalProfile = Annotated[
     Path | None,
     typer.Argument(
-        help="The profile; without one rsyslog-tune.yaml here, else the shipped default.",
+        help="The profile; by default rsyslog-tune.yaml in this folder, else the shipped default.",
         show_default=False,
     ),
 ]
 Budget = Annotated[str, typer.Option(help="Wall-clock time, downloads excluded.")]
-Seed = Annotated[int, typer.Option(min=0, help="The same seed makes the same choices.")]
-Strategy = Annotated[StrategyChoice, typer.Option(help="How settings to measure are chosen.")]
-Shrink = Annotated[
-    bool, typer.Option(help="After the budget, undo changes that turn out not to matter.")
+Seed = Annotated[
+    int, typer.Option(min=0, help="Seed of random choices; the same seed makes the same choices.")
 ]
+Strategy = Annotated[StrategyChoice, typer.Option(help="How candidates are chosen.")]
+Shrink = Annotated[bool, typer.Option(help="After the budget, remove changes that do not help.")]
 Allow = Annotated[
     list[str] | None,
     typer.Option(
         metavar="NAME",
-        help="Open a setting that touches a guarantee, such as translog.durability; more than once "
-        "for several. The report says first what is given up.",
+        help="Also search a setting that weakens a guarantee, such as translog.durability; can be "
+        "repeated. The report begins with what is given up.",
         show_default=False,
     ),
 ]
 DryRun = Annotated[
-    bool, typer.Option("--dry-run", help="Say what the budget will buy, and measure nothing.")
+    bool, typer.Option("--dry-run", help="Print what the budget is enough for; measure nothing.")
 ]
 RunDir = Annotated[
-    Path | None, typer.Option(help="Where results go; must be new or empty.", show_default=False)
+    Path | None, typer.Option(help="Folder for results; must be new or empty.", show_default=False)
 ]
 Resume = Annotated[
     Path | None,
     typer.Option(
         metavar="RUN_DIR",
-        help="Go on with a search that was ended, with its options and within its budget.",
+        help="Resume an interrupted search, with its options and within its budget.",
         show_default=False,
     ),
 ]
@@ -94,13 +94,13 @@ WarmStart = Annotated[
     list[Path] | None,
     typer.Option(
         metavar="RUN_DIR",
-        help="Measure first what this earlier search ended with; more than once for several. What "
-        "it measured then does not count now.",
+        help="Start with the best candidates of this earlier search and measure them anew; can be "
+        "repeated.",
         show_default=False,
     ),
 ]
 RequireGain = Annotated[
-    bool, typer.Option("--require-gain", help="Exit with 7 when no improvement is shown.")
+    bool, typer.Option("--require-gain", help="Exit with 7 if no improvement is shown.")
 ]
 
 
@@ -124,10 +124,10 @@ def search(
     quiet: QuietOption = False,
     verbose: VerboseOption = False,
 ) -> None:
-    """Search for settings that carry more events per second, and prove what they gain.
+    """Search for settings that carry more events per second, and confirm the gain.
 
-    Writes trials.jsonl, best.yaml, the rendered files of it, report.html, report.md, report.json
-    and trials.csv.
+    Writes trials.jsonl, best.yaml and its rendered files, report.html, report.md, report.json and
+    trials.csv.
     """
     clock = Stopwatch(time.monotonic())
     voice = voice_of(quiet, verbose)
@@ -164,7 +164,7 @@ def _tell_plan(profile: Profile, options: Options, budget_s: float, output: Outp
         result_json({"schema": 1, "kind": "search plan", **plan})
         return
     result("\n".join(f"- {line}" for line in lines))
-    result(f"knobs, the most promising first: {', '.join(ranked(turned))}")
+    result(f"settings, the most promising first: {', '.join(ranked(turned))}")
 
 
 def _require_nothing_else(context: typer.Context) -> None:
@@ -175,7 +175,7 @@ def _require_nothing_else(context: typer.Context) -> None:
         if parameter.name not in _BESIDE_RESUME and is_given(context, parameter.name or "")
     ]
     if given:
-        raise BadUsage(f"--resume goes on as the search began: leave out {', '.join(given)}")
+        raise BadUsage(f"--resume keeps the options of the search: remove {', '.join(given)}")
 
 
 def _affordable(budget: str, engine: EngineChoice) -> float:
@@ -184,7 +184,7 @@ def _affordable(budget: str, engine: EngineChoice) -> float:
     if budget_s < smallest:
         raise BadUsage(
             f"--budget {budget} is too small for a search and six pairs: "
-            f"the smallest is {smallest:.0f}s"
+            f"use {smallest:.0f}s or more"
         )
     return budget_s
 
@@ -194,12 +194,12 @@ def _gone_on(directory: Path, clock: Stopwatch, voice: Voice, metrics_path: Path
     record = recorded_or_set_aside(directory)
     job = resumed(directory, record, clock)
     if record.study.ending is Ending.FINISHED:
-        voice.say(f"the search in {directory} was finished: its results are written again")
+        voice.say(f"the search in {directory} is already complete; rewriting its reports")
         write_results(directory, job.loaded, record.study)
         return record.study
     if has_changed(job.loaded):
         voice.say(
-            f"{job.loaded.path} is another by now: the search goes on with what it began with"
+            f"{job.loaded.path} changed since this search started; continuing with the original"
         )
     return _studied(job, voice, metrics_path)
 
@@ -223,7 +223,7 @@ def _conclude(study: Study, directory: Path, require_gain: bool, output: Output)
         result_json({**report(study), "run_directory": str(directory)})
     else:
         if is_sink(study):
-            result("Against the sink, not an engine: what rsyslog can do by itself.")
+            result("Measured against the sink, not an engine: rsyslog's own ceiling.")
         result(headline(study, verdict).replace("**", ""))
         result(f"report: {directory / 'report.html'}\nbest profile: {directory / 'best.yaml'}")
     if verdict.claim is Claim.INFEASIBLE:

@@ -83,10 +83,12 @@ def recorded_or_set_aside(directory: Path) -> Record:
         aside = set_aside(directory)
         kept = damaged.line - 1
         keep = (
-            f". What comes before that line is whole: head -n {kept} {aside} > "
-            f"{aside.with_name('trials.jsonl')} lets --resume go on from there"
+            f". The lines before it are intact: to resume from there, run head -n {kept} {aside} > "
+            f"{aside.with_name('trials.jsonl')}"
         )
-        raise JobFailed(f"{damaged}. It is set aside as {aside}{keep if kept else ''}") from None
+        raise JobFailed(
+            f"{damaged}. The journal was renamed to {aside}{keep if kept else ''}"
+        ) from None
 
 
 def resumed(directory: Path, record: Record, clock: Stopwatch) -> Job:

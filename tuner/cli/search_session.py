@@ -66,9 +66,9 @@ def work_on(job: Job, lab: Lab, voice: Voice, metrics: MetricsFile) -> Study:
             write_results(job.directory, job.loaded, study)
             metrics.update(of_study(metrics.gauges, study))
             if ending is not Ending.FINISHED:
-                voice.say(f"what is known so far is in {job.directory / 'report.html'}")
+                voice.say(f"results so far: {job.directory / 'report.html'}")
             if ending is Ending.INTERRUPTED:
-                voice.say(f"rsyslog-tune search --resume {job.directory} goes on with it")
+                voice.say(f"to resume: rsyslog-tune search --resume {job.directory}")
     return study
 
 
@@ -89,8 +89,8 @@ def _taken_over(job: Job, lab: Lab, header: Header, voice: Voice) -> Record:
         owner = Owner(session.run_id)
         remove(lab.client, owner, owner.prefix)
     voice.say(
-        f"going on with {job.directory}: {len(job.record.steps)} trials are taken over, "
-        f"{seconds(job.record.spent_s)} of {seconds(job.budget_s)} were used"
+        f"resuming {job.directory}: {len(job.record.steps)} trials done, "
+        f"{seconds(job.record.spent_s)} of {seconds(job.budget_s)} used"
     )
     return job.record
 

@@ -1,4 +1,4 @@
-"""`rsyslog-tune sink`: our own bulk endpoint, to point an rsyslog at."""
+"""`rsyslog-tune sink`: a bulk endpoint to point an rsyslog at."""
 
 from __future__ import annotations
 
@@ -22,24 +22,24 @@ _KINDS = "; ".join(f"{kind.value}: {kind.meaning}" for kind in FaultKind)
 
 def sink(
     port: Annotated[
-        int, typer.Option(min=0, max=65535, help="The port on 127.0.0.1; 0 takes a free one.")
+        int, typer.Option(min=0, max=65535, help="Port on 127.0.0.1; 0: a free one.")
     ] = 0,
     fault: Annotated[
         list[str] | None,
         typer.Option(
             metavar="TEXT",
-            help="Go wrong on purpose: a fault such as status=429, html=503 or drop-event=77, then "
-            "after=N (the bulk request it begins with, by default the 5th) and times=N (how many "
-            f"have it, by default 1), with commas between. May be given more than once. {_KINDS}.",
+            help="Inject a fault such as status=429, html=503 or drop-event=77, followed by "
+            "after=N (first bulk request that has it, by default the 5th) and times=N (how many "
+            f"have it, by default 1), separated by commas. Can be repeated. {_KINDS}.",
             show_default=False,
         ),
     ] = None,
     output: OutputOption = Output.TEXT,
 ) -> None:
-    """Answer bulk requests on loopback until Ctrl-C: every event is counted, none is stored.
+    """Answer bulk requests on loopback until Ctrl-C: counts every event and stores none.
 
-    At the end it says what arrived: documents by index, and for each flood which events are
-    missing below its highest sequence number, and which came more than once.
+    At the end it prints what arrived: documents per index, and for each flood the events that are
+    missing below its highest sequence number and those that came more than once.
     """
     faults = [parse_fault(text) for text in fault or ()]
     with Sink(port, faults) as running:
@@ -47,7 +47,7 @@ def sink(
         try:
             if output is Output.TEXT:
                 result(running.url)
-            say(f"the sink answers at {running.url}; Ctrl-C ends it")
+            say(f"the sink listens at {running.url}; press Ctrl-C to end it")
             _wait(running)
         except Interrupted:
             _show(running.url, arrived(client), strikes(client), output)
@@ -86,8 +86,8 @@ def _show(url: str, books: tuple[Arrived, ...], struck: tuple[Strike, ...], outp
 
 def _run_text(run: Run) -> str:
     account = run.account
-    text = f"{run.events:,} events, {account.lost:,} missing, {account.duplicated:,} repetitions"
-    for name, numbers in (("missing", account.missing), ("doubled", account.doubled)):
+    text = f"{run.events:,} events, {account.lost:,} missing, {account.duplicated:,} duplicates"
+    for name, numbers in (("missing", account.missing), ("duplicated", account.doubled)):
         if numbers:
             text += f"; {name}: {', '.join(map(str, numbers))}"
     return text

@@ -27,7 +27,7 @@ Tell = Callable[[str], None]
 
 @dataclass(frozen=True)
 class Wanted:
-    """What the options ask for: a kind of lab, or an engine that runs already."""
+    """What the options ask for: a kind of lab, or an existing engine."""
 
     engine: EngineChoice
     url: str | None
@@ -43,7 +43,7 @@ def prepare(wanted: Wanted, profile: Profile, tell: Tell) -> float:
     omelasticsearch()
     if wanted.url is not None:
         if wanted.engine is EngineChoice.SINK:
-            raise BadUsage("--engine sink and --elasticsearch exclude each other")
+            raise BadUsage("--engine sink and --elasticsearch cannot be combined")
         require_allowed(wanted.url)
         return 0.0
     if wanted.engine is EngineChoice.SINK:
@@ -51,7 +51,9 @@ def prepare(wanted: Wanted, profile: Profile, tell: Tell) -> float:
     distribution = distribution_for(profile.release)
     if home_of(distribution).is_dir():
         return 0.0
-    tell(f"fetching {distribution.engine.value} {distribution.version}; it is kept for later runs")
+    tell(
+        f"downloading {distribution.engine.value} {distribution.version}; it is kept for later runs"
+    )
     started = time.monotonic()
     fetch(distribution)
     return time.monotonic() - started
@@ -65,7 +67,7 @@ def open_lab(wanted: Wanted, profile: Profile, parent: Path, tell: Tell) -> Iter
     """
     with measuring("rsyslog-tune"):
         for left in remove_abandoned():
-            tell(f"removed {left}, which a run that was killed had left")
+            tell(f"removed {left}, left by a killed run")
         with scratch(parent) as folder, _lab(wanted, profile, folder, tell) as lab:
             yield lab
 
@@ -81,7 +83,7 @@ def _lab(
     distribution = distribution_for(profile.release)
     up = standing.usable(distribution.version)
     if up is not None:
-        tell(f"using the lab that is up at {up.url}")
+        tell(f"using the running lab at {up.url}")
         return attached_lab(EngineClient(up.url), folder, run_id, up.heap)
     tell(f"starting {distribution.engine.value} {distribution.version}")
     return node_lab(profile, folder, run_id)

@@ -43,8 +43,8 @@ _Output = Annotated[
     Output,
     typer.Option(
         "--output",
-        help="Results as text or as JSON on stdout; github: the problems alone, as annotations of "
-        "GitHub Actions; gitlab: as a code quality report of GitLab.",
+        help="Format on stdout; github: only problems, as GitHub Actions annotations; gitlab: as a "
+        "GitLab code quality report.",
     ),
 ]
 _Url = Annotated[
@@ -52,8 +52,8 @@ _Url = Annotated[
     typer.Option(
         "--elasticsearch",
         metavar="URL",
-        help="Have the Elasticsearch or OpenSearch at URL try what is rendered for it; nothing is "
-        "stored in it, unless --smoke asks for it.",
+        help="Have an existing Elasticsearch or OpenSearch check the rendered templates; nothing "
+        "is stored in it, except with --smoke.",
         show_default=False,
     ),
 ]
@@ -61,8 +61,8 @@ _Smoke = Annotated[
     bool,
     typer.Option(
         "--smoke",
-        help="Send one event through a real rsyslogd into the engine at URL, else into one started "
-        "for it, and find it by its content. Everything is removed afterwards.",
+        help="Send one event through a real rsyslogd into the engine at URL, else into a lab, and "
+        "find it by its content. Everything is removed afterwards.",
     ),
 ]
 
@@ -70,12 +70,12 @@ _Smoke = Annotated[
 def validate(
     profile: ProfilePath,
     offline: Annotated[
-        bool, typer.Option("--offline", help="Stop before the layers that start a daemon.")
+        bool, typer.Option("--offline", help="Skip the layers that start a daemon.")
     ] = False,
     elasticsearch: _Url = None,
     smoke: _Smoke = False,
     strict: Annotated[
-        bool, typer.Option("--strict", help="Exit with 3 when there are warnings.")
+        bool, typer.Option("--strict", help="Exit with 3 if there are warnings.")
     ] = False,
     output: _Output = Output.TEXT,
 ) -> None:
@@ -83,10 +83,10 @@ def validate(
 
     --elasticsearch adds the layer `engine`, --smoke the layer `smoke`.  Exits with 78 when the
     profile is wrong or an engine refuses it, with 1 when rsyslogd or the smoke test rejects it,
-    with 4 when the engine does not answer, with 3 for warnings under --strict.
+    with 4 when the engine does not answer, with 3 for warnings with --strict.
     """
     if offline and (smoke or elasticsearch is not None):
-        raise BadUsage("--offline excludes --elasticsearch and --smoke")
+        raise BadUsage("--offline cannot be combined with --elasticsearch or --smoke")
     try:
         loaded = load_profile(profile)
     except BadProfile as bad:
@@ -162,7 +162,9 @@ def _judge(loaded: LoadedProfile, found: list[Layer], strict: bool) -> None:
         raise JobFailed(f"{loaded.path}: rejected by {rejected[0].name}")
     warnings = len(_problems(loaded, found))
     if strict and warnings:
-        raise LintWarnings(f"{loaded.path}: {warnings} warnings")
+        raise LintWarnings(
+            f"{loaded.path}: {'1 warning' if warnings == 1 else f'{warnings} warnings'}"
+        )
 
 
 def _show(loaded: LoadedProfile, found: list[Layer], output: Output) -> None:
