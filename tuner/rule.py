@@ -50,7 +50,7 @@ class About:
     source: str
     bad: Changes
     good: Changes
-    at: str = ""
+    at: str | KeyPath = ""
 
     def __call__(self, check: Callable[[S], Iterable[Complaint]]) -> Rule[S]:
         """The rule that `check` makes."""

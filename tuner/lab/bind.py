@@ -11,7 +11,7 @@ from tuner.errors import Refused
 from tuner.lab.bind_outputs import bind_outputs, bind_queue
 from tuner.lab.site import Site
 from tuner.lab.substitutions import Substitution, substitutions
-from tuner.lint.parameters import inputs_too_new
+from tuner.lint.releases import inputs_too_new
 from tuner.profile.bind_inputs import bind_inputs, work_directory
 from tuner.profile.lanes import Lanes
 from tuner.profile.model import Global, Profile
@@ -83,5 +83,5 @@ def _bind_lanes(lanes: Lanes | None, site: Site) -> Lanes | None:
 
 def _require_known(bound: Profile) -> None:
     """Raise Refused when the lab's rsyslog is older than a parameter of an input."""
-    for complaint in inputs_too_new(bound):
+    for complaint in inputs_too_new.check(bound):
         raise Refused(f"the lab cannot run this profile: {complaint.message}")

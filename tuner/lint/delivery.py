@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tuner.lint.rule import error, warning
 from tuner.lint.transport import remote_servers
 from tuner.profile.model import Profile, Tier
-from tuner.rule import Complaint
+from tuner.rule import Complaint, error, warning
 
 _REASONS = frozenset({"*", "items", "items.*", "items.*.error"})
 _NAMES = frozenset(
@@ -22,6 +21,19 @@ _NEEDS = (
 )
 
 
+@warning(
+    "RT240",
+    why="Without retryfailures every release of rsyslog drops the documents that the engine "
+    "refuses inside a bulk. Its ids also keep what a proxy's 5xx page makes rsyslog send twice "
+    "(F2).",
+    source="rsyslog plugins/omelasticsearch; seen on 8.2302",
+    bad={
+        "release.rsyslog": "8.2606",
+        "outputs[logs].servers": ["https://es.example:9200"],
+        "outputs[logs].errorfile": "/var/log/rsyslog/errors.json",
+    },
+    good={"outputs[logs].retryfailures": {"file": "/var/log/rsyslog/rejected.json"}},
+)
 def _refusals_lost(profile: Profile) -> Iterator[Complaint]:
     """Without retryfailures all releases drop what is refused inside a bulk; 8.2608 keeps a bulk
     that is refused as a whole."""
@@ -37,6 +49,16 @@ def _refusals_lost(profile: Profile) -> Iterator[Complaint]:
             )
 
 
+@error(
+    "RT241",
+    why="Which document is tried again is decided by the error of each item.",
+    source="rsyslog's manual, omelasticsearch: How Retries Are Handled",
+    bad={
+        "outputs[logs].retryfailures.file": "/var/log/rsyslog/rejected.json",
+        "outputs[logs].filter_path": ["errors", "items.*.status"],
+    },
+    good={"outputs[logs].filter_path": ["errors", "items.*.status", "items.*.error"]},
+)
 def _reasons_filtered(profile: Profile) -> Iterator[Complaint]:
     for number, output in profile.enumerated:
         wanted = set(output.filter_path or ())
@@ -48,6 +70,16 @@ def _reasons_filtered(profile: Profile) -> Iterator[Complaint]:
             )
 
 
+@error(
+    "RT242",
+    why="index overwrites a document of the same id, and a data stream refuses it.",
+    source="Elasticsearch, bulk API",
+    bad={
+        "outputs[logs].retryfailures.file": "/var/log/rsyslog/rejected.json",
+        "outputs[logs].writeoperation": "index",
+    },
+    good={"outputs[logs].writeoperation": "create"},
+)
 def _overwrites(profile: Profile) -> Iterator[Complaint]:
     for number, output in profile.enumerated:
         if output.writeoperation == "index" and output.creates:
@@ -59,6 +91,17 @@ def _overwrites(profile: Profile) -> Iterator[Complaint]:
             )
 
 
+@error(
+    "RT243",
+    why="rsyslogd refuses the action.",
+    source="rsyslog plugins/omelasticsearch",
+    bad={
+        "release.rsyslog": "8.2512",
+        "outputs[logs].auth": {"uid": "shipper", "pwd": {"env": "ES_PWD"}},
+        "outputs[logs].apikey": {"env": "ES_KEY"},
+    },
+    good={"outputs[logs].apikey": None},
+)
 def _two_credentials(profile: Profile) -> Iterator[Complaint]:
     for number, output in profile.enumerated:
         if output.auth is not None and output.apikey is not None:
@@ -68,6 +111,18 @@ def _two_credentials(profile: Profile) -> Iterator[Complaint]:
             )
 
 
+@warning(
+    "RT244",
+    why="Without a check of the certificate TLS protects against listeners, but not against "
+    "someone who answers in the engine's place.",
+    source="libcurl, CURLOPT_SSL_VERIFYPEER",
+    bad={
+        "outputs[logs].servers": ["https://127.0.0.1:9200"],
+        "outputs[logs].tls.skipverifyhost": True,
+    },
+    good={"outputs[logs].tls.skipverifyhost": False},
+    at="outputs[logs].tls",
+)
 def _trusts_anyone(profile: Profile) -> Iterator[Complaint]:
     for number, output in profile.enumerated:
         if output.tls is not None and (output.tls.allowunsignedcerts or output.tls.skipverifyhost):
@@ -78,6 +133,14 @@ def _trusts_anyone(profile: Profile) -> Iterator[Complaint]:
             )
 
 
+@error(
+    "RT245",
+    why="rsyslog takes the parameter and does nothing with it.",
+    source="rsyslog plugins/omelasticsearch",
+    bad={"outputs[logs].erroronly": True},
+    good={"outputs[logs].errorfile": "/var/log/rsyslog/errors.json"},
+    at="outputs[logs].erroronly",
+)
 def _without_effect(profile: Profile) -> Iterator[Complaint]:
     for number, output in profile.enumerated:
         written = output.model_dump(by_alias=True, exclude_none=True)
@@ -88,6 +151,13 @@ def _without_effect(profile: Profile) -> Iterator[Complaint]:
                 )
 
 
+@error(
+    "RT246",
+    why="The name of the pipeline is read from the event, and this is no property of events.",
+    source="rsyslog's manual, configuration/properties",
+    bad={"outputs[logs].dynPipelineName": True, "outputs[logs].pipelineName": "syslog"},
+    good={"outputs[logs].pipelineName": "programname"},
+)
 def _unknown_property(profile: Profile) -> Iterator[Complaint]:
     for number, output in profile.enumerated:
         if output.dyn_pipeline_name and output.pipeline_name not in {None, *_NAMES}:
@@ -96,14 +166,3 @@ def _unknown_property(profile: Profile) -> Iterator[Complaint]:
                 "with dynPipelineName this names a property of the event: use one of "
                 f"{', '.join(sorted(_NAMES))}",
             )
-
-
-RULES = (
-    warning("RT240", _refusals_lost),
-    error("RT241", _reasons_filtered),
-    error("RT242", _overwrites),
-    error("RT243", _two_credentials),
-    warning("RT244", _trusts_anyone),
-    error("RT245", _without_effect),
-    error("RT246", _unknown_property),
-)

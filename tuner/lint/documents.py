@@ -3,18 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import combinations
 
-from tuner.lint.rule import error
-from tuner.modules.field import DocumentField
+from tuner.errors import KeyPath
+from tuner.modules.field import DocumentField, FieldType
 from tuner.modules.parsing import CsvParse, Parse
 from tuner.profile.documents import fields_of
 from tuner.profile.model import Profile
-from tuner.rule import Complaint
+from tuner.rule import Complaint, error
 
+_TIMES = frozenset({"timereported", "timegenerated"})
 # What fields find under each format of `parse`; rules of liblognorm make JSON.
 _GIVES = {"csv": {"csv"}, "kv": {"kv"}, "json": {"json"}, "normalize": {"json"}}
 
 
+def _field(number: int, field: int, key: str) -> KeyPath:
+    return ("outputs", number, "document", field, key)
+
+
+@error(
+    "RT309",
+    why="The field reads what nothing puts there, so that it would always be empty.",
+    source="rsyslog-tune's own: docs/profiles.md",
+    bad={
+        "parse": {"format": "csv", "columns": ["host"]},
+        "outputs[logs].document": [{"column": "app", "name": "app"}],
+    },
+    good={"parse.columns": ["host", "app"]},
+    at="outputs[logs].document[0].column",
+)
 def _sources(profile: Profile) -> Iterator[Complaint]:
     for number, output in enumerate(profile.outputs):
         for i, field in enumerate(fields_of(output)):
@@ -42,6 +59,14 @@ def _fault(key: str, value: str, wanted: str, parse: Parse | None) -> str | None
     return None
 
 
+@error(
+    "RT310",
+    why="Of two columns of one name only one can be read.",
+    source="rsyslog-tune's own: docs/profiles.md",
+    bad={"parse": {"format": "csv", "columns": ["host", "host"]}},
+    good={"parse.columns": ["host", "app"]},
+    at="parse.columns[1]",
+)
 def _columns_twice(profile: Profile) -> Iterator[Complaint]:
     if not isinstance(profile.parse, CsvParse):
         return
@@ -51,7 +76,72 @@ def _columns_twice(profile: Profile) -> Iterator[Complaint]:
             yield Complaint(("parse", "columns", i), f"two columns are called {name}: rename one")
 
 
-RULES = (
-    error("RT309", _sources),
-    error("RT310", _columns_twice),
+@error(
+    "RT304",
+    why="JSON with the same name twice is read in different ways by different programs.",
+    source="RFC 8259, section 4",
+    bad={
+        "outputs[logs].document": [
+            {"property": "msg", "name": "text"},
+            {"property": "hostname", "name": "text"},
+        ]
+    },
+    good={"outputs[logs].document[1].name": "host"},
 )
+def _names_twice(profile: Profile) -> Iterator[Complaint]:
+    for number, output in enumerate(profile.outputs):
+        for (_, first), (j, second) in combinations(enumerate(fields_of(output)), 2):
+            if first.name == second.name:
+                message = f"two fields are called {second.name}: rename one"
+                yield Complaint(_field(number, j, "name"), message)
+
+
+@error(
+    "RT305",
+    why="In a mapping a name is a field or an object: the engine refuses the template, or the "
+    "documents.",
+    source="Elasticsearch, mapping: object",
+    bad={
+        "outputs[logs].document": [
+            {"property": "hostname", "name": "host"},
+            {"property": "fromhost-ip", "name": "host.ip"},
+        ]
+    },
+    good={"outputs[logs].document[0].name": "host.name"},
+)
+def _leaf_and_object(profile: Profile) -> Iterator[Complaint]:
+    for number, output in enumerate(profile.outputs):
+        names = {field.name for field in fields_of(output)}
+        for i, field in enumerate(fields_of(output)):
+            inside = next((name for name in names if name.startswith(f"{field.name}.")), None)
+            if inside is not None:
+                yield Complaint(
+                    _field(number, i, "name"),
+                    f"{field.name} cannot hold both a value and {inside}: rename one",
+                )
+
+
+@error(
+    "RT306",
+    why="A property that senders write freely is refused by a field that wants a date, and the "
+    "document with it.",
+    source="Elasticsearch, mapping: date",
+    bad={"outputs[logs].document": [{"property": "procid", "name": "pid", "type": "date"}]},
+    good={"outputs[logs].document[0].type": "string"},
+)
+def _dates(profile: Profile) -> Iterator[Complaint]:
+    for number, output in profile.enumerated:
+        for i, field in enumerate(fields_of(output)):
+            if field.property is None:
+                continue
+            if field.type is FieldType.DATE and field.property not in _TIMES:
+                yield Complaint(
+                    _field(number, i, "type"),
+                    f"{field.property} cannot be sent as date, the engine would refuse the "
+                    "document where a sender writes something else: use string",
+                )
+            if field.property in _TIMES and field.type not in {FieldType.DATE, FieldType.STRING}:
+                yield Complaint(
+                    _field(number, i, "type"),
+                    f"{field.property} cannot be sent as {field.type.value}: use date or string",
+                )

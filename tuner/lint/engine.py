@@ -3,43 +3,61 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import combinations
 
 from tuner.engines.heap import heap_bytes
-from tuner.errors import KeyPath
-from tuner.lint.rule import error, warning
-from tuner.lint.transport import remote_servers
-from tuner.modules.field import FieldType
-from tuner.profile.documents import fields_of
+from tuner.lint.settings import SETTINGS, setting_path
+from tuner.lint.transport import REMOTE, remote_servers
 from tuner.profile.model import Profile, Tier
-from tuner.rule import Complaint
+from tuner.rule import Complaint, error, warning
 from tuner.schema.units import seconds
 
-_TIMES = frozenset({"timereported", "timegenerated"})
 _LARGEST_HEAP = "31g"
 
 
+@error(
+    "RT301",
+    why="async acknowledges before anything is on disk: a crash of the engine, or a kill, loses "
+    "acknowledged events since the last synchronisation.",
+    source="Elasticsearch, index modules: translog",
+    bad={f"{SETTINGS}.translog.durability": "async"},
+    good={f"{SETTINGS}.translog.durability": "request"},
+)
 def _async_translog(profile: Profile) -> Iterator[Complaint]:
     for number, output in profile.enumerated:
         durability = output.index.settings.translog_durability
         if durability == "async" and profile.guardrails.tier is Tier.DURABLE:
             yield Complaint(
-                ("outputs", number, "index", "settings", "translog.durability"),
+                setting_path(number, "translog.durability"),
                 "async loses acknowledged events when the engine crashes, against the durable "
                 "tier: use request, or set guardrails.tier to relaxed",
             )
 
 
+@warning(
+    "RT302",
+    why="A shard without a replica is gone with its disk.",
+    source="Elasticsearch, reliability",
+    bad={**REMOTE, f"{SETTINGS}.number_of_replicas": 0},
+    good={f"{SETTINGS}.number_of_replicas": 1},
+)
 def _no_replicas(profile: Profile) -> Iterator[Complaint]:
     for number, output in profile.enumerated:
         none = output.index.settings.number_of_replicas == 0
         if none and profile.guardrails.tier is Tier.DURABLE and remote_servers(output):
             yield Complaint(
-                ("outputs", number, "index", "settings", "number_of_replicas"),
+                setting_path(number, "number_of_replicas"),
                 "without a replica a lost disk loses its events, against the durable tier: use 1",
             )
 
 
+@warning(
+    "RT307",
+    why="What is not refreshed cannot be found, so that the freshness that is promised cannot be "
+    "kept.",
+    source="Elasticsearch, index.refresh_interval",
+    bad={"guardrails.freshness_p99_s": 45, f"{SETTINGS}.refresh_interval": "45s"},
+    good={f"{SETTINGS}.refresh_interval": "44s"},
+)
 def _refresh_beyond_freshness(profile: Profile) -> Iterator[Complaint]:
     bound_s = profile.guardrails.freshness_p99_s
     for number, output in profile.enumerated:
@@ -47,12 +65,20 @@ def _refresh_beyond_freshness(profile: Profile) -> Iterator[Complaint]:
         waits_s = seconds(interval)
         if interval == "-1" or (waits_s is not None and waits_s >= bound_s):
             yield Complaint(
-                ("outputs", number, "index", "settings", "refresh_interval"),
+                setting_path(number, "refresh_interval"),
                 f"{interval} keeps events from searches longer than guardrails.freshness_p99_s "
                 f"allows ({bound_s:g} s): use less, or allow more",
             )
 
 
+@warning(
+    "RT308",
+    why="Near 32 GB Java gives up compressed object pointers, and every reference takes 8 bytes "
+    "instead of 4.",
+    source="Elasticsearch, heap size settings",
+    bad={"node.heap": "31745m"},
+    good={"node.heap": _LARGEST_HEAP},
+)
 def _large_heap(profile: Profile) -> Iterator[Complaint]:
     """Near 32 GB Java gives up compressed object pointers, and every reference takes 8 bytes
     (Elasticsearch's advice on heap sizes; it sizes its own heap to 31 GB at most)."""
@@ -66,54 +92,22 @@ def _large_heap(profile: Profile) -> Iterator[Complaint]:
         )
 
 
-def _names_twice(profile: Profile) -> Iterator[Complaint]:
-    for number, output in enumerate(profile.outputs):
-        for (_, first), (j, second) in combinations(enumerate(fields_of(output)), 2):
-            if first.name == second.name:
-                message = f"two fields are called {second.name}: rename one"
-                yield Complaint(_field(number, j, "name"), message)
-
-
-def _leaf_and_object(profile: Profile) -> Iterator[Complaint]:
-    for number, output in enumerate(profile.outputs):
-        names = {field.name for field in fields_of(output)}
-        for i, field in enumerate(fields_of(output)):
-            inside = next((name for name in names if name.startswith(f"{field.name}.")), None)
-            if inside is not None:
-                yield Complaint(
-                    _field(number, i, "name"),
-                    f"{field.name} cannot hold both a value and {inside}: rename one",
-                )
-
-
-def _dates(profile: Profile) -> Iterator[Complaint]:
-    for number, output in profile.enumerated:
-        for i, field in enumerate(fields_of(output)):
-            if field.property is None:
-                continue
-            if field.type is FieldType.DATE and field.property not in _TIMES:
-                yield Complaint(
-                    _field(number, i, "type"),
-                    f"{field.property} cannot be sent as date, the engine would refuse the "
-                    "document where a sender writes something else: use string",
-                )
-            if field.property in _TIMES and field.type not in {FieldType.DATE, FieldType.STRING}:
-                yield Complaint(
-                    _field(number, i, "type"),
-                    f"{field.property} cannot be sent as {field.type.value}: use date or string",
-                )
-
-
-def _field(number: int, field: int, key: str) -> KeyPath:
-    return ("outputs", number, "document", field, key)
-
-
-RULES = (
-    error("RT301", _async_translog),
-    warning("RT302", _no_replicas),
-    error("RT304", _names_twice),
-    error("RT305", _leaf_and_object),
-    error("RT306", _dates),
-    warning("RT307", _refresh_beyond_freshness),
-    warning("RT308", _large_heap),
+@error(
+    "RT334",
+    why="The node does not start.",
+    source="Elasticsearch, thread pools: write has at most the number of processors + 1",
+    bad={"node.node.processors": 4, "node.thread_pool.write.size": 6},
+    good={"node.thread_pool.write.size": 5},
 )
+def _too_many_threads(profile: Profile) -> Iterator[Complaint]:
+    """The engine takes at most one more than it has processors (its ThreadPool)."""
+    node = profile.node
+    if node.node_processors is None or node.thread_pool_write_size is None:
+        return
+    most = node.node_processors + 1
+    if node.thread_pool_write_size > most:
+        yield Complaint(
+            ("node", "thread_pool.write.size"),
+            f"a node with {node.node_processors} processors does not start with more than {most} "
+            f"write threads: use at most {most}",
+        )

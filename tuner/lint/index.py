@@ -9,28 +9,32 @@ from tuner.engines.lifecycle import Lifecycle
 from tuner.engines.release import Engine, Release
 from tuner.engines.settings import CODECS, INDEX_SETTINGS, NODE_SETTINGS, unknown_to
 from tuner.errors import KeyPath
-from tuner.lint.rule import error, warning
-from tuner.modules.field import FieldType, Use
-from tuner.profile.documents import TIMESTAMP, fields_of, is_timed
+from tuner.lint.settings import SETTINGS, setting_path
+from tuner.modules.field import FieldType
+from tuner.profile.documents import TIMESTAMP, fields_of
 from tuner.profile.model import Profile, Tier
-from tuner.rule import Complaint
+from tuner.rule import Complaint, error
 
 # Policies' `_meta` and max_primary_shard_size in ILM, min_rollover_age in ISM.
 _LIFECYCLE = ((7, 17), (1, 3))
 _LEVELS = frozenset({"zstd", "zstd_no_dict"})
-# What Elasticsearch from 8.7 ignores where indices have a timestamp (its MergePolicyConfig).
-_TIERED_ONLY = (
-    "merge.policy.segments_per_tier",
-    "merge.policy.max_merge_at_once",
-    "merge.policy.deletes_pct_allowed",
+
+
+@error(
+    "RT303",
+    why="The engine refuses a template with a setting that it does not know.",
+    source="registered settings of Elasticsearch 7.17 to 9.2, OpenSearch 1.3 to 3.2",
+    bad={
+        "release.elasticsearch": "8.7",
+        f"{SETTINGS}.translog.flush_threshold_age": "5m",
+    },
+    good={f"{SETTINGS}.translog.flush_threshold_age": None},
 )
-
-
 def _unknown_settings(profile: Profile) -> Iterator[Complaint]:
     written: list[tuple[KeyPath, str]] = [(("node", name), name) for name in profile.node.settings]
     for number, output in profile.enumerated:
         settings = output.index.settings.model_dump(by_alias=True, exclude_none=True)
-        written += [(_setting(number, name), name) for name in settings]
+        written += [(setting_path(number, name), name) for name in settings]
     for path, name in written:
         setting = (NODE_SETTINGS if path[0] == "node" else INDEX_SETTINGS)[name]
         why = unknown_to(profile.release, setting.elasticsearch, setting.opensearch)
@@ -40,6 +44,13 @@ def _unknown_settings(profile: Profile) -> Iterator[Complaint]:
             )
 
 
+@error(
+    "RT320",
+    why="The engine refuses a codec, or a level of it, that it does not know.",
+    source="registered settings of Elasticsearch 7.17 to 9.2, OpenSearch 1.3 to 3.2",
+    bad={f"{SETTINGS}.codec": "zstd"},
+    good={f"{SETTINGS}.codec": "best_compression"},
+)
 def _codec(profile: Profile) -> Iterator[Complaint]:
     for number, output in profile.enumerated:
         settings = output.index.settings
@@ -47,18 +58,29 @@ def _codec(profile: Profile) -> Iterator[Complaint]:
         why = unknown_to(profile.release, *CODECS[codec])
         if why is not None:
             yield Complaint(
-                _setting(number, "codec"),
+                setting_path(number, "codec"),
                 f"{_engine(profile.release)} has no codec {codec}, {why}: use best_compression "
                 "or default",
             )
         if settings.codec_compression_level is not None and codec not in _LEVELS:
             yield Complaint(
-                _setting(number, "codec.compression_level"),
+                setting_path(number, "codec.compression_level"),
                 f"the codec {codec} has no compression level: use zstd or zstd_no_dict, or "
                 "remove it",
             )
 
 
+@error(
+    "RT321",
+    why="A data stream refuses every document without a timestamp.",
+    source="Elasticsearch, data streams",
+    bad={
+        "outputs[logs].index": {"data_stream": "logs-syslog-default"},
+        "outputs[logs].document": [{"property": "timereported", "name": "@timestamp"}],
+    },
+    good={"outputs[logs].document[0].type": "date"},
+    at="outputs[logs].index.data_stream",
+)
 def _timestamp(profile: Profile) -> Iterator[Complaint]:
     for number, output in profile.enumerated:
         dates = {field.name for field in fields_of(output) if field.type is FieldType.DATE}
@@ -70,6 +92,13 @@ def _timestamp(profile: Profile) -> Iterator[Complaint]:
             )
 
 
+@error(
+    "RT322",
+    why="A data stream makes its own indices and names.",
+    source="Elasticsearch, data streams",
+    bad={"outputs[logs].index": {"data_stream": "logs-syslog-default", "rotate": "daily"}},
+    good={"outputs[logs].index.rotate": "none"},
+)
 def _rotation(profile: Profile) -> Iterator[Complaint]:
     for number, output in profile.enumerated:
         if output.index.data_stream is not None and output.index.rotate is not Rotate.NONE:
@@ -79,6 +108,21 @@ def _rotation(profile: Profile) -> Iterator[Complaint]:
             )
 
 
+@error(
+    "RT323",
+    why="The policy and the index do not fit together: it would fail, delete what is still written"
+    " to, or never delete.",
+    source="Elasticsearch, ILM; OpenSearch, ISM",
+    bad={
+        "outputs[logs].index": {
+            "name": "syslog",
+            "rotate": "rollover",
+            "lifecycle": {"retention": "7d"},
+        },
+    },
+    good={"outputs[logs].index.lifecycle.rollover": {"max_age": "1d"}},
+    at="outputs[logs].index.lifecycle",
+)
 def _lifecycle(profile: Profile) -> Iterator[Complaint]:
     for number, output in profile.enumerated:
         index = output.index
@@ -111,82 +155,18 @@ def _policy(path: KeyPath, index: Index, lifecycle: Lifecycle) -> Iterator[Compl
         )
 
 
-def _sorting(profile: Profile) -> Iterator[Complaint]:
-    for number, output in profile.enumerated:
-        settings = output.index.settings
-        names = settings.sort_field or ()
-        if settings.sort_order is not None and len(settings.sort_order) != len(names):
-            yield Complaint(
-                _setting(number, "sort.order"), "give one order for each field of sort.field"
-            )
-        sortable = {field.name for field in fields_of(output) if Use.AGGREGATE in field.uses}
-        for name in names:
-            if name not in sortable and output.index.mapping is MappingStyle.EXPLICIT:
-                yield Complaint(
-                    _setting(number, "sort.field"),
-                    f"an index is sorted by fields with doc values, {name} is none: add it to the "
-                    "document with the use aggregate",
-                )
-
-
-def _waiting(profile: Profile) -> Iterator[Complaint]:
-    for number, output in profile.enumerated:
-        settings = output.index.settings
-        copies, wanted = settings.number_of_replicas + 1, settings.write_wait_for_active_shards
-        if isinstance(wanted, int) and wanted > copies:
-            yield Complaint(
-                _setting(number, "write.wait_for_active_shards"),
-                f"every write would wait for {wanted} copies where there are {copies}: use at "
-                f"most {copies}",
-            )
-
-
-def _append_only(profile: Profile) -> Iterator[Complaint]:
-    for number, output in profile.enumerated:
-        overwrites = output.has_ids and not output.creates
-        if output.index.settings.append_only_enabled and overwrites:
-            yield Complaint(
-                _setting(number, "append_only.enabled"),
-                "an index that only appends refuses documents with an id of their own: set "
-                "writeoperation to create, or remove bulkid",
-            )
-
-
-def _merge_without_effect(profile: Profile) -> Iterator[Complaint]:
-    release = profile.release
-    if release.engine is Engine.OPENSEARCH or release.engine_version < (8, 7):
-        return
-    for number, output in profile.enumerated:
-        settings = output.index.settings
-        written = settings.model_dump(by_alias=True, exclude_none=True)
-        for name in _TIERED_ONLY:
-            if name in written and settings.merge_policy_type != "tiered" and is_timed(output):
-                yield Complaint(
-                    _setting(number, name),
-                    f"{name} has no effect on indices with {TIMESTAMP}, which merge by time: "
-                    "use merge.policy.merge_factor, or set merge.policy.type to tiered",
-                )
-
-
-def _synthetic(profile: Profile) -> Iterator[Complaint]:
-    for number, output in profile.enumerated:
-        if output.index.settings.mapping_source_mode == "synthetic":
-            yield Complaint(
-                _setting(number, "mapping.source.mode"),
-                "without an Enterprise licence Elasticsearch stores the source all the same, and "
-                "does not say so: check GET _license, or use stored",
-            )
-
-
 def _engine(release: Release) -> str:
     name = "OpenSearch" if release.engine is Engine.OPENSEARCH else "Elasticsearch"
     return f"{name} {release.engine_version[0]}.{release.engine_version[1]}"
 
 
-def _setting(number: int, name: str) -> KeyPath:
-    return ("outputs", number, "index", "settings", name)
-
-
+@error(
+    "RT329",
+    why="The engine acknowledges events and keeps nothing of them.",
+    source="Elasticsearch, mapping: enabled",
+    bad={"outputs[logs].index.mapping": "none"},
+    good={"outputs[logs].index.mapping": "explicit"},
+)
 def _nothing_kept(profile: Profile) -> Iterator[Complaint]:
     for number, output in profile.enumerated:
         nothing = output.index.mapping is MappingStyle.NONE
@@ -196,18 +176,3 @@ def _nothing_kept(profile: Profile) -> Iterator[Complaint]:
                 "with none the engine keeps nothing of an event, so none can be found or read "
                 "again: use explicit, or guardrails.tier berserk to measure the ceiling",
             )
-
-
-RULES = (
-    error("RT303", _unknown_settings),
-    error("RT320", _codec),
-    error("RT321", _timestamp),
-    error("RT322", _rotation),
-    error("RT323", _lifecycle),
-    error("RT324", _sorting),
-    error("RT325", _waiting),
-    error("RT326", _append_only),
-    warning("RT327", _merge_without_effect),
-    warning("RT328", _synthetic),
-    error("RT329", _nothing_kept),
-)

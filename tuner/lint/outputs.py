@@ -5,14 +5,31 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import pairwise
 
-from tuner.lint.rule import error, warning
 from tuner.profile.model import Profile, Tier
 from tuner.profile.placement import action_queue, working_queue
-from tuner.rule import Complaint
+from tuner.rule import Complaint, error, warning
 
 _SUSPENDED = "action.execOnlyWhenPreviousIsSuspended"
 
+_LEADER = {
+    "name": "logs",
+    "type": "omelasticsearch",
+    "servers": ["http://127.0.0.1:9200"],
+    "indexTimeout": 60_000,
+    "index": {"name": "syslog"},
+}
+_GIVES_UP = {"action.resumeRetryCount": 0}
+_FILE = {"name": "file", "type": "omfile", "file": "/var/log/all.log"}
+_STANDS_IN = {**_FILE, _SUSPENDED: True}
 
+
+@error(
+    "RT250",
+    why="An action that stands in for the one before it never runs where there is none.",
+    source="rsyslog action.c",
+    bad={f"outputs[logs].{_SUSPENDED}": True},
+    good={f"outputs[logs].{_SUSPENDED}": False},
+)
 def _first_stands_in(profile: Profile) -> Iterator[Complaint]:
     if profile.outputs[0].exec_only_when_previous_is_suspended:
         yield Complaint(
@@ -22,6 +39,13 @@ def _first_stands_in(profile: Profile) -> Iterator[Complaint]:
         )
 
 
+@error(
+    "RT251",
+    why="An action that is retried for ever never counts as suspended, so that nothing takes over.",
+    source="rsyslog action.c, actionDoRetry",
+    bad={"guardrails.tier": "relaxed", "outputs": [_LEADER, _STANDS_IN]},
+    good={"outputs[logs].action.resumeRetryCount": 0},
+)
 def _never_suspended(profile: Profile) -> Iterator[Complaint]:
     """action.c, actionDoRetry: an action that retries for ever never counts as suspended."""
     for number, (before, after) in enumerate(pairwise(profile.outputs)):
@@ -34,6 +58,20 @@ def _never_suspended(profile: Profile) -> Iterator[Complaint]:
             )
 
 
+@error(
+    "RT252",
+    why="An action with a queue accepts everything and is never seen as suspended.",
+    source="rsyslog action.c, doSubmitToActionQ",
+    bad={
+        "guardrails.tier": "relaxed",
+        "outputs": [
+            {**_LEADER, **_GIVES_UP},
+            {**_STANDS_IN, **_GIVES_UP, "queue": {"type": "LinkedList"}},
+            {**_STANDS_IN, "name": "last", "file": "/var/log/last.log"},
+        ],
+    },
+    good={"outputs[file].queue": None},
+)
 def _queue_between(profile: Profile) -> Iterator[Complaint]:
     """action.c, doSubmitToActionQ: an action with a queue accepts always."""
     for number, (before, after) in enumerate(pairwise(profile.outputs)):
@@ -49,6 +87,13 @@ def _queue_between(profile: Profile) -> Iterator[Complaint]:
             )
 
 
+@error(
+    "RT253",
+    why="The name of an output is that of its templates, queue and files: two would share them.",
+    source="rsyslog-tune's own: docs/profiles.md",
+    bad={"outputs": [_LEADER, {**_FILE, "name": "logs"}]},
+    good={"outputs[1].name": "file"},
+)
 def _same_name(profile: Profile) -> Iterator[Complaint]:
     seen: set[str] = set()
     for number, output in enumerate(profile.outputs):
@@ -61,6 +106,13 @@ def _same_name(profile: Profile) -> Iterator[Complaint]:
         seen.add(output.name)
 
 
+@error(
+    "RT254",
+    why="One index has one template: the second output's would replace the first's.",
+    source="Elasticsearch, index templates",
+    bad={"outputs": [_LEADER, {**_LEADER, "name": "copy"}]},
+    good={"outputs[copy].index": {"name": "copy"}},
+)
 def _same_index(profile: Profile) -> Iterator[Complaint]:
     seen: dict[str, str] = {}
     for number, output in profile.enumerated:
@@ -73,6 +125,15 @@ def _same_index(profile: Profile) -> Iterator[Complaint]:
             )
 
 
+@warning(
+    "RT255",
+    why="What goes away takes the batches under way with it: nothing retries them, and the "
+    "stand-in gets what comes later.",
+    source="rsyslog action.c; seen on 8.2302 with omelasticsearch",
+    bad={"outputs": [{**_LEADER, **_GIVES_UP}, _STANDS_IN]},
+    good={"guardrails.tier": "relaxed"},
+    at=f"outputs[file].{_SUSPENDED}",
+)
 def _lost_at_the_change(profile: Profile) -> Iterator[Complaint]:
     """Seen on 8.2302 with omelasticsearch: what goes away takes the batches under way with it,
     with resumeRetryCount 0 and 1 alike; nothing before or after, and nothing twice."""
@@ -92,13 +153,3 @@ def _lost_at_the_change(profile: Profile) -> Iterator[Complaint]:
                 f"{after.name}, and give {before.name} a queue with a filename and "
                 "action.resumeRetryCount -1",
             )
-
-
-RULES = (
-    error("RT250", _first_stands_in),
-    error("RT251", _never_suspended),
-    error("RT252", _queue_between),
-    error("RT253", _same_name),
-    error("RT254", _same_index),
-    warning("RT255", _lost_at_the_change),
-)

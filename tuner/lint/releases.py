@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-from tuner.engines.release import NEWEST_READ, OLDEST, Engine
-from tuner.lint.rule import error, warning
-from tuner.lint.transport import remote_servers
-from tuner.modules.inputs import ImtcpInput
-from tuner.modules.outputs import OmelasticsearchOutput
+from pydantic import BaseModel
+
+from tuner.engines.release import NEWEST_READ, OLDEST, Engine, Release
+from tuner.errors import KeyPath
+from tuner.lint.transport import REMOTE, remote_servers
+from tuner.modules.inputs import ImtcpInput, Input
+from tuner.modules.outputs import OmelasticsearchOutput, Output
+from tuner.modules.queue import Queue
 from tuner.profile.model import Profile, Tier
-from tuner.rule import Complaint
+from tuner.profile.placement import queues
+from tuner.rule import Complaint, error, warning
+from tuner.schema.parameter import since
 
 _OMITS_TYPE = 2206
 _TAKES_TYPE = {Engine.ELASTICSEARCH: 7, Engine.OPENSEARCH: 1}
@@ -22,6 +27,14 @@ _HEEDS_INTERVAL_MAX = 2308
 _MAJORS = {Engine.ELASTICSEARCH: range(7, 10), Engine.OPENSEARCH: range(1, 4)}
 
 
+@error(
+    "RT401",
+    why="F15: before 8.2206 rsyslog sends _type with every document, and Elasticsearch 8 and "
+    "OpenSearch 2 refuse the whole bulk.",
+    source="rsyslog issue 4884; rsyslog plugins/omelasticsearch",
+    bad={"release.rsyslog": f"8.{_OMITS_TYPE - 2}"},
+    good={"release.rsyslog": f"8.{_OMITS_TYPE}"},
+)
 def _old_rsyslog(profile: Profile) -> Iterator[Complaint]:
     """F15: before 8.2206 omelasticsearch cannot leave _type out of a bulk."""
     release = profile.release
@@ -41,6 +54,13 @@ def _old_rsyslog(profile: Profile) -> Iterator[Complaint]:
         )
 
 
+@warning(
+    "RT402",
+    why="What a newer release changed is not known here; most configurations still fit.",
+    source="rsyslog-tune's own: docs/profiles.md",
+    bad={"release.rsyslog": f"8.{NEWEST_READ + 2}"},
+    good={"release.rsyslog": f"8.{NEWEST_READ}"},
+)
 def _new_rsyslog(profile: Profile) -> Iterator[Complaint]:
     if profile.release.rsyslog_number > NEWEST_READ:
         yield Complaint(
@@ -50,6 +70,14 @@ def _new_rsyslog(profile: Profile) -> Iterator[Complaint]:
         )
 
 
+@error(
+    "RT403",
+    why="Settings and templates of this version are not known here: what is rendered may be "
+    "refused.",
+    source="rsyslog-tune's own: docs/profiles.md",
+    bad={"release.elasticsearch": "7.7"},
+    good={"release.elasticsearch": "7.8"},
+)
 def _engine(profile: Profile) -> Iterator[Complaint]:
     release = profile.release
     majors = _MAJORS[release.engine]
@@ -64,6 +92,15 @@ def _engine(profile: Profile) -> Iterator[Complaint]:
         yield Complaint(path, "composable index templates came with 7.8: use 7.8 or later")
 
 
+@warning(
+    "RT404",
+    why="F1: a bulk that the engine refuses as a whole counts as delivered, whatever the retry "
+    "settings. 401 and 403 wait since 8.2508, 429 and 5xx since 8.2606; 400 and 413 are dropped "
+    "by every release.",
+    source="rsyslog plugins/omelasticsearch, commits 2f29b1ccb and a5c4d2694; seen on 8.2302",
+    bad={**REMOTE, "release.rsyslog": f"8.{_SUSPENDS_ON_ERRORS - 2}"},
+    good={"release.rsyslog": f"8.{_SUSPENDS_ON_ERRORS}"},
+)
 def _lost_on_errors(profile: Profile) -> Iterator[Complaint]:
     """F1: a batch refused as a whole counts as delivered."""
     release = profile.release
@@ -85,6 +122,18 @@ def _lost_on_errors(profile: Profile) -> Iterator[Complaint]:
     )
 
 
+@warning(
+    "RT405",
+    why="F1: 400 and 413 to a whole bulk are dropped by every release; 413 may come from a proxy "
+    "with a limit of its own. errorfile holds the request and the reply.",
+    source="rsyslog plugins/omelasticsearch, as of 8.2608",
+    bad={
+        "release.rsyslog": f"8.{_SUSPENDS_ON_ERRORS}",
+        "outputs[logs].servers": ["https://es.example:9200"],
+        "outputs[logs].retryfailures.file": "/var/log/rsyslog/rejected.json",
+    },
+    good={"outputs[logs].errorfile": "/var/log/rsyslog/errors.json"},
+)
 def _lost_on_refusal(profile: Profile) -> Iterator[Complaint]:
     """F1: as of 8.2608 rsyslog still drops what is answered with 400 or 413."""
     if profile.release.rsyslog_number < _SUSPENDS_ON_ERRORS:
@@ -105,6 +154,17 @@ def _at_risk(profile: Profile) -> Iterator[tuple[int, OmelasticsearchOutput]]:
         yield from ((n, output) for n, output in profile.enumerated if remote_servers(output))
 
 
+@warning(
+    "RT406",
+    why="The pool of workers that came with 8.2504 can handle a session twice or close it too "
+    "early.",
+    source="rsyslog 8.2508 ChangeLog; issues 5621 and 5623",
+    bad={
+        "release.rsyslog": f"8.{_POOL_IS_SOUND - 2}",
+        "inputs": [{"type": "imtcp", "port": 10514}],
+    },
+    good={"inputs[0].workerThreads": 1},
+)
 def _racing_pool(profile: Profile) -> Iterator[Complaint]:
     """rsyslog 8.2508's ChangeLog: imtcp's pool queued sessions twice and closed them too early."""
     if not _HAS_POOL <= profile.release.rsyslog_number < _POOL_IS_SOUND:
@@ -119,6 +179,17 @@ def _racing_pool(profile: Profile) -> Iterator[Complaint]:
             )
 
 
+@warning(
+    "RT407",
+    why="The parameter exists since 8.1901, and nothing reads it before 8.2308.",
+    source="rsyslog action.c",
+    bad={
+        "release.rsyslog": f"8.{_HEEDS_INTERVAL_MAX - 2}",
+        "outputs[logs].action.resumeIntervalMax": 60,
+    },
+    good={"release.rsyslog": f"8.{_HEEDS_INTERVAL_MAX}"},
+    at="outputs[logs].action.resumeIntervalMax",
+)
 def _interval_ignored(profile: Profile) -> Iterator[Complaint]:
     if profile.release.rsyslog_number >= _HEEDS_INTERVAL_MAX:
         return
@@ -131,12 +202,69 @@ def _interval_ignored(profile: Profile) -> Iterator[Complaint]:
             )
 
 
-RULES = (
-    error("RT401", _old_rsyslog),
-    warning("RT402", _new_rsyslog),
-    error("RT403", _engine),
-    warning("RT404", _lost_on_errors),
-    warning("RT405", _lost_on_refusal),
-    warning("RT406", _racing_pool),
-    warning("RT407", _interval_ignored),
+@error(
+    "RT421",
+    why="An rsyslogd that does not know a parameter refuses its whole configuration.",
+    source="rsyslog's tags: the parameter tables of every release",
+    bad={"inputs": [{"type": "imtcp", "port": 10514, "workerThreads": 4}]},
+    good={"release.rsyslog": "8.2504"},
+    at="inputs[0].workerThreads",
 )
+def inputs_too_new(profile: Profile) -> Iterator[Complaint]:
+    """Parameters of inputs that `release.rsyslog` does not know yet."""
+    return _too_new("inputs", profile.inputs, profile.release)
+
+
+@error(
+    "RT422",
+    why="An rsyslogd that does not know a parameter refuses its whole configuration.",
+    source="rsyslog's tags: the parameter tables of every release",
+    bad={"release.rsyslog": "8.2510", "outputs[logs].apikey": {"env": "ES_KEY"}},
+    good={"release.rsyslog": "8.2512"},
+    at="outputs[logs].apikey",
+)
+def _outputs(profile: Profile) -> Iterator[Complaint]:
+    return _too_new("outputs", profile.outputs, profile.release)
+
+
+def _too_new(
+    place: str, sections: Sequence[Input | Output], release: Release
+) -> Iterator[Complaint]:
+    for number, section in enumerate(sections):
+        yield from _news((place, number), section, section.type, release)
+
+
+@error(
+    "RT423",
+    why="An rsyslogd that does not know a parameter refuses its whole configuration.",
+    source="rsyslog's tags: the parameter tables of every release",
+    bad={
+        "release.rsyslog": "8.2602",
+        "outputs[logs].queue.filename": "logs",
+        "outputs[logs].queue.spoolDirectory": "/var/spool/rsyslog",
+        "outputs[logs].queue.maxDiskSpace": "1g",
+        "outputs[logs].queue.onCorruption": "safe",
+    },
+    good={"release.rsyslog": "8.2604"},
+    at="outputs[logs].queue.onCorruption",
+)
+def _queues(profile: Profile) -> Iterator[Complaint]:
+    for queue in queues(profile):
+        if queue.written is not None:
+            yield from _news(queue.path, queue.written, "a queue", profile.release)
+
+
+def _news(path: KeyPath, section: BaseModel, owner: str, release: Release) -> Iterator[Complaint]:
+    """What `release.rsyslog` does not know yet, by rsyslog's tags; an older rsyslogd refuses it."""
+    for name, info in type(section).model_fields.items():
+        value, key = getattr(section, name), info.alias or name
+        if name not in section.model_fields_set or value is None:
+            continue
+        if since(info) > release.rsyslog_number:
+            yield Complaint(
+                (*path, key),
+                f"{owner} has {key} since rsyslog 8.{since(info)}, and release.rsyslog is "
+                f"{release.rsyslog}: remove it, or raise the release when every host has it",
+            )
+        elif isinstance(value, BaseModel) and not isinstance(value, Queue):
+            yield from _news((*path, key), value, f"{key} of {owner}", release)

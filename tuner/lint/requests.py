@@ -3,28 +3,79 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
-from tuner.lint.request_sizes import (
-    DOCUMENT,
-    MAXBYTES,
-    Requests,
-    largest_request_bytes,
-    pressure_bytes,
-    requests_of,
-)
-from tuner.lint.rule import warning
-from tuner.lint.transport import remote_servers
+from tuner.engines.heap import heap_bytes
+from tuner.lint.transport import REMOTE, remote_servers
 from tuner.profile.message_sizes import LONGEST_MESSAGE_BYTES
 from tuner.profile.model import Profile, Tier
+from tuner.profile.placement import PlacedQueue, action_queue, working_queue
 from tuner.profile.workload import Workload
-from tuner.rule import Complaint
-from tuner.schema.units import size_bytes
+from tuner.rule import Complaint, warning
+from tuner.schema.units import engine_bytes, size_bytes
 
+# A document with its action line against the message it is made of: 244 bytes give about 500.
+DOCUMENT = 2
+# omelasticsearch's own maxbytes.
+MAXBYTES = "100m"
+# http.max_content_length and indexing_pressure.memory.limit of every engine, unless set.
+_LARGEST_REQUEST = "100mb"
+_PRESSURE = "10%"
 # Bulks above four fifths of the limit leave no room for what else the node has to hold.
 _SHARE_OF_PRESSURE = 0.8
 _LARGEST_BATCH = 10_000
 
 
+@dataclass(frozen=True)
+class Requests:
+    """The bulks of one output: the queue that makes them, and bytes of an event in them, of the
+    events of a full batch, and of the largest request that is sent."""
+
+    queue: PlacedQueue
+    event_bytes: int
+    batch_bytes: int
+    request_bytes: int
+
+    @property
+    def under_way_bytes(self) -> int:
+        """What all workers send at once."""
+        return self.queue.copies * self.queue.workers * self.request_bytes
+
+
+def requests_of(profile: Profile, number: int) -> Requests:
+    """The bulks of the output into the engine with that number.
+
+    The messages of a batch are many: their sum is close to that of as many mean ones.
+    """
+    queue = action_queue(profile, number)
+    queue = working_queue(profile) if queue.is_direct else queue
+    limits = {n: size_bytes(output.maxbytes or MAXBYTES) for n, output in profile.enumerated}
+    event = profile.workload.message_bytes.mean * DOCUMENT
+    batch = queue.batch * event
+    return Requests(queue, event, batch, min(batch, limits[number]))
+
+
+def largest_request_bytes(profile: Profile) -> int:
+    """What a node takes in one request."""
+    return engine_bytes(profile.node.http_max_content_length or _LARGEST_REQUEST) or 0
+
+
+def pressure_bytes(profile: Profile) -> int:
+    """What a node lets all bulks under way take of its memory."""
+    limit = profile.node.indexing_pressure_memory_limit or _PRESSURE
+    if limit.endswith("%"):
+        return int(heap_bytes(profile.node.heap) * float(limit[:-1]) / 100)
+    return engine_bytes(limit) or 0
+
+
+@warning(
+    "RT207",
+    why="F4: what is sent off of a batch in parts is lost when the connection fails, 38 of 100. "
+    "F1: what is above the engine's limit is answered with 413 and dropped in silence.",
+    source="rsyslog plugins/omelasticsearch; seen on 8.2302",
+    bad={"outputs[logs].maxbytes": "975999"},
+    good={"outputs[logs].maxbytes": "976000"},
+)
 def _split_batches(profile: Profile) -> Iterator[Complaint]:
     """F4: what a split batch has sent off already is lost when the connection fails.  F1: what a
     node finds too large is answered with 413, and rsyslog drops the batch in silence."""
@@ -48,6 +99,23 @@ def _split_batches(profile: Profile) -> Iterator[Complaint]:
             )
 
 
+@warning(
+    "RT212",
+    why="A document above maxbytes goes out all the same, after an empty request which the engine "
+    "refuses with 400.",
+    source="rsyslog plugins/omelasticsearch; seen on 8.2302",
+    bad={
+        "workload.message_bytes": {
+            "distribution": "lognormal",
+            "mean": 244,
+            "min": 120,
+            "max": 8000,
+        },
+        "outputs[logs].queue.dequeueBatchSize": 10,
+        "outputs[logs].maxbytes": "15999",
+    },
+    good={"outputs[logs].maxbytes": "16000"},
+)
 def _message_above_maxbytes(profile: Profile) -> Iterator[Complaint]:
     """Seen on 8.2302: such a document goes out alone although it is too long, and when it is the
     first of a batch an empty request goes before it, which the engine refuses with 400."""
@@ -73,6 +141,14 @@ def _kib(size: int) -> str:
     return f"{-(-size // 1024)}k"
 
 
+@warning(
+    "RT214",
+    why="F1: the engine answers a request above http.max_content_length with 413, and every "
+    "release of rsyslog drops such a batch in silence.",
+    source="Elasticsearch, http.max_content_length; rsyslog plugins/omelasticsearch",
+    bad={"outputs[logs].maxbytes": "102401k"},
+    good={"outputs[logs].maxbytes": "102400k"},
+)
 def _above_the_engines(profile: Profile) -> Iterator[Complaint]:
     most = largest_request_bytes(profile)
     for number, output in profile.enumerated:
@@ -85,6 +161,15 @@ def _above_the_engines(profile: Profile) -> Iterator[Complaint]:
             )
 
 
+@warning(
+    "RT215",
+    why="Bulks under way take memory of the node until they are indexed. Above a tenth of the heap"
+    " it answers 429 to whole bulks, which rsyslog before 8.2606 drops (F1).",
+    source="Elasticsearch and OpenSearch, indexing_pressure.memory.limit",
+    bad={"node.indexing_pressure.memory.limit": "2439999b"},
+    good={"node.indexing_pressure.memory.limit": "2440000b"},
+    at="outputs[logs].queue.dequeueBatchSize",
+)
 def _under_pressure(profile: Profile) -> Iterator[Complaint]:
     """What is sent counts until it is indexed; above the limit a node answers 429 (F1)."""
     limit = pressure_bytes(profile)
@@ -111,6 +196,18 @@ def _batch(made: Requests, what: str, fits: int) -> Complaint:
     )
 
 
+@warning(
+    "RT216",
+    why="F3: a batch that could not be sent is tried again one event at a time: 100 events made "
+    "101 requests. A large batch on one worker is out for minutes.",
+    source="rsyslog action.c, actionTryRemoveHardErrorsFromBatch; seen on 8.2302",
+    bad={
+        **REMOTE,
+        "outputs[logs].queue.dequeueBatchSize": _LARGEST_BATCH + 1,
+        "outputs[logs].queue.workerThreadMinimumMessages": 5000,
+    },
+    good={"outputs[logs].queue.dequeueBatchSize": _LARGEST_BATCH},
+)
 def _expensive_failures(profile: Profile) -> Iterator[Complaint]:
     """F3: a batch that could not be sent is tried again one event at a time."""
     if profile.guardrails.tier is not Tier.DURABLE:
@@ -123,12 +220,3 @@ def _expensive_failures(profile: Profile) -> Iterator[Complaint]:
                 f"when the connection fails, rsyslog sends the batch again as {queue.batch} "
                 f"requests of one event each: use at most {_LARGEST_BATCH}",
             )
-
-
-RULES = (
-    warning("RT207", _split_batches),
-    warning("RT212", _message_above_maxbytes),
-    warning("RT214", _above_the_engines),
-    warning("RT215", _under_pressure),
-    warning("RT216", _expensive_failures),
-)

@@ -1,37 +1,127 @@
-"""Lint for the `search` section, whose knobs are looked at only where there is one."""
+"""What is wrong with a `search` section: paths, levels and names that would have no effect."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import difflib
+from collections.abc import Iterator, Sequence
 
-from tuner.lint.rule import error
+from pydantic import ValidationError
+
+from tuner.errors import BadUsage
+from tuner.profile.edit import changed, plain
 from tuner.profile.model import Profile, Search
-from tuner.rule import Complaint
+from tuner.profile.paths import resolve_path
+from tuner.rule import Complaint, error
+from tuner.space.guarantees import GUARANTEES, called
+from tuner.space.knobs import Knob, is_at, knobs, level_text
 
 
-def _paths(profile: Profile) -> Iterator[Complaint]:
-    if profile.search != Search():
-        from tuner.lint.search_knobs import bad_paths
-
-        yield from bad_paths(profile)
-
-
-def _levels(profile: Profile) -> Iterator[Complaint]:
-    if profile.search != Search():
-        from tuner.lint.search_knobs import bad_levels
-
-        yield from bad_levels(profile)
-
-
-def _names(profile: Profile) -> Iterator[Complaint]:
-    if profile.search != Search():
-        from tuner.lint.search_knobs import bad_names
-
-        yield from bad_names(profile)
-
-
-RULES = (
-    error("RT601", _paths),
-    error("RT602", _levels),
-    error("RT603", _names),
+@error(
+    "RT603",
+    why="What a guarantee is given up for must be named exactly, and the tier decides which can "
+    "be.",
+    source="rsyslog-tune's own: docs/profiles.md",
+    bad={"search.allow": ["translog.durability"]},
+    good={"guardrails.tier": "relaxed"},
+    at="search.allow[0]",
 )
+def _names(profile: Profile) -> Iterator[Complaint]:
+    """Names of `allow` that open nothing in any profile, or that this one's tier or engine forbids;
+    what is merely not there may have been turned off by a search."""
+    names = profile.search.allow
+    for number, name in enumerate(names):
+        reason: str | None
+        try:
+            reason = called(name).forbidden(profile, names)
+        except BadUsage as unknown:
+            reason = str(unknown)
+        if reason is not None:
+            yield Complaint(("search", "allow", number), f"{name} cannot be opened: {reason}")
+
+
+@error(
+    "RT601",
+    why="A search leaves alone what nobody recognises: a typing error would go unnoticed.",
+    source="rsyslog-tune's own: docs/profiles.md",
+    bad={"search.freeze": ["main_queue.sise"]},
+    good={"search.freeze": ["main_queue.size"]},
+    at="search.freeze[0]",
+)
+def _paths(profile: Profile) -> Iterator[Complaint]:
+    """Paths that a profile cannot have and, of those that only may vary, those that cannot."""
+    search = profile.search
+    if not search.freeze and not search.only:
+        return
+    every = _every_knob(profile)
+    for number, path in enumerate(search.freeze):
+        reason = _unknown(profile, path)
+        if reason is not None and not any(is_at(knob.path, path) for knob in every):
+            yield Complaint(("search", "freeze", number), reason)
+    for number, path in enumerate(search.only):
+        if not any(is_at(knob.path, path) for knob in every):
+            yield Complaint(("search", "only", number), _no_knob(path, every))
+
+
+@error(
+    "RT602",
+    why="A level that the schema refuses is never measured, and one of a setting that the search "
+    "does not vary neither.",
+    source="rsyslog-tune's own: docs/profiles.md",
+    bad={"search.levels": {"main_queue.size": [50_000, "large"]}},
+    good={"search.levels": {"main_queue.size": [50_000, 200_000]}},
+    at=("search", "levels", "main_queue.size", 1),
+)
+def _levels(profile: Profile) -> Iterator[Complaint]:
+    """Levels of what is no knob, and levels that its setting cannot have."""
+    if not profile.search.levels:
+        return
+    every = {knob.path: knob for knob in _every_knob(profile)}
+    for path, levels in profile.search.levels.items():
+        knob = every.get(path)
+        if knob is None:
+            no_knob = _no_knob(path, tuple(every.values()))
+            yield Complaint(("search", "levels", path), no_knob)
+            continue
+        for number, level in enumerate(levels):
+            if level is not None and not _fits(profile, path, plain(level)):
+                yield Complaint(
+                    ("search", "levels", path, number),
+                    f"{level_text(level)} is no value of {path}: rsyslog-tune explain "
+                    f"{path.rpartition('.')[2]} says which there are",
+                )
+
+
+def _every_knob(profile: Profile) -> tuple[Knob, ...]:
+    """The knobs that the profile has before its search narrows them; names that open nothing are
+    another rule's business."""
+    names = tuple(name for name in profile.search.allow if name in GUARANTEES)
+    bare = profile.model_copy(update={"search": Search()})
+    return knobs(bare, names) if profile.indexed else ()
+
+
+def _unknown(profile: Profile, path: str) -> str | None:
+    """Why a profile cannot have such a path, or None."""
+    try:
+        resolve_path(profile.model_dump(mode="json", by_alias=True), path)
+    except BadUsage as reason:
+        return str(reason)
+    return None
+
+
+def _no_knob(path: str, every: Sequence[Knob]) -> str:
+    known = [knob.path for knob in every]
+    near = difflib.get_close_matches(path, known, 2, 0.5)
+    hint = f"did you mean {' or '.join(near)}?" if near else "rsyslog-tune explain tells which are"
+    return f"a search of this profile does not vary {path}: {hint}"
+
+
+def _fits(profile: Profile, path: str, value: object) -> bool:
+    """Whether the schema takes the value at that path; it may not go with others, which the
+    search finds out for each point."""
+    data = profile.model_dump(mode="json", by_alias=True, exclude_none=True)
+    try:
+        wanted = changed(data, resolve_path(data, path), value)
+        Profile.model_validate(wanted, by_alias=True, by_name=False)
+    except (BadUsage, ValidationError):
+        return False
+    return True

@@ -4,17 +4,38 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from tuner.engines.index import MappingStyle
 from tuner.engines.release import Engine
 from tuner.errors import KeyPath
-from tuner.lint.rule import error, warning
-from tuner.profile.documents import is_timed
+from tuner.modules.field import Use
+from tuner.profile.documents import TIMESTAMP, fields_of, is_timed
 from tuner.profile.model import Profile
-from tuner.rule import Complaint
+from tuner.rule import Complaint, error, warning
 from tuner.schema.units import seconds
 
 _SHORTEST_SYNC_S = 0.1
+# For examples: the settings of the small profile's index.
+SETTINGS = "outputs[logs].index.settings"
+# What Elasticsearch from 8.7 ignores where indices have a timestamp (its MergePolicyConfig).
+_TIERED_ONLY = (
+    "merge.policy.segments_per_tier",
+    "merge.policy.max_merge_at_once",
+    "merge.policy.deletes_pct_allowed",
+)
 
 
+def setting_path(number: int, name: str) -> KeyPath:
+    """Where a setting of an output's index stands."""
+    return ("outputs", number, "index", "settings", name)
+
+
+@error(
+    "RT330",
+    why="The engine refuses the index: must be >= [100ms].",
+    source="Elasticsearch, index.translog.sync_interval; seen on 7.17 and 9.2",
+    bad={f"{SETTINGS}.translog.sync_interval": "99ms"},
+    good={f"{SETTINGS}.translog.sync_interval": "100ms"},
+)
 def _too_often(profile: Profile) -> Iterator[Complaint]:
     """The engine answers "must be >= [100ms]"; seen on Elasticsearch 7.17 and 9.2."""
     for number, output in profile.enumerated:
@@ -22,21 +43,44 @@ def _too_often(profile: Profile) -> Iterator[Complaint]:
         waits_s = seconds(interval)
         if waits_s is not None and waits_s < _SHORTEST_SYNC_S:
             yield Complaint(
-                _setting(number, "translog.sync_interval"),
+                setting_path(number, "translog.sync_interval"),
                 f"the engine refuses {interval}, and the index with it: use at least 100ms",
             )
 
 
+@warning(
+    "RT331",
+    why="An event with an id is looked up in every segment before it is indexed; the filter "
+    "answers most of these questions without the disk.",
+    source="Elasticsearch, PerFieldFormatSupplier",
+    bad={
+        "outputs[logs].bulkid": "uuid",
+        f"{SETTINGS}.bloom_filter_for_id_field.enabled": False,
+    },
+    good={f"{SETTINGS}.bloom_filter_for_id_field.enabled": True},
+)
 def _ids_without_filter(profile: Profile) -> Iterator[Complaint]:
     for number, output in profile.enumerated:
         if output.has_ids and output.index.settings.bloom_filter_for_id_field_enabled is False:
             yield Complaint(
-                _setting(number, "bloom_filter_for_id_field.enabled"),
+                setting_path(number, "bloom_filter_for_id_field.enabled"),
                 "every event has an id of its own here, which the engine looks up in each segment "
                 "without this filter: remove it, or bulkid and what needs it",
             )
 
 
+@warning(
+    "RT332",
+    why="Only indices that merge by time use merge_factor, those with a timestamp since "
+    "Elasticsearch 8.7.",
+    source="Elasticsearch, MergePolicyConfig",
+    bad={
+        f"{SETTINGS}.merge.policy.type": "tiered",
+        f"{SETTINGS}.merge.policy.merge_factor": 16,
+    },
+    good={f"{SETTINGS}.merge.policy.type": "time_based"},
+    at=f"{SETTINGS}.merge.policy.merge_factor",
+)
 def _factor_without_effect(profile: Profile) -> Iterator[Complaint]:
     """Elasticsearch's MergePolicyConfig: only indices that merge by time use merge_factor."""
     for number, output in profile.enumerated:
@@ -46,36 +90,43 @@ def _factor_without_effect(profile: Profile) -> Iterator[Complaint]:
         )
         if settings.merge_policy_merge_factor is not None and not by_time:
             yield Complaint(
-                _setting(number, "merge.policy.merge_factor"),
+                setting_path(number, "merge.policy.merge_factor"),
                 "merge.policy.merge_factor has no effect on indices that do not merge by time: "
                 "use merge.policy.segments_per_tier, or set merge.policy.type to time_based",
             )
 
 
+@warning(
+    "RT333",
+    why="Routing by sort fields is for logsdb with an Enterprise licence, and only for documents "
+    "without ids.",
+    source="Elasticsearch, logsdb data streams",
+    bad={f"{SETTINGS}.logsdb.route_on_sort_fields": True},
+    good={f"{SETTINGS}.logsdb.route_on_sort_fields": False},
+)
 def _licensed(profile: Profile) -> Iterator[Complaint]:
     for number, output in profile.enumerated:
         if output.index.settings.logsdb_route_on_sort_fields:
             yield Complaint(
-                _setting(number, "logsdb.route_on_sort_fields"),
+                setting_path(number, "logsdb.route_on_sort_fields"),
                 "needs an Enterprise licence, two fields in sort.field beside @timestamp, and "
                 "events without ids of their own: check GET _license, or remove it",
             )
 
 
-def _too_many_threads(profile: Profile) -> Iterator[Complaint]:
-    """The engine takes at most one more than it has processors (its ThreadPool)."""
-    node = profile.node
-    if node.node_processors is None or node.thread_pool_write_size is None:
-        return
-    most = node.node_processors + 1
-    if node.thread_pool_write_size > most:
-        yield Complaint(
-            ("node", "thread_pool.write.size"),
-            f"a node with {node.node_processors} processors does not start with more than {most} "
-            f"write threads: use at most {most}",
-        )
-
-
+@warning(
+    "RT335",
+    why="Segment replication is a way to fill replicas, and an index without replicas has nothing "
+    "to fill.",
+    source="OpenSearch, segment replication",
+    bad={
+        "release": {"rsyslog": "8.2302", "opensearch": "2.19"},
+        f"{SETTINGS}.replication.type": "SEGMENT",
+        f"{SETTINGS}.number_of_replicas": 0,
+    },
+    good={f"{SETTINGS}.number_of_replicas": 1},
+    at=f"{SETTINGS}.replication.type",
+)
 def _no_copies(profile: Profile) -> Iterator[Complaint]:
     if profile.release.engine is not Engine.OPENSEARCH:
         return
@@ -83,21 +134,117 @@ def _no_copies(profile: Profile) -> Iterator[Complaint]:
         settings = output.index.settings
         if settings.replication_type == "SEGMENT" and settings.number_of_replicas == 0:
             yield Complaint(
-                _setting(number, "replication.type"),
+                setting_path(number, "replication.type"),
                 "SEGMENT says how replicas get their segments, and there are none: remove it, or "
                 "set number_of_replicas to 1",
             )
 
 
-def _setting(number: int, name: str) -> KeyPath:
-    return ("outputs", number, "index", "settings", name)
-
-
-RULES = (
-    error("RT330", _too_often),
-    warning("RT331", _ids_without_filter),
-    warning("RT332", _factor_without_effect),
-    warning("RT333", _licensed),
-    error("RT334", _too_many_threads),
-    warning("RT335", _no_copies),
+@error(
+    "RT324",
+    why="An index is sorted by doc values, one order for each field: the engine refuses anything "
+    "else.",
+    source="Elasticsearch, index sorting",
+    bad={f"{SETTINGS}.sort.field": ["message"]},
+    good={f"{SETTINGS}.sort.field": ["@timestamp"]},
 )
+def _sorting(profile: Profile) -> Iterator[Complaint]:
+    for number, output in profile.enumerated:
+        settings = output.index.settings
+        names = settings.sort_field or ()
+        if settings.sort_order is not None and len(settings.sort_order) != len(names):
+            yield Complaint(
+                setting_path(number, "sort.order"), "give one order for each field of sort.field"
+            )
+        sortable = {field.name for field in fields_of(output) if Use.AGGREGATE in field.uses}
+        for name in names:
+            if name not in sortable and output.index.mapping is MappingStyle.EXPLICIT:
+                yield Complaint(
+                    setting_path(number, "sort.field"),
+                    f"an index is sorted by fields with doc values, {name} is none: add it to the "
+                    "document with the use aggregate",
+                )
+
+
+@error(
+    "RT325",
+    why="A write waits for copies that do not exist, until its timeout.",
+    source="Elasticsearch, wait_for_active_shards",
+    bad={f"{SETTINGS}.write.wait_for_active_shards": 3},
+    good={f"{SETTINGS}.write.wait_for_active_shards": 2},
+)
+def _waiting(profile: Profile) -> Iterator[Complaint]:
+    for number, output in profile.enumerated:
+        settings = output.index.settings
+        copies, wanted = settings.number_of_replicas + 1, settings.write_wait_for_active_shards
+        if isinstance(wanted, int) and wanted > copies:
+            yield Complaint(
+                setting_path(number, "write.wait_for_active_shards"),
+                f"every write would wait for {wanted} copies where there are {copies}: use at "
+                f"most {copies}",
+            )
+
+
+@error(
+    "RT326",
+    why="Such an index refuses documents that could overwrite others.",
+    source="OpenSearch, append-only index",
+    bad={
+        "release": {"rsyslog": "8.2302", "opensearch": "2.19"},
+        f"{SETTINGS}.append_only.enabled": True,
+        "outputs[logs].bulkid": "uuid",
+    },
+    good={"outputs[logs].writeoperation": "create"},
+    at=f"{SETTINGS}.append_only.enabled",
+)
+def _append_only(profile: Profile) -> Iterator[Complaint]:
+    for number, output in profile.enumerated:
+        overwrites = output.has_ids and not output.creates
+        if output.index.settings.append_only_enabled and overwrites:
+            yield Complaint(
+                setting_path(number, "append_only.enabled"),
+                "an index that only appends refuses documents with an id of their own: set "
+                "writeoperation to create, or remove bulkid",
+            )
+
+
+@warning(
+    "RT327",
+    why="Since 8.7 Elasticsearch merges indices with a timestamp by time, and ignores what is for "
+    "tiers.",
+    source="Elasticsearch, MergePolicyConfig and MappingLookup",
+    bad={f"{SETTINGS}.merge.policy.segments_per_tier": 20},
+    good={f"{SETTINGS}.merge.policy.type": "tiered"},
+    at=f"{SETTINGS}.merge.policy.segments_per_tier",
+)
+def _merge_without_effect(profile: Profile) -> Iterator[Complaint]:
+    release = profile.release
+    if release.engine is Engine.OPENSEARCH or release.engine_version < (8, 7):
+        return
+    for number, output in profile.enumerated:
+        settings = output.index.settings
+        written = settings.model_dump(by_alias=True, exclude_none=True)
+        for name in _TIERED_ONLY:
+            if name in written and settings.merge_policy_type != "tiered" and is_timed(output):
+                yield Complaint(
+                    setting_path(number, name),
+                    f"{name} has no effect on indices with {TIMESTAMP}, which merge by time: "
+                    "use merge.policy.merge_factor, or set merge.policy.type to tiered",
+                )
+
+
+@warning(
+    "RT328",
+    why="Without the licence the setting is taken and the source is stored all the same.",
+    source="Elasticsearch, synthetic source",
+    bad={f"{SETTINGS}.mapping.source.mode": "synthetic"},
+    good={f"{SETTINGS}.mapping.source.mode": "stored"},
+)
+def _synthetic(profile: Profile) -> Iterator[Complaint]:
+    for number, output in profile.enumerated:
+        if output.index.settings.mapping_source_mode == "synthetic":
+            yield Complaint(
+                setting_path(number, "mapping.source.mode"),
+                "without an Enterprise licence Elasticsearch stores the source all the same, and "
+                "does not say so: check GET _license, or use stored",
+            )

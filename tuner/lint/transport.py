@@ -6,14 +6,20 @@ import ipaddress
 from collections.abc import Iterator
 from urllib.parse import urlsplit
 
-from tuner.lint.rule import error, warning
 from tuner.modules.outputs import OmelasticsearchOutput
 from tuner.profile.model import Profile, Tier
-from tuner.rule import Complaint
+from tuner.rule import Changes, Complaint, error, warning
 from tuner.schema.parameter import since
 
 _STATUS = frozenset({"*", "items", "items.*", "items.*.status"})
 _ERRORS = frozenset({"*", "errors"})
+# For examples: an engine on another machine, and nothing lost on the way there.
+REMOTE: Changes = {
+    "release.rsyslog": "8.2606",
+    "outputs[logs].servers": ["https://es.example:9200"],
+    "outputs[logs].retryfailures.file": "/var/log/rsyslog/rejected.json",
+    "outputs[logs].errorfile": "/var/log/rsyslog/errors.json",
+}
 
 
 def is_loopback(server: str) -> bool:
@@ -32,6 +38,18 @@ def remote_servers(output: OmelasticsearchOutput) -> list[tuple[int, str]]:
     return [(i, server) for i, server in enumerate(output.servers) if not is_loopback(server)]
 
 
+@error(
+    "RT204",
+    why="Whoever can listen on the way reads the password or the key.",
+    source="RFC 7617, section 4",
+    bad={
+        **REMOTE,
+        "outputs[logs].servers": ["http://es.example:9200"],
+        "outputs[logs].auth": {"uid": "shipper", "pwd": {"file": "/etc/rsyslog.d/es.pwd"}},
+    },
+    good={"outputs[logs].servers": ["https://es.example:9200"]},
+    at="outputs[logs].servers[0]",
+)
 def _password_in_the_clear(profile: Profile) -> Iterator[Complaint]:
     for number, output in profile.enumerated:
         if not output.has_secrets:
@@ -44,6 +62,14 @@ def _password_in_the_clear(profile: Profile) -> Iterator[Complaint]:
                 )
 
 
+@warning(
+    "RT205",
+    why="TLS is spoken with https servers only: the certificates that are named protect nothing.",
+    source="rsyslog plugins/omelasticsearch",
+    bad={"outputs[logs].tls.cacert": "/etc/ssl/ca.pem"},
+    good={"outputs[logs].servers": ["https://127.0.0.1:9200"]},
+    at="outputs[logs].tls",
+)
 def _tls_unused(profile: Profile) -> Iterator[Complaint]:
     for number, output in profile.enumerated:
         if output.tls is not None and all(s.startswith("http:") for s in output.servers):
@@ -53,6 +79,18 @@ def _tls_unused(profile: Profile) -> Iterator[Complaint]:
             )
 
 
+@error(
+    "RT206",
+    why="A certificate without its key, or a key without its certificate, makes every connection "
+    "fail.",
+    source="libcurl, CURLOPT_SSLKEY",
+    bad={
+        "outputs[logs].servers": ["https://127.0.0.1:9200"],
+        "outputs[logs].tls.mycert": "/etc/ssl/me.pem",
+    },
+    good={"outputs[logs].tls.myprivkey": "/etc/ssl/me.key"},
+    at="outputs[logs].tls",
+)
 def _half_a_certificate(profile: Profile) -> Iterator[Complaint]:
     for number, output in profile.enumerated:
         tls = output.tls
@@ -63,6 +101,14 @@ def _half_a_certificate(profile: Profile) -> Iterator[Complaint]:
             )
 
 
+@warning(
+    "RT213",
+    why="indexTimeout is the only limit for a bulk: without it an engine that hangs without "
+    "closing the connection blocks a worker for ever.",
+    source="rsyslog plugins/omelasticsearch, CURLOPT_TIMEOUT_MS",
+    bad={"outputs[logs].indexTimeout": 0},
+    good={"outputs[logs].indexTimeout": 60_000},
+)
 def _waits_for_ever(profile: Profile) -> Iterator[Complaint]:
     """indexTimeout is libcurl's limit for one bulk; rsyslog's own default is none."""
     came = since(OmelasticsearchOutput.model_fields["index_timeout"])
@@ -76,6 +122,14 @@ def _waits_for_ever(profile: Profile) -> Iterator[Complaint]:
             )
 
 
+@error(
+    "RT208",
+    why="F8: rsyslog's own default of 0 retries dropped 500 of 500 events within seconds of an "
+    "outage; a queue on disk does not help.",
+    source="rsyslog action.c; seen on 8.2302",
+    bad={"outputs[logs].action.resumeRetryCount": 0},
+    good={"outputs[logs].action.resumeRetryCount": -1},
+)
 def _gives_up(profile: Profile) -> Iterator[Complaint]:
     """F8: rsyslog's own default drops everything seconds after the engine goes away."""
     for number, count in _retry_counts(profile):
@@ -86,6 +140,13 @@ def _gives_up(profile: Profile) -> Iterator[Complaint]:
             )
 
 
+@warning(
+    "RT209",
+    why="F8: after the last retry a batch is dropped, while the engine may be back a minute later.",
+    source="rsyslog action.c",
+    bad={"outputs[logs].action.resumeRetryCount": 10},
+    good={"outputs[logs].action.resumeRetryCount": -1},
+)
 def _gives_up_later(profile: Profile) -> Iterator[Complaint]:
     for number, count in _retry_counts(profile):
         if count > 0:
@@ -105,6 +166,14 @@ def _retry_counts(profile: Profile) -> Iterator[tuple[int, int]]:
             yield number, output.action_resume_retry_count
 
 
+@error(
+    "RT210",
+    why="F16: rsyslog looks for errors and items.*.status in each reply, and takes one without "
+    "them for a failure.",
+    source="rsyslog plugins/omelasticsearch; seen on 8.2302",
+    bad={"outputs[logs].filter_path": ["errors"]},
+    good={"outputs[logs].filter_path": ["errors", "items.*.status"]},
+)
 def _filter_path(profile: Profile) -> Iterator[Complaint]:
     for number, output in profile.enumerated:
         wanted = set(output.filter_path or ())
@@ -124,14 +193,3 @@ def _filter_path(profile: Profile) -> Iterator[Complaint]:
             )
         if any(part.startswith("-") for part in wanted):
             yield Complaint(path, "name what to keep; exclusions with - are not supported")
-
-
-RULES = (
-    error("RT204", _password_in_the_clear),
-    warning("RT205", _tls_unused),
-    error("RT206", _half_a_certificate),
-    error("RT208", _gives_up),
-    warning("RT209", _gives_up_later),
-    error("RT210", _filter_path),
-    warning("RT213", _waits_for_ever),
-)
