@@ -9,6 +9,7 @@ from pathlib import Path
 from tuner.engine.client import EngineClient
 from tuner.engines.release import Release
 from tuner.lab.distribution import distribution_for, fetch
+from tuner.lab.engine import AttachedEngine
 from tuner.lab.node import Node, NodePlan
 from tuner.lab.scratch import scratch, subfolder
 
@@ -17,6 +18,18 @@ RELEASES = (
     Release(elasticsearch="8.19"),
     Release(opensearch="2.19"),
 )
+
+
+class WatchedNode(AttachedEngine):
+    """A node of ours that a lab does not restart, and whose end it sees."""
+
+    def __init__(self, node: Node) -> None:
+        super().__init__(EngineClient(node.url), node.plan.heap)
+        self._node = node
+
+    def ending(self) -> str | None:
+        """How it ended, None while it runs."""
+        return self._node.ending()
 
 
 def release_text(release: Release) -> str:

@@ -12,16 +12,18 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
 
+from tests.live.engines import WatchedNode
 from tuner.engine.client import EngineClient
 from tuner.engines.release import Release
 from tuner.lab.distribution import distribution_for, fetch
+from tuner.lab.engine import SinkEngine
 from tuner.lab.faults import parse_fault
-from tuner.lab.lab import Lab, around, attached_lab, new_run_id
+from tuner.lab.lab import Lab, attached_lab, lab_around, lab_of, new_run_id
 from tuner.lab.node import Node, NodePlan
 from tuner.lab.scratch import scratch, subfolder
 from tuner.lab.sink import Sink
@@ -117,8 +119,8 @@ def sink_lab(tmp_path: Path, *faults: str) -> Iterator[Lab]:
         Sink(faults=[parse_fault(text) for text in faults]) as sink,
         scratch(tmp_path) as folder,
     ):
-        lab = around(EngineClient(sink.url), folder, new_run_id(), None)
-        yield replace(lab, is_sink=True, keeps_authentication=False)
+        lab = lab_of(SinkEngine(sink), folder, new_run_id())
+        yield lab
         lab.client.close()
 
 
@@ -142,8 +144,8 @@ def pinned_lab(tmp_path: Path) -> Iterator[Lab]:
         with one_core():
             node = Node(NodePlan(distribution, "1g"), subfolder(folder, "engine"))
         try:
-            with attached_lab(EngineClient(node.url), folder, new_run_id(), "1g") as lab:
-                yield replace(lab, ending=node.ending)
+            with lab_around(WatchedNode(node), folder, new_run_id()) as lab:
+                yield lab
         finally:
             node.stop()
 

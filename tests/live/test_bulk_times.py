@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -19,8 +19,9 @@ from tuner.engine.path import number_at
 from tuner.engines.release import Release
 from tuner.flood.flood import Flood
 from tuner.flood.workload import flood_spec
+from tuner.lab.engine import SinkEngine
 from tuner.lab.faults import parse_fault
-from tuner.lab.lab import Lab, around, attached_lab, new_run_id
+from tuner.lab.lab import Lab, attached_lab, lab_of, new_run_id
 from tuner.lab.scratch import scratch
 from tuner.lab.sink import Sink
 from tuner.lint.load import load_profile
@@ -54,7 +55,7 @@ def flooded(lab: Lab, events: int) -> Flooded:
             flood.steer(events, None)
             deadline_s = time.monotonic() + 90
             while indexed(lab.client, pipe.pattern) < events and time.monotonic() < deadline_s:
-                if not lab.is_sink:
+                if lab.engine.stand_in is None:
                     watch.see(time.monotonic(), bulk_tasks(lab.client))
                 time.sleep(POLL_S)
             assert flood.finish().sent == events
@@ -74,8 +75,7 @@ def test_the_sink_counts_every_bulk_of_rsyslogd_and_its_time(tmp_path: Path) -> 
     """A sink that delays every bulk lists every bulk."""
     delays = parse_fault("delay=0.05,after=1,times=100000")
     with Sink(faults=[delays]) as sink, scratch(tmp_path) as folder:
-        lab = around(EngineClient(sink.url), folder, new_run_id(), None)
-        lab = replace(lab, is_sink=True, keeps_authentication=False)
+        lab = lab_of(SinkEngine(sink), folder, new_run_id())
         found = flooded(lab, 100_000).times
         struck = strikes(lab.client)
         lab.client.close()

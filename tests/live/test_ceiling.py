@@ -18,8 +18,9 @@ from tuner.engine import owned
 from tuner.engine.client import EngineClient, EngineRefused
 from tuner.engine.identity import FIELD
 from tuner.errors import JobFailed
+from tuner.lab.engine import SinkEngine
 from tuner.lab.faults import parse_fault
-from tuner.lab.lab import Lab, around, attached_lab, new_run_id
+from tuner.lab.lab import Lab, attached_lab, lab_of, new_run_id
 from tuner.lab.scratch import scratch
 from tuner.lab.sink import Sink
 from tuner.lint.candidate import candidate
@@ -37,8 +38,8 @@ QUICK = CeilingPlan((1, 2), (500, 1000), 5000, warm_up_s=0.2, window_s=0.5, engi
 @contextmanager
 def sink_lab(tmp_path: Path, *faults: str) -> Iterator[Lab]:
     with Sink(faults=[parse_fault(text) for text in faults]) as sink, scratch(tmp_path) as folder:
-        lab = around(EngineClient(sink.url), folder, new_run_id(), None)
-        yield replace(lab, is_sink=True, keeps_authentication=False)
+        lab = lab_of(SinkEngine(sink), folder, new_run_id())
+        yield lab
         assert nothing_left_of(lab)
         lab.client.close()
 

@@ -11,22 +11,23 @@ import subprocess
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import psutil
 import pytest
 
+from tests.live.engines import WatchedNode
 from tuner.engine import owned
 from tuner.engine.account import Strike, strikes
-from tuner.engine.client import EngineClient
 from tuner.engines.release import Release
 from tuner.errors import Unreachable
 from tuner.host.process import give_to_daemons
 from tuner.host.programs import rsyslog_version
 from tuner.lab.distribution import distribution_for, fetch
+from tuner.lab.engine import SinkEngine
 from tuner.lab.faults import parse_fault
-from tuner.lab.lab import Lab, around, new_run_id
+from tuner.lab.lab import Lab, lab_of, new_run_id
 from tuner.lab.node import Node, NodePlan
 from tuner.lab.scratch import scratch, subfolder
 from tuner.lab.sink import Sink
@@ -92,8 +93,8 @@ def silent(_phase: str) -> None:
 def sink_lab(tmp_path: Path, *faults: str) -> Iterator[Lab]:
     wanted = [parse_fault(text) for text in faults]
     with Sink(faults=wanted) as sink, scratch(tmp_path) as folder:
-        lab = around(EngineClient(sink.url), folder, new_run_id(), None)
-        yield replace(lab, is_sink=True, keeps_authentication=False)
+        lab = lab_of(SinkEngine(sink), folder, new_run_id())
+        yield lab
         assert list(folder.iterdir()) == []
         lab.client.close()
     assert list(tmp_path.iterdir()) == []
@@ -108,8 +109,8 @@ def node_lab(folder: Path) -> Iterator[tuple[Lab, Node]]:
         with small_disk(engine) if folder.name == "full" else unlimited():
             node = Node(NodePlan(distribution, "1g"), engine)
             try:
-                lab = around(EngineClient(node.url), inner, new_run_id(), "1g")
-                yield replace(lab, ending=node.ending), node
+                lab = lab_of(WatchedNode(node), inner, new_run_id())
+                yield lab, node
                 assert [path.name for path in inner.iterdir()] == ["engine"]
                 lab.client.close()
             finally:

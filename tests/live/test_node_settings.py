@@ -61,15 +61,15 @@ def node(client: EngineClient, part: str) -> dict[str, object]:
 def test_an_engine_of_ours_runs_with_what_the_profile_says(lab: Lab, tmp_path: Path) -> None:
     """It stays at its address, says itself what it runs with, and measures."""
     url = lab.client.url
-    assert lab.run_with(profile()) == 0.0
+    assert lab.engine.run_with(profile()) == 0.0
     turned = profile(**{BUFFER: "30%", "heap": "1g"})
-    seconds = lab.run_with(turned)
+    seconds = lab.engine.run_with(turned)
     assert 1.0 < seconds < 120.0
     assert lab.client.url == url
     assert at(node(lab.client, "settings"), "settings", BUFFER) == "30%"
     heap = at(node(lab.client, "jvm"), "jvm", "mem", "heap_init_in_bytes")
     assert heap == 1024**3
-    assert lab.run_with(turned) == 0.0
+    assert lab.engine.run_with(turned) == 0.0
     assert lab.bind(turned, "x").profile.node == turned.node
     outcome = run_trial(lab, turned, PLAN, "turned", lambda _: None)
     assert isinstance(outcome, Measurement), outcome
@@ -88,21 +88,21 @@ def test_a_run_says_whether_the_engine_restarted_before_it(lab: Lab) -> None:
 
 
 def test_settings_that_the_engine_refuses_fail_the_trial_and_not_the_lab(lab: Lab) -> None:
-    lab.run_with(TURNED)
+    lab.engine.run_with(TURNED)
     refused = profile(**{"thread_pool.write.size": 500})
     outcome = run_trial(lab, refused, PLAN, "refused", lambda _: None)
     assert isinstance(outcome, Failure)
     assert outcome.kind is FailureKind.ENGINE
     assert "thread_pool.write.size" in outcome.reason
     lab.check()
-    assert lab.run_with(TURNED) == 0.0, "it runs as before"
+    assert lab.engine.run_with(TURNED) == 0.0, "it runs as before"
     assert isinstance(run_trial(lab, TURNED, PLAN, "after", lambda _: None), Measurement)
 
 
 def test_an_attached_engine_keeps_its_node(lab: Lab, tmp_path: Path) -> None:
     every = knobs(profile())
-    assert any(knob.cost is Cost.NODE_RESTART for knob in lab.turns(every))
+    assert any(knob.cost is Cost.NODE_RESTART for knob in lab.engine.turns(every))
     with attached_lab(EngineClient(lab.client.url), tmp_path, new_run_id(), "512m") as attached:
-        assert not any(knob.cost is Cost.NODE_RESTART for knob in attached.turns(every))
-        assert attached.run_with(profile(heap="1g")) == 0.0
-    assert lab.ending() is None
+        assert not any(knob.cost is Cost.NODE_RESTART for knob in attached.engine.turns(every))
+        assert attached.engine.run_with(profile(heap="1g")) == 0.0
+    assert lab.engine.ending() is None

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from tuner.engine.client import EngineClient
 from tuner.flood.schedule import fixed
+from tuner.lab.engine import SinkEngine
 from tuner.lab.faults import parse_fault
-from tuner.lab.lab import Lab, around, new_run_id
+from tuner.lab.lab import Lab, lab_of, new_run_id
 from tuner.lab.scratch import scratch
 from tuner.lab.sink import Sink
 from tuner.lint.candidate import candidate
@@ -35,8 +34,8 @@ SLOW = "delay=0.1,after=1,times=1000000"
 @contextmanager
 def sink_lab(folder: Path, *faults: str) -> Iterator[Lab]:
     with Sink(faults=[parse_fault(fault) for fault in faults]) as sink, scratch(folder) as inner:
-        lab = around(EngineClient(sink.url), inner, new_run_id(), None)
-        yield replace(lab, is_sink=True, keeps_authentication=False)
+        lab = lab_of(SinkEngine(sink), inner, new_run_id())
+        yield lab
         lab.client.close()
 
 

@@ -9,7 +9,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
@@ -22,9 +22,10 @@ from tuner.engine.client import EngineClient
 from tuner.engine.path import at, number_at
 from tuner.engines.release import Release
 from tuner.host.process import wait_until
+from tuner.lab.engine import SinkEngine
 from tuner.lab.entrances import TcpPort
 from tuner.lab.faults import parse_fault
-from tuner.lab.lab import around, attached_lab, new_run_id
+from tuner.lab.lab import attached_lab, lab_of, new_run_id
 from tuner.lab.rsyslogd import Rsyslogd
 from tuner.lab.scratch import scratch, subfolder
 from tuner.lab.sink import Sink
@@ -223,10 +224,9 @@ def test_a_trial_with_retries_accounts_for_every_event_on_the_sink(
     """Faults that double a batch of the profile without ids (tests/live/test_faults.py)."""
     wanted = [parse_fault(text) for text in faults]
     with Sink(faults=wanted) as sink, scratch(tmp_path) as folder:
-        lab = around(EngineClient(sink.url), folder, new_run_id(), None)
+        lab = lab_of(SinkEngine(sink), folder, new_run_id())
         try:
-            on_sink = replace(lab, is_sink=True, keeps_authentication=False)
-            outcome = run_trial(on_sink, with_retries(), SHORT, "t1", lambda _: None)
+            outcome = run_trial(lab, with_retries(), SHORT, "t1", lambda _: None)
         finally:
             lab.client.close()
     assert isinstance(outcome, Measurement), outcome

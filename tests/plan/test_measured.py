@@ -99,16 +99,16 @@ def test_the_sink_tells_of_rsyslogd_alone() -> None:
 
 def test_requests_give_their_bytes_and_how_long_a_connection_is_busy() -> None:
     """A megabyte and 40 ms for 2000 events."""
-    found = of_runs([run(5.0)], "bench.json", "bench", 244, is_sink=False)
+    found = of_runs([run(5.0)], "bench.json", "bench", 244, stored=True)
     assert found.bulk_bytes == 500.0
     assert found.connection_us == 20.0
     silent = replace(run(5.0), effective=None)
-    bare = of_runs([silent], "bench.json", "bench", 244, is_sink=False)
+    bare = of_runs([silent], "bench.json", "bench", 244, stored=True)
     assert (bare.bulk_bytes, bare.connection_us) == (None, None)
 
 
 def test_runs_whose_merges_were_awaited_say_what_is_on_disk() -> None:
     runs = [run(5.0, is_merged=False), run(7.0), run(9.0, is_merged=False)]
-    found = of_runs(runs, "bench.json", "bench", 244, is_sink=False)
+    found = of_runs(runs, "bench.json", "bench", 244, stored=True)
     assert found.store_bytes == 140.0
     assert found.doubts == ()

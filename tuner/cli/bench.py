@@ -102,7 +102,7 @@ class Chosen:
 
 def _measure(lab: Lab, profile: Profile, chosen: Chosen, metrics: MetricsFile) -> Bench:
     """A run that gets the engine warm and is not kept, the runs, then the phases."""
-    gauges = replace(metrics.gauges, engine=lab.engine_name, rsyslog=lab.rsyslog)
+    gauges = replace(metrics.gauges, engine=lab.engine.name, rsyslog=lab.rsyslog)
     metrics.update(replace(gauges, phase="warm-up"))
     pace = lab_pace(lab)
     warm_up = TrialPlan(pace.warm_up_s, 2 * pace.engine_warm_up_s)
@@ -120,7 +120,7 @@ def _measure(lab: Lab, profile: Profile, chosen: Chosen, metrics: MetricsFile) -
             say(f"{run}: {_what(outcome)}")
         found = Bench(
             profile=profile.name,
-            engine=lab.engine_name,
+            engine=lab.engine.name,
             outcomes=tuple(outcomes),
             substitutions=tuple(str(one) for one in lab.bind(profile, "t").substitutions),
             freshness_limit_s=profile.guardrails.freshness_p99_s,

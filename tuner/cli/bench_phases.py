@@ -20,7 +20,6 @@ from tuner.measure.sustain import Goal, LoadTrial, bounds, search_load, why_not
 from tuner.profile.model import Profile
 from tuner.report.bench import Sustained
 from tuner.report.figures import eps
-from tuner.schema.units import seconds
 
 _LEAD_S = 2.0
 # Freshness is judged where a pipeline should run, not where it is full.
@@ -87,8 +86,8 @@ class Phases:
     def _judged_s(self) -> float:
         """As long as a window, and whole refresh intervals, two at least: freshness goes up and
         down with them."""
-        interval_s = seconds(self.profile.measured.index.settings.refresh_interval)
-        if not interval_s or self.lab.is_sink:
+        interval_s = self.lab.engine.refresh_s(self.profile.measured)
+        if not interval_s:
             return self.window_s
         return interval_s * max(2, math.ceil(self.window_s / interval_s))
 

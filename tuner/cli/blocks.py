@@ -107,7 +107,7 @@ def result_text(result: Result) -> str:
 
 def lab_pace(lab: Lab) -> Pace:
     """What a lab needs in seconds."""
-    return SINK_PACE if lab.is_sink else NODE_PACE
+    return NODE_PACE if lab.engine.warms_up else SINK_PACE
 
 
 def _quiet(_stage: str) -> None:

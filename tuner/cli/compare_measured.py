@@ -56,7 +56,7 @@ def measured(a: Path, b: Path, wanted: Wanted, chosen: Chosen) -> Compared:
     arms = (Arm(A, first), Arm(B, second))
     with open_lab(wanted, first, Path(tempfile.gettempdir()), say) as lab:
         _require_enough(arms, lab, chosen.pairs)
-        if lab.node is None and not lab.is_sink and arms[0].node != arms[1].node:
+        if lab.engine.fixes_node and arms[0].node != arms[1].node:
             doubts.append("node settings: the engine that runs keeps its own for both sides")
         side_a, side_b = (
             Side(str(path), tuple(str(one) for one in lab.bind(arm.profile, "t").substitutions))
@@ -67,7 +67,7 @@ def measured(a: Path, b: Path, wanted: Wanted, chosen: Chosen) -> Compared:
             compared = Compared(
                 a=side_a,
                 b=side_b,
-                engine=lab.engine_name,
+                engine=lab.engine.name,
                 machine=describe_machine(),
                 runs=found.runs,
                 seed=chosen.seed,
@@ -78,7 +78,7 @@ def measured(a: Path, b: Path, wanted: Wanted, chosen: Chosen) -> Compared:
 
 def _require_enough(arms: tuple[Arm, Arm], lab: Lab, pairs: int) -> None:
     """Raise BadUsage for fewer pairs than can show anything."""
-    restarting = lab.node is not None and arms[0].node != arms[1].node
+    restarting = lab.engine.restarts and arms[0].node != arms[1].node
     fewest = fewest_pairs(restarting=restarting)
     if pairs < fewest:
         raise BadUsage(
@@ -129,7 +129,7 @@ def _beyond(compared: Compared, found: _Found, chosen: Chosen) -> Compared:
     if chosen.ceiling:
         say("the engine's ceiling")
         profile, lab = found.arms[0].profile, found.side_by_side.lab
-        restarted = lab.run_with(profile) > 0
+        restarted = lab.engine.run_with(profile) > 0
         plan = CeilingPlan(engine_warm_up_s=lab_pace(lab).engine_warm_up_s if restarted else 0.0)
         top = ceiling(lab, profile, say, plan)
         compared = replace(compared, ceiling=top, cores=cores() if lab.is_here else None)

@@ -20,8 +20,9 @@ from tuner.host.lock import measuring
 from tuner.host.usage import memory_bytes
 from tuner.lab import standing
 from tuner.lab.distribution import distribution_for, fetch
+from tuner.lab.engine import AttachedEngine
 from tuner.lab.entrances import entrances, furnish
-from tuner.lab.lab import around
+from tuner.lab.lab import lab_of
 from tuner.lab.node import Node, NodePlan
 from tuner.lab.rsyslogd import Rsyslogd
 from tuner.lab.scratch import subfolder
@@ -90,7 +91,8 @@ def _start(profile: Profile) -> standing.Standing:
 
 def _ship(profile: Profile, node: Node, folder: Path) -> standing.Standing:
     """Start rsyslogd in front of `node` and record both."""
-    lab = around(EngineClient(node.url), folder, standing.RUN_ID, node.plan.heap)
+    engine = AttachedEngine(EngineClient(node.url), node.plan.heap)
+    lab = lab_of(engine, folder, standing.RUN_ID)
     bound = lab.bind(profile, "lab").profile
     install_index(lab, bound)
     transport = transport_for(bound)

@@ -10,6 +10,7 @@ from tuner.cli.options import Output, OutputOption
 from tuner.cli.plan_request import request_of
 from tuner.cli.plan_tables import tables
 from tuner.errors import BadUsage, JobFailed
+from tuner.lab.engine import stores
 from tuner.measure.measurement import Measurement
 from tuner.plan.inputs import settle
 from tuner.plan.measured import NOTHING, Measured, of_runs, of_study
@@ -80,7 +81,7 @@ def _measured(run: Path | None) -> Measured:
     found = read_bench(text, str(run))
     runs = [one for one in found.outcomes if isinstance(one, Measurement)]
     what = f"bench of {found.profile} on {found.engine}, {counted(len(runs), 'valid run')}"
-    return of_runs(runs, str(run), what, found.message_bytes, is_sink=found.engine == "sink")
+    return of_runs(runs, str(run), what, found.message_bytes, stored=stores(found.engine))
 
 
 def _sample(path: Path | None) -> Sample | None:

@@ -39,7 +39,6 @@ from tuner.cli.site import open_lab, prepare
 from tuner.errors import BadUsage, GuardrailBreached, JobFailed, NoImprovement
 from tuner.profile.model import Profile
 from tuner.report.gauges import SEARCH_PHASES, Gauges
-from tuner.report.search_course import is_sink
 from tuner.report.search_json import report
 from tuner.report.search_markdown import headline
 from tuner.search.budget import smallest_budget_s
@@ -222,7 +221,7 @@ def _conclude(study: Study, directory: Path, require_gain: bool, output: Output)
     if output is Output.JSON:
         result_json({**report(study), "run_directory": str(directory)})
     else:
-        if is_sink(study):
+        if not study.header.stores:
             result("Measured against the sink, not an engine: rsyslog's own ceiling.")
         result(headline(study, verdict).replace("**", ""))
         result(f"report: {directory / 'report.html'}\nbest profile: {directory / 'best.yaml'}")

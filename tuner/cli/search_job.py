@@ -116,10 +116,10 @@ def has_changed(begun_with: LoadedProfile) -> bool:
 
 def dimensions(job: Job, lab: Lab) -> tuple[Knob, ...]:
     """The knobs that a search turns in a lab; raises BadUsage when there are none."""
-    turned = lab.turns(knobs(job.loaded.profile, job.options.allow))
+    turned = lab.engine.turns(knobs(job.loaded.profile, job.options.allow))
     if not turned:
         raise BadUsage(
-            f"nothing is left to search in {lab.engine_name}: see search in the profile "
+            f"nothing is left to search in {lab.engine.name}: see search in the profile "
             "(freeze, only); settings of the node are turned in an engine of our own only"
         )
     return turned
@@ -137,7 +137,7 @@ def header_of(job: Job, lab: Lab) -> Header:
         profile_text=job.loaded.text,
         budget_s=job.budget_s,
         seed=job.seed,
-        engine=lab.engine_name,
+        engine=lab.engine.name,
         rsyslog=lab.rsyslog,
         machine=describe_machine(),
         substitutions=tuple(str(one) for one in lab.bind(profile, "trial").substitutions),
@@ -174,12 +174,12 @@ def warm_start_notes(job: Job, header: Header) -> Iterator[str]:
 
 def fingerprint_of(profile: Profile, lab: Lab) -> Fingerprint:
     """What the rates that are measured here depend on beside the settings."""
-    facts = lab.facts
-    heap = "" if lab.heap is None else f", heap {lab.heap}"
+    facts = lab.engine.facts
+    heap = "" if lab.engine.heap is None else f", heap {lab.engine.heap}"
     nodes = f"{facts.data_nodes} data nodes, {facts.processors} processors"
     return Fingerprint(
         rsyslog=lab.rsyslog,
-        engine=f"{lab.engine_name}{heap}, {nodes}",
+        engine=f"{lab.engine.name}{heap}, {nodes}",
         hardware=f"{cpu_model()}, {describe_machine()}",
         workload=fingerprint(profile.workload.model_dump(mode="json", by_alias=True)),
     )

@@ -74,7 +74,7 @@ def work_on(job: Job, lab: Lab, voice: Voice, metrics: MetricsFile) -> Study:
 
 def _nothing_yet(job: Job, lab: Lab) -> Progress:
     """What is known of a search before its first trial."""
-    title = f"{job.loaded.profile.name}, {lab.engine_name}, seed {job.seed}"
+    title = f"{job.loaded.profile.name}, {lab.engine.name}, seed {job.seed}"
     return Progress(title, job.budget_s, dimensions(job, lab))
 
 

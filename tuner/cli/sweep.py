@@ -145,7 +145,7 @@ def _measured(
     found = Sweep(
         experiment=asked,
         arms=tuple(arm.name for arm in arms),
-        engine=lab.engine_name,
+        engine=lab.engine.name,
         machine=describe_machine(),
         seed=course.seed,
         runs=(),
@@ -189,7 +189,7 @@ def _substitutions(lab: Lab, arms: Sequence[Arm]) -> Iterator[str]:
     for text in dict.fromkeys(text for texts in each.values() for text in texts):
         names = [name for name, texts in each.items() if text in texts]
         yield text if len(names) == len(arms) else f"{', '.join(names)}: {text}"
-    if lab.node is None and not lab.is_sink and len({arm.node for arm in arms}) > 1:
+    if lab.engine.fixes_node and len({arm.node for arm in arms}) > 1:
         yield "node settings: the engine that runs keeps its own for all variants"
 
 

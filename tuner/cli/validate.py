@@ -144,7 +144,7 @@ def _smoke(loaded: LoadedProfile, url: str | None) -> Layer:
     wanted = Wanted(EngineChoice.NODE, url)
     prepare(wanted, loaded.profile, say)
     with open_lab(wanted, loaded.profile, Path(tempfile.gettempdir()), say) as lab:
-        say(f"sending one event through rsyslogd into {lab.engine_name}")
+        say(f"sending one event through rsyslogd into {lab.engine.name}")
         return smoke_layer(lab, loaded.profile)
 
 

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import secrets
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from itertools import accumulate
 from pathlib import Path
 from urllib.parse import urlsplit
 
 from tuner.engine.client import EngineClient
 from tuner.engine.owned import Owner, remove, settle
-from tuner.engine.probe import EngineFacts, facts
 from tuner.engines.heap import fitting_heap
 from tuner.engines.release import Engine
 from tuner.errors import TuneError, Unreachable
@@ -21,6 +20,8 @@ from tuner.host.programs import rsyslog_version
 from tuner.host.usage import memory_bytes
 from tuner.lab.bind import Bound, bind
 from tuner.lab.distribution import distribution_for
+from tuner.lab.engine import AttachedEngine, LabEngine, LabNode, SinkEngine
+from tuner.lab.faults import Fault
 from tuner.lab.node import NodePlan
 from tuner.lab.ports import free_ports
 from tuner.lab.sink import Sink
@@ -28,32 +29,21 @@ from tuner.lab.site import Site
 from tuner.lab.turned_node import TurnedNode
 from tuner.profile.model import Profile
 from tuner.profile.placement import ports_of
-from tuner.space.knobs import Knob, Level, of_rsyslog, without_node
 
 
 @dataclass(frozen=True)
 class Lab:
-    """An engine that answers, who owns what is created in it, and a folder for our daemons.
+    """An engine that answers, who owns what is created in it, and a folder for our daemons."""
 
-    `ending` says how an engine of ours ended, None while it runs or when it is not ours; `node` is
-    there where the lab can restart it with other settings.
-    """
-
-    client: EngineClient
-    facts: EngineFacts
+    engine: LabEngine
     owner: Owner
     folder: Path
     rsyslog: str
-    heap: str | None
-    is_sink: bool
-    keeps_authentication: bool
-    ending: Callable[[], str | None]
-    node: TurnedNode | None = None
 
     @property
-    def engine_name(self) -> str:
-        """What the engine is, as a reader would write it."""
-        return "sink" if self.is_sink else f"{self.facts.distribution} {self.facts.version}"
+    def client(self) -> EngineClient:
+        """The connection to the engine."""
+        return self.engine.client
 
     @property
     def is_here(self) -> bool:
@@ -61,32 +51,10 @@ class Lab:
         return is_loopback(urlsplit(self.client.url).hostname or "")
 
     def check(self) -> None:
-        """Raise Unreachable when an engine of ours is no more."""
-        ending = self.ending()
+        """Raise Unreachable when an engine of ours has exited."""
+        ending = self.engine.ending()
         if ending is not None:
-            raise Unreachable(f"{self.engine_name} died with {ending}")
-
-    def turns(self, knobs: Sequence[Knob]) -> tuple[Knob, ...]:
-        """Those of `knobs` that this lab can turn: a sink stores nothing, somebody else's engine
-        keeps its nodes as they are, one node holds no copies, and half of this machine's memory
-        is all that a heap gets."""
-        if self.is_sink:
-            return of_rsyslog(knobs)
-        kept = tuple(knobs) if self.node is not None else without_node(knobs)
-        if self.facts.data_nodes < 2:
-            kept = tuple(knob for knob in kept if not knob.path.endswith("number_of_replicas"))
-        return tuple(_fitting(knob) if knob.path == "node.heap" else knob for knob in kept)
-
-    def run_with(self, profile: Profile) -> float:
-        """Restart the engine with the node settings of `profile` where they differ from those it
-        runs with; the seconds that it took, 0 where there is nothing to do or to turn.
-
-        Raises NodeRefused when the engine does not start with them; it then runs as before.
-        """
-        if self.node is None:
-            return 0.0
-        heap = fitting_heap(profile.node.heap, memory_bytes())
-        return self.node.run_with(heap, profile.node.settings)
+            raise Unreachable(f"{self.engine.name} died with {ending}")
 
     def bind(self, profile: Profile, name: str) -> Bound:
         """Fit `profile` to this lab under fresh ports; its index names begin with our prefix
@@ -102,22 +70,20 @@ class Lab:
         return self.folder / f"trial-{name}"
 
     def _site(self, profile: Profile, name: str) -> Site:
-        heap = self.heap
-        if self.node is not None:
-            heap = fitting_heap(profile.node.heap, memory_bytes())
-        major, minor = self.facts.version.split(".")[:2]
-        open_search = self.facts.distribution == Engine.OPENSEARCH.value
+        facts = self.engine.facts
+        major, minor = facts.version.split(".")[:2]
+        open_search = facts.distribution == Engine.OPENSEARCH.value
         return Site(
             engine_url=self.client.url,
             engine=Engine.OPENSEARCH if open_search else Engine.ELASTICSEARCH,
             engine_version=(int(major), int(minor)),
-            stand_in="sink" if self.is_sink else None,
-            data_nodes=self.facts.data_nodes,
-            heap=heap,
+            stand_in=self.engine.stand_in,
+            data_nodes=facts.data_nodes,
+            heap=self.engine.heap_for(profile),
             rsyslog=self.rsyslog,
             index_prefix=f"{self.owner.prefix}{name}-",
             spool=str(self.trial_folder(name)),
-            keeps_authentication=self.keeps_authentication,
+            keeps_authentication=self.engine.keeps_credentials,
         )
 
 
@@ -133,62 +99,37 @@ def node_lab(profile: Profile, folder: Path, run_id: str) -> Iterator[Lab]:
     plan = NodePlan(distribution_for(profile.release), heap, profile.node.settings)
     node = TurnedNode(plan, folder / "engine")
     try:
-        with _cleaned(around(EngineClient(node.url), folder, run_id, heap)) as lab:
-            yield replace(lab, ending=node.ending, node=node)
+        with lab_around(LabNode(node), folder, run_id) as lab:
+            yield lab
     finally:
         node.stop()
 
 
 @contextlib.contextmanager
-def sink_lab(folder: Path, run_id: str) -> Iterator[Lab]:
-    """A lab whose engine is our sink: it counts every event and stores none."""
-    with Sink() as sink:
-        lab = around(EngineClient(sink.url), folder, run_id, heap=None)
-        sunk = replace(lab, is_sink=True, keeps_authentication=False, ending=sink.ending)
-        with _cleaned(sunk) as ours:
-            yield ours
-
-
-@contextlib.contextmanager
-def attached_lab(
-    client: EngineClient, folder: Path, run_id: str, heap: str | None
-) -> Iterator[Lab]:
-    """A lab around an engine that runs already: nothing is touched in it but indices and templates
-    of this run, which are gone afterwards."""
-    with _cleaned(around(client, folder, run_id, heap)) as lab:
+def sink_lab(folder: Path, run_id: str, faults: Sequence[Fault] = ()) -> Iterator[Lab]:
+    """A lab whose engine is our sink, with faults: it counts every event and stores none."""
+    with Sink(faults=faults) as sink, lab_around(SinkEngine(sink), folder, run_id) as lab:
         yield lab
 
 
-def around(client: EngineClient, folder: Path, run_id: str, heap: str | None) -> Lab:
-    """The lab that an engine makes: one of ours, whose `heap` we know, or the user's cluster,
-    which keeps the profile's authentication and heap."""
-    return Lab(
-        client=client,
-        facts=facts(client),
-        owner=Owner(run_id),
-        folder=folder,
-        rsyslog=rsyslog_version(),
-        heap=heap,
-        is_sink=False,
-        keeps_authentication=heap is None,
-        ending=lambda: None,
-    )
+def attached_lab(
+    client: EngineClient, folder: Path, run_id: str, heap: str | None
+) -> contextlib.AbstractContextManager[Lab]:
+    """A lab around an engine that runs already: nothing is touched in it but indices and templates
+    of this run, which are gone afterwards."""
+    return lab_around(AttachedEngine(client, heap), folder, run_id)
 
 
-def _fitting(knob: Knob) -> Knob:
-    """The knob with the heaps that this machine has the memory for."""
-    memory = memory_bytes()
-    levels = (one for one in knob.levels if one == knob.current or _fits(one, memory))
-    return replace(knob, levels=tuple(levels))
-
-
-def _fits(heap: Level, memory: int) -> bool:
-    return isinstance(heap, str) and fitting_heap(heap, memory) == heap
+def lab_of(engine: LabEngine, folder: Path, run_id: str) -> Lab:
+    """The lab that an engine makes with the rsyslogd of this machine."""
+    return Lab(engine, Owner(run_id), folder, rsyslog_version())
 
 
 @contextlib.contextmanager
-def _cleaned(lab: Lab) -> Iterator[Lab]:
-    """The lab; on leaving, everything its run created in the engine is removed."""
+def lab_around(engine: LabEngine, folder: Path, run_id: str) -> Iterator[Lab]:
+    """The lab that an engine makes; on leaving, everything its run created in the engine is
+    removed."""
+    lab = lab_of(engine, folder, run_id)
     try:
         yield lab
     finally:

@@ -12,6 +12,7 @@ from tuner.engine.feed import kept
 from tuner.errors import JobFailed
 from tuner.flood.flood import Flood
 from tuner.flood.workload import flood_spec
+from tuner.lab.engine import LabEngine, StoringEngine
 from tuner.lab.lab import Lab
 from tuner.lab.sink import Sink
 from tuner.measure.measurement import Failure
@@ -26,6 +27,23 @@ _STEP_S = 0.2
 _PATIENCE_S = 60.0
 
 
+class _Recorder(StoringEngine):
+    """A sink in the place of an engine, written to as that would be."""
+
+    def __init__(self, engine: LabEngine, client: EngineClient, sink: Sink) -> None:
+        super().__init__(client, engine.heap, engine.facts)
+        self._engine = engine
+        self._sink = sink
+
+    def needs_numbers(self, profile: Profile) -> bool:
+        """As the engine does."""
+        return self._engine.needs_numbers(profile)
+
+    def ending(self) -> str | None:
+        """How the sink's process ended, None while it runs."""
+        return self._sink.ending()
+
+
 def capture(lab: Lab, profile: Profile, name: str, documents: int) -> bytes:
     """Action and document lines of the first events that the pipeline of `profile` would index in
     `lab` under `name`: of `documents` of them, or as many as 64 MiB hold.
@@ -37,7 +55,7 @@ def capture(lab: Lab, profile: Profile, name: str, documents: int) -> bytes:
         Sink(keep=documents) as sink,
         contextlib.closing(EngineClient(sink.url)) as client,
     ):
-        stand_in = replace(lab, client=client, keeps_authentication=False, ending=sink.ending)
+        stand_in = replace(lab, engine=_Recorder(lab.engine, client, sink))
         lines = guarded(
             stand_in, profile, name, lambda pipe, bound: _flooded(stand_in, pipe, bound, documents)
         )

@@ -87,7 +87,7 @@ def load_between(seen: Between, lab: Lab) -> Load:
     passed_s = after.at_s - before.at_s
     engine = (after.engine_cpu_s - before.engine_cpu_s) / passed_s
     if not lab.is_here:
-        return Load(engine, max(0.0, lab.facts.processors - engine))
+        return Load(engine, max(0.0, lab.engine.facts.processors - engine))
     shipper = (after.shipper_cpu_s - before.shipper_cpu_s) / passed_s
     sender = (after.sender_cpu_s - before.sender_cpu_s) / passed_s
     busy = (after.machine.busy_s - before.machine.busy_s) / passed_s
@@ -111,9 +111,9 @@ def verdict_between(seen: Between, lab: Lab, profile: Profile) -> Verdict | None
     stages = stages_of(
         sighting,
         profile,
-        Machines(cores(), min(cores(), lab.facts.processors), engine_is_here=True),
+        Machines(cores(), min(cores(), lab.engine.facts.processors), engine_is_here=True),
     )
-    return judge(stages, lab.turns(dimensions))
+    return judge(stages, lab.engine.turns(dimensions))
 
 
 def effective_between(seen: Between, profile: Profile) -> Effective:

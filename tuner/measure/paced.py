@@ -10,7 +10,6 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from tuner.engine.searchable import counted, refreshes, searchable
 from tuner.flood.flood import Flood, Progress
 from tuner.flood.schedule import Schedule, Timeline
 from tuner.flood.workload import flood_spec
@@ -28,7 +27,6 @@ from tuner.measure.watch import POLL_S, SILENCE_S, STALL_S, Watch
 from tuner.measure.window import Sample
 from tuner.profile.model import Profile
 from tuner.profile.placement import queues
-from tuner.schema.units import seconds
 
 BLOCK_S = 0.1
 _REFRESH_GRACE_S = 3.0
@@ -68,12 +66,12 @@ class _Paced:
         self._profile = profile
         self._pacing = pacing
         self._stages = stages
-        self._interval_s = seconds(profile.measured.index.settings.refresh_interval)
+        self._interval_s = lab.engine.refresh_s(profile.measured)
         judged_s = pacing.judged_to_s - pacing.judged_from_s
         due = pacing.schedule.due(pacing.judged_to_s) - pacing.schedule.due(pacing.judged_from_s)
         self._width = max(1, round(BLOCK_S * due / judged_s))
         self._arrivals = Arrivals()
-        self._refreshes = -1
+        self._refreshes: int | None = None
         self._spooled = 0
         written = [queue.resolved.filename for queue in queues(profile)]
         self._files = [name for name in written if name is not None]
@@ -126,22 +124,18 @@ class _Paced:
     @property
     def _shows(self) -> bool:
         """Whether it can be seen what a search finds."""
-        return self._lab.is_sink or (self._pipe.numbered and self._interval_s is not None)
+        return self._interval_s is not None and self._lab.engine.tells_apart(self._profile)
 
     def _look(self, _samples: Sequence[Sample]) -> None:
         """See what is searchable by now, and what is on disk."""
         self._spooled = max(self._spooled, spool_bytes(self._pipe.stats.parent, self._files))
         if not self._shows:
             return
-        client, pattern = self._lab.client, self._pipe.pattern
-        if self._lab.is_sink:
-            self._arrivals.add(time.monotonic(), counted(client, pattern, self._width))
-            return
-        latest = refreshes(client, pattern, SILENCE_S)
-        if latest != self._refreshes:
-            self._refreshes = latest
-            blocks = searchable(client, pattern, self._width)
-            self._arrivals.add(time.monotonic(), blocks)
+        engine, pattern = self._lab.engine, self._pipe.pattern
+        refreshes = engine.refreshes(pattern, SILENCE_S)
+        if refreshes is None or refreshes != self._refreshes:
+            self._refreshes = refreshes
+            self._arrivals.add(time.monotonic(), engine.searchable(pattern, self._width))
 
     def _await_found(self, watch: Watch, final: Progress) -> None:
         """Look on until everything is found, or nothing more is to be expected."""

@@ -19,7 +19,7 @@ from tuner.lab.impstats import impstats_section
 from tuner.lab.lab import Lab
 from tuner.lab.rsyslogd import Rsyslogd
 from tuner.lab.scratch import subfolder
-from tuner.profile.model import Profile, Tier
+from tuner.profile.model import Profile
 from tuner.render.artefacts import rsyslog_conf
 from tuner.render.document import Identity
 from tuner.render.index import index_template
@@ -33,16 +33,11 @@ _PRIORITY = 500
 @dataclass(frozen=True)
 class Pipeline:
     """rsyslogd taking what a flood of the bound profile sends, indexing into the indices that match
-    `pattern`, and writing its own counters to `stats` once a second.
-
-    `numbered` says that documents carry the number of
-    their event; those of the ceiling tier hold nothing, and our sink reads it out of the message.
-    """
+    `pattern`, and writing its own counters to `stats` once a second."""
 
     rsyslogd: Rsyslogd
     pattern: str
     stats: Path
-    numbered: bool
 
 
 @contextlib.contextmanager
@@ -52,13 +47,12 @@ def pipeline(lab: Lab, bound: Profile, name: str) -> Iterator[Pipeline]:
     with _removed(lab, folder, f"{lab.owner.prefix}{name}-"):
         install_index(lab, bound)
         furnish(bound)
-        numbered = not lab.is_sink and bound.guardrails.tier is not Tier.BERSERK
-        identity = identity_of(bound) if numbered else None
+        identity = identity_of(bound) if lab.engine.needs_numbers(bound) else None
         stats = folder / "impstats.log"
         config = rsyslog_conf(bound, identity) + impstats_section(stats)
         rsyslogd = Rsyslogd(config, folder, entrances(bound))
         try:
-            yield Pipeline(rsyslogd, bound.measured.index.pattern, stats, numbered)
+            yield Pipeline(rsyslogd, bound.measured.index.pattern, stats)
         finally:
             rsyslogd.stop()
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 
-from tuner.engine.account import Account, account, account_by_counters
 from tuner.engine.counters import (
     IndexCounters,
     count,
@@ -15,7 +14,6 @@ from tuner.engine.counters import (
     merges_under_way,
     node_counters,
 )
-from tuner.engine.identity import account_in_engine
 from tuner.host.process import wait_until
 from tuner.host.usage import Usage
 from tuner.lab.impstats import Snapshot, read
@@ -104,18 +102,7 @@ def _delivery_to(watch: Watch, sent: int, output: OmelasticsearchOutput) -> Deli
     client, pattern = watch.lab.client, output.index.pattern
     make_durable(client, pattern)
     arrived, found = indexed(client, pattern, SILENCE_S), count(client, pattern)
-    book = _book(watch, output, sent, arrived, found)
-    return Delivery(sent, arrived, found, book.lost, book.duplicated, book.missing, book.doubled)
-
-
-def _book(
-    watch: Watch, output: OmelasticsearchOutput, sent: int, arrived: int, found: int
-) -> Account:
-    """By identity; documents of the ceiling tier carry none."""
-    client, pattern = watch.lab.client, output.index.pattern
-    if watch.lab.is_sink:
-        return account(client, pattern, sent)
-    if not watch.pipe.numbered:
-        return account_by_counters(sent, arrived, found)
-    shards = output.index.settings.number_of_shards
-    return account_in_engine(client, pattern, sent, shards)
+    account = watch.lab.engine.account(watch.profile, output, sent, arrived, found)
+    return Delivery(
+        sent, arrived, found, account.lost, account.duplicated, account.missing, account.doubled
+    )

@@ -68,7 +68,7 @@ def guarded(
     Failure that ended it; the errors are those of `run_trial`."""
     lab.check()
     try:
-        lab.run_with(profile)
+        lab.engine.run_with(profile)
         bound = lab.bind(profile, name).profile
         with pipeline(lab, bound, name) as pipe:
             return course(pipe, bound)
@@ -78,7 +78,7 @@ def guarded(
         return Failure(FailureKind.ENGINE, str(error))
     except Unreachable as error:
         if not answers(lab.client, SILENCE_S):
-            wait_until(lambda: lab.ending() is not None, _BLAME_S)
+            wait_until(lambda: lab.engine.ending() is not None, _BLAME_S)
             lab.check()
             raise
         return Failure(FailureKind.STALLED, str(error))

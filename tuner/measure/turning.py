@@ -21,7 +21,7 @@ def turned(lab: Lab, profile: Profile, warm_up: TrialPlan, name: str, tell: Tell
 
     Raises NodeRefused when the engine does not start so.
     """
-    if lab.run_with(profile) == 0:
+    if lab.engine.run_with(profile) == 0:
         return False
     run_trial(lab, profile, warm_up, name, tell)
     return True

@@ -46,9 +46,10 @@ def of_runs(
     what: str,
     message_bytes: float | None,
     *,
-    is_sink: bool,
+    stored: bool,
 ) -> Measured:
-    """The medians of `runs`; raises JobFailed when there is none."""
+    """The medians of `runs`, on an engine that `stored` the events or not; raises JobFailed when
+    there is none."""
     if not runs:
         raise JobFailed(f"{where} holds no valid run, so nothing to plan from: measure again")
     merged = [run for run in runs if run.eps_merged is not None]
@@ -58,11 +59,11 @@ def of_runs(
         eps=statistics.median(run.eps for run in runs),
         message_bytes=message_bytes,
         shipper_us=_median(runs, lambda run: run.shipper_cpu_us or None),
-        engine_us=None if is_sink else _median(runs, lambda run: run.engine_cpu_paid_us or None),
-        store_bytes=None if is_sink else _median(merged or runs, _store_bytes),
+        engine_us=_median(runs, lambda run: run.engine_cpu_paid_us or None) if stored else None,
+        store_bytes=_median(merged or runs, _store_bytes) if stored else None,
         bulk_bytes=_median(runs, _bulk_bytes),
-        connection_us=None if is_sink else _median(runs, _connection_us),
-        doubts=() if merged or is_sink else ("the bytes on disk are those before merges",),
+        connection_us=_median(runs, _connection_us) if stored else None,
+        doubts=() if merged or not stored else ("the bytes on disk are those before merges",),
     )
 
 
@@ -81,7 +82,7 @@ def of_study(study: Study, name: str) -> Measured:
     workload = profile.workload
     size = None if workload.replay else float(workload.message_bytes.mean)
     what = f"{which}; {header.engine}, {header.machine}"
-    return of_runs(runs, name, what, size, is_sink=header.options.engine == "sink")
+    return of_runs(runs, name, what, size, stored=header.stores)
 
 
 def _median(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, fields
 from enum import Enum
 
+from tuner.lab.engine import stores
 from tuner.measure.measurement import Measurement, TrialPlan
 from tuner.measure.metrics import Result
 from tuner.search.guardrails import Limits
@@ -117,6 +118,11 @@ class Header:
     options: Options = field(kw_only=True)
     fingerprint: Fingerprint = field(kw_only=True)
     space: tuple[Axis, ...] = field(kw_only=True)
+
+    @property
+    def stores(self) -> bool:
+        """Whether the engine stored what it was sent."""
+        return stores(self.engine)
 
 
 @dataclass(frozen=True)

@@ -51,7 +51,7 @@ def smoke_layer(lab: Lab, profile: Profile) -> Layer:
         return Layer(NAME, False, found.reason, notes=notes)
     if found.wrong:
         return Layer(NAME, False, "; ".join(found.wrong), notes=notes)
-    came = f"one event came through {lab.engine_name}"
+    came = f"one event came through {lab.engine.name}"
     if found.fields:
         return Layer(NAME, True, f"{came} as described, {found.fields} fields", notes=notes)
     return Layer(NAME, True, f"{came}; mapping: none keeps nothing of it to compare", notes=notes)

@@ -1,0 +1,236 @@
+"""What a lab indexes into: a node that we started, a cluster that runs already, or our sink."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import replace
+
+from tuner.engine.account import Account, account, account_by_counters
+from tuner.engine.client import EngineClient
+from tuner.engine.identity import account_in_engine
+from tuner.engine.probe import EngineFacts, facts
+from tuner.engine.searchable import counted, refreshes, searchable
+from tuner.engines.heap import fitting_heap
+from tuner.host.usage import memory_bytes
+from tuner.lab.sink import Sink
+from tuner.lab.turned_node import TurnedNode
+from tuner.modules.outputs import OmelasticsearchOutput
+from tuner.profile.model import Profile, Tier
+from tuner.schema.units import seconds
+from tuner.space.knobs import Knob, Level, of_rsyslog, without_node
+
+SINK = "sink"
+"""What our sink is called wherever an engine is named, journals included."""
+
+
+def stores(engine: str) -> bool:
+    """Whether the engine that a record names so stored what it was sent."""
+    return engine != SINK
+
+
+class LabEngine(ABC):
+    """An engine that answers: what it is, what can be changed of it, and what it stored.
+
+    `heap` is that of a node of ours, None where we do not know it; `keeps_credentials` says that
+    the engine is the user's, who logs in as the profile says.  `restarts` says that `run_with` can
+    give its node other settings, `fixes_node` that it has node settings that nobody here changes,
+    `warms_up` that it is slow after a start, as a JVM is that compiles its code under load.
+    """
+
+    keeps_credentials = False
+    restarts = False
+    fixes_node = False
+    warms_up = True
+    stand_in: str | None = None
+    """What takes the place of an engine of some version; None for a real one."""
+
+    def __init__(self, client: EngineClient, heap: str | None, known: EngineFacts) -> None:
+        self.client = client
+        self.heap = heap
+        self.facts = known
+
+    @property
+    def name(self) -> str:
+        """What the engine is, as a reader would write it."""
+        return self.stand_in or f"{self.facts.distribution} {self.facts.version}"
+
+    def ending(self) -> str | None:
+        """How an engine of ours ended; None while it runs, or when it is not ours."""
+        return None
+
+    def heap_for(self, _profile: Profile, /) -> str | None:
+        """The heap that a run of a profile has, None where we do not know it."""
+        return self.heap
+
+    def run_with(self, _profile: Profile, /) -> float:
+        """Restart the engine with the node settings of a profile where they differ from those it
+        runs with; the seconds that it took, 0 without a restart.
+
+        Raises NodeRefused when the engine does not start with them; it then runs as before.
+        """
+        return 0.0
+
+    @abstractmethod
+    def turns(self, knobs: Sequence[Knob]) -> tuple[Knob, ...]:
+        """Those of `knobs` that can be turned here, with the levels that are possible here."""
+
+    @abstractmethod
+    def needs_numbers(self, profile: Profile) -> bool:
+        """Whether documents must carry the number of their event, to be told apart."""
+
+    @abstractmethod
+    def tells_apart(self, profile: Profile) -> bool:
+        """Whether the engine can say which events of a bound profile it has."""
+
+    @abstractmethod
+    def refresh_s(self, output: OmelasticsearchOutput) -> float | None:
+        """Seconds from one refresh of the output's index to the next, None where it has none."""
+
+    @abstractmethod
+    def refreshes(self, pattern: str, timeout_s: float) -> int | None:
+        """How often what is indexed became searchable so far; None where it always is."""
+
+    @abstractmethod
+    def searchable(self, pattern: str, width: int) -> dict[int, int]:
+        """Events that a search finds, by the first number of each block of `width`."""
+
+    @abstractmethod
+    def account(
+        self, profile: Profile, output: OmelasticsearchOutput, sent: int, indexed: int, found: int
+    ) -> Account:
+        """What became of the events 0..sent-1 in the index of `output`, of which the engine counts
+        `indexed` and a search finds `found`."""
+
+
+class StoringEngine(LabEngine):
+    """An Elasticsearch or OpenSearch, whose documents can be searched and counted."""
+
+    def turns(self, knobs: Sequence[Knob]) -> tuple[Knob, ...]:
+        """All but those of nodes that nobody here restarts, copies that one node does not hold, and
+        heaps above half of this machine's memory."""
+        kept = tuple(knobs) if self.restarts else without_node(knobs)
+        if self.facts.data_nodes < 2:
+            kept = tuple(knob for knob in kept if not knob.path.endswith("number_of_replicas"))
+        return tuple(_fitting(knob) if knob.path == "node.heap" else knob for knob in kept)
+
+    def needs_numbers(self, profile: Profile) -> bool:
+        """Always, but the documents of the ceiling tier hold nothing."""
+        return profile.guardrails.tier is not Tier.BERSERK
+
+    def tells_apart(self, profile: Profile) -> bool:
+        """By the numbers in its documents."""
+        return self.needs_numbers(profile)
+
+    def refresh_s(self, output: OmelasticsearchOutput) -> float | None:
+        """As the index is set up."""
+        return seconds(output.index.settings.refresh_interval)
+
+    def refreshes(self, pattern: str, timeout_s: float) -> int | None:
+        """As the engine counts them."""
+        return refreshes(self.client, pattern, timeout_s)
+
+    def searchable(self, pattern: str, width: int) -> dict[int, int]:
+        """By an aggregation, which switches on the refresh of a shard that was idle."""
+        return searchable(self.client, pattern, width)
+
+    def account(
+        self, profile: Profile, output: OmelasticsearchOutput, sent: int, indexed: int, found: int
+    ) -> Account:
+        """By the numbers in the documents, or by the counters where they have none."""
+        if not self.needs_numbers(profile):
+            return account_by_counters(sent, indexed, found)
+        shards = output.index.settings.number_of_shards
+        return account_in_engine(self.client, output.index.pattern, sent, shards)
+
+
+class AttachedEngine(StoringEngine):
+    """An engine that somebody else started: the user's cluster, or the node of `lab up`, whose
+    `heap` we know."""
+
+    fixes_node = True
+
+    def __init__(self, client: EngineClient, heap: str | None = None) -> None:
+        super().__init__(client, heap, facts(client))
+        self.keeps_credentials = heap is None
+
+
+class LabNode(StoringEngine):
+    """A node that we started and may restart."""
+
+    restarts = True
+
+    def __init__(self, node: TurnedNode) -> None:
+        client = EngineClient(node.url)
+        super().__init__(client, node.plan.heap, facts(client))
+        self._node = node
+
+    def ending(self) -> str | None:
+        """How the node ended, None while it runs."""
+        return self._node.ending()
+
+    def heap_for(self, profile: Profile, /) -> str:
+        """The profile's, or half of this machine's memory where that is less."""
+        return fitting_heap(profile.node.heap, memory_bytes())
+
+    def run_with(self, profile: Profile, /) -> float:
+        """As LabEngine says."""
+        return self._node.run_with(self.heap_for(profile), profile.node.settings)
+
+
+class SinkEngine(LabEngine):
+    """Our sink: it reads the number of each event out of the message, and stores nothing."""
+
+    warms_up = False
+    stand_in = SINK
+
+    def __init__(self, sink: Sink) -> None:
+        client = EngineClient(sink.url)
+        super().__init__(client, None, facts(client))
+        self._sink = sink
+
+    def ending(self) -> str | None:
+        """How the sink's process ended, None while it runs."""
+        return self._sink.ending()
+
+    def turns(self, knobs: Sequence[Knob]) -> tuple[Knob, ...]:
+        """Those of rsyslog: the sink stores nothing."""
+        return of_rsyslog(knobs)
+
+    def needs_numbers(self, _profile: Profile) -> bool:
+        """The sink knows the messages of a flood."""
+        return False
+
+    def tells_apart(self, _profile: Profile) -> bool:
+        """Always."""
+        return True
+
+    def refresh_s(self, _output: OmelasticsearchOutput) -> float | None:
+        """What arrives is found at once."""
+        return 0.0
+
+    def refreshes(self, _pattern: str, _timeout_s: float) -> int | None:
+        """What arrives is found at once."""
+        return None
+
+    def searchable(self, pattern: str, width: int) -> dict[int, int]:
+        """What arrived."""
+        return counted(self.client, pattern, width)
+
+    def account(
+        self, _profile: Profile, output: OmelasticsearchOutput, sent: int, _indexed: int,
+        _found: int,
+    ) -> Account:  # fmt: skip
+        """As the sink counted each event."""
+        return account(self.client, output.index.pattern, sent)
+
+
+def _fitting(knob: Knob) -> Knob:
+    """The knob with the heaps that this machine has the memory for."""
+    memory = memory_bytes()
+    levels = (one for one in knob.levels if one == knob.current or _fits(one, memory))
+    return replace(knob, levels=tuple(levels))
+
+
+def _fits(heap: Level, memory: int) -> bool:
+    return isinstance(heap, str) and fitting_heap(heap, memory) == heap
