@@ -19,9 +19,10 @@ from tests.flood.receiver import Receiver
 from tuner.errors import BadUsage, JobFailed
 from tuner.flood.flood import Flood, FloodSpec
 from tuner.flood.spec import framings
-from tuner.flood.transport import Credentials, Kind, Transport, address_of, loopback
+from tuner.flood.transport import Credentials, Transport, address_of, loopback
 from tuner.lab.certificates import make_certificates
-from tuner.profile.certificates import Certificates
+from tuner.modules.certificates import Certificates
+from tuner.modules.input import TransportKind
 
 SEQ = re.compile(rb" seq=(\d{12}) ")
 DEADLINE_S = 20.0
@@ -389,7 +390,7 @@ def test_relp_and_tls_go_together(certificates: Certificates) -> None:
     ],
 )
 def test_what_does_not_fit_together_is_refused(
-    targets: tuple[str, ...], kind: Kind, credentials: Credentials | None, said: str
+    targets: tuple[str, ...], kind: TransportKind, credentials: Credentials | None, said: str
 ) -> None:
     with pytest.raises(BadUsage, match=said):
         Transport(targets, kind, credentials)

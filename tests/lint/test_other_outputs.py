@@ -10,7 +10,7 @@ from tuner.errors import BadProfile
 from tuner.lab.bind import bind
 from tuner.lint.explain import explain
 from tuner.lint.load import parse_profile
-from tuner.modules.other_outputs import OmfileOutput
+from tuner.modules.omfile import OmfileOutput
 from tuner.profile.edit import edit
 
 QUEUE: dict[str, object] = {

@@ -14,7 +14,7 @@ from tuner.errors import BadProfile
 from tuner.lab.bind import bind
 from tuner.lint.lint import lint
 from tuner.lint.load import parse_profile
-from tuner.modules.outputs import OmelasticsearchOutput
+from tuner.modules.omelasticsearch import OmelasticsearchOutput
 from tuner.profile.edit import edit
 from tuner.render.artefacts import RSYSLOG, render
 

@@ -33,7 +33,7 @@ from tuner.lab.scratch import scratch, subfolder
 from tuner.lint.load import load_profile, parse_profile
 from tuner.measure.measurement import Measurement, TrialPlan
 from tuner.measure.trial import run_trial
-from tuner.profile.certificates import Certificates
+from tuner.modules.certificates import Certificates
 from tuner.profile.documents import fields_of
 from tuner.profile.edit import edit
 from tuner.profile.model import Profile

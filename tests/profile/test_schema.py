@@ -10,7 +10,7 @@ import pytest
 from tests.shipped import EXAMPLES
 from tests.shipped import PROFILES as SHIPPED
 from tuner.lint.load import load_profile
-from tuner.profile.facts import facts
+from tuner.profile.facts import fact_of
 from tuner.profile.schema import every_key, json_schema
 
 ROOT = Path(__file__).parents[2]
@@ -18,8 +18,7 @@ PROFILES = [*SHIPPED, *EXAMPLES]
 
 
 def schema() -> dict[str, object]:
-    known = facts()
-    return json_schema({(k.section.__name__, k.name): known.of(k).does for k in every_key()})
+    return json_schema({(k.section.__name__, k.name): fact_of(k).does for k in every_key()})
 
 
 def members(value: object) -> dict[str, object]:

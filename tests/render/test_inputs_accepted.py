@@ -13,14 +13,12 @@ from tests.lint.test_inputs import FILE, PTCP, RELP, TLS, UDP, UNIX, WORK
 from tests.profile.examples import SMALL, small
 from tests.render.test_rsyslogd_accepts import verdict
 from tuner.host.programs import rsyslog_version
-from tuner.modules.inputs import (
-    ImfileInput,
-    ImptcpInput,
-    ImrelpInput,
-    ImtcpInput,
-    ImudpInput,
-    ImuxsockInput,
-)
+from tuner.modules.imfile import ImfileInput
+from tuner.modules.imptcp import ImptcpInput
+from tuner.modules.imrelp import ImrelpInput
+from tuner.modules.imtcp import ImtcpInput
+from tuner.modules.imudp import ImudpInput
+from tuner.modules.imuxsock import ImuxsockInput
 from tuner.profile.edit import edit
 from tuner.profile.model import Profile
 from tuner.profile.source import read

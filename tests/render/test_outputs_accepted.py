@@ -13,9 +13,11 @@ from tests.lint.test_other_outputs import ENGINE, FILE, FWD, HOSTS, RELP, STANDS
 from tests.profile.examples import SMALL
 from tests.render.test_rsyslogd_accepts import verdict
 from tuner.host.programs import rsyslog_version
-from tuner.modules.action import ActionOutput
 from tuner.modules.filter import OPERATIONS
-from tuner.modules.other_outputs import OmfileOutput, OmfwdOutput, OmrelpOutput
+from tuner.modules.omfile import OmfileOutput
+from tuner.modules.omfwd import OmfwdOutput
+from tuner.modules.omrelp import OmrelpOutput
+from tuner.modules.output import Output
 from tuner.profile.edit import edit
 from tuner.profile.model import Profile
 from tuner.profile.source import read
@@ -114,7 +116,7 @@ def test_a_parameter_is_known_from_its_release_on(
 
 
 def test_what_is_common_to_all_outputs_is_tried_with_each() -> None:
-    common = {info.alias for info in ActionOutput.model_fields.values()} - APART
+    common = {info.alias for info in Output.model_fields.values()} - APART
     for kind in KINDS:
         assert common <= {key for tried, key, _ in PARAMETERS if tried is kind}
 

@@ -11,7 +11,7 @@ from pydantic import BaseModel
 from tests.profile.examples import SMALL
 from tests.render.test_rsyslogd_accepts import verdict
 from tuner.host.programs import rsyslog_version
-from tuner.modules.action import ActionOutput
+from tuner.modules.output import Output
 from tuner.modules.queue import Queue
 from tuner.modules.secrets import Tls
 from tuner.profile.edit import edit
@@ -90,15 +90,15 @@ def test_a_parameter_of_queues_is_known_from_its_release_on(
     judge(said(changes, f"queue.{key}", tmp_path), f"queue.{key}", release)
 
 
-@pytest.mark.parametrize(("key", "release"), parameters(ActionOutput, "action."))
+@pytest.mark.parametrize(("key", "release"), parameters(Output, "action."))
 @pytest.mark.parametrize("kind", ["omelasticsearch", "omfile"])
 def test_a_parameter_of_actions_is_known_from_its_release_on(
     kind: str, key: str, release: int, tmp_path: Path
 ) -> None:
-    changes: dict[str, object] = {f"outputs[logs].{key}": value_of(ActionOutput, key, tmp_path)}
+    changes: dict[str, object] = {f"outputs[logs].{key}": value_of(Output, key, tmp_path)}
     if kind == "omfile":
         output = {"name": "logs", "type": "omfile", "file": str(tmp_path / "out")}
-        changes = {"outputs": [{**output, key: value_of(ActionOutput, key, tmp_path)}]}
+        changes = {"outputs": [{**output, key: value_of(Output, key, tmp_path)}]}
     judge(said(changes, key, tmp_path), key, release)
 
 

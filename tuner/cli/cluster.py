@@ -8,7 +8,7 @@ from pathlib import Path
 from tuner.engine.client import Access, EngineClient
 from tuner.errors import JobFailed, Refused
 from tuner.host.allow import host_of, is_loopback
-from tuner.modules.outputs import OmelasticsearchOutput
+from tuner.modules.omelasticsearch import OmelasticsearchOutput
 from tuner.modules.secrets import SecretRef
 from tuner.profile.model import Profile
 

@@ -12,8 +12,9 @@ from tuner.cli.flood_result import show
 from tuner.cli.options import Output, OutputOption
 from tuner.errors import BadUsage, JobFailed
 from tuner.flood.flood import Flood, FloodSpec
-from tuner.flood.spec import Format, Framing, framings
+from tuner.flood.spec import Framing, framings
 from tuner.flood.transport import Credentials, Transport
+from tuner.modules.input import Format
 
 _POLL_S = 0.1
 _FINISH_S = 10.0

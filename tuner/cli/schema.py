@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tuner.cli.console import result_json
-from tuner.profile.facts import facts
+from tuner.profile.facts import fact_of
 from tuner.profile.schema import every_key, json_schema
 
 
@@ -12,5 +12,5 @@ def schema() -> None:
 
     Write it beside the profile as profile.schema.json, the name in the profile's first line.
     """
-    known = facts()
-    result_json(json_schema({(k.section.__name__, k.name): known.of(k).does for k in every_key()}))
+    does = {(key.section.__name__, key.name): fact_of(key).does for key in every_key()}
+    result_json(json_schema(does))

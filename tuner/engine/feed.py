@@ -15,7 +15,7 @@ import requests
 
 from tuner.engine.client import EngineClient, EngineRefused
 from tuner.engine.path import at, number_at
-from tuner.modules.outputs import OmelasticsearchOutput
+from tuner.modules.omelasticsearch import OmelasticsearchOutput
 
 MOST_BULK_BYTES = 100 * 1024**2
 """The default of Elasticsearch's and OpenSearch's `http.max_content_length`."""

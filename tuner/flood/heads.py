@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from tuner.flood.bodies import Dice
-from tuner.flood.spec import Format
+from tuner.modules.input import Format
 
 NUMBER_DIGITS = 12
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")

@@ -8,9 +8,9 @@ from typing import Literal
 
 from tuner.errors import BadUsage
 from tuner.flood.transport import STREAMS, Transport
+from tuner.modules.input import Format
 from tuner.profile.message_sizes import LONGEST_MESSAGE_BYTES, Distribution, Sizes
 
-Format = Literal["rfc3164", "rfc5424", "local", "bare"]
 Framing = Literal["lf", "octet-counted", "none"]
 
 LEAST_MESSAGE_BYTES: dict[Format, int] = {

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
 
 from tuner.errors import BadUsage
+from tuner.modules.input import TransportKind
 
-Kind = Literal["tcp", "tls", "udp", "unix", "file", "relp"]
-STREAMS: frozenset[Kind] = frozenset({"tcp", "tls"})
-DATAGRAMS: frozenset[Kind] = frozenset({"udp", "unix"})
-PATHS: frozenset[Kind] = frozenset({"unix", "file"})
-_ENCRYPTED: frozenset[Kind] = frozenset({"tls", "relp"})
+STREAMS: frozenset[TransportKind] = frozenset({"tcp", "tls"})
+DATAGRAMS: frozenset[TransportKind] = frozenset({"udp", "unix"})
+PATHS: frozenset[TransportKind] = frozenset({"unix", "file"})
+_ENCRYPTED: frozenset[TransportKind] = frozenset({"tls", "relp"})
 # sun_path of unix(7), its closing zero left out.
 _LONGEST_SOCKET_PATH = 107
 
@@ -37,7 +36,7 @@ class Transport:
     """
 
     targets: tuple[str, ...]
-    kind: Kind = "tcp"
+    kind: TransportKind = "tcp"
     credentials: Credentials | None = None
 
     def __post_init__(self) -> None:
@@ -76,7 +75,7 @@ def address_of(target: str) -> tuple[str, int]:
     return host, int(port)
 
 
-def _require_place(kind: Kind, target: str) -> None:
+def _require_place(kind: TransportKind, target: str) -> None:
     if kind not in PATHS:
         address_of(target)
     elif not target.startswith("/"):

@@ -7,7 +7,7 @@ from pathlib import Path
 from tuner.errors import JobFailed
 from tuner.host.process import give_to_daemons, run
 from tuner.host.programs import openssl
-from tuner.profile.certificates import COLLECTOR_NAME, SENDER_NAME, Certificates
+from tuner.modules.certificates import COLLECTOR_NAME, SENDER_NAME, Certificates
 
 _DAYS = 30
 _TIMEOUT_S = 30

@@ -15,7 +15,7 @@ from tuner.engines.heap import fitting_heap
 from tuner.host.usage import memory_bytes
 from tuner.lab.sink import Sink
 from tuner.lab.turned_node import TurnedNode
-from tuner.modules.outputs import OmelasticsearchOutput
+from tuner.modules.omelasticsearch import OmelasticsearchOutput
 from tuner.profile.model import Profile, Tier
 from tuner.schema.units import seconds
 from tuner.space.knobs import Knob, Level, of_rsyslog, without_node

@@ -11,9 +11,7 @@ from tuner.errors import JobFailed
 from tuner.host.process import give_to_daemons
 from tuner.lab.certificates import make_certificates
 from tuner.lab.ports import is_bound, is_listening, require_free
-from tuner.modules.inputs import ImfileInput, ImudpInput, ImuxsockInput
-from tuner.profile.bind_inputs import files_of, flooded
-from tuner.profile.certificates import certificates_of
+from tuner.profile.bind_inputs import flooded
 from tuner.profile.model import Profile
 from tuner.profile.placement import ports_of
 
@@ -107,23 +105,26 @@ class ReadFile:
 def entrances(bound: Profile) -> tuple[Entrance, ...]:
     """Where the flood of a bound profile enters."""
     source = flooded(bound)
-    if isinstance(source, ImfileInput):
-        return tuple(ReadFile(path) for path in files_of(source, bound.workload.connections))
-    if isinstance(source, ImuxsockInput):
-        return (UnixSocket(source.socket),)
-    port = UdpPort if isinstance(source, ImudpInput) else TcpPort
-    return tuple(port(number) for number in ports_of(bound, source))
+    paths = source.paths(bound.workload.connections)
+    match source.transport:
+        case "file":
+            return tuple(map(ReadFile, paths))
+        case "unix":
+            return tuple(map(UnixSocket, paths))
+        case "udp":
+            return tuple(map(UdpPort, ports_of(bound, source)))
+        case _:
+            return tuple(map(TcpPort, ports_of(bound, source)))
 
 
 def furnish(bound: Profile) -> None:
     """Make what the flooded input needs on disk, before rsyslogd starts: certificates, and empty
     files to be read."""
     source = flooded(bound)
-    certificates = certificates_of(source)
-    if certificates is not None:
-        make_certificates(certificates)
-    if isinstance(source, ImfileInput):
-        for name in files_of(source, bound.workload.connections):
+    if source.certificates is not None:
+        make_certificates(source.certificates)
+    if source.transport == "file":
+        for name in source.paths(bound.workload.connections):
             path = Path(name)
             path.touch(mode=0o644, exist_ok=False)
             give_to_daemons(path)

@@ -13,7 +13,7 @@ from typing import BinaryIO, Protocol
 
 import zstandard
 
-from tuner.modules.other_outputs import OmfileOutput
+from tuner.modules.omfile import OmfileOutput
 from tuner.profile.model import Profile
 
 _GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tuner.modules.inputs import ImptcpInput, ImrelpInput, ImtcpInput, Input
+from tuner.modules.imptcp import ImptcpInput
+from tuner.modules.imrelp import ImrelpInput
+from tuner.modules.imtcp import ImtcpInput
+from tuner.modules.input import Input
 from tuner.modules.queue import QueueType
 from tuner.profile.model import Profile, Tier
 from tuner.profile.placement import PlacedQueue, entry_queue, file_names, queues

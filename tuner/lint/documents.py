@@ -7,7 +7,8 @@ from itertools import combinations
 
 from tuner.errors import KeyPath
 from tuner.modules.field import DocumentField, FieldType
-from tuner.modules.parsing import CsvParse, Parse
+from tuner.modules.parsing import CsvParse
+from tuner.modules.registry import Parse
 from tuner.profile.documents import fields_of
 from tuner.profile.model import Profile
 from tuner.rule import Complaint, error

@@ -10,7 +10,7 @@ from typing import Literal, get_args, get_origin
 from tuner.engines.settings import ALWAYS, INDEX_SETTINGS, NODE_SETTINGS, Setting, Update
 from tuner.errors import BadUsage
 from tuner.modules.queue import Queue
-from tuner.profile.facts import fact_name, facts, source_of
+from tuner.profile.facts import fact_name, fact_of, source_of
 from tuner.profile.model import Profile
 from tuner.profile.schema import Key, every_key
 from tuner.profile.values import allowed, default_of, queue_defaults
@@ -116,26 +116,33 @@ def _near(wanted: str, paths: tuple[str, ...]) -> list[str]:
 
 
 def _explained(name: str, keys: list[Key]) -> Explanation:
-    fact = facts().of(keys[0])
+    facts = [fact_of(key) for key in keys]
     paths = tuple(dict.fromkeys(key.path for key in keys))
     return Explanation(
         paths=paths,
-        does=fact.does,
+        does=" ".join(_by_kind(keys, [fact.does for fact in facts])),
         allowed=_by_kind(keys, [allowed(key) for key in keys]),
-        default=_defaults(fact.default, keys),
+        default=_defaults([fact.default for fact in facts], keys),
         since=_since(keys),
         changes=_changes(keys[0]),
         search=_search(paths),
-        traps=fact.traps,
+        traps=tuple(dict.fromkeys(trap for fact in facts for trap in fact.traps)),
         source=source_of(name, _kinds(keys)),
     )
 
 
-def _defaults(known: str, keys: list[Key]) -> tuple[str, ...]:
+def _defaults(known: list[str], keys: list[Key]) -> tuple[str, ...]:
     if keys[0].section is Queue:
-        return (known,) if known else queue_defaults(keys[0])
-    written = _by_kind(keys, [default_of(key.info) for key in keys])
-    return written if not known else (*(one for one in written if one != "not set"), known)
+        return (known[0],) if known[0] else queue_defaults(keys[0])
+    written = [default_of(key.info) for key in keys]
+    return _by_kind(
+        keys,
+        [
+            "; ".join(dict.fromkeys(one for one in pair if one and one != "not set"))
+            or ("not set" if "not set" in pair else "")
+            for pair in zip(written, known, strict=True)
+        ],
+    )
 
 
 def _by_kind(keys: list[Key], said: list[str]) -> tuple[str, ...]:

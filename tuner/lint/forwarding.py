@@ -6,8 +6,13 @@ import ipaddress
 from collections.abc import Iterator
 
 from tuner.lint.rule import error, warning
-from tuner.modules.inputs import ImfileInput, ImrelpInput, ImudpInput, Input, PortInput, TcpInput
-from tuner.modules.other_outputs import OmfwdOutput, OmrelpOutput
+from tuner.modules.imfile import ImfileInput
+from tuner.modules.imrelp import ImrelpInput
+from tuner.modules.imudp import ImudpInput
+from tuner.modules.input import Input, Listener
+from tuner.modules.omfwd import OmfwdOutput
+from tuner.modules.omrelp import OmrelpOutput
+from tuner.modules.tcp import Tcp
 from tuner.profile.model import Profile, Tier
 from tuner.profile.placement import action_queue, ports_of
 from tuner.rule import Complaint
@@ -109,11 +114,11 @@ def _comes_back(profile: Profile) -> Iterator[Complaint]:
 def _speaks(output: OmfwdOutput | OmrelpOutput, source: Input) -> bool:
     if isinstance(output, OmrelpOutput):
         return isinstance(source, ImrelpInput)
-    return isinstance(source, ImudpInput if output.protocol == "udp" else TcpInput)
+    return isinstance(source, ImudpInput if output.protocol == "udp" else Tcp)
 
 
 def _is_here(target: str, source: Input) -> bool:
-    address = source.address if isinstance(source, PortInput) else ""
+    address = source.address if isinstance(source, Listener) else ""
     return target in {"localhost", address} or _is_own(target)
 
 

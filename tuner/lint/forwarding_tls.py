@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 from tuner.lint.forwarding import forwards
 from tuner.lint.rule import error, warning
-from tuner.modules.other_outputs import OmfwdOutput, OmrelpOutput
+from tuner.modules.omfwd import OmfwdOutput
+from tuner.modules.omrelp import OmrelpOutput
 from tuner.profile.model import Profile
 from tuner.rule import Complaint
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tuner.lint.rule import error, warning
-from tuner.modules.inputs import ImfileInput
+from tuner.modules.imfile import ImfileInput
 from tuner.profile.model import Profile
 from tuner.rule import Complaint
 

@@ -6,7 +6,11 @@ from collections.abc import Iterator
 from typing import Protocol
 
 from tuner.lint.rule import warning
-from tuner.modules.inputs import ImfileInput, ImrelpInput, ImudpInput, ImuxsockInput, Input
+from tuner.modules.imfile import ImfileInput
+from tuner.modules.imrelp import ImrelpInput
+from tuner.modules.imudp import ImudpInput
+from tuner.modules.imuxsock import ImuxsockInput
+from tuner.modules.registry import AnyInput
 from tuner.profile.model import Profile, Tier
 from tuner.profile.placement import entry_queue
 from tuner.rule import Complaint
@@ -82,7 +86,7 @@ def _udp_headroom(profile: Profile) -> Iterator[Complaint]:
         )
 
 
-def _limited(source: Input) -> _RateLimited | None:
+def _limited(source: AnyInput) -> _RateLimited | None:
     return None if isinstance(source, ImfileInput) else source
 
 

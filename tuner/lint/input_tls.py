@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tuner.lint.rule import error, warning
-from tuner.modules.inputs import ImrelpInput, ImtcpInput
+from tuner.modules.imrelp import ImrelpInput
+from tuner.modules.imtcp import ImtcpInput
 from tuner.profile.model import Profile
 from tuner.rule import Complaint
 

@@ -6,14 +6,12 @@ import ipaddress
 from collections.abc import Iterator
 
 from tuner.lint.rule import error, warning
-from tuner.modules.inputs import (
-    ImfileInput,
-    ImptcpInput,
-    ImtcpInput,
-    ImudpInput,
-    ImuxsockInput,
-    Input,
-)
+from tuner.modules.imfile import ImfileInput
+from tuner.modules.imptcp import ImptcpInput
+from tuner.modules.imtcp import ImtcpInput
+from tuner.modules.imudp import ImudpInput
+from tuner.modules.imuxsock import ImuxsockInput
+from tuner.modules.input import Input
 from tuner.profile.model import Profile
 from tuner.profile.placement import ports_of
 from tuner.rule import Complaint

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tuner.modules.inputs import PortInput
+from tuner.modules.input import Listener
 from tuner.profile.lanes import Spread
 from tuner.profile.model import Profile
 from tuner.profile.placement import action_queue, lane_queue, ports_of
@@ -34,7 +34,7 @@ def _without_port(profile: Profile) -> Iterator[Complaint]:
     if not _by_ports(profile):
         return
     for number, source in enumerate(profile.inputs):
-        if not isinstance(source, PortInput):
+        if not isinstance(source, Listener):
             yield Complaint(
                 ("inputs", number, "type"),
                 f"{source.type} has no port that lanes could be chosen by: "

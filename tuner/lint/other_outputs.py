@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from fnmatch import fnmatchcase
 
 from tuner.lint.rule import error, warning
-from tuner.modules.inputs import ImfileInput
-from tuner.modules.other_outputs import DYNA_FILES, OmfileOutput
-from tuner.modules.outputs import OmelasticsearchOutput, Output
+from tuner.modules.imfile import ImfileInput
+from tuner.modules.omelasticsearch import OmelasticsearchOutput
+from tuner.modules.omfile import DYNA_FILES, OmfileOutput
+from tuner.modules.output import Output
 from tuner.profile.model import Profile, Tier
 from tuner.rule import Complaint
 from tuner.schema.parameter import of_module

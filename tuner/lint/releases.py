@@ -9,8 +9,10 @@ from pydantic import BaseModel
 from tuner.engines.release import NEWEST_READ, OLDEST, Engine, Release
 from tuner.errors import KeyPath
 from tuner.lint.transport import REMOTE, remote_servers
-from tuner.modules.inputs import ImtcpInput, Input
-from tuner.modules.outputs import OmelasticsearchOutput, Output
+from tuner.modules.imtcp import ImtcpInput
+from tuner.modules.input import Input
+from tuner.modules.omelasticsearch import OmelasticsearchOutput
+from tuner.modules.output import Output
 from tuner.modules.queue import Queue
 from tuner.profile.model import Profile, Tier
 from tuner.profile.placement import queues

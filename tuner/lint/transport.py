@@ -6,7 +6,7 @@ import ipaddress
 from collections.abc import Iterator
 from urllib.parse import urlsplit
 
-from tuner.modules.outputs import OmelasticsearchOutput
+from tuner.modules.omelasticsearch import OmelasticsearchOutput
 from tuner.profile.model import Profile, Tier
 from tuner.rule import Changes, Complaint, error, warning
 from tuner.schema.parameter import since

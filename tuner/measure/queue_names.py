@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tuner.modules.queue import Place
+from tuner.modules.queue_defaults import Place
 from tuner.profile.model import Profile
 from tuner.profile.placement import PlacedQueue, lane_queue, measured_way
 from tuner.render.lanes import lane_name

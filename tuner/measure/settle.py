@@ -19,7 +19,7 @@ from tuner.host.usage import Usage
 from tuner.lab.impstats import Snapshot, read
 from tuner.measure.measurement import Delivery
 from tuner.measure.watch import SILENCE_S, Watch
-from tuner.modules.outputs import OmelasticsearchOutput
+from tuner.modules.omelasticsearch import OmelasticsearchOutput
 
 _END_S = 2.0
 _ROUND_S = 2.5

@@ -15,13 +15,11 @@ from tuner.host.threads import LONGEST_NAME, Load, NamedThreads, thread_loads
 from tuner.lab.impstats import Snapshot, within
 from tuner.measure.queue_names import CountedQueue, counted_queues
 from tuner.measure.window import Sample
+from tuner.modules.registry import INPUTS
 from tuner.profile.backlog import backlog_marks
 from tuner.profile.model import Profile
 
-_INPUTS = (
-    "in:imptcp", "in:imtcp", "in:imudp", "in:imfile", "in:imrelp", "in:imuxsock",
-    "imptcp/w", "tcpsrv/w", "imudp(w",
-)  # fmt: skip
+_INPUT_THREADS = tuple(name for module in INPUTS for name in module.thread_names)
 
 
 @dataclass(frozen=True)
@@ -154,7 +152,7 @@ def stages_of(seen: Sighting, profile: Profile, machines: Machines) -> Stages:
     loads = thread_loads(before.threads, after.threads, window_s)
     low = backlog_marks(profile).low
     core_s = window_s * machines.cores
-    inputs = [load for name, load in loads.items() if name.startswith(_INPUTS)]
+    inputs = [load for name, load in loads.items() if name.startswith(_INPUT_THREADS)]
     first, *later = counted_queues(profile)
     return Stages(
         window_s=window_s,

@@ -5,6 +5,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
+from tuner.schema.parameter import Doc
 from tuner.schema.section import Section
 
 PropertyName = Literal[
@@ -58,18 +59,37 @@ class DocumentField(Section):
     profile's `parse` finds: a CSV column, the key of a pair, a dotted path into JSON.
     """
 
-    property: PropertyName | None = None
-    constant: Constant | None = None
-    column: SourceName | None = None
-    key: SourceName | None = None
-    json_path: (
+    property: Annotated[PropertyName | None, Doc("The rsyslog property that the field holds.")] = (
+        None
+    )
+    constant: Annotated[Constant | None, Doc("The same value in every document.")] = None
+    column: Annotated[SourceName | None, Doc("The column of a CSV body that the field holds.")] = (
+        None
+    )
+    key: Annotated[SourceName | None, Doc("The key of a key=value body that the field holds.")] = (
+        None
+    )
+    json_path: Annotated[
         Annotated[str, Field(pattern=r"^[A-Za-z_@][A-Za-z0-9_@-]*(\.[A-Za-z_@][A-Za-z0-9_@-]*)*$")]
-        | None
-    ) = Field(None, alias="json")
-    name: Annotated[str, Field(pattern=r"^[A-Za-z_@][A-Za-z0-9_@]*(\.[A-Za-z_@][A-Za-z0-9_@]*)*$")]
-    type: FieldType = FieldType.STRING
-    format: Annotated[str, Field(pattern=r"^[A-Za-z0-9_|.:'/ -]{1,200}$")] | None = None
-    uses: tuple[Use, ...] = (Use.RETRIEVE,)
+        | None,
+        Doc("The path into a JSON body, or into what a rulebase names, that the field holds."),
+    ] = Field(None, alias="json")
+    name: Annotated[
+        str,
+        Field(pattern=r"^[A-Za-z_@][A-Za-z0-9_@]*(\.[A-Za-z_@][A-Za-z0-9_@]*)*$"),
+        Doc("The field's name in the document; dots make nested objects."),
+    ]
+    type: Annotated[
+        FieldType, Doc("The JSON type of the field, and with it the type in the mapping.")
+    ] = FieldType.STRING
+    format: Annotated[
+        Annotated[str, Field(pattern=r"^[A-Za-z0-9_|.:'/ -]{1,200}$")] | None,
+        Doc("How the engine reads a date."),
+    ] = None
+    uses: Annotated[
+        tuple[Use, ...],
+        Doc("What the field must serve; the mapping is the leanest that serves them all."),
+    ] = (Use.RETRIEVE,)
 
     @model_validator(mode="after")
     def _one_source(self) -> Self:

@@ -5,6 +5,7 @@ from typing import Annotated, Self
 from pydantic import Field, model_validator
 
 from tuner.modules.field import PropertyName
+from tuner.schema.parameter import Doc
 from tuner.schema.posix_regex import RegexText
 from tuner.schema.scalars import Facility, MatchText, SeverityName, Switch
 from tuner.schema.section import Section
@@ -18,14 +19,24 @@ class Match(Section):
     """One comparison of a property, named as rsyslog's property-based filters name it; of several
     texts one must fit.  `ereregex` is a POSIX extended regular expression."""
 
-    property: PropertyName
-    isequal: Texts | None = None
-    startswith: Texts | None = None
-    startswith_i: Texts | None = None
-    contains: Texts | None = None
-    contains_i: Texts | None = None
-    ereregex: Annotated[tuple[RegexText, ...], Field(min_length=1, max_length=100)] | None = None
-    negate: Switch = False
+    property: Annotated[PropertyName, Doc("The rsyslog property that is compared.")]
+    isequal: Annotated[Texts | None, Doc("The value is one of these texts.")] = None
+    startswith: Annotated[Texts | None, Doc("The value begins with one of these texts.")] = None
+    startswith_i: Annotated[
+        Texts | None, Doc("The value begins with one of these texts, in capitals or not.")
+    ] = None
+    contains: Annotated[Texts | None, Doc("One of these texts is in the value.")] = None
+    contains_i: Annotated[
+        Texts | None, Doc("One of these texts is in the value, in capitals or not.")
+    ] = None
+    ereregex: Annotated[
+        Annotated[tuple[RegexText, ...], Field(min_length=1, max_length=100)] | None,
+        Doc(
+            "One of these POSIX extended regular expressions fits somewhere in the value.",
+            traps=("Much slower than contains and startswith, for every event.",),
+        ),
+    ] = None
+    negate: Annotated[Switch, Doc("Whether the comparison must not hold.")] = False
 
     @model_validator(mode="after")
     def _one_operation(self) -> Self:
@@ -40,10 +51,17 @@ class Filter(Section):
     `syslogseverity` means that severity and every more urgent one, as in selectors.
     """
 
-    syslogseverity: SeverityName | None = None
-    syslogfacility: Annotated[tuple[Facility, ...], Field(min_length=1)] | None = None
-    programname: Texts | None = None
-    match: Annotated[tuple[Match, ...], Field(min_length=1, max_length=100)] | None = None
+    syslogseverity: Annotated[
+        SeverityName | None, Doc("This severity and every more urgent one, as in selectors.")
+    ] = None
+    syslogfacility: Annotated[
+        Annotated[tuple[Facility, ...], Field(min_length=1)] | None, Doc("One of these facilities.")
+    ] = None
+    programname: Annotated[Texts | None, Doc("One of these programs, by exact name.")] = None
+    match: Annotated[
+        Annotated[tuple[Match, ...], Field(min_length=1, max_length=100)] | None,
+        Doc("Comparisons of properties; each must hold."),
+    ] = None
 
     @model_validator(mode="after")
     def _not_empty(self) -> Self:

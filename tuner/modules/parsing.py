@@ -1,4 +1,4 @@
-"""How the text of an event becomes fields: CSV, key=value pairs, JSON, or rules of liblognorm.
+"""How the text of an event becomes fields without a module: CSV and key=value pairs.
 
 What does not parse leaves its fields empty: texts "", numbers and booleans null.  Whoever needs
 the text as it came writes `property: msg` as well.
@@ -9,9 +9,9 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from tuner.modules.field import SourceName
-from tuner.schema.kinds import OneOf
-from tuner.schema.scalars import AbsolutePath, Switch
-from tuner.schema.section import RsyslogSection, Section
+from tuner.schema.parameter import Doc
+from tuner.schema.scalars import Switch
+from tuner.schema.section import Section
 
 
 class CsvParse(Section):
@@ -22,11 +22,19 @@ class CsvParse(Section):
     is no delimiter.
     """
 
-    format: Literal["csv"]
+    format: Annotated[Literal["csv"], Doc("csv: values by place.")]
     # Columns cost time by their position: the expression for the last one passes all others.
-    columns: Annotated[tuple[SourceName, ...], Field(min_length=1, max_length=64)]
-    delimiter: Literal[",", ";", "|"] = ","
-    quoted: Switch = False
+    columns: Annotated[
+        tuple[SourceName, ...],
+        Field(min_length=1, max_length=64),
+        Doc("The names of the values of a CSV line, in order."),
+    ]
+    delimiter: Annotated[
+        Literal[",", ";", "|"], Doc("What separates the values of a CSV line.")
+    ] = ","
+    quoted: Annotated[
+        Switch, Doc("Whether CSV values may stand in quotes and hold the delimiter.")
+    ] = False
 
 
 class KvParse(Section):
@@ -35,32 +43,8 @@ class KvParse(Section):
     Of a key that comes twice, the last value counts; keys inside quotes do not count.
     """
 
-    format: Literal["kv"]
-    separator: Literal[" ", ",", ";", "|"] = " "
-    assignment: Literal["=", ":"] = "="
-
-
-class JsonParse(RsyslogSection):
-    """JSON after a cookie, by mmjsonparse; an empty cookie takes a message that is all JSON.
-
-    Keys are found whatever their case; whole numbers beyond 64 bits are cut to the largest
-    (libfastjson 1.2304).
-    """
-
-    format: Literal["json"]
-    cookie: Annotated[str, Field(pattern=r"^[!-~]{0,32}$")] = "@cee:"
-    use_raw_msg: Switch = Field(False, alias="useRawMsg")
-
-
-class NormalizeParse(RsyslogSection):
-    """The rules of a liblognorm rulebase, by mmnormalize: a path on the host that runs rsyslog.
-
-    What a rule names becomes JSON, and fields find it as they find JSON.
-    """
-
-    format: Literal["normalize"]
-    rulebase: AbsolutePath
-    use_raw_msg: Switch = Field(False, alias="useRawMsg")
-
-
-Parse = Annotated[CsvParse | KvParse | JsonParse | NormalizeParse, OneOf("format")]
+    format: Annotated[Literal["kv"], Doc("kv: key=value pairs.")]
+    separator: Annotated[
+        Literal[" ", ",", ";", "|"], Doc("What separates one pair from the next.")
+    ] = " "
+    assignment: Annotated[Literal["=", ":"], Doc("What separates a key from its value.")] = "="

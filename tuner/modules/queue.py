@@ -1,4 +1,4 @@
-"""Queues as profiles write them, and what rsyslog makes of what they leave out."""
+"""Queues as profiles write them."""
 
 from enum import Enum
 from typing import Annotated, Literal
@@ -6,10 +6,11 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
-from tuner.schema.parameter import Since
+from tuner.schema.parameter import Doc, Since
 from tuner.schema.scalars import NonNegative, Positive, Switch
 
 Severity = Annotated[int, Field(ge=0, le=8, strict=True)]
+_Bytes = Annotated[str, Field(pattern=r"^[0-9]{1,15}[kmgKMG]?$")]
 # 25, which is no hour, means never.
 Hour = Annotated[int, Field(ge=0, le=25, strict=True)]
 
@@ -23,14 +24,6 @@ class QueueType(Enum):
     DIRECT = "Direct"
 
 
-class Place(Enum):
-    """Where a queue stands; rsyslog's defaults differ by it."""
-
-    IMPLICIT_MAIN = "no main_queue() in the configuration"
-    MAIN = "main_queue()"
-    ACTION = "action()"
-
-
 class Queue(BaseModel):
     """The `queue.*` parameters of one queue, sizes in messages, timeouts in milliseconds.
 
@@ -39,125 +32,257 @@ class Queue(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", alias_generator=to_camel)
 
-    type: QueueType | None = None
-    size: Positive | None = None
-    dequeue_batch_size: Positive | None = None
-    min_dequeue_batch_size: NonNegative | None = None
-    min_dequeue_batch_size_timeout: NonNegative | None = Field(
-        None, alias="minDequeueBatchSize.timeout"
-    )
-    worker_threads: Positive | None = None
-    worker_thread_minimum_messages: Positive | None = None
-    timeout_worker_thread_shutdown: Annotated[int, Field(ge=-1, strict=True)] | None = None
-    timeout_enqueue: NonNegative | None = None
-    timeout_shutdown: NonNegative | None = None
-    timeout_action_completion: NonNegative | None = None
-    high_watermark: NonNegative | None = None
-    low_watermark: NonNegative | None = None
-    full_delay_mark: NonNegative | None = None
-    light_delay_mark: NonNegative | None = None
-    discard_mark: NonNegative | None = None
-    discard_severity: Severity | None = None
-    dequeue_slow_down: NonNegative | None = None
-    dequeue_time_begin: Hour | None = None
-    dequeue_time_end: Hour | None = None
-    sampling_interval: NonNegative | None = None
-    take_flow_ctl_from_msg: Switch | None = None
-    filename: Annotated[str, Field(pattern=r"^[A-Za-z0-9._-]+$")] | None = None
-    spool_directory: Annotated[str, Field(pattern=r"^/[A-Za-z0-9._/-]+$")] | None = None
-    max_disk_space: Annotated[str, Field(pattern=r"^[0-9]{1,15}[kmgKMG]?$")] | None = None
-    max_file_size: Annotated[str, Field(pattern=r"^[0-9]{1,15}[kmgKMG]?$")] | None = None
-    checkpoint_interval: NonNegative | None = None
-    sync_queue_files: Switch | None = None
-    save_on_shutdown: Switch | None = None
-    on_corruption: Annotated[Literal["safe", "inMemory", "ignore"] | None, Since(2604)] = None
-    disk_queue_type: Annotated[Literal["auto", "disk", "segmentedDisk"] | None, Since(2608)] = None
-    disk_queue_auto_upgrade: Annotated[Switch | None, Since(2608)] = None
-    disk_queue_idle_timeout: Annotated[NonNegative | None, Since(2608)] = None
-
-
-_COMMON: dict[str, object] = {
-    "min_dequeue_batch_size": 0,
-    "min_dequeue_batch_size_timeout": 1000,
-    "timeout_worker_thread_shutdown": 60000,
-    "timeout_enqueue": 2000,
-    "timeout_action_completion": 1000,
-    "discard_severity": 8,
-    "dequeue_slow_down": 0,
-}
-
-# rsyslog runtime/queue.c (qqueueSetDefaults*) and runtime/rsconf.c (cnfSetDefaults).
-# Identical in 8.2302 and 8.2608; where a value is missing here it follows from the size.
-_DEFAULTS: dict[Place, dict[str, object]] = {
-    Place.IMPLICIT_MAIN: _COMMON
-    | {
-        "type": QueueType.FIXED_ARRAY,
-        "size": 100_000,
-        "dequeue_batch_size": 256,
-        "worker_threads": 2,
-        "worker_thread_minimum_messages": 40_000,
-        "high_watermark": 80_000,
-        "low_watermark": 20_000,
-        "discard_mark": 98_000,
-        "timeout_shutdown": 1500,
-    },
-    Place.MAIN: _COMMON
-    | {
-        "type": QueueType.FIXED_ARRAY,
-        "size": 50_000,
-        "dequeue_batch_size": 1024,
-        "worker_threads": 1,
-        "timeout_shutdown": 1500,
-    },
-    Place.ACTION: _COMMON
-    | {
-        "type": QueueType.DIRECT,
-        "size": 1000,
-        "dequeue_batch_size": 128,
-        "worker_threads": 1,
-        "timeout_shutdown": 10,
-    },
-}
-
-
-# Only queues with a filename have files; the implicit main queue cannot have one.
-_FILES: dict[str, object] = {
-    "max_disk_space": "0",
-    "checkpoint_interval": 0,
-    "sync_queue_files": False,
-    "save_on_shutdown": True,
-}
-_FILE_SIZE = {Place.IMPLICIT_MAIN: "1m", Place.MAIN: "16m", Place.ACTION: "1m"}
-
-
-def _percent(size: int, percent: int) -> int:
-    """rsyslog's integer arithmetic for marks: (size/100)*p."""
-    return size // 100 * percent
-
-
-def resolve(queue: Queue | None, place: Place) -> Queue:
-    """`queue` with every default rsyslog would apply at `place` written out.
-
-    A Direct queue has no other parameter, so it comes back with only its type.  Marks that
-    follow from the size are worked out as rsyslog does (`qqueueCorrectParams`).
-    """
-    written = queue.model_dump(exclude_none=True) if queue is not None else {}
-    merged = _DEFAULTS[place] | written
-    if merged["type"] is QueueType.DIRECT:
-        return Queue(type=QueueType.DIRECT)
-    size = int(str(merged["size"]))
-    follows = {
-        "worker_thread_minimum_messages": max(1, size // int(str(merged["worker_threads"]))),
-        "high_watermark": _percent(size, 90) or size,
-        "low_watermark": _percent(size, 70) or 1,
-        "full_delay_mark": _percent(size, 97) or max(1, size - 1),
-        "light_delay_mark": _percent(size, 70) or max(1, size - 1),
-        "discard_mark": _percent(size, 98) or size,
-    }
-    files = _FILES | {"max_file_size": _FILE_SIZE[place]} if "filename" in merged else {}
-    return Queue.model_validate(follows | files | merged, by_name=True)
-
-
-def in_memory(queue: Queue) -> bool:
-    """Whether a resolved queue keeps its messages in memory only."""
-    return queue.type is not QueueType.DISK and queue.filename is None
+    type: Annotated[
+        QueueType | None,
+        Doc(
+            "How the queue stores events: FixedArray and LinkedList in memory, Disk in "
+            "files, Direct not at all.",
+            traps=(
+                (
+                    "Direct ignores every other parameter; Disk has one worker and serialises "
+                    "every event; Disk without filename becomes LinkedList."
+                ),
+            ),
+        ),
+    ] = None
+    size: Annotated[
+        Positive | None, Doc("How many events the queue holds.", traps=("F7", "F12", "F13"))
+    ] = None
+    dequeue_batch_size: Annotated[
+        Positive | None,
+        Doc(
+            "The most events that a worker takes at once; for omelasticsearch the "
+            "documents of one bulk request.",
+            traps=("F3", "F4", "F17", "A batch larger than the queue is cut to its size."),
+        ),
+    ] = None
+    min_dequeue_batch_size: Annotated[
+        NonNegative | None,
+        Doc(
+            "A worker waits for so many events, at most minDequeueBatchSize.timeout, "
+            "before it begins.",
+            traps=(
+                (
+                    "Above dequeueBatchSize every batch waits out the timeout; it delays the "
+                    "shutdown."
+                ),
+            ),
+        ),
+    ] = None
+    min_dequeue_batch_size_timeout: Annotated[
+        NonNegative | None,
+        Doc(
+            "The longest wait for minDequeueBatchSize events, in milliseconds from the "
+            "start of the batch."
+        ),
+    ] = Field(None, alias="minDequeueBatchSize.timeout")
+    worker_threads: Annotated[
+        Positive | None,
+        Doc(
+            "The most workers of the queue; for omelasticsearch the connections to the engine.",
+            traps=(
+                "F11",
+                "F13",
+                (
+                    "More than one on the main queue changes the order of events; a Disk "
+                    "queue has one whatever is set."
+                ),
+            ),
+        ),
+    ] = None
+    worker_thread_minimum_messages: Annotated[
+        Positive | None,
+        Doc(
+            "How many events must wait for each further worker to start.",
+            default="size / workerThreads; 40000 without main_queue()",
+            traps=("F11", "Far below the batch size the workers share a backlog in small batches."),
+        ),
+    ] = None
+    timeout_worker_thread_shutdown: Annotated[
+        Annotated[int, Field(ge=-1, strict=True)] | None,
+        Doc(
+            "Milliseconds after which an idle worker ends; -1 is never.",
+            traps=("A worker that ends closes its connection to the engine.",),
+        ),
+    ] = None
+    timeout_enqueue: Annotated[
+        NonNegative | None,
+        Doc(
+            "Milliseconds that a full queue is waited for before the event is dropped.",
+            traps=("F9",),
+        ),
+    ] = None
+    timeout_shutdown: Annotated[
+        NonNegative | None,
+        Doc(
+            "Milliseconds to empty the queue when rsyslog stops.",
+            traps=("The default of 10 for actions throws away what is in memory.",),
+        ),
+    ] = None
+    timeout_action_completion: Annotated[
+        NonNegative | None,
+        Doc(
+            "Milliseconds that a batch under way may take when rsyslog stops, after "
+            "timeoutShutdown."
+        ),
+    ] = None
+    high_watermark: Annotated[
+        NonNegative | None,
+        Doc(
+            "Above so many events a disk-assisted queue writes to disk.",
+            default="90 % of size; 80000 without main_queue()",
+        ),
+    ] = None
+    low_watermark: Annotated[
+        NonNegative | None,
+        Doc(
+            "Below so many events a disk-assisted queue stops writing to disk.",
+            default="70 % of size, of highWatermark since 8.2602; 20000 without main_queue()",
+            traps=("Out of range it is reset in silence before 8.2602.",),
+        ),
+    ] = None
+    full_delay_mark: Annotated[
+        NonNegative | None,
+        Doc(
+            "Above so many events imfile and other patient inputs stop.",
+            default="97 % of size; half of highWatermark with a filename",
+        ),
+    ] = None
+    light_delay_mark: Annotated[
+        NonNegative | None,
+        Doc(
+            "Above so many events TCP inputs wait up to a second for each event; 0 is off.",
+            default="70 % of size",
+            traps=(
+                (
+                    "TCP inputs then move between 35 % and 70 %, and a disk-assisted main "
+                    "queue never goes to disk."
+                ),
+            ),
+        ),
+    ] = None
+    discard_mark: Annotated[
+        NonNegative | None,
+        Doc(
+            "Above so many events those of discardSeverity and less important ones are dropped.",
+            default="98 % of size; 98000 without main_queue()",
+            traps=("Above the size it is an error.",),
+        ),
+    ] = None
+    discard_severity: Annotated[
+        Severity | None,
+        Doc("Severities from this number on may be dropped above discardMark; 8 is none."),
+    ] = None
+    dequeue_slow_down: Annotated[
+        NonNegative | None, Doc("Microseconds that each worker sleeps after a batch.")
+    ] = None
+    dequeue_time_begin: Annotated[
+        Hour | None,
+        Doc(
+            "The hour at which workers begin; all day when it is not set.",
+            traps=("Outside of these hours the queue only fills.",),
+        ),
+    ] = None
+    dequeue_time_end: Annotated[
+        Hour | None, Doc("The hour at which workers stop.", default="25: never")
+    ] = None
+    sampling_interval: Annotated[
+        NonNegative | None,
+        Doc(
+            "Only every so many events are kept; 0 keeps all.",
+            default="0",
+            traps=("All others are lost, on purpose.",),
+        ),
+    ] = None
+    take_flow_ctl_from_msg: Annotated[
+        Switch | None,
+        Doc(
+            "Whether an action queue slows inputs down by its own marks.",
+            default="off",
+            traps=(
+                (
+                    "The worker that waits is the main queue's: rsyslog's manual strongly "
+                    "recommends off."
+                ),
+            ),
+        ),
+    ] = None
+    filename: Annotated[
+        Annotated[str, Field(pattern=r"^[A-Za-z0-9._-]+$")] | None,
+        Doc(
+            "The prefix of the queue's files; makes a queue in memory disk-assisted.",
+            traps=("It must be unique on the host.",),
+        ),
+    ] = None
+    spool_directory: Annotated[
+        Annotated[str, Field(pattern=r"^/[A-Za-z0-9._/-]+$")] | None,
+        Doc(
+            "The folder of the queue's files.",
+            default="global's workDirectory",
+            traps=("It must exist and belong to rsyslog's user.",),
+        ),
+    ] = None
+    max_disk_space: Annotated[
+        _Bytes | None,
+        Doc(
+            "The most that the queue's files may take.",
+            traps=("0 is no limit: the queue can fill the file system.",),
+        ),
+    ] = None
+    max_file_size: Annotated[
+        _Bytes | None,
+        Doc(
+            "The size of one file of the queue; space is freed file by file.",
+            default="1m for actions and without main_queue(), 16m for main_queue()",
+        ),
+    ] = None
+    checkpoint_interval: Annotated[
+        NonNegative | None,
+        Doc(
+            "After how many events the queue's book of its files is written; 0 is at each "
+            "new file and at a stop.",
+            traps=("1 is exceptionally slow.",),
+        ),
+    ] = None
+    sync_queue_files: Annotated[
+        Switch | None,
+        Doc(
+            "Whether the queue's files are synchronised to the disk.",
+            traps=("A large price, at each checkpoint.",),
+        ),
+    ] = None
+    save_on_shutdown: Annotated[
+        Switch | None,
+        Doc(
+            "Whether a disk-assisted queue saves what is in memory when rsyslog stops.",
+            default="on; rsyslog's manual says off and is wrong",
+            traps=("Without filename it does nothing.",),
+        ),
+    ] = None
+    on_corruption: Annotated[
+        Literal["safe", "inMemory", "ignore"] | None,
+        Since(2604),
+        Doc(
+            "What rsyslog does at its start with files of the queue that it cannot read: "
+            "safe keeps them and starts anew, inMemory goes on without files, ignore "
+            "reads what it can.",
+            traps=("Only queues with a filename have files.",),
+        ),
+    ] = None
+    disk_queue_type: Annotated[
+        Literal["auto", "disk", "segmentedDisk"] | None,
+        Since(2608),
+        Doc(
+            "How the files of the queue are laid out: disk as ever, segmentedDisk the new "
+            "way, auto the new one for new files.",
+            traps=("The layouts differ in speed: measure before and after an update.",),
+        ),
+    ] = None
+    disk_queue_auto_upgrade: Annotated[
+        Switch | None, Since(2608), Doc("Whether files of the old layout become the new one.")
+    ] = None
+    disk_queue_idle_timeout: Annotated[
+        NonNegative | None,
+        Since(2608),
+        Doc("Milliseconds that the disk part of the queue stays ready after it ran empty."),
+    ] = None

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import assert_never
 
 from tuner.modules.field import DocumentField, FieldType, Preset, Use, is_parsed
-from tuner.modules.outputs import OmelasticsearchOutput, Output
+from tuner.modules.omelasticsearch import OmelasticsearchOutput
+from tuner.modules.registry import AnyOutput
 
 TIMESTAMP = "@timestamp"
 
@@ -86,7 +87,7 @@ IGNORE_ABOVE = 1024
 Mapping = dict[str, object]
 
 
-def fields_of(output: Output) -> tuple[DocumentField, ...]:
+def fields_of(output: AnyOutput) -> tuple[DocumentField, ...]:
     """The fields of an output's documents, in the order in which they are written; none where it
     writes another format."""
     document = output.document

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from functools import cache
 from importlib.resources import files
 
 import yaml
 
+from tuner.modules.findings import FINDINGS
 from tuner.profile.schema import Key
+from tuner.schema.parameter import Doc, doc
 
 # Sections that stand in several places are explained once.
 _SHARED = {"Queue": "queue", "SecretRef": "secret", "IndexSettings": "settings"}
@@ -34,24 +36,11 @@ _SOURCES = (
 )
 
 
-@dataclass(frozen=True)
-class Fact:
-    """One key in one or two sentences; `default` where it depends on release or place."""
-
-    does: str
-    default: str = ""
-    traps: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
-class Facts:
-    """Every fact by its name, such as `queue.size` or `release.rsyslog`."""
-
-    keys: dict[str, Fact]
-
-    def of(self, key: Key) -> Fact:
-        """The fact about `key`; only its name when nothing else is known."""
-        return self.keys.get(fact_name(key), Fact(""))
+def fact_of(key: Key) -> Doc:
+    """What is known about `key`: what its section says of it, else what facts.yaml does; its
+    traps in full."""
+    said = doc(key.section, key.attribute) or facts().get(fact_name(key), Doc(""))
+    return replace(said, traps=tuple(FINDINGS.get(trap, trap) for trap in said.traps))
 
 
 def fact_name(key: Key) -> str:
@@ -70,16 +59,13 @@ def source_of(name: str, kinds: Sequence[str] = ()) -> str:
 
 
 @cache
-def facts() -> Facts:
-    """The facts of facts.yaml beside this module."""
+def facts() -> dict[str, Doc]:
+    """The facts of facts.yaml beside this module, each by its name, such as `release.rsyslog`."""
     text = (files("tuner.profile") / "facts.yaml").read_text(encoding="utf-8")
-    data = yaml.safe_load(text)
-    known: dict[str, str] = data["traps"]
-    return Facts({name: _fact(entry, known) for name, entry in data["keys"].items()})
+    return {name: _fact(entry) for name, entry in yaml.safe_load(text)["keys"].items()}
 
 
-def _fact(entry: str | dict[str, str | list[str]], known: dict[str, str]) -> Fact:
+def _fact(entry: str | dict[str, str | list[str]]) -> Doc:
     if isinstance(entry, str):
-        return Fact(entry)
-    traps = tuple(known.get(trap, trap) for trap in entry.get("traps", []))
-    return Fact(str(entry["does"]), str(entry.get("default", "")), traps)
+        return Doc(entry)
+    return Doc(str(entry["does"]), str(entry.get("default", "")), tuple(entry.get("traps", ())))

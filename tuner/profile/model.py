@@ -13,10 +13,10 @@ from tuner.engines.node import Node as Node
 from tuner.engines.release import Release
 from tuner.errors import Refused
 from tuner.modules.impstats import Impstats
-from tuner.modules.inputs import Input, Parsers
-from tuner.modules.outputs import OmelasticsearchOutput, Output
-from tuner.modules.parsing import Parse
+from tuner.modules.input import Parsers
+from tuner.modules.omelasticsearch import OmelasticsearchOutput
 from tuner.modules.queue import Queue
+from tuner.modules.registry import AnyInput, AnyOutput, Parse
 from tuner.profile.lanes import Lanes
 from tuner.profile.workload import Workload as Workload
 from tuner.schema.scalars import AbsolutePath, Name, ProfilePath, Switch
@@ -67,12 +67,12 @@ class Profile(Section):
     name: Name
     release: Release = Release(elasticsearch="8.19")
     global_: Global = Field(Global(), alias="global")
-    inputs: Annotated[tuple[Input, ...], Field(min_length=1)]
+    inputs: Annotated[tuple[AnyInput, ...], Field(min_length=1)]
     parser: Parsers | None = None
     parse: Parse | None = None
     main_queue: Queue | None = None
     lanes: Lanes | None = None
-    outputs: Annotated[tuple[Output, ...], Field(min_length=1)]
+    outputs: Annotated[tuple[AnyOutput, ...], Field(min_length=1)]
     impstats: Impstats | None = None
     node: Node = Node()
     workload: Workload = Workload()

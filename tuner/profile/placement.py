@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tuner.errors import KeyPath
-from tuner.modules.inputs import Input, PortInput
-from tuner.modules.queue import Place, Queue, QueueType, resolve
+from tuner.modules.input import Input, Listener
+from tuner.modules.queue import Queue, QueueType
+from tuner.modules.queue_defaults import Place, resolve
 from tuner.profile.lanes import Spread
 from tuner.profile.model import Profile
 
@@ -107,7 +108,7 @@ def working_queue(profile: Profile) -> PlacedQueue:
 
 def ports_of(profile: Profile, source: Input) -> range:
     """The ports that an input listens on: one for each lane where senders choose their lane."""
-    if not isinstance(source, PortInput):
+    if not isinstance(source, Listener):
         return range(0)
     lanes = profile.lanes
     count = lanes.count if lanes is not None and lanes.spread is Spread.PORTS else 1

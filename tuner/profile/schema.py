@@ -21,11 +21,13 @@ DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 @dataclass(frozen=True)
 class Key:
-    """One key of one section: its path, such as `outputs[].queue.size`."""
+    """One key of one section: its path, such as `outputs[].queue.size`, and its name there and in
+    the model."""
 
     path: str
     section: type[BaseModel]
     name: str
+    attribute: str
     info: FieldInfo
 
 
@@ -39,7 +41,7 @@ def _keys_below(section: type[BaseModel], path: str) -> Iterator[Key]:
     for attribute, info in section.model_fields.items():
         name = info.alias or attribute
         here = f"{path}.{name}" if path else name
-        yield Key(here, section, name, info)
+        yield Key(here, section, name, attribute, info)
         for inner, is_item in _sections_in(info.annotation):
             yield from _keys_below(inner, f"{here}[]" if is_item else here)
 

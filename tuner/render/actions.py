@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from tuner.modules.action import ActionOutput
-from tuner.modules.outputs import OmelasticsearchOutput, Output
+from tuner.modules.omelasticsearch import OmelasticsearchOutput
+from tuner.modules.output import Output
 from tuner.modules.queue import Queue, QueueType
+from tuner.modules.registry import AnyOutput
 from tuner.profile.model import Profile
 from tuner.profile.placement import PlacedQueue, action_queue
 from tuner.render.bulk import bulk_parameters, source_of
@@ -75,7 +76,7 @@ def _is_failover(group: Sequence[int], leader: PlacedQueue) -> bool:
     return len(group) > 1 and not leader.is_direct
 
 
-def _ruleset(output: ActionOutput) -> str:
+def _ruleset(output: Output) -> str:
     return f"failover.{output.name}"
 
 
@@ -99,7 +100,7 @@ def _stand_ins(profile: Profile, group: tuple[int, ...]) -> Iterator[Node]:
         yield from _filtered(profile.outputs[number], (action,))
 
 
-def _filtered(output: ActionOutput, body: tuple[Node, ...]) -> Iterator[Node]:
+def _filtered(output: Output, body: tuple[Node, ...]) -> Iterator[Node]:
     if output.filter is None:
         yield from body
     else:
@@ -114,7 +115,7 @@ def _action(profile: Profile, number: int, queue: Queue) -> Statement:
     return statement("action", parameters)
 
 
-def _parameters(profile: Profile, output: Output) -> dict[str, Value]:
+def _parameters(profile: Profile, output: AnyOutput) -> dict[str, Value]:
     if isinstance(output, OmelasticsearchOutput):
         return bulk_parameters(profile, output, source_of(output))
     return other_parameters(output)

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 from tuner.engines.index import Index, Rotate
 from tuner.engines.release import Engine
-from tuner.modules.outputs import OmelasticsearchOutput, Output
+from tuner.modules.omelasticsearch import OmelasticsearchOutput
+from tuner.modules.output import Output
 from tuner.profile.model import Profile
 from tuner.render.document import Identity
 from tuner.render.fingerprint import fingerprint

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tuner.engines.index import Rotate
-from tuner.modules.action import ActionOutput
-from tuner.modules.outputs import OmelasticsearchOutput
+from tuner.modules.omelasticsearch import OmelasticsearchOutput
+from tuner.modules.output import Output
 from tuner.modules.secrets import Tls
 from tuner.profile.model import Profile
 from tuner.render.quoting import quote_all, secret
@@ -20,7 +20,7 @@ _HAS_INDEX_TIMEOUT = 2204
 _BULK_TIMEOUT = "1m"
 
 
-def document_name(output: ActionOutput) -> str:
+def document_name(output: Output) -> str:
     """What the template of an output's documents is called."""
     return f"{output.name}-document"
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from tuner.modules.field import DocumentField, FieldType, is_parsed
-from tuner.modules.parsing import Parse
+from tuner.modules.registry import Parse
 from tuner.render.parsing import checked_member, is_checked, parsed_text
 from tuner.render.quoting import constant
 from tuner.render.rainerscript import Statement, Value, statement

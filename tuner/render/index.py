@@ -5,7 +5,7 @@ from __future__ import annotations
 from tuner.engines.index import Index, IndexSettings, MappingStyle, Rotate
 from tuner.engines.release import Engine
 from tuner.engines.settings import INDEX_SETTINGS, Update
-from tuner.modules.outputs import OmelasticsearchOutput
+from tuner.modules.omelasticsearch import OmelasticsearchOutput
 from tuner.profile.documents import fields_of, mapping_of
 from tuner.profile.model import Profile
 from tuner.render.fingerprint import fingerprint

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tuner.modules.inputs import Input, Parsers
+from tuner.modules.input import Input, Parsers
 from tuner.profile.lanes import Spread
 from tuner.profile.model import Profile
 from tuner.profile.placement import ports_of
@@ -15,15 +15,13 @@ from tuner.schema.parameter import of_module
 
 # What names the source comes first, then where its events go, then everything else.
 _FIRST = ("type", "address", "port", "file", "socket", "supportOctetCountedFraming")
-# The system's log socket would feed rsyslog's default ruleset, which does nothing.
-_FIXED: dict[str, dict[str, Value]] = {"imuxsock": {"sysSock.use": False}}
 
 
 def input_modules(profile: Profile) -> Iterator[Statement]:
     """The modules that the inputs need, with the parameters that all of a kind share."""
     kinds: dict[str, dict[str, Value]] = {}
     for source in profile.inputs:
-        shared = kinds.setdefault(source.type, {"load": source.type, **_FIXED.get(source.type, {})})
+        shared = kinds.setdefault(source.type, {"load": source.type, **source.fixed})
         written = _parameters(source)
         for key in of_module(type(source)):
             shared.setdefault(key, written.get(key))

@@ -10,7 +10,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from tuner.modules.field import DocumentField, FieldType, is_parsed
-from tuner.modules.parsing import CsvParse, JsonParse, KvParse, NormalizeParse, Parse
+from tuner.modules.mmjsonparse import JsonParse
+from tuner.modules.mmnormalize import NormalizeParse
+from tuner.modules.parsing import CsvParse, KvParse
+from tuner.modules.registry import Parse
 from tuner.profile.model import Profile
 from tuner.render.rainerscript import Statement, Value, statement
 

@@ -16,8 +16,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tuner.engines.index import Rotate
-from tuner.modules.outputs import OmelasticsearchOutput
-from tuner.modules.queue import Place, Queue, QueueType, resolve
+from tuner.modules.omelasticsearch import OmelasticsearchOutput
+from tuner.modules.queue import Queue, QueueType
+from tuner.modules.queue_defaults import Place, resolve
 from tuner.profile.model import Profile
 from tuner.profile.placement import action_queue, working_queue
 from tuner.render.bulk import Source, bulk_parameters, id_name, pipeline_name, retry_ruleset

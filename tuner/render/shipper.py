@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tuner.engines.index import Rotate
-from tuner.modules.other_outputs import OmfileOutput
-from tuner.modules.outputs import OmelasticsearchOutput
+from tuner.modules.omelasticsearch import OmelasticsearchOutput
+from tuner.modules.omfile import OmfileOutput
 from tuner.profile.documents import fields_of
 from tuner.profile.model import Profile
 from tuner.profile.placement import main_queue
@@ -16,7 +16,7 @@ from tuner.render.document import Identity, document_template, index_name_templa
 from tuner.render.impstats import impstats_module
 from tuner.render.inputs import entrances, input_modules, inputs
 from tuner.render.lanes import lane_modules, lane_rulesets, outputs_ruleset
-from tuner.render.other_actions import file_name, file_name_template, output_modules
+from tuner.render.other_actions import file_name_template, output_modules
 from tuner.render.parsing import parse_module
 from tuner.render.queues import queue_parameters
 from tuner.render.quoting import quote_all
@@ -70,7 +70,7 @@ def _modules(profile: Profile) -> Iterator[Statement]:
 def _templates(profile: Profile, identity: Identity | None) -> Iterator[Statement]:
     for output in profile.outputs:
         if isinstance(output, OmfileOutput) and output.dyna_file is not None:
-            yield file_name_template(file_name(output), output.dyna_file)
+            yield file_name_template(output.names_template, output.dyna_file)
         fields = fields_of(output)
         if not fields:
             continue

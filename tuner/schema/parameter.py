@@ -20,6 +20,27 @@ class OfModule:
     """A parameter of the module: all inputs of a kind share one value of it."""
 
 
+@dataclass(frozen=True)
+class Doc:
+    """What a parameter does, in one or two sentences; `default` where it depends on release or
+    place and is not in the model; `traps` are sentences, or findings such as F1 by number."""
+
+    does: str
+    default: str = ""
+    traps: tuple[str, ...] = ()
+
+
+def doc(section: type[BaseModel], attribute: str) -> Doc | None:
+    """The documentation of a section's field, which a section inherits with the field."""
+    for owner in section.__mro__:
+        if issubclass(owner, BaseModel) and attribute in owner.model_fields:
+            marks = owner.model_fields[attribute].metadata
+            for mark in marks:
+                if isinstance(mark, Doc):
+                    return mark
+    return None
+
+
 def since(info: FieldInfo) -> int:
     """The release that brought the parameter; 0 when every release covered has it."""
     return max((mark.release for mark in info.metadata if isinstance(mark, Since)), default=0)

@@ -13,7 +13,7 @@ from tuner.engines.heap import heap_bytes
 from tuner.engines.index import IndexSettings, MappingStyle
 from tuner.engines.release import Engine
 from tuner.engines.settings import INDEX_SETTINGS, Update, unknown_to
-from tuner.modules.outputs import OmelasticsearchOutput
+from tuner.modules.omelasticsearch import OmelasticsearchOutput
 from tuner.profile.documents import is_timed
 from tuner.profile.model import Profile
 from tuner.schema.units import seconds

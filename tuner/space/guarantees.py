@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from tuner.engines.settings import INDEX_SETTINGS, unknown_to
 from tuner.errors import BadUsage
-from tuner.modules.queue import Place
+from tuner.modules.queue_defaults import Place
 from tuner.profile.model import Profile, Tier
 from tuner.profile.placement import PlacedQueue, measured_way
 from tuner.space.level import Cost, Knob, Level, Need, holding

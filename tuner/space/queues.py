@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from tuner.modules.queue import Place, Queue, QueueType, in_memory, resolve
+from tuner.modules.queue import Queue, QueueType
+from tuner.modules.queue_defaults import Place, in_memory, resolve
 from tuner.profile.lanes import Spread
 from tuner.profile.model import Profile
 from tuner.profile.placement import PlacedQueue, entry_queue, measured_queue, working_queue

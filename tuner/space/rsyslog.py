@@ -6,7 +6,10 @@ healthCheckTimeout, rebindinterval, maxbytes (a smaller one splits batches, F4),
 
 from __future__ import annotations
 
-from tuner.modules.inputs import ImfileInput, ImptcpInput, ImtcpInput, ImudpInput
+from tuner.modules.imfile import ImfileInput
+from tuner.modules.imptcp import ImptcpInput
+from tuner.modules.imtcp import ImtcpInput
+from tuner.modules.imudp import ImudpInput
 from tuner.profile.model import Profile
 from tuner.space.level import Cost, Knob, holding
 from tuner.space.worth import worth

@@ -19,7 +19,7 @@ from tuner.engine.installed import (
 from tuner.engine.templates import InstalledTemplate, installed_templates, same_template
 from tuner.engines.index import Rotate
 from tuner.engines.settings import INDEX_SETTINGS, Update
-from tuner.modules.outputs import OmelasticsearchOutput
+from tuner.modules.omelasticsearch import OmelasticsearchOutput
 from tuner.profile.model import Profile
 from tuner.render.index import (
     components,

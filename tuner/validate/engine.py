@@ -15,7 +15,7 @@ from tuner.engines.index import Index, Rotate
 from tuner.engines.release import Engine
 from tuner.errors import KeyPath, Problem
 from tuner.lint.load import LoadedProfile
-from tuner.modules.outputs import OmelasticsearchOutput
+from tuner.modules.omelasticsearch import OmelasticsearchOutput
 from tuner.profile.documents import fields_of
 from tuner.render.index import PRIORITY, index_patterns, index_template
 from tuner.validate.layer import Layer, problem

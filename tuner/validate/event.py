@@ -6,8 +6,7 @@ import re
 from collections.abc import Mapping
 
 from tuner.errors import JobFailed
-from tuner.flood.spec import Format
-from tuner.modules.inputs import ImfileInput, Input
+from tuner.modules.input import Format, Input
 from tuner.modules.priorities import FACILITIES, SEVERITIES
 
 Properties = Mapping[str, str | None]
@@ -54,13 +53,13 @@ def read_as(message: str, written: Format, source: Input) -> Properties:
 
 
 def _line(line: str, source: Input) -> Properties:
-    """A line of a file, whose head imfile makes up of its parameters; its own defaults are local0
-    and notice.  The program's name is the tag up to what cannot be part of one."""
-    if not isinstance(source, ImfileInput):
+    """A line without a head, which the input makes up.  The program's name is the tag up to what
+    cannot be part of one."""
+    head = source.line_head
+    if head is None:
         raise JobFailed(f"{source.type} takes no bare lines")
-    facility = FACILITIES.index(source.facility or "local0")
-    severity = SEVERITIES.index(source.severity or "notice")
-    program = re.split(r"[:\[/]", source.tag)[0]
+    facility, severity = FACILITIES.index(head.facility), SEVERITIES.index(head.severity)
+    program = re.split(r"[:\[/]", head.tag)[0]
     return {
         **_ANYTHING,
         **_priority(facility, severity),
@@ -70,7 +69,7 @@ def _line(line: str, source: Input) -> Properties:
         "app-name": program,
         "procid": None,
         "msgid": "-",
-        "syslogtag": source.tag,
+        "syslogtag": head.tag,
     }
 
 

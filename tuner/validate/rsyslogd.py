@@ -13,14 +13,9 @@ from pathlib import Path
 
 from tuner.host.process import describe_exit, run
 from tuner.host.programs import rsyslogd
+from tuner.modules.registry import packages
 
 _TIMEOUT_S = 20.0
-# Debian's packages of the modules that rsyslog itself does not bring.
-_PACKAGES = {
-    "imrelp": "rsyslog-relp",
-    "omrelp": "rsyslog-relp",
-    "omelasticsearch": "rsyslog-elasticsearch",
-}
 
 
 @dataclass(frozen=True)
@@ -50,6 +45,6 @@ def packages_to_install(complaints: Sequence[str]) -> tuple[str, ...]:
     """What to install for the modules that rsyslogd could not load, one sentence for each."""
     return tuple(
         f"{module} is not installed: apt-get install {package}"
-        for module, package in _PACKAGES.items()
+        for module, package in packages().items()
         if any(f"could not load module '{module}'" in line for line in complaints)
     )

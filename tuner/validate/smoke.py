@@ -21,7 +21,7 @@ from tuner.lab.lab import Lab
 from tuner.measure.measurement import Failure
 from tuner.measure.pipeline import Pipeline
 from tuner.measure.trial import guarded
-from tuner.modules.outputs import OmelasticsearchOutput
+from tuner.modules.omelasticsearch import OmelasticsearchOutput
 from tuner.profile.documents import fields_of
 from tuner.profile.model import Profile
 from tuner.validate.document import Span, differences, mapping_differences

@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import PurePath
 
-from tuner.modules.inputs import ImrelpInput, ImtcpInput, Input
-
 SENDER_NAME = "sender.rsyslog-tune.test"
 """The name in the certificate of a flood."""
 
@@ -51,20 +49,6 @@ class Certificates:
         return f"{self.folder}/sender-key.pem"
 
 
-def is_encrypted(source: Input) -> bool:
-    """Whether senders to an input must speak TLS."""
-    if isinstance(source, ImtcpInput):
-        return source.is_encrypted
-    return isinstance(source, ImrelpInput) and source.tls is True
-
-
-def certificates_of(source: Input) -> Certificates | None:
-    """The certificates of a bound input; None when it takes what is not encrypted."""
-    if not is_encrypted(source):
-        return None
-    authority = None
-    if isinstance(source, ImtcpInput):
-        authority = source.stream_driver_ca_file
-    elif isinstance(source, ImrelpInput):
-        authority = source.tls_ca_cert
+def certificates_at(authority: str | None) -> Certificates | None:
+    """The certificates beside the authority's; None without one."""
     return None if authority is None else Certificates(str(PurePath(authority).parent))

@@ -1,0 +1,69 @@
+"""imptcp: plain TCP.
+
+None means: not written in the profile, and left to rsyslog.
+"""
+
+from collections.abc import Sequence
+from typing import Annotated, ClassVar, Literal, Self
+
+from pydantic import Field
+
+from tuner.modules.input import Listener, TransportKind
+from tuner.modules.tcp import NotifyOnOpen, OctetCounted, Tcp
+from tuner.schema.parameter import Doc, OfModule
+from tuner.schema.scalars import Positive, Switch
+
+
+class ImptcpInput(Listener, Tcp):
+    """imptcp: plain TCP, a poller and helper threads."""
+
+    type: Annotated[Literal["imptcp"], Doc("Plain TCP: a poller and helper threads.")]
+    threads: Annotated[
+        Positive,
+        OfModule(),
+        Doc(
+            "Helpers beside the poller. A parameter of the module.",
+            traps=("One connection is never read in parallel.",),
+        ),
+    ] = 2
+    process_on_poller: Annotated[
+        Switch,
+        OfModule(),
+        Doc(
+            "Whether imptcp's poller processes the last ready connection itself. Off "
+            "leaves all work to the helpers, better with four busy connections or more."
+        ),
+    ] = True
+    socket_backlog: Annotated[
+        Positive,
+        Doc(
+            "How many connections may wait to be accepted.",
+            default="rsyslog's own for imptcp: 5 before 8.2502, 64 since",
+        ),
+    ] = 64
+    support_octet_counted_framing: OctetCounted = True
+    max_sessions: Annotated[
+        Positive | None, Doc("How many connections may be open at once.", default="no limit")
+    ] = None
+    notify_on_connection_open: NotifyOnOpen = None
+    compression_mode: Annotated[
+        Literal["none", "single", "stream:always"] | None,
+        Doc(
+            "Whether and how incoming messages are compressed.",
+            traps=(
+                ("What senders compress as a stream must be set here, or it arrives as rubbish."),
+            ),
+        ),
+    ] = Field(None, alias="compression.mode")
+
+    thread_names: ClassVar[tuple[str, ...]] = ("in:imptcp", "imptcp/w")
+
+    @classmethod
+    def threads_of(cls, sources: Sequence[Self], _release: int, /) -> int:
+        """Its helpers, which all inputs share."""
+        return max(source.threads for source in sources)
+
+    @property
+    def transport(self) -> TransportKind:
+        """Always plain."""
+        return "tcp"

@@ -1,0 +1,92 @@
+"""imrelp: acknowledged transfer.
+
+None means: not written in the profile, and left to rsyslog.
+"""
+
+from typing import Annotated, ClassVar, Literal, Self
+
+from pydantic import Field
+
+from tuner.modules.certificates import SENDER_NAME, Certificates, certificates_at
+from tuner.modules.input import Listener, Peers, RateBurst, RateInterval, TransportKind
+from tuner.modules.keep_alive import KeepsAlive
+from tuner.modules.tls import Priorities, RelpLibrary
+from tuner.schema.parameter import Doc, Since
+from tuner.schema.scalars import AbsolutePath, MemorySize, Switch
+
+
+class ImrelpInput(Listener, KeepsAlive):
+    """imrelp: acknowledged transfer, one thread for all; from the package rsyslog-relp."""
+
+    type: Annotated[Literal["imrelp"], Doc("Acknowledged transfer from another rsyslog (RELP).")]
+    max_data_size: Annotated[MemorySize | None, Doc("The longest RELP message, in bytes.")] = None
+    oversize_mode: Annotated[
+        Literal["truncate", "abort", "accept"] | None,
+        Doc("What becomes of longer RELP messages: truncate, abort the connection, or accept."),
+    ] = None
+    flow_control: Annotated[
+        Literal["light", "full", "none"] | None,
+        Doc(
+            "Whether senders are slowed down when the queue passes its lightDelayMark.",
+            traps=("Off, a full queue drops events instead.",),
+        ),
+    ] = None
+    rate_limit_interval: Annotated[RateInterval, Since(2604)] = None
+    rate_limit_burst: Annotated[RateBurst, Since(2604)] = None
+    tls_lib: RelpLibrary = None
+    tls: Annotated[Switch | None, Doc("Whether RELP is encrypted.")] = None
+    tls_auth_mode: Annotated[
+        Literal["name", "certvalid", "fingerprint"] | None,
+        Doc(
+            "How RELP senders prove who they are: anon, name, fingerprint or certvalid.",
+            traps=("anon accepts everyone.",),
+        ),
+    ] = Field(None, alias="tls.authMode")
+    tls_permitted_peer: Annotated[
+        Peers | None, Doc("The names or fingerprints of the RELP senders that are accepted.")
+    ] = Field(None, alias="tls.permittedPeer")
+    tls_ca_cert: Annotated[
+        AbsolutePath | None, Doc("The certificates of the authorities, a path on rsyslog's host.")
+    ] = Field(None, alias="tls.caCert")
+    tls_my_cert: Annotated[
+        AbsolutePath | None, Doc("This receiver's certificate, a path on rsyslog's host.")
+    ] = Field(None, alias="tls.myCert")
+    tls_my_priv_key: Annotated[
+        AbsolutePath | None,
+        Doc("The path of this receiver's private key; the key itself never enters a profile."),
+    ] = Field(None, alias="tls.myPrivKey")
+    tls_priority_string: Annotated[Priorities, Field(alias="tls.priorityString")] = None
+
+    package: ClassVar[str] = "rsyslog-relp"
+    thread_names: ClassVar[tuple[str, ...]] = ("in:imrelp",)
+
+    @property
+    def transport(self) -> TransportKind:
+        """RELP, encrypted or not."""
+        return "relp"
+
+    @property
+    def is_encrypted(self) -> bool:
+        """Whether senders must speak TLS."""
+        return self.tls is True
+
+    @property
+    def certificates(self) -> Certificates | None:
+        """Those beside the authority's."""
+        return certificates_at(self.tls_ca_cert if self.is_encrypted else None)
+
+    def in_lab(self, port: int, spool: str, /) -> Self:
+        """With the lab's certificates."""
+        bound = super().in_lab(port, spool)
+        if not self.is_encrypted:
+            return bound
+        ours, mode = Certificates(f"{spool}/tls"), self.tls_auth_mode
+        return bound.model_copy(
+            update={
+                "tls_ca_cert": ours.authority,
+                "tls_my_cert": ours.collector,
+                "tls_my_priv_key": ours.collector_key,
+                "tls_auth_mode": "name" if mode == "fingerprint" else mode,
+                "tls_permitted_peer": self.tls_permitted_peer and (SENDER_NAME,),
+            }
+        )

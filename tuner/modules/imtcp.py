@@ -1,0 +1,176 @@
+"""imtcp: TCP and TLS.
+
+None means: not written in the profile, and left to rsyslog.
+"""
+
+from collections.abc import Sequence
+from typing import Annotated, ClassVar, Literal, Self
+
+from pydantic import Field
+
+from tuner.modules.certificates import SENDER_NAME, Certificates, certificates_at
+from tuner.modules.input import AllowedSenders, Listener, Peers, TransportKind
+from tuner.modules.keep_alive import KeepAlive, KeepAliveInterval, KeepAliveProbes, KeepAliveTime
+from tuner.modules.tcp import Delimiter, FrameSize, NotifyOnOpen, OctetCounted, Tcp
+from tuner.modules.tls import (
+    ExpiredCerts,
+    Priorities,
+    StreamDriverCaFile,
+    StreamDriverCrlFile,
+    VerifyDepth,
+)
+from tuner.schema.parameter import Doc, Since
+from tuner.schema.scalars import AbsolutePath, NonNegative, Positive, Switch
+
+# There was one pool for all inputs, and there is one for each since this release (tcpsrv.c).
+_POOL_OF_ALL = 4
+_POOL_OF_EACH_SINCE = 2504
+_POOL_OF_EACH = 2
+
+
+class ImtcpInput(Listener, Tcp):
+    """imtcp: TCP with a static pool of four workers before rsyslog 8.2504; TLS when
+    `streamDriver.mode` is 1.  Certificates and keys are paths on the host that runs rsyslog.
+
+    Before 8.2106 most parameters were the module's, not the input's.
+    """
+
+    type: Annotated[Literal["imtcp"], Doc("TCP, with TLS where streamDriver.mode is 1.")]
+    keep_alive: Annotated[KeepAlive, Since(2106)] = None
+    keep_alive_time: Annotated[KeepAliveTime, Since(2106)] = None
+    keep_alive_interval: Annotated[KeepAliveInterval, Since(2106)] = None
+    keep_alive_probes: Annotated[KeepAliveProbes, Since(2106)] = None
+    flow_control: Annotated[Switch | None, Since(2106)] = None
+    max_frame_size: Annotated[FrameSize | None, Since(2106)] = None
+    discard_truncated_msg: Annotated[Switch | None, Since(2106)] = None
+    addtl_frame_delimiter: Annotated[Delimiter | None, Since(2106)] = None
+    notify_on_connection_close: Annotated[Switch | None, Since(2106)] = None
+    max_sessions: Annotated[
+        Positive | None,
+        Since(2106),
+        Doc(
+            "How many connections may be open at once.",
+            default="200",
+            traps=("imtcp refuses the 201st connection by default.",),
+        ),
+    ] = None
+    support_octet_counted_framing: OctetCounted = True
+    disable_lf_delimiter: Annotated[
+        Switch | None, Since(2106), Doc("Whether a line end does not end a message.")
+    ] = Field(None, alias="disableLFDelimiter")
+    notify_on_connection_open: Annotated[NotifyOnOpen, Since(2210)] = None
+    socket_backlog: Annotated[
+        Positive | None, Since(2502), Doc("How many connections may wait to be accepted.")
+    ] = None
+    worker_threads: Annotated[
+        Positive | None,
+        Since(2504),
+        Doc(
+            "imtcp's pool of workers; 1 is none.",
+            default="2 since 8.2504; a fixed pool of 4 before",
+            traps=("8.2504 and 8.2506 have races here: 8.2508 mends them.",),
+        ),
+    ] = None
+    starvation_protection_max_reads: Annotated[
+        NonNegative | None,
+        Since(2504),
+        Doc(
+            "How often a worker reads one connection before the others have their turn; 0 "
+            "is without limit."
+        ),
+    ] = Field(None, alias="starvationProtection.maxReads")
+    allowed_sender: AllowedSenders = None
+    stream_driver_name: Annotated[
+        Literal["ptcp", "gtls", "ossl"] | None,
+        Since(2106),
+        Doc(
+            "The TLS library: gtls or ossl.",
+            traps=("Needs the package rsyslog-gnutls or rsyslog-openssl.",),
+        ),
+    ] = Field(None, alias="streamDriver.name")
+    stream_driver_mode: Annotated[
+        Literal[0, 1] | None, Since(2106), Doc("0 is plain TCP, 1 is TLS.")
+    ] = Field(None, alias="streamDriver.mode")
+    stream_driver_auth_mode: Annotated[
+        Literal["anon", "x509/name", "x509/certvalid", "x509/fingerprint"] | None,
+        Since(2106),
+        Doc(
+            "How senders prove who they are: anon, x509/certvalid, x509/name or x509/fingerprint.",
+            traps=("anon accepts everyone.",),
+        ),
+    ] = Field(None, alias="streamDriver.authMode")
+    permitted_peer: Annotated[
+        Peers | None,
+        Since(2112),
+        Doc("The names or fingerprints of the senders that are accepted."),
+    ] = None
+    stream_driver_ca_file: StreamDriverCaFile = None
+    stream_driver_cert_file: Annotated[
+        AbsolutePath | None,
+        Since(2108),
+        Doc("This receiver's certificate, a path on rsyslog's host."),
+    ] = Field(None, alias="streamDriver.certFile")
+    stream_driver_key_file: Annotated[
+        AbsolutePath | None,
+        Since(2108),
+        Doc("The path of this receiver's private key; the key itself never enters a profile."),
+    ] = Field(None, alias="streamDriver.keyFile")
+    stream_driver_crl_file: StreamDriverCrlFile = None
+    stream_driver_permit_expired_certs: Annotated[ExpiredCerts, Since(2106)] = None
+    stream_driver_tls_verify_depth: Annotated[VerifyDepth, Since(2106)] = None
+    stream_driver_check_extended_key_purpose: Annotated[
+        Switch | None, Since(2106), Doc("Whether a sender's certificate must be meant for clients.")
+    ] = Field(None, alias="streamDriver.checkExtendedKeyPurpose")
+    stream_driver_prioritize_san: Annotated[
+        Switch | None,
+        Since(2106),
+        Doc(
+            "Whether the common name of a certificate counts only where it has no "
+            "alternative names."
+        ),
+    ] = Field(None, alias="streamDriver.prioritizeSAN")
+    stream_driver_tls_revocation_check: Annotated[
+        Switch | None,
+        Since(2602),
+        Doc("Whether the authority is asked if a certificate was revoked."),
+    ] = Field(None, alias="streamDriver.tlsRevocationCheck")
+    gnutls_priority_string: Annotated[Priorities, Since(2106)] = None
+
+    @property
+    def is_encrypted(self) -> bool:
+        """Whether senders must speak TLS."""
+        return self.stream_driver_mode == 1
+
+    thread_names: ClassVar[tuple[str, ...]] = ("in:imtcp", "tcpsrv/w")
+
+    @classmethod
+    def threads_of(cls, sources: Sequence[Self], release: int, /) -> int:
+        """The workers of its pool or pools."""
+        if release < _POOL_OF_EACH_SINCE:
+            return _POOL_OF_ALL
+        return sum(source.worker_threads or _POOL_OF_EACH for source in sources)
+
+    @property
+    def transport(self) -> TransportKind:
+        """Encrypted or plain."""
+        return "tls" if self.is_encrypted else "tcp"
+
+    @property
+    def certificates(self) -> Certificates | None:
+        """Those beside the authority's."""
+        return certificates_at(self.stream_driver_ca_file if self.is_encrypted else None)
+
+    def in_lab(self, port: int, spool: str, /) -> Self:
+        """With the lab's certificates, and open to the flood."""
+        changes: dict[str, object] = {"allowed_sender": None}
+        if self.is_encrypted:
+            ours, mode = Certificates(f"{spool}/tls"), self.stream_driver_auth_mode
+            changes |= {
+                "stream_driver_ca_file": ours.authority,
+                "stream_driver_cert_file": ours.collector,
+                "stream_driver_key_file": ours.collector_key,
+                "stream_driver_crl_file": None,
+                "stream_driver_auth_mode": "x509/name" if mode == "x509/fingerprint" else mode,
+                "permitted_peer": self.permitted_peer and (SENDER_NAME,),
+            }
+        return super().in_lab(port, spool).model_copy(update=changes)

@@ -1,0 +1,82 @@
+"""imuxsock: datagrams through a Unix socket.
+
+None means: not written in the profile, and left to rsyslog.
+"""
+
+from collections.abc import Mapping
+from typing import Annotated, ClassVar, Literal, Self
+
+from pydantic import Field
+
+from tuner.modules.input import Format, Input, RateBurst, RateInterval, TransportKind
+from tuner.schema.parameter import Doc
+from tuner.schema.scalars import AbsolutePath, Switch
+
+
+class ImuxsockInput(Input):
+    """imuxsock: datagrams through a Unix socket of its own; the system's log socket is not taken,
+    because what comes from there reaches rsyslog's default ruleset only."""
+
+    type: Annotated[Literal["imuxsock"], Doc("Datagrams through a Unix socket of its own.")]
+    socket: Annotated[AbsolutePath, Doc("The path of the Unix socket.")]
+    create_path: Annotated[
+        Switch | None, Doc("Whether missing folders of the socket's path are made.")
+    ] = None
+    unlink: Annotated[Switch | None, Doc("Whether the socket is removed when rsyslog stops.")] = (
+        None
+    )
+    flow_control: Annotated[
+        Switch | None,
+        Doc(
+            "Whether senders are slowed down when the queue passes its lightDelayMark.",
+            traps=("Off, a full queue drops events instead.",),
+        ),
+    ] = None
+    rate_limit_interval: RateInterval = None
+    rate_limit_burst: RateBurst = None
+    rate_limit_severity: Annotated[
+        Annotated[int, Field(ge=0, le=7, strict=True)] | None,
+        Doc("Only events of this severity and less important ones are limited."),
+    ] = Field(None, alias="rateLimit.severity")
+    parse_hostname: Annotated[
+        Switch | None, Doc("Whether messages on the socket carry a host name.")
+    ] = None
+    ignore_timestamp: Annotated[
+        Switch | None, Doc("Whether the time of receiving replaces the time in the message.")
+    ] = None
+    use_sys_time_stamp: Annotated[
+        Switch | None, Doc("Whether the kernel's time of receiving is used.")
+    ] = None
+    use_pid_from_system: Annotated[
+        Switch | None,
+        Doc("Whether the process number comes from the kernel instead of the message."),
+    ] = Field(None, alias="usePIDFromSystem")
+    use_special_parser: Annotated[
+        Switch | None, Doc("Whether the short parser for local messages is used.")
+    ] = None
+    annotate: Annotated[
+        Switch | None, Doc("Whether what the kernel knows about the sender is added to the event.")
+    ] = None
+
+    thread_names: ClassVar[tuple[str, ...]] = ("in:imuxsock",)
+    # The system's log socket would feed rsyslog's default ruleset, which does nothing.
+    fixed: ClassVar[Mapping[str, bool]] = {"sysSock.use": False}
+
+    @property
+    def transport(self) -> TransportKind:
+        """A datagram socket."""
+        return "unix"
+
+    def in_lab(self, _port: int, spool: str, /) -> Self:
+        """A socket of the lab's."""
+        return self.model_copy(update={"socket": f"{spool}/input.sock"})
+
+    def paths(self, _connections: int, /) -> tuple[str, ...]:
+        """One socket for all."""
+        return (self.socket,)
+
+    def format_for(self, written: Literal["rfc3164", "rfc5424"]) -> Format:
+        """Its own parser knows what syslog(3) writes, RFC 3164 without a host, and the others look
+        for a host there only when told to."""
+        own = self.use_special_parser is not False
+        return "local" if own or (written == "rfc3164" and not self.parse_hostname) else written

@@ -1,0 +1,142 @@
+"""What every input has in common, whatever module it is of."""
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated, ClassVar, Literal, NamedTuple, Self
+
+from pydantic import Field
+
+from tuner.modules.certificates import Certificates
+from tuner.schema.parameter import Doc, Since
+from tuner.schema.scalars import Address, NonNegative, Peer, Port, TimeZone
+from tuner.schema.section import RsyslogSection
+
+Parsers = Annotated[
+    tuple[Literal["rsyslog.rfc5424", "rsyslog.rfc3164"], ...], Field(min_length=1, max_length=2)
+]
+Peers = Annotated[tuple[Peer, ...], Field(min_length=1)]
+RateInterval = Annotated[
+    NonNegative | None,
+    Field(alias="rateLimit.interval"),
+    Doc(
+        "Seconds over which rateLimit.burst events are let through; 0 is no limit.",
+        traps=("What exceeds the limit is dropped: a flood would not be delivered.",),
+    ),
+]
+RateBurst = Annotated[
+    NonNegative | None,
+    Field(alias="rateLimit.burst"),
+    Doc("How many events each rateLimit.interval lets through; the others are dropped."),
+]
+DefaultZone = Annotated[
+    TimeZone | None,
+    Field(alias="defaultTZ"),
+    Doc("The time zone, as +01:00, of timestamps that name none."),
+]
+AllowedSenders = Annotated[
+    Peers | None,
+    Since(2608),
+    Doc("The networks whose events are accepted; all when it is not set."),
+]
+
+TransportKind = Literal["tcp", "tls", "udp", "unix", "file", "relp"]
+"""How messages can be sent; `unix` is a datagram socket, for `file` lines are appended to one."""
+
+Format = Literal["rfc3164", "rfc5424", "local", "bare"]
+"""How a message is written: `local` is RFC 3164 without a host, as syslog(3) writes it; a `bare`
+message has no header at all, like a line of an application's own log."""
+
+LOOPBACK = "127.0.0.1"
+
+
+class LineHead(NamedTuple):
+    """The head that an input makes up for lines that have none."""
+
+    facility: str
+    severity: str
+    tag: str
+
+
+class Input(RsyslogSection):
+    """A place where events come from.
+
+    A module says here what is known of it beside its parameters; what it does not say is so.
+    """
+
+    package: ClassVar[str] = "rsyslog"
+    """Debian's package that ships the module."""
+    thread_names: ClassVar[tuple[str, ...]]
+    """How the names of its threads begin."""
+    fixed: ClassVar[Mapping[str, bool]] = {}
+    """Parameters of the module that are written whatever a profile says."""
+
+    parser: Annotated[
+        Parsers | None,
+        Doc(
+            "The parser of this input's events; without it rsyslog tries RFC 5424, then RFC 3164, "
+            "on every event."
+        ),
+    ] = None
+    type: str
+
+    @classmethod
+    def threads_of(cls, _sources: Sequence[Self], _release: int, /) -> int:
+        """How many threads of the module may hand over messages at once, for all its inputs."""
+        return 1
+
+    @property
+    def transport(self) -> TransportKind | None:
+        """What a flood reaches it by; None when no flood can."""
+        return None
+
+    @property
+    def unmeasured(self) -> str | None:
+        """Why measurements cannot flood it, beginning with the key at fault."""
+        if self.transport is None:
+            return f"type {self.type}: nothing that measurements send gets there"
+        return None
+
+    @property
+    def is_encrypted(self) -> bool:
+        """Whether senders must speak TLS."""
+        return False
+
+    @property
+    def certificates(self) -> Certificates | None:
+        """The certificates of a bound input; None when it takes what is not encrypted."""
+        return None
+
+    @property
+    def line_head(self) -> LineHead | None:
+        """The head of what comes without one; None where everything has its own."""
+        return None
+
+    def in_lab(self, _port: int, _spool: str, /) -> Self:
+        """The input on loopback or in the folder `spool`, where our flood, and nobody else, reaches
+        it and is let in."""
+        return self
+
+    def paths(self, _connections: int, /) -> tuple[str, ...]:
+        """The socket or the files of a bound input that as many connections write to; none for
+        what has ports."""
+        return ()
+
+    def format_for(self, written: Literal["rfc3164", "rfc5424"]) -> Format:
+        """How messages of that format are written so that the input finds the text of each where
+        it looks."""
+        return written
+
+
+class Listener(Input):
+    """An input with a port."""
+
+    address: Annotated[
+        Address, Doc("The address to listen on; loopback unless it is opened on purpose.")
+    ] = LOOPBACK
+    port: Annotated[
+        Port,
+        Doc("The port to listen on.", traps=("Below 1024 needs root or CAP_NET_BIND_SERVICE.",)),
+    ]
+
+    def in_lab(self, port: int, _spool: str, /) -> Self:
+        """On loopback, and on that port."""
+        return self.model_copy(update={"address": LOOPBACK, "port": port})

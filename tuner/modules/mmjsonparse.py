@@ -1,0 +1,27 @@
+"""mmjsonparse: JSON in the text of an event."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from tuner.schema.parameter import Doc
+from tuner.schema.scalars import Switch
+from tuner.schema.section import RsyslogSection
+
+
+class JsonParse(RsyslogSection):
+    """JSON after a cookie, by mmjsonparse; an empty cookie takes a message that is all JSON.
+
+    Keys are found whatever their case; whole numbers beyond 64 bits are cut to the largest
+    (libfastjson 1.2304).
+    """
+
+    format: Annotated[Literal["json"], Doc("json: an object, read by mmjsonparse.")]
+    cookie: Annotated[
+        str,
+        Field(pattern=r"^[!-~]{0,32}$"),
+        Doc("What an event must begin with to be read as JSON; empty reads every event."),
+    ] = "@cee:"
+    use_raw_msg: Annotated[
+        Switch, Doc("Whether the whole message is taken apart instead of its body.")
+    ] = Field(False, alias="useRawMsg")

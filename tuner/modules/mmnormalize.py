@@ -1,0 +1,41 @@
+"""mmnormalize: the rules of liblognorm."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from tuner.schema.parameter import Doc
+from tuner.schema.scalars import AbsolutePath, Switch
+from tuner.schema.section import RsyslogSection
+
+
+class NormalizeParse(RsyslogSection):
+    """The rules of a liblognorm rulebase, by mmnormalize: a path on the host that runs rsyslog.
+
+    What a rule names becomes JSON, and fields find it as they find JSON.
+    """
+
+    format: Annotated[
+        Literal["normalize"], Doc("normalize: the rules of a liblognorm rulebase, by mmnormalize.")
+    ]
+    rulebase: Annotated[
+        AbsolutePath,
+        Doc(
+            "The file of liblognorm rules, a path on the host that runs rsyslog; a field "
+            "finds what a rule names by json.",
+            traps=(
+                (
+                    "A body of RFC 3164 begins with the blank after its tag: so must the "
+                    "rules, unless useRawMsg is on."
+                ),
+                (
+                    "Where rsyslogd cannot read the file, its -N1 refuses the configuration, "
+                    "but it starts and leaves every field empty."
+                ),
+                "A name with a dot in a rule is no path: call it otherwise.",
+            ),
+        ),
+    ]
+    use_raw_msg: Annotated[
+        Switch, Doc("Whether the whole message is taken apart instead of its body.")
+    ] = Field(False, alias="useRawMsg")

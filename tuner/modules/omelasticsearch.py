@@ -1,0 +1,234 @@
+"""omelasticsearch: documents into Elasticsearch or OpenSearch.
+
+None means: not written in the profile, and left to rsyslog.
+"""
+
+from typing import Annotated, ClassVar, Literal, Self
+
+from pydantic import Field
+
+from tuner.engines.index import Index
+from tuner.modules.bind_index import bind_index
+from tuner.modules.field import DocumentField, Preset
+from tuner.modules.output import Output, Surroundings
+from tuner.modules.secrets import Auth, SecretRef, Tls
+from tuner.schema.parameter import Doc, Since
+from tuner.schema.scalars import (
+    AbsolutePath,
+    FilterPath,
+    NonNegative,
+    PipelineName,
+    Positive,
+    Server,
+    Switch,
+)
+from tuner.schema.section import RsyslogSection
+
+_WriteOperation = Literal["index", "create"]
+
+
+class RetryFailures(RsyslogSection):
+    """What becomes of documents that the engine refuses one by one: those that it may take later
+    are sent again, the others are written to `file`, one JSON object a line."""
+
+    file: Annotated[
+        AbsolutePath,
+        Doc("Where documents go that the engine will never take, one JSON object a line."),
+    ]
+
+
+class OmelasticsearchOutput(Output):
+    """An omelasticsearch action with its own queue; `bulkmode` is always on.
+
+    `mmutf8fix` repairs invalid UTF-8 in messages first, but not in their heads: the engine rejects
+    such documents.
+    `bulkid: uuid` gives each event an id of its own, so that what is sent twice is kept once;
+    `retryfailures` needs one, and `writeoperation: create`, and sets both.  With
+    `dynPipelineName` the name of the pipeline is what the event's property of that name says.
+    """
+
+    type: Annotated[
+        Literal["omelasticsearch"],
+        Doc("Documents into Elasticsearch or OpenSearch.", traps=("F18",)),
+    ]
+    servers: Annotated[
+        tuple[Server, ...],
+        Field(min_length=1),
+        Doc(
+            "The engine's addresses.",
+            traps=(
+                "F2",
+                "F3",
+                (
+                    "With several, rsyslog takes turns bulk by bulk and asks for the health "
+                    "of the server before each one."
+                ),
+                "F14",
+            ),
+        ),
+    ]
+    auth: Annotated[Auth | None, Doc("Basic authentication towards the engine.", traps=("F1",))] = (
+        None
+    )
+    apikey: Annotated[
+        SecretRef | None, Since(2512), Doc("Where the API key is kept; excludes auth.")
+    ] = None
+    tls: Annotated[
+        Tls | None, Doc("TLS towards the engine, on when the servers' addresses begin with https.")
+    ] = None
+    document: Annotated[
+        Preset | Annotated[tuple[DocumentField, ...], Field(min_length=1)],
+        Doc("What a document holds: a preset by name, or a list of fields.", traps=("F5", "F6")),
+    ] = Preset.ECS
+    mmutf8fix: Annotated[
+        Switch,
+        Doc(
+            "Whether invalid UTF-8 in messages is repaired first.",
+            traps=(
+                "The engine rejects documents with invalid UTF-8.",
+                (
+                    "Only msg is repaired: a host or program that is no UTF-8 costs its "
+                    "event, which retryfailures.file then holds."
+                ),
+            ),
+        ),
+    ] = Field(True, alias="mmutf8fix")
+    index: Annotated[Index, Doc("Where the documents go, and the settings of the indices.")]
+    writeoperation: Annotated[
+        _WriteOperation | None,
+        Doc(
+            "index replaces a document of the same id, create refuses it; data streams "
+            "need create.",
+            traps=(
+                "F14",
+                ("create without bulkid is an error unless the recipe names the engine's version."),
+            ),
+        ),
+    ] = None
+    bulkid: Annotated[
+        Literal["uuid"] | None,
+        Doc(
+            "uuid gives each event an id of its own, so that what is sent twice is kept once.",
+            traps=("The engine must look for the id: indexing is slower.",),
+        ),
+    ] = None
+    retryfailures: Annotated[
+        RetryFailures | None,
+        Doc(
+            "Single documents that the engine refuses are sent again, or kept in a file "
+            "when it will never take them. Sets bulkid and create.",
+            default="off: refused documents are lost",
+            traps=("F1", "F5"),
+        ),
+    ] = None
+    errorfile: Annotated[
+        AbsolutePath | None,
+        Doc(
+            "The file for requests that failed, with the engine's replies.",
+            traps=("F5", "By default whole bulks are written: it grows fast."),
+        ),
+    ] = None
+    erroronly: Annotated[
+        Switch | None, Doc("Whether errorfile gets only the documents that failed.", traps=("F5",))
+    ] = None
+    interleaved: Annotated[
+        Switch | None, Doc("Whether errorfile has each document beside its answer.", traps=("F5",))
+    ] = None
+    pipeline_name: Annotated[
+        PipelineName | None,
+        Doc("The ingest pipeline that documents pass; costs processor time in the engine."),
+    ] = None
+    dyn_pipeline_name: Annotated[
+        Switch | None,
+        Doc("Whether pipelineName names a property of the event that holds the pipeline's name."),
+    ] = None
+    skip_pipeline_if_empty: Annotated[
+        Switch | None, Doc("Whether an empty pipeline name is left out instead of being an error.")
+    ] = None
+    timeout: Annotated[
+        Annotated[str, Field(pattern=r"^[0-9]{1,15}(ms|s|m)$")] | None,
+        Doc(
+            "How long the engine may wait for its shards, as it is written into the "
+            "bulk's address.",
+            traps=("F16",),
+        ),
+    ] = None
+    filter_path: Annotated[
+        Annotated[tuple[FilterPath, ...], Field(min_length=1)] | None,
+        Doc(
+            "What the engine leaves in its replies; rsyslog reads errors, items.*.status "
+            "and items.*.error only.",
+            traps=("F16", "Without items.*.status rsyslog cannot see which documents failed."),
+        ),
+    ] = Field(None, alias="filter_path")
+    maxbytes: Annotated[
+        Annotated[str, Field(pattern=r"^[0-9]{1,15}[km]?$")] | None,
+        Doc(
+            "The most bytes of one bulk request.",
+            default="100m",
+            traps=(
+                "F4",
+                "F1",
+                "Above the engine's http.max_content_length the bulk is refused with 413.",
+            ),
+        ),
+    ] = None
+    index_timeout: Annotated[
+        NonNegative,
+        Since(2204),
+        Doc(
+            "Milliseconds that a bulk may take; 0 waits for ever.",
+            traps=(
+                (
+                    "0 lets a hung engine block a worker for ever; too low a value sends "
+                    "events twice."
+                ),
+                "F3",
+            ),
+        ),
+    ] = 0
+    health_check_timeout: Annotated[
+        Positive,
+        Doc("Milliseconds that a server may take to answer the health check.", traps=("F14",)),
+    ] = Field(3500, alias="healthCheckTimeout")
+    rebindinterval: Annotated[
+        Positive | None,
+        Doc(
+            "After so many bulks the connection is opened anew, for load balancers; -1 is never.",
+            traps=("Small values leave many closed connections behind.",),
+        ),
+    ] = None
+
+    @property
+    def creates(self) -> bool:
+        """Whether documents are created, never overwritten; data streams take nothing else."""
+        streams = self.index.data_stream is not None
+        return streams or self.retryfailures is not None or self.writeoperation == "create"
+
+    @property
+    def has_ids(self) -> bool:
+        """Whether each document gets its id from rsyslog: create needs one on all releases."""
+        return self.creates or self.bulkid is not None
+
+    @property
+    def has_secrets(self) -> bool:
+        """Whether the rendered action refers to a password or a key."""
+        return self.auth is not None or self.apikey is not None
+
+    package: ClassVar[str] = "rsyslog-elasticsearch"
+    lab_takes: ClassVar[bool] = True
+
+    def in_lab(self, lab: Surroundings, index_prefix: str, /) -> Self:
+        """Into the lab's engine, with files of its own for what fails."""
+        changes: dict[str, object] = {
+            "servers": (lab.engine_url,),
+            "index": bind_index(self.index, index_prefix, lab.data_nodes),
+        }
+        if self.retryfailures is not None:
+            rejected = f"{lab.spool}/{self.name}-rejected.json"
+            changes["retryfailures"] = RetryFailures(file=rejected)
+        if self.errorfile is not None:
+            changes["errorfile"] = f"{lab.spool}/{self.name}-errors.json"
+        if not lab.keeps_authentication:
+            changes |= {"auth": None, "apikey": None, "tls": None}
+        return self.model_copy(update=changes)

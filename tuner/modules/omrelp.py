@@ -1,0 +1,116 @@
+"""omrelp: another rsyslog, which acknowledges every event.
+
+None means: not written in the profile, and left to rsyslog.
+"""
+
+from collections.abc import Mapping
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import Field
+
+from tuner.modules.keep_alive import KeepAlive, KeepAliveInterval, KeepAliveProbes, KeepAliveTime
+from tuner.modules.output import Lines, Peers
+from tuner.modules.tls import Priorities, RelpLibrary
+from tuner.schema.parameter import Doc, Since
+from tuner.schema.scalars import AbsolutePath, Address, NonNegative, Port, Positive, Switch
+
+
+class OmrelpOutput(Lines):
+    """omrelp: another rsyslog, which acknowledges every event; from the package rsyslog-relp.
+    Times in seconds."""
+
+    type: Annotated[
+        Literal["omrelp"], Doc("Another rsyslog, which acknowledges every event (RELP).")
+    ]
+    target: Annotated[
+        Address,
+        Doc(
+            "The receiver, a name or an address. omfwd takes a list since 8.2408, whose "
+            "receivers take turns.",
+            traps=(
+                ("Its port must not be an input of this profile: events would come back for ever."),
+            ),
+        ),
+    ]
+    port: Annotated[Port, Doc("The receiver's port.")]
+    timeout: Annotated[Positive | None, Doc("Seconds that the receiver may take to answer.")] = None
+    conn_timeout: Annotated[
+        Positive | None, Doc("Seconds that opening the connection may take.", default="10")
+    ] = Field(None, alias="conn.timeout")
+    rebind_interval: Annotated[
+        NonNegative | None,
+        Doc(
+            "After so many transmissions the connection is opened anew, for load "
+            "balancers; 0 is never.",
+            default="0",
+            traps=("Small values leave many closed connections behind.",),
+        ),
+    ] = None
+    window_size: Annotated[
+        NonNegative | None,
+        Doc(
+            "How many events may be under way without an acknowledgement; 0 is RELP's own.",
+            default="128",
+            traps=(
+                (
+                    "Each full window waits for the network: 128 carried 660 events a second "
+                    "over loopback, 1000 21,600 and 5000 135,000 (8.2302)."
+                ),
+                (
+                    "As many events may arrive twice when the connection breaks, and are lost "
+                    "when the sending host crashes."
+                ),
+            ),
+        ),
+    ] = None
+    local_client_ip: Annotated[
+        Address | None, Doc("The address of this host that RELP connects from.")
+    ] = Field(None, alias="localClientIP")
+    keep_alive: Annotated[KeepAlive, Since(2510)] = None
+    keep_alive_time: Annotated[KeepAliveTime, Since(2510)] = None
+    keep_alive_interval: Annotated[KeepAliveInterval, Since(2510)] = None
+    keep_alive_probes: Annotated[KeepAliveProbes, Since(2510)] = None
+    tls_lib: RelpLibrary = None
+    tls: Annotated[Switch | None, Doc("Whether RELP is encrypted.")] = None
+    tls_compression: Annotated[
+        Switch | None, Doc("Whether the TLS connection is compressed.", default="off")
+    ] = Field(None, alias="tls.compression")
+    tls_auth_mode: Annotated[
+        Literal["name", "certvalid", "fingerprint"] | None,
+        Doc(
+            "How the RELP receiver proves who it is: name, fingerprint or certvalid.",
+            default="nobody is asked",
+            traps=("Without it whoever answers gets the events.",),
+        ),
+    ] = Field(None, alias="tls.authMode")
+    tls_permitted_peer: Annotated[
+        Peers | None, Doc("The names or fingerprints of the RELP receivers that are accepted.")
+    ] = Field(None, alias="tls.permittedPeer")
+    tls_ca_cert: Annotated[
+        AbsolutePath | None,
+        Doc("The certificates of the authorities of RELP receivers, a path on rsyslog's host."),
+    ] = Field(None, alias="tls.caCert")
+    tls_my_cert: Annotated[
+        AbsolutePath | None, Doc("This RELP sender's certificate, a path on rsyslog's host.")
+    ] = Field(None, alias="tls.myCert")
+    tls_my_priv_key: Annotated[
+        AbsolutePath | None,
+        Doc("The path of this RELP sender's private key; the key itself never enters a profile."),
+    ] = Field(None, alias="tls.myPrivKey")
+    tls_priority_string: Annotated[Priorities, Field(alias="tls.priorityString")] = None
+
+    package: ClassVar[str] = "rsyslog-relp"
+
+    @property
+    def is_encrypted(self) -> bool:
+        """Whether the receiver must speak TLS."""
+        return self.tls is True
+
+    @property
+    def targets(self) -> tuple[str, ...]:
+        """The one receiver."""
+        return (self.target,)
+
+    def spelled(self) -> Mapping[str, str | int | tuple[str, ...]]:
+        """A list of peers stays one."""
+        return {} if (peers := self.tls_permitted_peer) is None else {"tls.permittedPeer": peers}

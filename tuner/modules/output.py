@@ -1,0 +1,178 @@
+"""What every output has in common, whatever module it is of."""
+
+from collections.abc import Mapping
+from typing import Annotated, ClassVar, Literal, Protocol, Self
+
+from pydantic import Field, model_validator
+
+from tuner.modules.field import DocumentField, Preset
+from tuner.modules.filter import Filter
+from tuner.modules.queue import Queue
+from tuner.schema.parameter import Doc, Since
+from tuner.schema.scalars import AbsolutePath, Name, Peer, Positive, Switch
+from tuner.schema.section import RsyslogSection
+
+Peers = Annotated[tuple[Peer, ...], Field(min_length=1)]
+Level = Annotated[int, Field(ge=0, le=9, strict=True)]
+BuiltinTemplate = Literal[
+    "RSYSLOG_FileFormat",
+    "RSYSLOG_TraditionalFileFormat",
+    "RSYSLOG_ForwardFormat",
+    "RSYSLOG_TraditionalForwardFormat",
+    "RSYSLOG_SyslogProtocol23Format",
+]
+
+
+class Surroundings(Protocol):
+    """What a lab has for outputs."""
+
+    @property
+    def spool(self) -> str:
+        """A folder for files."""
+
+    @property
+    def engine_url(self) -> str:
+        """Where its engine is."""
+
+    @property
+    def data_nodes(self) -> int:
+        """How many copies of a shard the engine can have."""
+
+    @property
+    def keeps_authentication(self) -> bool:
+        """Whether the engine is the profile's own, which knows the profile's users."""
+
+
+class Output(RsyslogSection):
+    """An action with its own queue, which takes the events that `filter` lets through.
+
+    With `action.execOnlyWhenPreviousIsSuspended` it takes only what the output before it cannot
+    take at that moment.
+    """
+
+    name: Annotated[Name, Doc("The name of the output and of its action in rsyslog's counters.")]
+    filter: Annotated[
+        Filter | None, Doc("Which events the output takes; all that is written must hold.")
+    ] = None
+    queue: Annotated[
+        Queue | None,
+        Doc(
+            "The queue before the output. Without it the action is Direct: a slow engine "
+            "stops the main queue.",
+            traps=("F9", "F12"),
+        ),
+    ] = None
+    action_resume_retry_count: Annotated[
+        int,
+        Field(ge=-1, strict=True),
+        Doc(
+            "How often a batch is retried while the engine does not answer; -1 is for ever.",
+            default="rsyslog's own default is 0",
+            traps=("F8", "F1"),
+        ),
+    ] = Field(-1, alias="action.resumeRetryCount")
+    action_resume_interval: Annotated[
+        Positive, Doc("Seconds before the first retry; longer after every ten.")
+    ] = Field(30, alias="action.resumeInterval")
+    action_resume_interval_max: Annotated[
+        Positive | None,
+        Doc(
+            "The most seconds between two retries.",
+            default="1800",
+            traps=("rsyslog before 8.2308 takes it and ignores it.",),
+        ),
+    ] = Field(None, alias="action.resumeIntervalMax")
+    action_report_suspension: Annotated[
+        Switch | None, Doc("Whether rsyslog logs that an output cannot take events.", default="on")
+    ] = Field(None, alias="action.reportSuspension")
+    action_report_suspension_continuation: Annotated[
+        Switch | None,
+        Doc(
+            "Whether rsyslog logs at each retry that an output still cannot take events.",
+            default="off",
+        ),
+    ] = Field(None, alias="action.reportSuspensionContinuation")
+    action_errorfile: Annotated[
+        AbsolutePath | None,
+        Doc(
+            "The file for events that rsyslog gives up, one JSON object each.",
+            traps=("What the engine refused is written to errorfile and retryfailures, not here.",),
+        ),
+    ] = Field(None, alias="action.errorfile")
+    action_errorfile_maxsize: Annotated[
+        Positive | None,
+        Since(2204),
+        Doc("The most bytes of that file; what comes after it is not written.", default="no limit"),
+    ] = Field(None, alias="action.errorfile.maxsize")
+    exec_only_when_previous_is_suspended: Annotated[
+        Switch,
+        Doc(
+            "Whether the output takes only what the one before it cannot take at that "
+            "moment: a failover.",
+            traps=(
+                (
+                    "The batches under way when the other goes away are lost, up to its "
+                    "workers times its dequeueBatchSize events (8.2302)."
+                ),
+                (
+                    "The other needs an action.resumeRetryCount of 0 or a few: retried for "
+                    "ever, it never counts as suspended."
+                ),
+            ),
+        ),
+    ] = Field(False, alias="action.execOnlyWhenPreviousIsSuspended")
+
+    type: str
+
+    package: ClassVar[str] = "rsyslog"
+    """Debian's package that ships the module."""
+    built_in: ClassVar[bool] = False
+    """Whether it is in rsyslogd itself, and loaded only to be given parameters."""
+    lab_takes: ClassVar[bool] = False
+    """Whether a lab has somebody who takes what the output sends."""
+
+    def in_lab(self, _lab: Surroundings, _index_prefix: str, /) -> Self:
+        """The output into what the lab has; its queue is bound elsewhere."""
+        return self
+
+
+class Lines(Output):
+    """What writes one line for each event: in one of rsyslog's own formats, or as JSON."""
+
+    template: Annotated[
+        BuiltinTemplate | None,
+        Doc(
+            "The format of rsyslog's own in which events are written; document writes "
+            "JSON instead.",
+            default="omfile: RSYSLOG_FileFormat; omfwd and omrelp: "
+            "RSYSLOG_SyslogProtocol23Format, which is RFC 5424",
+            traps=(
+                (
+                    "The Traditional formats have neither year nor zone; those for "
+                    "forwarding, RFC 5424 left aside, cut the tag to 32 characters."
+                ),
+            ),
+        ),
+    ] = None
+    document: Annotated[
+        Preset | Annotated[tuple[DocumentField, ...], Field(min_length=1)] | None,
+        Doc("What a document holds: a preset by name, or a list of fields.", traps=("F5", "F6")),
+    ] = None
+
+    @model_validator(mode="after")
+    def _one_format(self) -> Self:
+        if self.template is not None and self.document is not None:
+            raise ValueError("name template or document, not both: each says how an event looks")
+        return self
+
+    # rsyslog's own for omfwd has neither year nor zone; both of its own for forwarding cut tags.
+    own_format: ClassVar[BuiltinTemplate] = "RSYSLOG_SyslogProtocol23Format"
+
+    @property
+    def format(self) -> BuiltinTemplate:
+        """rsyslog's own format that events are written in when the profile names no document."""
+        return self.template or self.own_format
+
+    def spelled(self) -> Mapping[str, str | int | tuple[str, ...]]:
+        """The parameters that rsyslog spells otherwise than a profile does."""
+        return {}

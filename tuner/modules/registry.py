@@ -1,0 +1,42 @@
+"""Every rsyslog module that a profile can name, one line each."""
+
+from typing import Annotated, get_args
+
+from tuner.modules.imfile import ImfileInput
+from tuner.modules.imptcp import ImptcpInput
+from tuner.modules.imrelp import ImrelpInput
+from tuner.modules.imtcp import ImtcpInput
+from tuner.modules.imudp import ImudpInput
+from tuner.modules.imuxsock import ImuxsockInput
+from tuner.modules.input import Input
+from tuner.modules.mmjsonparse import JsonParse
+from tuner.modules.mmnormalize import NormalizeParse
+from tuner.modules.omelasticsearch import OmelasticsearchOutput
+from tuner.modules.omfile import OmfileOutput
+from tuner.modules.omfwd import OmfwdOutput
+from tuner.modules.omrelp import OmrelpOutput
+from tuner.modules.output import Output
+from tuner.modules.parsing import CsvParse, KvParse
+from tuner.schema.kinds import OneOf
+
+AnyInput = Annotated[
+    ImptcpInput | ImtcpInput | ImudpInput | ImfileInput | ImrelpInput | ImuxsockInput, OneOf("type")
+]
+AnyOutput = Annotated[
+    OmelasticsearchOutput | OmfileOutput | OmfwdOutput | OmrelpOutput, OneOf("type")
+]
+Parse = Annotated[CsvParse | KvParse | JsonParse | NormalizeParse, OneOf("format")]
+
+INPUTS: tuple[type[Input], ...] = get_args(get_args(AnyInput)[0])
+OUTPUTS: tuple[type[Output], ...] = get_args(get_args(AnyOutput)[0])
+
+
+def packages() -> dict[str, str]:
+    """Each module that rsyslog's own package does not ship, with Debian's package that does."""
+    every: tuple[type[Input | Output], ...] = (*INPUTS, *OUTPUTS)
+    return {name_of(module): module.package for module in every if module.package != "rsyslog"}
+
+
+def name_of(module: type[Input | Output]) -> str:
+    """What rsyslog calls the module, such as imtcp."""
+    return str(get_args(module.model_fields["type"].annotation)[0])
