@@ -9,7 +9,8 @@
     )
     def batch_above_size(profile: Profile) -> Iterator[Complaint]: ...
 
-The examples are the rule's tests, and `rsyslog-tune explain RT103` shows them.
+The examples are the rule's tests, and `rsyslog-tune explain RT103` shows them.  F numbers in texts
+are those of tuner/modules/findings.py.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ import pytest
 from tests.house.pages import PAGES, ROOT, Block, blocks, profile_block, rows, section, text_of
 from tuner.engines.release import Release
 from tuner.lab.distribution import distribution_for
-from tuner.lint.explain_rule import explained_codes
+from tuner.lint.codes import explained_codes
 from tuner.lint.load import parse_profile
 from tuner.measure.bottleneck import Bottleneck
 from tuner.measure.measurement import DoubtKind
@@ -27,7 +27,7 @@ OURS = "rsyslog-tune's own: docs/profiles.md"
 
 def test_rules_of_our_own_stand_where_they_say() -> None:
     table = section(DOCS / "profiles.md", "What is refused, and why")
-    ours = {code for code, entry in explained_codes().items() if entry["source"] == OURS}
+    ours = {one.code for one in explained_codes() if one.source == OURS}
     assert ours
     assert ours <= set(re.findall(r"RT\d{3}", table))
     keys = {fact_name(key) for key in every_key() if source_of(fact_name(key)) == OURS}

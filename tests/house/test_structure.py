@@ -36,7 +36,7 @@ OWNERS = {
     "subprocess": {"host"},
     "testinfra": {"host"},
     "typer": {"cli"},
-    "yaml": {"profile", "lint"},
+    "yaml": {"profile"},
     "zstandard": {"lab"},
 }
 

@@ -11,9 +11,9 @@ import typer
 
 from tuner.cli.console import result, result_json
 from tuner.cli.options import Output, OutputOption
+from tuner.lint.codes import CodeExplanation, explain_code, is_code
 from tuner.lint.explain import Explanation
 from tuner.lint.explain import explain as explanations_of
-from tuner.lint.explain_rule import RuleExplanation, explain_rule, is_code
 from tuner.profile.schema import every_key
 
 _WIDTH = 96
@@ -39,7 +39,7 @@ def explain(
 ) -> None:
     """Explain a key of a profile: what it does, its default, range and pitfalls; or a lint rule, by
     the code at the end of its messages."""
-    rules = (explain_rule(key),) if is_code(key) else ()
+    rules = (explain_code(key),) if is_code(key) else ()
     found = () if rules else explanations_of(key)
     if output is Output.JSON:
         keys, codes = [asdict(one) for one in found], [asdict(one) for one in rules]
@@ -61,8 +61,14 @@ def _text(found: Explanation) -> str:
     return "\n".join([*found.paths, _wrapped(found.does, "  ", "  "), *_lines(rows)])
 
 
-def _rule_text(found: RuleExplanation) -> str:
-    rows = [("layer", (found.layer,)), ("severity", (found.severity,)), ("source", (found.source,))]
+def _rule_text(found: CodeExplanation) -> str:
+    rows = [
+        ("layer", (found.layer,)),
+        ("severity", (found.severity,)),
+        ("bad", found.bad),
+        ("good", found.good),
+        ("source", (found.source,)),
+    ]
     return "\n".join([found.code, _wrapped(found.why, "  ", "  "), *_lines(rows)])
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ipaddress
 from collections.abc import Iterator
 
-from tuner.lint.rule import error, warning
 from tuner.modules.imfile import ImfileInput
 from tuner.modules.imrelp import ImrelpInput
 from tuner.modules.imudp import ImudpInput
@@ -15,7 +14,7 @@ from tuner.modules.omrelp import OmrelpOutput
 from tuner.modules.tcp import Tcp
 from tuner.profile.model import Profile, Tier
 from tuner.profile.placement import action_queue, ports_of
-from tuner.rule import Complaint
+from tuner.rule import Changes, Complaint, error, warning
 
 _POOLS = 2408
 # librelp's own window, how often it is acknowledged, and from where on that no longer shows.
@@ -44,6 +43,30 @@ _NEEDS = (
     ("tls.priorityString", "tls"),
 )
 
+# For examples: where an output forwards to, over TCP and over RELP.
+_QUEUE = {
+    "type": "LinkedList",
+    "size": 50_000,
+    "dequeueBatchSize": 500,
+    "timeoutEnqueue": 86_400_000,
+    "timeoutShutdown": 10_000,
+}
+FWD: Changes = {
+    "name": "up",
+    "type": "omfwd",
+    "target": "up.example.org",
+    "port": 514,
+    "queue": _QUEUE,
+}
+RELP: Changes = {
+    "name": "up",
+    "type": "omrelp",
+    "target": "up.example.org",
+    "port": 2514,
+    "queue": _QUEUE,
+    "windowSize": 5000,
+}
+
 
 def forwards(profile: Profile) -> Iterator[tuple[int, OmfwdOutput | OmrelpOutput]]:
     """The outputs to other syslog servers, each with its number among all outputs."""
@@ -52,6 +75,15 @@ def forwards(profile: Profile) -> Iterator[tuple[int, OmfwdOutput | OmrelpOutput
             yield number, output
 
 
+@warning(
+    "RT270",
+    why="A TCP sender learns that the connection broke, not what had arrived before; over UDP it "
+    "learns nothing. RELP acknowledges every event.",
+    source="rsyslog's manual, whitepapers/reliable_logging; RFC 5426",
+    bad={"outputs": [FWD]},
+    good={"guardrails.tier": "relaxed"},
+    at="outputs[up].protocol",
+)
 def _unacknowledged(profile: Profile) -> Iterator[Complaint]:
     """Seen on 8.2302: a receiver that hung for half a second and died took 5,000 events of TCP with
     it, with resendLastMSGOnReconnect too; over RELP, none."""
@@ -70,6 +102,14 @@ def _unacknowledged(profile: Profile) -> Iterator[Complaint]:
         )
 
 
+@warning(
+    "RT277",
+    why="A full window costs up to 0.2 s, probably because the kernel delays acknowledgements: 660"
+    " events a second with 128, 135,000 with 5000.",
+    source="librelp; seen on 8.2302 over loopback",
+    bad={"outputs": [{**RELP, "windowSize": _WIDE_WINDOW - 1}]},
+    good={"outputs[up].windowSize": _WIDE_WINDOW},
+)
 def _small_window(profile: Profile) -> Iterator[Complaint]:
     """Seen over loopback with 8.2302, events a second by windowSize: 128: 660, 300: 1,440, 1000:
     21,600, 5000: 135,000.  It looks as if a full window waits for the kernel's delayed
@@ -88,6 +128,13 @@ def _small_window(profile: Profile) -> Iterator[Complaint]:
             )
 
 
+@warning(
+    "RT271",
+    why="A rate limit drops what exceeds it; rsyslog says so in its log, once.",
+    source="rsyslog runtime/ratelimit.c",
+    bad={"guardrails.tier": "relaxed", "outputs": [{**FWD, "rateLimit.interval": 5}]},
+    good={"outputs[up].rateLimit.interval": 0},
+)
 def _limited(profile: Profile) -> Iterator[Complaint]:
     for number, output in forwards(profile):
         if isinstance(output, OmfwdOutput) and output.rate_limit_interval:
@@ -98,6 +145,18 @@ def _limited(profile: Profile) -> Iterator[Complaint]:
             )
 
 
+@error(
+    "RT272",
+    why="An event that comes back goes out again: a loop fills every queue.",
+    source="rsyslog's manual, omfwd",
+    bad={
+        "guardrails.tier": "relaxed",
+        "inputs": [{"type": "imptcp", "port": 10514}],
+        "outputs": [{**FWD, "target": "localhost", "port": 10514}],
+    },
+    good={"outputs[up].port": 10515},
+    at="outputs[up].target",
+)
 def _comes_back(profile: Profile) -> Iterator[Complaint]:
     for number, output in forwards(profile):
         targets = output.targets if isinstance(output, OmfwdOutput) else (output.target,)
@@ -130,6 +189,19 @@ def _is_own(target: str) -> bool:
     return found.is_loopback or found.is_unspecified
 
 
+@warning(
+    "RT273",
+    why="An output without a queue works in the main queue's worker, which waits for it with "
+    "everything else.",
+    source="rsyslog action.c",
+    bad={
+        "outputs": [
+            {"name": "file", "type": "omfile", "file": "/var/log/all.log"},
+            {**RELP, "queue": {"type": "Direct"}},
+        ]
+    },
+    good={"outputs[up].queue": _QUEUE},
+)
 def _blocks_all(profile: Profile) -> Iterator[Complaint]:
     """Lanes have queues of their own, and a failover's ruleset has its leader's."""
     if len(profile.outputs) == 1 or profile.lanes is not None:
@@ -146,6 +218,18 @@ def _blocks_all(profile: Profile) -> Iterator[Complaint]:
             )
 
 
+@warning(
+    "RT274",
+    why="Over TCP a line end is the end of an event, unless its length is sent before it.",
+    source="RFC 6587, 3.4",
+    bad={
+        "guardrails.tier": "relaxed",
+        "global.workDirectory": "/var/spool/rsyslog",
+        "inputs": [{"type": "imfile", "file": "/var/log/a.log", "tag": "a:", "escapeLF": False}],
+        "outputs": [FWD],
+    },
+    good={"outputs[up].TCP_Framing": "octet-counted"},
+)
 def _many_lines(profile: Profile) -> Iterator[Complaint]:
     """imfile escapes line ends in events of several lines unless it is told not to."""
     raw = [one for one in profile.inputs if isinstance(one, ImfileInput) and one.escape_lf is False]
@@ -160,6 +244,19 @@ def _many_lines(profile: Profile) -> Iterator[Complaint]:
             )
 
 
+@error(
+    "RT275",
+    why="Several targets are a pool since 8.2408, for TCP only: an older rsyslogd refuses the "
+    "action.",
+    source="rsyslog tools/omfwd.c",
+    bad={
+        "release.rsyslog": f"8.{_POOLS - 2}",
+        "guardrails.tier": "relaxed",
+        "outputs": [{**FWD, "target": ["a.example.org", "b.example.org"]}],
+    },
+    good={"release.rsyslog": f"8.{_POOLS}"},
+    at="outputs[up].target",
+)
 def _several_targets(profile: Profile) -> Iterator[Complaint]:
     release = profile.release
     for number, output in forwards(profile):
@@ -176,6 +273,14 @@ def _several_targets(profile: Profile) -> Iterator[Complaint]:
             yield Complaint(path, "over UDP only the first of several targets gets events: use tcp")
 
 
+@error(
+    "RT276",
+    why="rsyslog takes the parameter and does nothing with it.",
+    source="rsyslog tools/omfwd.c, plugins/omrelp",
+    bad={"guardrails.tier": "relaxed", "outputs": [{**FWD, "keepAlive.time": 5}]},
+    good={"outputs[up].keepAlive": True},
+    at="outputs[up].keepAlive.time",
+)
 def _without_effect(profile: Profile) -> Iterator[Complaint]:
     for number, output in forwards(profile):
         written = output.model_dump(by_alias=True, exclude_none=True)
@@ -191,15 +296,3 @@ def _without_effect(profile: Profile) -> Iterator[Complaint]:
                         ("outputs", number, key),
                         f"{key} has no effect over {output.protocol.upper()}: remove it",
                     )
-
-
-RULES = (
-    warning("RT270", _unacknowledged),
-    warning("RT271", _limited),
-    error("RT272", _comes_back),
-    warning("RT273", _blocks_all),
-    warning("RT274", _many_lines),
-    error("RT275", _several_targets),
-    error("RT276", _without_effect),
-    warning("RT277", _small_window),
-)

@@ -4,14 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tuner.lint.forwarding import forwards
-from tuner.lint.rule import error, warning
+from tuner.lint.forwarding import FWD, RELP, forwards
 from tuner.modules.omfwd import OmfwdOutput
 from tuner.modules.omrelp import OmrelpOutput
 from tuner.profile.model import Profile
-from tuner.rule import Complaint
+from tuner.rule import Complaint, error, warning
 
 _CHECKS_NAMES = ("x509/name", "x509/fingerprint")
+
+_TLS = {
+    **FWD,
+    "streamDriver": "gtls",
+    "streamDriverMode": 1,
+    "streamDriverAuthMode": "x509/name",
+    "streamDriverPermittedPeers": ["up.example.org"],
+    "streamDriver.caFile": "/etc/ssl/ca.pem",
+}
 
 
 def _omfwd(profile: Profile) -> Iterator[tuple[int, OmfwdOutput]]:
@@ -26,6 +34,13 @@ def _omrelp(profile: Profile) -> Iterator[tuple[int, OmrelpOutput]]:
             yield number, output
 
 
+@error(
+    "RT280",
+    why="Events go out in the clear although the keys look like TLS.",
+    source="rsyslog runtime/nsd_gtls.c and nsd_ossl.c: mode 0 is plain TCP",
+    bad={"guardrails.tier": "relaxed", "outputs": [{**_TLS, "streamDriver": "ptcp"}]},
+    good={"outputs[up].streamDriver": "gtls"},
+)
 def _in_the_clear(profile: Profile) -> Iterator[Complaint]:
     """runtime/nsd_gtls.c and nsd_ossl.c: mode 0, the default, is plain TCP."""
     for number, output in _omfwd(profile):
@@ -46,6 +61,17 @@ def _in_the_clear(profile: Profile) -> Iterator[Complaint]:
             )
 
 
+@error(
+    "RT281",
+    why="Without the certificates of an authority the receiver cannot be checked, and without both"
+    " halves of its own a sender cannot prove who it is.",
+    source="rsyslog runtime/nsd_gtls.c; librelp",
+    bad={
+        "guardrails.tier": "relaxed",
+        "outputs": [{**_TLS, "streamDriver.certFile": "/etc/ssl/me.pem"}],
+    },
+    good={"outputs[up].streamDriver.keyFile": "/etc/ssl/me.key"},
+)
 def _certificates(profile: Profile) -> Iterator[Complaint]:
     for number, output in _omfwd(profile):
         checks = output.stream_driver_auth_mode not in {None, "anon"}
@@ -81,6 +107,18 @@ def _half(number: int, *pair: tuple[str, str | None]) -> Iterator[Complaint]:
         )
 
 
+@error(
+    "RT282",
+    why="Who may receive is decided by names, and there is nobody to compare with, or nobody who "
+    "is asked.",
+    source="rsyslog runtime/nsd_gtls.c; librelp",
+    bad={
+        "guardrails.tier": "relaxed",
+        "outputs": [{**_TLS, "streamDriverAuthMode": "x509/certvalid"}],
+    },
+    good={"outputs[up].streamDriverAuthMode": "x509/name"},
+    at="outputs[up].streamDriverPermittedPeers",
+)
 def _peers_and_mode(profile: Profile) -> Iterator[Complaint]:
     for number, output in _omfwd(profile):
         mode = output.stream_driver_auth_mode
@@ -106,6 +144,17 @@ def _nobody(number: int, mode: str | None, key: str) -> Complaint:
     )
 
 
+@warning(
+    "RT283",
+    why="Encryption alone tells nobody apart: whoever answers at that address gets the events.",
+    source="RFC 5425, section 5",
+    bad={"outputs": [{**RELP, "tls": True}]},
+    good={
+        "outputs[up].tls.authMode": "name",
+        "outputs[up].tls.permittedPeer": ["up.example.org"],
+        "outputs[up].tls.caCert": "/etc/ssl/ca.pem",
+    },
+)
 def _to_anyone(profile: Profile) -> Iterator[Complaint]:
     for number, output in _omfwd(profile):
         if output.is_encrypted and output.stream_driver_auth_mode in {None, "anon"}:
@@ -121,11 +170,3 @@ def _anyone(number: int, key: str, mode: str, peers: str) -> Complaint:
         "the wire is encrypted, but whoever answers at that address gets the events: use "
         f"{mode} with {peers}",
     )
-
-
-RULES = (
-    error("RT280", _in_the_clear),
-    error("RT281", _certificates),
-    error("RT282", _peers_and_mode),
-    warning("RT283", _to_anyone),
-)

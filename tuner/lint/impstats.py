@@ -4,11 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tuner.lint.rule import error, warning
 from tuner.profile.model import Profile
-from tuner.rule import Complaint
+from tuner.rule import Complaint, error, warning
 
 
+@error(
+    "RT140",
+    why="impstats counts, and nobody hears of it: the processor time is spent for nothing.",
+    source="rsyslog plugins/impstats",
+    bad={"impstats": {"interval": 10}},
+    good={"impstats": {"interval": 10, "log.file": "/var/log/rsyslog/impstats.log"}},
+)
 def _goes_nowhere(profile: Profile) -> Iterator[Complaint]:
     wanted = profile.impstats
     if wanted is not None and wanted.log_file is None and not wanted.log_syslog:
@@ -19,6 +25,15 @@ def _goes_nowhere(profile: Profile) -> Iterator[Complaint]:
         )
 
 
+@warning(
+    "RT141",
+    why="Counters among the events pass through the queues that they are about, and are missing "
+    "when they are needed.",
+    source="rsyslog's manual, impstats",
+    bad={"impstats": {"log.syslog": True}},
+    good={"impstats": {"log.file": "/var/log/rsyslog/impstats.log"}},
+    at="impstats.log.syslog",
+)
 def _counts_itself(profile: Profile) -> Iterator[Complaint]:
     if profile.impstats is not None and profile.impstats.log_syslog:
         yield Complaint(
@@ -28,6 +43,14 @@ def _counts_itself(profile: Profile) -> Iterator[Complaint]:
         )
 
 
+@warning(
+    "RT142",
+    why="rate() of Prometheus takes every fall of a counter for a restart, and adds what was "
+    "counted before.",
+    source="Prometheus' documentation, rate(); rsyslog's manual, impstats",
+    bad={"impstats": {"log.file": "/var/log/rsyslog/impstats.log", "resetCounters": True}},
+    good={"impstats.resetCounters": False},
+)
 def _starts_anew(profile: Profile) -> Iterator[Complaint]:
     if profile.impstats is not None and profile.impstats.reset_counters:
         yield Complaint(
@@ -35,10 +58,3 @@ def _starts_anew(profile: Profile) -> Iterator[Complaint]:
             "counters that begin anew each time make wrong rates in Prometheus, which takes every "
             "fall for a restart: remove it",
         )
-
-
-RULES = (
-    error("RT140", _goes_nowhere),
-    warning("RT141", _counts_itself),
-    warning("RT142", _starts_anew),
-)

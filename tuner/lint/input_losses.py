@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Protocol
 
-from tuner.lint.rule import warning
 from tuner.modules.imfile import ImfileInput
 from tuner.modules.imrelp import ImrelpInput
 from tuner.modules.imudp import ImudpInput
@@ -13,7 +12,7 @@ from tuner.modules.imuxsock import ImuxsockInput
 from tuner.modules.registry import AnyInput
 from tuner.profile.model import Profile, Tier
 from tuner.profile.placement import entry_queue
-from tuner.rule import Complaint
+from tuner.rule import Complaint, warning
 from tuner.schema.units import size_bytes
 
 # Linux gives a socket 212,992 bytes (net.core.rmem_default) unless it asks for more.
@@ -23,6 +22,8 @@ _HEADROOM_S = 5
 # rsyslog's bursts for a rate limit without one (imuxsock.c, and the others alike).
 _BURST = 10_000
 _UNIX_BURST = 200
+
+_UDP = {"type": "imudp", "port": 10514, "rcvbufSize": "4m"}
 
 
 class _RateLimited(Protocol):
@@ -39,6 +40,14 @@ def _udp(profile: Profile) -> Iterator[tuple[int, ImudpInput]]:
             yield number, source
 
 
+@warning(
+    "RT221",
+    why="Nobody tells a sender of datagrams to wait or to send again.",
+    source="RFC 5426, section 4",
+    bad={"inputs": [_UDP]},
+    good={"guardrails.tier": "relaxed"},
+    at="inputs[0].type",
+)
 def _udp_loses(profile: Profile) -> Iterator[Complaint]:
     if profile.guardrails.tier is Tier.DURABLE:
         for number, _ in _udp(profile):
@@ -50,6 +59,14 @@ def _udp_loses(profile: Profile) -> Iterator[Complaint]:
             )
 
 
+@warning(
+    "RT222",
+    why="The kernel drops what its buffer cannot hold, and only the kernel counts it: 208 KiB last"
+    " for milliseconds.",
+    source="socket(7), rmem_default; rsyslog plugins/imudp",
+    bad={"guardrails.tier": "relaxed", "inputs": [{**_UDP, "rcvbufSize": "208k"}]},
+    good={"inputs[0].rcvbufSize": "209k"},
+)
 def _udp_buffer(profile: Profile) -> Iterator[Complaint]:
     """imudp.c: 0 leaves the size to the system."""
     for number, source in _udp(profile):
@@ -62,6 +79,14 @@ def _udp_buffer(profile: Profile) -> Iterator[Complaint]:
             )
 
 
+@warning(
+    "RT223",
+    why="imudp cannot be slowed down, so that a pause must fit into the main queue.",
+    source="rsyslog plugins/imudp: messages without flow control",
+    bad={"guardrails.tier": "relaxed", "inputs": [_UDP], "workload.rate": 20_001},
+    good={"workload.rate": 20_000},
+    at="main_queue.size",
+)
 def _udp_headroom(profile: Profile) -> Iterator[Complaint]:
     """imudp is never delayed: what does not fit into the main queue is dropped."""
     queue = entry_queue(profile)
@@ -90,6 +115,14 @@ def _limited(source: AnyInput) -> _RateLimited | None:
     return None if isinstance(source, ImfileInput) else source
 
 
+@warning(
+    "RT224",
+    why="A rate limit drops what exceeds it; rsyslog says so in its log, once.",
+    source="rsyslog runtime/ratelimit.c",
+    bad={"inputs[0].rateLimit.interval": 2, "workload.rate": _BURST // 2 + 1},
+    good={"workload.rate": _BURST // 2},
+    at="inputs[0].rateLimit.interval",
+)
 def _rate_limits(profile: Profile) -> Iterator[Complaint]:
     rate = profile.workload.rate
     for number, source in enumerate(profile.inputs):
@@ -108,6 +141,13 @@ def _rate_limits(profile: Profile) -> Iterator[Complaint]:
             )
 
 
+@warning(
+    "RT233",
+    why="What is not slowed down and finds no room is dropped after timeoutEnqueue.",
+    source="rsyslog runtime/queue.c: messages without flow control",
+    bad={"inputs[0].flowControl": False},
+    good={"inputs[0].flowControl": True},
+)
 def _not_slowed_down(profile: Profile) -> Iterator[Complaint]:
     """imuxsock is not, unless told so; imtcp, imptcp and imrelp are, unless told otherwise."""
     if profile.guardrails.tier is not Tier.DURABLE:
@@ -124,12 +164,3 @@ def _not_slowed_down(profile: Profile) -> Iterator[Complaint]:
                 f"{source.type} does not wait when the main queue fills up, and what finds no room "
                 f"is dropped: set flowControl to {wanted}",
             )
-
-
-RULES = (
-    warning("RT221", _udp_loses),
-    warning("RT222", _udp_buffer),
-    warning("RT223", _udp_headroom),
-    warning("RT224", _rate_limits),
-    warning("RT233", _not_slowed_down),
-)

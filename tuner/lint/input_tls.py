@@ -4,14 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tuner.lint.rule import error, warning
 from tuner.modules.imrelp import ImrelpInput
 from tuner.modules.imtcp import ImtcpInput
 from tuner.profile.model import Profile
-from tuner.rule import Complaint
+from tuner.rule import Complaint, error, warning
 
 _CERTIFICATES = ("streamDriver.caFile", "streamDriver.certFile", "streamDriver.keyFile")
 _CHECKS_NAMES = ("x509/name", "x509/fingerprint")
+
+_TLS = {
+    "type": "imtcp",
+    "port": 6514,
+    "streamDriver.name": "gtls",
+    "streamDriver.mode": 1,
+    "streamDriver.authMode": "x509/name",
+    "permittedPeer": ["*.example.org"],
+    "streamDriver.caFile": "/etc/ssl/ca.pem",
+    "streamDriver.certFile": "/etc/ssl/me.pem",
+    "streamDriver.keyFile": "/etc/ssl/me.key",
+}
 
 
 def _imtcp(profile: Profile) -> Iterator[tuple[int, ImtcpInput]]:
@@ -26,6 +37,13 @@ def _imrelp(profile: Profile) -> Iterator[tuple[int, ImrelpInput]]:
             yield number, source
 
 
+@error(
+    "RT227",
+    why="The input takes plain TCP although its keys look like TLS.",
+    source="rsyslog runtime/nsd_gtls.c and nsd_ossl.c: mode 0 is plain TCP",
+    bad={"inputs": [{**_TLS, "streamDriver.name": "ptcp"}]},
+    good={"inputs[0].streamDriver.name": "gtls"},
+)
 def _in_the_clear(profile: Profile) -> Iterator[Complaint]:
     """runtime/nsd_gtls.c and nsd_ossl.c: mode 0, the default, is plain TCP."""
     for number, source in _imtcp(profile):
@@ -48,6 +66,13 @@ def _in_the_clear(profile: Profile) -> Iterator[Complaint]:
             )
 
 
+@error(
+    "RT228",
+    why="Without certificate and key no sender gets past the handshake.",
+    source="rsyslog runtime/nsd_gtls.c",
+    bad={"inputs": [_TLS], "inputs[0].streamDriver.keyFile": None},
+    good={"inputs[0].streamDriver.keyFile": "/etc/ssl/me.key"},
+)
 def _no_certificates(profile: Profile) -> Iterator[Complaint]:
     for number, source in _imtcp(profile):
         written = source.model_dump(by_alias=True, exclude_none=True)
@@ -67,6 +92,14 @@ def _no_certificates(profile: Profile) -> Iterator[Complaint]:
             )
 
 
+@error(
+    "RT229",
+    why="Who is let in is decided by names, and there is nobody to compare with, or nobody who is "
+    "asked.",
+    source="rsyslog runtime/nsd_gtls.c; seen on 8.2302",
+    bad={"inputs": [_TLS], "inputs[0].permittedPeer": None},
+    good={"inputs[0].permittedPeer": ["*.example.org"]},
+)
 def _peers_and_mode(profile: Profile) -> Iterator[Complaint]:
     """Seen on 8.2302: rsyslogd does not even listen when peers are named and the mode asks none."""
     for number, source in _imtcp(profile):
@@ -92,6 +125,16 @@ def _peers_and_mode(profile: Profile) -> Iterator[Complaint]:
             )
 
 
+@warning(
+    "RT230",
+    why="Encryption alone keeps nobody out: whoever reaches the port can write into your logs.",
+    source="RFC 5425, section 5",
+    bad={
+        "inputs": [{**_TLS, "streamDriver.authMode": "anon"}],
+        "inputs[0].permittedPeer": None,
+    },
+    good={"inputs[0].streamDriver.authMode": "x509/certvalid"},
+)
 def _everybody_may_send(profile: Profile) -> Iterator[Complaint]:
     for number, source in _imtcp(profile):
         if source.is_encrypted and source.stream_driver_auth_mode in {None, "anon"}:
@@ -107,11 +150,3 @@ def _everybody_may_send(profile: Profile) -> Iterator[Complaint]:
                 "the wire is encrypted, but whoever reaches the port may send: use name with "
                 "tls.permittedPeer to let in only those with a certificate of yours",
             )
-
-
-RULES = (
-    error("RT227", _in_the_clear),
-    error("RT228", _no_certificates),
-    error("RT229", _peers_and_mode),
-    warning("RT230", _everybody_may_send),
-)

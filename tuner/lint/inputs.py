@@ -5,7 +5,6 @@ from __future__ import annotations
 import ipaddress
 from collections.abc import Iterator
 
-from tuner.lint.rule import error, warning
 from tuner.modules.imfile import ImfileInput
 from tuner.modules.imptcp import ImptcpInput
 from tuner.modules.imtcp import ImtcpInput
@@ -14,13 +13,26 @@ from tuner.modules.imuxsock import ImuxsockInput
 from tuner.modules.input import Input
 from tuner.profile.model import Profile
 from tuner.profile.placement import ports_of
-from tuner.rule import Complaint
+from tuner.rule import Complaint, error, warning
 from tuner.schema.parameter import of_module
 
 # imtcp's own maxSessions; imptcp has no limit of its own.
 _MOST_SESSIONS = {"imtcp": 200}
 
 
+@error(
+    "RT201",
+    why="Such parameters belong to the module, which is loaded once: rsyslog would take the first "
+    "and ignore the other.",
+    source="rsyslog's manual of that module",
+    bad={
+        "inputs": [
+            {"type": "imptcp", "port": 10514, "threads": 2},
+            {"type": "imptcp", "port": 10515, "threads": 4},
+        ]
+    },
+    good={"inputs[1].threads": 2},
+)
 def _modules_disagree(profile: Profile) -> Iterator[Complaint]:
     firsts: dict[str, Input] = {}
     for number, source in enumerate(profile.inputs):
@@ -34,6 +46,14 @@ def _modules_disagree(profile: Profile) -> Iterator[Complaint]:
                 )
 
 
+@error(
+    "RT202",
+    why="Only one can listen: the other input would not start, and rsyslogd would go on without "
+    "it.",
+    source="bind(2)",
+    bad={"inputs": [{"type": "imptcp", "port": 10514}, {"type": "imtcp", "port": 10514}]},
+    good={"inputs[1].port": 10515},
+)
 def _same_port(profile: Profile) -> Iterator[Complaint]:
     taken: dict[tuple[bool, int], list[str]] = {}
     for number, source in enumerate(profile.inputs):
@@ -69,6 +89,19 @@ def _is_every_address(address: str) -> bool:
         return False
 
 
+@error(
+    "RT220",
+    why="Two inputs on one socket take it away from each other; two on one file deliver every line"
+    " twice.",
+    source="rsyslog plugins/imuxsock, plugins/imfile",
+    bad={
+        "inputs": [
+            {"type": "imuxsock", "socket": "/run/app.sock", "flowControl": True},
+            {"type": "imuxsock", "socket": "/run/app.sock", "flowControl": True},
+        ]
+    },
+    good={"inputs[1].socket": "/run/other.sock"},
+)
 def _same_place(profile: Profile) -> Iterator[Complaint]:
     """Two inputs on one socket: the second takes it away.  Two on one file: every line twice."""
     taken: set[str] = set()
@@ -84,6 +117,18 @@ def _same_place(profile: Profile) -> Iterator[Complaint]:
         taken.add(place)
 
 
+@warning(
+    "RT203",
+    why="imtcp closes the connections above maxSessions at once, 200 by default: those senders "
+    "deliver nothing.",
+    source="rsyslog runtime/tcpsrv.c",
+    bad={
+        "inputs": [{"type": "imtcp", "port": 10514}],
+        "workload.connections": _MOST_SESSIONS["imtcp"] + 1,
+    },
+    good={"workload.connections": _MOST_SESSIONS["imtcp"]},
+    at="inputs[0].maxSessions",
+)
 def _refused_connections(profile: Profile) -> Iterator[Complaint]:
     wanted = profile.workload.connections
     for number, source in enumerate(profile.inputs):
@@ -98,6 +143,14 @@ def _refused_connections(profile: Profile) -> Iterator[Complaint]:
             )
 
 
+@error(
+    "RT211",
+    why="The input takes messages apart in another way than the workload puts them together: it "
+    "makes one event of many, or discards them.",
+    source="RFC 6587; seen on 8.2302",
+    bad={"workload.framing": "octet-counted", "inputs[0].supportOctetCountedFraming": False},
+    good={"inputs[0].supportOctetCountedFraming": True},
+)
 def _framing(profile: Profile) -> Iterator[Complaint]:
     """Seen on 8.2302: without line feeds imtcp makes one event of many messages, and imptcp
     discards all that it has when the connection ends.  Measurements flood the first input."""
@@ -117,12 +170,3 @@ def _framing(profile: Profile) -> Iterator[Complaint]:
             "the workload ends its messages with line feeds, which this input would not look for: "
             "set it to false, or workload.framing to octet-counted",
         )
-
-
-RULES = (
-    error("RT201", _modules_disagree),
-    error("RT202", _same_port),
-    warning("RT203", _refused_connections),
-    error("RT211", _framing),
-    error("RT220", _same_place),
-)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from types import ModuleType
 
 from tuner.errors import KeyPath, Severity
 from tuner.lint import (
@@ -35,36 +34,35 @@ from tuner.lint import (
 from tuner.profile.model import Profile
 from tuner.rule import Rule
 
+# Each topic is a module with rules; they are reported in this order, and from top to bottom.
+_TOPICS = (
+    queues,
+    queue_parameters,
+    lanes,
+    losses,
+    disk,
+    outputs,
+    other_outputs,
+    forwarding,
+    forwarding_tls,
+    inputs,
+    input_losses,
+    imfile,
+    input_tls,
+    impstats,
+    transport,
+    requests,
+    delivery,
+    engine,
+    index,
+    settings,
+    documents,
+    releases,
+    search,
+)
 
-def _rules(module: ModuleType) -> tuple[Rule[Profile], ...]:
-    """The rules that stand in a module, from top to bottom."""
-    return tuple(rule for rule in vars(module).values() if isinstance(rule, Rule))
-
-
-RULES = (
-    *_rules(queues),
-    *_rules(queue_parameters),
-    *_rules(lanes),
-    *_rules(losses),
-    *_rules(disk),
-    *_rules(outputs),
-    *other_outputs.RULES,
-    *forwarding.RULES,
-    *forwarding_tls.RULES,
-    *inputs.RULES,
-    *input_losses.RULES,
-    *imfile.RULES,
-    *input_tls.RULES,
-    *impstats.RULES,
-    *_rules(transport),
-    *_rules(requests),
-    *_rules(delivery),
-    *_rules(engine),
-    *_rules(index),
-    *_rules(settings),
-    *_rules(documents),
-    *_rules(releases),
-    *_rules(search),
+RULES: tuple[Rule[Profile], ...] = tuple(
+    rule for topic in _TOPICS for rule in vars(topic).values() if isinstance(rule, Rule)
 )
 
 

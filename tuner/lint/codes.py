@@ -1,0 +1,188 @@
+"""What stands behind each code that a message ends with, for `rsyslog-tune explain RT112`."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from tuner.errors import BadUsage
+from tuner.lint.lint import RULES
+from tuner.rule import About, Changes
+
+_CODE = re.compile(r"RT[0-9]{3}", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class CodeExplanation:
+    """One code: which layer of validation reports it, how severe it is, why, and who says so.
+
+    A rule of the linter also has an example that breaks it and the change that mends it, each
+    with one setting a line.
+    """
+
+    code: str
+    layer: str
+    severity: str
+    why: str
+    source: str
+    bad: tuple[str, ...] = ()
+    good: tuple[str, ...] = ()
+
+
+# What is reported by the schema, by the engine, and about the memory of this machine.
+_OTHERS = (
+    CodeExplanation(
+        "RT001", "schema", "error",
+        "A key that nothing reads is a setting that is not in force: a typing error would pass "
+        "for a change.",
+        "rsyslog-tune's own: docs/profiles.md",
+    ),
+    CodeExplanation(
+        "RT002", "schema", "error",
+        "The key cannot hold this value, in rsyslog or in the engine: it would be refused "
+        "there, or taken for something else.",
+        "the documentation of the key: rsyslog-tune explain KEY",
+    ),
+    CodeExplanation(
+        "RT003", "schema", "error",
+        "Without this key nothing can be rendered, and no default is right for everybody.",
+        "rsyslog-tune's own: docs/profiles.md",
+    ),
+    CodeExplanation(
+        "RT004", "schema", "error",
+        "YAML 1.1 takes some bare words for numbers, dates or switches: 8.10 becomes 8.1. In "
+        "quotes they stay as they are written.",
+        "YAML 1.1, type repository",
+    ),
+    CodeExplanation(
+        "RT010", "schema", "error",
+        "The file cannot be opened, or is not UTF-8 text.",
+        "the operating system",
+    ),
+    CodeExplanation(
+        "RT011", "schema", "error",
+        "The text is not YAML, so nothing in it can be read for certain.",
+        "YAML 1.1",
+    ),
+    CodeExplanation(
+        "RT012", "schema", "error",
+        "A profile has at most 1 MiB and 32 levels: no real one comes near, and larger ones are"
+        " a way to exhaust memory.",
+        "rsyslog-tune's own: docs/profiles.md",
+    ),
+    CodeExplanation(
+        "RT013", "schema", "error",
+        "When a key is written twice, most programs silently take the last one, and people read"
+        " the first.",
+        "YAML 1.1, 3.2.1.1: keys are unique",
+    ),
+    CodeExplanation(
+        "RT014", "schema", "error",
+        "Tags make a YAML reader build objects; a profile is plain data.",
+        "rsyslog-tune's own: docs/profiles.md",
+    ),
+    CodeExplanation(
+        "RT015", "schema", "error",
+        "Anchors and aliases make text stand for other text, and a small file can expand "
+        "without end; use `extends` instead.",
+        "rsyslog-tune's own: docs/profiles.md",
+    ),
+    CodeExplanation(
+        "RT016", "schema", "error",
+        "YAML 1.1 reads 010 as eight, 1:30 as ninety and 2026-11-21 as a date: write what is "
+        "meant.",
+        "YAML 1.1, type repository",
+    ),
+    CodeExplanation(
+        "RT017", "schema", "error",
+        "A layer below could not be read, so what the profile says as a whole is unknown.",
+        "rsyslog-tune's own: docs/profiles.md",
+    ),
+    CodeExplanation(
+        "RT018", "schema", "error",
+        "A variant of the experiment is not a profile that can be measured, or published "
+        "figures belong to no variant.",
+        "rsyslog-tune's own: docs/profiles.md",
+    ),
+    CodeExplanation(
+        "RT501", "engine", "error",
+        "The rendered files follow the release that the profile names, and the engine runs "
+        "another one.",
+        "the engine's own answer",
+    ),
+    CodeExplanation(
+        "RT502", "engine", "error",
+        "The engine was asked to try the rendered files and refused them.",
+        "the engine's own answer",
+    ),
+    CodeExplanation(
+        "RT503", "engine", "error",
+        "Of several index templates that match a name only the one with the highest priority "
+        "counts.",
+        "Elasticsearch, index templates",
+    ),
+    CodeExplanation(
+        "RT504", "engine", "error",
+        "The engine has no lifecycle policies, so retention and rollover would not happen.",
+        "the engine's own answer",
+    ),
+    CodeExplanation(
+        "RT505", "engine", "error",
+        "The engine refuses every document that names a pipeline which does not exist.",
+        "Elasticsearch, ingest pipelines",
+    ),
+    CodeExplanation(
+        "RT506", "engine", "error",
+        "F1: the node answers 413 to larger requests, and rsyslog silently drops the batch.",
+        "the node's own http.max_content_length",
+    ),
+    CodeExplanation(
+        "RT507", "engine", "error",
+        "F1: the node answers 429 above this, and rsyslog before 8.2606 silently drops the "
+        "batch.",
+        "the node's own indexing_pressure.memory.limit",
+    ),
+    CodeExplanation(
+        "RT508", "lint", "warning",
+        "A message takes about 700 bytes beside its text. In the outage that they are for, full"
+        " queues would leave this machine without memory.",
+        "seen on 8.2302: 680 to 720 bytes for messages of 244 to 4000",
+    ),
+)  # fmt: skip
+
+
+def is_code(asked: str) -> bool:
+    """Whether `asked` is a code rather than a key."""
+    return _CODE.fullmatch(asked) is not None
+
+
+def explain_code(asked: str) -> CodeExplanation:
+    """What is known about a code; raises BadUsage when there is no such code."""
+    code = asked.upper()
+    for explanation in explained_codes():
+        if explanation.code == code:
+            return explanation
+    raise BadUsage(f"there is no rule {code}: a message ends with the code of its rule")
+
+
+def explained_codes() -> Iterator[CodeExplanation]:
+    """Every code that a message can end with."""
+    yield from _OTHERS
+    yield from (_of_rule(rule.about) for rule in RULES)
+
+
+def _of_rule(about: About) -> CodeExplanation:
+    return CodeExplanation(
+        about.code, "lint", about.severity.value, about.why, about.source,
+        _settings(about.bad), _settings(about.good),
+    )  # fmt: skip
+
+
+def _settings(changes: Changes) -> tuple[str, ...]:
+    """Settings as lines of YAML."""
+    return tuple(
+        f"{path}: (left out)" if value is None else f"{path}: {json.dumps(value)}"
+        for path, value in changes.items()
+    )
