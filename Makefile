@@ -25,11 +25,11 @@ $(VENV)/.ready: pyproject.toml
 	@touch $@
 
 engine: $(VENV)/.ready
-	@$(BIN)/rsyslog-tune doctor --fetch elasticsearch-8.19
+	@$(BIN)/rsyslog-tune doctor --fetch default
 
 # What the tests need beside it.
 engines: engine
-	@$(BIN)/rsyslog-tune doctor --fetch elasticsearch-7.17 --fetch opensearch-2.19 > /dev/null
+	@$(BIN)/rsyslog-tune doctor --fetch all > /dev/null
 
 demo: setup
 	$(BIN)/rsyslog-tune search --budget 5m --seed 1

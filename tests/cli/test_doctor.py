@@ -8,8 +8,9 @@ import pytest
 
 from tuner.cli.doctor import doctor, maven_finding
 from tuner.engines.release import Release
+from tuner.engines.versions import distribution_for
 from tuner.errors import BadUsage
-from tuner.lab.distribution import cached, distribution_for, home_of
+from tuner.lab.distribution import cached, home_of
 
 
 @pytest.mark.parametrize("wrong", ["elastic8", "elasticsearch", "elasticsearch-8", "sink-1.0"])

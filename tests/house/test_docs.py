@@ -10,7 +10,7 @@ import pytest
 
 from tests.house.pages import PAGES, ROOT, Block, blocks, profile_block, rows, section, text_of
 from tuner.engines.release import Release
-from tuner.lab.distribution import distribution_for
+from tuner.engines.versions import distribution_for
 from tuner.lint.codes import explained_codes
 from tuner.lint.load import parse_profile
 from tuner.measure.bottleneck import Bottleneck

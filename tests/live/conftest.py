@@ -19,7 +19,8 @@ import pytest
 from tests.live.engines import RELEASES, release_text, running
 from tuner.engine.client import EngineClient
 from tuner.engines.release import Release
-from tuner.lab.distribution import distribution_for, fetch
+from tuner.engines.versions import distribution_for
+from tuner.lab.distribution import fetch
 from tuner.lab.node import Node, NodePlan
 from tuner.lab.scratch import scratch, subfolder
 

@@ -8,16 +8,13 @@ from pathlib import Path
 
 from tuner.engine.client import EngineClient
 from tuner.engines.release import Release
-from tuner.lab.distribution import distribution_for, fetch
+from tuner.engines.versions import TESTED, distribution_for
+from tuner.lab.distribution import fetch
 from tuner.lab.engine import AttachedEngine
 from tuner.lab.node import Node, NodePlan
 from tuner.lab.scratch import scratch, subfolder
 
-RELEASES = (
-    Release(elasticsearch="7.17"),
-    Release(elasticsearch="8.19"),
-    Release(opensearch="2.19"),
-)
+RELEASES = tuple(one.release for one in TESTED)
 
 
 class WatchedNode(AttachedEngine):

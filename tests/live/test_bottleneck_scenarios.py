@@ -20,7 +20,8 @@ import pytest
 from tests.live.engines import WatchedNode
 from tuner.engine.client import EngineClient
 from tuner.engines.release import Release
-from tuner.lab.distribution import distribution_for, fetch
+from tuner.engines.versions import distribution_for
+from tuner.lab.distribution import fetch
 from tuner.lab.engine import SinkEngine
 from tuner.lab.faults import parse_fault
 from tuner.lab.lab import Lab, attached_lab, lab_around, lab_of, new_run_id

@@ -21,10 +21,11 @@ from tests.live.engines import WatchedNode
 from tuner.engine import owned
 from tuner.engine.account import Strike, strikes
 from tuner.engines.release import Release
+from tuner.engines.versions import distribution_for
 from tuner.errors import Unreachable
 from tuner.host.process import give_to_daemons
 from tuner.host.programs import rsyslog_version
-from tuner.lab.distribution import distribution_for, fetch
+from tuner.lab.distribution import fetch
 from tuner.lab.engine import SinkEngine
 from tuner.lab.faults import parse_fault
 from tuner.lab.lab import Lab, lab_of, new_run_id

@@ -10,7 +10,8 @@ import pytest
 
 from tests.profile.examples import small
 from tuner.engine.client import EngineClient
-from tuner.lab.distribution import distribution_for, fetch
+from tuner.engines.versions import distribution_for
+from tuner.lab.distribution import fetch
 from tuner.lab.lab import Lab, attached_lab, new_run_id, node_lab
 from tuner.lab.scratch import scratch
 from tuner.measure.measurement import Failure, FailureKind, Measurement, TrialPlan

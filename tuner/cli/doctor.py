@@ -12,12 +12,20 @@ import typer
 from tuner.cli.console import result, result_json, working
 from tuner.cli.options import Output, OutputOption
 from tuner.engines.release import Engine, Release
+from tuner.engines.versions import DEFAULT, TESTED, Distribution, distribution_for
 from tuner.errors import BadUsage, ProgramMissing
 from tuner.host.installed import packages
 from tuner.host.programs import java_for, maven, omelasticsearch, rsyslog_version
 from tuner.host.usage import cores, memory_bytes
-from tuner.lab.distribution import Distribution, cached, distribution_for, fetch, home_of
+from tuner.lab.distribution import cached, fetch, home_of
 from tuner.lab.scratch import remove_abandoned
+
+
+def _example(distribution: Distribution) -> str:
+    """How --fetch names an engine."""
+    release = distribution.release
+    return f"{release.engine.value}-{'.'.join(map(str, release.engine_version))}"
+
 
 _PACKAGES = ("rsyslog", "rsyslog-elasticsearch", "openjdk-17-jre-headless", "maven")
 
@@ -39,17 +47,16 @@ def doctor(
         list[str] | None,
         typer.Option(
             "--fetch",
-            metavar="ENGINE-VERSION",
-            help="Download the engine that is used for a release, such as elasticsearch-8.19 or "
-            "opensearch-2.19, before a search needs it; can be repeated.",
+            metavar="ENGINE-VERSION|default|all",
+            help="Download an engine before a search needs it: that of a release, such as "
+            f"{_example(DEFAULT)}, the default, or all tested ones; can be repeated.",
             show_default=False,
         ),
     ] = None,
     output: OutputOption = Output.TEXT,
 ) -> None:
     """List what is installed and what is missing; exits with 69 if something is missing."""
-    wanted = [distribution_for(_release(text)) for text in fetch_engines or []]
-    for distribution in wanted:
+    for distribution in [one for text in fetch_engines or [] for one in _engines(text)]:
         if not home_of(distribution).is_dir():
             with working(f"downloading {_name(distribution)}; it is kept for later runs"):
                 fetch(distribution)
@@ -64,18 +71,20 @@ def doctor(
         raise ProgramMissing(f"{len(missing)} missing: {', '.join(f.what for f in missing)}")
 
 
-def _release(text: str) -> Release:
-    """A release such as `elasticsearch-8.19`."""
+def _engines(text: str) -> Sequence[Distribution]:
+    """Those that a release such as `opensearch-2.19` names, `default`, or `all` that are tested."""
+    if text == "all":
+        return TESTED
+    if text == "default":
+        return (DEFAULT,)
     engine, _, version = text.partition("-")
     if engine not in {one.value for one in Engine} or not re.fullmatch(r"\d+\.\d+", version):
-        raise BadUsage(f"--fetch {text}: use elasticsearch-8.19 or opensearch-2.19")
-    return Release.model_validate({engine: version})
+        raise BadUsage(f"--fetch {text}: use {_example(DEFAULT)}, default or all")
+    return (distribution_for(Release.model_validate({engine: version})),)
 
 
 def _needed() -> list[Finding]:
-    release = Release(elasticsearch="8.19")
-    distribution = distribution_for(release)
-    lowest, highest = distribution.java_lowest, distribution.java_highest
+    lowest, highest = DEFAULT.java_lowest, DEFAULT.java_highest
 
     def java() -> str:
         found = java_for(lowest, highest)
@@ -106,9 +115,8 @@ def _asked(what: str, ask: Callable[[], str]) -> Finding:
 
 
 def _useful() -> list[Finding]:
-    default = distribution_for(Release(elasticsearch="8.19"))
     there = [f"{_name(one)}  {home_of(one)}" for one in cached()]
-    engines = there or [f"{_name(default)}, downloaded by the first search"]
+    engines = there or [f"{_name(DEFAULT)}, downloaded by the first search"]
     memory = f"{cores()} cores, {memory_bytes() / 1024**3:.1f} GiB"
     installed = [
         Finding("package", f"{p.name} {p.version}") for p in packages(_PACKAGES) if p.version

@@ -14,12 +14,13 @@ from tuner.cli.options import Output, OutputOption
 from tuner.cli.profiles import load_or_default
 from tuner.engine.client import EngineClient
 from tuner.engines.heap import fitting_heap
+from tuner.engines.versions import distribution_for
 from tuner.errors import JobFailed
 from tuner.flood.workload import transport_for
 from tuner.host.lock import measuring
 from tuner.host.usage import memory_bytes
 from tuner.lab import standing
-from tuner.lab.distribution import distribution_for, fetch
+from tuner.lab.distribution import fetch
 from tuner.lab.engine import AttachedEngine
 from tuner.lab.entrances import entrances, furnish
 from tuner.lab.lab import lab_of

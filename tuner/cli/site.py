@@ -11,12 +11,13 @@ from pathlib import Path
 from tuner.cli.cluster import client_for
 from tuner.cli.options import EngineChoice
 from tuner.engine.client import EngineClient
+from tuner.engines.versions import distribution_for
 from tuner.errors import BadUsage, Refused
 from tuner.host.allow import require_allowed
 from tuner.host.lock import measuring
 from tuner.host.programs import omelasticsearch, rsyslogd
 from tuner.lab import standing
-from tuner.lab.distribution import distribution_for, fetch, home_of
+from tuner.lab.distribution import fetch, home_of
 from tuner.lab.lab import Lab, attached_lab, new_run_id, node_lab, sink_lab
 from tuner.lab.scratch import remove_abandoned, scratch
 from tuner.profile.bind_inputs import flooded

@@ -5,56 +5,14 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
-from dataclasses import dataclass
 from pathlib import Path
 
 import platformdirs
 
-from tuner.engines.release import Engine, Release
-from tuner.errors import JobFailed, Unreachable
+from tuner.engines.versions import VERSIONS, Distribution
+from tuner.errors import Unreachable
 from tuner.host.process import run
 from tuner.host.programs import maven
-
-
-@dataclass(frozen=True)
-class Distribution:
-    """One engine version, its Maven artefact, and the Java versions it runs on."""
-
-    engine: Engine
-    version: str
-    artefact: str
-    java_lowest: int
-    java_highest: int
-
-
-def _elasticsearch(version: str, lowest: int, highest: int) -> Distribution:
-    artefact = f"org.elasticsearch.distribution.integ-test-zip:elasticsearch:{version}:zip"
-    return Distribution(Engine.ELASTICSEARCH, version, artefact, lowest, highest)
-
-
-def _opensearch(version: str, lowest: int, highest: int) -> Distribution:
-    artefact = f"org.opensearch.distribution.integ-test-zip:opensearch:{version}:zip"
-    return Distribution(Engine.OPENSEARCH, version, artefact, lowest, highest)
-
-
-# One version for each major version of an engine.  The highest Java of each is the newest one
-# with long-term support that the version was seen to boot on.
-_LABS = {
-    (Engine.ELASTICSEARCH, 7): _elasticsearch("7.17.28", 11, 17),
-    (Engine.ELASTICSEARCH, 8): _elasticsearch("8.19.0", 17, 21),
-    (Engine.ELASTICSEARCH, 9): _elasticsearch("9.2.0", 21, 25),
-    (Engine.OPENSEARCH, 2): _opensearch("2.19.1", 17, 21),
-    (Engine.OPENSEARCH, 3): _opensearch("3.2.0", 21, 25),
-}
-
-
-def distribution_for(release: Release) -> Distribution:
-    """The version that stands in for `release` in a lab; raises JobFailed when there is none."""
-    major = release.engine_version[0]
-    found = _LABS.get((release.engine, major))
-    if found is None:
-        raise JobFailed(f"no lab for {release.engine.value} {major}: use --elasticsearch URL")
-    return found
 
 
 def cache_folder() -> Path:
@@ -71,7 +29,7 @@ def home_of(distribution: Distribution) -> Path:
 
 def cached() -> tuple[Distribution, ...]:
     """The engines that are in the cache already."""
-    return tuple(one for one in _LABS.values() if home_of(one).is_dir())
+    return tuple(one for one in VERSIONS if home_of(one).is_dir())
 
 
 def fetch(distribution: Distribution) -> Path:

@@ -14,12 +14,12 @@ from tuner.engine.client import EngineClient
 from tuner.engine.owned import Owner, remove, settle
 from tuner.engines.heap import fitting_heap
 from tuner.engines.release import Engine
+from tuner.engines.versions import distribution_for
 from tuner.errors import TuneError, Unreachable
 from tuner.host.allow import is_loopback
 from tuner.host.programs import rsyslog_version
 from tuner.host.usage import memory_bytes
 from tuner.lab.bind import Bound, bind
-from tuner.lab.distribution import distribution_for
 from tuner.lab.engine import AttachedEngine, LabEngine, LabNode, SinkEngine
 from tuner.lab.faults import Fault
 from tuner.lab.node import NodePlan

@@ -12,10 +12,11 @@ from pathlib import Path
 from tuner.engine.client import EngineClient
 from tuner.engine.probe import answers
 from tuner.engines.release import Engine
+from tuner.engines.versions import Distribution
 from tuner.errors import JobFailed
 from tuner.host.process import Command, Daemon, give_to_daemons
 from tuner.host.programs import Java, java_for
-from tuner.lab.distribution import Distribution, home_of
+from tuner.lab.distribution import home_of
 from tuner.lab.ports import free_port
 from tuner.lab.scratch import subfolder
 

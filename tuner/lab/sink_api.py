@@ -8,11 +8,12 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
 
+from tuner.engines.versions import DEFAULT
 from tuner.lab.sink_bulk import BadBulk, bulk
 from tuner.lab.sink_http import Reply, Request, json_reply
 from tuner.lab.sink_store import JSON, Exists, Index, Missing, Store
 
-VERSION = "8.19.0"
+VERSION = DEFAULT.version
 _ACKNOWLEDGED: JSON = {"acknowledged": True}
 _SHARDS: JSON = {"_shards": {"total": 1, "successful": 1, "failed": 0}}
 

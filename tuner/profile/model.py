@@ -11,6 +11,7 @@ from pydantic import Field
 
 from tuner.engines.node import Node as Node
 from tuner.engines.release import Release
+from tuner.engines.versions import DEFAULT
 from tuner.errors import Refused
 from tuner.modules.impstats import Impstats
 from tuner.modules.input import Parsers
@@ -65,7 +66,7 @@ class Profile(Section):
 
     extends: ProfilePath | None = None
     name: Name
-    release: Release = Release(elasticsearch="8.19")
+    release: Release = DEFAULT.release
     global_: Global = Field(Global(), alias="global")
     inputs: Annotated[tuple[AnyInput, ...], Field(min_length=1)]
     parser: Parsers | None = None

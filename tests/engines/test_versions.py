@@ -1,0 +1,42 @@
+"""The table of engine versions, and what people read of it."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.profile.examples import SMALL
+from tuner.engines.release import Release
+from tuner.engines.versions import DEFAULT, TESTED, VERSIONS, Distribution, distribution_for
+from tuner.errors import JobFailed
+from tuner.lint.load import parse_profile
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.mark.parametrize("one", VERSIONS, ids=lambda one: f"{one.engine.value}-{one.version}")
+def test_each_version_stands_in_for_its_own_release(one: Distribution) -> None:
+    assert distribution_for(one.release) is one
+
+
+def test_there_is_no_lab_for_an_engine_that_is_not_in_the_table() -> None:
+    with pytest.raises(JobFailed, match="no lab for opensearch 1: use --elasticsearch URL"):
+        distribution_for(Release(opensearch="1.3"))
+
+
+def test_a_profile_without_a_release_is_for_the_default() -> None:
+    text = "".join(line for line in SMALL.splitlines(True) if not line.startswith("release"))
+    assert parse_profile(text, "p.yaml").profile.release == DEFAULT.release
+
+
+def test_what_is_built_and_tested_goes_by_the_table() -> None:
+    for name in ("Makefile", "Containerfile", ".ci/run"):
+        fixed = [line for line in (ROOT / name).read_text("utf-8").splitlines() if line[:1] != "#"]
+        assert not re.search(r"(elasticsearch|opensearch)-\d", "\n".join(fixed)), name
+    readme = " ".join((ROOT / "README.md").read_text("utf-8").split())
+    named = re.search(r"with Elasticsearch ([\d., ]+) and OpenSearch ([\d., ]+)\. ", readme)
+    assert named is not None
+    assert re.findall(r"[\d.]+\d", " ".join(named.groups())) == [one.version for one in TESTED]
+    assert f"starting {DEFAULT.engine.value} {DEFAULT.version}" in readme
