@@ -17,7 +17,7 @@ SEARCH = [str(COMMAND), "search", "--engine", "sink", "--budget", "90s", "--no-s
 SEEN = [
     re.compile(pattern, re.MULTILINE)
     for pattern in (
-        r"^── default, sink, seed 1 ─+$",
+        r"^default, sink, seed 1 ─+$",
         r"^climbing: trial +\d+ of about \d+, window \d s +(1 min )?\d+ s of 1 min 30 s left$",
         r"^as written +[\d,]+ EPS, median of \d runs, [\d,]+ to [\d,]+$",
         r"^gain +[+-].* % \[.*\] estimated from all trials; pairs decide$",
@@ -33,7 +33,7 @@ def test_a_search_is_seen_while_it_climbs_and_ctrl_c_leaves_what_it_found(tmp_pa
     terminal.read_until(lambda: all(one.search(terminal.text) for one in SEEN), 120)
     assert not terminal.has_wrapped
     terminal.set_size(60, 20)
-    narrow = re.compile(r"^── default.{49}─$", re.MULTILINE)
+    narrow = re.compile(r"^default.{52}─$", re.MULTILINE)
     terminal.read_until(lambda: bool(narrow.search(terminal.text)) and not terminal.has_wrapped)
     assert not terminal.shows_cursor()
     terminal.program.sendintr()

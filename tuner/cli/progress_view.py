@@ -4,17 +4,24 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING
 
+from rich.padding import Padding
+from rich.progress_bar import ProgressBar
+from rich.rule import Rule
 from rich.text import Text
 
 from tuner.cli.progress import Progress, Row
 from tuner.cli.progress_lines import freshness, trial_name, what
-from tuner.cli.terminal import Size, apart, bar, fitted, rule, sparkline
+from tuner.cli.terminal import Size, apart, fitted, sparkline
 from tuner.measure.measurement import Failure, Measurement
 from tuner.measure.paced_summary import PacedMeasurement
 from tuner.report.figures import eps, percent, seconds
 from tuner.report.moves import steps, steps_text
 from tuner.search.study import BASELINE, SCORED, Changes, Phase
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
 
 _PHASES = {
     Phase.WARM_UP: "warming up",
@@ -30,16 +37,16 @@ _MOST_LINES = 12
 # With less room for it than this, a line says what a trial changed, and not why.
 _ROOM_FOR_WHY = 30
 
-Lines = Iterator[Text]
+Lines = Iterator["RenderableType"]
 
 
-def view_lines(progress: Progress, now_s: float, size: Size) -> list[Text]:
+def view_lines(progress: Progress, now_s: float, size: Size) -> list[RenderableType]:
     """What stands below the trials at `now_s` seconds of the budget: as much of it, the most
     important first, as leaves half of the terminal to the trials."""
     parts: Sequence[tuple[int, Callable[[], Lines]]] = (
-        (9, lambda: iter([rule(progress.title, size)])),
+        (9, lambda: _title(progress, size)),
         (0, lambda: _status(progress, now_s, size)),
-        (4, lambda: iter([bar(now_s / progress.budget_s, size)])),
+        (4, lambda: iter([Padding(ProgressBar(progress.budget_s, now_s), 0)])),
         (3, lambda: _as_written(progress, size)),
         (1, lambda: _best(progress, size)),
         (2, lambda: _gain(progress, size)),
@@ -51,7 +58,8 @@ def view_lines(progress: Progress, now_s: float, size: Size) -> list[Text]:
     lines = [(rank, line) for rank, part in parts for line in part()]
     most = max(1, min(_MOST_LINES, size.height // 2))
     by_rank = sorted(range(len(lines)), key=lambda at: (lines[at][0], at))
-    return [fitted(lines[at][1], size.width) for at in sorted(by_rank[:most])]
+    chosen = (lines[at][1] for at in sorted(by_rank[:most]))
+    return [fitted(line, size.width) if isinstance(line, Text) else line for line in chosen]
 
 
 def row_lines(row: Row, progress: Progress, width: int) -> list[Text]:
@@ -81,6 +89,10 @@ def _said_of(row: Row, progress: Progress, room: int) -> str:
     pair = "" if row.trial.pair is None else f"pair {row.trial.pair}: "
     fresh = freshness(row.trial.outcome) if isinstance(row.trial.outcome, PacedMeasurement) else ""
     return pair + what(row, progress, room - len(pair)) + fresh
+
+
+def _title(progress: Progress, size: Size) -> Lines:
+    yield Rule(fitted(Text(progress.title), size.width - 2), align="left", style="dim")
 
 
 def _status(progress: Progress, now_s: float, size: Size) -> Lines:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import threading
 from collections import deque
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
@@ -22,10 +21,10 @@ from tuner.search.climb import Leader
 from tuner.search.study import Trial
 
 if TYPE_CHECKING:
-    from rich.console import Console
+    from rich.console import Console, RenderableType
 
 # Drawing takes processor time from what is measured: some 1.5 ms each time.
-_EVERY_S = 1.0
+_PER_SECOND = 1
 _REMEMBERED = 200
 
 
@@ -68,88 +67,81 @@ class Screen:
 class LiveScreen(Screen):
     """A view at the bottom of a terminal, drawn once a second, and above it the lines, which stay.
 
-    `now_s` gives the seconds of the budget that are used.  When the terminal gets another size it
-    is cleared, because what it made of longer lines cannot be known, and the last lines come again.
+    `now_s` gives the seconds of the budget that are used.
     """
 
     def __init__(
         self, voice: Voice, progress: Progress, console: Console, now_s: Callable[[], float]
     ) -> None:
         super().__init__(voice, progress)
-        self._console = console
-        self._now_s = now_s
-        self._size = console.size
-        self._told: deque[Callable[[int], list[Text]]] = deque(maxlen=_REMEMBERED)
-        self._lock = threading.RLock()
-        self._is_over = threading.Event()
-        self._ticker = threading.Thread(target=self._tick, daemon=True)
-        self._live = Live(
+        self._view = _View(console, lambda size: view_lines(self.progress, now_s(), size))
+
+    def start(self) -> None:
+        """Draw, from now on."""
+        self._view.start(refresh=True)
+
+    def stop(self) -> None:
+        """Take the view away and show the cursor again; once more does nothing."""
+        # A terminal that hung up must not keep the results from being written.
+        with contextlib.suppress(OSError):
+            self._view.stop()
+
+    def say(self, text: str) -> None:
+        """See Screen; the text is folded at words."""
+        self._view.put(lambda width: folded(text, width))
+
+    def began(self, running: Running) -> None:
+        """See Screen."""
+        super().began(running)
+        self._view.refresh()
+
+    def _tell_trial(self) -> None:
+        progress = self.progress
+        self._view.put(lambda width: row_lines(progress.rows[-1], progress, width))
+
+
+class _View(Live):
+    """Rich's live display, with lines above it that are laid out anew for another size.
+
+    When the terminal gets another size it is cleared, because what it made of longer lines cannot
+    be known, and the last lines come again.
+    """
+
+    def __init__(self, console: Console, view: Callable[[Size], list[RenderableType]]) -> None:
+        self._view = view
+        self._above: deque[Callable[[int], list[Text]]] = deque(maxlen=_REMEMBERED)
+        self._size, self._height = console.size, 0
+        super().__init__(
             console=console,
-            auto_refresh=False,
+            refresh_per_second=_PER_SECOND,
             transient=True,
             redirect_stdout=False,
             vertical_overflow="crop",
         )
 
-    def start(self) -> None:
-        """Draw, from now on."""
-        self._live.start()
-        self._draw()
-        self._ticker.start()
-
-    def stop(self) -> None:
-        """Take the view away and show the cursor again; once more does nothing."""
-        try:
-            self._is_over.set()
-            with self._lock:
-                pass  # what is being drawn is finished
-        finally:
-            # A terminal that hung up must not keep the results from being written.
-            with contextlib.suppress(OSError):
-                self._live.stop()
-
-    def say(self, text: str) -> None:
-        """See Screen; the text is folded at words."""
-        self._put(lambda width: folded(text, width))
-
-    def began(self, running: Running) -> None:
-        """See Screen."""
-        super().began(running)
-        self._draw()
-
-    def _tell_trial(self) -> None:
-        progress = self.progress
-        self._put(lambda width: row_lines(progress.rows[-1], progress, width))
-
-    def _put(self, lines: Callable[[int], list[Text]]) -> None:
+    def put(self, lines: Callable[[int], list[Text]]) -> None:
         """Lines, by the width that they may have, above the view."""
         with self._lock:
-            self._told.append(lines)
-            if self._console.size == self._size:
-                self._console.print(*lines(self._size.width), sep="\n")
-            self._draw()
+            self._above.append(lines)
+            if self.console.size == self._size:
+                self.console.print(*lines(self._size.width), sep="\n")
+            self.refresh()
 
-    def _tick(self) -> None:
-        while not self._is_over.wait(_EVERY_S):
-            self._draw()
-
-    def _draw(self) -> None:
+    def refresh(self) -> None:
+        """Draw the view, and everything where the terminal has another size than before."""
         with self._lock:
-            if self._is_over.is_set():
+            super().refresh()
+            if not self.is_started or self.console.size == self._size:
                 return
-            self._live.update(self._view(), refresh=True)
-            if self._console.size == self._size:
-                return
-            self._size = self._console.size
-            lines = [line for told in self._told for line in told(self._size.width)]
-            shown = lines[-max(1, self._size.height - self._height) :]
-            self._console.control(Control.clear(), Control.home())
-            self._console.print(*shown, sep="\n")
+            self._size = self.console.size
+            lines = [line for laid_out in self._above for line in laid_out(self._size.width)]
+            self.console.control(Control.clear(), Control.home())
+            self.console.print(*lines[-max(1, self._size.height - self._height) :], sep="\n")
 
-    def _view(self) -> Group:
-        console = self._console
-        size = Size(console.width, console.height, console.options.ascii_only)
-        lines = view_lines(self.progress, self._now_s(), size)
+    def get_renderable(self) -> Group:
+        """What stands below the lines now."""
+        console = self.console
+        lines = self._view(Size(console.width, console.height, console.options.ascii_only))
         self._height = len(lines)
         return Group(*lines)
 

@@ -59,20 +59,6 @@ def apart(left: Text, right: str, width: int) -> Text:
     return fitted(line.append(" " * (room + 1 - line.cell_len)).append(right), width)
 
 
-def bar(share: float, size: Size) -> Text:
-    """A line of which that share is full."""
-    full = round(min(1.0, max(0.0, share)) * size.width)
-    done, rest = ("#", ".") if size.ascii_only else ("━", "─")
-    return Text.assemble((done * full, "green"), (rest * (size.width - full), "dim"))
-
-
-def rule(title: str, size: Size) -> Text:
-    """A line across the terminal with a title in it."""
-    dash = "-" if size.ascii_only else "─"
-    text = fitted(Text(f"{dash * 2} {title} ", style="dim"), size.width)
-    return text.append(dash * (size.width - text.cell_len))
-
-
 def sparkline(values: Sequence[float | None], ascii_only: bool) -> Text:
     """A bar for each value between the lowest and the highest of them, an x for None."""
     bars = _ASCII_BARS if ascii_only else _BARS
