@@ -9,8 +9,9 @@ import pytest
 from tests.profile.examples import SMALL
 from tuner.errors import BadProfile
 from tuner.lint.candidate import candidate
-from tuner.lint.leaf import moved
 from tuner.lint.load import LoadedProfile, load_profile, parse_profile
+from tuner.profile.edit.leaf import moved
+from tuner.profile.source import read
 from tuner.render.artefacts import render
 
 LEAF = """\
@@ -182,7 +183,7 @@ def test_a_moved_profile_extends_the_same_file(folder: Path) -> None:
     written = layered(folder)
     run = folder / "runs" / "one"
     run.mkdir(parents=True)
-    text = moved(written, run)
+    text = moved(read(written.text, str(written.path)), run)
     assert text == LEAF.replace("extends: base.yaml ", 'extends: "../../base.yaml" ')
     (run / "best.yaml").write_text(text, encoding="utf-8")
     moved_profile = load_profile(run / "best.yaml").profile
@@ -191,7 +192,7 @@ def test_a_moved_profile_extends_the_same_file(folder: Path) -> None:
 
 def test_an_absolute_path_stays_as_it_is_written(folder: Path) -> None:
     written = layered(folder, f"extends: {folder}/base.yaml\n")
-    assert moved(written, folder / "runs") == written.text
+    assert moved(read(written.text, str(written.path)), folder / "runs") == written.text
 
 
 def test_a_journal_holds_what_a_layered_profile_was(folder: Path) -> None:

@@ -10,8 +10,9 @@ from pathlib import Path
 from tuner.errors import BadUsage, JobFailed
 from tuner.host.lock import holding
 from tuner.lint.candidate import candidate
-from tuner.lint.leaf import moved
 from tuner.lint.load import LoadedProfile
+from tuner.profile.edit.leaf import moved
+from tuner.profile.source import read
 from tuner.render.artefacts import render
 from tuner.render.tree import write
 from tuner.report.search_csv import trials_csv
@@ -74,7 +75,8 @@ def write_results(directory: Path, written: LoadedProfile, study: Study) -> None
     An `extends` of best.yaml names the same file as before, seen from the run directory.
     """
     best = candidate(written, judge(study).changes)
-    (directory / "best.yaml").write_text(moved(best, directory), encoding="utf-8")
+    leaf = read(best.text, str(best.path))
+    (directory / "best.yaml").write_text(moved(leaf, directory), encoding="utf-8")
     write(render(best.profile), directory / "rendered")
     write_reports(directory, study)
 

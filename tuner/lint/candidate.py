@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from tuner.lint.leaf import edit_leaf
 from tuner.lint.load import LoadedProfile
 from tuner.modules.queue import Queue, QueueType
 from tuner.modules.queue_defaults import Place, resolve
+from tuner.profile.edit.leaf import edit_leaf
 from tuner.profile.placement import measured_queue, measured_way
 from tuner.profile.source import read
 from tuner.space.knobs import Level

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import yaml
 
 from tuner.errors import BadUsage, KeyPath
-from tuner.profile.flow import flow
+from tuner.profile.edit.flow import flow
 
 Pair = tuple[yaml.Node, yaml.Node]
 

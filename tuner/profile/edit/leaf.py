@@ -7,12 +7,11 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from tuner.errors import BadUsage, KeyPath
-from tuner.lint.load import LoadedProfile
-from tuner.profile.edit import changed, edit, plain, same, set_at, spliced
-from tuner.profile.layers import NAMED, layered, number_of
+from tuner.profile.edit import changed, plain, same, set_at, spliced
+from tuner.profile.edit.splice import appending, setting
+from tuner.profile.layers import EXTENDS, NAMED, layered, number_of
 from tuner.profile.paths import resolve_path
 from tuner.profile.source import Source, at, has
-from tuner.profile.splice import appending, setting
 
 
 def edit_leaf(leaf: Source, below: tuple[Source, ...], changes: Mapping[str, object]) -> str:
@@ -30,13 +29,13 @@ def edit_leaf(leaf: Source, below: tuple[Source, ...], changes: Mapping[str, obj
     return leaf.text
 
 
-def moved(written: LoadedProfile, folder: Path) -> str:
+def moved(leaf: Source, folder: Path) -> str:
     """The text of a profile for another folder: its `extends` names the same file from there."""
-    extends = written.profile.extends
-    if extends is None or Path(extends).is_absolute():
-        return written.text
-    target = (written.path.parent / extends).resolve()
-    return edit(written.text, {"extends": os.path.relpath(target, folder.resolve())})
+    extends = at(leaf.data, (EXTENDS,))
+    if not isinstance(extends, str) or Path(extends).is_absolute():
+        return leaf.text
+    target = (Path(leaf.name).parent / extends).resolve()
+    return set_at(leaf, (EXTENDS,), os.path.relpath(target, folder.resolve())).text
 
 
 def _has_key(data: object, path: KeyPath) -> bool:

@@ -8,8 +8,8 @@ import pytest
 
 from tuner.errors import BadProfile
 from tuner.lint.candidate import candidate
-from tuner.lint.leaf import edit_leaf
 from tuner.lint.load import LoadedProfile, parse_profile
+from tuner.profile.edit.leaf import edit_leaf
 from tuner.profile.model import Profile
 from tuner.profile.source import read
 from tuner.space.knobs import Level, knobs
