@@ -13,6 +13,7 @@ TuneError
 |- ProgramMissing     69   a program or package is not installed
 |- Locked             75   another run holds the lock
 |- BadProfile         78   the profile is wrong; carries every problem found
+|- BadTemplate        78   a site's own template is wrong
 `- Interrupted   130/143   a signal asked us to stop; everything was put back
 """
 
@@ -134,3 +135,9 @@ class BadProfile(TuneError):
     def __init__(self, problems: tuple[Problem, ...]) -> None:
         super().__init__("\n".join(str(problem) for problem in problems))
         self.problems = problems
+
+
+class BadTemplate(TuneError):
+    """A template of --templates is wrong; the message names file and line."""
+
+    exit_code = 78

@@ -17,7 +17,7 @@ from tuner.measure.bottleneck import Bottleneck
 from tuner.measure.measurement import DoubtKind
 from tuner.profile.facts import fact_name, source_of
 from tuner.profile.schema import every_key
-from tuner.render import artefacts
+from tuner.render import artefacts, engine_files
 from tuner.search.budget import NODE_PACE, SINK_PACE, smallest_budget_s
 from tuner.space.guarantees import GUARANTEES
 
@@ -78,10 +78,8 @@ def test_a_shell_can_read_its_blocks(block: Block) -> None:
 
 def test_every_file_that_is_rendered_has_a_place_to_go() -> None:
     text = " ".join(named("daily-work.md", "file"))
-    node = {*artefacts.NODE.values(), artefacts.HEAP}
-    optional = {artefacts.FIRST_INDEX, artefacts.LIFECYCLE, *artefacts.COMPONENTS.values()}
-    always = {artefacts.RSYSLOG, artefacts.INDEX_TEMPLATE, artefacts.LIVE_SETTINGS}
-    assert set(re.findall(r"`([^`]+)`", text)) == always | optional | node
+    always = {artefacts.RSYSLOG, engine_files.LIVE_SETTINGS}
+    assert set(re.findall(r"`([^`]+)`", text)) == always | {*artefacts.OPTIONAL}
 
 
 def test_deploying_installs_what_the_profile_renders_the_policy_first() -> None:
@@ -90,9 +88,9 @@ def test_deploying_installs_what_the_profile_renders_the_policy_first() -> None:
     text = section(DOCS / "daily-work.md", "Deploying")
     put = re.findall(r"^put (\S+) (\S+)$", text, re.MULTILINE)
     installed = [file for file, _ in put]
-    assert installed[0] == artefacts.LIFECYCLE
+    assert installed[0] == engine_files.LIFECYCLE
     # There is no open index yet; rsyslog.conf goes to the collectors.
-    assert {*installed, artefacts.LIVE_SETTINGS, artefacts.RSYSLOG} == set(rendered)
+    assert {*installed, engine_files.LIVE_SETTINGS, artefacts.RSYSLOG} == set(rendered)
     assert {path.rpartition("/")[2] for _, path in put} == {profile.measured.index.target}
     check = text.index("rsyslogd -N1 -f rendered")
     assert text.index("put index-template") < check < text.index("systemctl restart rsyslog")

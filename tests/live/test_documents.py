@@ -24,7 +24,7 @@ from tuner.lab.sink import Sink
 from tuner.profile.model import Profile
 from tuner.profile.placement import ports_of
 from tuner.render.artefacts import rsyslog_conf
-from tuner.render.index import index_template
+from tuner.render.engine_files import index_template
 
 pytestmark = pytest.mark.live
 

@@ -29,7 +29,7 @@ from tuner.profile.edit import edit
 from tuner.profile.model import Profile
 from tuner.profile.source import read
 from tuner.render.artefacts import rsyslog_conf
-from tuner.render.index import index_template
+from tuner.render.engine_files import index_template
 
 pytestmark = [pytest.mark.live, pytest.mark.usefixtures("nothing_left_behind")]
 

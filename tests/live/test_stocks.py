@@ -19,7 +19,7 @@ from tuner.lint.load import parse_profile
 from tuner.profile.edit import edit
 from tuner.profile.model import Profile
 from tuner.render.artefacts import rsyslog_conf
-from tuner.render.index import index_template
+from tuner.render.engine_files import index_template
 
 pytestmark = pytest.mark.live
 

@@ -15,7 +15,7 @@ from tuner.lint.load import load_profile
 from tuner.modules.queue import Queue
 from tuner.profile.model import Profile
 from tuner.render.artefacts import render
-from tuner.render.index import index_template, live_settings
+from tuner.render.engine_files import index_template, live_settings
 
 ROOT = Path(__file__).parents[2]
 PROFILES = [ROOT / "profiles/default.yaml", *EXAMPLES]

@@ -11,7 +11,7 @@ import pytest
 from tests.profile.examples import small
 from tests.render.tokens import Object, parse
 from tuner.render.artefacts import rsyslog_conf
-from tuner.render.index import index_template
+from tuner.render.engine_files import index_template
 
 
 def document(event: Mapping[str, str], changes: Mapping[str, object]) -> object:

@@ -14,9 +14,7 @@ from tests.shipped import EXAMPLES
 from tuner.lint.load import load_profile
 from tuner.profile.model import Profile
 from tuner.render.artefacts import render
-from tuner.render.layout import lay_out
-from tuner.render.quoting import comment, constant
-from tuner.render.rainerscript import statement
+from tuner.render.templates import Templates
 from tuner.render.tree import write
 
 pytestmark = [
@@ -79,13 +77,14 @@ def test_every_optional_parameter_is_accepted(tmp_path: Path) -> None:
 def test_a_nasty_value_stays_a_value(tmp_path: Path) -> None:
     """Spliced in without the quoter it would load omprog, and -N1 would not say a word."""
     value = 'x") action(type="omprog" binary="/nowhere" name="\\\t\x01'
-    body = (statement("constant", {"value": constant(value)}),)
-    nasty = statement("template", {"name": "t", "type": "list"}, body)
-    module = statement("module", {"load": "omelasticsearch"})
-    action = statement(
-        "action", {"type": "omelasticsearch", "searchIndex": "x", "template": "t", "uid": value}
+    site = tmp_path / "site"
+    site.mkdir()
+    (site / "rsyslog.conf.j2").write_text(
+        'module(load="omelasticsearch")\n'
+        'template(name="t" type="list") { constant(value={{ value | constant }}) }\n'
+        'action(type="omelasticsearch" searchIndex="x" template="t" uid={{ value | rs }})\n',
+        encoding="utf-8",
     )
-    text = lay_out("rsyslog.conf.j2", header=comment("x"), statements=(module, nasty, action))
     config = tmp_path / "rsyslog.conf"
-    config.write_text(text, encoding="utf-8")
+    config.write_text(Templates(site).fill("rsyslog.conf.j2", value=value), encoding="utf-8")
     assert "omprog" not in verdict(config)

@@ -22,7 +22,7 @@ from tuner.lab.scratch import subfolder
 from tuner.profile.model import Profile
 from tuner.render.artefacts import rsyslog_conf
 from tuner.render.document import Identity
-from tuner.render.index import index_template
+from tuner.render.engine_files import index_template
 
 # The size on disk is otherwise up to 10 s old (IndexStoreConfig, "stats_refresh_interval").
 _FRESH_SIZES = {"index.store.stats_refresh_interval": "0s"}

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from tuner.modules.queue_defaults import Place
 from tuner.profile.model import Profile
 from tuner.profile.placement import PlacedQueue, lane_queue, measured_way
-from tuner.render.lanes import lane_name
+from tuner.render.script import lane_name
 
 
 @dataclass(frozen=True)

@@ -1,64 +1,120 @@
-"""What becomes of an event: repairs, parsing, and the outputs with their filters and failovers."""
+"""The actions of a profile: what is decided of each, and which stand in for which."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
+from dataclasses import dataclass
 
+from tuner.engines.index import Rotate
 from tuner.modules.omelasticsearch import OmelasticsearchOutput
-from tuner.modules.output import Output
+from tuner.modules.output import Lines, Output
 from tuner.modules.queue import Queue, QueueType
-from tuner.modules.registry import AnyOutput
 from tuner.profile.model import Profile
-from tuner.profile.placement import PlacedQueue, action_queue
-from tuner.render.bulk import bulk_parameters, source_of
+from tuner.profile.placement import action_queue
 from tuner.render.condition import condition
-from tuner.render.other_actions import other_parameters
-from tuner.render.parsing import parse_action
-from tuner.render.queues import queue_parameters
-from tuner.render.rainerscript import Branch, Node, Statement, Value, call, statement
+from tuner.render.quoting import Emitted
+from tuner.schema.parameter import of_module
 
-_DIRECT = Queue(type=QueueType.DIRECT)
+Parameters = tuple[tuple[str, object], ...]
 
+DIRECT = Queue(type=QueueType.DIRECT)
 
-def actions(profile: Profile) -> Iterator[Node]:
-    """What becomes of an event, in order."""
-    repaired = repaired_for(profile)
-    if repaired is not None:
-        name = f"{repaired.name}-utf8"
-        yield statement("action", {"name": name, "type": "mmutf8fix", "queue.type": "Direct"})
-    yield from parse_action(profile)
-    for group in _groups(profile):
-        yield from _filtered(profile.outputs[group[0]], _delivery(profile, group))
+# The first release that leaves out _type by itself; 8.2606 warns about the parameter.
+_OMITS_TYPE = 2510
+_LEAVES_TYPE_OUT = 2206
+_HAS_INDEX_TIMEOUT = 2204
+# Elasticsearch's own bulk timeout; filter_path rides on this parameter, pasted into the URL.
+_BULK_TIMEOUT = "1m"
+# What is written for a whole configuration or elsewhere than among a module's own parameters.
+_ELSEWHERE = {"name", "type", "filter", "queue", "document", "template"}
 
 
-def repaired_for(profile: Profile) -> Output | None:
-    """The first output that needs valid UTF-8, as JSON does, if any; `mmutf8fix` may say no."""
-    return next(
-        (
-            output
-            for output in profile.outputs
-            if (
-                output.mmutf8fix
-                if isinstance(output, OmelasticsearchOutput)
-                else output.document is not None
-            )
-        ),
-        None,
+@dataclass(frozen=True)
+class BulkAction:
+    """An action that sends bulks to the engine of `output`: the names of its templates and of the
+    ruleset that takes what the engine refuses, and what follows from the release."""
+
+    output: OmelasticsearchOutput
+    name: str
+    document: str
+    document_id: str
+    index_template: str | None
+    pipeline: str | None
+    retry_ruleset: str
+    search_type: str | None
+    write_operation: str | None
+    timeout: str | None
+    index_timeout: int | None
+    queue: Queue
+    stands_in: bool = False
+    condition: Emitted | None = None
+
+
+@dataclass(frozen=True)
+class LineAction:
+    """An action of any other output, with its module's own parameters."""
+
+    output: Lines
+    template: str
+    parameters: Parameters
+    queue: Queue
+    stands_in: bool
+    condition: Emitted | None
+
+
+@dataclass(frozen=True)
+class Delivery:
+    """An output and those that stand in for it; with a queue they have a ruleset of their own."""
+
+    actions: tuple[BulkAction | LineAction, ...]
+    condition: Emitted | None
+    ruleset: str | None
+    queue: Queue
+
+
+def deliveries(profile: Profile) -> Iterator[Delivery]:
+    """The outputs in their order, each with those that stand in for it."""
+    for leader, *standins in _groups(profile):
+        queue = action_queue(profile, leader).resolved
+        output = profile.outputs[leader]
+        ruleset = f"failover.{output.name}" if standins and queue != DIRECT else None
+        yield Delivery(
+            actions=(
+                _action(profile, leader, queue if ruleset is None else DIRECT),
+                *(_action(profile, one, action_queue(profile, one).resolved) for one in standins),
+            ),
+            condition=_taken(output),
+            ruleset=ruleset,
+            queue=queue,
+        )
+
+
+def bulk(
+    profile: Profile, output: OmelasticsearchOutput, stem: str, retry_ruleset: str, queue: Queue
+) -> BulkAction:
+    """The action that sends the documents of the templates whose names begin with `stem`."""
+    release = profile.release.rsyslog_number
+    return BulkAction(
+        output=output,
+        name=stem,
+        document=f"{stem}-document",
+        document_id=f"{stem}-id",
+        index_template=f"{stem}-index" if output.index.rotate is Rotate.DAILY else None,
+        pipeline=f"{stem}-pipeline" if output.dyn_pipeline_name else output.pipeline_name,
+        retry_ruleset=retry_ruleset,
+        search_type=_search_type(release),
+        write_operation="create" if output.creates else output.writeoperation,
+        timeout=_timeout(output),
+        index_timeout=output.index_timeout if release >= _HAS_INDEX_TIMEOUT else None,
+        queue=queue,
+        stands_in=output.exec_only_when_previous_is_suspended,
+        condition=_taken(output),
     )
 
 
-def failover_rulesets(profile: Profile) -> Iterator[Statement]:
-    """One ruleset for each output with a queue that others stand in for.
-
-    Its queue is the output's: an action that has one itself always accepts, and is never seen as
-    suspended by what follows (action.c, doSubmitToActionQ).
-    """
-    for group in _groups(profile):
-        leader = action_queue(profile, group[0])
-        if _is_failover(group, leader):
-            name = _ruleset(profile.outputs[group[0]])
-            parameters = {"name": name, **queue_parameters(leader.resolved)}
-            yield statement("ruleset", parameters, tuple(_members(profile, group)))
+def retry_name(output: OmelasticsearchOutput) -> str:
+    """What the ruleset of an output's refused documents is called: a dot is in no other name."""
+    return f"retry.{output.name}"
 
 
 def _groups(profile: Profile) -> Iterator[tuple[int, ...]]:
@@ -72,50 +128,45 @@ def _groups(profile: Profile) -> Iterator[tuple[int, ...]]:
     yield tuple(group)
 
 
-def _is_failover(group: Sequence[int], leader: PlacedQueue) -> bool:
-    return len(group) > 1 and not leader.is_direct
+def _taken(output: Output) -> Emitted | None:
+    return None if output.filter is None else condition(output.filter)
 
 
-def _ruleset(output: Output) -> str:
-    return f"failover.{output.name}"
-
-
-def _delivery(profile: Profile, group: tuple[int, ...]) -> tuple[Node, ...]:
-    leader = action_queue(profile, group[0])
-    if _is_failover(group, leader):
-        return (call(_ruleset(profile.outputs[group[0]])),)
-    first = _action(profile, group[0], leader.resolved)
-    return (first, *_stand_ins(profile, group))
-
-
-def _members(profile: Profile, group: tuple[int, ...]) -> Iterator[Node]:
-    """The actions of a failover: the first needs no queue, its ruleset has it."""
-    yield _action(profile, group[0], _DIRECT)
-    yield from _stand_ins(profile, group)
-
-
-def _stand_ins(profile: Profile, group: tuple[int, ...]) -> Iterator[Node]:
-    for number in group[1:]:
-        action = _action(profile, number, action_queue(profile, number).resolved)
-        yield from _filtered(profile.outputs[number], (action,))
-
-
-def _filtered(output: Output, body: tuple[Node, ...]) -> Iterator[Node]:
-    if output.filter is None:
-        yield from body
-    else:
-        yield Branch(condition(output.filter), body)
-
-
-def _action(profile: Profile, number: int, queue: Queue) -> Statement:
+def _action(profile: Profile, number: int, queue: Queue) -> BulkAction | LineAction:
     output = profile.outputs[number]
-    stands_in = True if output.exec_only_when_previous_is_suspended else None
-    suspended: dict[str, Value] = {"action.execOnlyWhenPreviousIsSuspended": stands_in}
-    parameters = _parameters(profile, output) | suspended | queue_parameters(queue)
-    return statement("action", parameters)
-
-
-def _parameters(profile: Profile, output: AnyOutput) -> dict[str, Value]:
     if isinstance(output, OmelasticsearchOutput):
-        return bulk_parameters(profile, output, source_of(output))
-    return other_parameters(output)
+        return bulk(profile, output, output.name, retry_name(output), queue)
+    document = f"{output.name}-document"
+    return LineAction(
+        output=output,
+        template=output.format if output.document is None else document,
+        parameters=_own(output),
+        queue=queue,
+        stands_in=output.exec_only_when_previous_is_suspended,
+        condition=_taken(output),
+    )
+
+
+def _search_type(release: int) -> str | None:
+    """F15: Elasticsearch 8 refuses _type, which can be left out since 8.2206 by an empty one."""
+    if release < _LEAVES_TYPE_OUT:
+        return "_doc"
+    return "" if release < _OMITS_TYPE else None
+
+
+def _timeout(output: OmelasticsearchOutput) -> str | None:
+    if output.filter_path is None:
+        return output.timeout
+    return f"{output.timeout or _BULK_TIMEOUT}&filter_path={','.join(output.filter_path)}"
+
+
+def _own(output: Lines) -> Parameters:
+    """The parameters of the module itself, as rsyslog writes them."""
+    written = output.model_dump(mode="json", by_alias=True, exclude_none=True)
+    left_out = {*_ELSEWHERE, *of_module(type(output))}
+    own = {
+        key: value
+        for key, value in written.items()
+        if key not in left_out and not key.startswith("action.")
+    }
+    return tuple((own | {**output.spelled()}).items())

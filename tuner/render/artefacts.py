@@ -8,37 +8,42 @@ from dataclasses import dataclass
 
 from tuner.engines.index import Index, Rotate
 from tuner.engines.release import Engine
+from tuner.errors import BadTemplate
 from tuner.modules.omelasticsearch import OmelasticsearchOutput
 from tuner.modules.output import Output
 from tuner.profile.model import Profile
 from tuner.render.document import Identity
-from tuner.render.fingerprint import fingerprint
-from tuner.render.folding import fold
-from tuner.render.index import (
+from tuner.render.engine_files import (
+    COMPONENTS,
+    FIRST_INDEX,
+    INDEX_TEMPLATE,
+    LIFECYCLE,
+    LIVE_SETTINGS,
     Json,
     components,
     composed_template,
     first_index,
     index_template,
     live_settings,
+    policy,
 )
-from tuner.render.layout import lay_out
-from tuner.render.lifecycle import policy
-from tuner.render.quoting import Emitted, comment
-from tuner.render.shipper import statements
+from tuner.render.fingerprint import fingerprint
+from tuner.render.quoting import fold
+from tuner.render.script import script
+from tuner.render.templates import Templates, shipped_templates
 
 RSYSLOG = "rsyslog.conf"
-INDEX_TEMPLATE = "index-template.json"
-LIVE_SETTINGS = "live-settings.json"
-FIRST_INDEX = "first-index.json"
-LIFECYCLE = "lifecycle-policy.json"
-COMPONENTS = {"settings": "component-settings.json", "mappings": "component-mappings.json"}
 HEAP = "jvm.options.d/heap.options"
 NODE = {
     Engine.ELASTICSEARCH: "elasticsearch.yml",
     Engine.OPENSEARCH: "opensearch.yml",
 }
-MARK = "Rendered by rsyslog-tune"
+# Files that some profiles have and others have not.
+OPTIONAL = (
+    HEAP, *NODE.values(), INDEX_TEMPLATE, FIRST_INDEX, LIFECYCLE, *COMPONENTS.values()
+)  # fmt: skip
+OURS = "rsyslog-tune"
+_HEADER = "Rendered by rsyslog-tune"
 
 
 @dataclass(frozen=True)
@@ -50,61 +55,84 @@ class Artefact:
     private: bool = False
 
 
-def render(profile: Profile) -> tuple[Artefact, ...]:
-    """Every file of a profile, sorted by path."""
-    return tuple(sorted(_artefacts(profile), key=lambda artefact: artefact.path))
+def mark_of(path: str) -> str | None:
+    """What tells that a file is ours; JSON has no comments, and live settings no place for it."""
+    if path.endswith(LIVE_SETTINGS):
+        return None
+    return OURS if path.endswith(".json") else _HEADER
 
 
-def rsyslog_conf(profile: Profile, identity: Identity | None = None) -> str:
+def render(profile: Profile, templates: Templates | None = None) -> tuple[Artefact, ...]:
+    """Every file of a profile, sorted by path; raises BadTemplate when a site's template is wrong.
+
+    Without `templates` the shipped ones write them.
+    """
+    files = tuple(_artefacts(profile, templates or shipped_templates()))
+    for file in files:
+        mark = mark_of(file.path)
+        if mark is not None and mark not in file.text:
+            raise BadTemplate(
+                f"{file.path} would not say {mark!r}, by which the next render knows it: keep the "
+                "shipped header, {{ super() }}"
+            )
+    return tuple(sorted(files, key=lambda file: file.path))
+
+
+def rsyslog_conf(
+    profile: Profile, identity: Identity | None = None, templates: Templates | None = None
+) -> str:
     """The configuration of rsyslogd; with an identity only for measurements."""
-    found = statements(profile, identity)
-    text = lay_out("rsyslog.conf.j2", header=_shipper_header(profile), statements=found)
-    return fold(text)
+    writer, name = templates or shipped_templates(), f"{RSYSLOG}.j2"
+    digest = _digest(profile, writer.own(name))
+    return fold(writer.fill(name, conf=script(profile, identity), digest=digest))
 
 
-def _artefacts(profile: Profile) -> Iterator[Artefact]:
+def _artefacts(profile: Profile, templates: Templates) -> Iterator[Artefact]:
     yield Artefact(
         RSYSLOG,
-        rsyslog_conf(profile),
+        rsyslog_conf(profile, templates=templates),
         private=any(output.has_secrets for output in profile.indexed),
     )
     for output in profile.indexed:
         folder = f"{output.name}/" if len(profile.indexed) > 1 else ""
-        for path, body in _engine_files(profile, output):
-            yield Artefact(folder + path, _json(body))
-    yield from _node_files(profile)
+        for path, body in _engine_files(profile, output, templates):
+            yield Artefact(folder + path, json.dumps(body, indent=2, ensure_ascii=True) + "\n")
+    yield from _node_files(profile, templates)
 
 
-def _engine_files(profile: Profile, output: OmelasticsearchOutput) -> Iterator[tuple[str, Json]]:
+def _engine_files(
+    profile: Profile, output: OmelasticsearchOutput, templates: Templates
+) -> Iterator[tuple[str, Json]]:
     """What the engine is told of the indices of one output."""
-    index = output.index
-    yield LIVE_SETTINGS, live_settings(output)
-    if index.components:
-        yield INDEX_TEMPLATE, composed_template(profile, output)
-        for part, body in components(profile, output).items():
+    yield LIVE_SETTINGS, live_settings(output, templates)
+    if output.index.components:
+        yield INDEX_TEMPLATE, composed_template(profile, output, templates)
+        for part, body in components(profile, output, templates).items():
             yield COMPONENTS[part], body
     else:
-        yield INDEX_TEMPLATE, index_template(profile, output)
-    if index.rotate is Rotate.ROLLOVER:
-        yield FIRST_INDEX, first_index(index)
-    if index.lifecycle is not None:
-        yield LIFECYCLE, policy(profile.release.engine, index, index.lifecycle)
+        yield INDEX_TEMPLATE, index_template(profile, output, templates)
+    if output.index.rotate is Rotate.ROLLOVER:
+        yield FIRST_INDEX, first_index(output.index, templates)
+    lifecycle = policy(profile.release.engine, output.index, templates)
+    if lifecycle is not None:
+        yield LIFECYCLE, lifecycle
 
 
-def _node_files(profile: Profile) -> Iterator[Artefact]:
-    header = _header(profile, fingerprint(_plain(profile).get("node")), "restart the node")
-    settings = profile.node.settings
-    if settings:
-        lines = "".join(f"{name}: {json.dumps(value)}\n" for name, value in settings.items())
-        yield Artefact(NODE[profile.release.engine], f"{header}\n{lines}")
-    if "heap" in profile.node.model_fields_set:
-        heap = profile.node.heap
-        yield Artefact(HEAP, f"{header}\n-Xms{heap}\n-Xmx{heap}\n")
+def _node_files(profile: Profile, templates: Templates) -> Iterator[Artefact]:
+    node = profile.node
+    if node.settings:
+        path = NODE[profile.release.engine]
+        yield _node_file(profile, templates, path, f"{path}.j2", settings=node.settings)
+    if "heap" in node.model_fields_set:
+        yield _node_file(profile, templates, HEAP, "heap.options.j2", heap=node.heap)
 
 
-def _json(body: Json) -> str:
-    text = json.dumps(body, indent=2, ensure_ascii=True)
-    return lay_out("index-template.json.j2", body=Emitted(text))
+def _node_file(
+    profile: Profile, templates: Templates, path: str, name: str, **values: object
+) -> Artefact:
+    node, own = _plain(profile).get("node"), templates.own(name)
+    digest = fingerprint([node, own] if own else node)
+    return Artefact(path, templates.fill(name, profile=profile.name, digest=digest, **values))
 
 
 def _plain(profile: Profile) -> Json:
@@ -112,15 +140,15 @@ def _plain(profile: Profile) -> Json:
     return profile.model_dump(mode="json", by_alias=True, exclude_defaults=True)
 
 
-def _shipper_header(profile: Profile) -> Emitted:
-    """The hash covers what reaches rsyslog.conf, so a new index setting does not change it."""
+def _digest(profile: Profile, own: list[tuple[str, str]]) -> str:
+    """The hash of what reaches rsyslog.conf, so that a new index setting does not change it; a
+    site's `own` templates reach it too."""
     plain = _plain(profile)
     sections = [plain.get(key) for key in ("name", "inputs", "main_queue")]
     optional = ("parse", "global", "parser", "lanes", "impstats")
     sections += [plain[key] for key in optional if plain.get(key)]
     outputs = [_shipped(output) for output in profile.outputs]
-    digest = fingerprint([profile.release.rsyslog, *sections, outputs])
-    return _header(profile, digest, "restart rsyslog")
+    return fingerprint([profile.release.rsyslog, *sections, outputs, *own])
 
 
 def _shipped(output: Output) -> Json:
@@ -135,10 +163,3 @@ def _addressed(index: Index) -> list[str]:
     """What of an index reaches rsyslog.conf."""
     kind = index.rotate.value if index.data_stream is None else "data_stream"
     return [index.target, kind]
-
-
-def _header(profile: Profile, digest: str, apply: str) -> Emitted:
-    return comment(
-        f"{MARK} from profile {profile.name}, sections {digest}.\n"
-        f"Change the profile, render again, {apply}; edits to this file are lost."
-    )

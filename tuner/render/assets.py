@@ -11,14 +11,21 @@ from tuner.errors import ProgramMissing
 
 def asset(folder: str, name: str) -> Traversable:
     """The file `name` of `folder`, which is `templates` or `profiles`."""
-    packed = files("tuner") / "_assets" / folder
-    place = packed if packed.is_dir() else Path(__file__).parents[2] / folder
-    found = place / name
-    if not found.is_file():
+    if not has_asset(folder, name):
         raise ProgramMissing(f"{folder}/{name} is missing: install rsyslog-tune again")
-    return found
+    return _place(folder) / name
+
+
+def has_asset(folder: str, name: str) -> bool:
+    """Whether `folder` has a file `name`."""
+    return (_place(folder) / name).is_file()
 
 
 def asset_text(folder: str, name: str) -> str:
     """The text of an asset."""
     return asset(folder, name).read_text(encoding="utf-8")
+
+
+def _place(folder: str) -> Traversable:
+    packed = files("tuner") / "_assets" / folder
+    return packed if packed.is_dir() else Path(__file__).parents[2] / folder

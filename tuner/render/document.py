@@ -1,4 +1,10 @@
-"""The rsyslog template that writes one event as a JSON document."""
+"""The document of one event: texts, and the properties of the event between them.
+
+Every property is escaped by format="json", the cheapest complete way (F6); what enters unquoted is
+checked.  Where a field is a piece of a text, POSIX extended expressions find it, as glibc's
+regexec reads them.  A text that they do not match never reaches a document: nomatchMode BLANK,
+where the default writes **NO MATCH**.
+"""
 
 from __future__ import annotations
 
@@ -7,14 +13,18 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from tuner.modules.field import DocumentField, FieldType, is_parsed
+from tuner.modules.parsing import CsvParse, KvParse
 from tuner.modules.registry import Parse
-from tuner.render.parsing import checked_member, is_checked, parsed_text
-from tuner.render.quoting import constant
-from tuner.render.rainerscript import Statement, Value, statement
 
 _TIMES = frozenset({"timereported", "timegenerated"})
-
-Tree = dict[str, "Tree | DocumentField"]
+# What JSON and the mapping both take: 18 digits fit a long, these sizes a double.
+# rsyslog's dataType="number" alone writes what comes, such as abc or 007 (seen on 8.2302).
+_CHECKED = {
+    FieldType.INTEGER: r"-?(0|[1-9][0-9]{0,17})",
+    FieldType.FLOAT: r"-?(0|[1-9][0-9]{0,39})(\.[0-9]{1,40})?([eE][-+]?[0-9]{1,2})?",
+    FieldType.BOOLEAN: r"true|false",
+}
+_ALWAYS_DIGITS = frozenset({"syslogfacility", "syslogseverity"})
 
 
 @dataclass(frozen=True)
@@ -29,41 +39,56 @@ class Identity:
     last: int
 
 
-def document_template(
-    name: str,
-    fields: tuple[DocumentField, ...],
-    parse: Parse | None,
-    identity: Identity | None = None,
-    end: str = "",
-) -> Statement:
-    """A list template that ends with `end`: nothing for bulks, as a newline would pair their
-    replies wrongly (F5).
+@dataclass(frozen=True)
+class Property:
+    """A property of the event: all of it, the characters from `first` to `last`, or what a group
+    of an expression finds.
 
-    Every property is escaped by format="json", the cheapest complete way (F6); what enters
-    unquoted is checked.
+    With `checked_as` it writes the whole member of that name: null where nothing is found.
     """
-    pieces = list(_object(_tree(fields)))
+
+    name: str
+    checked_as: str | None = None
+    first: int | None = None
+    last: int | None = None
+    date_format: str | None = None
+    format: str | None = None
+    expression: str | None = None
+    group: int | None = None
+
+
+Piece = str | Property
+_Raw = str | DocumentField | Identity
+_Tree = dict[str, "_Tree | DocumentField"]
+
+
+@dataclass(frozen=True)
+class _Place:
+    """A piece of a property: the expression before it with its number of groups, the one after
+    it, the expression of a text with the groups that may hold it, and of an optional quote."""
+
+    property: str
+    before: str
+    groups: int
+    after: str
+    text: str = ""
+    text_groups: tuple[int, ...] = ()
+    quote: str = ""
+
+
+def document(
+    fields: tuple[DocumentField, ...], parse: Parse | None, identity: Identity | None, end: str
+) -> tuple[Piece, ...]:
+    """A document of these fields, with `end` after it."""
+    raw = list(_object(_tree(fields)))
     if identity is not None:
-        pieces[-1:] = [f',{json.dumps(identity.field)}:"', identity, '"}']
-    pieces.append(end)
-    return statement("template", {"name": name, "type": "list"}, tuple(_merged(pieces, parse)))
+        raw[-1:] = [f',{json.dumps(identity.field)}:"', identity, '"}']
+    return tuple(_merged([*raw, end], parse))
 
 
-def index_name_template(name: str, index: str) -> Statement:
-    """A template for `index`-YYYY.MM.DD, by the day that the sender reported."""
-    day = [
-        statement("property", {"name": "timereported", "dateFormat": part})
-        for part in ("year", "month", "day")
-    ]
-    dot = statement("constant", {"value": constant(".")})
-    first = statement("constant", {"value": constant(f"{index}-")})
-    body = (first, day[0], dot, day[1], dot, day[2])
-    return statement("template", {"name": name, "type": "list"}, body)
-
-
-def _tree(fields: tuple[DocumentField, ...]) -> Tree:
+def _tree(fields: tuple[DocumentField, ...]) -> _Tree:
     """Dotted names as nested objects, in the order of first appearance."""
-    root: Tree = {}
+    root: _Tree = {}
     for field in fields:
         *parents, leaf = field.name.split(".")
         here = root
@@ -76,10 +101,7 @@ def _tree(fields: tuple[DocumentField, ...]) -> Tree:
     return root
 
 
-Piece = str | DocumentField | Identity
-
-
-def _object(tree: Tree) -> Iterator[Piece]:
+def _object(tree: _Tree) -> Iterator[_Raw]:
     yield "{"
     for number, (key, value) in enumerate(tree.items()):
         if number:
@@ -92,9 +114,9 @@ def _object(tree: Tree) -> Iterator[Piece]:
     yield "}"
 
 
-def _member(key: str, field: DocumentField) -> Iterator[Piece]:
+def _member(key: str, field: DocumentField) -> Iterator[_Raw]:
     """One value under its key; a checked one brings the key itself."""
-    if is_checked(field):
+    if _is_checked(field):
         yield field
         return
     yield json.dumps(key) + ":"
@@ -108,35 +130,92 @@ def _member(key: str, field: DocumentField) -> Iterator[Piece]:
         yield '"'
 
 
-def _merged(pieces: Iterable[Piece], parse: Parse | None) -> Iterator[Statement]:
-    """One constant() for each stretch of text between two properties."""
+def _merged(raw: Iterable[_Raw], parse: Parse | None) -> Iterator[Piece]:
+    """One text for each stretch between two properties."""
     text = ""
-    for piece in pieces:
-        if isinstance(piece, str):
-            text += piece
+    for one in raw:
+        if isinstance(one, str):
+            text += one
             continue
-        yield statement("constant", {"value": constant(text)})
-        yield from _written(piece, parse)
+        yield text
+        yield from _properties(one, parse)
         text = ""
-    yield statement("constant", {"value": constant(text)})
+    yield text
 
 
-def _written(piece: DocumentField | Identity, parse: Parse | None) -> Iterator[Statement]:
-    if isinstance(piece, Identity):
-        place: dict[str, Value] = {"position.from": piece.first, "position.to": piece.last}
-        yield statement("property", {"name": "msg", **place})
-    elif is_checked(piece):
-        yield checked_member(piece, parse)
-    elif is_parsed(piece):
-        yield from parsed_text(piece, parse)
+def _properties(one: DocumentField | Identity, parse: Parse | None) -> Iterator[Property]:
+    """What writes one field: of several properties one at most writes."""
+    if isinstance(one, Identity):
+        yield Property("msg", first=one.first, last=one.last)
+    elif _is_checked(one):
+        yield _checked(one, parse)
+    elif is_parsed(one):
+        yield from _parsed(one, parse)
+    elif one.property in _TIMES:
+        yield Property(one.property, date_format="rfc3339")
     else:
-        yield _property(piece)
+        yield Property(str(one.property), format=None if one.type is FieldType.INTEGER else "json")
 
 
-def _property(field: DocumentField) -> Statement:
-    parameters: dict[str, Value] = {"name": field.property}
-    if field.property in _TIMES:
-        parameters["dateFormat"] = "rfc3339"
-    elif field.type is not FieldType.INTEGER:
-        parameters["format"] = "json"
-    return statement("property", parameters)
+def _is_checked(field: DocumentField) -> bool:
+    """Whether the field enters JSON unquoted although its text could be anything."""
+    digits = field.type is FieldType.INTEGER and field.property in _ALWAYS_DIGITS
+    return field.constant is None and field.type in _CHECKED and not digits
+
+
+def _checked(field: DocumentField, parse: Parse | None) -> Property:
+    """The whole member `"name":value`; null where the text is no value of the field's type."""
+    place = _place(field, parse)
+    value = f"{place.quote}({_CHECKED[field.type]}){place.quote}"
+    return Property(
+        place.property,
+        checked_as=field.name.rpartition(".")[2],
+        expression=f"{place.before}{value}{place.after}",
+        group=place.groups + 1,
+    )
+
+
+def _parsed(field: DocumentField, parse: Parse | None) -> Iterator[Property]:
+    """The text of a parsed field, escaped for JSON."""
+    place = _place(field, parse)
+    if not place.text:
+        yield Property(place.property, format="json")
+    expression = f"{place.before}{place.text}{place.after}"
+    for group in place.text_groups:
+        yield Property(
+            place.property, format="json", expression=expression, group=place.groups + group
+        )
+
+
+def _place(field: DocumentField, parse: Parse | None) -> _Place:
+    if not is_parsed(field):
+        return _Place(str(field.property), "^ *", 0, " *$")
+    match parse:
+        case CsvParse():
+            return _csv(parse, parse.columns.index(str(field.column)))
+        case KvParse():
+            return _kv(parse, str(field.key))
+        case _:
+            path = str(field.json_path).replace(".", "!")
+            return _Place(f"$!{path}", "^", 0, "$")
+
+
+def _csv(parse: CsvParse, passed: int) -> _Place:
+    """A cell after `passed` others; rsyslog's msg starts with the blank after an RFC 3164 tag."""
+    end = f"[{parse.delimiter}]"
+    if not parse.quoted:
+        cell = f"[^{parse.delimiter}]*"
+        before = f"^ ?({cell}{end}){{{passed}}}"
+        return _Place("msg", before, 1, f"({end}|$)", f"({cell})", (1,))
+    bare = f'([^"{parse.delimiter}][^{parse.delimiter}]*)?'
+    before = f'^ ?(("([^"]|"")*"|{bare}){end}){{{passed}}}'
+    text = f'("(([^"]|"")*)"|{bare})'
+    return _Place("msg", before, 4, f"({end}|$)", text, (2, 4), '"?')
+
+
+def _kv(parse: KvParse, key: str) -> _Place:
+    """The value of `key` where it stands outside of quotes, so that no value can pose as a key."""
+    end = f"[{parse.separator}]"
+    before = f'^(([^"]|"[^"]*")*{end})? *{key.replace(".", "[.]")}{parse.assignment}'
+    text = f'("([^"]*)"|([^"{parse.separator}][^{parse.separator}]*)?)'
+    return _Place("msg", before, 2, f"({end}|$)", text, (2, 3), '"?')

@@ -6,19 +6,25 @@ It is made here and nowhere else.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable
+from enum import Enum
 
 from tuner.modules.secrets import SecretRef
-from tuner.render.folding import LONGEST_BLANK
 
+# No more blanks than this follow each other in what the quoter writes.
+_LONGEST_BLANK = 40
+# A line begins with no blank: rsyslogd would drop it.  In UTF-8 this is below 9,000 bytes.
+_PIECE = re.compile(rf".{{1,2000}} {{0,{_LONGEST_BLANK}}}")
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_.]*")
 _IDENTIFIER = re.compile(r"[A-Za-z][A-Za-z0-9_.-]*")
+_SIZE = re.compile(r"[0-9]+[kmgtKMGT]?")
 _SECRET_FILE = re.compile(r"/[^\x00-\x1f\x7f`\"\\]+")
 _SECRET_NAME = re.compile(r"[A-Z_][A-Z0-9_]*")
 # rsyslog's lexer knows \xNN in object parameters only since 8.2608, octal always.
 _ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\t"}
-_BLANKS = " " * LONGEST_BLANK
+_BLANKS = " " * _LONGEST_BLANK
 
 
 class Emitted(str):
@@ -92,8 +98,54 @@ def identifier(name: str) -> Emitted:
 
 
 def comment(text: str) -> Emitted:
-    """`text` as comment lines."""
-    lines = text.splitlines()
-    if any(not line.isprintable() for line in lines):
+    """`text` for a line of a comment, which it cannot end."""
+    if not text.isprintable():
         raise ValueError("a comment holds printable text only")
-    return Emitted("\n".join(f"# {line}".rstrip() for line in lines))
+    return Emitted(text)
+
+
+def number(value: int) -> Emitted:
+    """`value` as a number inside an expression."""
+    return Emitted(int(value))
+
+
+def size(value: str) -> Emitted:
+    """`value` as a number of bytes, such as 4g, where it stands without quotes."""
+    if not _SIZE.fullmatch(value):
+        raise ValueError(f"{value!r} is not a size")
+    return Emitted(value)
+
+
+def json_value(value: object) -> Emitted:
+    """`value` as JSON in ASCII, its keys in their order."""
+    return Emitted(json.dumps(value, ensure_ascii=True))
+
+
+def parameter(value: object) -> Emitted:
+    """`value` as the value of any parameter; None becomes nothing, as of one that is left out."""
+    match value:
+        case None:
+            return Emitted("")
+        case Emitted():
+            return value
+        case str() | int():
+            return quote(value)
+        case Enum():
+            return quote(str(value.value))
+        case SecretRef():
+            return secret(value)
+        case list() | tuple():
+            return quote_all(value)
+        case _:
+            raise TypeError(f"{value!r} is not a value of RainerScript")
+
+
+def fold(text: str) -> str:
+    """`text` with a backslash at the end of each line that goes on in the next.
+
+    rsyslogd reads at most 10,239 bytes of a line and takes the rest for the next one, with a
+    newline between them (readConfFile in rsyslog's grammar/rainerscript.c).  An object that is
+    folded must begin and end on lines that are joined: after them rsyslogd inserts a line number,
+    which may not stand inside of an object.
+    """
+    return "\n".join("\\\n".join(_PIECE.findall(line)) for line in text.split("\n"))

@@ -9,23 +9,9 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from tuner.errors import JobFailed, Refused
-from tuner.render.artefacts import (
-    COMPONENTS,
-    FIRST_INDEX,
-    HEAP,
-    INDEX_TEMPLATE,
-    LIFECYCLE,
-    MARK,
-    NODE,
-    Artefact,
-)
+from tuner.render.artefacts import OPTIONAL, OURS, Artefact, mark_of
 
-_OURS = "rsyslog-tune"
 _PRIVATE, _PUBLIC = 0o600, 0o644
-# Files that some profiles have and others have not; only ours are ever removed.
-_OPTIONAL = (
-    HEAP, *NODE.values(), INDEX_TEMPLATE, FIRST_INDEX, LIFECYCLE, *COMPONENTS.values()
-)  # fmt: skip
 
 
 def write(artefacts: Iterable[Artefact], directory: Path) -> tuple[str, ...]:
@@ -81,21 +67,16 @@ def unified(path: str, old: str | None, new: str | None) -> Iterator[str]:
 
 def _foreign(wanted: tuple[Artefact, ...], directory: Path) -> list[str]:
     """Files in the way that somebody else wrote; of ours, all but live settings say so."""
-    marked = [one for one in wanted if _OURS in one.text]
+    marked = [one for one in wanted if OURS in one.text]
     found = {one.path: _read(directory / one.path) for one in marked}
-    return [path for path, text in found.items() if text and _OURS not in text]
+    return [path for path, text in found.items() if text and OURS not in text]
 
 
 def _left_over(wanted: tuple[Artefact, ...], directory: Path) -> list[str]:
     """Files of ours that this profile no longer has."""
     paths = {artefact.path for artefact in wanted}
-    gone = (path for path in _OPTIONAL if path not in paths)
-    return [path for path in gone if _mark_of(path) in (_read(directory / path) or "")]
-
-
-def _mark_of(path: str) -> str:
-    """What tells a file of ours; JSON has no comments."""
-    return _OURS if path.endswith(".json") else MARK
+    gone = (path for path in OPTIONAL if path not in paths)
+    return [path for path in gone if (mark_of(path) or OURS) in (_read(directory / path) or "")]
 
 
 def _read(path: Path) -> str | None:

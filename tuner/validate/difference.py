@@ -21,14 +21,14 @@ from tuner.engines.index import Rotate
 from tuner.engines.settings import INDEX_SETTINGS, Update
 from tuner.modules.omelasticsearch import OmelasticsearchOutput
 from tuner.profile.model import Profile
-from tuner.render.index import (
+from tuner.render.engine_files import (
     components,
     composed_template,
     index_patterns,
     index_template,
     live_settings,
+    policy,
 )
-from tuner.render.lifecycle import policy
 
 
 @dataclass(frozen=True)
@@ -119,12 +119,13 @@ def _policy(
     profile: Profile, output: OmelasticsearchOutput, client: EngineClient
 ) -> Iterator[Compared]:
     index, engine = output.index, profile.release.engine
-    if index.lifecycle is not None:
+    rendered = policy(engine, index)
+    if rendered is not None:
         there = lifecycle_policy(client, engine, index.target)
         yield _compared(
             f"lifecycle policy {index.target}",
             None if there is None else normal.policy(there),
-            normal.policy(policy(engine, index, index.lifecycle)),
+            normal.policy(rendered),
         )
 
 

@@ -17,7 +17,7 @@ from tuner.errors import KeyPath, Problem
 from tuner.lint.load import LoadedProfile
 from tuner.modules.omelasticsearch import OmelasticsearchOutput
 from tuner.profile.documents import fields_of
-from tuner.render.index import PRIORITY, index_patterns, index_template
+from tuner.render.engine_files import PRIORITY, index_patterns, index_template
 from tuner.validate.layer import Layer, problem
 from tuner.validate.request_sizes import request_problems
 

@@ -1,0 +1,185 @@
+"""What the engine is told of an output's indices: templates, live settings, policies, as JSON."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from tuner.engines.index import Index, IndexSettings, MappingStyle, Rotate
+from tuner.engines.lifecycle import Rollover
+from tuner.engines.release import Engine
+from tuner.engines.settings import INDEX_SETTINGS, Update
+from tuner.modules.omelasticsearch import OmelasticsearchOutput
+from tuner.profile.documents import fields_of, mapping_of
+from tuner.profile.model import Profile
+from tuner.render.fingerprint import fingerprint
+from tuner.render.templates import Templates, shipped_templates
+
+INDEX_TEMPLATE = "index-template.json"
+LIVE_SETTINGS = "live-settings.json"
+FIRST_INDEX = "first-index.json"
+LIFECYCLE = "lifecycle-policy.json"
+COMPONENTS = {"settings": "component-settings.json", "mappings": "component-mappings.json"}
+_POLICIES = {
+    Engine.ELASTICSEARCH: "lifecycle-policy-ilm.json",
+    Engine.OPENSEARCH: "lifecycle-policy-ism.json",
+}
+# Built-in templates have 100 and below; ours must win over them.
+PRIORITY = 200
+# ILM's conditions for a rollover in the words of OpenSearch's index state management.
+_ISM_CONDITIONS = {
+    "max_age": "min_index_age",
+    "max_primary_shard_size": "min_primary_shard_size",
+    "max_size": "min_size",
+    "max_docs": "min_doc_count",
+}
+
+Json = dict[str, object]
+
+
+@dataclass(frozen=True)
+class NewIndices:
+    """What new indices of an output are made of; `composed_of` names the component templates."""
+
+    patterns: list[str]
+    priority: int
+    is_data_stream: bool
+    settings: Json
+    mappings: Json | None
+    digest: str
+    composed_of: tuple[str, ...] = ()
+
+
+def index_template(
+    profile: Profile, output: OmelasticsearchOutput, templates: Templates | None = None
+) -> Json:
+    """The body of the composable index template for the indices of `output`."""
+    return _filled(templates, INDEX_TEMPLATE, index=_new_indices(profile, output, templates))
+
+
+def composed_template(
+    profile: Profile, output: OmelasticsearchOutput, templates: Templates | None = None
+) -> Json:
+    """The same template made of the component templates of `components`."""
+    names = tuple(f"{output.index.target}-{part}" for part in _parts(output.index))
+    index = replace(_new_indices(profile, output, templates), composed_of=names)
+    return _filled(templates, INDEX_TEMPLATE, index=index)
+
+
+def components(
+    profile: Profile, output: OmelasticsearchOutput, templates: Templates | None = None
+) -> dict[str, Json]:
+    """The bodies of the component templates of `output`: its settings and its mappings, to be put
+    under the names TARGET-settings and TARGET-mappings."""
+    index = _new_indices(profile, output, templates)
+    return {
+        part: _filled(templates, COMPONENTS[part], index=index) for part in _parts(output.index)
+    }
+
+
+def first_index(index: Index, templates: Templates | None = None) -> Json:
+    """The body of `PUT TARGET-000001`."""
+    return _filled(templates, FIRST_INDEX, target=index.target)
+
+
+def live_settings(output: OmelasticsearchOutput, templates: Templates | None = None) -> Json:
+    """The settings of `output` that an open index takes, for `PUT INDEX/_settings`."""
+    settings = {
+        f"index.{name}": value
+        for name, value in _written(output.index.settings).items()
+        if INDEX_SETTINGS[name].update is Update.DYNAMIC
+    }
+    return _filled(templates, LIVE_SETTINGS, settings=settings)
+
+
+def policy(engine: Engine, index: Index, templates: Templates | None = None) -> Json | None:
+    """The body of `PUT _ilm/policy/TARGET`, or of `PUT _plugins/_ism/policies/TARGET`; None where
+    the index has no lifecycle."""
+    if index.lifecycle is None:
+        return None
+    ism = engine is Engine.OPENSEARCH
+    return _filled(
+        templates,
+        _POLICIES[engine],
+        target=index.target,
+        patterns=index_patterns(index),
+        priority=PRIORITY,
+        rolls_over=index.rolls_over,
+        rollover=_conditions(index.lifecycle.rollover, ism),
+        retention=index.lifecycle.retention,
+    )
+
+
+def index_patterns(index: Index) -> list[str]:
+    """Which indices, or data stream, the template is for."""
+    return [index.target if index.rotate is Rotate.NONE else f"{index.target}-*"]
+
+
+def _new_indices(
+    profile: Profile, output: OmelasticsearchOutput, templates: Templates | None
+) -> NewIndices:
+    index = output.index
+    settings: Json = {f"index.{name}": value for name, value in _written(index.settings).items()}
+    return NewIndices(
+        patterns=index_patterns(index),
+        priority=PRIORITY,
+        is_data_stream=index.data_stream is not None,
+        settings=settings | _policy_settings(profile, index),
+        mappings=_mappings(output),
+        digest=_digest(profile, output, templates),
+    )
+
+
+def _mappings(output: OmelasticsearchOutput) -> Json | None:
+    match output.index.mapping:
+        case MappingStyle.EXPLICIT:
+            return mapping_of(fields_of(output))
+        case MappingStyle.NONE:
+            return {"_source": {"enabled": False}, "dynamic": False}
+        case MappingStyle.DYNAMIC:
+            return None
+
+
+def _parts(index: Index) -> list[str]:
+    """The component templates that an index template is made of."""
+    return [
+        part
+        for part in COMPONENTS
+        if part == "settings" or index.mapping is not MappingStyle.DYNAMIC
+    ]
+
+
+def _policy_settings(profile: Profile, index: Index) -> Json:
+    """How an index finds its policy: ISM's names the indices itself, but not their alias."""
+    if index.lifecycle is None:
+        return {}
+    alias = index.lifecycle.rollover is not None and index.data_stream is None
+    if profile.release.engine is Engine.OPENSEARCH:
+        name = "index.plugins.index_state_management.rollover_alias"
+        return {name: index.target} if alias else {}
+    rollover = {"index.lifecycle.rollover_alias": index.target} if alias else {}
+    return {"index.lifecycle.name": index.target, **rollover}
+
+
+def _conditions(rollover: Rollover | None, ism: bool) -> Json:
+    if rollover is None:
+        return {}
+    written = rollover.model_dump(mode="json", exclude_none=True)
+    return {_ISM_CONDITIONS[name] if ism else name: value for name, value in written.items()}
+
+
+def _written(settings: IndexSettings) -> Json:
+    return settings.model_dump(mode="json", by_alias=True, exclude_none=True)
+
+
+def _digest(profile: Profile, output: OmelasticsearchOutput, templates: Templates | None) -> str:
+    """Whether the template comes in components makes no difference to an index."""
+    index = output.index.model_dump(
+        mode="json", by_alias=True, exclude_none=True, exclude={"components"}
+    )
+    fields = [field.model_dump(mode="json", exclude_none=True) for field in fields_of(output)]
+    own = (templates or shipped_templates()).own(f"{INDEX_TEMPLATE}.j2")
+    return fingerprint([profile.release.engine.value, index, fields, *own])
+
+
+def _filled(templates: Templates | None, path: str, **values: object) -> Json:
+    return (templates or shipped_templates()).fill_json(f"{path}.j2", **values)
