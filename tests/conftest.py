@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import atexit
 import difflib
 import os
+import shutil
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -12,6 +15,12 @@ import pytest
 # As the command line does it, before anything imports numpy: on two cores that are busy otherwise,
 # searches took four times as long with a thread for each.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+# Locks and records of a test run are its own, so that several can measure at once.
+_STATE = Path(tempfile.mkdtemp(prefix="rsyslog-tune-tests-"))
+_STATE.chmod(0o755)
+atexit.register(shutil.rmtree, _STATE, ignore_errors=True)
+os.environ["XDG_STATE_HOME"] = str(_STATE)
 
 ACCEPT = "--accept-golden"
 Expect = Callable[[Path, str], None]
@@ -23,10 +32,33 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Fuzzing is for those who ask for it: `pytest -m fuzz`."""
-    if "fuzz" not in config.getoption("markexpr"):
-        items[:] = [item for item in items if item.get_closest_marker("fuzz") is None]
+    """Leave out what takes long unless it is asked for by its marker, and keep the tests of one
+    module, and those of one engine, in one process; the engine's come first, being the longest."""
+    expression = config.getoption("markexpr")
+    left_out = [marker for marker in ("full", "soak", "fuzz") if marker not in expression]
+    kept: list[pytest.Item] = []
+    deselected: list[pytest.Item] = []
+    for item in items:
+        is_kept = not any(item.get_closest_marker(marker) for marker in left_out)
+        (kept if is_kept else deselected).append(item)
+        item.add_marker(pytest.mark.xdist_group(_group(item)))
+    config.hook.pytest_deselected(items=deselected)
+    items[:] = sorted(kept, key=lambda item: (_group(item) != _ENGINE, not _is_live(item)))
+
+
+_ENGINE = "elasticsearch"
+
+
+def _group(item: pytest.Item) -> str:
+    """What shares a process: a module, or all that the shared Elasticsearch serves."""
+    needs = item.fixturenames if isinstance(item, pytest.Function) else ()
+    return _ENGINE if _ENGINE in needs or "each_engine" in needs else str(item.path)
+
+
+def _is_live(item: pytest.Item) -> bool:
+    return item.get_closest_marker("live") is not None
 
 
 @pytest.fixture

@@ -18,6 +18,7 @@ from tuner.lab.sink import Sink
 
 pytestmark = [
     pytest.mark.live,
+    pytest.mark.full,
     pytest.mark.skipif(shutil.which("rsyslogd") is None, reason="rsyslogd is not installed"),
 ]
 

@@ -30,6 +30,7 @@ def test_the_wheel_holds_every_template_and_profile(wheel: Path) -> None:
                 assert f"tuner/_assets/{path.relative_to(ROOT)}" in inside
 
 
+@pytest.mark.full
 @pytest.mark.live
 def test_the_installed_wheel_renders_away_from_the_checkout(wheel: Path, tmp_path: Path) -> None:
     """Into an empty environment, its dependencies installed as a user's pip would."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from functools import cache
 from pathlib import Path
 
 PACKAGE = Path(__file__).parents[2] / "tuner"
@@ -52,6 +53,11 @@ def room_of(module: Path) -> str:
     return first.removesuffix(".py")
 
 
+@cache
+def tree_of(module: Path) -> ast.Module:
+    return ast.parse(module.read_text(encoding="utf-8"))
+
+
 def imports_of(tree: ast.Module) -> set[str]:
     """Every module imported anywhere in a file, also inside functions."""
     names: set[str] = set()
@@ -69,15 +75,11 @@ def name_of(module: Path) -> str:
     return str(module.relative_to(PACKAGE))
 
 
-TREES = {module: ast.parse(module.read_text(encoding="utf-8")) for module in MODULES}
-IMPORTS = {module: imports_of(tree) for module, tree in TREES.items()}
-
-
 def test_a_room_imports_only_rooms_above_it() -> None:
     wrong = [
         f"{name_of(module)} imports {name}"
         for module in MODULES
-        for name in sorted(IMPORTS[module])
+        for name in sorted(imports_of(tree_of(module)))
         if name == RELATIVE or is_below(name, room_of(module))
     ]
     assert not wrong, "\n".join(wrong)
@@ -95,7 +97,9 @@ def test_a_library_is_imported_only_by_its_owners() -> None:
     wrong = [
         f"{name_of(module)} imports {library}, which belongs to {sorted(OWNERS[library])}"
         for module in MODULES
-        for library in sorted({name.partition(".")[0] for name in IMPORTS[module]} & OWNERS.keys())
+        for library in sorted(
+            {name.partition(".")[0] for name in imports_of(tree_of(module))} & OWNERS.keys()
+        )
         if room_of(module) not in OWNERS[library]
     ]
     assert not wrong, "\n".join(wrong)
@@ -119,7 +123,7 @@ def test_modules_and_functions_stay_small() -> None:
         lines = len(module.read_text(encoding="utf-8").splitlines())
         if lines > LONGEST_MODULE:
             wrong.append(f"{name_of(module)} has {lines} lines")
-        for node in ast.walk(TREES[module]):
+        for node in ast.walk(tree_of(module)):
             if isinstance(node, ast.FunctionDef):
                 lines = (node.end_lineno or 0) - node.lineno + 1
                 if lines > LONGEST_FUNCTION:

@@ -16,15 +16,17 @@ from pathlib import Path
 import psutil
 import pytest
 
-from tests.live.engines import RELEASES, release_text, running
+from tests.live.engines import EACH_RELEASE, release_text, running
 from tuner.engine.client import EngineClient
 from tuner.engines.release import Release
-from tuner.engines.versions import distribution_for
+from tuner.engines.versions import DEFAULT
 from tuner.lab.distribution import fetch
 from tuner.lab.node import Node, NodePlan
 from tuner.lab.scratch import scratch, subfolder
 
-COMMAND = Path(sys.executable).with_name("rsyslog-tune")
+COMMAND = (str(Path(sys.executable).with_name("rsyslog-tune")),)
+QUICK = (sys.executable, str(Path(__file__).with_name("quick.py")))
+"""The same with the shortest trials, for searches that are to end, not to find."""
 
 # Everything that this test run starts inherits this, and can be told from what others run here.
 _MARK = ("RSYSLOG_TUNE_TEST_RUN", secrets.token_hex(8))
@@ -33,11 +35,10 @@ os.environ[_MARK[0]] = _MARK[1]
 
 @pytest.fixture(scope="session")
 def elasticsearch(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EngineClient]:
-    """A real Elasticsearch 8.19, shared by the whole test run."""
-    distribution = distribution_for(Release(elasticsearch="8.19"))
-    fetch(distribution)
+    """A real engine of the default version, shared by the whole test run."""
+    fetch(DEFAULT)
     with scratch(tmp_path_factory.mktemp("engine")) as folder:
-        node = Node(NodePlan(distribution, "1g"), subfolder(folder, "engine"))
+        node = Node(NodePlan(DEFAULT, "1g"), subfolder(folder, "engine"))
         client = EngineClient(node.url)
         try:
             yield client
@@ -46,13 +47,17 @@ def elasticsearch(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EngineCl
             node.stop()
 
 
-@pytest.fixture(scope="session", params=RELEASES, ids=release_text)
+@pytest.fixture(scope="session", params=EACH_RELEASE, ids=release_text)
 def each_engine(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[tuple[Release, EngineClient]]:
-    """Each engine in turn, with its release; one runs at a time."""
-    with running(request.param, tmp_path_factory.mktemp("engines")) as client:
-        yield request.param, client
+    """Each engine in turn, with its release; `make test` has only the default one."""
+    release: Release = request.param
+    if release == DEFAULT.release:
+        yield release, request.getfixturevalue("elasticsearch")
+        return
+    with running(release, tmp_path_factory.mktemp("engines")) as client:
+        yield release, client
 
 
 @dataclass(frozen=True)
@@ -62,57 +67,48 @@ class Done:
     code: int
     out: str
     err: str
-    seconds: float
 
 
-def tune(*arguments: object, folder: Path, environment: dict[str, str] | None = None) -> Done:
+def tune(
+    *arguments: object,
+    folder: Path,
+    environment: dict[str, str] | None = None,
+    command: tuple[str, ...] = COMMAND,
+) -> Done:
     """Run rsyslog-tune to its end."""
-    started = time.monotonic()
     done = subprocess.run(
-        [COMMAND, *map(str, arguments)],
+        [*command, *map(str, arguments)],
         cwd=folder, capture_output=True, text=True, check=False, timeout=300,
         env={**os.environ, **(environment or {})},
     )  # fmt: skip
-    return Done(done.returncode, done.stdout, done.stderr, time.monotonic() - started)
-
-
-def unclocked_s(run: Path) -> float:
-    """What a search may take beside its own clock, in seconds: Python's start and its report.
-
-    As much as twice the making of that report again takes on this machine now.
-    """
-    again = tune("report", run, folder=run.parent)
-    assert again.code == 0, again.err
-    return 2 * again.seconds
+    return Done(done.returncode, done.stdout, done.stderr)
 
 
 def tune_and_signal(
-    *arguments: object, folder: Path, number: signal.Signals, after_line: str
+    *arguments: object,
+    folder: Path,
+    number: signal.Signals,
+    after_line: str,
+    command: tuple[str, ...] = COMMAND,
 ) -> Done:
-    """Run rsyslog-tune and send it a signal once a line on stderr contains `after_line`; the
-    seconds are those from the signal to the end."""
+    """Run rsyslog-tune and send it a signal once a line on stderr contains `after_line`; it must
+    end then."""
     process = subprocess.Popen(
-        [COMMAND, *map(str, arguments)], cwd=folder, text=True,
+        [*command, *map(str, arguments)], cwd=folder, text=True,
         stdout=subprocess.PIPE, stderr=subprocess.PIPE,
     )  # fmt: skip
     assert process.stderr is not None
     assert process.stdout is not None
     with process.stderr, process.stdout:
-        seen = []
+        before = []
         for line in process.stderr:
-            seen.append(line)
+            before.append(line)
             if after_line in line:
                 break
         process.send_signal(number)
-        started = time.monotonic()
-        process.wait(30)
-        seconds = time.monotonic() - started
-        return Done(
-            process.returncode,
-            process.stdout.read(),
-            "".join(seen) + process.stderr.read(),
-            seconds,
-        )
+        process.wait(60)
+        out, err = process.stdout.read(), "".join(before) + process.stderr.read()
+        return Done(process.returncode, out, err)
 
 
 def daemons() -> set[int]:

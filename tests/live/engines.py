@@ -6,15 +6,21 @@ import contextlib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+import pytest
+
 from tuner.engine.client import EngineClient
 from tuner.engines.release import Release
-from tuner.engines.versions import TESTED, distribution_for
+from tuner.engines.versions import DEFAULT, TESTED, distribution_for
 from tuner.lab.distribution import fetch
 from tuner.lab.engine import AttachedEngine
 from tuner.lab.node import Node, NodePlan
 from tuner.lab.scratch import scratch, subfolder
 
 RELEASES = tuple(one.release for one in TESTED)
+EACH_RELEASE = [
+    one if one == DEFAULT.release else pytest.param(one, marks=pytest.mark.full)
+    for one in RELEASES
+]
 
 
 class WatchedNode(AttachedEngine):

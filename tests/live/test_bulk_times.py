@@ -27,7 +27,7 @@ from tuner.lab.sink import Sink
 from tuner.lint.load import load_profile
 from tuner.measure.pipeline import pipeline
 
-pytestmark = [pytest.mark.live, pytest.mark.usefixtures("nothing_left_behind")]
+pytestmark = [pytest.mark.live, pytest.mark.full, pytest.mark.usefixtures("nothing_left_behind")]
 
 PROFILE = load_profile(Path(__file__).parents[2] / "profiles" / "default.yaml").profile
 WITH_HISTOGRAM = Release(elasticsearch="8.19")

@@ -28,7 +28,7 @@ from tuner.lint.load import load_profile
 from tuner.measure.capture import capture
 from tuner.measure.ceiling import CeilingPlan, Combination, ceiling
 
-pytestmark = [pytest.mark.live, pytest.mark.usefixtures("nothing_left_behind")]
+pytestmark = [pytest.mark.live, pytest.mark.full, pytest.mark.usefixtures("nothing_left_behind")]
 
 WRITTEN = load_profile(Path(__file__).parents[2] / "profiles" / "default.yaml")
 PROFILE = WRITTEN.profile

@@ -55,7 +55,7 @@ def test_doctor_names_what_is_there(tmp_path: Path) -> None:
 
 def test_a_missing_rsyslogd_is_exit_69_with_the_package(tmp_path: Path) -> None:
     """The same machine, seen through a mount namespace in which rsyslogd is an empty folder."""
-    script = f"mount -t tmpfs none /usr/sbin && exec {COMMAND} doctor"
+    script = f"mount -t tmpfs none /usr/sbin && exec {COMMAND[0]} doctor"
     done = subprocess.run(
         ["unshare", "--mount", "sh", "-c", script],
         cwd=tmp_path, capture_output=True, text=True, check=False,

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.live.conftest import tune
+from tests.live.conftest import QUICK, tune
+from tests.live.test_search_on_the_sink import assert_finished
 from tuner.engine import owned
 from tuner.engine.client import EngineClient, EngineRefused
 from tuner.errors import Refused
@@ -23,12 +24,17 @@ pytestmark = [pytest.mark.live, pytest.mark.usefixtures("nothing_left_behind")]
 
 ROOT = Path(__file__).parents[2]
 SHORT = TrialPlan(1.5, 3.0)
-PROFILES = (
+PROFILES = [
     "profiles/default.yaml",
-    "examples/by-hand.yaml",
-    "examples/published/stock.yaml",
-    "examples/published/p1-production.yaml",
-)
+    *(
+        pytest.param(path, marks=pytest.mark.full)
+        for path in (
+            "examples/by-hand.yaml",
+            "examples/published/stock.yaml",
+            "examples/published/p1-production.yaml",
+        )
+    ),
+]
 
 
 @pytest.fixture
@@ -104,6 +110,7 @@ def test_what_is_not_ours_stays_untouched(lab: Lab, elasticsearch: EngineClient)
             elasticsearch.request("DELETE", f"/{name}")
 
 
+@pytest.mark.full
 def test_bench_measures_on_a_cluster_that_runs_already(
     elasticsearch: EngineClient, tmp_path: Path
 ) -> None:
@@ -118,3 +125,12 @@ def test_bench_measures_on_a_cluster_that_runs_already(
         assert delivery["sent"] == delivery["indexed"] == delivery["found"] > 0
     assert owned.indices(elasticsearch, owned.PREFIX) == ()
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_search_goes_to_its_end(elasticsearch: EngineClient, tmp_path: Path) -> None:
+    done = tune("search", ROOT / "profiles" / "default.yaml", "--elasticsearch", elasticsearch.url,
+                "--budget", "2m", "--no-shrink", "--run-dir", "run",
+                folder=tmp_path, command=QUICK)  # fmt: skip
+    assert done.code == 0, done.err
+    assert_finished(tmp_path / "run")
+    assert owned.indices(elasticsearch, owned.PREFIX) == ()

@@ -24,6 +24,7 @@ from tuner.lint.lint import lint
 
 pytestmark = [
     pytest.mark.live,
+    pytest.mark.full,
     pytest.mark.skipif(shutil.which("rsyslogd") is None, reason="rsyslogd is not installed"),
 ]
 

@@ -11,7 +11,7 @@ import requests
 from tuner.engine.client import EngineClient
 from tuner.engine.identity import FIELD, MAPPING, account_in_engine
 
-pytestmark = pytest.mark.live
+pytestmark = [pytest.mark.live, pytest.mark.full]
 
 INDEX = "rsyslog-tune-test-identity"
 EVENTS = 120_000

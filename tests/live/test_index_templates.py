@@ -30,7 +30,7 @@ from tuner.lab.rsyslogd import Rsyslogd
 from tuner.lab.scratch import scratch, subfolder
 from tuner.render.artefacts import render, rsyslog_conf
 
-pytestmark = pytest.mark.live
+pytestmark = [pytest.mark.live, pytest.mark.full]
 
 # The modules data-streams, x-pack-ilm and the plugins custom-codecs and index-management.
 LACKS = {

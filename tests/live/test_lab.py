@@ -15,7 +15,7 @@ from tests.live.conftest import tune, tune_and_signal
 from tuner.engine.client import EngineClient
 from tuner.engine.counters import indexed
 
-pytestmark = pytest.mark.live
+pytestmark = [pytest.mark.live, pytest.mark.full]
 
 ROOT = Path(__file__).parents[2]
 DEFAULT = ROOT / "profiles" / "default.yaml"

@@ -9,7 +9,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from tests.live.conftest import tune
 
-pytestmark = [pytest.mark.live, pytest.mark.usefixtures("nothing_left_behind")]
+pytestmark = [pytest.mark.live, pytest.mark.full, pytest.mark.usefixtures("nothing_left_behind")]
 
 DEFAULT = Path(__file__).parents[2] / "profiles" / "default.yaml"
 

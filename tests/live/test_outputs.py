@@ -67,6 +67,7 @@ def test_a_file_has_every_event_in_its_order(site: Place, more: dict[str, object
     assert texts(lines(site.folder / "out")) == TEXTS
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("more", [{}, {"veryRobustZip": True}, {"asyncWriting": True}])
 def test_a_gzip_file_has_every_event(site: Place, more: dict[str, object]) -> None:
     with site.running([file_of(site, zipLevel=6, **more)]):
@@ -77,6 +78,7 @@ def test_a_gzip_file_has_every_event(site: Place, more: dict[str, object]) -> No
     assert texts(gzip.decompress(raw).decode("utf-8").splitlines()) == TEXTS
 
 
+@pytest.mark.full
 @pytest.mark.skipif(shutil.which("zstd") is None, reason="zstd is not installed")
 @pytest.mark.parametrize("more", [{}, {"veryRobustZip": True, "compression.zstd.workers": 2}])
 def test_a_zstd_file_has_every_event(site: Place, more: dict[str, object]) -> None:
@@ -89,6 +91,7 @@ def test_a_zstd_file_has_every_event(site: Place, more: dict[str, object]) -> No
     assert texts(done.stdout.decode("utf-8").splitlines()) == TEXTS
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(("robust", "readable"), [(True, True), (False, False)])
 def test_what_is_appended_after_a_crash_is_readable_only_where_lint_says_so(
     site: Place, robust: bool, readable: bool
@@ -183,6 +186,7 @@ def test_no_host_name_leaves_the_folder(site: Place, after: str) -> None:
         assert line.endswith(f" number {number}")
 
 
+@pytest.mark.full
 def test_files_of_many_hosts_are_all_complete(site: Place) -> None:
     """With fewer open files than there are hosts."""
     output: dict[str, object] = {
@@ -313,6 +317,7 @@ def test_everything_arrives_over_tls(site: Place, tmp_path: Path, certificates: 
     assert sorted(found) == sorted(ALL)
 
 
+@pytest.mark.full
 def test_nothing_is_sent_to_a_receiver_with_another_name(
     site: Place, tmp_path: Path, certificates: Path
 ) -> None:

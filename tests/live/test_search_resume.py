@@ -11,9 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.live.conftest import COMMAND, daemons, tune, tune_and_signal, unclocked_s
+from tests.live.conftest import QUICK, daemons, tune, tune_and_signal
+from tests.live.quick import SINK_PACE
 from tuner.host.lock import state_folder
-from tuner.search.budget import SINK_PACE, smallest_budget_s
+from tuner.search.budget import smallest_budget_s
 from tuner.search.journal import recorded
 from tuner.search.study import Ending, Phase
 
@@ -34,7 +35,7 @@ def killed(folder: Path) -> None:
     """A search with that budget, killed in its third trial; its daemons die with it."""
     before = daemons()
     process = subprocess.Popen(
-        [COMMAND, "search", *OPTIONS, "--run-dir", "run"], cwd=folder,
+        [*QUICK, "search", *OPTIONS, "--run-dir", "run"], cwd=folder,
         stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True,
     )  # fmt: skip
     assert process.stderr is not None
@@ -54,7 +55,7 @@ def killed(folder: Path) -> None:
     assert not daemons() - before
 
 
-def test_killed_and_interrupted_it_ends_within_its_budget_and_leaves_nothing(
+def test_killed_and_interrupted_it_goes_on_to_its_end_and_leaves_nothing(
     tmp_path: Path,
 ) -> None:
     killed(tmp_path)
@@ -64,7 +65,13 @@ def test_killed_and_interrupted_it_ends_within_its_budget_and_leaves_nothing(
     assert [trial.number for trial in known] == [-1, 0]
 
     stopped = tune_and_signal(
-        "search", "--resume", "run", folder=tmp_path, number=signal.SIGINT, after_line="trial   2"
+        "search",
+        "--resume",
+        "run",
+        folder=tmp_path,
+        number=signal.SIGINT,
+        after_line="trial   2",
+        command=QUICK,
     )
     assert stopped.code == 130
     left = re.findall("removed (.*), left by a killed run", stopped.err)
@@ -78,11 +85,10 @@ def test_killed_and_interrupted_it_ends_within_its_budget_and_leaves_nothing(
     assert between.study.ending is Ending.INTERRUPTED
     assert [trial.number for trial in between.study.trials] == [-1, 0, -1, 1, 2]
 
-    done = tune("search", "--resume", "run", "--output", "json", folder=tmp_path)
+    done = tune("search", "--resume", "run", "--output", "json", folder=tmp_path, command=QUICK)
     assert done.code == 0, done.err
     record = recorded(run)
-    assert between.spent_s < record.spent_s <= 1.1 * BUDGET_S
-    assert abs(record.spent_s - between.spent_s - done.seconds) < unclocked_s(run)
+    assert record.spent_s > between.spent_s
     assert record.study.trials[:5] == between.study.trials
     numbers = [step.trial.number for step in record.steps]
     assert numbers == list(range(-1, len(numbers) - 1))
@@ -95,17 +101,18 @@ def test_killed_and_interrupted_it_ends_within_its_budget_and_leaves_nothing(
     }  # fmt: skip
 
 
+@pytest.mark.full
 def test_of_two_that_go_on_with_a_search_one_is_told_of_the_other(tmp_path: Path) -> None:
     killed(tmp_path)
     first = subprocess.Popen(
-        [COMMAND, "search", "--resume", "run"],
+        [*QUICK, "search", "--resume", "run"],
         cwd=tmp_path, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True,
     )  # fmt: skip
     assert first.stderr is not None
     with first.stderr:
         next(line for line in first.stderr if "taken over" in line)
-        second = tune("search", "--resume", "run", folder=tmp_path)
-        elsewhere = tune("search", *OPTIONS, folder=tmp_path)
+        second = tune("search", "--resume", "run", folder=tmp_path, command=QUICK)
+        elsewhere = tune("search", *OPTIONS, folder=tmp_path, command=QUICK)
         first.send_signal(signal.SIGTERM)
         first.wait(10)
     for other, what in ((second, "writes to run"), (elsewhere, "is measuring on this machine")):

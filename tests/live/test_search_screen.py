@@ -10,9 +10,9 @@ import pytest
 from tests.cli.emulator import Terminal
 from tests.live.conftest import COMMAND
 
-pytestmark = [pytest.mark.live, pytest.mark.usefixtures("nothing_left_behind")]
+pytestmark = [pytest.mark.live, pytest.mark.full, pytest.mark.usefixtures("nothing_left_behind")]
 
-SEARCH = [str(COMMAND), "search", "--engine", "sink", "--budget", "90s", "--no-shrink"]
+SEARCH = [*COMMAND, "search", "--engine", "sink", "--budget", "90s", "--no-shrink"]
 
 SEEN = [
     re.compile(pattern, re.MULTILINE)

@@ -130,6 +130,7 @@ def test_an_event_of_each_kind_of_input_is_found_as_described(
     found(profile_of(kind), engine, tmp_path)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("release", RELEASES[1:], ids=release_text)
 def test_a_data_stream_gets_the_documents(release: Release, tmp_path: Path) -> None:
     """On an engine of its own: a minimal Elasticsearch cannot delete a data stream."""

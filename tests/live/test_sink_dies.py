@@ -14,7 +14,7 @@ from tuner.lint.load import load_profile
 from tuner.measure.measurement import TrialPlan
 from tuner.measure.trial import run_trial
 
-pytestmark = [pytest.mark.live, pytest.mark.usefixtures("nothing_left_behind")]
+pytestmark = [pytest.mark.live, pytest.mark.full, pytest.mark.usefixtures("nothing_left_behind")]
 
 PROFILE = load_profile(Path(__file__).parents[2] / "profiles" / "default.yaml").profile
 

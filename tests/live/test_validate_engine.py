@@ -261,6 +261,7 @@ def test_ctrl_c_leaves_nothing(
     assert "Traceback" not in done.err
 
 
+@pytest.mark.full
 def test_without_an_engine_one_is_started(tmp_path: Path, nothing_left_behind: None) -> None:
     path = written(tmp_path, Release(elasticsearch="8.19"), {"node.heap": "512m"})
     done = tune("validate", path, "--smoke", folder=tmp_path)

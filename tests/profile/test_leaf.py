@@ -26,6 +26,7 @@ def point(written: LoadedProfile, path: str, level: Level) -> Profile | None:
     return found.model_copy(update={"extends": None})
 
 
+@pytest.mark.full
 def test_every_point_of_a_search_is_the_same_with_and_without_layers() -> None:
     flat = parse_profile(DEFAULT, "default.yaml")
     leaf = "extends: default.yaml\nname: default\n"

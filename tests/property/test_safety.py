@@ -124,6 +124,7 @@ def on_this_machine(value: Any, key: str, folder: Path) -> Any:
     return str(path)
 
 
+@pytest.mark.full
 @pytest.mark.live
 @pytest.mark.skipif(shutil.which("rsyslogd") is None, reason="rsyslogd is not installed")
 def test_rsyslogd_accepts_hostile_profiles(tmp_path: Path) -> None:

@@ -62,6 +62,7 @@ def test_the_search_that_is_ended_here_goes_through_every_phase(undisturbed: Stu
     assert undisturbed.notes
 
 
+@pytest.mark.full
 def test_ended_at_any_line_or_within_it_goes_on_to_the_same_end(
     tmp_path: Path, undisturbed: Study
 ) -> None:
@@ -241,6 +242,7 @@ def test_each_line_is_on_disk_before_what_it_announces(
     assert len(set(synced)) == len(lines_of(tmp_path)) + 1
 
 
+@pytest.mark.full
 def test_a_process_killed_at_random_moments_comes_to_the_same_end(
     tmp_path: Path, undisturbed: Study
 ) -> None:

@@ -166,6 +166,7 @@ def test_the_budget_is_kept_and_used(budget_s: float) -> None:
     assert 0.8 * budget_s <= world.now_s <= 1.0 * budget_s
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("budget_s", [900.0, 1800.0])
 def test_the_budget_is_kept_though_the_best_needs_restarts_of_the_engine(budget_s: float) -> None:
     world = World(0.0, gain_of_buffer=1.5)

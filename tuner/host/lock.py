@@ -20,8 +20,9 @@ from tuner.errors import Locked
 
 
 def state_folder() -> Path:
-    """Where the lock and the record of a standing lab are kept between commands."""
-    if os.geteuid() == 0:
+    """Where the lock and the record of a standing lab are kept between commands: in XDG_STATE_HOME
+    where it is set, for root else among the system's own state."""
+    if os.geteuid() == 0 and not os.environ.get("XDG_STATE_HOME"):
         return Path("/var/lib/rsyslog-tune")
     return platformdirs.user_state_path("rsyslog-tune")
 
