@@ -72,7 +72,7 @@ def test_it_renders_asks_for_nothing_and_has_no_complaint(browser: Chrome, repor
     assert logged(browser, "browser") == []
     events = [json.loads(entry["message"])["message"] for entry in logged(browser, "performance")]
     asked = [one["params"] for one in events if one["method"] == "Network.requestWillBeSent"]
-    assert {one["request"]["url"] for one in asked} <= {report.as_uri()}
+    assert {one["request"]["url"] for one in asked} == {report.as_uri()}
     drawn = browser.execute_script(
         "return [...document.querySelectorAll('figure svg')].map(one => {"
         "  const box = one.getBoundingClientRect(); return [box.width, box.height] })"
