@@ -18,8 +18,7 @@ from tuner.lab.scratch import scratch, subfolder
 
 RELEASES = tuple(one.release for one in TESTED)
 EACH_RELEASE = [
-    one if one == DEFAULT.release else pytest.param(one, marks=pytest.mark.full)
-    for one in RELEASES
+    one if one == DEFAULT.release else pytest.param(one, marks=pytest.mark.full) for one in RELEASES
 ]
 
 
