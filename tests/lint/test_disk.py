@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.lint.test_lint import codes
+from tests.lint.findings import findings
 
 FILES: dict[str, object] = {
     "filename": "q",
@@ -25,46 +25,50 @@ def action_with(**more: object) -> dict[str, object]:
 
 
 def test_files_may_not_fill_the_disk() -> None:
-    assert codes(action_with()) == set()
+    assert findings(action_with()) == set()
     for unlimited in (None, "0", "0k"):
-        assert codes(action_with(maxDiskSpace=unlimited)) == {"RT117"}
+        assert findings(action_with(maxDiskSpace=unlimited)) == {
+            "warning RT117 outputs[0].queue.maxDiskSpace"
+        }
 
 
 def test_senders_that_wait_never_bring_the_main_queue_to_its_disk() -> None:
-    assert codes(main_with()) == {"RT118"}
-    assert codes(main_with(lightDelayMark=0)) == set()
-    assert codes(main_with(lightDelayMark=95000)) == set()
+    assert findings(main_with()) == {"warning RT118 main_queue.lightDelayMark"}
+    assert findings(main_with(lightDelayMark=0)) == set()
+    assert findings(main_with(lightDelayMark=95000)) == set()
     udp = {"inputs": [UDP], "guardrails.tier": "relaxed"}
-    assert codes(main_with() | udp) == set()
+    assert findings(main_with() | udp) == set()
     free = {"inputs": [{"type": "imptcp", "port": 514, "flowControl": False}]}
-    assert codes(main_with() | free | {"guardrails.tier": "relaxed"}) == set()
-    assert "RT118" not in codes(main_with(type="Disk"))
-    assert "RT118" not in codes(action_with())
+    assert findings(main_with() | free | {"guardrails.tier": "relaxed"}) == set()
+    assert "warning RT118 main_queue.lightDelayMark" not in findings(main_with(type="Disk"))
+    assert "warning RT118 main_queue.lightDelayMark" not in findings(action_with())
 
 
 def test_events_do_not_go_to_disk_while_there_is_memory() -> None:
-    assert codes(action_with(highWatermark=29999, lowWatermark=20000)) == {"RT119"}
-    assert codes(action_with(highWatermark=30000, lowWatermark=20000)) == set()
+    assert findings(action_with(highWatermark=29999, lowWatermark=20000)) == {
+        "warning RT119 outputs[0].queue.highWatermark"
+    }
+    assert findings(action_with(highWatermark=30000, lowWatermark=20000)) == set()
 
 
 def test_watermarks_below_two_are_not_taken() -> None:
     low = {"outputs[logs].queue.lowWatermark": 1, "outputs[logs].queue.highWatermark": 45000}
-    assert codes(low) == {"RT105"}
-    assert codes(low | {"outputs[logs].queue.lowWatermark": 2}) == set()
+    assert findings(low) == {"error RT105 outputs[0].queue.lowWatermark"}
+    assert findings(low | {"outputs[logs].queue.lowWatermark": 2}) == set()
 
 
 def test_a_disk_queue_has_one_worker() -> None:
     disk = action_with(type="Disk", checkpointInterval=1000)
-    assert codes(disk) == {"RT120"}
-    assert codes(disk | {"outputs[logs].queue.workerThreads": 1}) == set()
+    assert findings(disk) == {"warning RT120 outputs[0].queue.workerThreads"}
+    assert findings(disk | {"outputs[logs].queue.workerThreads": 1}) == set()
 
 
 def test_a_durable_disk_queue_keeps_its_place() -> None:
     disk = action_with(type="Disk", workerThreads=1)
-    assert codes(disk) == {"RT121"}
-    assert codes(disk | {"outputs[logs].queue.checkpointInterval": 1000}) == set()
-    assert codes(disk | {"guardrails.tier": "relaxed"}) == set()
-    assert codes(action_with(checkpointInterval=0)) == set()
+    assert findings(disk) == {"warning RT121 outputs[0].queue.checkpointInterval"}
+    assert findings(disk | {"outputs[logs].queue.checkpointInterval": 1000}) == set()
+    assert findings(disk | {"guardrails.tier": "relaxed"}) == set()
+    assert findings(action_with(checkpointInterval=0)) == set()
 
 
 @pytest.mark.parametrize(
@@ -78,28 +82,28 @@ def test_what_is_about_files_needs_files(key: str, value: object) -> None:
         "release.rsyslog": "8.2608",
         f"outputs[logs].queue.{key}": value,
     }
-    assert codes(changes) == {"RT122"}
-    assert codes(changes | action_with() | {f"outputs[logs].queue.{key}": value}) == set()
+    assert findings(changes) == {f"error RT122 outputs[0].queue.{key}"}
+    assert findings(changes | action_with() | {f"outputs[logs].queue.{key}": value}) == set()
 
 
 def test_sampling_drops_on_purpose() -> None:
-    for every, said in ((0, set()), (1, set()), (2, {"RT123"})):
-        assert codes({"main_queue.samplingInterval": every}) == said
+    for every, said in ((0, set()), (1, set()), (2, {"error RT123 main_queue.samplingInterval"})):
+        assert findings({"main_queue.samplingInterval": every}) == said
 
 
 def test_hours_of_work_have_an_end() -> None:
     begin, end = "main_queue.dequeueTimeBegin", "main_queue.dequeueTimeEnd"
-    assert codes({begin: 8}) == {"RT124"}
-    assert codes({begin: 8, end: 25}) == {"RT124"}
-    assert codes({begin: 8, end: 20}) == {"RT124"}
-    assert codes({end: 25}) == set()
-    assert codes({begin: 26, end: 25}) == {"RT002"}
+    assert findings({begin: 8}) == {"warning RT124 main_queue.dequeueTimeBegin"}
+    assert findings({begin: 8, end: 25}) == {"warning RT124 main_queue.dequeueTimeBegin"}
+    assert findings({begin: 8, end: 20}) == {"warning RT124 main_queue.dequeueTimeEnd"}
+    assert findings({end: 25}) == set()
+    assert findings({begin: 26, end: 25}) == {"RT002"}
 
 
 def test_an_action_queue_does_not_hold_up_its_feeders() -> None:
     key = "outputs[logs].queue.takeFlowCtlFromMsg"
-    assert codes({key: True}) == {"RT125"}
-    assert codes({key: False}) == set()
+    assert findings({key: True}) == {"warning RT125 outputs[0].queue.takeFlowCtlFromMsg"}
+    assert findings({key: False}) == set()
 
 
 def test_an_action_queue_has_a_hundred_places() -> None:
@@ -107,8 +111,10 @@ def test_an_action_queue_has_a_hundred_places() -> None:
         "outputs[logs].queue.dequeueBatchSize": 10,
         "outputs[logs].queue.workerThreads": 1,
     }
-    assert "RT126" in codes(tiny | {"outputs[logs].queue.size": 99})
-    assert "RT126" not in codes(tiny | {"outputs[logs].queue.size": 100})
+    assert "error RT126 outputs[0].queue.size" in findings(tiny | {"outputs[logs].queue.size": 99})
+    assert "error RT126 outputs[0].queue.size" not in findings(
+        tiny | {"outputs[logs].queue.size": 100}
+    )
 
 
 @pytest.mark.parametrize(
@@ -119,6 +125,11 @@ def test_an_action_queue_has_a_hundred_places() -> None:
 def test_a_queue_parameter_is_refused_before_its_release(
     key: str, value: object, release: int
 ) -> None:
-    for changes in (action_with(**{key: value}), main_with(lightDelayMark=0, **{key: value})):
-        assert codes(changes | {"release.rsyslog": f"8.{release - 2}"}) == {"RT423"}
-        assert codes(changes | {"release.rsyslog": f"8.{release}"}) == set()
+    queues = {
+        "outputs[0].queue": action_with(**{key: value}),
+        "main_queue": main_with(lightDelayMark=0, **{key: value}),
+    }
+    for queue, changes in queues.items():
+        too_new = findings(changes | {"release.rsyslog": f"8.{release - 2}"})
+        assert too_new == {f"error RT423 {queue}.{key}"}
+        assert findings(changes | {"release.rsyslog": f"8.{release}"}) == set()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.lint.test_lint import codes
+from tests.lint.findings import findings
 from tests.profile.examples import small
 from tuner.errors import BadProfile
 
@@ -12,17 +12,19 @@ FILE = "/var/log/rsyslog/impstats.log"
 
 
 def test_counters_must_go_somewhere() -> None:
-    assert codes({"impstats": {"interval": 10}}) == {"RT140"}
-    assert codes({"impstats": {"log.file": FILE}}) == set()
+    assert findings({"impstats": {"interval": 10}}) == {"error RT140 impstats"}
+    assert findings({"impstats": {"log.file": FILE}}) == set()
 
 
 def test_counters_among_the_events_deserve_a_second_look() -> None:
-    assert codes({"impstats": {"log.syslog": True}}) == {"RT141"}
-    assert codes({"impstats": {"log.syslog": False, "log.file": FILE}}) == set()
+    assert findings({"impstats": {"log.syslog": True}}) == {"warning RT141 impstats.log.syslog"}
+    assert findings({"impstats": {"log.syslog": False, "log.file": FILE}}) == set()
 
 
 def test_counters_that_begin_anew_deserve_a_second_look() -> None:
-    assert codes({"impstats": {"log.file": FILE, "resetCounters": True}}) == {"RT142"}
+    assert findings({"impstats": {"log.file": FILE, "resetCounters": True}}) == {
+        "warning RT142 impstats.resetCounters"
+    }
 
 
 @pytest.mark.parametrize("interval", [0, -1, 1.5, 86401])

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from tests.lab.test_bind import SITE
-from tests.lint.test_lint import codes
+from tests.lint.findings import findings
 from tests.profile.examples import SMALL, small
 from tuner.errors import BadProfile
 from tuner.lab.bind import bind
@@ -54,8 +54,10 @@ def test_a_parameter_of_a_later_release_names_that_release() -> None:
     said = refusal(KEY)
     assert "apikey since rsyslog 8.2512, and release.rsyslog is 8.2302" in said
     assert lint(small({**KEY, **NEW})) == ()
-    assert "RT422" in codes({**OLD, "outputs[logs].indexTimeout": 60000})
-    assert codes({**OLD, "outputs[logs].indexTimeout": None}) == set()
+    assert "error RT422 outputs[0].indexTimeout" in findings(
+        {**OLD, "outputs[logs].indexTimeout": 60000}
+    )
+    assert findings({**OLD, "outputs[logs].indexTimeout": None}) == set()
 
 
 @pytest.mark.parametrize("engine", [{"elasticsearch": "8.19"}, {"opensearch": "2.19"}])
@@ -87,7 +89,9 @@ def test_a_key_is_rendered_as_a_reference_into_a_private_file() -> None:
 
 
 def test_a_key_does_not_cross_the_network_in_the_clear() -> None:
-    assert "RT204" in codes({**KEY, **NEW, "outputs[logs].servers": ["http://es.example:9200"]})
+    assert "error RT204 outputs[0].servers[0]" in findings(
+        {**KEY, **NEW, "outputs[logs].servers": ["http://es.example:9200"]}
+    )
 
 
 def test_a_lab_keeps_its_own_files_and_needs_no_key() -> None:
