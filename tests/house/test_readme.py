@@ -46,7 +46,9 @@ from tuner.errors import Refused
 from tuner.lab.bind import bind
 from tuner.lint.load import load_profile, parse_profile
 from tuner.lint.load_experiment import load_experiment
+from tuner.modules.registry import MODULES, name_of
 from tuner.report.bench import Bench, bench_json
+from tuner.schema.parameter import doc
 
 RUN = CliRunner()
 LAB = get_group(lab)
@@ -243,3 +245,12 @@ def test_the_table_of_profiles_names_all_and_says_which_can_be_searched() -> Non
     assert sorted(told) == [path.stem for path in PROFILES]
     for path in PROFILES:
         assert told[path.stem].startswith("yes" if searched(path) else "no: exit 5"), path.stem
+
+
+def test_the_table_of_modules_is_made_of_what_they_say() -> None:
+    said = [
+        (f"`{name_of(module)}`", known.does.rstrip("."), module.package)
+        for module in MODULES
+        if (known := doc(module, "type")) is not None
+    ]
+    assert rows(README, "rsyslog module") == said

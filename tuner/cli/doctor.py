@@ -19,6 +19,7 @@ from tuner.host.programs import java_for, maven, omelasticsearch, rsyslog_versio
 from tuner.host.usage import cores, memory_bytes
 from tuner.lab.distribution import cached, fetch, home_of
 from tuner.lab.scratch import remove_abandoned
+from tuner.modules.registry import packages as modules
 
 
 def _example(distribution: Distribution) -> str:
@@ -27,7 +28,7 @@ def _example(distribution: Distribution) -> str:
     return f"{release.engine.value}-{'.'.join(map(str, release.engine_version))}"
 
 
-_PACKAGES = ("rsyslog", "rsyslog-elasticsearch", "openjdk-17-jre-headless", "maven")
+_PACKAGES = ("rsyslog", *dict.fromkeys(modules().values()), "openjdk-17-jre-headless", "maven")
 
 
 @dataclass(frozen=True)

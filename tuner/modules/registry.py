@@ -31,10 +31,12 @@ INPUTS: tuple[type[Input], ...] = get_args(get_args(AnyInput)[0])
 OUTPUTS: tuple[type[Output], ...] = get_args(get_args(AnyOutput)[0])
 
 
+MODULES: tuple[type[Input | Output], ...] = (*INPUTS, *OUTPUTS)
+
+
 def packages() -> dict[str, str]:
     """Each module that rsyslog's own package does not ship, with Debian's package that does."""
-    every: tuple[type[Input | Output], ...] = (*INPUTS, *OUTPUTS)
-    return {name_of(module): module.package for module in every if module.package != "rsyslog"}
+    return {name_of(one): one.package for one in MODULES if one.package != "rsyslog"}
 
 
 def name_of(module: type[Input | Output]) -> str:
