@@ -9,18 +9,15 @@ from tuner.modules.imfile import ImfileInput
 from tuner.modules.imrelp import ImrelpInput
 from tuner.modules.imudp import ImudpInput
 from tuner.modules.input import Input, Listener
-from tuner.modules.omfwd import OmfwdOutput
-from tuner.modules.omrelp import OmrelpOutput
+from tuner.modules.omfwd import FWD, OmfwdOutput
+from tuner.modules.omrelp import RELP, OmrelpOutput
+from tuner.modules.output import EXAMPLE_QUEUE
 from tuner.modules.tcp import Tcp
-from tuner.profile.model import Profile, Tier
+from tuner.profile.model import Profile
 from tuner.profile.placement import action_queue, ports_of
-from tuner.rule import Changes, Complaint, error, warning
+from tuner.rule import Complaint, error, warning
 
 _POOLS = 2408
-# librelp's own window, how often it is acknowledged, and from where on that no longer shows.
-_RELP_WINDOW = 128
-_WINDOWS_PER_SECOND = 5
-_WIDE_WINDOW = 1000
 _OF_TCP = (
     "TCP_Framing", "TCP_FrameDelimiter", "TCP_User_Timeout", "keepAlive", "conErrSkip",
     "resendLastMSGOnReconnect", "extendedConnectionCheck", "streamDriver", "streamDriverMode",
@@ -43,106 +40,12 @@ _NEEDS = (
     ("tls.priorityString", "tls"),
 )
 
-# For examples: where an output forwards to, over TCP and over RELP.
-_QUEUE = {
-    "type": "LinkedList",
-    "size": 50_000,
-    "dequeueBatchSize": 500,
-    "timeoutEnqueue": 86_400_000,
-    "timeoutShutdown": 10_000,
-}
-FWD: Changes = {
-    "name": "up",
-    "type": "omfwd",
-    "target": "up.example.org",
-    "port": 514,
-    "queue": _QUEUE,
-}
-RELP: Changes = {
-    "name": "up",
-    "type": "omrelp",
-    "target": "up.example.org",
-    "port": 2514,
-    "queue": _QUEUE,
-    "windowSize": 5000,
-}
-
 
 def forwards(profile: Profile) -> Iterator[tuple[int, OmfwdOutput | OmrelpOutput]]:
     """The outputs to other syslog servers, each with its number among all outputs."""
     for number, output in enumerate(profile.outputs):
         if isinstance(output, OmfwdOutput | OmrelpOutput):
             yield number, output
-
-
-@warning(
-    "RT270",
-    why="A TCP sender learns that the connection broke, not what had arrived before; over UDP it "
-    "learns nothing. RELP acknowledges every event.",
-    source="rsyslog's manual, whitepapers/reliable_logging; RFC 5426",
-    bad={"outputs": [FWD]},
-    good={"guardrails.tier": "relaxed"},
-    at="outputs[up].protocol",
-)
-def _unacknowledged(profile: Profile) -> Iterator[Complaint]:
-    """Seen on 8.2302: a receiver that hung for half a second and died took 5,000 events of TCP with
-    it, with resendLastMSGOnReconnect too; over RELP, none."""
-    if profile.guardrails.tier is not Tier.DURABLE:
-        return
-    for number, output in forwards(profile):
-        if isinstance(output, OmrelpOutput):
-            continue
-        lost = "when the connection breaks, what is under way is lost without a trace"
-        if output.protocol == "udp":
-            lost = "what the network or the receiver drops is lost without a trace"
-        yield Complaint(
-            ("outputs", number, "protocol"),
-            f"nobody acknowledges what comes over {output.protocol.upper()}: {lost}, against the "
-            "durable tier; use omrelp where the receiver speaks it, or guardrails.tier relaxed",
-        )
-
-
-@warning(
-    "RT277",
-    why="A full window costs up to 0.2 s, probably because the kernel delays acknowledgements: 660"
-    " events a second with 128, 135,000 with 5000.",
-    source="librelp; seen on 8.2302 over loopback",
-    bad={"outputs": [{**RELP, "windowSize": _WIDE_WINDOW - 1}]},
-    good={"outputs[up].windowSize": _WIDE_WINDOW},
-)
-def _small_window(profile: Profile) -> Iterator[Complaint]:
-    """Seen over loopback with 8.2302, events a second by windowSize: 128: 660, 300: 1,440, 1000:
-    21,600, 5000: 135,000.  It looks as if a full window waits for the kernel's delayed
-    acknowledgement of small segments."""
-    rate = profile.workload.rate
-    for number, output in forwards(profile):
-        if not isinstance(output, OmrelpOutput):
-            continue
-        window = output.window_size or _RELP_WINDOW
-        if window < _WIDE_WINDOW and (rate == "max" or rate > window * _WINDOWS_PER_SECOND):
-            yield Complaint(
-                ("outputs", number, "windowSize"),
-                f"a window of {window} events carries about {window * _WINDOWS_PER_SECOND} events "
-                "a second, whatever the network can do: use 5000; as many may arrive twice when "
-                "the connection breaks, and are lost when this host does",
-            )
-
-
-@warning(
-    "RT271",
-    why="A rate limit drops what exceeds it; rsyslog says so in its log, once.",
-    source="rsyslog runtime/ratelimit.c",
-    bad={"guardrails.tier": "relaxed", "outputs": [{**FWD, "rateLimit.interval": 5}]},
-    good={"outputs[up].rateLimit.interval": 0},
-)
-def _limited(profile: Profile) -> Iterator[Complaint]:
-    for number, output in forwards(profile):
-        if isinstance(output, OmfwdOutput) and output.rate_limit_interval:
-            yield Complaint(
-                ("outputs", number, "rateLimit.interval"),
-                f"what comes beyond {output.rate_limit_burst or 200} events in "
-                f"{output.rate_limit_interval} s is dropped: remove it, or raise rateLimit.burst",
-            )
 
 
 @error(
@@ -200,7 +103,7 @@ def _is_own(target: str) -> bool:
             {**RELP, "queue": {"type": "Direct"}},
         ]
     },
-    good={"outputs[up].queue": _QUEUE},
+    good={"outputs[up].queue": EXAMPLE_QUEUE},
 )
 def _blocks_all(profile: Profile) -> Iterator[Complaint]:
     """Lanes have queues of their own, and a failover's ruleset has its leader's."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tuner.lint.forwarding import FWD, RELP, forwards
-from tuner.modules.omfwd import OmfwdOutput
-from tuner.modules.omrelp import OmrelpOutput
+from tuner.lint.forwarding import forwards
+from tuner.modules.omfwd import FWD, OmfwdOutput
+from tuner.modules.omrelp import RELP, OmrelpOutput
 from tuner.profile.model import Profile
 from tuner.rule import Complaint, error, warning
 

@@ -13,10 +13,7 @@ from tuner.modules.registry import AnyInput
 from tuner.profile.model import Profile, Tier
 from tuner.profile.placement import entry_queue
 from tuner.rule import Complaint, warning
-from tuner.schema.units import size_bytes
 
-# Linux gives a socket 212,992 bytes (net.core.rmem_default) unless it asks for more.
-_SMALL_BUFFER_BYTES = 212_992
 # A pause of the engine or of the host that the main queue should outlast for UDP.
 _HEADROOM_S = 5
 # rsyslog's bursts for a rate limit without one (imuxsock.c, and the others alike).
@@ -38,45 +35,6 @@ def _udp(profile: Profile) -> Iterator[tuple[int, ImudpInput]]:
     for number, source in enumerate(profile.inputs):
         if isinstance(source, ImudpInput):
             yield number, source
-
-
-@warning(
-    "RT221",
-    why="Nobody tells a sender of datagrams to wait or to send again.",
-    source="RFC 5426, section 4",
-    bad={"inputs": [_UDP]},
-    good={"guardrails.tier": "relaxed"},
-    at="inputs[0].type",
-)
-def _udp_loses(profile: Profile) -> Iterator[Complaint]:
-    if profile.guardrails.tier is Tier.DURABLE:
-        for number, _ in _udp(profile):
-            yield Complaint(
-                ("inputs", number, "type"),
-                "UDP loses datagrams without a trace when the network, the kernel or a full queue "
-                "drops them, whatever the tier promises: use imtcp, imptcp or imrelp for senders "
-                "that can, or guardrails.tier relaxed",
-            )
-
-
-@warning(
-    "RT222",
-    why="The kernel drops what its buffer cannot hold, and only the kernel counts it: 208 KiB last"
-    " for milliseconds.",
-    source="socket(7), rmem_default; rsyslog plugins/imudp",
-    bad={"guardrails.tier": "relaxed", "inputs": [{**_UDP, "rcvbufSize": "208k"}]},
-    good={"inputs[0].rcvbufSize": "209k"},
-)
-def _udp_buffer(profile: Profile) -> Iterator[Complaint]:
-    """imudp.c: 0 leaves the size to the system."""
-    for number, source in _udp(profile):
-        if size_bytes(source.rcvbuf_size or "0") <= _SMALL_BUFFER_BYTES:
-            yield Complaint(
-                ("inputs", number, "rcvbufSize"),
-                "the kernel drops datagrams once its default buffer of about 208 KiB is full, in "
-                "milliseconds: set rcvbufSize to 4m or more, and net.core.rmem_max where rsyslogd "
-                "does not start as root",
-            )
 
 
 @warning(

@@ -13,8 +13,6 @@ from tuner.lint import (
     engine,
     forwarding,
     forwarding_tls,
-    imfile,
-    impstats,
     index,
     input_losses,
     input_tls,
@@ -31,10 +29,12 @@ from tuner.lint import (
     settings,
     transport,
 )
+from tuner.lint.modules import rules_of_modules
 from tuner.profile.model import Profile
 from tuner.rule import Rule
 
-# Each topic is a module with rules; they are reported in this order, and from top to bottom.
+# Each topic is a module with rules; they are reported in this order, and from top to bottom,
+# those in the files of rsyslog modules last.
 _TOPICS = (
     queues,
     queue_parameters,
@@ -47,9 +47,7 @@ _TOPICS = (
     forwarding_tls,
     inputs,
     input_losses,
-    imfile,
     input_tls,
-    impstats,
     transport,
     requests,
     delivery,
@@ -61,8 +59,9 @@ _TOPICS = (
     search,
 )
 
-RULES: tuple[Rule[Profile], ...] = tuple(
-    rule for topic in _TOPICS for rule in vars(topic).values() if isinstance(rule, Rule)
+RULES: tuple[Rule[Profile], ...] = (
+    *(rule for topic in _TOPICS for rule in vars(topic).values() if isinstance(rule, Rule)),
+    *rules_of_modules(),
 )
 
 

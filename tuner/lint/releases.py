@@ -9,7 +9,6 @@ from pydantic import BaseModel
 from tuner.engines.release import NEWEST_READ, OLDEST, Engine, Release
 from tuner.errors import KeyPath
 from tuner.lint.transport import REMOTE, remote_servers
-from tuner.modules.imtcp import ImtcpInput
 from tuner.modules.input import Input
 from tuner.modules.omelasticsearch import OmelasticsearchOutput
 from tuner.modules.output import Output
@@ -23,8 +22,6 @@ _OMITS_TYPE = 2206
 _TAKES_TYPE = {Engine.ELASTICSEARCH: 7, Engine.OPENSEARCH: 1}
 _SUSPENDS_ON_ERRORS = 2606
 _SUSPENDS_WITHOUT_RIGHTS = 2508
-_HAS_POOL = 2504
-_POOL_IS_SOUND = 2508
 _HEEDS_INTERVAL_MAX = 2308
 _MAJORS = {Engine.ELASTICSEARCH: range(7, 10), Engine.OPENSEARCH: range(1, 4)}
 
@@ -154,31 +151,6 @@ def _at_risk(profile: Profile) -> Iterator[tuple[int, OmelasticsearchOutput]]:
     """The outputs whose events the durable tier keeps, outside of a lab."""
     if profile.guardrails.tier is Tier.DURABLE:
         yield from ((n, output) for n, output in profile.enumerated if remote_servers(output))
-
-
-@warning(
-    "RT406",
-    why="The pool of workers that came with 8.2504 can handle a session twice or close it too "
-    "early.",
-    source="rsyslog 8.2508 ChangeLog; issues 5621 and 5623",
-    bad={
-        "release.rsyslog": f"8.{_POOL_IS_SOUND - 2}",
-        "inputs": [{"type": "imtcp", "port": 10514}],
-    },
-    good={"inputs[0].workerThreads": 1},
-)
-def _racing_pool(profile: Profile) -> Iterator[Complaint]:
-    """rsyslog 8.2508's ChangeLog: imtcp's pool queued sessions twice and closed them too early."""
-    if not _HAS_POOL <= profile.release.rsyslog_number < _POOL_IS_SOUND:
-        return
-    for number, source in enumerate(profile.inputs):
-        if isinstance(source, ImtcpInput) and source.worker_threads != 1:
-            yield Complaint(
-                ("inputs", number, "workerThreads"),
-                f"the workers of imtcp in rsyslog {profile.release.rsyslog} have races when "
-                f"connections close, mended in 8.{_POOL_IS_SOUND}: set workerThreads to 1, or use "
-                "imptcp where TLS is not needed",
-            )
 
 
 @warning(

@@ -3,11 +3,14 @@
 None means: not written in the profile, and left to rsyslog.
 """
 
+from collections.abc import Iterator
 from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import Field
 
+from tuner.modules.in_profile import InProfile
 from tuner.modules.input import Format, Input, LineHead, TransportKind
+from tuner.rule import Complaint, error, warning
 from tuner.schema.parameter import Doc, OfModule, Since
 from tuner.schema.posix_regex import RegexLine
 from tuner.schema.scalars import (
@@ -184,18 +187,11 @@ class ImfileInput(Input):
     @property
     def unmeasured(self) -> str | None:
         """Whatever makes one event of several lines."""
-        joins = {
-            "readMode": self.read_mode,
-            "startmsg.regex": self.startmsg_regex,
-            "endmsg.regex": self.endmsg_regex,
-        }
-        for key, value in joins.items():
-            if value:
-                return (
-                    f"{key} makes one event of several lines, and measurements write one line for "
-                    "each event: measure without it"
-                )
-        return None
+        key = next((key for key, value in _joins(self).items() if value), None)
+        return key and (
+            f"{key} makes one event of several lines, and measurements write one line for each "
+            "event: measure without it"
+        )
 
     @property
     def line_head(self) -> LineHead | None:
@@ -217,3 +213,86 @@ class ImfileInput(Input):
     def format_for(self, written: Literal["rfc3164", "rfc5424"]) -> Format:
         """The whole line is the text, unless imfile is told to parse it."""
         return written if self.need_parse else "bare"
+
+
+_WORK = {"global.workDirectory": "/var/spool/rsyslog"}
+_FILE = {"type": "imfile", "file": "/var/log/app.log", "tag": "app:"}
+
+
+@warning(
+    "RT225",
+    why="The place in a file is saved at a good stop only, unless persistStateInterval says "
+    "otherwise: a crash reads everything again.",
+    source="rsyslog plugins/imfile",
+    bad={**_WORK, "inputs": [{**_FILE, "persistStateInterval": 0}]},
+    good={"inputs[0].persistStateInterval": 1},
+)
+def _reads_again(asked: InProfile[ImfileInput]) -> Iterator[Complaint]:
+    source = asked.section
+    if source.persist_state_interval == 0 and not source.persist_state_after_submission:
+        yield Complaint(
+            ("persistStateInterval",),
+            "rsyslog keeps its place in the file only when it stops in good order, so after a "
+            "crash every line is read and sent again: use 1000, at most so many lines twice",
+        )
+
+
+@error(
+    "RT226",
+    why="imfile keeps its places in files in the work directory; without one it begins anew at "
+    "every start.",
+    source="rsyslog plugins/imfile",
+    bad={"inputs": [_FILE]},
+    good={"global.workDirectory": "/var/spool/rsyslog"},
+    at="inputs[0].file",
+)
+def _forgets_its_place(asked: InProfile[ImfileInput]) -> Iterator[Complaint]:
+    if asked.work_directory is None:
+        yield Complaint(
+            ("file",),
+            "imfile has nowhere to keep its place in the file: write "
+            "global: {workDirectory: /var/spool/rsyslog}",
+        )
+
+
+@error(
+    "RT231",
+    why="imfile knows one way at a time to tell where an event begins; rsyslogd refuses the input.",
+    source="rsyslog plugins/imfile; seen on 8.2302",
+    bad={**_WORK, "inputs": [{**_FILE, "readMode": 1, "startmsg.regex": "^a"}]},
+    good={"inputs[0].readMode": 0},
+    at="inputs[0].startmsg.regex",
+)
+def _two_ways_to_split(asked: InProfile[ImfileInput]) -> Iterator[Complaint]:
+    given = [key for key, value in _joins(asked.section).items() if value]
+    if len(given) > 1:
+        yield Complaint((given[1],), f"{' and '.join(given)} exclude each other: keep one of them")
+
+
+@error(
+    "RT232",
+    why="The parameter is for polling only: imfile ignores it.",
+    source="rsyslog plugins/imfile; seen on 8.2302",
+    bad={**_WORK, "inputs": [{**_FILE, "maxLinesAtOnce": 100}]},
+    good={"inputs[0].mode": "polling"},
+    at="inputs[0].maxLinesAtOnce",
+)
+def _only_when_polling(asked: InProfile[ImfileInput]) -> Iterator[Complaint]:
+    """8.2302 ignores maxLinesAtOnce with a complaint, pollingInterval without one."""
+    source = asked.section
+    keys = {"maxLinesAtOnce": source.max_lines_at_once, "pollingInterval": source.polling_interval}
+    for key in [key for key, value in keys.items() if value and source.mode != "polling"]:
+        yield Complaint(
+            (key,),
+            f"imfile takes {key} only with mode polling, and inotify is better wherever "
+            f"the file system has it: remove {key}",
+        )
+
+
+def _joins(source: ImfileInput) -> dict[str, object]:
+    """What makes one event of several lines."""
+    return {
+        "readMode": source.read_mode,
+        "startmsg.regex": source.startmsg_regex,
+        "endmsg.regex": source.endmsg_regex,
+    }

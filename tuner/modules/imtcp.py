@@ -3,12 +3,13 @@
 None means: not written in the profile, and left to rsyslog.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import Field
 
 from tuner.modules.certificates import SENDER_NAME, Certificates, certificates_at
+from tuner.modules.in_profile import InProfile
 from tuner.modules.input import AllowedSenders, Listener, Peers, TransportKind
 from tuner.modules.keep_alive import KeepAlive, KeepAliveInterval, KeepAliveProbes, KeepAliveTime
 from tuner.modules.tcp import Delimiter, FrameSize, NotifyOnOpen, OctetCounted, Tcp
@@ -19,6 +20,7 @@ from tuner.modules.tls import (
     StreamDriverCrlFile,
     VerifyDepth,
 )
+from tuner.rule import Complaint, warning
 from tuner.schema.parameter import Doc, Since
 from tuner.schema.scalars import AbsolutePath, NonNegative, Positive, Switch
 
@@ -174,3 +176,29 @@ class ImtcpInput(Listener, Tcp):
                 "permitted_peer": self.permitted_peer and (SENDER_NAME,),
             }
         return super().in_lab(port, spool).model_copy(update=changes)
+
+
+_POOL_IS_SOUND = 2508
+
+
+@warning(
+    "RT406",
+    why="The pool of workers that came with 8.2504 can handle a session twice or close it too "
+    "early.",
+    source="rsyslog 8.2508 ChangeLog; issues 5621 and 5623",
+    bad={
+        "release.rsyslog": f"8.{_POOL_IS_SOUND - 2}",
+        "inputs": [{"type": "imtcp", "port": 10514}],
+    },
+    good={"inputs[0].workerThreads": 1},
+)
+def _racing_pool(asked: InProfile[ImtcpInput]) -> Iterator[Complaint]:
+    """rsyslog 8.2508's ChangeLog: the pool queued sessions twice and closed them too early."""
+    races = _POOL_OF_EACH_SINCE <= asked.release.rsyslog_number < _POOL_IS_SOUND
+    if races and asked.section.worker_threads != 1:
+        yield Complaint(
+            ("workerThreads",),
+            f"the workers of imtcp in rsyslog {asked.release.rsyslog} have races when connections "
+            f"close, mended in 8.{_POOL_IS_SOUND}: set workerThreads to 1, or use imptcp where TLS "
+            "is not needed",
+        )

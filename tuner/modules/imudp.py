@@ -3,11 +3,12 @@
 None means: not written in the profile, and left to rsyslog.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import Field
 
+from tuner.modules.in_profile import InProfile
 from tuner.modules.input import (
     AllowedSenders,
     DefaultZone,
@@ -16,8 +17,10 @@ from tuner.modules.input import (
     RateInterval,
     TransportKind,
 )
+from tuner.rule import Complaint, warning
 from tuner.schema.parameter import Doc, OfModule
 from tuner.schema.scalars import Device, MemorySize, NonNegative, Positive
+from tuner.schema.units import size_bytes
 
 # imudp takes no more than 32.
 Threads = Annotated[int, Field(ge=1, le=32, strict=True)]
@@ -85,3 +88,45 @@ class ImudpInput(Listener):
         """On any device, and open to the flood."""
         open_to_all = {"allowed_sender": None, "device": None}
         return super().in_lab(port, spool).model_copy(update=open_to_all)
+
+
+# Linux gives a socket 212,992 bytes (net.core.rmem_default) unless it asks for more.
+_SMALL_BUFFER_BYTES = 212_992
+_UDP = {"type": "imudp", "port": 10514, "rcvbufSize": "4m"}
+
+
+@warning(
+    "RT221",
+    why="Nobody tells a sender of datagrams to wait or to send again.",
+    source="RFC 5426, section 4",
+    bad={"inputs": [_UDP]},
+    good={"guardrails.tier": "relaxed"},
+    at="inputs[0].type",
+)
+def _loses(asked: InProfile[ImudpInput]) -> Iterator[Complaint]:
+    if asked.durable:
+        yield Complaint(
+            ("type",),
+            "UDP loses datagrams without a trace when the network, the kernel or a full queue "
+            "drops them, whatever the tier promises: use imtcp, imptcp or imrelp for senders "
+            "that can, or guardrails.tier relaxed",
+        )
+
+
+@warning(
+    "RT222",
+    why="The kernel drops what its buffer cannot hold, and only the kernel counts it: 208 KiB last"
+    " for milliseconds.",
+    source="socket(7), rmem_default; rsyslog plugins/imudp",
+    bad={"guardrails.tier": "relaxed", "inputs": [{**_UDP, "rcvbufSize": "208k"}]},
+    good={"inputs[0].rcvbufSize": "209k"},
+)
+def _small_buffer(asked: InProfile[ImudpInput]) -> Iterator[Complaint]:
+    """imudp.c: 0 leaves the size to the system."""
+    if size_bytes(asked.section.rcvbuf_size or "0") <= _SMALL_BUFFER_BYTES:
+        yield Complaint(
+            ("rcvbufSize",),
+            "the kernel drops datagrams once its default buffer of about 208 KiB is full, in "
+            "milliseconds: set rcvbufSize to 4m or more, and net.core.rmem_max where rsyslogd "
+            "does not start as root",
+        )

@@ -3,13 +3,14 @@
 None means: not written in the profile, and left to rsyslog.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
+from tuner.modules.in_profile import InProfile
 from tuner.modules.keep_alive import KeepAlive, KeepAliveInterval, KeepAliveProbes, KeepAliveTime
-from tuner.modules.output import Level, Lines, Peers
+from tuner.modules.output import EXAMPLE_QUEUE, Level, Lines, Peers
 from tuner.modules.tls import (
     ExpiredCerts,
     Priorities,
@@ -17,6 +18,7 @@ from tuner.modules.tls import (
     StreamDriverCrlFile,
     VerifyDepth,
 )
+from tuner.rule import Changes, Complaint, warning
 from tuner.schema.parameter import Doc, Since
 from tuner.schema.scalars import (
     AbsolutePath,
@@ -237,3 +239,55 @@ class OmfwdOutput(_Tls):
         several = {} if isinstance(self.target, str) else {"target": self.target}
         peers = self.stream_driver_permitted_peers
         return several | ({} if peers is None else {"streamDriverPermittedPeers": ",".join(peers)})
+
+
+# For examples: TCP to somewhere else.
+FWD: Changes = {
+    "name": "up",
+    "type": "omfwd",
+    "target": "up.example.org",
+    "port": 514,
+    "queue": EXAMPLE_QUEUE,
+}
+
+
+@warning(
+    "RT270",
+    why="A TCP sender learns that the connection broke, not what had arrived before; over UDP it "
+    "learns nothing. RELP acknowledges every event.",
+    source="rsyslog's manual, whitepapers/reliable_logging; RFC 5426",
+    bad={"outputs": [FWD]},
+    good={"guardrails.tier": "relaxed"},
+    at="outputs[up].protocol",
+)
+def _unacknowledged(asked: InProfile[OmfwdOutput]) -> Iterator[Complaint]:
+    """Seen on 8.2302: a receiver that hung for half a second and died took 5,000 events of TCP with
+    it, with resendLastMSGOnReconnect too; over RELP, none."""
+    output = asked.section
+    if not asked.durable:
+        return
+    lost = "when the connection breaks, what is under way is lost without a trace"
+    if output.protocol == "udp":
+        lost = "what the network or the receiver drops is lost without a trace"
+    yield Complaint(
+        ("protocol",),
+        f"nobody acknowledges what comes over {output.protocol.upper()}: {lost}, against the "
+        "durable tier; use omrelp where the receiver speaks it, or guardrails.tier relaxed",
+    )
+
+
+@warning(
+    "RT271",
+    why="A rate limit drops what exceeds it; rsyslog says so in its log, once.",
+    source="rsyslog runtime/ratelimit.c",
+    bad={"guardrails.tier": "relaxed", "outputs": [{**FWD, "rateLimit.interval": 5}]},
+    good={"outputs[up].rateLimit.interval": 0},
+)
+def _limited(asked: InProfile[OmfwdOutput]) -> Iterator[Complaint]:
+    output = asked.section
+    if output.rate_limit_interval:
+        yield Complaint(
+            ("rateLimit.interval",),
+            f"what comes beyond {output.rate_limit_burst or 200} events in "
+            f"{output.rate_limit_interval} s is dropped: remove it, or raise rateLimit.burst",
+        )

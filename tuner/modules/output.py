@@ -8,6 +8,7 @@ from pydantic import Field, model_validator
 from tuner.modules.field import DocumentField, Preset
 from tuner.modules.filter import Filter
 from tuner.modules.queue import Queue
+from tuner.rule import Changes
 from tuner.schema.parameter import Doc, Since
 from tuner.schema.scalars import AbsolutePath, Name, Peer, Positive, Switch
 from tuner.schema.section import RsyslogSection
@@ -21,6 +22,16 @@ BuiltinTemplate = Literal[
     "RSYSLOG_TraditionalForwardFormat",
     "RSYSLOG_SyslogProtocol23Format",
 ]
+
+
+# For examples of rules: a queue that no rule complains of.
+EXAMPLE_QUEUE: Changes = {
+    "type": "LinkedList",
+    "size": 50_000,
+    "dequeueBatchSize": 500,
+    "timeoutEnqueue": 86_400_000,
+    "timeoutShutdown": 10_000,
+}
 
 
 class Surroundings(Protocol):

@@ -1,13 +1,19 @@
 """Every rsyslog module that a profile can name, one line each."""
 
+import sys
+from collections.abc import Iterator
 from typing import Annotated, get_args
 
+from pydantic import BaseModel
+
 from tuner.modules.imfile import ImfileInput
+from tuner.modules.impstats import Impstats
 from tuner.modules.imptcp import ImptcpInput
 from tuner.modules.imrelp import ImrelpInput
 from tuner.modules.imtcp import ImtcpInput
 from tuner.modules.imudp import ImudpInput
 from tuner.modules.imuxsock import ImuxsockInput
+from tuner.modules.in_profile import InProfile
 from tuner.modules.input import Input
 from tuner.modules.mmjsonparse import JsonParse
 from tuner.modules.mmnormalize import NormalizeParse
@@ -17,6 +23,7 @@ from tuner.modules.omfwd import OmfwdOutput
 from tuner.modules.omrelp import OmrelpOutput
 from tuner.modules.output import Output
 from tuner.modules.parsing import CsvParse, KvParse
+from tuner.rule import Rule
 from tuner.schema.kinds import OneOf
 
 AnyInput = Annotated[
@@ -42,3 +49,11 @@ def packages() -> dict[str, str]:
 def name_of(module: type[Input | Output]) -> str:
     """What rsyslog calls the module, such as imtcp."""
     return str(get_args(module.model_fields["type"].annotation)[0])
+
+
+def rules() -> Iterator[tuple[type[BaseModel], Rule[InProfile[BaseModel]]]]:
+    """Each rule that stands in the file of a module, with the section that it is about."""
+    for section in (*MODULES, Impstats):
+        for value in vars(sys.modules[section.__module__]).values():
+            if isinstance(value, Rule):
+                yield section, value
