@@ -15,7 +15,8 @@ from tuner.cli.compare_searches import of_searches
 from tuner.cli.main import app
 from tuner.errors import BadUsage, JobFailed
 from tuner.measure.gate import Decision
-from tuner.report.compare import COMPARED, Difference, compare_json, compare_text
+from tuner.report.compare import COMPARED, Difference, compare_blocks, compare_json
+from tuner.report.markdown import blocks_markdown
 from tuner.search.verdict import Claim, judge
 
 
@@ -45,7 +46,7 @@ def test_that_nothing_took_turns_is_said_first(run: Path) -> None:
     assert found.doubts[0].startswith("the runs of A and B did not take turns")
     assert "began with the same profile, which was +0.0 %" in found.doubts[-1]
     assert compare_json(found)["interleaved"] is False
-    text = compare_text(found)
+    text = blocks_markdown(compare_blocks(found))
     assert f"A is {run} (what it confirmed)" in text
     assert "freshness of B at 10,000 events per second" in text
 

@@ -13,9 +13,8 @@ from typing import Any
 import pytest
 from selenium.webdriver import Chrome, ChromeOptions, ChromeService
 
-from tests.report.test_search_page import hostile, with_stages
+from tests.report.test_search_page import hostile, page, with_stages
 from tests.search.simulated import START_S, World, search
-from tuner.report.search_page import page
 
 pytestmark = pytest.mark.live
 

@@ -9,8 +9,34 @@ from dataclasses import replace
 from tests.measure.factory import failed, measured
 from tests.measure.paced import paced
 from tuner.measure.bottleneck import Bottleneck, Verdict
+from tuner.measure.ceiling import Ceiling, Combination
 from tuner.measure.measurement import Outcome
-from tuner.report.bench import Bench, bench_json, bench_text
+from tuner.report.bench import Bench, bench_blocks, bench_json, ceiling_blocks, ceiling_json
+from tuner.report.markdown import blocks_markdown
+
+BEST = Combination(2, 5000, 126_000.0, 2_000.0, 13.26, 0.61, 0.03)
+CEILING = Ceiling(
+    combinations=(
+        Combination(1, 5000, 90_000.0, 1_000.0, 14.0, 0.6, 0.42),
+        BEST,
+        Combination(4, 5000, 0.0, 0.0, 0.0, 0.0, 0.0, "HTTP 429: slow down"),
+    ),
+    best=BEST,
+    eps=120_000.0,
+    eps_se=1_500.0,
+    engine_cpu_us=13.52,
+    client_cpu_us=0.64,
+    others_cpu=0.051,
+    documents=50_000,
+)
+
+
+def bench_markdown(bench: Bench) -> str:
+    return blocks_markdown(bench_blocks(bench))
+
+
+def ceiling_markdown(ceiling: Ceiling, pipeline_eps: float | None) -> str:
+    return blocks_markdown(ceiling_blocks(ceiling, pipeline_eps))
 
 
 def bench(outcomes: Sequence[Outcome]) -> Bench:
@@ -28,20 +54,20 @@ def test_a_profile_is_compared_with_itself_in_neighbouring_runs() -> None:
     level = [
         measured(rate) for rate in (60_000.0, 61_000.0, 62_000.0, 60_500.0, 60_800.0, 61_900.0)
     ]
-    text = bench_text(bench(level))
+    text = bench_markdown(bench(level))
     assert "against itself in 3 pairs of neighbouring runs" in text
     assert "covers no difference" in text
     drifting = [measured(50_000.0 * 1.1 ** (number % 2)) for number in range(8)]
-    assert "DOES NOT COVER no difference" in bench_text(bench(drifting))
+    assert "DOES NOT COVER no difference" in bench_markdown(bench(drifting))
 
 
 def test_too_few_runs_and_failed_ones_are_not_compared() -> None:
-    assert "against itself" not in bench_text(bench([measured(60_000.0)] * 3))
-    assert "against itself" not in bench_text(bench([*[measured(60_000.0)] * 4, failed()]))
+    assert "against itself" not in bench_markdown(bench([measured(60_000.0)] * 3))
+    assert "against itself" not in bench_markdown(bench([*[measured(60_000.0)] * 4, failed()]))
 
 
 def test_the_spread_of_cpu_per_event_stands_beside_that_of_the_rate() -> None:
-    text = bench_text(bench([measured(60_000.0), measured(62_000.0)]))
+    text = bench_markdown(bench([measured(60_000.0), measured(62_000.0)]))
     assert "coefficient of variation 2.3%; CPU per event of rsyslogd 0.0%, engine 0.0%" in text
 
 
@@ -57,6 +83,47 @@ def test_programs_get_everything_under_a_schema_number() -> None:
 
 def test_a_failed_run_still_says_what_limited_it() -> None:
     rejected = Verdict(Bottleneck.REJECTIONS, (("rejections", "12 bulks"),), (), 0.0)
-    text = bench_text(bench([replace(failed(), verdict=rejected)]))
+    text = bench_markdown(bench([replace(failed(), verdict=rejected)]))
     assert "failed: delivery incomplete: it lost two events" in text
     assert "bottleneck: rejections" in text
+
+
+def test_the_fresh_figure_is_the_ceiling_and_the_share_is_of_it() -> None:
+    lines = ceiling_markdown(CEILING, 72_000.0).splitlines()
+    assert lines[:3:2] == [
+        "the engine's own ceiling: 120,000 ± 1,500 EPS when 2 clients send bulks of 5,000 without "
+        "rsyslog (13.5 us of engine CPU and 0.6 us of client CPU per event), measured again "
+        "while others took 5% of the cores",
+        "the pipeline reaches 60% of the engine's own ceiling: 72,000 of 120,000 EPS",
+    ]
+    assert lines[-1] == "50,000 different documents were sent repeatedly"
+
+
+def test_every_combination_is_a_row_and_an_invalid_one_has_its_reason_and_no_figures() -> None:
+    rows = [line for line in ceiling_markdown(CEILING, None).split("\n") if line.startswith("|")]
+    assert rows[2:] == [
+        "| 1 | 5,000 | 90,000 ± 1,000 | 14.0 | 0.6 | 42% |  |",
+        "| 2 | 5,000 | 126,000 ± 2,000 | 13.3 | 0.6 | 3% |  |",
+        "| 4 | 5,000 | - | - | - | - | invalid: HTTP 429: slow down |",
+    ]
+
+
+def test_a_pipeline_above_the_ceiling_is_said_to_be_impossible() -> None:
+    assert "measure both again" not in ceiling_markdown(CEILING, 120_000.0)
+    second = ceiling_markdown(CEILING, 132_000.0).splitlines()[2]
+    assert second.startswith("the pipeline reaches 110% of")
+    assert second.endswith("it cannot exceed that, so measure both again on a quiet machine")
+
+
+def test_without_a_pipeline_nothing_is_said_of_a_share() -> None:
+    assert "pipeline" not in ceiling_markdown(CEILING, None)
+    assert ceiling_json(CEILING, None)["share"] is None
+
+
+def test_programs_read_all_of_it_and_the_share() -> None:
+    found = json.loads(json.dumps(ceiling_json(CEILING, 72_000.0)))
+    assert found["share"] == 0.6
+    assert found["pipeline_eps"] == 72_000.0
+    assert found["eps"] == 120_000.0
+    assert found["best"]["clients"] == 2
+    assert found["combinations"][2]["invalid"] == "HTTP 429: slow down"

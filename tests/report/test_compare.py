@@ -13,7 +13,13 @@ from tests.measure.paced import paced
 from tuner.measure.blocks import Run
 from tuner.measure.gate import Decision, Gate
 from tuner.measure.spent import Spent
-from tuner.report.compare import A, B, Compared, Difference, Side, compare_json, compare_text
+from tuner.report.compare import A, B, Compared, Difference, Side, compare_blocks, compare_json
+from tuner.report.markdown import blocks_markdown
+
+
+def markdown_of(compared: Compared) -> str:
+    return blocks_markdown(compare_blocks(compared))
+
 
 STEPS = (1.0, 1.02, 0.98, 1.01, 0.99, 1.0)
 
@@ -50,20 +56,20 @@ def test_a_difference_is_claimed_only_by_both_rates(
 
 def test_what_did_not_take_turns_is_said_with_the_claim() -> None:
     apart = replace(compared(), seed=None, gate=Gate(0.95, Decision.KEPT))
-    text = compare_text(apart)
-    assert "events per second, in runs that did not take turns." in text
-    assert "above 0.95 of A, in runs that did not take turns" in text
+    text = markdown_of(apart)
+    assert "events per second, in runs that were not interleaved." in text
+    assert "above 0.95 of A, in runs that were not interleaved" in text
 
 
 def test_escape_sequences_of_others_do_not_reach_the_terminal() -> None:
     steered = replace(compared(), runs=(*runs(1.2), Run(A, 7, failed("\x1b[2Jgone"))))
-    assert "[U+001B][2Jgone" in compare_text(steered)
+    assert "[U+001B][2Jgone" in markdown_of(steered)
 
 
 def test_less_than_six_pairs_claim_nothing() -> None:
     few = replace(compared(), runs=runs(1.2)[:-1])
     assert few.difference is Difference.TOO_FEW
-    assert "Nothing is claimed: 5 complete pairs" in compare_text(few)
+    assert "Nothing is claimed: 5 complete pairs" in markdown_of(few)
 
 
 def turning(count: int) -> tuple[Run, ...]:
@@ -79,26 +85,26 @@ def turning(count: int) -> tuple[Run, ...]:
 
 
 def test_what_restarts_cost_is_told_and_no_part_of_the_ratio() -> None:
-    text = compare_text(replace(compared(), runs=turning(8)))
+    text = markdown_of(replace(compared(), runs=turning(8)))
     assert re.search(r"B is faster than A: \+(19|20|21)\.", text)
     assert re.search(r"a run just after that is -2[3-7]\.\d %, which the ratios are free", text)
-    assert "restarted" not in compare_text(compared())
+    assert "restarted" not in markdown_of(compared())
 
 
 def test_restarts_between_the_sides_need_eight_pairs() -> None:
     few = replace(compared(), runs=turning(6))
     assert few.difference is Difference.TOO_FEW
-    assert "Nothing is claimed: 6 complete pairs, where 8 are needed" in compare_text(few)
+    assert "Nothing is claimed: 6 complete pairs, where 8 are needed" in markdown_of(few)
 
 
 def test_the_text_says_how_much_and_how_sure() -> None:
-    text = compare_text(compared())
-    assert "A is a.yaml\nB is b.yaml\non sink, 2 cores" in text
+    text = markdown_of(compared())
+    assert "- A is a.yaml\n- B is b.yaml\n- on sink, 2 cores" in text
     assert "B is faster than A: +20.0 % [" in text
     row = next(line for line in text.splitlines() if line.startswith("| EPS in the steady"))
     assert "| 1,000 | 1,200 | 1.200 [" in row
     assert "| 0.031 |" in row
-    text = compare_text(compared(1.001))
+    text = markdown_of(compared(1.001))
     assert "No difference is shown" in text
     assert "6 such pairs show a difference of " in text
 
@@ -107,7 +113,7 @@ def test_what_neither_side_had_as_written_is_said_once() -> None:
     both = replace(
         compared(), a=Side("a", ("heap: 4g -> 2g",)), b=Side("b", ("heap: 4g -> 2g", "x: y -> z"))
     )
-    text = compare_text(both)
+    text = markdown_of(both)
     assert "not tested as written: A and B: heap: 4g -> 2g" in text
     assert "not tested as written: B: x: y -> z" in text
     assert text.count("heap") == 1
@@ -120,7 +126,7 @@ def test_failures_and_freshness_are_told() -> None:
         a=Side("a", freshness=paced()),
         b=Side("b", freshness=failed("it stopped")),
     )
-    text = compare_text(fresh)
+    text = markdown_of(fresh)
     assert "A, block 7 failed: delivery incomplete: it lost two events" in text
     assert "freshness of A at " in text
     assert "freshness of B: not measured: delivery incomplete: it stopped" in text
@@ -128,7 +134,7 @@ def test_failures_and_freshness_are_told() -> None:
 
 def test_the_gate_is_told_and_stands_in_the_json() -> None:
     open_one = replace(compared(), gate=Gate(0.95, Decision.INCONCLUSIVE, 20))
-    assert "inconclusive: the interval holds 0.95 of A: about 20 pairs" in compare_text(open_one)
+    assert "inconclusive: the interval holds 0.95 of A: about 20 pairs" in markdown_of(open_one)
     data = json.loads(json.dumps(compare_json(open_one)))
     assert (data["schema"], data["kind"]) == (1, "compare")
     assert data["gate"] == {"bar": 0.95, "decision": "inconclusive", "pairs_wanted": 20}

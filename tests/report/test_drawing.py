@@ -7,12 +7,17 @@ from typing import TYPE_CHECKING
 
 from tests.report.markup import seen
 from tuner.report.drawing import Colour, svg
+from tuner.report.sections import Plot
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 HOSTILE = "</style><script>alert(1)</script> ]]> \" ' & $x$ \x1b[2J \u202e"
 SHOWN = "</style><script>alert(1)</script> ]]> \" ' & $x$ [U+001B][2J [U+202E]"
+
+
+def drawing(title: str = "t", says: str = "d") -> str:
+    return svg(Plot("p", title, says, 200, paint, (), ()))
 
 
 def paint(figure: Figure) -> None:
@@ -24,11 +29,11 @@ def paint(figure: Figure) -> None:
 
 
 def test_a_plot_is_the_same_every_time() -> None:
-    assert svg("p", "t", "d", 200, paint) == svg("p", "t", "d", 200, paint)
+    assert drawing() == drawing()
 
 
 def test_colours_are_left_to_the_page_and_nothing_is_styled_inline() -> None:
-    drawn = svg("p", "t", "d", 200, paint)
+    drawn = drawing()
     assert "style" not in {name for _, found in seen(drawn).elements for name in found}
     assert "style" not in seen(drawn).names()
     assert not re.search(r"#[0-9a-f]{6}", drawn)
@@ -37,20 +42,20 @@ def test_colours_are_left_to_the_page_and_nothing_is_styled_inline() -> None:
 
 
 def test_hostile_text_stays_text() -> None:
-    found = seen(svg("p", HOSTILE, HOSTILE, 200, paint))
+    found = seen(drawing(HOSTILE, HOSTILE))
     assert found.text.count(SHOWN) == 4
     assert "script" not in found.names()
 
 
 def test_a_reader_is_told_what_it_shows() -> None:
-    drawn = svg("p", "the title", "what it shows", 200, paint)
+    drawn = drawing("the title", "what it shows")
     root = seen(drawn).elements[0]
     assert root == ("svg", {"viewbox": "0 0 400 200", "role": "img", "aria-labelledby": "p-t p-d"})
     assert '<title id="p-t">the title</title><desc id="p-d">what it shows</desc>' in drawn
 
 
 def test_ids_are_the_plot_s_own_and_what_is_referred_to_is_there() -> None:
-    drawn = svg("p", "t", "d", 200, paint)
+    drawn = drawing()
     ids = seen(drawn).values("id")
     assert len(ids) == len(set(ids))
     assert all(one.startswith("p-") for one in ids)

@@ -17,15 +17,16 @@ from tests.measure.factory import failed, measured
 from tests.measure.paced import paced
 from tests.measure.stages import CALM
 from tests.report.markup import Seen, seen
-from tests.report.test_effective import USED
+from tests.report.test_runs import USED
 from tests.search.simulated import START_S, World, search
 from tuner.measure.bottleneck import judge as judge_stages
 from tuner.measure.spent import Spent
 from tuner.report.figures import percent
-from tuner.report.plot_course import incumbents
-from tuner.report.search_csv import trials_csv
-from tuner.report.search_page import page
-from tuner.report.search_summary import sentence
+from tuner.report.page import page as page_of
+from tuner.report.plot_course import incumbents_of
+from tuner.report.result import analyse
+from tuner.report.search_files import trials_csv
+from tuner.report.search_report import search_report, sentence
 from tuner.search.journal import read
 from tuner.search.study import BASELINE, Ending, Note, Phase, Study
 from tuner.search.verdict import Claim, judge
@@ -41,6 +42,10 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> Study:
         return search(
             tmp_path_factory.mktemp("run"), World(START_S, computes_s=0.25, restart_s=5.0)
         )
+
+
+def page(study: Study) -> str:
+    return page_of(search_report(analyse(study)))
 
 
 def with_stages(study: Study) -> Study:
@@ -117,11 +122,13 @@ def test_the_gain_is_that_of_what_was_confirmed_and_not_of_what_shrinking_left(
     study: Study,
 ) -> None:
     verdict = judge(study)
-    said = sentence(study, replace(verdict, changes=verdict.confirmed[:1]))
+    result = analyse(study)
+    said = sentence(replace(result, verdict=replace(verdict, changes=verdict.confirmed[:1])))
     undone = len(verdict.confirmed) - 1
     assert said.startswith(f"{len(verdict.confirmed)} changed settings let")
     assert f"{undone} of them were undone afterwards" in said
-    assert "undone" not in sentence(study, replace(verdict, changes=verdict.confirmed))
+    kept = replace(verdict, changes=verdict.confirmed)
+    assert "undone" not in sentence(replace(result, verdict=kept))
 
 
 def test_a_winner_that_was_slower_in_the_pairs_is_called_so(study: Study) -> None:
@@ -161,7 +168,7 @@ def test_what_restarts_cost_in_the_pairs_is_told_and_no_part_of_the_gain(study: 
 
 def test_trials_that_lost_events_are_counted_beside_the_valid_ones(study: Study) -> None:
     first_screen = seen(page(study)).text.split("What to change")[0]
-    assert "without a number: 1 that failed, 1 of them for lost or doubled events" in first_screen
+    assert "1 trial failed, 1 of them for lost or doubled events" in first_screen
 
 
 def test_a_search_that_was_ended_early_shows_what_it_tried(study: Study) -> None:
@@ -217,7 +224,7 @@ def test_one_lucky_run_makes_no_incumbent_for_good(study: Study) -> None:
         replace(one, number=number, outcome=measured(rate), changes=changes, phase=Phase.SEARCH)
         for number, (one, (changes, rate)) in enumerate(zip(scored, ran, strict=False))
     ]
-    found = incumbents(replace(study, trials=tuple(trials)))
+    found = incumbents_of(replace(study, trials=tuple(trials)))
     assert [one.number for one in found] == list(range(len(ran)))
     assert [one.changes for one in found] == [BASELINE, BASELINE, lucky, lucky, steady, steady]
     assert 140.5 * 0.95 < found[-1].rate < 140.5

@@ -14,11 +14,10 @@ import pytest
 
 from tests.measure.factory import failed, measured
 from tests.search.simulated import START_S, World, search
-from tuner.report.search_explained import what_each_change_gave
-from tuner.report.search_json import report
-from tuner.report.search_markdown import markdown
-from tuner.report.search_summary import numbers
-from tuner.report.search_time import where_the_time_went
+from tuner.report.markdown import report_markdown
+from tuner.report.result import analyse
+from tuner.report.search_files import report_json
+from tuner.report.search_report import numbers, search_report
 from tuner.search.study import BASELINE, Ending, Phase, Study, Trial
 from tuner.search.times import times
 from tuner.search.verdict import Claim, judge
@@ -31,6 +30,10 @@ SWINGS = (0.1, 0.1, -0.1, -0.1)
 def study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Study:
     monkeypatch.setattr(os, "fsync", lambda _: None)
     return search(tmp_path, World(START_S, computes_s=0.25, restart_s=5.0))
+
+
+def markdown(study: Study) -> str:
+    return report_markdown(search_report(analyse(study)))
 
 
 def section(text: str, title: str) -> str:
@@ -68,13 +71,13 @@ def test_a_limit_of_memory_stands_beside_what_was_used(study: Study) -> None:
     )
     limits = replace(study.header.limits, rss_bytes=200 * 1024**2)
     limited = replace(study, trials=trials, header=replace(study.header, limits=limits))
-    told = {one.name: (one.value, one.detail) for one in numbers(limited, judge(limited))}
+    told = {one.name: (one.value, one.detail) for one in numbers(analyse(limited))}
     assert told["rsyslogd memory"] == ("90 MiB -> 150 MiB", "at most; the limit is 200 MiB")
     used = "rsyslogd used at most 150 MiB, of the 200 MiB that rss_bytes allows"
     assert used in section(markdown(limited), "What was not traded")
     free = replace(study.header, limits=replace(study.header.limits, rss_bytes=None))
     unlimited = replace(study, header=free)
-    assert "rsyslogd memory" not in {one.name for one in numbers(unlimited, judge(unlimited))}
+    assert "rsyslogd memory" not in {one.name for one in numbers(analyse(unlimited))}
     assert "rss_bytes allows" not in section(markdown(unlimited), "What was not traded")
 
 
@@ -82,7 +85,7 @@ def test_shrinking_that_was_interrupted_leaves_the_claim(study: Study) -> None:
     """It comes after the budget, and the pairs that a claim rests on before it."""
     early = replace(study, ending=Ending.INTERRUPTED)
     first = markdown(early).split("\n## ", 1)[0]
-    assert "events per second**" in first
+    assert "more events per second" in first
     assert "Making the change smaller was interrupted, so parts of it may give nothing." in first
     assert "The search was interrupted" not in first
     searched = replace(early, trials=early.of(Phase.SEARCH))
@@ -90,7 +93,7 @@ def test_shrinking_that_was_interrupted_leaves_the_claim(study: Study) -> None:
 
 
 def test_the_shares_of_the_time_add_up(study: Study) -> None:
-    *parts, whole = rows(section(markdown(study), "Where the time went"))
+    *parts, whole = rows(section(markdown(study), "The search"))
     shares = [float(row[3].removesuffix(" %")) for row in parts]
     assert sum(shares) == pytest.approx(100.0, abs=0.06 * len(shares))
     assert whole[3] == "100.0 %"
@@ -99,7 +102,7 @@ def test_the_shares_of_the_time_add_up(study: Study) -> None:
 
 
 def test_every_phase_has_its_row_and_the_warm_up_measures_nothing(study: Study) -> None:
-    shown = rows(section(markdown(study), "Where the time went"))
+    shown = rows(section(markdown(study), "The search"))
     names = [row[0] for row in shown]
     for phase in Phase:
         assert sum(name.startswith(phase.value) for name in names) == 1
@@ -110,7 +113,7 @@ def test_every_phase_has_its_row_and_the_warm_up_measures_nothing(study: Study) 
 def test_the_overhead_comes_with_its_items_and_the_number_of_trials(study: Study) -> None:
     found = times(study).overhead
     assert found is not None
-    text = section(markdown(study), "Where the time went")
+    text = section(markdown(study), "The search")
     assert f"took {found.median_s:.1f} s beside its window" in text
     assert f"median of {found.trials} without a restart" in text
     for item in ("start", "warm-up", "drain", "settle", "stop"):
@@ -118,13 +121,13 @@ def test_the_overhead_comes_with_its_items_and_the_number_of_trials(study: Study
 
 
 def test_the_share_of_measuring_is_that_of_the_budget(study: Study) -> None:
-    text = section(markdown(study), "Where the time went")
+    text = section(markdown(study), "The search")
     assert f"{times(study).measuring * 100:.1f} % of the budget of 11 min 40 s" in text
-    assert "what came beyond it left out" in text
+    assert "not counting what came after it" in text
 
 
 def test_a_search_that_measured_nothing_says_nothing_of_time(study: Study) -> None:
-    assert where_the_time_went(replace(study, trials=())) == []
+    assert "\n## The search\n" not in markdown(replace(study, trials=()))
 
 
 def test_each_change_has_an_effect_that_says_how_it_is_known(study: Study) -> None:
@@ -136,8 +139,8 @@ def test_each_change_has_an_effect_that_says_how_it_is_known(study: Study) -> No
         several = len(changed((settings,)))
         said = "both" if several == 2 else f"all {several}"
         assert effect.startswith(f"{said} together ") == (several > 1)
-        assert known == "guess, not measured" or known.startswith("measured, 4 pairs")
-    assert {row[2].split(",")[0] for row in found} == {"guess", "measured"}
+        assert known == "estimated, not measured" or known.startswith("measured, 4 pairs")
+    assert {row[2].split(",")[0] for row in found} == {"estimated", "measured"}
 
 
 def changed(row: Sequence[str]) -> list[str]:
@@ -191,19 +194,19 @@ def test_without_a_claim_no_change_is_given_an_effect(study: Study) -> None:
     unclaimed = replace(study, trials=trials)
     verdict = judge(unclaimed)
     assert verdict.claim is Claim.UNFINISHED
-    text = "\n".join(what_each_change_gave(unclaimed, verdict))
-    assert text.startswith("## Which settings matter")
+    text = section(markdown(unclaimed), "Which settings matter")
     assert "| setting" not in text
-    assert "guess" in text
+    assert "An estimate comes from a regression" in text
 
 
 def test_before_anything_was_searched_nothing_is_said_of_settings(study: Study) -> None:
     begun = replace(study, trials=tuple(t for t in study.trials if t.changes == BASELINE))
-    assert what_each_change_gave(begun, judge(begun)) == []
+    text = section(markdown(begun), "Which settings matter")
+    assert text.strip() == "The search ended before it had tried other settings."
 
 
 def test_programs_get_the_same(study: Study) -> None:
-    found = json.loads(json.dumps(report(study)))
+    found = json.loads(json.dumps(report_json(analyse(study))))
     assert found["times"]["total_s"] == study.trials[-1].ended_s
     assert found["times"]["overhead"]["parts"]["warm_up_s"] > 0
     paths = [one["path"] for one in found["explained"]["effects"]]

@@ -15,8 +15,8 @@ from tuner.lab.written import WrittenFile
 from tuner.measure.blocks import Run
 from tuner.measure.measurement import Measurement
 from tuner.measure.spent import Spent
-from tuner.report.sweep import Sweep, sweep_json, sweep_text
-from tuner.report.sweep_plot import sweep_svg
+from tuner.report.markdown import blocks_markdown
+from tuner.report.sweep import Sweep, sweep_blocks, sweep_json, sweep_svg
 from tuner.space.experiment import Experiment
 
 HOSTILE = 'a<b>&"$x_{1}$\u202e'
@@ -44,6 +44,10 @@ def swept(asked: Experiment | None = None, blocks: int = 3) -> Sweep:
     return Sweep(asked, arms, "sink", "2 cores", 1, tuple(runs), ("heap: 4g -> 2g",), 45.0)
 
 
+def markdown_of(sweep: Sweep) -> str:
+    return blocks_markdown(sweep_blocks(sweep))
+
+
 def row(text: str, start: str, number: int = 0) -> list[str]:
     """The cells of a row of a table; of several tables the one of that number."""
     rows = [line for line in text.splitlines() if line.startswith(f"| {start} ")]
@@ -51,7 +55,7 @@ def row(text: str, start: str, number: int = 0) -> list[str]:
 
 
 def test_what_restarts_of_the_engine_mean_is_told() -> None:
-    assert "the engine restarted" not in sweep_text(swept())
+    assert "the engine restarted" not in markdown_of(swept())
     for blocks, said in ((3, "four blocks and more take that out"), (4, "the ratios are free of")):
         whole = swept(blocks=blocks)
         runs = tuple(
@@ -60,13 +64,13 @@ def test_what_restarts_of_the_engine_mean_is_told() -> None:
             else one
             for one in whole.runs
         )
-        text = sweep_text(replace(whole, runs=runs))
+        text = markdown_of(replace(whole, runs=runs))
         assert "the engine restarted between variants and is slower just after" in text
         assert said in text
 
 
 def test_ours_stands_beside_theirs_as_ratios() -> None:
-    text = sweep_text(swept())
+    text = markdown_of(swept())
     assert row(text, "slow") == ["slow", "1,020", "1", "8,000", "1.000"]
     cells = row(text, "fast")
     assert cells[1] == "1,471"
@@ -80,12 +84,12 @@ def test_ours_stands_beside_theirs_as_ratios() -> None:
 
 def test_of_space_it_is_said_what_is_saved() -> None:
     """100 x (data - compressed) / data."""
-    text = sweep_text(swept())
+    text = markdown_of(swept())
     assert row(text, "fast", 1) == ["fast", "25", "0.250 [0.250, 0.250]", "75.0 %"]
 
 
 def test_one_block_has_ratios_without_intervals() -> None:
-    assert row(sweep_text(swept(blocks=1)), "fast")[2] == "1.470"
+    assert row(markdown_of(swept(blocks=1)), "fast")[2] == "1.470"
 
 
 def test_files_count_by_event_and_so_does_reading_them() -> None:
@@ -95,7 +99,7 @@ def test_files_count_by_event_and_so_does_reading_them() -> None:
         WrittenFile("two", 40_000, 200_000, 1000, None),
     )
     runs = (Run("slow", 1, replace(measured(1.0), files=files)),)
-    text = sweep_text(replace(swept(asked), runs=runs))
+    text = markdown_of(replace(swept(asked), runs=runs))
     assert row(text, "slow")[1] == "100"
     assert row(text, "slow", 1)[1] == "2"
 
@@ -103,7 +107,7 @@ def test_files_count_by_event_and_so_does_reading_them() -> None:
 def test_a_projection_says_the_space_over_time() -> None:
     """The message counts are those of the ELMA tests up to the week."""
     asked = experiment(projection={"events_per_second": 10_000, "days": 336})
-    text = sweep_text(swept(asked))
+    text = markdown_of(swept(asked))
     assert row(text, "day")[1] == "864,000,000"
     assert row(text, "week")[1] == "6,048,000,000"
     assert row(text, "336 days")[1:] == ["290,304,000,000", "26.4 TiB", "6.60 TiB"]
@@ -112,7 +116,7 @@ def test_a_projection_says_the_space_over_time() -> None:
 def test_freshness_is_held_against_its_guardrail() -> None:
     asked = experiment(metrics=["freshness_p99_s"], published={}, workload={"rate": 1000})
     runs = (Run("slow", 1, paced(p99_s=0.9)), Run("fast", 1, paced(p99_s=50.0)))
-    text = sweep_text(replace(swept(asked), runs=runs))
+    text = markdown_of(replace(swept(asked), runs=runs))
     assert "slow: freshness p99 is within freshness_p99_s, 45 s" in text
     assert "fast: freshness p99 is ABOVE freshness_p99_s, 45 s" in text
 
@@ -143,5 +147,5 @@ def test_the_picture_is_svg_with_every_variant_and_the_same_every_time() -> None
 def test_a_sweep_in_which_everything_failed_has_a_picture_and_a_text() -> None:
     runs = tuple(Run(name, 1, failed()) for name in ("slow", "fast", "other"))
     nothing = replace(swept(), runs=runs)
-    assert row(sweep_text(nothing), "fast")[1:3] == ["-", "-"]
+    assert row(markdown_of(nothing), "fast")[1:3] == ["-", "-"]
     assert sweep_svg(nothing).rstrip().endswith("</svg>")

@@ -13,8 +13,10 @@ import typer
 
 from tuner.cli.bench_phases import Phases
 from tuner.cli.blocks import lab_pace
-from tuner.cli.console import result, result_json, say, working
+from tuner.cli.console import result_json, say, working
+from tuner.cli.exports import Exports, JsonFile, MarkdownFile
 from tuner.cli.failures import require_none_failed
+from tuner.cli.layout import show_blocks
 from tuner.cli.metrics_file import MetricsFile, MetricsFileOption, running_metrics
 from tuner.cli.options import (
     EngineChoice,
@@ -33,7 +35,7 @@ from tuner.measure.measurement import Failure, Outcome, TrialPlan
 from tuner.measure.paced_summary import PacedMeasurement
 from tuner.measure.trial import run_trial
 from tuner.profile.model import Profile
-from tuner.report.bench import Bench, bench_json, bench_text, summary
+from tuner.report.bench import Bench, bench_blocks, bench_json, summary
 from tuner.report.figures import eps, seconds
 from tuner.report.gauges import BENCH_PHASES, Gauges, with_outcome
 from tuner.search.budget import trial_seconds
@@ -64,6 +66,8 @@ def bench(
     engine: EngineOption = EngineChoice.NODE,
     elasticsearch: UrlOption = None,
     metrics_path: MetricsFileOption = None,
+    export_json: JsonFile = None,
+    export_markdown: MarkdownFile = None,
     output: OutputOption = Output.TEXT,
 ) -> None:
     """Measure a profile: events per second, delivery, CPU per event, freshness, and what limits it.
@@ -71,6 +75,8 @@ def bench(
     Exits with 6 when events were lost or doubled or a guardrail was breached, with 1 when a run
     failed otherwise.
     """
+    exports = Exports(export_json, export_markdown)
+    exports.require_writable(profile)
     loaded = load(profile)
     wanted = Wanted(engine, elasticsearch)
     window_s = duration_s(window)
@@ -80,12 +86,14 @@ def bench(
     with running_metrics(metrics_path, gauges) as metrics:
         prepare(wanted, loaded.profile, say)
         with open_lab(wanted, loaded.profile, parent, say) as lab:
-            found = _measure(lab, loaded.profile, chosen, metrics)
+            measured = _measure(lab, loaded.profile, chosen, metrics)
+    blocks, data = bench_blocks(measured), bench_json(measured)
+    exports.write(data, blocks)
     if output is Output.JSON:
-        result_json(bench_json(found))
+        result_json(data)
     else:
-        result(bench_text(found))
-    _judge(found)
+        show_blocks(blocks)
+    _judge(measured)
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,10 @@ import typer
 
 from tuner.cli.compare_measured import Chosen, measured
 from tuner.cli.compare_searches import of_searches
-from tuner.cli.console import result, result_json
+from tuner.cli.console import result_json
+from tuner.cli.exports import Exports, JsonFile, MarkdownFile
 from tuner.cli.failures import require_none_failed
+from tuner.cli.layout import show_blocks
 from tuner.cli.options import (
     EngineChoice,
     EngineOption,
@@ -24,10 +26,10 @@ from tuner.cli.site import Wanted
 from tuner.errors import BadUsage, BelowTheBar, JobFailed
 from tuner.measure.gate import Decision
 from tuner.measure.paired import FEWEST_PAIRS
-from tuner.report.compare import Compared, compare_json, compare_text, gate_text
+from tuner.report.compare import Compared, compare_blocks, compare_json, gate_text
 
 # What two searches can be compared with.
-_OF_SEARCHES = {"a", "b", "fail_below", "output"}
+_OF_SEARCHES = {"a", "b", "fail_below", "export_json", "export_markdown", "output"}
 
 SidePath = Annotated[
     Path, typer.Argument(help="A profile, or the run directory of a search.", show_default=False)
@@ -70,6 +72,8 @@ def compare(
     seed: Seed = 1,
     engine: EngineOption = EngineChoice.NODE,
     elasticsearch: UrlOption = None,
+    export_json: JsonFile = None,
+    export_markdown: MarkdownFile = None,
     output: OutputOption = Output.TEXT,
 ) -> None:
     """Compare two profiles in interleaved pairs, or what two searches ended with.
@@ -86,6 +90,8 @@ def compare(
     Whatever the gate says, exits with 6 when a run lost or doubled events or breached a guardrail,
     and with 1 when one failed otherwise.
     """
+    exports = Exports(export_json, export_markdown)
+    exports.require_writable(a, b)
     directories = [path for path in (a, b) if path.is_dir()]
     if len(directories) == 1:
         raise BadUsage(
@@ -93,16 +99,18 @@ def compare(
         )
     if directories:
         _require_no_lab(context)
-        found = of_searches(a, b, fail_below)
+        compared = of_searches(a, b, fail_below)
     else:
         wanted = Wanted(engine, elasticsearch)
         chosen = Chosen(pairs, duration_s(window), freshness, ceiling, fail_below, seed)
-        found = measured(a, b, wanted, chosen)
+        compared = measured(a, b, wanted, chosen)
+    blocks, data = compare_blocks(compared), compare_json(compared)
+    exports.write(data, blocks)
     if output is Output.JSON:
-        result_json(compare_json(found))
+        result_json(data)
     else:
-        result(compare_text(found))
-    _judge(found)
+        show_blocks(blocks)
+    _judge(compared)
 
 
 def _require_no_lab(context: typer.Context) -> None:
@@ -116,13 +124,13 @@ def _require_no_lab(context: typer.Context) -> None:
         raise BadUsage(f"two searches were measured already: leave out {', '.join(given)}")
 
 
-def _judge(found: Compared) -> None:
+def _judge(compared: Compared) -> None:
     """Choose the exit code."""
-    fresh = (found.a.freshness, found.b.freshness)
-    require_none_failed([*(run.result for run in found.runs), *fresh])
-    if found.gate is None or found.gate.decision is Decision.KEPT:
+    fresh = (compared.a.freshness, compared.b.freshness)
+    require_none_failed([*(run.result for run in compared.runs), *fresh])
+    if compared.gate is None or compared.gate.decision is Decision.KEPT:
         return
-    said = gate_text(found.gate, found.interleaved)
-    if found.gate.decision is Decision.BELOW:
-        raise BelowTheBar(said)
-    raise JobFailed(said)
+    decision = gate_text(compared.gate, compared.interleaved)
+    if compared.gate.decision is Decision.BELOW:
+        raise BelowTheBar(decision)
+    raise JobFailed(decision)

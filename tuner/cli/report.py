@@ -11,8 +11,10 @@ from tuner.cli.console import result, result_json, say
 from tuner.cli.options import Output, OutputOption
 from tuner.cli.run_directory import write_reports, writing_to
 from tuner.errors import JobFailed, Locked
-from tuner.report.search_json import report as search_report
-from tuner.report.search_markdown import markdown
+from tuner.report.markdown import report_markdown
+from tuner.report.result import analyse
+from tuner.report.search_files import report_json
+from tuner.report.search_report import search_report
 from tuner.search.journal import read
 
 
@@ -27,14 +29,14 @@ def report(
     Writes report.html, report.md, report.json and trials.csv beside the journal, unless a search
     is still writing there or the folder cannot be written to.
     """
-    study = read(run_directory)
+    analysed = analyse(read(run_directory))
     if output is Output.JSON:
-        result_json(search_report(study))
+        result_json(report_json(analysed))
     else:
-        result(markdown(study))
+        result(report_markdown(search_report(analysed)))
     try:
         with writing_to(run_directory):
-            write_reports(run_directory, study)
+            write_reports(run_directory, analysed)
     except (JobFailed, Locked) as why:
         say(f"printed only: {why}")
     else:

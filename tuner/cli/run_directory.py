@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from tuner.cli.exports import write_whole
 from tuner.errors import BadUsage, JobFailed
 from tuner.host.lock import holding
 from tuner.lint.candidate import candidate
@@ -15,21 +16,21 @@ from tuner.profile.edit.leaf import moved
 from tuner.profile.source import read
 from tuner.render.artefacts import render
 from tuner.render.tree import write
-from tuner.report.search_csv import trials_csv
-from tuner.report.search_json import report_text
-from tuner.report.search_markdown import markdown
-from tuner.report.search_page import page
+from tuner.report.markdown import report_markdown
+from tuner.report.page import page
+from tuner.report.result import StudyResult, analyse
+from tuner.report.search_files import report_text, trials_csv
+from tuner.report.search_report import search_report
 from tuner.search.study import Study
-from tuner.search.verdict import judge
 
 PARENT = Path("rsyslog-tune-runs")
 
 _LOCK = ".lock"
-_REPORTS = {
-    "report.md": markdown,
+_REPORTS: dict[str, Callable[[StudyResult], str]] = {
+    "report.md": lambda result: report_markdown(search_report(result)),
     "report.json": report_text,
-    "trials.csv": trials_csv,
-    "report.html": page,
+    "trials.csv": lambda result: trials_csv(result.study),
+    "report.html": lambda result: page(search_report(result)),
 }
 
 
@@ -74,25 +75,18 @@ def write_results(directory: Path, written: LoadedProfile, study: Study) -> None
 
     An `extends` of best.yaml names the same file as before, seen from the run directory.
     """
-    best = candidate(written, judge(study).changes)
+    result = analyse(study)
+    best = candidate(written, result.verdict.changes)
     leaf = read(best.text, str(best.path))
     (directory / "best.yaml").write_text(moved(leaf, directory), encoding="utf-8")
     write(render(best.profile), directory / "rendered")
-    write_reports(directory, study)
+    write_reports(directory, result)
 
 
-def write_reports(directory: Path, study: Study) -> None:
+def write_reports(directory: Path, result: StudyResult) -> None:
     """Write everything that people and programs read of a study; raises JobFailed.
 
     The page comes last: it takes longest, and the others are there when it is interrupted.
     """
     for name, made in _REPORTS.items():
-        path = directory / name
-        new = path.with_name(f".{name}.new")
-        try:
-            new.write_text(made(study), encoding="utf-8", newline="")
-            new.replace(path)
-        except OSError as bad:
-            raise JobFailed(f"cannot write {path}: {bad.strerror}") from None
-        finally:
-            new.unlink(missing_ok=True)
+        write_whole(directory / name, made(result))

@@ -39,13 +39,14 @@ from tuner.cli.site import open_lab, prepare
 from tuner.errors import BadUsage, GuardrailBreached, JobFailed, NoImprovement
 from tuner.profile.model import Profile
 from tuner.report.gauges import SEARCH_PHASES, Gauges
-from tuner.report.search_json import report
-from tuner.report.search_markdown import headline
+from tuner.report.result import analyse
+from tuner.report.search_files import report_json
+from tuner.report.search_report import headline
 from tuner.search.budget import smallest_budget_s
 from tuner.search.journal import read
 from tuner.search.notes import bought, ranked
 from tuner.search.study import Ending, Options, Study
-from tuner.search.verdict import Claim, judge
+from tuner.search.verdict import Claim
 from tuner.space.guarantees import allowed
 from tuner.space.knobs import knobs, of_rsyslog, without_node
 
@@ -217,13 +218,14 @@ def _studied(job: Job, voice: Voice, metrics_path: Path | None) -> Study:
 
 def _conclude(study: Study, directory: Path, require_gain: bool, output: Output) -> None:
     """Print the verdict and choose the exit code."""
-    verdict = judge(study)
+    analysed = analyse(study)
+    verdict = analysed.verdict
     if output is Output.JSON:
-        result_json({**report(study), "run_directory": str(directory)})
+        result_json({**report_json(analysed), "run_directory": str(directory)})
     else:
-        if not study.header.stores:
+        if analysed.is_sink:
             result("Measured against the sink, not an engine: rsyslog's own ceiling.")
-        result(headline(study, verdict).replace("**", ""))
+        result(headline(analysed))
         result(f"report: {directory / 'report.html'}\nbest profile: {directory / 'best.yaml'}")
     if verdict.claim is Claim.INFEASIBLE:
         raise GuardrailBreached(verdict.claim.value)

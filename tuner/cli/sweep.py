@@ -14,7 +14,9 @@ import typer
 
 from tuner.cli.blocks import SideBySide, lab_pace, lasts_s, result_text
 from tuner.cli.console import result, result_json, say, working
+from tuner.cli.exports import write_whole
 from tuner.cli.failures import require_none_failed
+from tuner.cli.layout import show_blocks
 from tuner.cli.options import EngineChoice, Output, OutputOption, UrlOption, duration_s
 from tuner.cli.run_directory import new_run_directory
 from tuner.cli.search_job import pace_of
@@ -26,8 +28,8 @@ from tuner.lint.load_experiment import LoadedExperiment, load_experiment
 from tuner.measure.blocks import Arm
 from tuner.measure.measurement import TrialPlan
 from tuner.report.figures import seconds
-from tuner.report.sweep import Sweep, sweep_json, sweep_text
-from tuner.report.sweep_plot import sweep_svg
+from tuner.report.markdown import blocks_markdown
+from tuner.report.sweep import Sweep, sweep_blocks, sweep_json, sweep_svg
 from tuner.search.budget import Pace
 
 ExperimentPath = Annotated[
@@ -91,7 +93,7 @@ def sweep(
     if output is Output.JSON:
         result_json({**sweep_json(found), "run_directory": str(directory)})
     else:
-        result(sweep_text(found))
+        show_blocks(sweep_blocks(found))
         result(f"\nplot: {directory / 'sweep.svg'}")
     require_none_failed(run.result for run in found.runs)
 
@@ -195,6 +197,6 @@ def _substitutions(lab: Lab, arms: Sequence[Arm]) -> Iterator[str]:
 
 def _write(found: Sweep, directory: Path) -> None:
     """Write the results as text, for programs and as a picture."""
-    (directory / "sweep.json").write_text(json.dumps(sweep_json(found), indent=2) + "\n", "utf-8")
-    (directory / "sweep.md").write_text(sweep_text(found) + "\n", "utf-8")
-    (directory / "sweep.svg").write_text(sweep_svg(found), "utf-8")
+    write_whole(directory / "sweep.json", json.dumps(sweep_json(found), indent=2) + "\n")
+    write_whole(directory / "sweep.md", blocks_markdown(sweep_blocks(found)))
+    write_whole(directory / "sweep.svg", sweep_svg(found))

@@ -1,4 +1,4 @@
-"""Measurements of one profile as a table, and for programs."""
+"""Measurements of one profile, for people and for programs."""
 
 from __future__ import annotations
 
@@ -10,17 +10,22 @@ from dataclasses import asdict, dataclass
 from pydantic import TypeAdapter, ValidationError
 
 from tuner.errors import JobFailed
-from tuner.measure.ceiling import Ceiling
+from tuner.measure.ceiling import Ceiling, Combination
 from tuner.measure.measurement import Failure, Measurement, Outcome
 from tuner.measure.overload import Overload
 from tuner.measure.paced_summary import PacedMeasurement
 from tuner.measure.paired import Comparison, compare
 from tuner.measure.sustain import Bounds, LoadTrial
-from tuner.report.bottleneck import bottleneck_text
-from tuner.report.ceiling import ceiling_json, ceiling_text
-from tuner.report.effective import effective_text
-from tuner.report.figures import eps, interval, mebibytes, table
-from tuner.report.paced import freshness_text, overload_text, sustain_text
+from tuner.report.figures import eps, interval, mebibytes
+from tuner.report.runs import (
+    bottleneck_blocks,
+    effective_blocks,
+    effective_table,
+    freshness_blocks,
+    overload_blocks,
+    sustain_blocks,
+)
+from tuner.report.sections import Paragraph, PlainBlock, Table, bullets
 
 SCHEMA = 2
 
@@ -53,17 +58,18 @@ class Bench:
 
 
 _BENCH = TypeAdapter(Bench)
+_CEILING = TypeAdapter(Ceiling)
 
 
 def bench_json(bench: Bench) -> dict[str, object]:
     """All outcomes, and the median and spread of those that are valid."""
     fields: dict[str, object] = _BENCH.dump_python(bench, mode="json")
-    found = summary(bench.outcomes)
+    figures = summary(bench.outcomes)
     if bench.ceiling is not None:
-        fields["ceiling"] = ceiling_json(bench.ceiling, _median(found))
+        fields["ceiling"] = ceiling_json(bench.ceiling, _median(figures))
     itself = self_comparison(bench.outcomes)
     spread = None if itself is None else asdict(itself)
-    header = {"schema": SCHEMA, "kind": "bench", "summary": found, "self_comparison": spread}
+    header = {"schema": SCHEMA, "kind": "bench", "summary": figures, "self_comparison": spread}
     return {**header, **fields}
 
 
@@ -86,49 +92,53 @@ def read_bench(text: str, name: str) -> Bench:
         raise JobFailed(f"{name} is damaged at {place}: measure again") from None
 
 
-def bench_text(bench: Bench) -> str:
+def bench_blocks(bench: Bench) -> tuple[PlainBlock, ...]:
     """A table with one row a run and the median below it, what limited the run in the middle, the
     phases that were asked for, then what was not tested as written."""
     header = ("run", "EPS", "sent", "indexed", "rsyslogd us/event", "engine us/event",
               "rsyslogd memory", "remarks")  # fmt: skip
-    rows = [_row(number, outcome) for number, outcome in enumerate(bench.outcomes, 1)]
-    parts = [f"{bench.profile} on {bench.engine}", table(header, rows)]
-    found = summary(bench.outcomes)
-    if found is not None and found["valid"] > 1:
-        parts.append(
-            f"median {eps(found['eps_median'])} EPS, from {eps(found['eps_min'])} to "
-            f"{eps(found['eps_max'])}, coefficient of variation {found['eps_cv']:.1%}; "
-            f"CPU per event of rsyslogd {found['shipper_cpu_cv']:.1%}, engine "
-            f"{found['engine_cpu_cv']:.1%}"
+    rows = tuple(_row(number, outcome) for number, outcome in enumerate(bench.outcomes, 1))
+    head = Paragraph(f"{bench.profile} on {bench.engine}")
+    blocks: list[PlainBlock] = [head, Table("Runs", header, rows)]
+    figures = summary(bench.outcomes)
+    if figures is not None and figures["valid"] > 1:
+        spread = (
+            f"median {eps(figures['eps_median'])} EPS, from {eps(figures['eps_min'])} to "
+            f"{eps(figures['eps_max'])}, coefficient of variation {figures['eps_cv']:.1%}; "
+            f"CPU per event of rsyslogd {figures['shipper_cpu_cv']:.1%}, engine "
+            f"{figures['engine_cpu_cv']:.1%}"
         )
+        blocks.append(Paragraph(spread))
     itself = self_comparison(bench.outcomes)
     if itself is not None:
-        parts.append(_self_text(itself))
+        blocks.append(Paragraph(_self_text(itself)))
     middle = _middle(bench.outcomes)
     if isinstance(middle, Measurement):
-        parts.append(effective_text(middle))
+        blocks += effective_blocks(middle)
+        if middle.effective is not None:
+            blocks.append(effective_table(middle.effective, "Configured and effective"))
     if middle.verdict is not None:
-        parts.append(bottleneck_text(middle.verdict))
-    parts += _phases(bench, found)
-    parts.append("\n".join(f"not tested as written: {line}" for line in bench.substitutions))
-    return "\n\n".join(part for part in parts if part)
+        blocks += bottleneck_blocks(middle.verdict)
+    blocks += _phases(bench, figures)
+    blocks += bullets([f"not tested as written: {line}" for line in bench.substitutions])
+    return tuple(blocks)
 
 
-def _phases(bench: Bench, found: dict[str, float] | None) -> list[str]:
-    parts = []
+def _phases(bench: Bench, figures: dict[str, float] | None) -> list[PlainBlock]:
+    blocks: list[PlainBlock] = []
     if bench.freshness is not None:
-        parts.append(freshness_text(bench.freshness, bench.freshness_limit_s))
+        blocks += freshness_blocks(bench.freshness, bench.freshness_limit_s)
     if bench.sustained is not None:
-        parts.append(sustain_text(bench.sustained.bounds, bench.sustained.trials))
+        blocks += sustain_blocks(bench.sustained.bounds, bench.sustained.trials)
     if bench.overload is not None:
-        parts.append(overload_text(bench.overload))
+        blocks += overload_blocks(bench.overload)
     if bench.ceiling is not None:
-        parts.append(ceiling_text(bench.ceiling, _median(found)))
-    return parts
+        blocks += ceiling_blocks(bench.ceiling, _median(figures))
+    return blocks
 
 
-def _median(found: dict[str, float] | None) -> float | None:
-    return None if found is None else found["eps_median"]
+def _median(figures: dict[str, float] | None) -> float | None:
+    return None if figures is None else figures["eps_median"]
 
 
 def self_comparison(outcomes: Sequence[Outcome]) -> Comparison | None:
@@ -141,11 +151,11 @@ def self_comparison(outcomes: Sequence[Outcome]) -> Comparison | None:
     return compare(rates[0:paired:2], rates[1:paired:2])
 
 
-def _self_text(found: Comparison) -> str:
-    covered = "covers" if found.low <= 1.0 <= found.high else "DOES NOT COVER"
+def _self_text(itself: Comparison) -> str:
+    covered = "covers" if itself.low <= 1.0 <= itself.high else "DOES NOT COVER"
     return (
-        f"against itself in {found.pairs} pairs of neighbouring runs: {interval(found)}, which "
-        f"{covered} no difference; so many pairs would show a gain of {found.detectable:.1%}"
+        f"against itself in {itself.pairs} pairs of neighbouring runs: {interval(itself)}, which "
+        f"{covered} no difference; minimum detectable gain {itself.detectable:.1%}"
     )
 
 
@@ -191,4 +201,58 @@ def _row(number: int, outcome: Outcome) -> tuple[str, ...]:
         f"{outcome.engine_cpu_us:.1f}",
         mebibytes(outcome.shipper_rss_bytes),
         "; ".join(map(str, outcome.doubts)),
+    )
+
+
+def ceiling_json(ceiling: Ceiling, pipeline_eps: float | None) -> dict[str, object]:
+    """All of it, and the share that a pipeline of `pipeline_eps` reaches (None when unknown)."""
+    fields: dict[str, object] = _CEILING.dump_python(ceiling, mode="json")
+    share = None if pipeline_eps is None else pipeline_eps / ceiling.eps
+    return {**fields, "pipeline_eps": pipeline_eps, "share": share}
+
+
+def ceiling_blocks(ceiling: Ceiling, pipeline_eps: float | None) -> list[PlainBlock]:
+    """The ceiling, the share of it that a pipeline of `pipeline_eps` reaches, and all combinations
+    that were tried."""
+    best = ceiling.best
+    clients = f"{best.clients} clients send" if best.clients > 1 else "1 client sends"
+    head = (
+        f"the engine's own ceiling: {eps(ceiling.eps)} ± {eps(ceiling.eps_se)} EPS when {clients} "
+        f"bulks of {best.bulk:,} without rsyslog ({ceiling.engine_cpu_us:.1f} us of engine CPU and "
+        f"{ceiling.client_cpu_us:.1f} us of client CPU per event), measured again while others "
+        f"took {ceiling.others_cpu:.0%} of the cores"
+    )
+    blocks: list[PlainBlock] = [Paragraph(head)]
+    if pipeline_eps is not None:
+        blocks.append(Paragraph(_share_text(ceiling, pipeline_eps)))
+    header = ("clients", "documents per bulk", "EPS", "engine us/event", "client us/event",
+              "cores taken by others", "remarks")  # fmt: skip
+    rows = tuple(_combination_row(one) for one in ceiling.combinations)
+    blocks.append(Table("Ceiling", header, rows))
+    blocks.append(Paragraph(f"{ceiling.documents:,} different documents were sent repeatedly"))
+    return blocks
+
+
+def _share_text(ceiling: Ceiling, pipeline_eps: float) -> str:
+    share = pipeline_eps / ceiling.eps
+    text = (
+        f"the pipeline reaches {share:.0%} of the engine's own ceiling: {eps(pipeline_eps)} of "
+        f"{eps(ceiling.eps)} EPS"
+    )
+    if share <= 1:
+        return text
+    return f"{text}; it cannot exceed that, so measure both again on a quiet machine"
+
+
+def _combination_row(one: Combination) -> tuple[str, ...]:
+    what = (str(one.clients), f"{one.bulk:,}")
+    if one.invalid is not None:
+        return (*what, "-", "-", "-", "-", f"invalid: {one.invalid}")
+    return (
+        *what,
+        f"{eps(one.eps)} ± {eps(one.eps_se)}",
+        f"{one.engine_cpu_us:.1f}",
+        f"{one.client_cpu_us:.1f}",
+        f"{one.others_cpu:.0%}",
+        "",
     )

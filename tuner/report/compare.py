@@ -1,14 +1,15 @@
-"""Two sides in pairs, as text and for programs."""
+"""Two sides in pairs, for people and for programs."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
 from enum import Enum
 
 from pydantic import TypeAdapter
 
-from tuner.measure.blocks import Run, comparison, median
+from tuner.measure.blocks import Run, comparison, median, values
 from tuner.measure.ceiling import Ceiling
 from tuner.measure.gate import Decision, Gate
 from tuner.measure.measurement import Failure
@@ -16,10 +17,9 @@ from tuner.measure.metrics import Result
 from tuner.measure.paced_summary import PacedMeasurement
 from tuner.measure.paired import FEWEST_PAIRS, Comparison
 from tuner.profile.metric import Metric
-from tuner.report.comparisons import figure, metric_json, ratio_text, remarks
-from tuner.report.figures import eps, percent, restart_text, table
-from tuner.report.paced import percentiles_text
-from tuner.report.shown import shown
+from tuner.report.figures import eps, interval, mebibytes, restart_text
+from tuner.report.runs import percentiles_text
+from tuner.report.sections import Paragraph, PlainBlock, Table, bullets
 
 SCHEMA = 1
 A, B = "A", "B"
@@ -102,21 +102,27 @@ def compare_json(compared: Compared) -> dict[str, object]:
     }
 
 
-def compare_text(compared: Compared) -> str:
+def compare_blocks(compared: Compared) -> tuple[PlainBlock, ...]:
     """The sentence, a table by metric, freshness, the ceiling, and what to doubt."""
     a, b = compared.a, compared.b
-    parts = [
-        f"A is {a.name}\nB is {b.name}\non {compared.engine}, {compared.machine}",
-        _sentence(compared),
-        _table(compared),
-        _restarts(compared),
-        "\n".join(_freshness(compared)),
-        "\n".join(_ceiling(compared)),
-        "\n".join(f"doubt: {one}" for one in (*compared.doubts, *remarks(compared.runs))),
-        "\n".join(f"not tested as written: {side}: {one}" for side, one in _substitutions(a, b)),
-        _gate(compared),
+    blocks: list[PlainBlock] = bullets(
+        [f"A is {a.name}", f"B is {b.name}", f"on {compared.engine}, {compared.machine}"]
+    )
+    blocks += [Paragraph(_sentence(compared)), _table(compared)]
+    eps_compared = compared.of(Metric.EPS)
+    restarts = "" if eps_compared is None else restart_text(eps_compared)
+    doubts = (*compared.doubts, *remarks(compared.runs))
+    notes = [
+        *([restarts] if restarts else []),
+        *_freshness(compared),
+        *_ceiling(compared),
+        *(f"doubt: {one}" for one in doubts),
+        *(f"not tested as written: {side}: {one}" for side, one in _substitutions(a, b)),
     ]
-    return shown("\n\n".join(part for part in parts if part))
+    blocks += bullets(notes)
+    if compared.gate is not None:
+        blocks.append(Paragraph(f"gate: {gate_text(compared.gate, compared.interleaved)}"))
+    return tuple(blocks)
 
 
 def _substitutions(a: Side, b: Side) -> Iterator[tuple[str, str]]:
@@ -134,37 +140,32 @@ def _sentence(compared: Compared) -> str:
         pairs, fewest = (0, FEWEST_PAIRS) if steady is None else (steady.pairs, steady.fewest)
         return f"Nothing is claimed: {pairs} complete pairs, where {fewest} are needed."
     lesser = min((steady, paid), key=lambda one: abs(one.ratio - 1))
-    change = f"{percent(lesser.ratio)} [{percent(lesser.low)}, {percent(lesser.high)}]"
+    change = interval(lesser)
     if compared.difference is Difference.NOT_SHOWN:
-        seen = max(steady.detectable, paid.detectable)
+        detectable = max(steady.detectable, paid.detectable)
         return (
             f"No difference is shown: B over A is {change}; {steady.pairs} such pairs show a "
-            f"difference of {seen:.1%} or more."
+            f"difference of {detectable:.1%} or more."
         )
-    found = f"B is {compared.difference.value} than A: {change} events per second"
-    return f"{found}." if compared.interleaved else f"{found}, in runs that did not take turns."
+    claim = f"B is {compared.difference.value} than A: {change} events per second"
+    return f"{claim}." if compared.interleaved else f"{claim}, in runs that were not interleaved."
 
 
-def _table(compared: Compared) -> str:
-    header = ("metric", "A", "B", "B over A [95 %]", "p", "smallest that is shown")
+def _table(compared: Compared) -> Table:
+    header = ("metric", "A", "B", "B over A [95 %]", "p", "minimum detectable")
     rows = []
     for metric in COMPARED:
-        found, about = compared.of(metric), metric.about
+        ratio, about = compared.of(metric), metric.about
         rows.append(
             (
                 f"{about.label}, {about.unit}",
                 *(figure(metric, median(compared.runs, side, metric)) for side in (A, B)),
-                ratio_text(found),
-                "-" if found is None else f"{found.p:.3f}",
-                "-" if found is None else f"{found.detectable:.1%}",
+                ratio_text(ratio),
+                "-" if ratio is None else f"{ratio.p:.3f}",
+                "-" if ratio is None else f"{ratio.detectable:.1%}",
             )
         )
-    return table(header, rows)
-
-
-def _restarts(compared: Compared) -> str:
-    found = compared.of(Metric.EPS)
-    return "" if found is None else restart_text(found)
+    return Table("B over A", header, tuple(rows))
 
 
 def _freshness(compared: Compared) -> Iterator[str]:
@@ -211,16 +212,10 @@ def _shares(compared: Compared) -> Iterator[tuple[str, dict[str, float]]]:
         yield letter, share
 
 
-def _gate(compared: Compared) -> str:
-    if compared.gate is None:
-        return ""
-    return f"gate: {gate_text(compared.gate, compared.interleaved)}"
-
-
 def gate_text(gate: Gate, interleaved: bool) -> str:
     """What became of the bar."""
     bar = f"{gate.bar:g}"
-    turns = "" if interleaved else ", in runs that did not take turns"
+    turns = "" if interleaved else ", in runs that were not interleaved"
     match gate.decision:
         case Decision.KEPT:
             return f"kept: B is shown to be above {bar} of A{turns}"
@@ -233,3 +228,50 @@ def gate_text(gate: Gate, interleaved: bool) -> str:
                 else f"about {gate.pairs_wanted} pairs would decide it"
             )
             return f"inconclusive: the interval holds {bar} of A: {more}"
+
+
+def figure(metric: Metric, value: float | None) -> str:
+    """A figure with as many digits as it deserves: `71,234`, `6.12`, `93 MiB`; `-` for none."""
+    if value is None:
+        return "-"
+    if metric is Metric.MEMORY:
+        return mebibytes(round(value))
+    return eps(value) if value >= 999.5 else f"{value:.3g}"
+
+
+def ratio_text(found: Comparison | None) -> str:
+    """A ratio with its 95 % interval: `1.171 [1.120, 1.224]`; `-` for none."""
+    if found is None:
+        return "-"
+    return f"{found.ratio:.3f} [{found.low:.3f}, {found.high:.3f}]"
+
+
+def metric_json(runs: Sequence[Run], arms: Sequence[str], metric: Metric) -> dict[str, object]:
+    """What each arm showed of a metric, and how it compares with the first."""
+    about = metric.about
+    first, *others = arms
+    found = {arm: comparison(runs, first, arm, metric) for arm in others}
+    return {
+        "label": about.label,
+        "unit": about.unit,
+        "more_is_better": about.more_is_better,
+        "values": {arm: list(values(runs, arm, metric).values()) for arm in arms},
+        "medians": {arm: median(runs, arm, metric) for arm in arms},
+        "to_the_first": {arm: None if one is None else asdict(one) for arm, one in found.items()},
+    }
+
+
+def remarks(runs: Sequence[Run]) -> Iterator[str]:
+    """Doubts about the runs, each with how many had it, and every failure."""
+    doubts = Counter(
+        (run.arm, doubt.kind)
+        for run in runs
+        if not isinstance(run.result, Failure)
+        for doubt in run.result.doubts
+    )
+    for (arm, kind), count in doubts.items():
+        of = sum(run.arm == arm for run in runs)
+        yield f"{arm}, {count} of {of} runs: {kind.value}: {kind.advice}"
+    for run in runs:
+        if isinstance(run.result, Failure):
+            yield f"{run.arm}, block {run.block} failed: {run.result}"

@@ -9,17 +9,13 @@ from __future__ import annotations
 import io
 import re
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from enum import Enum
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from xml.etree import ElementTree
 
-from tuner.report.shown import shown
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+from tuner.report.sections import Plot, shown
 
 # In units of the drawing, near the width of a telephone: text of 10 units stays readable there.
 _WIDTH = 400
@@ -80,7 +76,7 @@ _SETTINGS: dict[Any, Any] = {
 
 
 @contextmanager
-def settings(ours: Mapping[Any, Any]) -> Iterator[None]:
+def matplotlib_settings(ours: Mapping[Any, Any]) -> Iterator[None]:
     """Draw with matplotlib's own defaults and `ours`: a user's matplotlibrc must not change, or
     break, what a report shows.  The same bytes every time, and text stays text."""
     import matplotlib as mpl
@@ -91,40 +87,29 @@ def settings(ours: Mapping[Any, Any]) -> Iterator[None]:
         yield
 
 
-@dataclass(frozen=True)
-class Plot:
-    """A plot with its figures: `says` is one sentence, `rows` hold under `header` what is drawn."""
-
-    name: str
-    title: str
-    says: str
-    svg: str
-    header: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-
-
-def svg(name: str, title: str, says: str, height: int, paint: Callable[[Figure], None]) -> str:
-    """What `paint` draws, as an SVG element; ids in it begin with `name`, which a page has once.
-    The same every time."""
+def svg(plot: Plot) -> str:
+    """A plot as an SVG element; ids in it begin with its name, which a page has once.  The same
+    every time."""
     from matplotlib.figure import Figure
 
-    with settings(_SETTINGS), warnings.catch_warnings():
+    with matplotlib_settings(_SETTINGS), warnings.catch_warnings():
         # Text is set in the fonts of whoever reads it.
         warnings.filterwarnings("ignore", "Glyph .* missing from font", UserWarning)
-        figure = Figure(figsize=(_WIDTH / 72, height / 72), layout="constrained")
-        paint(figure)
+        figure = Figure(figsize=(_WIDTH / 72, plot.height / 72), layout="constrained")
+        plot.paint(figure)
         drawn = io.StringIO()
         figure.savefig(drawn, format="svg", metadata={"Date": None, "Creator": None})
     root = ElementTree.ElementTree().parse(io.StringIO(shown(drawn.getvalue())))
-    return _embedded(root, name, title, says)
+    return _embedded(root, plot)
 
 
-def _embedded(root: ElementTree.Element, name: str, title: str, says: str) -> str:
+def _embedded(root: ElementTree.Element, plot: Plot) -> str:
     """The drawing as part of a page, in the fewest bytes that say it."""
     for parent in list(root.iter()):
         for child in list(parent):
             if child.tag in {f"{{{_SVG}}}metadata", f"{{{_SVG}}}style"}:
                 parent.remove(child)
+    name = plot.name
     _rename(root, name)
     for element in root.iter():
         element.tag = element.tag.removeprefix(f"{{{_SVG}}}")
@@ -133,7 +118,7 @@ def _embedded(root: ElementTree.Element, name: str, title: str, says: str) -> st
     size = root.attrib["viewBox"]
     root.attrib.clear()
     root.attrib |= {"viewBox": size, "role": "img", "aria-labelledby": f"{name}-t {name}-d"}
-    for position, (tag, text) in enumerate((("title", title), ("desc", says))):
+    for position, (tag, text) in enumerate((("title", plot.title), ("desc", plot.says))):
         element = ElementTree.Element(tag, id=f"{name}-{tag[0]}")
         element.text = shown(text)
         root.insert(position, element)

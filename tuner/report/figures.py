@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from tuner.measure.paired import Comparison
 from tuner.space.knobs import Level, level_text
 
@@ -78,10 +76,3 @@ def mebibytes(value: int) -> str:
 def setting(level: Level) -> str:
     """The value of a setting as code, so that its `*` and `_` stay what they are."""
     return level_text(level) if level is None else f"`{level_text(level)}`"
-
-
-def table(header: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> str:
-    """A Markdown table; a `|` inside a cell stays text."""
-    lines = [header, tuple("---" for _ in header), *rows]
-    cells = [[cell.replace("|", "\\|").replace("\n", " ") for cell in line] for line in lines]
-    return "\n".join(f"| {' | '.join(line)} |" for line in cells)

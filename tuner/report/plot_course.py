@@ -1,23 +1,24 @@
-"""EPS by trial with the incumbent, and EPS against the CPU that an event costs."""
+"""The course of a search: EPS by trial with the incumbent, and where the time went."""
 
 from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from tuner.measure.measurement import Failure, Measurement
-from tuner.report.drawing import ON_PAPER, Colour, Plot, svg
-from tuner.report.figures import eps
-from tuner.report.rates import STEADY
-from tuner.report.search_course import is_sink
+from tuner.measure.measurement import Failure
+from tuner.report.drawing import Colour
+from tuner.report.figures import eps, seconds
+from tuner.report.result import STEADY, StudyResult
+from tuner.report.sections import Plot
 from tuner.search.calibration import calibrate
 from tuner.search.finalists import shrunken
 from tuner.search.space import Observation
 from tuner.search.study import BASELINE, SCORED, Changes, Phase, Study, Trial
+from tuner.search.times import Overhead, Times
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -42,25 +43,25 @@ class Incumbent:
     rate: float
 
 
-def incumbents(study: Study) -> tuple[Incumbent, ...]:
+def incumbents_of(study: Study) -> tuple[Incumbent, ...]:
     """The incumbent after each scored trial, by means that are shrunken towards that of all
     settings: one lucky run makes no incumbent."""
     sigma = _noise(study)
-    told: list[Observation] = []
+    observed: list[Observation] = []
     points: dict[Changes, int] = {}
-    found = []
+    incumbents: list[Incumbent] = []
     scored = [trial for trial in study.trials if trial.phase in SCORED]
     step = math.ceil(len(scored) / _MOST_LOOKS)
     for number, trial in enumerate(scored):
         if trial.measurement is None:
             continue
         point = (points.setdefault(trial.changes, len(points)),)
-        told.append(Observation(point, math.log(STEADY.of(trial.measurement)), sigma))
+        observed.append(Observation(point, math.log(STEADY.of(trial.measurement)), sigma))
         if number % step and number < len(scored) - 1:
             continue
-        best = shrunken(told, sigma)[0]
-        found.append(Incumbent(trial.number, list(points)[best.point[0]], math.exp(best.mean)))
-    return tuple(found)
+        best = shrunken(observed, sigma)[0]
+        incumbents.append(Incumbent(trial.number, list(points)[best.point[0]], math.exp(best.mean)))
+    return tuple(incumbents)
 
 
 def _noise(study: Study) -> float:
@@ -72,24 +73,25 @@ def _noise(study: Study) -> float:
     return calibrate(rates, [trial.at_s for trial in runs]).sigma
 
 
-def course(study: Study) -> Plot | None:
+def course_plot(result: StudyResult) -> Plot | None:
     """EPS by trial; None before anything was measured."""
+    study = result.study
     trials = [trial for trial in study.trials if trial.number >= 0 and trial.per_second is None]
     if not any(trial.measurement is not None for trial in trials):
         return None
-    best = incumbents(study)
+    best = incumbents_of(study)
     failed = sum(isinstance(trial.outcome, Failure) for trial in trials)
     says = (
         f"Each of {len(trials)} trials by its rate over the steady window; the line is the "
         "incumbent, the settings that an average of the trials by then puts first"
     )
     says += f"; {failed} failed and have no rate." if failed else "."
-    says += _left_out(trials)
+    says += left_out(trials)
     title = "The rate of every trial, in the order they ran"
 
     def paint(figure: Figure) -> None:
         axes = figure.subplots()
-        _paint_trials(axes, _drawn(trials))
+        _paint_trials(axes, thinned(trials))
         if best:
             axes.step([one.number for one in best], [one.rate for one in best], where="post",
                       color=Colour.BEST.value, linewidth=1.4, label="incumbent")  # fmt: skip
@@ -99,7 +101,7 @@ def course(study: Study) -> Plot | None:
 
     rows = tuple(_phase_row(phase, trials) for phase in dict.fromkeys(t.phase for t in trials))
     header = ("phase", "trials", "failed", "lowest EPS", "median", "highest")
-    return Plot("course", title, says, svg("course", title, says, 240, paint), header, rows)
+    return Plot("course", title, says, 240, paint, header, rows)
 
 
 def _step(trials: Sequence[Trial]) -> int:
@@ -107,13 +109,14 @@ def _step(trials: Sequence[Trial]) -> int:
     return max(1, math.ceil(sum(one.phase is Phase.SEARCH for one in trials) / _MOST_DRAWN))
 
 
-def _drawn(trials: Sequence[Trial]) -> list[Trial]:
+def thinned(trials: Sequence[Trial]) -> list[Trial]:
     """All trials of short searches; of long ones fewer of those that only looked around."""
     step = _step(trials)
     return [one for one in trials if one.phase is not Phase.SEARCH or one.number % step == 0]
 
 
-def _left_out(trials: Sequence[Trial]) -> str:
+def left_out(trials: Sequence[Trial]) -> str:
+    """A sentence on what `thinned` left out; empty where it left out nothing."""
     step = _step(trials)
     return "" if step == 1 else f" Of the phase search one trial in {step} is drawn."
 
@@ -163,83 +166,97 @@ def _phase_row(phase: Phase, trials: Sequence[Trial]) -> tuple[str, ...]:
     return (phase.value, str(len(ran)), str(failed), *(spread or ("-", "-", "-")))
 
 
-def cost(study: Study) -> Plot | None:
-    """EPS against CPU per event; None before anything was measured."""
-    runs = [
-        (trial, trial.measurement)
-        for trial in study.trials
-        if trial.measurement is not None and trial.phase is not Phase.WARM_UP
-    ]
-    if not runs:
+_WHAT_FOR = {
+    Phase.WARM_UP: "warm-up: warms the engine up, not scored",
+    Phase.CALIBRATE: "calibrate: the profile as written, for the noise",
+    Phase.SEARCH: "search",
+    Phase.FINAL: "final: good ones again, to choose among them",
+    Phase.CONFIRM: "confirm: fresh pairs",
+    Phase.CHECK: "check: at a fixed rate",
+    Phase.SHRINK: "shrink: removing changes that do not help, beyond the budget",
+}
+_PARTS = ("start", "warm-up", "window", "drain", "settle", "stop")
+
+
+def time_plot(result: StudyResult) -> Plot | None:
+    """The phases and, where the search measured something, the parts of its trials; None for a
+    search without trials."""
+    times = result.times
+    if times.total_s <= 0:
         return None
-    sides = "rsyslogd" if is_sink(study) else "rsyslogd and the engine"
-    title = "What an event costs, and how many are carried"
+    title = "Where the time went"
     says = (
-        f"Each run by the CPU time of {sides} for one event: along a dotted line the same number "
-        "of cores is busy, so what moves up such a line gains by making events cheaper, and what "
-        "moves across the lines by using more of the machine."
-        f"{_left_out([trial for trial, _ in runs])}"
+        f"Of {seconds(times.total_s)} the solid part was spent in windows whose rates count: "
+        f"{times.measuring * 100:.0f} % of the budget, not counting what came after it."
     )
-    points = [(_kind(trial), _cpu_us(run, study), STEADY.of(run)) for trial, run in runs]
-    some = {trial.number for trial in _drawn([trial for trial, _ in runs])}
-    drawn = [one for one, (trial, _) in zip(points, runs, strict=True) if trial.number in some]
+    if times.overhead is not None:
+        says += " Below, the parts of one trial of the search, each a median."
+    panels = 1 if times.overhead is None else 2
 
     def paint(figure: Figure) -> None:
-        axes = figure.subplots()
-        for kind, look in _LOOKS.items():
-            found = [(cpu_us, rate) for name, cpu_us, rate in drawn if name == kind]
-            if found:
-                axes.plot(*zip(*found, strict=True), "o", label=kind, **look)
-        axes.set_xlim(0, 1.15 * max(cpu_us for _, cpu_us, _ in points))
-        axes.set_ylim(0, 1.08 * max(rate for _, _, rate in points))
-        _paint_cores(axes, max(cpu_us * rate for _, cpu_us, rate in points) / 1e6)
-        axes.yaxis.set_major_formatter("{x:,.0f}")
-        axes.set_title("events per second", color=Colour.MUTED.value)
-        axes.set_xlabel(f"CPU microseconds per event, {sides}")
-        figure.legend(loc="outside lower center", ncols=3)
+        above, *below = figure.subplots(panels, 1, squeeze=False, height_ratios=(8, 6)[:panels])[
+            :, 0
+        ]
+        _paint_times(above, times)
+        if times.overhead is not None:
+            _paint_parts(below[0], times.overhead)
 
-    rows = tuple(_cost_row(kind, points) for kind in _LOOKS if any(p[0] == kind for p in points))
-    header = ("runs", "how many", "CPU us per event, median", "EPS, median", "cores busy, median")
-    return Plot("cost", title, says, svg("cost", title, says, 240, paint), header, rows)
+    header = ("", "trials", "time", "share", "in windows")
+    rows = tuple(_time_rows(times))
+    return Plot("time", title, says, 110 + 140 * panels, paint, header, rows, is_listed=True)
 
 
-_WRITTEN, _BEST, _OTHER = "as written, confirming", "best found, confirming", "other runs"
-_LOOKS: dict[str, dict[str, Any]] = {
-    _OTHER: {"color": Colour.MUTED.value, "markersize": 3, "markeredgewidth": 0, "alpha": 0.5},
-    _WRITTEN: {"color": Colour.WRITTEN.value, "markersize": 5, "markerfacecolor": "none"},
-    _BEST: {"color": Colour.BEST.value, "markersize": 5},
-}
+def _time_rows(times: Times) -> Iterator[tuple[str, ...]]:
+    """From the start of the command to the end of the last trial: shares add up to 100 %."""
+
+    def row(name: str, count: str, taken_s: float, windows: str = "-") -> tuple[str, ...]:
+        return (name, count, _exactly(taken_s), f"{taken_s / times.total_s * 100:.1f} %", windows)
+
+    yield row("start: the command and the engine", "-", times.starts_s)
+    for one in times.phases:
+        windows = "-" if one.phase is Phase.WARM_UP else _exactly(one.windows_s)
+        yield row(_WHAT_FOR[one.phase], str(one.trials), one.seconds, windows)
+    if times.restarts:
+        name = "restarts of the engine with other node settings, which then warms up"
+        yield row(f"{name} ({times.restarts})", "-", times.restarts_s)
+    yield row("between trials: the search's own computing", "-", times.between_s)
+    trials = sum(one.trials for one in times.phases)
+    windows_s = sum(one.windows_s for one in times.phases)
+    yield row("all", str(trials), times.total_s, _exactly(windows_s))
 
 
-def _kind(trial: Trial) -> str:
-    if trial.phase is not Phase.CONFIRM:
-        return _OTHER
-    return _WRITTEN if trial.changes == BASELINE else _BEST
+def _exactly(taken_s: float) -> str:
+    return f"{taken_s:.1f} s" if taken_s < 60 else seconds(taken_s)
 
 
-def _cpu_us(run: Measurement, study: Study) -> float:
-    """The sink's own CPU says nothing: it stands for an engine."""
-    return run.shipper_cpu_us + (0.0 if is_sink(study) else run.engine_cpu_us)
+def _paint_times(axes: Axes, times: Times) -> None:
+    rows = [("start", times.starts_s, 0.0)]
+    rows += [
+        (one.phase.value, one.seconds, 0.0 if one.phase is Phase.WARM_UP else one.windows_s)
+        for one in times.phases
+    ]
+    rows += [("engine restarts", times.restarts_s, 0.0), ("between trials", times.between_s, 0.0)]
+    shown = [row for row in rows if row[1] > 0]
+    names = [name for name, _, _ in shown]
+    bars = axes.barh(names, [all_s for _, all_s, _ in shown], color=Colour.BEST.value, alpha=0.35)
+    axes.barh(names, [windows_s for _, _, windows_s in shown], color=Colour.BEST.value)
+    axes.bar_label(bars, [seconds(all_s) for _, all_s, _ in shown], padding=3, fontsize=9)
+    axes.set_title("by phase, seconds", color=Colour.MUTED.value)
+    _finish(axes)
 
 
-def _paint_cores(axes: Axes, most: float) -> None:
-    """Lines of one core busy, of two and so on, as many as were ever busy."""
-    right, top = axes.get_xlim()[1], axes.get_ylim()[1]
-    for busy in range(1, math.ceil(most - 0.25) + 1):
-        first_us = max(busy * 1e6 / top, right / 100)
-        if first_us >= right:
-            break
-        at_us = [first_us + (right - first_us) * step / 40 for step in range(41)]
-        axes.plot(at_us, [busy * 1e6 / one for one in at_us], ":", color=Colour.MUTED.value,
-                  linewidth=0.8)  # fmt: skip
-        name = "1 core busy" if busy == 1 else f"{busy} cores busy"
-        axes.text(right, busy * 1e6 / right, name, ha="right", va="center", fontsize=8,
-                  color=Colour.MUTED.value, bbox=ON_PAPER)  # fmt: skip
+def _paint_parts(axes: Axes, overhead: Overhead) -> None:
+    parts = overhead.parts
+    values = (parts.start_s, parts.warm_up_s, parts.window_s, parts.drain_s, parts.settle_s,
+              parts.stop_s)  # fmt: skip
+    bars = axes.barh(_PARTS, values, color=Colour.BEST.value, alpha=0.35)
+    axes.barh(("window",), (parts.window_s,), color=Colour.BEST.value)
+    axes.bar_label(bars, fmt="%.1f s", padding=3, fontsize=9)
+    axes.set_title("one trial of the search, seconds", color=Colour.MUTED.value)
+    _finish(axes)
 
 
-def _cost_row(kind: str, points: Sequence[tuple[str, float, float]]) -> tuple[str, ...]:
-    found = [(cpu_us, rate) for name, cpu_us, rate in points if name == kind]
-    cpu_us = statistics.median(one for one, _ in found)
-    rate = statistics.median(one for _, one in found)
-    busy = statistics.median(each_us * each for each_us, each in found) / 1e6
-    return (kind, str(len(found)), f"{cpu_us:.1f}", eps(rate), f"{busy:.2f}")
+def _finish(axes: Axes) -> None:
+    axes.margins(x=0.16)
+    axes.invert_yaxis()
+    axes.grid(visible=False, axis="y")

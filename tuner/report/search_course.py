@@ -1,95 +1,202 @@
-"""Parts of a search's report beside its verdict: the noise, the fixed rate, what stays open."""
+"""Sections of a search's report: how sure it can be, what stays open, where its time went, how it
+was measured, and every trial."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
+from tuner.measure.measurement import DoubtKind, Failure
 from tuner.measure.paced_summary import PacedMeasurement
-from tuner.profile.model import Profile
-from tuner.report.figures import eps, table
-from tuner.report.paced import percentiles_text
-from tuner.search.study import BASELINE, Changes, Ending, Phase, Study, Trial
-from tuner.search.verdict import judge
-from tuner.space.guarantees import Guarantee, opened
-
-OPEN_LOOP = (
-    "Open loop: events go out by a schedule that waits for nobody, and are timed from when they "
-    "were due until a search finds them."
+from tuner.report.figures import eps, mebibytes, seconds, setting
+from tuner.report.plot_course import course_plot, time_plot
+from tuner.report.result import StudyResult
+from tuner.report.sections import (
+    Block,
+    Columns,
+    Folded,
+    PaperNote,
+    ReportSection,
+    Subheading,
+    Table,
+    bullets,
 )
-FIXED_HEADER = ("", "offered per second", "freshness", "CPU per event, rsyslogd and engine")
+from tuner.search.study import BASELINE, Changes, Phase, Study, Trial
+from tuner.search.times import Overhead, Times
+
+_NEVER_TESTED = (
+    "message sizes, formats and connection counts other than the profile's workload",
+    "what happens under overload and after a failure of the engine",
+    "runs longer than the windows named at the end: merges of large segments come later",
+)
 
 
-def is_sink(study: Study) -> bool:
-    """Whether the study was made against the sink, which stores nothing."""
-    return study.header.engine == "sink"
+def sure(result: StudyResult) -> ReportSection:
+    """What the search said of itself: its noise, what it left out, what it did beyond its time,
+    and what the doubts about its runs mean."""
+    kinds = {doubt.kind for run in result.measured for doubt in run.doubts}
+    doubts = [f"{kind.value}: {kind.advice}" for kind in DoubtKind if kind in kinds]
+    blocks: list[Block] = [*bullets(note.text for note in result.study.notes)]
+    if doubts:
+        blocks += [Subheading("What the doubts mean"), *bullets(doubts)]
+    return ReportSection("sure", "How sure it can be", tuple(blocks))
 
 
-def cut_short(study: Study) -> str:
-    """A sentence on what an early end left undone; empty for a search that came to its end."""
-    if study.ending is Ending.FINISHED:
-        return ""
-    how = "was interrupted" if study.ending is Ending.INTERRUPTED else "failed"
-    if study.of(Phase.SHRINK):
-        return f"Making the change smaller {how}, so parts of it may give nothing."
-    return f"The search {how}."
+def not_traded(result: StudyResult) -> ReportSection:
+    """What holds of every trial that has a number."""
+    runs = result.measured
+    if not runs:
+        return ReportSection("kept", "What was not traded", ())
+    sent = sum(run.delivery.sent for run in runs)
+    memory = mebibytes(max(run.shipper_rss_bytes for run in runs))
+    limit = result.study.header.limits.rss_bytes
+    allowed = "" if limit is None else f", of the {mebibytes(limit)} that rss_bytes allows"
+    opened = ", ".join(one.name for one in result.opened)
+    but = f", except what was opened: {opened}" if opened else ""
+    tier = result.written.profile.guardrails.tier.value
+    lines = [
+        f"delivery: {sent:,} events sent in the {len(runs)} valid trials, every one indexed "
+        "exactly once; a trial that misses or doubles an event has no number",
+        f"tier `{tier}`: durability, replicas, `_source`, retries and queue files are never "
+        f"searched; `best.yaml` has them as you wrote them{but}",
+        f"memory: rsyslogd used at most {memory}{allowed}",
+    ]
+    return ReportSection("kept", "What was not traded", tuple(bullets(lines)), short="Not traded")
 
 
-def opened_part(study: Study, profile: Profile) -> list[str]:
-    """Which guarantees the search was allowed to touch, and what that gives up."""
-    lines = [f"- {line}" for line in opened_guarantees(study, profile)]
-    return ["**Guarantees that were opened:**", "\n".join(lines)] if lines else []
-
-
-def opened_by(study: Study, profile: Profile) -> tuple[Guarantee, ...]:
-    """The guarantees that the search was allowed to touch."""
-    return opened(profile, (*profile.search.allow, *study.header.options.allow))
-
-
-def opened_guarantees(study: Study, profile: Profile) -> list[str]:
-    """A line for each guarantee that was opened, with what that gives up."""
-    return [f"`{one.name}`: {one.gives_up}" for one in opened_by(study, profile)]
-
-
-def said(study: Study) -> list[str]:
-    """What the search said of itself: its noise, what it left out, what it did beyond its time."""
-    if not study.notes:
-        return []
-    return ["## How sure it can be", "\n".join(f"- {note.text}" for note in study.notes)]
-
-
-def at_fixed_rate(study: Study) -> list[str]:
-    """Both sides at the same rate, well below what either carries."""
-    rows = fixed_rows(study)
-    return ["## At a fixed rate", OPEN_LOOP, table(FIXED_HEADER, rows)] if rows else []
-
-
-def fixed_rows(study: Study) -> list[tuple[str, ...]]:
-    """A row for each run at a fixed rate, under `FIXED_HEADER`."""
-    confirmed = judge(study).confirmed
-    return [_fixed_row(side_name(one, confirmed), one) for one in study.of(Phase.CHECK)]
-
-
-def side_name(trial: Trial, confirmed: Changes) -> str:
-    """Which side a run at a fixed rate was of; a candidate that was not confirmed came before."""
-    if trial.changes == BASELINE:
-        return "as written"
-    return "best found" if trial.changes == confirmed else "candidate, not confirmed"
-
-
-def _fixed_row(name: str, trial: Trial) -> tuple[str, ...]:
-    found = trial.outcome
-    if not isinstance(found, PacedMeasurement):
-        reason = getattr(found, "reason", "not measured")
-        return (name, eps(trial.per_second or 0.0), f"failed: {reason}", "-")
-    fresh = "cannot be seen" if found.freshness_s is None else percentiles_text(found.freshness_s)
-    cpu = f"{found.shipper_cpu_us:.1f} us, {found.engine_cpu_us:.1f} us"
-    return (name, eps(found.offered_per_second), fresh, cpu)
-
-
-def beside(study: Study) -> Iterator[str]:
-    """What the measurements leave open of freshness."""
+def open_questions(result: StudyResult) -> ReportSection:
+    """What a lab replaced, and what no trial shows."""
+    study = result.study
+    lines = [f"not tested as written: {line}" for line in study.header.substitutions]
+    if not result.is_sink:
+        lines.append(
+            "measured documents carry one more number, `rsyslog_tune_seq`, which identifies every "
+            "event; the rendered files leave it out"
+        )
     if not study.of(Phase.CHECK):
-        yield (
+        lines.append(
             "freshness (the guardrail freshness_p99_s only bounds which refresh intervals are "
             "tried; it is measured where ten minutes are left after the engine's warm-up)"
+        )
+    blocks = tuple(bullets([*lines, *_NEVER_TESTED]))
+    return ReportSection("open", "Not tested", blocks)
+
+
+def course(result: StudyResult) -> ReportSection:
+    """Every trial as a plot, and the seconds of each phase."""
+    drawn = tuple((plot,) for plot in (course_plot(result), time_plot(result)) if plot is not None)
+    blocks: list[Block] = [Columns(drawn)] if drawn else []
+    if result.times.total_s > 0:
+        blocks += bullets(list(_time_notes(result.times, result.study.header.budget_s)))
+    return ReportSection("course", "The search", tuple(blocks))
+
+
+def _time_notes(times: Times, budget_s: float) -> Iterator[str]:
+    """How much of the budget was measuring, and what a trial takes beside that."""
+    shrinks = any(one.phase is Phase.SHRINK for one in times.phases)
+    but = ", not counting what came after it" if shrinks else ""
+    yield (
+        f"measuring: {times.measuring * 100:.1f} % of the budget of {seconds(budget_s)} was "
+        f"windows of valid trials{but}"
+    )
+    if times.overhead is not None:
+        yield _overhead_text(times.overhead)
+
+
+def _overhead_text(overhead: Overhead) -> str:
+    parts = overhead.parts
+    named = (
+        ("start", parts.start_s),
+        ("warm-up", parts.warm_up_s),
+        ("drain", parts.drain_s),
+        ("settle", parts.settle_s),
+        ("stop", parts.stop_s),
+    )
+    items = ", ".join(f"{name} {each_s:.1f} s" for name, each_s in named)
+    return (
+        f"a trial of the search took {overhead.median_s:.1f} s beside its window (median of "
+        f"{overhead.trials} without a restart of the engine): {items}. Start is a fresh index and "
+        "rsyslogd, drain goes until the last event is indexed, settle is refresh, flush and the "
+        "account of all events, stop removes everything; each is a median of its own"
+    )
+
+
+def how(result: StudyResult) -> ReportSection:
+    """The command, the versions and the machine, the windows, and how numbers are made."""
+    header = result.study.header
+    plans = {trial.phase: trial.plan for trial in result.study.trials}
+    command = header.command.replace("`", "'")
+    windows = ", ".join(f"{phase.value} {plan.window_s:.1f} s" for phase, plan in plans.items())
+    lines = [
+        f"`{command}`, budget {seconds(header.budget_s)}, seed {header.seed}, "
+        f"started {header.started}, {header.tool}",
+        f"rsyslogd {header.rsyslog}, {header.engine}, {header.machine}",
+        f"windows: {windows}; each trial on a fresh index, with its own rsyslogd",
+        "EPS is the rise of the engine's `indexing.index_total` over the window, which goes from "
+        "one refresh under load to another; ± is the standard error from five batch means",
+        "ratios are means of log-ratios of pairs, intervals are Student's t on them",
+    ]
+    heading = "How this was measured"
+    return ReportSection("how", heading, tuple(bullets(lines)), short="How it was measured")
+
+
+def trials(result: StudyResult) -> ReportSection:
+    """A row for each trial, and the settings that were tried in full."""
+    study = result.study
+    header = ("trial", "settings", "EPS", "sent", "indexed", "rsyslogd us/event",
+              "engine us/event", "doubts")  # fmt: skip
+    rows = tuple(_trial_row(trial, _settings(trial, study)) for trial in study.trials)
+    every = Table("Trials", header, rows, "trials", "trials.csv")
+    paper = "They are not printed: `trials.csv` and the page on a screen have them."
+    blocks: list[Block] = [PaperNote(paper)]
+    blocks.append(Folded("Every trial", every, is_open=True, on_paper=False))
+    points = tuple(_points(result))
+    if points:
+        differs = ("trial", "what differs from the profile as written")
+        in_full = Table("Settings in full", differs, points, "points", "report.json")
+        blocks.append(Folded("Settings in full", in_full, on_paper=False))
+    return ReportSection("trials", "Trials", tuple(blocks))
+
+
+def _settings(trial: Trial, study: Study) -> str:
+    """What a trial measured: the move that made it, or the trial that measured the same first."""
+    if trial.changes == BASELINE:
+        return "as written"
+    first = next(other for other in study.trials if other.changes == trial.changes)
+    return trial.why if first is trial else f"as trial {first.number}"
+
+
+def _trial_row(trial: Trial, settings: str) -> tuple[str, ...]:
+    name = trial.phase.value if trial.number < 0 else str(trial.number)
+    name = name if trial.pair is None else f"{name}, pair {trial.pair}"
+    outcome = trial.outcome
+    if isinstance(outcome, Failure):
+        reason = f"failed: {outcome}"
+        return (name, settings, "-", f"{outcome.sent:,}", f"{outcome.indexed:,}", "-", "-", reason)
+    return (
+        name,
+        settings,
+        f"fixed {eps(outcome.eps)}"
+        if isinstance(outcome, PacedMeasurement)
+        else f"{eps(outcome.eps)} ± {eps(outcome.eps_se)}",
+        f"{outcome.delivery.sent:,}",
+        f"{outcome.delivery.indexed:,}",
+        f"{outcome.shipper_cpu_us:.1f}",
+        f"{outcome.engine_cpu_us:.1f}",
+        "; ".join(map(str, outcome.doubts)),
+    )
+
+
+def _points(result: StudyResult) -> Iterator[tuple[str, str]]:
+    """Every point of the search in full, by the trial that measured it first."""
+    points: dict[Changes, int] = {}
+    for trial in result.study.trials:
+        if trial.changes != BASELINE:
+            points.setdefault(trial.changes, trial.number)
+    for point, number in points.items():
+        yield (
+            str(number),
+            ", ".join(
+                f"`{path}` {setting(result.knobs[path].current)} -> {setting(level)}"
+                for path, level in point
+            ),
         )

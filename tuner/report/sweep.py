@@ -1,21 +1,29 @@
-"""The variants of an experiment side by side, as text and for programs."""
+"""The variants of an experiment side by side, for people, for programs and as a picture."""
 
 from __future__ import annotations
 
+import io
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from pydantic import TypeAdapter
 
-from tuner.measure.blocks import Run, comparison, median
+from tuner.measure.blocks import Run, comparison, median, values
 from tuner.measure.restarts import restarted
 from tuner.profile.metric import Metric
-from tuner.report.comparisons import figure, metric_json, ratio_text, remarks
-from tuner.report.figures import size, table
-from tuner.report.shown import shown
+from tuner.report.compare import figure, metric_json, ratio_text, remarks
+from tuner.report.drawing import matplotlib_settings
+from tuner.report.figures import size
+from tuner.report.sections import Paragraph, PlainBlock, Table, bullets
 from tuner.space.experiment import Experiment, Projection
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
 SCHEMA = 1
+_OURS, _THEIRS = "#1f6fb2", "#d07a1c"
+_WIDTH_IN, _ROW_IN, _AROUND_IN = 8.0, 0.42, 1.0
 _DAY_S = 86_400
 _PERIODS_S = {"second": 1, "minute": 60, "hour": 3600, "day": _DAY_S, "week": 7 * _DAY_S}
 
@@ -54,20 +62,24 @@ def sweep_json(sweep: Sweep) -> dict[str, object]:
     return {"schema": SCHEMA, "kind": "sweep", "metrics": metrics, **fields}
 
 
-def sweep_text(sweep: Sweep) -> str:
-    """A table for each metric, ours beside theirs; the projection; what to doubt."""
+def sweep_blocks(sweep: Sweep) -> tuple[PlainBlock, ...]:
+    """A table for each metric, ours beside the published figures; the projection; what to doubt."""
     asked = sweep.experiment
-    source = f"\npublished: {asked.source}" if asked.source else ""
-    parts = [
-        f"{asked.title}{source}\non {sweep.engine}, {sweep.machine}",
-        *(_table(sweep, metric) for metric in asked.metrics),
-        _restarts(sweep),
-        "\n".join(_thresholds(sweep)),
-        _projection(sweep, asked.projection),
-        "\n".join(f"doubt: {one}" for one in remarks(sweep.runs)),
-        "\n".join(f"not tested as written: {one}" for one in sweep.substitutions),
+    head = [
+        asked.title,
+        *([f"published: {asked.source}"] if asked.source else []),
+        f"on {sweep.engine}, {sweep.machine}",
     ]
-    return shown("\n\n".join(part for part in parts if part))
+    blocks = bullets(head)
+    for metric in asked.metrics:
+        blocks += [Paragraph(f"{metric.about.label}, {metric.about.unit}:"), _table(sweep, metric)]
+    notes = [*_restarts(sweep), *_thresholds(sweep)]
+    blocks += bullets(notes)
+    if asked.projection is not None:
+        blocks += _projection(sweep, asked.projection)
+    doubts = [f"doubt: {one}" for one in remarks(sweep.runs)]
+    blocks += bullets([*doubts, *(f"not tested as written: {one}" for one in sweep.substitutions)])
+    return tuple(blocks)
 
 
 def published(sweep: Sweep, metric: Metric) -> dict[str, float]:
@@ -87,15 +99,15 @@ def saved(ratio: float) -> str:
     return f"{100 * (1 - ratio):.1f} %"
 
 
-def _table(sweep: Sweep, metric: Metric) -> str:
+def _table(sweep: Sweep, metric: Metric) -> Table:
     """Medians, ratios to the first variant with intervals, and the same as published."""
-    about, theirs = metric.about, published(sweep, metric)
+    theirs = published(sweep, metric)
     header: tuple[str, ...] = ("variant", "ours", "to the first [95 %]")
     header += ("saved",) if metric.is_size else ()
     header += ("published", "to the first") if theirs else ()
     header += ("saved",) if metric.is_size and theirs else ()
-    rows = [_row(sweep, metric, arm) for arm in sweep.arms]
-    return f"{about.label}, {about.unit}:\n\n{table(header, rows)}"
+    rows = tuple(_row(sweep, metric, arm) for arm in sweep.arms)
+    return Table(metric.about.label, header, rows)
 
 
 def _row(sweep: Sweep, metric: Metric, arm: str) -> tuple[str, ...]:
@@ -136,16 +148,16 @@ def _saved(ratio: float | None) -> str:
     return "-" if ratio is None else saved(ratio)
 
 
-def _restarts(sweep: Sweep) -> str:
-    """What restarts of the engine between the variants mean for the figures; empty without any."""
+def _restarts(sweep: Sweep) -> Iterator[str]:
+    """What restarts of the engine between the variants mean for the figures."""
     if not any(restarted(run.result) for run in sweep.runs):
-        return ""
+        return
     first, *others = sweep.arms
     metrics = sweep.experiment.metrics
-    found = [comparison(sweep.runs, first, arm, metric) for arm in others for metric in metrics]
-    fitted = any(one is not None and one.restarted is not None for one in found)
+    ratios_of = [comparison(sweep.runs, first, arm, each) for arm in others for each in metrics]
+    fitted = any(one is not None and one.restarted is not None for one in ratios_of)
     ratios = "the ratios are free of that" if fitted else "four blocks and more take that out"
-    return f"the engine restarted between variants and is slower just after; {ratios}, medians not"
+    yield f"the engine restarted between variants and is slower just after; {ratios}, medians not"
 
 
 def _thresholds(sweep: Sweep) -> Iterator[str]:
@@ -158,11 +170,9 @@ def _thresholds(sweep: Sweep) -> Iterator[str]:
             yield f"{arm}: freshness p99 is {kept} freshness_p99_s, {limit_s:g} s"
 
 
-def _projection(sweep: Sweep, wanted: Projection | None) -> str:
+def _projection(sweep: Sweep, asked: Projection) -> list[PlainBlock]:
     """The space that a rate needs over time."""
-    if wanted is None:
-        return ""
-    periods_s = {**_PERIODS_S, f"{wanted.days} days": wanted.days * _DAY_S}
+    periods_s = {**_PERIODS_S, f"{asked.days} days": asked.days * _DAY_S}
     sizes = [
         (arm, metric, each)
         for metric in sweep.experiment.metrics
@@ -173,6 +183,71 @@ def _projection(sweep: Sweep, wanted: Projection | None) -> str:
     header = ("at the rate", "events", *(f"{arm}: {m.about.label}" for arm, m, _ in sizes))
     rows = []
     for name, period_s in periods_s.items():
-        events = wanted.events_per_second * period_s
+        events = asked.events_per_second * period_s
         rows.append((name, f"{events:,}", *(size(each * events) for _, _, each in sizes)))
-    return f"Space at {wanted.events_per_second:,} events per second:\n\n{table(header, rows)}"
+    head = f"Space at {asked.events_per_second:,} events per second:"
+    return [Paragraph(head), Table("Space", header, tuple(rows))]
+
+
+def sweep_svg(sweep: Sweep) -> str:
+    """A picture with one panel for each metric: ratios to the first variant, ours with their 95 %
+    intervals, published ones beside them.
+
+    matplotlib is imported here: it takes half a second, which only this needs.
+    """
+    from matplotlib.figure import Figure
+
+    metrics = [metric for metric in sweep.experiment.metrics if _is_drawn(sweep, metric)]
+    panel_in = _AROUND_IN + _ROW_IN * len(sweep.arms)
+    height_in = panel_in * max(1, len(metrics)) + 0.5
+    with matplotlib_settings({}):
+        picture = Figure(figsize=(_WIDTH_IN, height_in), layout="constrained")
+        picture.suptitle(sweep.experiment.title, wrap=True)
+        for number, metric in enumerate(metrics, 1):
+            _panel(picture.add_subplot(len(metrics), 1, number), sweep, metric)
+        written = io.StringIO()
+        picture.savefig(written, format="svg", metadata={"Date": None})
+    return written.getvalue()
+
+
+def _is_drawn(sweep: Sweep, metric: Metric) -> bool:
+    """Whether a metric has a first variant to compare with."""
+    return (median(sweep.runs, sweep.arms[0], metric) or 0.0) > 0
+
+
+def _panel(axes: Axes, sweep: Sweep, metric: Metric) -> None:
+    """One metric: a row for each variant, the first on top."""
+    about, rows = metric.about, range(len(sweep.arms))
+    direction = "more is better" if about.more_is_better else "less is better"
+    axes.set_title(f"{about.label}, ratio to the first ({direction})", fontsize=10)
+    axes.axvline(1.0, color="grey", linewidth=0.8)
+    for row, arm in zip(rows, sweep.arms, strict=True):
+        _ours(axes, sweep, metric, row, arm)
+        theirs = published_ratio(sweep, metric, arm)
+        if theirs is not None:
+            axes.plot([theirs], [row + 0.18], "D", color=_THEIRS, markersize=6)
+    axes.set_yticks(list(rows), sweep.arms)
+    axes.set_ylim(len(sweep.arms) - 0.5, -0.5)
+    axes.set_xlim(left=0)
+    axes.grid(axis="x", alpha=0.3)
+    axes.tick_params(axis="x", labelsize=8)
+    axes.plot([], [], "o", color=_OURS, label="ours, 95 % interval")
+    if published(sweep, metric):
+        axes.plot([], [], "D", color=_THEIRS, label="published")
+    axes.legend(fontsize=8)
+
+
+def _ours(axes: Axes, sweep: Sweep, metric: Metric, row: int, arm: str) -> None:
+    """The ratio with its interval, over the single blocks."""
+    ratio = ratio_to_the_first(sweep, metric, arm)
+    if ratio is None or ratio <= 0:
+        return
+    first = values(sweep.runs, sweep.arms[0], metric)
+    each = values(sweep.runs, arm, metric)
+    singles = [each[block] / first[block] for block in each if first.get(block, 0.0) > 0]
+    at = row - 0.12
+    axes.plot(singles, [at] * len(singles), ".", color=_OURS, alpha=0.4, markersize=5)
+    axes.plot([ratio], [at], "o", color=_OURS, markersize=6)
+    found = comparison(sweep.runs, sweep.arms[0], arm, metric)
+    if found is not None and arm != sweep.arms[0]:
+        axes.plot([found.low, found.high], [at, at], color=_OURS, linewidth=2)

@@ -1,17 +1,29 @@
-"""The trials of a search as CSV, for a spreadsheet or a notebook."""
+"""What programs read of a search: the report as JSON, and its trials as CSV for a spreadsheet."""
 
 from __future__ import annotations
 
 import csv
 import io
+import json
 import re
 
+from pydantic import TypeAdapter
+
 from tuner.measure.measurement import Failure, Measurement
-from tuner.measure.metrics import Result
+from tuner.measure.metrics import Result as Outcome
 from tuner.measure.paced_summary import PacedMeasurement
-from tuner.report.shown import shown
-from tuner.search.study import Study, Trial
+from tuner.report.result import StudyResult
+from tuner.report.sections import shown
+from tuner.search.explain import Explained
+from tuner.search.study import SCHEMA, Study, Trial
+from tuner.search.times import Times
+from tuner.search.verdict import Verdict
 from tuner.space.knobs import level_text
+
+_STUDY = TypeAdapter(Study)
+_VERDICT = TypeAdapter(Verdict)
+_EXPLAINED = TypeAdapter(Explained)
+_TIMES = TypeAdapter(Times)
 
 # What spreadsheets take for a formula, numbers left out.
 _FORMULA = re.compile(r"(?![+-]?[\d.]+$)[=+@\t-]")
@@ -23,7 +35,25 @@ _RESULT = (
     "freshness_p50_s", "freshness_p99_s", "bottleneck", "doubts", "failure",
 )  # fmt: skip
 
-Cell = str | float | None
+CsvCell = str | float | None
+
+
+def report_json(result: StudyResult) -> dict[str, object]:
+    """The verdict with what explains it, the time and every trial, under a schema number that grows
+    when the shape changes."""
+    return {
+        "schema": SCHEMA,
+        "kind": "search",
+        "verdict": _VERDICT.dump_python(result.verdict, mode="json"),
+        "explained": _EXPLAINED.dump_python(result.explained, mode="json"),
+        "times": _TIMES.dump_python(result.times, mode="json"),
+        "study": _STUDY.dump_python(result.study, mode="json"),
+    }
+
+
+def report_text(result: StudyResult) -> str:
+    """The report as indented JSON text."""
+    return json.dumps(report_json(result), indent=2) + "\n"
 
 
 def trials_csv(study: Study) -> str:
@@ -42,7 +72,7 @@ def trials_csv(study: Study) -> str:
     return text.getvalue()
 
 
-def _asked(trial: Trial) -> tuple[Cell, ...]:
+def _asked(trial: Trial) -> tuple[CsvCell, ...]:
     return (
         trial.number,
         trial.phase.value,
@@ -54,7 +84,7 @@ def _asked(trial: Trial) -> tuple[Cell, ...]:
     )
 
 
-def _came_out(outcome: Result) -> dict[str, Cell]:
+def _came_out(outcome: Outcome) -> dict[str, CsvCell]:
     match outcome:
         case Failure():
             account = {"sent": outcome.sent, "indexed": outcome.indexed}
@@ -66,7 +96,7 @@ def _came_out(outcome: Result) -> dict[str, Cell]:
             return {"outcome": "measured", **_measured(outcome), **_rates(outcome)}
 
 
-def _measured(outcome: Measurement | PacedMeasurement) -> dict[str, Cell]:
+def _measured(outcome: Measurement | PacedMeasurement) -> dict[str, CsvCell]:
     return {
         "eps": outcome.eps,
         "sent": outcome.delivery.sent,
@@ -80,7 +110,7 @@ def _measured(outcome: Measurement | PacedMeasurement) -> dict[str, Cell]:
     }
 
 
-def _rates(outcome: Measurement) -> dict[str, Cell]:
+def _rates(outcome: Measurement) -> dict[str, CsvCell]:
     return {
         "eps_se": outcome.eps_se,
         "eps_paid": outcome.eps_paid,
@@ -91,12 +121,12 @@ def _rates(outcome: Measurement) -> dict[str, Cell]:
     }
 
 
-def _fresh(outcome: PacedMeasurement) -> dict[str, Cell]:
+def _fresh(outcome: PacedMeasurement) -> dict[str, CsvCell]:
     found = outcome.freshness_s
     return {} if found is None else {"freshness_p50_s": found.p50, "freshness_p99_s": found.p99}
 
 
-def _cell(value: Cell) -> Cell:
+def _cell(value: CsvCell) -> CsvCell:
     """A text that a spreadsheet would compute stays text behind an apostrophe."""
     if not isinstance(value, str):
         return value

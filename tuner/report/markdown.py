@@ -1,0 +1,124 @@
+"""Sections as Markdown for a merge request, in which nothing that a log or an engine said becomes
+HTML, a link, a picture or a mention."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+
+from tuner.report.sections import (
+    Block,
+    Bullets,
+    Caution,
+    Cell,
+    Columns,
+    FileDiff,
+    FirstScreen,
+    Folded,
+    Paragraph,
+    Plot,
+    Report,
+    ReportSection,
+    Subheading,
+    Table,
+    shown,
+)
+
+_CODE = re.compile(r"(`[^`\n]*`)")
+_MARKUP = re.compile(r"<|\](?=\()|@")
+_HARMLESS = {"<": "&lt;", "]": "&#93;", "@": "&#64;"}
+_FENCES = re.compile("`{3,}")
+
+
+def report_markdown(report: Report) -> str:
+    """The first screen and all sections."""
+    return "\n\n".join((*_first(report.first), *_sections(report.sections))) + "\n"
+
+
+def blocks_markdown(blocks: Iterable[Block]) -> str:
+    """Blocks without a section."""
+    return "\n\n".join(text for block in blocks for text in _block(block)) + "\n"
+
+
+def _first(first: FirstScreen) -> Iterator[str]:
+    yield f"# {_plain(first.title)}"
+    yield f"**{_plain(first.verdict)}**"
+    for caution in first.cautions:
+        yield from _caution(caution)
+    if first.numbers:
+        yield _list(f"{one.name}: {one.value} ({one.detail})" for one in first.numbers)
+    yield _plain(first.about)
+
+
+def _caution(caution: Caution) -> Iterator[str]:
+    lead = f"**{_plain(caution.lead)}:**" if caution.text or caution.lines else caution.lead
+    yield f"{lead} {_plain(caution.text)}".strip()
+    if caution.lines:
+        yield _list(caution.lines)
+
+
+def _sections(sections: Iterable[ReportSection]) -> Iterator[str]:
+    for section in sections:
+        blocks = (one for block in section.blocks for one in _single(block))
+        written = [text for block in blocks for text in _block(block)]
+        if written and section.heading:
+            yield f"## {_plain(section.heading)}"
+        yield from written
+
+
+def _single(block: Block) -> Iterator[Block]:
+    """Columns go below one another."""
+    if isinstance(block, Columns):
+        for column in block.columns:
+            yield from column
+    else:
+        yield block
+
+
+def _block(block: Block) -> Iterator[str]:
+    match block:
+        case Paragraph(text):
+            yield _plain(text)
+        case Bullets(lines):
+            yield _list(lines)
+        case Table():
+            yield _table(block)
+        case Plot(title=heading, figures=table, is_listed=True) | Folded(heading, table):
+            yield f"### {_plain(heading)}"
+            yield _table(table)
+        case Subheading(text):
+            yield f"### {_plain(text)}"
+        case FileDiff(path, lines):
+            yield f"### {_plain(path)}"
+            yield _fenced(shown("\n".join(lines)))
+        case _:
+            """A plot that Markdown cannot draw, or a note for paper."""
+
+
+def _list(lines: Iterable[str]) -> str:
+    return "\n".join(f"- {_plain(line)}" for line in lines)
+
+
+def _table(table: Table) -> str:
+    """A `|` inside a cell stays text."""
+    rows = [table.header, tuple("---" for _ in table.header), *table.rows]
+    return "\n".join(f"| {' | '.join(map(_cell, row))} |" for row in rows)
+
+
+def _cell(cell: Cell) -> str:
+    texts = (cell,) if isinstance(cell, str) else cell
+    return "<br>".join(_plain(text.replace("\n", " ")).replace("|", "\\|") for text in texts)
+
+
+def _fenced(text: str) -> str:
+    """A diff, in a fence that is longer than any inside it."""
+    fence = "`" * max(3, 1 + max(map(len, _FENCES.findall(text)), default=0))
+    return f"{fence}diff\n{text}\n{fence}"
+
+
+def _plain(text: str) -> str:
+    """`text` as Markdown in which only code is more than text."""
+    return "".join(
+        part if number % 2 else _MARKUP.sub(lambda found: _HARMLESS[found[0]], part)
+        for number, part in enumerate(_CODE.split(shown(text)))
+    )

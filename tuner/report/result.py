@@ -1,0 +1,139 @@
+"""What a study of a search shows, analysed once; pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from tuner.lint.load import LoadedProfile, parse_profile
+from tuner.measure.measurement import Failure, Measurement
+from tuner.measure.paced_summary import PacedMeasurement
+from tuner.search.explain import Effect, Explained, explain
+from tuner.search.pairs import Pair, pairs_of
+from tuner.search.study import BASELINE, Phase, Study, Trial
+from tuner.search.times import Times, times
+from tuner.search.verdict import Verdict, judge
+from tuner.space.guarantees import Guarantee, opened
+from tuner.space.knobs import Knob, Level, knobs
+
+AS_WRITTEN, BEST = "as written", "best found"
+
+
+@dataclass(frozen=True)
+class Rate:
+    """Events per second over one stretch of a run, and that stretch in words."""
+
+    over: str
+    of: Callable[[Measurement], float]
+
+
+STEADY = Rate("over the steady window", lambda run: run.eps)
+SUSTAINED = Rate("including deferred work", lambda run: run.eps_paid)
+
+
+@dataclass(frozen=True)
+class FixedRateRun:
+    """A run at a fixed rate, and which side of the confirmation it was of."""
+
+    side: str
+    trial: Trial
+
+
+@dataclass(frozen=True)
+class StudyResult:
+    """A study with its verdict and all that explains it.
+
+    `claimed_rate` is the rate that the claim rests on, the one that gained less.  `last_runs` are
+    the last confirming runs by side, `fixed_rate` all runs at a fixed rate and `fresh` those of
+    them that stand for a side.  `measured` are all valid saturating runs.
+    """
+
+    study: Study
+    verdict: Verdict
+    explained: Explained
+    times: Times
+    written: LoadedProfile
+    knobs: Mapping[str, Knob]
+    opened: tuple[Guarantee, ...]
+    pairs: tuple[Pair, ...]
+    claimed_rate: Rate
+    last_runs: tuple[tuple[str, Measurement], ...]
+    fixed_rate: tuple[FixedRateRun, ...]
+    fresh: Mapping[str, PacedMeasurement]
+    measured: tuple[Measurement, ...]
+    failures: tuple[Failure, ...]
+
+    @property
+    def is_sink(self) -> bool:
+        """Whether the study was made against the sink, which stores nothing."""
+        return self.study.header.engine == "sink"
+
+    @property
+    def current(self) -> dict[str, Level]:
+        """The level of every searched setting in the profile as written."""
+        return {axis.path: axis.current for axis in self.study.header.space}
+
+    @property
+    def effect_groups(self) -> list[list[Effect]]:
+        """The effects, and after each those of the changes that it was measured together with, of
+        which some may have been measured alone as well."""
+        effects = self.explained.effects
+        by_path = {one.path: one for one in effects}
+        groups = {frozenset({one.path, *one.together}): one for one in reversed(effects)}
+        return [
+            [one, *(by_path[path] for path in one.together)] for one in reversed(groups.values())
+        ]
+
+
+def analyse(study: Study) -> StudyResult:
+    """Everything that reports show of a study."""
+    header, verdict = study.header, judge(study)
+    written = parse_profile(header.profile_text, header.profile_path, header.profile_layers)
+    profile, allow = written.profile, header.options.allow
+    fixed_rate = tuple(
+        FixedRateRun(_side(trial, verdict), trial) for trial in study.of(Phase.CHECK)
+    )
+    return StudyResult(
+        study=study,
+        verdict=verdict,
+        explained=explain(study, verdict),
+        times=times(study),
+        written=written,
+        knobs={knob.path: knob for knob in knobs(profile, allow)},
+        opened=opened(profile, (*profile.search.allow, *allow)),
+        pairs=pairs_of(study.trials),
+        claimed_rate=SUSTAINED if verdict.claimed is not verdict.eps else STEADY,
+        last_runs=_last_runs(study),
+        fixed_rate=fixed_rate,
+        fresh=_fresh(fixed_rate, verdict),
+        measured=tuple(one.measurement for one in study.trials if one.measurement is not None),
+        failures=tuple(one.outcome for one in study.trials if isinstance(one.outcome, Failure)),
+    )
+
+
+def _side(trial: Trial, verdict: Verdict) -> str:
+    """A candidate that was not confirmed came before the best found."""
+    if trial.changes == BASELINE:
+        return AS_WRITTEN
+    return BEST if trial.changes == verdict.confirmed else "candidate, not confirmed"
+
+
+def _fresh(runs: tuple[FixedRateRun, ...], verdict: Verdict) -> dict[str, PacedMeasurement]:
+    """Of both sides, as far as they were measured; of the last candidate where nothing was
+    confirmed."""
+    sides = {BASELINE, verdict.confirmed}
+    return {
+        run.side: run.trial.outcome
+        for run in runs
+        if isinstance(run.trial.outcome, PacedMeasurement)
+        and (run.trial.changes in sides or verdict.confirmed == BASELINE)
+    }
+
+
+def _last_runs(study: Study) -> tuple[tuple[str, Measurement], ...]:
+    runs = {
+        AS_WRITTEN if trial.changes == BASELINE else BEST: trial.measurement
+        for trial in study.of(Phase.CONFIRM)
+        if trial.measurement is not None
+    }
+    return tuple(sorted(runs.items()))

@@ -1,0 +1,210 @@
+"""What one run showed, as blocks: what limited it, what was effective, and runs at a fixed rate."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from tuner.engine.bulk_times import BulkLatency
+from tuner.measure.bottleneck import Bottleneck, Verdict
+from tuner.measure.effective import Effective, QueueUse
+from tuner.measure.freshness import Percentiles
+from tuner.measure.measurement import Failure, Measurement
+from tuner.measure.overload import Overload
+from tuner.measure.paced_summary import PacedMeasurement
+from tuner.measure.sustain import Bounds, LoadTrial
+from tuner.report.figures import eps, mebibytes
+from tuner.report.sections import Bullets, Paragraph, PlainBlock, Table, bullets
+
+_LIMITED_BY = {
+    Bottleneck.REJECTIONS: "the engine rejected bulks, so waiting and retrying set the rate: send "
+    "fewer or smaller bulks at a time, or give the engine a larger write queue",
+    Bottleneck.SENDER: "the sender set the rate, rsyslogd and the engine had time to spare: this "
+    "does not show what they can carry",
+    Bottleneck.MERGES: "the engine throttled indexing until its merges caught up: make fewer, "
+    "larger segments, or give merges more threads",
+    Bottleneck.DISK: "the disk set the rate: make fewer, larger writes, or use a faster disk",
+    Bottleneck.ACTION_CPU: "rsyslogd's action workers set the rate with their own work of building "
+    "bulks and reading replies: make an event cheaper for them, or run more of them",
+    Bottleneck.MAIN_WORKER: "the workers of rsyslogd's main queue set the rate: one of them parses "
+    "and hands over every event",
+    Bottleneck.INPUT: "rsyslogd's input set the rate: its threads took events more slowly than the "
+    "rest could pass on",
+    Bottleneck.ENGINE_CPU: "the engine's CPU set the rate: make an event cheaper to index, or give "
+    "the engine more cores",
+    Bottleneck.MACHINE_CPU: "the cores of this machine set the rate, shared by all parts: whatever "
+    "makes an event cheaper anywhere raises it",
+    Bottleneck.ACTION_WAITING: "rsyslogd's action workers waited for the engine, which had CPU to "
+    "spare: run more of them, or send larger bulks",
+    Bottleneck.UNCLEAR: "no stage shows that it set the rate",
+}
+_SOURCES = {"histogram": "the engine's own histogram", "sampled": "sampled ten times a second"}
+
+
+def bottleneck_blocks(verdict: Verdict) -> list[PlainBlock]:
+    """One sentence, the figures that show it, and the settings that can help."""
+    name = verdict.bottleneck
+    lines = [f"{stage}: {figures}" for stage, figures in verdict.figures]
+    if verdict.knobs:
+        lines.append(f"settings that can help: {', '.join(verdict.knobs)}")
+    return [Paragraph(f"bottleneck: {name.value}: {_LIMITED_BY[name]}"), *bullets(lines)]
+
+
+def effective_blocks(run: Measurement) -> list[PlainBlock]:
+    """The rates with deferred work charged to them, and the bulk requests as they were."""
+    # The sink has no segments: there is nothing to refresh, to flush or to merge.
+    lines = [_rates(run)] if run.segments else []
+    if run.effective is not None:
+        lines += _bulk_lines(run.effective)
+    return bullets(lines)
+
+
+def effective_table(used: Effective, name: str) -> Table:
+    """What is configured and what really ran: a row for each queue and each kind of thread."""
+    queues = tuple((one.name, _configured(one), _used(one)) for one in used.queues)
+    threads = tuple(
+        (
+            one.name,
+            "",
+            f"{_counted(one.count, 'thread')}, {one.cpu_us:.2f} us CPU per event",
+        )
+        for one in used.threads
+    )
+    return Table(name, ("part", "configured", "effective"), queues + threads)
+
+
+def _rates(run: Measurement) -> str:
+    parts = [
+        f"{eps(run.eps_paid)} EPS including deferred work ({run.deferred_cpu_us:.1f} of the "
+        f"engine's {run.engine_cpu_paid_us:.1f} us of CPU per event)",
+        f"first event to refreshed and flushed {eps(run.eps_durable)} EPS",
+    ]
+    if run.eps_merged is not None:
+        parts.append(f"to merged as well {eps(run.eps_merged)} EPS")
+    if run.store_bytes:
+        parts.append(f"{run.store_bytes_per_event:,.0f} bytes on disk per event")
+    return ", ".join(parts)
+
+
+def _bulk_lines(used: Effective) -> Iterator[str]:
+    if used.bulks_per_second is not None and used.events_per_bulk is not None:
+        size = ""
+        if used.bulk is not None and used.bulk.mean_bytes is not None:
+            size = f" and {used.bulk.mean_bytes / 1024:,.0f} KiB"
+        yield (
+            f"bulk requests: {used.bulks_per_second:,.1f} a second, each of "
+            f"{used.events_per_bulk:,.0f} events{size} on average"
+        )
+    if used.bulk is not None:
+        yield f"bulk handling: {_latency(used.bulk)}"
+
+
+def _latency(bulk: BulkLatency) -> str:
+    return (
+        f"p50 {bulk.p50_ms:,.0f} ms, p95 {bulk.p95_ms:,.0f} ms, p99 {bulk.p99_ms:,.0f} ms, "
+        f"at most {bulk.max_ms:,.0f} ms ({_SOURCES[bulk.source]})"
+    )
+
+
+def _configured(queue: QueueUse) -> str:
+    workers = _counted(queue.workers, "worker")
+    return f"{queue.size:,} messages, batch {queue.batch:,}, {workers}"
+
+
+def _used(queue: QueueUse) -> str:
+    ran = f"{_counted(queue.running, 'worker')} ran"
+    if queue.most_held is None or not queue.size:
+        return ran
+    return f"held at most {queue.most_held:,} ({queue.most_held / queue.size:.0%}), {ran}"
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"1 {noun}" if count == 1 else f"{count} {noun}s"
+
+
+def percentiles_text(fresh: Percentiles) -> str:
+    """Percentiles in seconds: `p50 0.61 s, p95 ..., p99 ..., at most ...`."""
+    return (
+        f"p50 {fresh.p50:.2f} s, p95 {fresh.p95:.2f} s, p99 {fresh.p99:.2f} s, "
+        f"at most {fresh.max:.2f} s"
+    )
+
+
+def freshness_blocks(outcome: PacedMeasurement | Failure, limit_s: float) -> list[PlainBlock]:
+    """How long events took from when they were due until a search found them."""
+    if isinstance(outcome, Failure):
+        return [Paragraph(f"freshness: not measured: {outcome}")]
+    rate = f"at {eps(outcome.offered_per_second)} events per second"
+    if outcome.freshness_s is None:
+        return [Paragraph(f"freshness {rate}: cannot be seen, because nothing refreshes the index")]
+    kept = "within" if outcome.freshness_s.p99 <= limit_s else "ABOVE"
+    return [
+        Paragraph(
+            f"freshness {rate}: {percentiles_text(outcome.freshness_s)}; p99 is {kept} "
+            f"freshness_p99_s, {limit_s:g} s"
+        ),
+        *bullets([f"doubt: {doubt}" for doubt in outcome.doubts]),
+    ]
+
+
+def sustain_blocks(known: Bounds, trials: Sequence[LoadTrial]) -> list[PlainBlock]:
+    """The maximum sustainable rate, why more is too much, and every trial."""
+    head = "maximum sustainable rate: "
+    head += "none was found" if known.lower is None else f"{eps(known.lower)} events per second"
+    if known.upper is not None:
+        head += f"; {eps(known.upper)} is too much: {_reason(known.upper, trials)}"
+    header = ("offered per second", "seconds", "freshness p50", "p99", "carried")
+    rows = tuple(_load_row(trial) for trial in trials)
+    return [Paragraph(head), Table("Sustainable rate", header, rows)]
+
+
+def _reason(load: float, trials: Sequence[LoadTrial]) -> str:
+    reasons = [t.why_not for t in trials if t.per_second == load and t.why_not is not None]
+    return reasons[0] if reasons else "it was not carried"
+
+
+def _load_row(trial: LoadTrial) -> tuple[str, ...]:
+    fresh = trial.outcome.freshness_s if isinstance(trial.outcome, PacedMeasurement) else None
+    return (
+        eps(trial.per_second),
+        f"{trial.lasted_s:g}",
+        "-" if fresh is None else f"{fresh.p50:.2f} s",
+        "-" if fresh is None else f"{fresh.p99:.2f} s",
+        "yes" if trial.why_not is None else f"no: {trial.why_not}",
+    )
+
+
+def overload_blocks(outcome: Overload | Failure) -> list[PlainBlock]:
+    """Where the events of an overload went, what it cost, and how long the recovery took."""
+    if isinstance(outcome, Failure):
+        return [Paragraph(f"overload: {outcome}")]
+    plan = outcome.plan
+    head = (
+        f"overload: {eps(plan.over_per_second)} events per second for {plan.over_s:g} s, "
+        f"before and after it {eps(plan.calm_per_second)}"
+    )
+    return [Paragraph(head), Bullets(tuple(_overload_lines(outcome)))]
+
+
+def _overload_lines(overload: Overload) -> Iterator[str]:
+    run = overload.measurement
+    yield (
+        f"behind by at most {overload.most_behind:,} events, "
+        f"{overload.most_unsent:,} of them not taken from the senders"
+    )
+    for queue in run.queues:
+        room = f" of {queue.size:,}" if queue.size else ""
+        lost = f", discarded {queue.discarded:,}" if queue.discarded else ""
+        yield f"{queue.name} held at most {queue.most_held:,}{room}{lost}"
+    if run.spool_bytes:
+        yield f"on disk at most {mebibytes(run.spool_bytes)}"
+    yield (
+        f"senders blocked for {run.blocked_s:.1f} s, {run.late:,} of {run.sent:,} messages more "
+        f"than 50 ms late, by up to {run.max_late_s:.1f} s"
+    )
+    if run.freshness_s is not None:
+        yield f"freshness from the start of the overload: {percentiles_text(run.freshness_s)}"
+    yield str(run.delivery)
+    if overload.recovered_s is None:
+        yield "not recovered while it was watched"
+    else:
+        yield f"recovered {overload.recovered_s:.1f} s after its end"

@@ -1,0 +1,196 @@
+"""What a report is made of: sections of paragraphs, lists, tables and plots, written by
+`markdown`, by `page` and by the terminal; pure values."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+Cell = str | tuple[str, ...]
+"""A cell of a table; several texts stand below one another."""
+
+# Control characters, marks that turn the direction of writing, characters without width, and halves
+# of characters; line ends and tabs stay.
+_STEERING = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\uffff"
+    "\ud800-\udfff]"
+)
+
+_NUMERIC = re.compile(r"[-+±]?[\d.,]+( ± [\d.,]+)?( ?(%|s|EPS|us|[KMGTPE]iB|B))?|\d+ min \d+ s|-|")
+
+
+def shown(text: str) -> str:
+    """Text from profiles, logs and engines as it may be shown: what steers a reader's eye is
+    written out, as `[U+202E]`."""
+    return _STEERING.sub(lambda found: f"[U+{ord(found[0]):04X}]", text)
+
+
+@dataclass(frozen=True)
+class Paragraph:
+    """A paragraph; what stands between backticks is code."""
+
+    kind: ClassVar = "paragraph"
+    text: str
+
+
+@dataclass(frozen=True)
+class Bullets:
+    """A list; what stands between backticks is code."""
+
+    kind: ClassVar = "bullets"
+    lines: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table of that name.  A page shows the last rows of a long one and says that `all_in` holds
+    the others, which are so many of what `counted` names."""
+
+    kind: ClassVar = "table"
+    name: str
+    header: tuple[str, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+    counted: str = "rows"
+    all_in: str = ""
+
+
+PlainBlock = Paragraph | Bullets | Table
+"""What a terminal shows too."""
+
+
+@dataclass(frozen=True)
+class Plot:
+    """A plot: `says` is one sentence, `paint` draws it `height` units high, and `rows` hold under
+    `header` what is drawn.  Markdown, which draws nothing, lists the rows where `is_listed`: no
+    other table has them."""
+
+    kind: ClassVar = "plot"
+    name: str
+    title: str
+    says: str
+    height: int
+    paint: Callable[[Figure], None]
+    header: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    is_listed: bool = False
+
+    @property
+    def figures(self) -> Table:
+        """What is drawn, as a table."""
+        return Table(self.title, self.header, self.rows)
+
+
+@dataclass(frozen=True)
+class FileDiff:
+    """The unified diff of one file, line by line."""
+
+    kind: ClassVar = "diff"
+    path: str
+    lines: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Subheading:
+    """A heading within a section."""
+
+    kind: ClassVar = "subheading"
+    text: str
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Blocks that stand beside one another where there is room; each may be several blocks."""
+
+    kind: ClassVar = "columns"
+    columns: tuple[tuple[Block, ...], ...]
+
+
+@dataclass(frozen=True)
+class Folded:
+    """A table under a summary, to be opened on a page; `on_paper` it is open or left out."""
+
+    kind: ClassVar = "folded"
+    summary: str
+    table: Table
+    is_open: bool = False
+    on_paper: bool = True
+
+
+@dataclass(frozen=True)
+class PaperNote:
+    """What a printed page says of what it leaves out."""
+
+    kind: ClassVar = "paper"
+    text: str
+
+
+Block = PlainBlock | Plot | FileDiff | Subheading | Columns | Folded | PaperNote
+
+
+@dataclass(frozen=True)
+class ReportSection:
+    """A section: its anchor, its heading, its blocks, and what the contents of a page call it where
+    that is shorter."""
+
+    anchor: str
+    heading: str
+    blocks: tuple[Block, ...]
+    short: str = ""
+
+
+@dataclass(frozen=True)
+class Caution:
+    """What a reader must know before believing anything below it."""
+
+    lead: str
+    text: str = ""
+    lines: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Number:
+    """A number of the first screen: what it is of, the number, and what qualifies it."""
+
+    name: str
+    value: str
+    detail: str
+
+
+@dataclass(frozen=True)
+class FirstScreen:
+    """What stands above all sections: the verdict in one sentence, cautions, and the numbers."""
+
+    title: str
+    name: str
+    verdict: str
+    is_improvement: bool
+    cautions: tuple[Caution, ...]
+    numbers: tuple[Number, ...]
+    about: str
+
+
+@dataclass(frozen=True)
+class Report:
+    """A whole report."""
+
+    first: FirstScreen
+    sections: tuple[ReportSection, ...]
+
+
+def bullets(lines: Iterable[str]) -> list[PlainBlock]:
+    """A list of those lines; no block where there is no line."""
+    listed = tuple(lines)
+    return [Bullets(listed)] if listed else []
+
+
+def numeric_columns(table: Table) -> tuple[bool, ...]:
+    """Which columns hold nothing but numbers."""
+    return tuple(
+        all(isinstance(cell, str) and _NUMERIC.fullmatch(cell) is not None for cell in column)
+        for column in zip(*table.rows, strict=True)
+    )
