@@ -1,0 +1,87 @@
+"""Results laid out for a terminal, and written to files as a whole."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from tests.search.simulated import START_S, World, search
+from tuner.cli.exports import Exports, write_whole
+from tuner.cli.layout import show_blocks
+from tuner.cli.main import app
+from tuner.errors import BadUsage, JobFailed
+from tuner.report.sections import Bullets, Paragraph, Table
+
+ROOT = Path(__file__).parents[2]
+TABLE = Table(
+    "Runs",
+    ("run", "EPS", "remarks"),
+    (("1", "60,000 ± 512", "unsteady " * 20), ("2", "-", "\x1b[2Jgone")),
+)
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("run")
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(os, "fsync", lambda _: None)
+        search(folder, World(START_S))
+    return folder
+
+
+def test_a_table_cuts_nothing_and_steers_no_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    show_blocks((Paragraph("it"), TABLE, Bullets(("first", "second"))))
+    text = capsys.readouterr().out
+    lines = text.splitlines()
+    assert text.count("unsteady") == 20
+    assert any("60,000 ± 512" in line for line in lines)
+    assert max(map(len, lines)) <= 100
+    assert "[U+001B][2Jgone" in text
+    assert "- first" in text
+    assert "|" not in text
+
+
+def test_a_comparison_is_exported_beside_what_is_printed(run: Path, tmp_path: Path) -> None:
+    data, text = tmp_path / "it.json", tmp_path / "it.md"
+    done = CliRunner().invoke(
+        app,
+        ["compare", str(run), str(run), "--export-json", str(data), "--export-markdown", str(text)],
+    )
+    assert done.exit_code == 0, done.exception
+    assert json.loads(data.read_text("utf-8"))["kind"] == "compare"
+    assert "| metric | A | B |" in text.read_text("utf-8")
+    assert "| metric |" not in done.stdout
+    assert "metric" in done.stdout
+    assert {path.name for path in tmp_path.iterdir()} == {"it.json", "it.md"}
+
+
+def test_what_cannot_be_written_is_refused_before_anything_is_measured(tmp_path: Path) -> None:
+    profile = ROOT / "profiles/default.yaml"
+    for command in (["bench", str(profile)], ["compare", str(profile), str(profile)]):
+        missing = str(tmp_path / "missing" / "it.json")
+        done = CliRunner().invoke(app, [*command, "--export-json", missing])
+        assert isinstance(done.exception, JobFailed), done.exception
+        assert "No such file or directory" in str(done.exception)
+        folder = CliRunner().invoke(app, [*command, "--export-markdown", str(tmp_path)])
+        assert "it is a folder" in str(folder.exception)
+
+
+def test_a_file_is_exported_once_and_never_over_what_is_measured(tmp_path: Path) -> None:
+    profile, file = tmp_path / "it.yaml", tmp_path / "it.json"
+    with pytest.raises(BadUsage, match="used twice"):
+        Exports(file, file).require_writable(profile)
+    with pytest.raises(BadUsage, match="used twice"):
+        Exports(profile, None).require_writable(profile)
+    Exports(file, None).require_writable(profile)
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_file_that_stays_as_it_was_has_nothing_left_beside_it(tmp_path: Path) -> None:
+    (tmp_path / "it").mkdir()
+    with pytest.raises(JobFailed, match="cannot write"):
+        write_whole(tmp_path / "it", "text")
+    assert [path.name for path in tmp_path.iterdir()] == ["it"]
