@@ -66,7 +66,7 @@ class StudyResult:
     @property
     def is_sink(self) -> bool:
         """Whether the study was made against the sink, which stores nothing."""
-        return self.study.header.engine == "sink"
+        return not self.study.header.stores
 
     @property
     def current(self) -> dict[str, Level]:
