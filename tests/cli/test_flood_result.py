@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from tuner.cli.flood_result import show
+from tuner.cli.flood import show
 from tuner.cli.options import Output
 from tuner.flood.flood import Progress, Punctuality, Timeline
 from tuner.flood.schedule import fixed

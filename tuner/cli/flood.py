@@ -3,30 +3,32 @@
 from __future__ import annotations
 
 import secrets
+from collections.abc import Iterator
 from pathlib import Path
 
 from tuner.cli import flood_options as option
-from tuner.cli import flood_target as to
-from tuner.cli.console import working
-from tuner.cli.flood_result import show
+from tuner.cli.console import result, result_json, working
 from tuner.cli.options import Output, OutputOption
 from tuner.errors import BadUsage, JobFailed
-from tuner.flood.flood import Flood, FloodSpec
-from tuner.flood.spec import Framing, framings
+from tuner.flood.flood import Flood, FloodSpec, Progress, Timeline
+from tuner.flood.spec import framings
 from tuner.flood.transport import Credentials, Transport
 from tuner.modules.input import Format
 
 _POLL_S = 0.1
 _FINISH_S = 10.0
+_WORTH_SAYING = 0.01
+# Below this the CPU time of starting and ending outweighs that of sending.
+_LONG_ENOUGH_S = 0.1
 
 
 def flood(
-    port: to.Port = None,
-    target: to.Targets = None,
-    transport: to.Kind = to.TransportChoice.TCP,
-    ca: to.Authority = None,
-    certificate: to.Certificate = None,
-    key: to.Key = None,
+    port: option.Port = None,
+    target: option.Targets = None,
+    transport: option.Kind = option.TransportChoice.TCP,
+    ca: option.Authority = None,
+    certificate: option.Certificate = None,
+    key: option.Key = None,
     count: option.Count = None,
     rate: option.Rate = "max",
     connections: option.Connections = 5,
@@ -48,17 +50,17 @@ def flood(
     The receiver must be on this machine or in allow-targets; others are refused (exit code 5).
     """
     plan = option.plan_pace(count, rate, ramp, burst, runs)
-    shown = Credentials(_path(ca), _path(certificate), _path(key))
-    way = to.plan_transport(transport, port, target, shown)
+    files = (None if path is None else str(path) for path in (ca, certificate, key))
+    route = option.plan_transport(transport, port, target, Credentials(*files))
     spec = FloodSpec(
-        transport=way,
+        transport=route,
         connections=connections,
         message_bytes_mean=message_bytes,
         seed=seed,
         run_id=secrets.token_hex(4),
         count=plan.total,
-        format=_format(message_format, way),
-        framing=_framing(framing, way),
+        format=_format(message_format, route),
+        framing=framings(route)[0] if framing is None else framing.value,
         distribution=distribution.value,
         min_bytes=min_bytes,
         max_bytes=max_bytes,
@@ -67,19 +69,11 @@ def flood(
     _run(spec, plan, output)
 
 
-def _path(file: Path | None) -> str | None:
-    return None if file is None else str(file)
-
-
 def _format(written: option.FormatChoice | None, transport: Transport) -> Format:
     if written is not None:
         return written.value
     usual: dict[str, Format] = {"unix": "local", "file": "bare"}
     return usual.get(transport.kind, "rfc3164")
-
-
-def _framing(written: option.FramingChoice | None, transport: Transport) -> Framing:
-    return framings(transport)[0] if written is None else written.value
 
 
 def _replay(replay: Path | None, min_bytes: int | None, max_bytes: int | None) -> str | None:
@@ -106,3 +100,75 @@ def _run(spec: FloodSpec, plan: option.PacePlan, output: Output) -> None:
     if final.error is not None:
         raise JobFailed(f"{final.sent} of {plan.total} messages sent: {final.error}")
     show(final, timeline, spec.run_id, output)
+
+
+def show(final: Progress, timeline: Timeline | None, run_id: str, output: Output) -> None:
+    """Print the result of a flood that sent everything."""
+    if output is Output.TEXT:
+        for line in _lines(final, timeline):
+            result(line)
+        return
+    seen = final.punctuality
+    seconds = _seconds(final)
+    result_json(
+        {
+            "schema": 1,
+            "kind": "flood",
+            "run_id": run_id,
+            "sent": final.sent,
+            "seconds": seconds,
+            "achieved_per_second": _achieved(final, timeline),
+            "cpu_seconds": final.cpu_seconds,
+            "cpu_share": _cpu_share(final),
+            "blocked_seconds": final.blocked_seconds,
+            # Only a pace that waits for nobody can be missed.
+            "offered": seen and seen.offered,
+            "late": seen and seen.late,
+            "max_late_s": seen and seen.max_late_s,
+            "kept_pace": seen and seen.kept,
+        }
+    )
+
+
+def _lines(final: Progress, timeline: Timeline | None) -> Iterator[str]:
+    seconds = _seconds(final)
+    achieved = _achieved(final, timeline)
+    brief = achieved is None or seconds < _LONG_ENOUGH_S
+    rate = "too short for a rate" if brief else f"{achieved:,.0f} per second"
+    cpu_us = final.cpu_seconds * 1e6 / max(1, final.sent)
+    share = _cpu_share(final)
+    used = "" if share is None else f", {share:.1%} of a core"
+    yield f"{final.sent:,} messages in {seconds:.2f} s ({rate}), {cpu_us:.2f} us CPU each{used}"
+    if final.blocked_seconds > _WORTH_SAYING * seconds:
+        yield (
+            f"The sender was blocked for {final.blocked_seconds:.2f} s: "
+            "the receiver could not keep up."
+        )
+    seen = final.punctuality
+    if seen is not None and seen.late:
+        verdict = "" if seen.kept else "The rate was not kept: "
+        yield (
+            f"{verdict}{seen.late:,} of {seen.offered:,} messages were more than 50 ms late, "
+            f"by up to {seen.max_late_s:.2f} s."
+        )
+
+
+def _seconds(final: Progress) -> float:
+    """From the first message to the last."""
+    return (final.last_send_s or 0.0) - (final.first_send_s or 0.0)
+
+
+def _cpu_share(final: Progress) -> float | None:
+    """The share of one core that the sender used; None when it sent too briefly to say."""
+    seconds = _seconds(final)
+    return final.cpu_seconds / seconds if seconds >= _LONG_ENOUGH_S else None
+
+
+def _achieved(final: Progress, timeline: Timeline | None) -> float | None:
+    """Messages per second.  By a schedule, the last message counts for the time up to the one
+    that would follow, so that a pace that is kept comes out as its rate."""
+    seconds = _seconds(final)
+    if timeline is not None and final.last_send_s is not None:
+        following_s = timeline.intended_s(final.sent) - timeline.intended_s(final.sent - 1)
+        seconds = final.last_send_s - timeline.start_s + following_s
+    return final.sent / seconds if seconds > 0 else None

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from tuner.cli.console import result, result_json, working
-from tuner.cli.flood_target import flood_command
+from tuner.cli.flood_options import flood_command
 from tuner.cli.options import Output, OutputOption
 from tuner.cli.profiles import load_or_default
 from tuner.engine.client import EngineClient
