@@ -5,13 +5,13 @@ from __future__ import annotations
 from tuner.measure.effective import Effective
 from tuner.measure.freshness import Percentiles
 from tuner.measure.measurement import Delivery
-from tuner.measure.paced_summary import Moment, PacedMeasurement, QueueHigh
+from tuner.measure.paced_summary import PacedMeasurement, QueueHigh, TracePoint
 
 NOTHING = Effective((), (), None, None, None, 0)
 
 
 def paced(
-    trace: tuple[Moment, ...] = (),
+    trace: tuple[TracePoint, ...] = (),
     *,
     p99_s: float | None = 0.9,
     growth_per_second: float = 0.0,

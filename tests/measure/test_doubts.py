@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from tests.profile.examples import small
-from tuner.engine.counters import IndexCounters, NodeCounters
-from tuner.flood.spec import Progress, Punctuality
+from tuner.engine.counters import IndexCounters
+from tuner.flood.spec import Punctuality
 from tuner.host.machine import CoreTime
 from tuner.host.usage import Usage
 from tuner.lab.impstats import (
@@ -16,14 +16,13 @@ from tuner.lab.impstats import (
     ResourceUsage,
     Snapshot,
 )
+from tuner.measure.counters import Counters, Window
 from tuner.measure.doubts import of_end, of_machine, of_pace
-from tuner.measure.mark import Between, Mark
 from tuner.measure.measurement import Delivery, Doubt, DoubtKind
 from tuner.measure.settle import Settled
-from tuner.measure.stages import Look
 
 INDEX = IndexCounters(0, 0, 0, 0, 0, 1, 1024)
-LOOK = Look(
+AT_FIRST = Counters(
     at_s=100.0,
     epoch_s=1_800_000_000.0,
     threads={},
@@ -35,18 +34,15 @@ LOOK = Look(
     rejected=0,
     index_throttled_ms=0,
     merge_throttled_ms=0,
+    refreshes=0,
+    bulk=None,
 )
 
 
-def mark(look: Look) -> Mark:
-    progress = Progress(0, 0.0, 0.0, None, None, False, None, look.at_s)
-    return Mark(Usage(0.0, 0), NodeCounters(0, 0), INDEX, None, progress, look)
-
-
-def later(passed_s: float = 10.0, clock_s: float = 10.0, stolen_s: float = 0.0) -> Between:
-    machine = CoreTime(LOOK.machine.busy_s + 15.0, 0.0, stolen_s)
-    look = replace(LOOK, at_s=LOOK.at_s + passed_s, epoch_s=LOOK.epoch_s + clock_s, machine=machine)
-    return Between(mark(LOOK), mark(look), (), (), ())
+def later(passed_s: float = 10.0, clock_s: float = 10.0, stolen_s: float = 0.0) -> Window:
+    machine = CoreTime(AT_FIRST.machine.busy_s + 15.0, 0.0, stolen_s)
+    at_s, epoch_s = AT_FIRST.at_s + passed_s, AT_FIRST.epoch_s + clock_s
+    return Window(AT_FIRST, replace(AT_FIRST, at_s=at_s, epoch_s=epoch_s, machine=machine), ())
 
 
 def kinds(doubts: Sequence[Doubt]) -> list[DoubtKind]:

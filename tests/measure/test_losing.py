@@ -5,15 +5,15 @@ from __future__ import annotations
 import random
 
 from tuner.measure.losing import is_losing
-from tuner.measure.window import Sample
+from tuner.measure.window import Poll
 
 
-def window(rates: list[float], noise: float = 0.0, poll_s: float = 0.1) -> list[Sample]:
+def window(rates: list[float], noise: float = 0.0, poll_s: float = 0.1) -> list[Poll]:
     """Samples of a counter that grows at these rates, one for each poll."""
-    rng, count, samples = random.Random(1), 0.0, [Sample(0.0, 0, 0)]
+    rng, count, samples = random.Random(1), 0.0, [Poll(0.0, 0, 0)]
     for number, rate in enumerate(rates, 1):
         count += rate * poll_s * (1 + rng.gauss(0, noise))
-        samples.append(Sample(number * poll_s, int(count), int(count)))
+        samples.append(Poll(number * poll_s, int(count), int(count)))
     return samples
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from tests.measure.paced import paced
 from tuner.measure.overload import overload_of, overload_plan
-from tuner.measure.paced_summary import Moment, growth
+from tuner.measure.paced_summary import TracePoint, fell_behind
 
 PLAN = overload_plan(10_000.0, 1.5, 10.0)
 
 
-def trace(capacity: float, room: float = 1e9) -> tuple[Moment, ...]:
+def trace(capacity: float, room: float = 1e9) -> tuple[TracePoint, ...]:
     """A pipeline that indexes so many a second, of at most `room` events that it takes."""
     moments, sent, indexed = [], 0.0, 0.0
     for tick in range(71):
@@ -17,7 +17,7 @@ def trace(capacity: float, room: float = 1e9) -> tuple[Moment, ...]:
         due = PLAN.pacing.schedule.due(at_s)
         indexed = min(sent, indexed + capacity / 2)
         sent = min(due, indexed + room)
-        moments.append(Moment(at_s, due, int(sent), int(indexed)))
+        moments.append(TracePoint(at_s, due, int(sent), int(indexed)))
     return tuple(moments)
 
 
@@ -49,7 +49,7 @@ def test_a_pipeline_that_stays_behind_has_not_recovered() -> None:
 
 
 def test_falling_behind_is_seen_through_batches() -> None:
-    level = [Moment(n / 10, 1000 * n, 1000 * n, 1000 * (n - n % 7)) for n in range(100)]
-    losing = [Moment(n / 10, 1000 * n, 1000 * n, 950 * (n - n % 7)) for n in range(100)]
-    assert abs(growth(level)) < 100
-    assert 400 < growth(losing) < 600
+    level = [TracePoint(n / 10, 1000 * n, 1000 * n, 1000 * (n - n % 7)) for n in range(100)]
+    losing = [TracePoint(n / 10, 1000 * n, 1000 * n, 950 * (n - n % 7)) for n in range(100)]
+    assert abs(fell_behind(level)) < 100
+    assert 400 < fell_behind(losing) < 600

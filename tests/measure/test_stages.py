@@ -1,4 +1,4 @@
-"""From looks at the edges of a window to shares."""
+"""From counters at the ends of a window to shares."""
 
 from __future__ import annotations
 
@@ -7,11 +7,13 @@ from dataclasses import replace
 import pytest
 
 from tests.profile.examples import small
+from tuner.engine.bulk_times import BulkLatency
 from tuner.host.machine import CoreTime
 from tuner.host.threads import NamedThreads, ThreadTime
 from tuner.lab.impstats import ElasticsearchCounters, QueueCounters, ResourceUsage, Snapshot
-from tuner.measure.stages import Look, Machines, Sighting, stages_of, worker_thread
-from tuner.measure.window import Sample
+from tuner.measure.counters import Counters, Window
+from tuner.measure.stages import Machines, stages_of, worker_thread
+from tuner.measure.window import Poll
 
 HERE = Machines(cores=2, engine_cores=2, engine_is_here=True)
 EPOCH_S = 1_795_231_550.0
@@ -22,7 +24,7 @@ def threads(*each: tuple[float, float]) -> NamedThreads:
     return NamedThreads(times)
 
 
-BEFORE = Look(
+BEFORE = Counters(
     at_s=100.0,
     epoch_s=EPOCH_S,
     threads={
@@ -38,8 +40,10 @@ BEFORE = Look(
     rejected=1,
     index_throttled_ms=100,
     merge_throttled_ms=0,
+    refreshes=0,
+    bulk=None,
 )
-AFTER = Look(
+AFTER = Counters(
     at_s=110.0,
     epoch_s=EPOCH_S + 10,
     threads={
@@ -56,6 +60,8 @@ AFTER = Look(
     rejected=4,
     index_throttled_ms=600,
     merge_throttled_ms=70,
+    refreshes=2,
+    bulk=None,
 )
 
 
@@ -65,14 +71,15 @@ def snapshot(at: float, **sizes: int) -> Snapshot:
     return Snapshot(EPOCH_S + at, queues, {}, ElasticsearchCounters(), ResourceUsage())
 
 
-SAMPLES = [Sample(100.0 + step, step * 50_000, step * 50_000 + 40_000) for step in range(11)]
+SAMPLES = [Poll(100.0 + step, step * 50_000, step * 50_000 + 40_000) for step in range(11)]
 SNAPSHOTS = [
     snapshot(-1, main=90_000, logs=0),
     snapshot(2, main=4_000, logs=30_000),
     snapshot(5, main=8_000, logs=24_000, disk=6_000),
     snapshot(10, main=90_000, logs=0),
 ]
-SEEN = Sighting(BEFORE, AFTER, SAMPLES, SNAPSHOTS, bulk_ms=12.0)
+BULK = BulkLatency(12.0, 20.0, 25.0, 30.0, 100, None, "sampled")
+SEEN = Window(BEFORE, AFTER, SAMPLES, (), SNAPSHOTS, sampled=BULK)
 
 
 def test_cpu_becomes_shares_of_cores() -> None:

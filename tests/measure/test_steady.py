@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 
 from tuner.measure.steady import steadiness
-from tuner.measure.window import Sample
+from tuner.measure.window import Poll
 
 
-def samples(rate_at: Callable[[float], float], seconds: float = 12.0) -> list[Sample]:
+def samples(rate_at: Callable[[float], float], seconds: float = 12.0) -> list[Poll]:
     """Polls ten times a second of a counter with the given rate."""
     found, total = [], 0.0
     for step in range(int(seconds * 10) + 1):
-        found.append(Sample(step / 10, round(total), 10**9))
+        found.append(Poll(step / 10, round(total), 10**9))
         total += rate_at(step / 10) / 10
     return found
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tuner.measure.steering import steer
-from tuner.measure.window import Sample
+from tuner.measure.window import Poll
 from tuner.profile.backlog import BacklogMarks
 
 MARKS = BacklogMarks(low=20_000, high=47_500)
@@ -13,9 +13,9 @@ STEP_S = 0.1
 def backlogs(capacity: float, seconds: float) -> list[int]:
     """The backlog at each poll of a pipeline that indexes `capacity` events per second."""
     sent = indexed = 0.0
-    samples: list[Sample] = []
+    samples: list[Poll] = []
     for step in range(int(seconds / STEP_S)):
-        samples.append(Sample(step * STEP_S, int(indexed), int(sent)))
+        samples.append(Poll(step * STEP_S, int(indexed), int(sent)))
         order = steer(samples, MARKS)
         may = order.limit - sent
         sent += may if order.per_second is None else min(may, order.per_second * STEP_S)

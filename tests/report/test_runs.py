@@ -14,7 +14,7 @@ from tuner.measure.bottleneck import Bottleneck, Verdict
 from tuner.measure.effective import Effective, QueueUse, ThreadUse
 from tuner.measure.measurement import Doubt, DoubtKind, Failure, Measurement
 from tuner.measure.overload import Overload, overload_plan
-from tuner.measure.paced_summary import Moment, PacedMeasurement, QueueHigh
+from tuner.measure.paced_summary import PacedMeasurement, QueueHigh, TracePoint
 from tuner.measure.sustain import Bounds, LoadTrial
 from tuner.report.markdown import blocks_markdown as markdown
 from tuner.report.runs import (
@@ -160,7 +160,7 @@ def test_a_pipeline_that_carries_nothing_says_so() -> None:
 
 def test_an_overload_tells_where_the_events_were_and_what_it_cost() -> None:
     run = replace(
-        paced((Moment(0.0, 0, 0, 0),), pace_kept=False),
+        paced((TracePoint(0.0, 0, 0, 0),), pace_kept=False),
         queues=(
             QueueHigh("main Q", 70_000, 100_000, 0),
             QueueHigh("logs queue[DA]", 400_000, 0, 12),
@@ -183,6 +183,6 @@ def test_an_overload_tells_where_the_events_were_and_what_it_cost() -> None:
 
 
 def test_an_overload_that_did_not_end_or_failed_says_so() -> None:
-    run = paced((Moment(0.0, 0, 0, 0),))
+    run = paced((TracePoint(0.0, 0, 0, 0),))
     assert "not recovered" in overload_markdown(Overload(PLAN, run, 0, 0, None))
     assert "overload: delivery incomplete" in overload_markdown(failed())

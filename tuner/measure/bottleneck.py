@@ -10,11 +10,15 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from tuner.host.usage import cores
+from tuner.lab.lab import Lab
 from tuner.measure import signs
+from tuner.measure.counters import Window
 from tuner.measure.remedies import remedies
 from tuner.measure.stage_figures import Figure, figure
-from tuner.measure.stages import Stages
-from tuner.space.knobs import Knob
+from tuner.measure.stages import Machines, Stages, stages_of
+from tuner.profile.model import Profile
+from tuner.space.knobs import Knob, knobs
 from tuner.space.worth import Bottleneck as Bottleneck
 
 
@@ -32,6 +36,16 @@ class Verdict:
     knobs: tuple[str, ...]
     others_cpu: float
     stages: Stages | None = None
+
+
+def verdict_of(window: Window, lab: Lab, profile: Profile) -> Verdict | None:
+    """What limited the pipeline of `profile`, as bound; None for an engine on another machine,
+    whose cores we cannot see."""
+    if not lab.is_here:
+        return None
+    engine_cores = min(cores(), lab.engine.facts.processors)
+    stages = stages_of(window, profile, Machines(cores(), engine_cores, engine_is_here=True))
+    return judge(stages, lab.engine.turns(knobs(profile)))
 
 
 def judge(stages: Stages, knobs: Sequence[Knob] = ()) -> Verdict:

@@ -23,7 +23,7 @@ from tuner.measure.capture import capture
 from tuner.measure.pipeline import install_index
 from tuner.measure.trial import Tell
 from tuner.measure.watch import POLL_S, SILENCE_S
-from tuner.measure.window import Sample, rate_over
+from tuner.measure.window import Poll, rate_over
 from tuner.profile.model import Profile
 
 # One name for all: the lines that rsyslog wrote for it can be fed as they are.
@@ -195,21 +195,21 @@ class _Experiment:
             invalid=self._objection(feed.progress()) or _idle(samples),
         )
 
-    def _refresh(self, feed: Feed) -> tuple[Sample, ...]:
+    def _refresh(self, feed: Feed) -> tuple[Poll, ...]:
         """Segments are made of what the engine holds, so that each window pays for its own."""
         with refreshing(self.lab.client, self.bound.measured.index.pattern) as ended:
             return self._follow(feed, math.inf, ended)
 
     def _follow(
         self, feed: Feed, duration_s: float, enough: Callable[[], bool] = lambda: False
-    ) -> tuple[Sample, ...]:
+    ) -> tuple[Poll, ...]:
         """Poll for `duration_s` seconds, until it is enough, or until a client meets a fault."""
-        samples: list[Sample] = []
+        samples: list[Poll] = []
         deadline = time.monotonic() + duration_s
         while True:
             fed = feed.progress()
             arrived = indexed(self.lab.client, self.bound.measured.index.pattern, SILENCE_S)
-            samples.append(Sample(time.monotonic(), arrived, fed.sent))
+            samples.append(Poll(time.monotonic(), arrived, fed.sent))
             if samples[-1].at_s >= deadline or fed.fault is not None or enough():
                 return tuple(samples)
             time.sleep(max(0.0, min(POLL_S, deadline - time.monotonic())))
@@ -240,7 +240,7 @@ def imbalance(fed: Fed, arrived: int, found: int) -> str | None:
     )
 
 
-def _idle(samples: Sequence[Sample]) -> str | None:
+def _idle(samples: Sequence[Poll]) -> str | None:
     moved = samples[-1].indexed > samples[0].indexed
     return None if moved else "nothing was indexed within the window"
 

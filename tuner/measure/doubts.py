@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from tuner.flood.spec import Punctuality
 from tuner.lab.impstats import Snapshot
-from tuner.measure.mark import Between
+from tuner.measure.counters import Window
 from tuner.measure.measurement import Doubt, DoubtKind
 from tuner.measure.queue_names import counted_queues
 from tuner.measure.settle import Settled
@@ -27,9 +27,9 @@ _APART = 0.001
 _OWN_MESSAGES = 10
 
 
-def of_window(seen: Between, level: Steadiness, profile: Profile) -> Iterator[Doubt]:
+def of_window(window: Window, level: Steadiness, profile: Profile) -> Iterator[Doubt]:
     """Doubts about the rate over the window, of which `level` says how steady it was."""
-    samples = seen.samples
+    samples = window.samples
     if len(samples) < _FEW:
         yield Doubt(DoubtKind.FEW_SAMPLES, f"{len(samples)} samples")
     elif not level.steady:
@@ -37,30 +37,28 @@ def of_window(seen: Between, level: Steadiness, profile: Profile) -> Iterator[Do
         yield Doubt(DoubtKind.UNSTEADY, figure)
     low = backlog_marks(profile).low
     starved = sum(sample.backlog < low for sample in samples) / len(samples)
-    before, after = seen.before.look, seen.after.look
-    refused_s = after.sender_blocked_s - before.sender_blocked_s
-    fed = refused_s >= REFUSED * (after.at_s - before.at_s)
+    growth = window.growth
+    fed = growth.sender_blocked_s >= REFUSED * growth.passed_s
     if profile.workload.rate == "max" and starved > _STARVED and not fed:
         yield Doubt(DoubtKind.SENDER_LIMITED, f"in {starved:.0%} of the samples")
     interval = seconds(profile.measured.index.settings.refresh_interval)
     window_s = samples[-1].at_s - samples[0].at_s
     # An engine that never refreshes, as our sink, puts nothing off.
-    if interval is not None and window_s < 2 * interval and seen.after.index.refreshes > 0:
+    if interval is not None and window_s < 2 * interval and window.after.refreshes > 0:
         figure = f"{window_s:.1f} s, refresh_interval {interval:g} s"
         yield Doubt(DoubtKind.SHORT_WINDOW, figure)
 
 
-def of_machine(seen: Between, others_cpu: float | None) -> Iterator[Doubt]:
-    """Doubts about the machine between two marks: other work, stolen time, a clock that was set."""
-    before, after = seen.before.look, seen.after.look
-    passed_s = after.at_s - before.at_s
+def of_machine(window: Window, others_cpu: float | None) -> Iterator[Doubt]:
+    """Doubts about the machine over the window: other work, stolen time, a clock that was set."""
+    growth = window.growth
+    passed_s = growth.passed_s
     if others_cpu is not None and others_cpu >= _DISTURBED:
         yield Doubt(DoubtKind.DISTURBED, f"{others_cpu:.0%} of the cores")
-    busy_s = after.machine.busy_s - before.machine.busy_s
-    stolen_s = after.machine.stolen_s - before.machine.stolen_s
-    if stolen_s > _STOLEN * max(busy_s, passed_s):
+    stolen_s = growth.machine.stolen_s
+    if stolen_s > _STOLEN * max(growth.machine.busy_s, passed_s):
         yield Doubt(DoubtKind.DISTURBED, f"the hypervisor took {stolen_s:.1f} core-seconds away")
-    step_s = (after.epoch_s - before.epoch_s) - passed_s
+    step_s = growth.clock_s - passed_s
     if abs(step_s) > _STEP_S:
         yield Doubt(DoubtKind.CLOCK, f"it went {step_s:+.2f} s in {passed_s:.1f} s")
 
@@ -73,10 +71,10 @@ def of_pace(seen: Punctuality | None) -> Iterator[Doubt]:
         yield Doubt(DoubtKind.PACE_MISSED, figure)
 
 
-def drained_epoch_s(seen: Between, settled: Settled) -> float:
+def drained_epoch_s(window: Window, settled: Settled) -> float:
     """When the last event was indexed, in seconds since 1970, which impstats writes."""
-    look = seen.after.look
-    return look.epoch_s + (settled.drained_at_s - look.at_s)
+    end = window.after
+    return end.epoch_s + (settled.drained_at_s - end.at_s)
 
 
 def of_end(settled: Settled, drained_epoch_s: float, profile: Profile) -> Iterator[Doubt]:

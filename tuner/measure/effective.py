@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tuner.engine.bulk_times import BulkLatency
-from tuner.host.threads import thread_loads
 from tuner.lab.impstats import Snapshot
+from tuner.measure.counters import Growth, Window
 from tuner.measure.queue_names import CountedQueue, counted_queues
-from tuner.measure.stages import Look, worker_thread
+from tuner.measure.stages import worker_thread
 from tuner.profile.model import Profile
 
 _WORTH_NAMING = 0.01
@@ -54,37 +54,20 @@ class Effective:
     refreshes: int
 
 
-@dataclass(frozen=True)
-class Glimpse:
-    """What one edge of the window shows beyond its stages: requests and refreshes so far."""
-
-    bulk_requests: int | None
-    refreshes: int
-
-
-def effective(
-    profile: Profile,
-    looks: tuple[Look, Look],
-    glimpses: tuple[Glimpse, Glimpse],
-    snapshots: Sequence[Snapshot],
-    bulk: BulkLatency | None,
-    events: int,
-) -> Effective:
-    """What ran between two looks, in which `events` were indexed, for `profile` as bound."""
-    before, after = looks
-    window_s = after.at_s - before.at_s
-    requests = _requests(*glimpses)
+def effective(window: Window, profile: Profile) -> Effective:
+    """What ran over the window, for `profile` as bound."""
+    growth, polls = window.growth, window.whole
+    events = polls[-1].indexed - polls[0].indexed
+    requests = None if growth.bulk is None else growth.bulk.requests
     return Effective(
         queues=tuple(
-            _queue(queue, name, after, snapshots)
-            for queue in counted_queues(profile)
-            for name in queue.names
+            _queue(queue, name, window) for queue in counted_queues(profile) for name in queue.names
         ),
-        threads=_threads(before, after, window_s, events),
-        bulk=bulk,
-        bulks_per_second=None if requests is None else requests / window_s,
+        threads=_threads(growth, events),
+        bulk=window.bulk,
+        bulks_per_second=None if requests is None else requests / growth.passed_s,
         events_per_bulk=events / requests if requests else None,
-        refreshes=glimpses[1].refreshes - glimpses[0].refreshes,
+        refreshes=growth.refreshes,
     )
 
 
@@ -94,30 +77,23 @@ def most_held(name: str, snapshots: Sequence[Snapshot]) -> int | None:
     return max(held, default=None)
 
 
-def _requests(before: Glimpse, after: Glimpse) -> int | None:
-    if before.bulk_requests is None or after.bulk_requests is None:
-        return None
-    return after.bulk_requests - before.bulk_requests
-
-
-def _queue(queue: CountedQueue, name: str, after: Look, snapshots: Sequence[Snapshot]) -> QueueUse:
-    threads = after.threads.get(worker_thread(name))
+def _queue(queue: CountedQueue, name: str, window: Window) -> QueueUse:
+    threads = window.after.threads.get(worker_thread(name))
     return QueueUse(
         name=name,
         size=queue.placed.size,
-        most_held=most_held(name, snapshots),
+        most_held=most_held(name, window.snapshots),
         batch=queue.placed.batch,
         workers=queue.placed.workers,
         running=threads.count if threads is not None else 0,
     )
 
 
-def _threads(before: Look, after: Look, window_s: float, events: int) -> tuple[ThreadUse, ...]:
+def _threads(growth: Growth, events: int) -> tuple[ThreadUse, ...]:
     """The threads that used a hundredth of a core or more, the busiest first."""
-    loads = thread_loads(before.threads, after.threads, window_s)
     uses = [
-        ThreadUse(name, load.count, load.cpu * window_s * 1e6 / max(1, events))
-        for name, load in loads.items()
+        ThreadUse(name, load.count, load.cpu * growth.passed_s * 1e6 / max(1, events))
+        for name, load in growth.loads.items()
         if load.cpu >= _WORTH_NAMING
     ]
     return tuple(sorted(uses, key=lambda use: use.cpu_us, reverse=True))

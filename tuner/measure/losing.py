@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tuner.measure.window import Sample, rate_over, slope
+from tuner.measure.window import Poll, rate_over, slope
 
 _LEAST_S = 2.0
 _ERRORS = 3.0
 _RISING = 1.05
 
 
-def is_losing(samples: Sequence[Sample], below: float) -> bool:
+def is_losing(samples: Sequence[Poll], below: float) -> bool:
     """Whether the rate so far lies three standard errors below `below` events per second and does
     not rise from the first half to the second; never within the first two seconds."""
     lasted_s = samples[-1].at_s - samples[0].at_s

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from tuner.flood.schedule import steps
 from tuner.measure.paced import Pacing
-from tuner.measure.paced_summary import Moment, PacedMeasurement
+from tuner.measure.paced_summary import PacedMeasurement, TracePoint
 
 _CALM_SHARE = 0.5
 _CALM_S = 5.0
@@ -68,7 +68,7 @@ def overload_of(plan: OverloadPlan, measurement: PacedMeasurement) -> Overload:
     )
 
 
-def _recovered_s(plan: OverloadPlan, trace: Sequence[Moment]) -> float | None:
+def _recovered_s(plan: OverloadPlan, trace: Sequence[TracePoint]) -> float | None:
     over_at_s = _CALM_S + plan.over_s
     calm = [moment.behind for moment in trace if 1.0 <= moment.at_s < _CALM_S]
     usual = _BACK * max(calm, default=0) + _JUMP_S * plan.calm_per_second

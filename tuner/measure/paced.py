@@ -15,8 +15,10 @@ from tuner.flood.schedule import Schedule, Timeline
 from tuner.flood.workload import flood_spec
 from tuner.lab.lab import Lab
 from tuner.lab.spool import spool_bytes
+from tuner.measure.bottleneck import verdict_of
+from tuner.measure.counters import Window
+from tuner.measure.effective import effective
 from tuner.measure.freshness import Arrivals
-from tuner.measure.mark import Between, effective_between, verdict_between
 from tuner.measure.measurement import Failure
 from tuner.measure.paced_summary import PacedMeasurement, PacedSeen, summarise_paced
 from tuner.measure.pipeline import Pipeline
@@ -24,7 +26,7 @@ from tuner.measure.settle import settle
 from tuner.measure.spent import Part, Stages
 from tuner.measure.trial import Tell, finish, guarded
 from tuner.measure.watch import POLL_S, SILENCE_S, STALL_S, Watch
-from tuner.measure.window import Sample
+from tuner.measure.window import Poll
 from tuner.profile.model import Profile
 from tuner.profile.placement import queues
 
@@ -90,10 +92,10 @@ class _Paced:
             self._stages.begin(Part.WARM_UP, "sending")
             lead = watch.follow(self._pacing.judged_from_s, self._look)
             self._stages.begin(Part.WINDOW)
-            before = watch.mark()
+            before = watch.counters()
             judged_s = self._pacing.judged_to_s - self._pacing.judged_from_s
             judged = watch.follow(judged_s, self._look)
-            after = watch.mark()
+            after = watch.counters()
             self._stages.begin(Part.DRAIN)
             rest = watch.follow(self._pacing.lasts_s - self._pacing.judged_to_s, self._look)
             timeline = flood.timeline()
@@ -106,15 +108,15 @@ class _Paced:
             self._await_found(watch, final)
             settled = settle(watch, final.sent)
             self._stages.begin(Part.SETTLE, at_s=settled.drained_at_s)
-            window = Between(before, after, judged, (), settled.snapshots)
-            verdict = verdict_between(window, self._lab, self._profile)
+            window = Window(before, after, judged, (), settled.snapshots)
+            verdict = verdict_of(window, self._lab, self._profile)
             seen = PacedSeen(
                 samples=(*lead, *judged, *rest),
                 window=window,
                 timeline=timeline,
                 final=final,
                 settled=settled,
-                effective=effective_between(window, self._profile),
+                effective=effective(window, self._profile),
                 spool_bytes=self._spooled,
                 freshness_s=self._arrivals.freshness_s(self._judged_blocks(timeline, final)),
                 others_cpu=None if verdict is None else verdict.others_cpu,
@@ -126,7 +128,7 @@ class _Paced:
         """Whether it can be seen what a search finds."""
         return self._interval_s is not None and self._lab.engine.tells_apart(self._profile)
 
-    def _look(self, _samples: Sequence[Sample]) -> None:
+    def _look(self, _samples: Sequence[Poll]) -> None:
         """See what is searchable by now, and what is on disk."""
         self._spooled = max(self._spooled, spool_bytes(self._pipe.stats.parent, self._files))
         if not self._shows:

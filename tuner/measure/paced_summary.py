@@ -9,24 +9,24 @@ import numpy as np
 
 from tuner.flood.flood import Progress
 from tuner.flood.schedule import Timeline
+from tuner.measure.counters import Window
 from tuner.measure.doubts import drained_epoch_s, of_end, of_machine, of_pace
 from tuner.measure.effective import Effective
 from tuner.measure.freshness import Percentiles
-from tuner.measure.mark import Between
 from tuner.measure.measurement import Delivery, Doubt, Failure
 from tuner.measure.settle import Settled
 from tuner.measure.spent import Spent
 from tuner.measure.summary import failure_of
-from tuner.measure.window import Sample
+from tuner.measure.window import Poll
 from tuner.profile.model import Profile
 
 _TRACE_S = 0.5
 
 
 @dataclass(frozen=True)
-class Moment:
-    """One look at an open-loop trial: seconds since its start, and messages due, sent and indexed
-    by then."""
+class TracePoint:
+    """A point of the trace of an open-loop trial: seconds since its start, and messages due, sent
+    and indexed by then."""
 
     at_s: float
     due: int
@@ -75,7 +75,7 @@ class PacedMeasurement:
     engine_cpu_us: float
     shipper_rss_bytes: int
     effective: Effective
-    trace: tuple[Moment, ...]
+    trace: tuple[TracePoint, ...]
     doubts: tuple[Doubt, ...]
     total_s: float = 0.0
     spent: Spent | None = None
@@ -90,8 +90,8 @@ class PacedMeasurement:
 class PacedSeen:
     """Everything an open-loop trial saw; `window` is its judged part."""
 
-    samples: Sequence[Sample]
-    window: Between
+    samples: Sequence[Poll]
+    window: Window
     timeline: Timeline
     final: Progress
     settled: Settled
@@ -106,7 +106,7 @@ def summarise_paced(seen: PacedSeen, profile: Profile) -> PacedMeasurement | Fai
     failure = failure_of(seen.settled, profile)
     if failure is not None:
         return failure
-    before, after = seen.window.before, seen.window.after
+    growth = seen.window.growth
     samples = seen.window.samples
     moments = [_moment(sample, seen.timeline) for sample in samples]
     passed_s = moments[-1].at_s - moments[0].at_s
@@ -115,7 +115,7 @@ def summarise_paced(seen: PacedSeen, profile: Profile) -> PacedMeasurement | Fai
     return PacedMeasurement(
         offered_per_second=(moments[-1].due - moments[0].due) / passed_s,
         eps=events / passed_s,
-        growth_per_second=growth(moments),
+        growth_per_second=fell_behind(moments),
         sent=seen.final.sent,
         late=kept.late if kept is not None else 0,
         max_late_s=kept.max_late_s if kept is not None else 0.0,
@@ -125,8 +125,8 @@ def summarise_paced(seen: PacedSeen, profile: Profile) -> PacedMeasurement | Fai
         queues=_queues(seen.settled, seen.effective),
         spool_bytes=seen.spool_bytes,
         delivery=seen.settled.delivery,
-        shipper_cpu_us=(after.shipper.cpu_s - before.shipper.cpu_s) * 1e6 / events,
-        engine_cpu_us=(after.engine.cpu_ms - before.engine.cpu_ms) * 1e3 / events,
+        shipper_cpu_us=growth.shipper_cpu_s * 1e6 / events,
+        engine_cpu_us=growth.engine_cpu_s * 1e6 / events,
         shipper_rss_bytes=seen.settled.shipper.peak_rss_bytes,
         effective=seen.effective,
         trace=_thinned([_moment(sample, seen.timeline) for sample in seen.samples]),
@@ -138,7 +138,7 @@ def summarise_paced(seen: PacedSeen, profile: Profile) -> PacedMeasurement | Fai
     )
 
 
-def growth(moments: Sequence[Moment]) -> float:
+def fell_behind(moments: Sequence[TracePoint]) -> float:
     """By how many events per second the pipeline fell behind: from the mean of the first third to
     that of the last, because batches make single moments jump."""
     third = max(1, len(moments) // 3)
@@ -148,14 +148,14 @@ def growth(moments: Sequence[Moment]) -> float:
     return more / passed_s if passed_s > 0 else 0.0
 
 
-def _moment(sample: Sample, timeline: Timeline) -> Moment:
+def _moment(sample: Poll, timeline: Timeline) -> TracePoint:
     at_s = sample.at_s - timeline.start_s
-    return Moment(at_s, timeline.schedule.due(at_s), sample.sent, sample.indexed)
+    return TracePoint(at_s, timeline.schedule.due(at_s), sample.sent, sample.indexed)
 
 
-def _thinned(moments: Sequence[Moment]) -> tuple[Moment, ...]:
+def _thinned(moments: Sequence[TracePoint]) -> tuple[TracePoint, ...]:
     """One moment in each half second."""
-    kept: dict[int, Moment] = {}
+    kept: dict[int, TracePoint] = {}
     for moment in moments:
         kept.setdefault(int(moment.at_s / _TRACE_S), moment)
     return tuple(kept.values())

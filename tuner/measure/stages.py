@@ -1,4 +1,4 @@
-"""How busy each stage of the pipeline was over the window: looks at its edges in, shares out; pure.
+"""How busy each stage of the pipeline was over the window, as shares from 0 to 1; pure.
 
 The way of an event: sender, input threads, main queue and its workers, action queue and its
 workers, engine.  An action queue that is Direct is none: the main queue's workers do its work.
@@ -10,38 +10,15 @@ import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from tuner.host.machine import CoreTime
-from tuner.host.threads import LONGEST_NAME, Load, NamedThreads, thread_loads
-from tuner.lab.impstats import Snapshot, within
+from tuner.host.threads import LONGEST_NAME, Load
+from tuner.lab.impstats import within
+from tuner.measure.counters import Window
 from tuner.measure.queue_names import CountedQueue, counted_queues
-from tuner.measure.window import Sample
 from tuner.modules.registry import INPUTS
 from tuner.profile.backlog import backlog_marks
 from tuner.profile.model import Profile
 
 _INPUT_THREADS = tuple(name for module in INPUTS for name in module.thread_names)
-
-
-@dataclass(frozen=True)
-class Look:
-    """What had been used at one edge of the window; all counters only ever grow.
-
-    `at_s` is monotonic, `epoch_s` the same moment in seconds since 1970, which impstats writes.
-    Throttle times are milliseconds of the primaries (`merges.total_throttled_time_in_millis`,
-    `indexing.throttle_time_in_millis`), `rejected` bulk tasks turned away by write pools.
-    """
-
-    at_s: float
-    epoch_s: float
-    threads: Mapping[str, NamedThreads]
-    machine: CoreTime
-    shipper_cpu_s: float
-    sender_cpu_s: float
-    sender_blocked_s: float
-    engine_cpu_s: float
-    rejected: int
-    index_throttled_ms: int
-    merge_throttled_ms: int
 
 
 @dataclass(frozen=True)
@@ -134,47 +111,36 @@ class Stages:
         return max(0.0, self.machine_cpu - ours)
 
 
-@dataclass(frozen=True)
-class Sighting:
-    """Everything seen of one window; `snapshots` may reach beyond it, and may be none."""
-
-    before: Look
-    after: Look
-    samples: Sequence[Sample]
-    snapshots: Sequence[Snapshot]
-    bulk_ms: float | None = None
-
-
-def stages_of(seen: Sighting, profile: Profile, machines: Machines) -> Stages:
+def stages_of(window: Window, profile: Profile, machines: Machines) -> Stages:
     """The shares of each stage of `profile`, as it was bound."""
-    before, after = seen.before, seen.after
-    window_s = after.at_s - before.at_s
-    loads = thread_loads(before.threads, after.threads, window_s)
+    growth, polls = window.growth, window.whole
+    window_s, loads = growth.passed_s, growth.loads
     low = backlog_marks(profile).low
     core_s = window_s * machines.cores
     inputs = [load for name, load in loads.items() if name.startswith(_INPUT_THREADS)]
     first, *later = counted_queues(profile)
+    bulk = window.bulk
     return Stages(
         window_s=window_s,
         cores=machines.cores,
         output=profile.measured.name,
         rate_is_fixed=profile.workload.rate != "max",
-        sender_cpu=(after.sender_cpu_s - before.sender_cpu_s) / window_s,
-        sender_blocked=min(1.0, (after.sender_blocked_s - before.sender_blocked_s) / window_s),
-        backlog_kept=_share([sample.backlog >= low for sample in seen.samples]),
+        sender_cpu=growth.sender_cpu_s / window_s,
+        sender_blocked=min(1.0, growth.sender_blocked_s / window_s),
+        backlog_kept=_share([poll.backlog >= low for poll in polls]),
         input_cpu=max((load.busiest for load in inputs), default=0.0),
-        main=_pool(first, loads, seen),
-        action=_pool(later[-1], loads, seen) if later else None,
-        bulk_ms=seen.bulk_ms,
-        shipper_cpu=(after.shipper_cpu_s - before.shipper_cpu_s) / core_s,
-        engine_cpu=(after.engine_cpu_s - before.engine_cpu_s) / (window_s * machines.engine_cores),
+        main=_pool(first, loads, window),
+        action=_pool(later[-1], loads, window) if later else None,
+        bulk_ms=bulk.p50_ms if bulk is not None else None,
+        shipper_cpu=growth.shipper_cpu_s / core_s,
+        engine_cpu=growth.engine_cpu_s / (window_s * machines.engine_cores),
         engine_cores=machines.engine_cores,
         engine_is_here=machines.engine_is_here,
-        machine_cpu=min(1.0, (after.machine.busy_s - before.machine.busy_s) / core_s),
-        io_wait=max(0.0, after.machine.io_wait_s - before.machine.io_wait_s) / core_s,
-        rejected=after.rejected - before.rejected,
-        index_throttled_ms=after.index_throttled_ms - before.index_throttled_ms,
-        merge_throttled_ms=after.merge_throttled_ms - before.merge_throttled_ms,
+        machine_cpu=min(1.0, growth.machine.busy_s / core_s),
+        io_wait=max(0.0, growth.machine.io_wait_s) / core_s,
+        rejected=growth.rejected,
+        index_throttled_ms=growth.index_throttled_ms,
+        merge_throttled_ms=growth.merge_throttled_ms,
     )
 
 
@@ -183,12 +149,13 @@ def worker_thread(queue: str) -> str:
     return f"rs:{queue}:Reg"[:LONGEST_NAME]
 
 
-def _pool(queue: CountedQueue, loads: Mapping[str, Load], seen: Sighting) -> Pool:
+def _pool(queue: CountedQueue, loads: Mapping[str, Load], window: Window) -> Pool:
     threads = dict.fromkeys(worker_thread(name) for name in queue.names)
     found = [loads[name] for name in threads if name in loads]
     count = sum(load.count for load in found)
-    size = _mean_size(queue.names, seen)
-    backlog = statistics.fmean(sample.backlog for sample in seen.samples) if seen.samples else 0.0
+    size = _mean_size(queue.names, window)
+    polls = window.whole
+    backlog = statistics.fmean(poll.backlog for poll in polls) if polls else 0.0
     return Pool(
         path=queue.path,
         workers=count,
@@ -201,12 +168,12 @@ def _pool(queue: CountedQueue, loads: Mapping[str, Load], seen: Sighting) -> Poo
     )
 
 
-def _mean_size(names: Sequence[str], seen: Sighting) -> float | None:
+def _mean_size(names: Sequence[str], window: Window) -> float | None:
     """Messages in all copies of a queue and, where they have one, in their parts on disk; None
     when nobody counted."""
     # A snapshot is written within the second after the moment it names.
-    last_s = seen.after.epoch_s - 1.0
-    inside = within(seen.snapshots, seen.before.epoch_s, last_s)
+    last_s = window.after.epoch_s - 1.0
+    inside = within(window.snapshots, window.before.epoch_s, last_s)
     parts = [part for name in names for part in (name, f"{name}[DA]")]
     sizes = [
         sum(one.queues[part].size for part in parts if part in one.queues)

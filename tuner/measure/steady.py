@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tuner.measure.window import Sample
+from tuner.measure.window import Poll
 
 _BATCH = 5
 _HALVES_APART = 0.05
@@ -34,7 +34,7 @@ class Steadiness:
         return self.reached and level
 
 
-def steadiness(samples: Sequence[Sample]) -> Steadiness:
+def steadiness(samples: Sequence[Poll]) -> Steadiness:
     """Judge the samples of a window by MSER-5 (White, "An effective truncation heuristic for bias
     reduction in simulation output", Simulation 69, 1997), its halves and the drift of all of it.
 
@@ -56,7 +56,7 @@ def steadiness(samples: Sequence[Sample]) -> Steadiness:
     )
 
 
-def _batch_rates(samples: Sequence[Sample]) -> list[float]:
+def _batch_rates(samples: Sequence[Poll]) -> list[float]:
     """Events per second over batches of five polls."""
     edges = samples[::_BATCH]
     return [

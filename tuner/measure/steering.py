@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from tuner.flood.flood import Flood
-from tuner.measure.window import Sample, slope
+from tuner.measure.window import Poll, slope
 from tuner.profile.backlog import BacklogMarks
 
 _CORRECTION_S = 0.4
@@ -21,17 +21,17 @@ class Steering:
     per_second: float | None
 
 
-def saturate(flood: Flood, marks: BacklogMarks) -> Callable[[Sequence[Sample]], None]:
+def saturate(flood: Flood, marks: BacklogMarks) -> Callable[[Sequence[Poll]], None]:
     """What to do after each poll of a flood that shall go as fast as the pipeline takes it."""
 
-    def each(samples: Sequence[Sample]) -> None:
+    def each(samples: Sequence[Poll]) -> None:
         order = steer(samples, marks)
         flood.steer(order.limit, order.per_second)
 
     return each
 
 
-def steer(samples: Sequence[Sample], marks: BacklogMarks) -> Steering:
+def steer(samples: Sequence[Poll], marks: BacklogMarks) -> Steering:
     """Follow the observed rate and pull the backlog towards three quarters of the way up.
 
     The limit is hard: whatever the rate, no more than the high mark is ever outstanding.

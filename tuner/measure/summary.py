@@ -9,10 +9,10 @@ from tuner.flood.flood import Progress
 from tuner.host.usage import Usage
 from tuner.lab.written import WrittenFile
 from tuner.measure.bottleneck import Verdict
-from tuner.measure.debt import Load, deferred_cpu_us, paid
+from tuner.measure.counters import Window
+from tuner.measure.debt import CoreUse, deferred_cpu_us, paid
 from tuner.measure.doubts import drained_epoch_s, of_end, of_machine, of_pace, of_window
 from tuner.measure.effective import Effective
-from tuner.measure.mark import Between
 from tuner.measure.measurement import (
     Delivery,
     Doubt,
@@ -33,17 +33,17 @@ _MIB = 1024**2
 
 @dataclass(frozen=True)
 class Observed:
-    """Everything a trial saw: the window between two marks, how the flood ended, and the account.
+    """Everything a trial saw: the window, how the flood ended, and the account.
 
-    `load` is what the window used of the machine, `begun_cpu_ms` the engine's CPU so far when the
-    flood began, `carried_over` what the engine still did for others at that time.
+    `core_use` is what the window used of the machine, `begun_cpu_ms` the engine's CPU so far when
+    the flood began, `carried_over` what the engine still did for others at that time.
     """
 
-    window: Between
+    window: Window
     final: Progress
     settled: Settled
     effective: Effective
-    load: Load
+    core_use: CoreUse
     begun_cpu_ms: int
     carried_over: str | None = None
     verdict: Verdict | None = None
@@ -57,35 +57,34 @@ def summarise(seen: Observed, profile: Profile) -> Outcome:
     if failure is not None:
         return replace(failure, verdict=seen.verdict)
     samples, whole = seen.window.samples, seen.window.whole
-    before, after = seen.window.before, seen.window.after
+    growth = seen.window.growth
     level = steadiness(samples)
     rate = rate_over(whole)
     events = max(1, whole[-1].indexed - whole[0].indexed)
     window_s = whole[-1].at_s - whole[0].at_s
-    blocked_s = after.flood.blocked_seconds - before.flood.blocked_seconds
     first = seen.final.first_send_s or samples[0].at_s
     settled = seen.settled
     merged_s = None if settled.merged_at_s is None else settled.merged_at_s - first
-    engine_cpu_us = (after.engine.cpu_ms - before.engine.cpu_ms) * 1e3 / events
+    engine_cpu_us = growth.engine_cpu_s * 1e6 / events
     whole_cpu_us = (settled.engine_cpu_ms - seen.begun_cpu_ms) * 1e3 / max(1, delivery.sent)
     deferred_us = deferred_cpu_us(whole_cpu_us, engine_cpu_us)
     return Measurement(
         eps=rate.per_second,
         eps_se=rate.standard_error,
-        eps_paid=paid(rate.per_second, deferred_us, seen.load),
+        eps_paid=paid(rate.per_second, deferred_us, seen.core_use),
         eps_durable=delivery.sent / (settled.durable_at_s - first),
         eps_merged=None if merged_s is None else delivery.sent / merged_s,
         delivery=delivery,
         window_s=window_s,
         drain_s=settled.drained_at_s - (seen.final.last_send_s or settled.drained_at_s),
         total_s=0.0,
-        shipper_cpu_us=(after.shipper.cpu_s - before.shipper.cpu_s) * 1e6 / events,
+        shipper_cpu_us=growth.shipper_cpu_s * 1e6 / events,
         engine_cpu_us=engine_cpu_us,
         deferred_cpu_us=deferred_us,
         flood_cpu_us=seen.final.cpu_seconds * 1e6 / max(1, seen.final.sent),
         shipper_rss_bytes=settled.shipper.peak_rss_bytes,
-        blocked_share=min(1.0, blocked_s / max(window_s, 1e-9)),
-        rejected=after.engine.rejected - before.engine.rejected,
+        blocked_share=min(1.0, growth.sender_blocked_s / max(window_s, 1e-9)),
+        rejected=growth.rejected,
         segments=settled.index.segments,
         store_bytes=settled.index.store_bytes,
         doubts=tuple(_doubts(seen, level, profile)),

@@ -22,8 +22,11 @@ from tuner.lab.lab import Lab
 from tuner.lab.rsyslogd import RsyslogdDied
 from tuner.lab.turned_node import NodeRefused
 from tuner.lab.written import WrittenFile, written_files
+from tuner.measure.bottleneck import verdict_of
+from tuner.measure.counters import Window
+from tuner.measure.debt import core_use
+from tuner.measure.effective import effective
 from tuner.measure.losing import is_losing
-from tuner.measure.mark import Between, effective_between, load_between, verdict_between
 from tuner.measure.measurement import Failure, FailureKind, Outcome, TrialPlan
 from tuner.measure.pipeline import Pipeline, pipeline
 from tuner.measure.settle import settle
@@ -32,7 +35,7 @@ from tuner.measure.steady import steadiness
 from tuner.measure.steering import saturate
 from tuner.measure.summary import Observed, summarise
 from tuner.measure.watch import SILENCE_S, Stalled, Watch
-from tuner.measure.window import Sample
+from tuner.measure.window import Poll
 from tuner.profile.backlog import backlog_marks
 from tuner.profile.model import Profile
 
@@ -135,31 +138,31 @@ class _Trial:
             watch.follow(self.plan.warm_up_s, self._steering(flood))
             watch.refresh(self._steering(flood))
             self.stages.begin(Part.WINDOW, "window")
-            before = watch.mark()
+            before = watch.counters()
             sampler = BulkWatch() if before.bulk is None else None
             samples = self._window(watch, sampler)
             paying = watch.refresh(self._steering(flood))
-            after = watch.mark()
+            after = watch.counters()
             self.stages.begin(Part.DRAIN, "drain")
             final = finish(watch)
             if isinstance(final, Failure):
                 return final
             sampled = sampler.latency() if sampler is not None else None
-            window = Between(before, after, samples, paying, (), sampled)
+            window = Window(before, after, samples, paying, (), sampled)
             return self._account(watch, window, final, begun_cpu_ms, carried)
 
-    def _window(self, watch: Watch, sampler: BulkWatch | None) -> tuple[Sample, ...]:
+    def _window(self, watch: Watch, sampler: BulkWatch | None) -> tuple[Poll, ...]:
         """The window, once longer where that makes it steady."""
         steering = self._steering(watch.flood)
 
-        def each(samples: Sequence[Sample]) -> None:
+        def each(samples: Sequence[Poll]) -> None:
             steering(samples)
             if sampler is not None:
                 sampler.see(time.monotonic(), bulk_tasks(self.lab.client, SILENCE_S))
 
         below = self.plan.loses_below
 
-        def loses(samples: Sequence[Sample]) -> bool:
+        def loses(samples: Sequence[Poll]) -> bool:
             return below is not None and is_losing(samples, below)
 
         samples = watch.follow(self.plan.window_s, each, loses)
@@ -168,7 +171,7 @@ class _Trial:
             samples += watch.follow(self.plan.extension_s, each)
         return samples
 
-    def _steering(self, flood: Flood) -> Callable[[Sequence[Sample]], None]:
+    def _steering(self, flood: Flood) -> Callable[[Sequence[Poll]], None]:
         """What to do after each poll: nothing to a pace that waits for nobody."""
         if self.profile.workload.rate != "max":
             return lambda _: None
@@ -184,7 +187,7 @@ class _Trial:
     def _account(
         self,
         watch: Watch,
-        seen: Between,
+        seen: Window,
         final: Progress,
         begun_cpu_ms: int,
         carried: str | None,
@@ -198,11 +201,11 @@ class _Trial:
             window=window,
             final=final,
             settled=settled,
-            effective=effective_between(window, self.profile),
-            load=load_between(window, self.lab),
+            effective=effective(window, self.profile),
+            core_use=core_use(window, self.lab),
             begun_cpu_ms=begun_cpu_ms,
             carried_over=carried,
-            verdict=verdict_between(window, self.lab, self.profile),
+            verdict=verdict_of(window, self.lab, self.profile),
             files=self._files(watch.flood.spec.run_id),
         )
         return summarise(observed, self.profile)

@@ -14,9 +14,9 @@ from tuner.errors import JobFailed
 from tuner.flood.flood import Flood
 from tuner.host.process import wait_until
 from tuner.lab.lab import Lab
-from tuner.measure.mark import Mark, take_mark
+from tuner.measure.counters import Counters, counters_now
 from tuner.measure.pipeline import Pipeline
-from tuner.measure.window import Sample
+from tuner.measure.window import Poll
 from tuner.profile.model import Profile
 from tuner.profile.placement import queues
 
@@ -44,15 +44,15 @@ class Watch:
     def follow(
         self,
         duration_s: float,
-        each: Callable[[Sequence[Sample]], None],
-        enough: Callable[[Sequence[Sample]], bool] = lambda _: False,
-    ) -> tuple[Sample, ...]:
+        each: Callable[[Sequence[Poll]], None],
+        enough: Callable[[Sequence[Poll]], bool] = lambda _: False,
+    ) -> tuple[Poll, ...]:
         """Poll for `duration_s` seconds, or until what was seen is `enough`, and give all samples
         so far to `each` after every poll but the last; the samples.
 
         Raises Stalled, RsyslogdDied, or JobFailed for the flood.
         """
-        samples: list[Sample] = []
+        samples: list[Poll] = []
         deadline = time.monotonic() + duration_s
         progress_at = time.monotonic()
         while True:
@@ -67,19 +67,19 @@ class Watch:
             each(samples)
             time.sleep(max(0.0, sample.at_s + POLL_S - time.monotonic()))
 
-    def refresh(self, each: Callable[[Sequence[Sample]], None]) -> tuple[Sample, ...]:
+    def refresh(self, each: Callable[[Sequence[Poll]], None]) -> tuple[Poll, ...]:
         """Have the engine make segments of what it holds, while events go on coming; the samples
         until it has."""
         with refreshing(self.lab.client, self.pipe.pattern) as ended:
             return self.follow(math.inf, each, lambda _: ended())
 
-    def sample(self) -> Sample:
+    def sample(self) -> Poll:
         """What was sent and indexed at this moment."""
         self.pipe.rsyslogd.check()
         progress = self.flood.progress()
         if progress.error is not None:
             self.blame(progress.error)
-        return Sample(time.monotonic(), self.indexed(), progress.sent)
+        return Poll(time.monotonic(), self.indexed(), progress.sent)
 
     def indexed(self) -> int:
         """What the engine has indexed so far of the measured output."""
@@ -90,10 +90,10 @@ class Watch:
         patterns = (output.index.pattern for output in self.profile.indexed)
         return min(indexed(self.lab.client, pattern, SILENCE_S) for pattern in patterns)
 
-    def mark(self) -> Mark:
-        """What everything had used at this moment."""
+    def counters(self) -> Counters:
+        """What everything counted up to now."""
         self.pipe.rsyslogd.check()
-        return take_mark(self.lab, self.pipe, self.flood, SILENCE_S)
+        return counters_now(self.lab, self.pipe, self.flood, SILENCE_S)
 
     def blame(self, error: str) -> NoReturn:
         """Say why the flood broke off: rsyslogd died, or else the flood's own error."""
@@ -116,7 +116,7 @@ class Watch:
                 arrived, moved_at = latest, time.monotonic()
 
 
-def _require_sound(previous: Sequence[Sample], sample: Sample) -> None:
+def _require_sound(previous: Sequence[Poll], sample: Poll) -> None:
     """A counter that ran backwards, or was out of sight for a while, gives no rate."""
     for before in previous:
         if sample.indexed < before.indexed:
@@ -128,7 +128,7 @@ def _require_sound(previous: Sequence[Sample], sample: Sample) -> None:
             raise Stalled(f"the engine's counter could not be read for {passed_s:.1f} s")
 
 
-def _require_progress(sample: Sample, progress_at: float) -> None:
+def _require_progress(sample: Poll, progress_at: float) -> None:
     if sample.at_s - progress_at > STALL_S and sample.backlog > 0:
         raise Stalled(
             f"nothing was indexed for {STALL_S:g} s: {sample.indexed} of {sample.sent} arrived"

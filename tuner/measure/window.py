@@ -12,8 +12,9 @@ _BATCHES = 5
 
 
 @dataclass(frozen=True)
-class Sample:
-    """One poll: monotonic seconds, events indexed and sent so far."""
+class Poll:
+    """Events indexed and sent by one time (monotonic seconds): all that is read so often, because
+    each further question would cost the engine time."""
 
     at_s: float
     indexed: int
@@ -33,7 +34,7 @@ class Rate:
     standard_error: float
 
 
-def slope(samples: Sequence[Sample]) -> float:
+def slope(samples: Sequence[Poll]) -> float:
     """Least-squares slope of the indexed count, events per second; 0 for fewer than two."""
     if len(samples) < 2:
         return 0.0
@@ -44,7 +45,7 @@ def slope(samples: Sequence[Sample]) -> float:
     return float((times * (counts - counts.mean())).sum()) / spread if spread > 0 else 0.0
 
 
-def rate_over(samples: Sequence[Sample]) -> Rate:
+def rate_over(samples: Sequence[Poll]) -> Rate:
     """The rate from the first to the last sample, its error by batch means over five batches.
 
     Samples of a counter are autocorrelated, so the error comes from batches and not from single
@@ -60,6 +61,6 @@ def rate_over(samples: Sequence[Sample]) -> Rate:
     return Rate(_between(samples[0], samples[-1]) if samples else 0.0, error)
 
 
-def _between(first: Sample, last: Sample) -> float:
+def _between(first: Poll, last: Poll) -> float:
     elapsed = last.at_s - first.at_s
     return (last.indexed - first.indexed) / elapsed if elapsed > 0 else 0.0

@@ -1,0 +1,148 @@
+"""What rsyslogd, engine, sender and machine counted at one time, and how much that grew."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from tuner.engine.bulk_times import BulkLatency, BulkTimes, between, bulk_times, latency_of
+from tuner.engine.counters import index_counters, node_counters
+from tuner.flood.flood import Flood
+from tuner.host.machine import CoreTime, core_time
+from tuner.host.threads import Load, NamedThreads, thread_cpu, thread_loads
+from tuner.lab.impstats import Snapshot
+from tuner.lab.lab import Lab
+from tuner.measure.pipeline import Pipeline
+from tuner.measure.window import Poll
+
+
+@dataclass(frozen=True)
+class Counters:
+    """Everything that was counted up to one time; all counters only ever grow.
+
+    `at_s` is monotonic, `epoch_s` the same time in seconds since 1970, which impstats writes.
+    Throttle times are milliseconds of the primaries (`merges.total_throttled_time_in_millis`,
+    `indexing.throttle_time_in_millis`), `rejected` bulk tasks turned away by write pools.
+
+    What is polled ten times a second (Poll) and what rsyslogd writes by itself once a second
+    (Snapshot) are types of their own: they are read at times of their own, and lie between two of
+    these.
+    """
+
+    at_s: float
+    epoch_s: float
+    threads: Mapping[str, NamedThreads]
+    machine: CoreTime
+    shipper_cpu_s: float
+    sender_cpu_s: float
+    sender_blocked_s: float
+    engine_cpu_s: float
+    rejected: int
+    index_throttled_ms: int
+    merge_throttled_ms: int
+    refreshes: int
+    bulk: BulkTimes | None
+
+    def since(self, before: Counters) -> Growth:
+        """How much everything grew since `before`."""
+        passed_s = self.at_s - before.at_s
+        bulk = None
+        if before.bulk is not None and self.bulk is not None:
+            bulk = between(before.bulk, self.bulk)
+        return Growth(
+            passed_s=passed_s,
+            clock_s=self.epoch_s - before.epoch_s,
+            loads=thread_loads(before.threads, self.threads, passed_s),
+            machine=CoreTime(
+                self.machine.busy_s - before.machine.busy_s,
+                self.machine.io_wait_s - before.machine.io_wait_s,
+                self.machine.stolen_s - before.machine.stolen_s,
+            ),
+            shipper_cpu_s=self.shipper_cpu_s - before.shipper_cpu_s,
+            sender_cpu_s=self.sender_cpu_s - before.sender_cpu_s,
+            sender_blocked_s=self.sender_blocked_s - before.sender_blocked_s,
+            engine_cpu_s=self.engine_cpu_s - before.engine_cpu_s,
+            rejected=self.rejected - before.rejected,
+            index_throttled_ms=self.index_throttled_ms - before.index_throttled_ms,
+            merge_throttled_ms=self.merge_throttled_ms - before.merge_throttled_ms,
+            refreshes=self.refreshes - before.refreshes,
+            bulk=bulk,
+        )
+
+
+@dataclass(frozen=True)
+class Growth:
+    """By how much counters grew in `passed_s` seconds, in which the clock went `clock_s`; units
+    are those of Counters, `loads` in cores by the names of threads."""
+
+    passed_s: float
+    clock_s: float
+    loads: Mapping[str, Load]
+    machine: CoreTime
+    shipper_cpu_s: float
+    sender_cpu_s: float
+    sender_blocked_s: float
+    engine_cpu_s: float
+    rejected: int
+    index_throttled_ms: int
+    merge_throttled_ms: int
+    refreshes: int
+    bulk: BulkTimes | None
+
+
+@dataclass(frozen=True)
+class Window:
+    """The part of a run that is judged: counters at both ends, and the polls in between: `samples`
+    and, while the refresh that ends it went on, `paying`; and rsyslogd's own counters, which may
+    reach beyond it.
+
+    `sampled` is how long bulk requests took where the engine keeps no histogram of it.
+    """
+
+    before: Counters
+    after: Counters
+    samples: Sequence[Poll]
+    paying: Sequence[Poll] = ()
+    snapshots: Sequence[Snapshot] = ()
+    sampled: BulkLatency | None = None
+
+    @property
+    def whole(self) -> Sequence[Poll]:
+        """All polls, from end to end."""
+        return (*self.samples, *self.paying)
+
+    @property
+    def growth(self) -> Growth:
+        """How much the counters grew over it."""
+        return self.after.since(self.before)
+
+    @property
+    def bulk(self) -> BulkLatency | None:
+        """How long bulk requests took; None where nothing tells."""
+        bulk = self.growth.bulk
+        return self.sampled if bulk is None else latency_of(bulk)
+
+
+def counters_now(lab: Lab, pipe: Pipeline, flood: Flood, timeout_s: float) -> Counters:
+    """Read everything now; an engine gets `timeout_s` to answer."""
+    shipper = pipe.rsyslogd.usage()
+    engine = node_counters(lab.client, timeout_s)
+    index = index_counters(lab.client, pipe.pattern)
+    bulk = bulk_times(lab.client, timeout_s)
+    progress = flood.progress()
+    return Counters(
+        at_s=time.monotonic(),
+        epoch_s=time.time(),
+        threads=thread_cpu(pipe.rsyslogd.pid),
+        machine=core_time(),
+        shipper_cpu_s=shipper.cpu_s,
+        sender_cpu_s=progress.cpu_seconds,
+        sender_blocked_s=progress.blocked_seconds,
+        engine_cpu_s=engine.cpu_ms / 1000,
+        rejected=engine.rejected,
+        index_throttled_ms=index.throttle_ms,
+        merge_throttled_ms=index.merge_throttled_ms,
+        refreshes=index.refreshes,
+        bulk=bulk,
+    )
