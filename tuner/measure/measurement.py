@@ -120,42 +120,50 @@ class Doubt:
         return f"{self.kind.value} ({self.figure})"
 
 
-@dataclass(frozen=True)
-class Measurement:
-    """What a flood achieved.
-
-    Rates are indexed events per second: `eps` is the rise of the engine's counter over the window
-    with its batch-means standard error, `eps_paid` the rate at which the work that was put off past
-    the window would be done as well (see `tuner.measure.debt`).  `eps_durable` counts from the
-    first event sent to the end of the refresh and flush that follow the drain, `eps_merged` to the
-    end of the merges (None when they did not end).  CPU is in microseconds per event,
-    `deferred_cpu_us` the engine's for work that it put off.  `store_bytes` is the size of the
-    primaries after all that.  `spent` itemises the time that the trial took; `files` tells of the
-    files that outputs wrote, where they were read.
-    """
+@dataclass(frozen=True, kw_only=True)
+class RunFigures:
+    """What saturated and fixed-rate runs have in common: indexed events per second over the
+    window (`eps`), the account of every event, CPU in microseconds per event, the peak memory of
+    rsyslogd, and why the figures should be trusted less than they look; `spent` itemises the time
+    that the run took."""
 
     eps: float
+    delivery: Delivery
+    shipper_cpu_us: float
+    engine_cpu_us: float
+    shipper_rss_bytes: int
+    doubts: tuple[Doubt, ...]
+    total_s: float = 0.0
+    spent: Spent | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Measurement(RunFigures):
+    """What a flood achieved.
+
+    `eps` is the rise of the engine's counter over the window with its batch-means standard error,
+    `eps_paid` the rate at which the work that was put off past the window would be done as well
+    (see `tuner.measure.debt`).  `eps_durable` counts from the first event sent to the end of the
+    refresh and flush that follow the drain, `eps_merged` to the end of the merges (None when they
+    did not end).  `deferred_cpu_us` is the engine's CPU for work that it put off.  `store_bytes` is
+    the size of the primaries after all that; `files` tells of the files that outputs wrote, where
+    they were read.
+    """
+
     eps_se: float
     eps_paid: float
     eps_durable: float
     eps_merged: float | None
-    delivery: Delivery
     window_s: float
     drain_s: float
-    total_s: float
-    shipper_cpu_us: float
-    engine_cpu_us: float
     deferred_cpu_us: float
     flood_cpu_us: float
-    shipper_rss_bytes: int
     blocked_share: float
     rejected: int
     segments: int
     store_bytes: int
-    doubts: tuple[Doubt, ...]
     verdict: Verdict | None = None
     effective: Effective | None = None
-    spent: Spent | None = None
     files: tuple[WrittenFile, ...] = ()
 
     @property

@@ -8,7 +8,7 @@ from __future__ import annotations
 import secrets
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from tuner.flood.flood import Flood, Progress
 from tuner.flood.schedule import Schedule, Timeline
@@ -24,7 +24,7 @@ from tuner.measure.paced_summary import PacedMeasurement, PacedSeen, summarise_p
 from tuner.measure.pipeline import Pipeline
 from tuner.measure.settle import settle
 from tuner.measure.spent import Part, Stages
-from tuner.measure.trial import Tell, finish, guarded
+from tuner.measure.trial import Tell, finish, measured
 from tuner.measure.watch import POLL_S, SILENCE_S, STALL_S, Watch
 from tuner.measure.window import Poll
 from tuner.profile.model import Profile
@@ -49,12 +49,10 @@ def run_paced(
     lab: Lab, profile: Profile, pacing: Pacing, name: str, tell: Tell
 ) -> PacedMeasurement | Failure:
     """Send to the pipeline of `profile` by a schedule; failures and errors as in `run_trial`."""
-    stages = Stages(tell)
-    outcome = guarded(
-        lab, profile, name, lambda pipe, bound: _Paced(lab, pipe, bound, pacing, stages).measure()
-    )
-    spent = stages.spent()
-    return replace(outcome, total_s=spent.total_s, spent=spent)
+    return measured(
+        lab, profile, name, tell,
+        lambda pipe, bound, stages: _Paced(lab, pipe, bound, pacing, stages).measure(),
+    )  # fmt: skip
 
 
 class _Paced:
@@ -79,12 +77,7 @@ class _Paced:
         self._files = [name for name in written if name is not None]
 
     def measure(self) -> PacedMeasurement | Failure:
-        try:
-            return self._course()
-        finally:
-            self._stages.begin(Part.STOP)
-
-    def _course(self) -> PacedMeasurement | Failure:
+        """Send by the schedule and account for every event."""
         spec = flood_spec(self._profile, secrets.token_hex(4))
         with Flood(spec) as flood:
             watch = Watch(self._lab, self._pipe, self._profile, flood)

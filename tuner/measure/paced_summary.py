@@ -13,9 +13,8 @@ from tuner.measure.counters import Window
 from tuner.measure.doubts import drained_epoch_s, of_end, of_machine, of_pace
 from tuner.measure.effective import Effective
 from tuner.measure.freshness import Percentiles
-from tuner.measure.measurement import Delivery, Doubt, Failure
+from tuner.measure.measurement import Failure, RunFigures
 from tuner.measure.settle import Settled
-from tuner.measure.spent import Spent
 from tuner.measure.summary import failure_of
 from tuner.measure.window import Poll
 from tuner.profile.model import Profile
@@ -49,18 +48,17 @@ class QueueHigh:
     discarded: int
 
 
-@dataclass(frozen=True)
-class PacedMeasurement:
+@dataclass(frozen=True, kw_only=True)
+class PacedMeasurement(RunFigures):
     """What became of traffic by a schedule.
 
-    `offered_per_second`, `eps` (indexed) and `growth_per_second` (of events due and not indexed)
-    are means over the judged part, CPU is in microseconds per event.  `freshness_s` counts from
-    when an event was due until a search found it, None where that cannot be seen.  `blocked_s` is
-    the time in which every socket was full, `spool_bytes` the most that disk queues had on disk.
+    `offered_per_second`, `eps` and `growth_per_second` (of events due and not indexed) are means
+    over the judged part.  `freshness_s` counts from when an event was due until a search found it,
+    None where that cannot be seen.  `blocked_s` is the time in which every socket was full,
+    `spool_bytes` the most that disk queues had on disk.
     """
 
     offered_per_second: float
-    eps: float
     growth_per_second: float
     sent: int
     late: int
@@ -70,15 +68,8 @@ class PacedMeasurement:
     freshness_s: Percentiles | None
     queues: tuple[QueueHigh, ...]
     spool_bytes: int
-    delivery: Delivery
-    shipper_cpu_us: float
-    engine_cpu_us: float
-    shipper_rss_bytes: int
     effective: Effective
     trace: tuple[TracePoint, ...]
-    doubts: tuple[Doubt, ...]
-    total_s: float = 0.0
-    spent: Spent | None = None
 
     @property
     def uses_disk(self) -> bool:

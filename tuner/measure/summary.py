@@ -77,7 +77,6 @@ def summarise(seen: Observed, profile: Profile) -> Outcome:
         delivery=delivery,
         window_s=window_s,
         drain_s=settled.drained_at_s - (seen.final.last_send_s or settled.drained_at_s),
-        total_s=0.0,
         shipper_cpu_us=growth.shipper_cpu_s * 1e6 / events,
         engine_cpu_us=engine_cpu_us,
         deferred_cpu_us=deferred_us,

@@ -27,7 +27,7 @@ from tuner.measure.counters import Window
 from tuner.measure.debt import core_use
 from tuner.measure.effective import effective
 from tuner.measure.losing import is_losing
-from tuner.measure.measurement import Failure, FailureKind, Outcome, TrialPlan
+from tuner.measure.measurement import Failure, FailureKind, Outcome, RunFigures, TrialPlan
 from tuner.measure.pipeline import Pipeline, pipeline
 from tuner.measure.settle import settle
 from tuner.measure.spent import Part, Stages
@@ -48,6 +48,7 @@ _MERGES_OF_A_SEARCH_S = 15.0
 
 Tell = Callable[[str], None]
 T = TypeVar("T")
+Figures = TypeVar("Figures", bound=RunFigures)
 
 
 def run_trial(lab: Lab, profile: Profile, plan: TrialPlan, name: str, tell: Tell) -> Outcome:
@@ -56,10 +57,29 @@ def run_trial(lab: Lab, profile: Profile, plan: TrialPlan, name: str, tell: Tell
     Whatever goes wrong with the candidate is a Failure; an engine that is gone raises Unreachable,
     because no further trial can succeed.
     """
+    return measured(
+        lab, profile, name, tell,
+        lambda pipe, bound, stages: _Trial(lab, pipe, bound, plan, stages).measure(),
+    )  # fmt: skip
+
+
+def measured(
+    lab: Lab,
+    profile: Profile,
+    name: str,
+    tell: Tell,
+    course: Callable[[Pipeline, Profile, Stages], Figures | Failure],
+) -> Figures | Failure:
+    """What `course` measures, as in `guarded`, with the time that each of its stages took."""
     stages = Stages(tell)
-    outcome = guarded(
-        lab, profile, name, lambda pipe, bound: _Trial(lab, pipe, bound, plan, stages).measure()
-    )
+
+    def timed(pipe: Pipeline, bound: Profile) -> Figures | Failure:
+        try:
+            return course(pipe, bound, stages)
+        finally:
+            stages.begin(Part.STOP)
+
+    outcome = guarded(lab, profile, name, timed)
     spent = stages.spent()
     return replace(outcome, total_s=spent.total_s, spent=spent)
 
@@ -120,12 +140,6 @@ class _Trial:
 
     def measure(self) -> Outcome:
         """Flood the pipeline and account for every event."""
-        try:
-            return self._course()
-        finally:
-            self.stages.begin(Part.STOP)
-
-    def _course(self) -> Outcome:
         load = self.profile.workload
         spec = flood_spec(self.profile, secrets.token_hex(4))
         carried = self._carried_over()
