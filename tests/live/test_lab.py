@@ -63,7 +63,7 @@ def test_an_interrupted_measurement_used_it_and_leaves_it_up(
     done = tune_and_signal("bench", DEFAULT, "--no-freshness", folder=tmp_path,
                            number=signal.SIGINT, after_line="getting the engine warm")  # fmt: skip
     assert done.code == 130, done.err
-    assert f"using the lab that is up at {standing['url']}" in done.err
+    assert f"using the running lab at {standing['url']}" in done.err
     assert psutil.pid_exists(pid(standing, "engine"))
     assert psutil.pid_exists(pid(standing, "rsyslogd"))
 
@@ -75,7 +75,7 @@ def test_a_whole_measurement_uses_it_and_leaves_it_up(
     done = tune("bench", DEFAULT, "--window", "3s", "--repeat", 1, "--no-freshness",
                 folder=tmp_path)  # fmt: skip
     assert done.code == 0, done.err
-    assert f"using the lab that is up at {standing['url']}" in done.err
+    assert f"using the running lab at {standing['url']}" in done.err
     assert psutil.pid_exists(pid(standing, "engine"))
     assert psutil.pid_exists(pid(standing, "rsyslogd"))
 
