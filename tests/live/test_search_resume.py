@@ -110,12 +110,12 @@ def test_of_two_that_go_on_with_a_search_one_is_told_of_the_other(tmp_path: Path
     )  # fmt: skip
     assert first.stderr is not None
     with first.stderr:
-        next(line for line in first.stderr if "taken over" in line)
+        next(line for line in first.stderr if "trials done" in line)
         second = tune("search", "--resume", "run", folder=tmp_path, command=QUICK)
         elsewhere = tune("search", *OPTIONS, folder=tmp_path, command=QUICK)
         first.send_signal(signal.SIGTERM)
         first.wait(10)
-    for other, what in ((second, "writes to run"), (elsewhere, "is measuring on this machine")):
+    for other, what in ((second, "is writing to run"), (elsewhere, "is measuring on this machine")):
         assert other.code == 75
         assert what in other.err
         assert f"pid {first.pid}" in other.err
