@@ -11,7 +11,7 @@ import pytest
 
 from tests.search import simulated
 from tests.search.simulated import ASKED, START_S, World, search
-from tuner.cli.compare_searches import of_searches
+from tuner.cli.compare_sides import of_searches
 from tuner.cli.main import app
 from tuner.errors import BadUsage, JobFailed
 from tuner.measure.gate import Decision

@@ -177,4 +177,4 @@ def test_names_are_shown_as_they_are(tmp_path: Path) -> None:
     path.write_text("line\n" * 10, encoding="utf-8")
     shown = RUN.invoke(app, ["plan", "--rate", "50k", "--sample", str(path)]).stdout
     assert "\x1b" not in shown
-    assert "[red]?[31mapp.log" in shown.replace("\n", "").replace(" ", "")
+    assert "[red][U+001B][31mapp.log" in shown.replace("\n", "").replace(" ", "")

@@ -6,11 +6,8 @@ from dataclasses import fields, replace
 
 import pytest
 
-from tuner.plan.figure import Figure, Origin
-from tuner.plan.inputs import Inputs, Machine, settle
-from tuner.plan.measured import NOTHING, Measured
-from tuner.plan.request import Request
-from tuner.plan.sample import Sample, sample_of
+from tuner.plan.inputs import Figure, Inputs, Machine, Origin, Request, settle
+from tuner.plan.measured import NOTHING, Measured, Sample, sample_of
 from tuner.plan.scaling import Level
 
 RUN = Measured(

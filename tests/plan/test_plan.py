@@ -7,11 +7,10 @@ from typing import Any
 
 import pytest
 
-from tuner.plan.inputs import Inputs, settle
+from tuner.plan.inputs import Inputs, Request, settle
 from tuner.plan.measured import NOTHING
 from tuner.plan.notes import notes
 from tuner.plan.plan import Plan, plan
-from tuner.plan.request import Request
 from tuner.plan.scaling import Level
 
 DAY_S = 86_400.0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tuner.plan.space import Sizes, over_time, space
+from tuner.plan.plan import Sizes, over_time, space
 
 RATE = 10_000
 # Per message: 0.29 and 23.44 MB for 100,000, its MB being 1024 * 1024 bytes (23.26 of them are

@@ -6,10 +6,9 @@ import json
 
 import pytest
 
-from tuner.plan.inputs import settle
+from tuner.plan.inputs import Request, settle
 from tuner.plan.measured import NOTHING
 from tuner.plan.plan import plan
-from tuner.plan.request import Request
 from tuner.report.figures import bits, size
 from tuner.report.plan import PlanText, counted, duration, plan_json, plan_text
 

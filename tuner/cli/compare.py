@@ -7,8 +7,7 @@ from typing import Annotated
 
 import typer
 
-from tuner.cli.compare_measured import Chosen, measured
-from tuner.cli.compare_searches import of_searches
+from tuner.cli.compare_sides import Chosen, measured, of_searches
 from tuner.cli.console import result_json
 from tuner.cli.exports import Exports, JsonFile, MarkdownFile
 from tuner.cli.failures import require_none_failed

@@ -31,8 +31,8 @@ def show_blocks(blocks: Iterable[PlainBlock]) -> None:
 
 def _laid_out(block: PlainBlock) -> Iterator[RenderableType]:
     match block:
-        case Paragraph(text):
-            yield Text(shown(text))
+        case Paragraph(text, is_lead):
+            yield Text(shown(text), style="bold" if is_lead else "")
         case Bullets(lines):
             yield _list(lines)
         case Table():

@@ -5,19 +5,17 @@ from __future__ import annotations
 from pathlib import Path
 
 from tuner.cli import plan_options as ask
-from tuner.cli.console import result_json, show
+from tuner.cli.console import result_json
+from tuner.cli.layout import show_blocks
 from tuner.cli.options import Output, OutputOption
-from tuner.cli.plan_request import request_of
-from tuner.cli.plan_tables import tables
 from tuner.errors import BadUsage, JobFailed
 from tuner.lab.engine import stores
 from tuner.measure.measurement import Measurement
 from tuner.plan.inputs import settle
-from tuner.plan.measured import NOTHING, Measured, of_runs, of_study
+from tuner.plan.measured import NOTHING, Measured, Sample, of_runs, of_study, sample_of
 from tuner.plan.plan import plan as plan_of
-from tuner.plan.sample import Sample, sample_of
 from tuner.report.bench import read_bench
-from tuner.report.plan import counted, plan_json, plan_text
+from tuner.report.plan import counted, plan_blocks, plan_json, plan_text
 from tuner.search.journal import read
 
 _SAMPLE_BYTES = 64 * 1024**2
@@ -51,7 +49,7 @@ def plan(
 
     Each figure is listed with where it came from. Nothing is measured, started or changed.
     """
-    request = request_of(
+    request = ask.request_of(
         ask.Stream(rate, message_bytes, bytes_per_event, peak, growth, senders, gzip_ratio),
         ask.Promise(retention, outage, replicas, headroom),
         ask.Machines(
@@ -63,7 +61,7 @@ def plan(
     if output is Output.JSON:
         result_json(plan_json(inputs, made))
     else:
-        show(*tables(plan_text(inputs, made)))
+        show_blocks(plan_blocks(plan_text(inputs, made)))
 
 
 def _measured(run: Path | None) -> Measured:

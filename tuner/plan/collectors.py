@@ -1,4 +1,5 @@
-"""How many hosts run rsyslog, and what each of them holds and connects to."""
+"""How many hosts run rsyslog, what each of them holds and connects to, and what the network
+carries."""
 
 from __future__ import annotations
 
@@ -84,3 +85,36 @@ def outage(inputs: Inputs, found: Collectors) -> Outage:
 def whole(value: float) -> int:
     """The next whole number, at least 1; what is above one by rounding alone counts as that one."""
     return max(1, math.ceil(value - 1e-9))
+
+
+# The line feed, or about as much for a count of octets.
+_FRAMING_BYTES = 1
+
+
+@dataclass(frozen=True)
+class Network:
+    """Payload bits per second, without the headers of TCP and IP and without compression: from
+    senders to all collectors and to one when another has failed, from those to the engine, and
+    what each data node that indexes takes in of bulks, of events for its primaries and of their
+    replicas."""
+
+    senders_bits: float
+    collector_in_bits: float
+    collector_out_bits: float
+    engine_bits: float
+    node_in_bits: float
+
+
+def network(inputs: Inputs, peak_eps: float, found: Collectors, nodes: int) -> Network:
+    """The bits of `peak_eps` events per second, which any node may receive and must pass on to the
+    one with their primary and from there to the replicas."""
+    received = (inputs.message_bytes.value + _FRAMING_BYTES) * 8
+    sent = inputs.bulk_bytes.value * 8
+    passed_on = (nodes - 1) / nodes
+    return Network(
+        senders_bits=peak_eps * received,
+        collector_in_bits=found.eps_each * received,
+        collector_out_bits=found.eps_each * sent,
+        engine_bits=peak_eps * sent,
+        node_in_bits=peak_eps * sent * (1 + passed_on + inputs.replicas.value) / nodes,
+    )

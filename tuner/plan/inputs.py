@@ -1,16 +1,75 @@
-"""Every figure of a plan: measured, given by the user, or assumed for a reason that is told."""
+"""What a plan is asked for and computed from: figures, each with its origin; pure."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import StrEnum
 
 from tuner.plan import reference
-from tuner.plan.figure import Figure, Origin, assumed, given, measured
-from tuner.plan.measured import Measured
-from tuner.plan.request import Request
-from tuner.plan.sample import Sample
-from tuner.plan.scaling import Scaling, scaling
+from tuner.plan.measured import Measured, Sample
+from tuner.plan.scaling import Level, Scaling, scaling
 from tuner.profile.queue_memory import message_memory_bytes
+
+
+class Origin(StrEnum):
+    """How a figure is known."""
+
+    MEASURED = "measured"
+    GIVEN = "given"
+    ASSUMED = "assumed"
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A value, how it is known, and in which run, by which option or for which reason."""
+
+    value: float
+    origin: Origin
+    why: str
+
+
+def given(value: float | None, option: str) -> Figure | None:
+    """What an option says; None when it was not used."""
+    return None if value is None else Figure(value, Origin.GIVEN, f"by {option}")
+
+
+def assumed(value: float, why: str) -> Figure:
+    """What nobody measured or said."""
+    return Figure(value, Origin.ASSUMED, why)
+
+
+def measured(value: float | None, where: str) -> Figure | None:
+    """What was measured; None when it was not."""
+    return None if value is None else Figure(value, Origin.MEASURED, where)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Request:
+    """The options as numbers, None for what was not said.
+
+    `rate`, `collector_eps` and `node_eps` are events per second, `peak` is the busiest rate as a
+    multiple of `rate`, `growth` and `headroom` are shares, `bytes_per_event` is what the primaries
+    need on disk, `levels` what so many data nodes were seen to carry.
+    """
+
+    rate: float
+    message_bytes: float | None = None
+    peak: float | None = None
+    growth: float | None = None
+    retention_s: float | None = None
+    outage_s: float | None = None
+    replicas: int | None = None
+    headroom: float | None = None
+    senders: int | None = None
+    gzip_ratio: float | None = None
+    bytes_per_event: float | None = None
+    collector_eps: float | None = None
+    collector_cores: float | None = None
+    node_eps: float | None = None
+    node_cores: float | None = None
+    node_disk_bytes: float | None = None
+    shard_bytes: float | None = None
+    levels: tuple[Level, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,8 @@
-"""What a search or a bench measured, as a plan needs it."""
+"""What a run, or a sample of one's own log lines, says of a stream; pure."""
 
 from __future__ import annotations
 
+import gzip
 import statistics
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -11,6 +12,33 @@ from tuner.lint.load import parse_profile
 from tuner.measure.measurement import Measurement
 from tuner.search.study import BASELINE, Phase, Study
 from tuner.search.verdict import Claim, judge
+
+# gzip(1)'s default.
+_LEVEL = 6
+
+
+@dataclass(frozen=True)
+class Sample:
+    """The mean size of a line in bytes, its end left out, and how many times smaller gzip makes
+    the text."""
+
+    name: str
+    lines: int
+    message_bytes: float
+    gzip_ratio: float
+
+
+def sample_of(text: bytes, name: str) -> Sample | None:
+    """What the lines of `text` show; None when there is none."""
+    lines = [line for line in text.split(b"\n") if line]
+    if not lines:
+        return None
+    return Sample(
+        name=name,
+        lines=len(lines),
+        message_bytes=sum(map(len, lines)) / len(lines),
+        gzip_ratio=len(text) / len(gzip.compress(text, _LEVEL)),
+    )
 
 
 @dataclass(frozen=True)

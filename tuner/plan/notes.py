@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tuner.plan import reference
-from tuner.plan.figure import Origin
-from tuner.plan.inputs import Inputs
+from tuner.plan.inputs import Inputs, Origin
 from tuner.plan.plan import Plan
 from tuner.plan.scaling import Law
 

@@ -21,7 +21,7 @@ REPLICAS_WHY = "index.number_of_replicas of both engines where nobody sets it"
 OUTAGE_S = 900.0
 OUTAGE_WHY = "time to notice and to restart an engine; give what your operators promise"
 
-# The freshness of `bench` is measured at this load too: tuner/cli/bench_phases.py.
+# The freshness of `bench` is measured at this load too: tuner/cli/bench.py.
 HEADROOM = 0.3
 HEADROOM_WHY = "`bench` measures freshness at seven tenths of the highest rate; waits grow above it"
 

@@ -98,7 +98,7 @@ def bench_blocks(bench: Bench) -> tuple[PlainBlock, ...]:
     header = ("run", "EPS", "sent", "indexed", "rsyslogd us/event", "engine us/event",
               "rsyslogd memory", "remarks")  # fmt: skip
     rows = tuple(_row(number, outcome) for number, outcome in enumerate(bench.outcomes, 1))
-    head = Paragraph(f"{bench.profile} on {bench.engine}")
+    head = Paragraph(f"{bench.profile} on {bench.engine}", is_lead=True)
     blocks: list[PlainBlock] = [head, Table("Runs", header, rows)]
     figures = summary(bench.outcomes)
     if figures is not None and figures["valid"] > 1:

@@ -108,7 +108,7 @@ def compare_blocks(compared: Compared) -> tuple[PlainBlock, ...]:
     blocks: list[PlainBlock] = bullets(
         [f"A is {a.name}", f"B is {b.name}", f"on {compared.engine}, {compared.machine}"]
     )
-    blocks += [Paragraph(_sentence(compared)), _table(compared)]
+    blocks += [Paragraph(_sentence(compared), is_lead=True), _table(compared)]
     eps_compared = compared.of(Metric.EPS)
     restarts = "" if eps_compared is None else restart_text(eps_compared)
     doubts = (*compared.doubts, *remarks(compared.runs))

@@ -77,8 +77,8 @@ def _single(block: Block) -> Iterator[Block]:
 
 def _block(block: Block) -> Iterator[str]:
     match block:
-        case Paragraph(text):
-            yield _plain(text)
+        case Paragraph(text, is_lead):
+            yield f"**{_plain(text)}**" if is_lead else _plain(text)
         case Bullets(lines):
             yield _list(lines)
         case Table():

@@ -1,18 +1,17 @@
-"""A plan as rows of text, and for programs."""
+"""A plan for people and for programs."""
 
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 
-from tuner.plan.figure import Figure, Origin
-from tuner.plan.inputs import Inputs, Machine
+from tuner.plan.inputs import Figure, Inputs, Machine, Origin
 from tuner.plan.measured import Measured
 from tuner.plan.nodes import DataNodes
 from tuner.plan.notes import notes
-from tuner.plan.plan import Plan
+from tuner.plan.plan import Plan, Space
 from tuner.plan.reference import DISK_ROOM
-from tuner.plan.space import Space
 from tuner.report.figures import bits, digits, eps, size
+from tuner.report.sections import Paragraph, PlainBlock, Table, bullets
 
 SCHEMA = 1
 
@@ -35,9 +34,9 @@ class PlanText:
 
 def plan_json(inputs: Inputs, made: Plan) -> dict[str, object]:
     """All inputs with their origin, all figures, and the notes."""
-    said = list(notes(inputs, made))
+    remarks = list(notes(inputs, made))
     header = {"schema": SCHEMA, "kind": "plan"}
-    return {**header, "inputs": asdict(inputs), "plan": asdict(made), "notes": said}
+    return {**header, "inputs": asdict(inputs), "plan": asdict(made), "notes": remarks}
 
 
 def plan_text(inputs: Inputs, made: Plan) -> PlanText:
@@ -48,6 +47,18 @@ def plan_text(inputs: Inputs, made: Plan) -> PlanText:
         space=tuple(_space(row) for row in made.space),
         notes=notes(inputs, made),
         assumptions=_assumptions(inputs),
+    )
+
+
+def plan_blocks(text: PlanText) -> tuple[PlainBlock, ...]:
+    """The headline, the plan, the space over time, the notes and the assumptions."""
+    sizes = ("per", "events", "messages", "primaries", "with replicas", "gzip files")
+    return (
+        Paragraph(text.headline, is_lead=True),
+        Table("Plan", ("plan", "", ""), text.figures),
+        Table("Space", sizes, text.space),
+        *bullets(text.notes),
+        Table("Assumptions", ("assumption", "value", "", "where from"), text.assumptions),
     )
 
 
@@ -83,8 +94,8 @@ def _figures(inputs: Inputs, made: Plan) -> tuple[Row, ...]:
         (
             "collectors",
             f"{hosts.count:,}",
-            f"{hosts.needed:,} carry the peak, each {eps(hosts.eps_each)} EPS at "
-            f"{hosts.utilisation:.0%} of what it can; 1 may fail{_busy(hosts.cores_busy)}",
+            f"{hosts.needed:,} needed at the peak ({hosts.utilisation:.0%} load, "
+            f"{eps(hosts.eps_each)} EPS each), 1 spare{_busy(hosts.cores_busy)}",
         ),
         ("connections", f"{hosts.connections:,}", _connections(made)),
         (

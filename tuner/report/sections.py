@@ -32,10 +32,11 @@ def shown(text: str) -> str:
 
 @dataclass(frozen=True)
 class Paragraph:
-    """A paragraph; what stands between backticks is code."""
+    """A paragraph; what stands between backticks is code.  A lead stands out."""
 
     kind: ClassVar = "paragraph"
     text: str
+    is_lead: bool = False
 
 
 @dataclass(frozen=True)

@@ -1,10 +1,11 @@
-"""Two profiles in interleaved pairs of runs on one lab."""
+"""What `compare` compares: two profiles in interleaved pairs of runs on one lab, or what two
+searches ended with."""
 
 from __future__ import annotations
 
 import random
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -16,18 +17,22 @@ from tuner.engines.index import MappingStyle
 from tuner.errors import BadUsage
 from tuner.host.usage import cores, describe_machine
 from tuner.lab.lab import Lab
-from tuner.measure.blocks import Arm, Run, pairs, values
+from tuner.measure.blocks import Arm, Run, comparison, pairs, values
 from tuner.measure.ceiling import CeilingPlan, ceiling
 from tuner.measure.gate import Gate, gate
-from tuner.measure.measurement import TrialPlan
+from tuner.measure.measurement import Measurement, TrialPlan
 from tuner.measure.metrics import Result
 from tuner.measure.paired import fewest_pairs
+from tuner.measure.restarts import restarted
 from tuner.profile.bind_inputs import flooded
 from tuner.profile.metric import Metric
 from tuner.profile.model import Profile
 from tuner.report.compare import RATES, A, B, Compared, Side
-from tuner.report.figures import eps, percent
+from tuner.report.figures import eps, interval, percent
 from tuner.search.checks import check_rate
+from tuner.search.journal import read
+from tuner.search.outcome import Outcome, outcome_of
+from tuner.search.study import Study
 
 
 @dataclass(frozen=True)
@@ -153,3 +158,63 @@ def _at(found: _Found, profile: Profile, per_second: float) -> Result | None:
     if profile.measured.index.mapping is MappingStyle.NONE:
         return None
     return found.side_by_side.at_a_rate(profile, per_second)
+
+
+def of_searches(a: Path, b: Path, fail_below: float | None) -> Compared:
+    """Compare what the searches in two run directories confirmed."""
+    studies = read(a), read(b)
+    first, second = (outcome_of(one, str(path)) for one, path in zip(studies, (a, b), strict=True))
+    runs = _confirmed_runs(first.confirmed, second.confirmed)
+    header = studies[1].header
+    return Compared(
+        a=_side(a, studies[0], first),
+        b=_side(b, studies[1], second),
+        engine=header.engine,
+        machine=header.machine,
+        runs=runs,
+        seed=None,
+        doubts=tuple(_doubts(studies, (first, second))),
+        gate=gate_of(runs, fail_below),
+    )
+
+
+def _confirmed_runs(a: Sequence[Measurement], b: Sequence[Measurement]) -> tuple[Run, ...]:
+    """The runs of both in order, those just after a restart of the engine with such runs only."""
+    pairs = [
+        both
+        for after in (False, True)
+        for both in zip(
+            [one for one in a if restarted(one) is after],
+            [one for one in b if restarted(one) is after],
+            strict=False,
+        )
+    ]
+    return tuple(
+        Run(arm, block, one)
+        for block, both in enumerate(pairs, 1)
+        for arm, one in zip((A, B), both, strict=True)
+    )
+
+
+def _side(path: Path, study: Study, outcome: Outcome) -> Side:
+    what = "what it confirmed" if outcome.improved else "the profile as written: nothing better"
+    return Side(f"{path} ({what})", study.header.substitutions, outcome.freshness)
+
+
+def _doubts(studies: tuple[Study, Study], outcomes: tuple[Outcome, Outcome]) -> Iterator[str]:
+    yield (
+        "the runs of A and B did not take turns: pairs are by their order only, and a machine that "
+        "was another at another time shows as a difference"
+    )
+    before, after = (study.header for study in studies)
+    for one in before.fingerprint.differences(after.fingerprint):
+        yield f"A and B were measured under other conditions: {one}"
+    if (before.profile_text, before.profile_layers) != (after.profile_text, after.profile_layers):
+        return
+    drift = _confirmed_runs(outcomes[0].written, outcomes[1].written)
+    found = comparison(drift, A, B, Metric.EPS)
+    if found is not None:
+        yield (
+            f"both searches began with the same profile, which was {interval(found)} in the pairs "
+            "of B: so much is not the settings"
+        )
