@@ -3,32 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Protocol
 
-from tuner.modules.imfile import ImfileInput
-from tuner.modules.imrelp import ImrelpInput
 from tuner.modules.imudp import ImudpInput
-from tuner.modules.imuxsock import ImuxsockInput
-from tuner.modules.registry import AnyInput
+from tuner.modules.input import BURST
 from tuner.profile.model import Profile, Tier
 from tuner.profile.placement import entry_queue
 from tuner.rule import Complaint, warning
 
 # A pause of the engine or of the host that the main queue should outlast for UDP.
 _HEADROOM_S = 5
-# rsyslog's bursts for a rate limit without one (imuxsock.c, and the others alike).
-_BURST = 10_000
-_UNIX_BURST = 200
 
 _UDP = {"type": "imudp", "port": 10514, "rcvbufSize": "4m"}
-
-
-class _RateLimited(Protocol):
-    @property
-    def rate_limit_interval(self) -> int | None: ...
-
-    @property
-    def rate_limit_burst(self) -> int | None: ...
 
 
 def _udp(profile: Profile) -> Iterator[tuple[int, ImudpInput]]:
@@ -69,33 +54,24 @@ def _udp_headroom(profile: Profile) -> Iterator[Complaint]:
         )
 
 
-def _limited(source: AnyInput) -> _RateLimited | None:
-    return None if isinstance(source, ImfileInput) else source
-
-
 @warning(
     "RT224",
     why="A rate limit drops what exceeds it; rsyslog says so in its log, once.",
     source="rsyslog runtime/ratelimit.c",
-    bad={"inputs[0].rateLimit.interval": 2, "workload.rate": _BURST // 2 + 1},
-    good={"workload.rate": _BURST // 2},
+    bad={"inputs[0].rateLimit.interval": 2, "workload.rate": BURST // 2 + 1},
+    good={"workload.rate": BURST // 2},
     at="inputs[0].rateLimit.interval",
 )
 def _rate_limits(profile: Profile) -> Iterator[Complaint]:
     rate = profile.workload.rate
     for number, source in enumerate(profile.inputs):
-        limited = _limited(source)
-        if limited is None or not limited.rate_limit_interval:
-            continue
-        burst = limited.rate_limit_burst
-        if burst is None:
-            burst = _UNIX_BURST if isinstance(source, ImuxsockInput) else _BURST
-        if rate == "max" or rate * limited.rate_limit_interval > burst:
+        limit = source.rate_limit
+        if limit is not None and (rate == "max" or rate * limit.interval_s > limit.burst):
             yield Complaint(
                 ("inputs", number, "rateLimit.interval"),
-                f"this input drops what comes beyond {burst} messages in "
-                f"{limited.rate_limit_interval} s, and the workload brings more: raise "
-                "rateLimit.burst, or set rateLimit.interval to 0 for no limit",
+                f"this input drops what comes beyond {limit.burst} messages in {limit.interval_s} "
+                "s, and the workload brings more: raise rateLimit.burst, or set "
+                "rateLimit.interval to 0 for no limit",
             )
 
 
@@ -111,14 +87,9 @@ def _not_slowed_down(profile: Profile) -> Iterator[Complaint]:
     if profile.guardrails.tier is not Tier.DURABLE:
         return
     for number, source in enumerate(profile.inputs):
-        if isinstance(source, ImfileInput | ImudpInput):
-            continue
-        flows = source.flow_control
-        unset = flows is None and isinstance(source, ImuxsockInput)
-        if unset or flows is False or flows == "none":
-            wanted = "light" if isinstance(source, ImrelpInput) else "true"
+        if source.missing_flow_control is not None:
             yield Complaint(
                 ("inputs", number, "flowControl"),
                 f"{source.type} does not wait when the main queue fills up, and what finds no room "
-                f"is dropped: set flowControl to {wanted}",
+                f"is dropped: set flowControl to {source.missing_flow_control}",
             )

@@ -8,9 +8,8 @@ from collections.abc import Iterator
 from tuner.modules.imfile import ImfileInput
 from tuner.modules.imptcp import ImptcpInput
 from tuner.modules.imtcp import ImtcpInput
-from tuner.modules.imudp import ImudpInput
 from tuner.modules.imuxsock import ImuxsockInput
-from tuner.modules.input import Input
+from tuner.modules.input import Input, Listener
 from tuner.profile.model import Profile
 from tuner.profile.placement import ports_of
 from tuner.rule import Complaint, error, warning
@@ -57,9 +56,9 @@ def _modules_disagree(profile: Profile) -> Iterator[Complaint]:
 def _same_port(profile: Profile) -> Iterator[Complaint]:
     taken: dict[tuple[bool, int], list[str]] = {}
     for number, source in enumerate(profile.inputs):
-        if isinstance(source, ImfileInput | ImuxsockInput):
+        if not isinstance(source, Listener):
             continue
-        datagrams = isinstance(source, ImudpInput)
+        datagrams = source.transport == "udp"
         ports = {
             port: taken.setdefault((datagrams, port), []) for port in ports_of(profile, source)
         }

@@ -8,13 +8,13 @@ from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import Field
 
-from tuner.modules.input import Listener, TransportKind
+from tuner.modules.input import TransportKind
 from tuner.modules.tcp import NotifyOnOpen, OctetCounted, Tcp
 from tuner.schema.parameter import Doc, OfModule
 from tuner.schema.scalars import Positive, Switch
 
 
-class ImptcpInput(Listener, Tcp):
+class ImptcpInput(Tcp):
     """imptcp: plain TCP, a poller and helper threads."""
 
     type: Annotated[Literal["imptcp"], Doc("Plain TCP: a poller and helper threads.")]

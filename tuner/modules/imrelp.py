@@ -8,7 +8,16 @@ from typing import Annotated, ClassVar, Literal, Self
 from pydantic import Field
 
 from tuner.modules.certificates import SENDER_NAME, Certificates, certificates_at
-from tuner.modules.input import Listener, Peers, RateBurst, RateInterval, TransportKind
+from tuner.modules.input import (
+    BURST,
+    Listener,
+    Peers,
+    RateBurst,
+    RateInterval,
+    RateLimit,
+    TransportKind,
+    rate_limit,
+)
 from tuner.modules.keep_alive import KeepsAlive
 from tuner.modules.tls import Priorities, RelpLibrary
 from tuner.schema.parameter import Doc, Since
@@ -74,6 +83,16 @@ class ImrelpInput(Listener, KeepsAlive):
     def certificates(self) -> Certificates | None:
         """Those beside the authority's."""
         return certificates_at(self.tls_ca_cert if self.is_encrypted else None)
+
+    @property
+    def rate_limit(self) -> RateLimit | None:
+        """Where both parameters say so."""
+        return rate_limit(self.rate_limit_interval, self.rate_limit_burst, BURST)
+
+    @property
+    def missing_flow_control(self) -> str | None:
+        """Senders wait, unless told otherwise."""
+        return "light" if self.flow_control == "none" else None
 
     def in_lab(self, port: int, spool: str, /) -> Self:
         """With the lab's certificates."""

@@ -10,7 +10,7 @@ from pydantic import Field
 
 from tuner.modules.certificates import SENDER_NAME, Certificates, certificates_at
 from tuner.modules.in_profile import InProfile
-from tuner.modules.input import AllowedSenders, Listener, Peers, TransportKind
+from tuner.modules.input import AllowedSenders, Peers, TransportKind
 from tuner.modules.keep_alive import KeepAlive, KeepAliveInterval, KeepAliveProbes, KeepAliveTime
 from tuner.modules.tcp import Delimiter, FrameSize, NotifyOnOpen, OctetCounted, Tcp
 from tuner.modules.tls import (
@@ -30,7 +30,7 @@ _POOL_OF_EACH_SINCE = 2504
 _POOL_OF_EACH = 2
 
 
-class ImtcpInput(Listener, Tcp):
+class ImtcpInput(Tcp):
     """imtcp: TCP with a static pool of four workers before rsyslog 8.2504; TLS when
     `streamDriver.mode` is 1.  Certificates and keys are paths on the host that runs rsyslog.
 

@@ -10,12 +10,15 @@ from pydantic import Field
 
 from tuner.modules.in_profile import InProfile
 from tuner.modules.input import (
+    BURST,
     AllowedSenders,
     DefaultZone,
     Listener,
     RateBurst,
     RateInterval,
+    RateLimit,
     TransportKind,
+    rate_limit,
 )
 from tuner.rule import Complaint, warning
 from tuner.schema.parameter import Doc, OfModule
@@ -83,6 +86,11 @@ class ImudpInput(Listener):
     def transport(self) -> TransportKind:
         """Datagrams."""
         return "udp"
+
+    @property
+    def rate_limit(self) -> RateLimit | None:
+        """Where both parameters say so."""
+        return rate_limit(self.rate_limit_interval, self.rate_limit_burst, BURST)
 
     def in_lab(self, port: int, spool: str, /) -> Self:
         """On any device, and open to the flood."""

@@ -8,9 +8,20 @@ from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import Field
 
-from tuner.modules.input import Format, Input, RateBurst, RateInterval, TransportKind
+from tuner.modules.input import (
+    Format,
+    Input,
+    RateBurst,
+    RateInterval,
+    RateLimit,
+    TransportKind,
+    rate_limit,
+)
 from tuner.schema.parameter import Doc
 from tuner.schema.scalars import AbsolutePath, Switch
+
+# Its own burst for a rate limit without one (imuxsock.c).
+_BURST = 200
 
 
 class ImuxsockInput(Input):
@@ -66,6 +77,16 @@ class ImuxsockInput(Input):
     def transport(self) -> TransportKind:
         """A datagram socket."""
         return "unix"
+
+    @property
+    def rate_limit(self) -> RateLimit | None:
+        """Where both parameters say so."""
+        return rate_limit(self.rate_limit_interval, self.rate_limit_burst, _BURST)
+
+    @property
+    def missing_flow_control(self) -> str | None:
+        """Senders do not wait, unless told to."""
+        return None if self.flow_control else "true"
 
     def in_lab(self, _port: int, spool: str, /) -> Self:
         """A socket of the lab's."""

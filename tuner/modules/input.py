@@ -46,6 +46,8 @@ Format = Literal["rfc3164", "rfc5424", "local", "bare"]
 message has no header at all, like a line of an application's own log."""
 
 LOOPBACK = "127.0.0.1"
+BURST = 10_000
+"""rsyslog's burst for a rate limit without one (imtcp.c, and most others alike)."""
 
 
 class LineHead(NamedTuple):
@@ -54,6 +56,18 @@ class LineHead(NamedTuple):
     facility: str
     severity: str
     tag: str
+
+
+class RateLimit(NamedTuple):
+    """What exceeds the burst within the interval is dropped."""
+
+    interval_s: int
+    burst: int
+
+
+def rate_limit(interval_s: int | None, burst: int | None, own_burst: int) -> RateLimit | None:
+    """The limit that an input's parameters set; without a burst the module takes its own."""
+    return RateLimit(interval_s, own_burst if burst is None else burst) if interval_s else None
 
 
 class Input(RsyslogSection):
@@ -108,6 +122,17 @@ class Input(RsyslogSection):
     @property
     def line_head(self) -> LineHead | None:
         """The head of what comes without one; None where everything has its own."""
+        return None
+
+    @property
+    def rate_limit(self) -> RateLimit | None:
+        """How many events it lets through, where the profile sets a limit."""
+        return None
+
+    @property
+    def missing_flow_control(self) -> str | None:
+        """The `flowControl` with which senders would wait for a full queue; None where they do, or
+        cannot."""
         return None
 
     def in_lab(self, _port: int, _spool: str, /) -> Self:

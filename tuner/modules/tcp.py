@@ -4,7 +4,15 @@ from typing import Annotated
 
 from pydantic import Field
 
-from tuner.modules.input import DefaultZone, RateBurst, RateInterval
+from tuner.modules.input import (
+    BURST,
+    DefaultZone,
+    Listener,
+    RateBurst,
+    RateInterval,
+    RateLimit,
+    rate_limit,
+)
 from tuner.modules.keep_alive import KeepsAlive
 from tuner.schema.parameter import Doc
 from tuner.schema.scalars import Switch
@@ -22,7 +30,7 @@ OctetCounted = Annotated[
 NotifyOnOpen = Annotated[Switch | None, Doc("Whether rsyslog logs each connection that opens.")]
 
 
-class Tcp(KeepsAlive):
+class Tcp(Listener, KeepsAlive):
     """What imptcp and imtcp have in common."""
 
     flow_control: Annotated[
@@ -55,3 +63,13 @@ class Tcp(KeepsAlive):
     rate_limit_interval: RateInterval = None
     rate_limit_burst: RateBurst = None
     default_tz: DefaultZone = None
+
+    @property
+    def rate_limit(self) -> RateLimit | None:
+        """Where both parameters say so."""
+        return rate_limit(self.rate_limit_interval, self.rate_limit_burst, BURST)
+
+    @property
+    def missing_flow_control(self) -> str | None:
+        """Senders wait, unless told otherwise."""
+        return "true" if self.flow_control is False else None
