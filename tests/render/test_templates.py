@@ -4,21 +4,25 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
 from tests.profile.examples import small
+from tests.render.test_rsyslogd_accepts import verdict
 from tests.render.tokens import parse
 from tuner.errors import BadTemplate, BadUsage
 from tuner.modules.queue import Queue
 from tuner.render.artefacts import render
 from tuner.render.engine_files import index_template
 from tuner.render.templates import Templates
+from tuner.render.tree import write
 
 ROOT = Path(__file__).parents[2]
 NODE: dict[str, object] = {"node.heap": "4g", "node.indices.memory.index_buffer_size": "30%"}
+EXAMPLE = ROOT / "examples/templates"
 CONF = "rsyslog.conf.j2"
 EXTENDED = '{% extends "shipped/rsyslog.conf.j2" %}\n'
 
@@ -86,6 +90,31 @@ def test_the_template_of_an_index_is_the_sites_too(tmp_path: Path) -> None:
     body = index_template(profile, profile.measured, templates)
     assert body == {"index_patterns": ["syslog"], "version": 3, "_meta": "rsyslog-tune"}
     assert json.loads(rendered(templates)["index-template.json"]) == body
+
+
+def test_the_example_adds_a_header_a_statement_and_a_version() -> None:
+    ours, shipped = rendered(Templates(EXAMPLE)), rendered(None)
+    lines = ours["rsyslog.conf"].splitlines()
+    assert lines[2].startswith("# Owned by the logging team; changes to profile small")
+    added = [line for line in lines if line not in shipped["rsyslog.conf"].splitlines()]
+    assert added == [
+        lines[0],
+        lines[2],
+        "# A mark every 5 minutes, so that silence means that something is wrong.",
+        'module(load="immark" interval="300" use.syslogCall="off" ruleset="small")',
+    ]
+    body, before = (json.loads(one["index-template.json"]) for one in (ours, shipped))
+    assert body.pop("version") == 20261101
+    assert body.pop("_meta").keys() == {*before.pop("_meta"), "owner"}
+    assert body == before
+    assert rendered(Templates(EXAMPLE)) == ours
+
+
+@pytest.mark.live
+@pytest.mark.skipif(shutil.which("rsyslogd") is None, reason="rsyslogd is not installed")
+def test_rsyslogd_accepts_the_example(tmp_path: Path) -> None:
+    write(render(small({}), Templates(EXAMPLE)), tmp_path)
+    assert verdict(tmp_path / "rsyslog.conf") == ""
 
 
 @pytest.mark.parametrize(

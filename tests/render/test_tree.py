@@ -10,7 +10,7 @@ import pytest
 from tests.profile.examples import small
 from tuner.errors import JobFailed
 from tuner.render.artefacts import Artefact, render
-from tuner.render.tree import diff, stale, write
+from tuner.render.tree import Status, diff, stale, write
 
 NODE = {"node.indices.memory.index_buffer_size": "30%"}
 
@@ -21,7 +21,9 @@ def mode(path: Path) -> int:
 
 def test_what_is_written_is_not_stale(tmp_path: Path) -> None:
     artefacts = render(small(NODE))
-    assert write(artefacts, tmp_path / "out") == tuple(sorted(one.path for one in artefacts))
+    paths = sorted(one.path for one in artefacts)
+    assert write(artefacts, tmp_path / "out") == dict.fromkeys(paths, Status.NEW)
+    assert write(artefacts, tmp_path / "out") == dict.fromkeys(paths, Status.UNCHANGED)
     assert stale(artefacts, tmp_path / "out") == ()
     assert diff(artefacts, tmp_path / "out") == ""
     for one in artefacts:
@@ -57,7 +59,7 @@ def test_comparing_writes_nothing(tmp_path: Path) -> None:
 def test_a_file_that_the_profile_no_longer_has_goes_if_it_is_ours(tmp_path: Path) -> None:
     write(render(small(NODE)), tmp_path)
     assert "elasticsearch.yml" in stale(render(small()), tmp_path)
-    write(render(small()), tmp_path)
+    assert write(render(small()), tmp_path)["elasticsearch.yml"] is Status.REMOVED
     assert not (tmp_path / "elasticsearch.yml").exists()
 
 

@@ -9,9 +9,10 @@ import typer
 
 from tuner.cli.cluster import client_for
 from tuner.cli.console import result, result_json, say, working
-from tuner.cli.options import Output, OutputOption, ProfilePath
+from tuner.cli.options import Output, OutputOption, ProfilePath, TemplatesOption
 from tuner.cli.profiles import load
 from tuner.errors import DifferencesFound
+from tuner.render.templates import Templates
 from tuner.validate.difference import Compared, compare
 
 
@@ -26,6 +27,7 @@ def diff(
             show_default=False,
         ),
     ],
+    templates: TemplatesOption = None,
     output: OutputOption = Output.TEXT,
 ) -> None:
     """Compare a cluster's templates, policies and live settings with the rendered profile.
@@ -33,12 +35,13 @@ def diff(
     Prints nothing and exits with 0 when they are the same, else with 2 and a unified diff: lines
     with - are in the cluster, lines with + are in the profile.
     """
+    site = None if templates is None else Templates(templates)
     wanted = load(profile).profile
     with (
         working(f"reading {elasticsearch}"),
         contextlib.closing(client_for(elasticsearch, wanted)) as client,
     ):
-        found = compare(wanted, client)
+        found = compare(wanted, client, site)
     differing = [one for one in found if one.differs]
     if output is Output.JSON:
         objects = [_object(one) for one in found]

@@ -40,6 +40,15 @@ class StrategyChoice(Enum):
 
 
 ProfilePath = Annotated[Path, typer.Argument(help="The profile, a YAML file.", show_default=False)]
+TemplatesOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--templates",
+        metavar="DIR",
+        help="Your own templates, laid over the shipped ones of the same names.",
+        show_default=False,
+    ),
+]
 OutputOption = Annotated[
     Output, typer.Option("--output", help="Results as text or as JSON on stdout.")
 ]

@@ -8,11 +8,12 @@ from typing import Annotated
 import typer
 
 from tuner.cli.console import result, result_json
-from tuner.cli.options import Output, OutputOption, ProfilePath
+from tuner.cli.options import Output, OutputOption, ProfilePath, TemplatesOption
 from tuner.cli.profiles import load
 from tuner.errors import BadUsage, DifferencesFound
 from tuner.render.artefacts import Artefact
 from tuner.render.artefacts import render as artefacts_of
+from tuner.render.templates import Templates
 from tuner.render.tree import diff as difference
 from tuner.render.tree import stale, write
 
@@ -37,20 +38,23 @@ def render(
     stdout: Annotated[
         bool, typer.Option("--stdout", help="Write nothing; print the files, or FILE alone.")
     ] = False,
+    templates: TemplatesOption = None,
     output: OutputOption = Output.TEXT,
 ) -> None:
     """Render a profile to files: rsyslog.conf, index and component templates, live settings,
     policy, first index, settings of the node.
 
     The same profile always gives the same bytes; a profile has only those files that it needs.
-    Without -o they are printed, each after a line that names it.  Exits with 5 before a file in the
-    folder is overwritten that rsyslog-tune did not render.
+    With -o it names each file of the folder as new, changed, unchanged or removed.  Without -o the
+    files are printed, each after a line that names it.  Exits with 5 before a file in the folder is
+    overwritten that rsyslog-tune did not render, with 78 when the profile or a template is wrong.
     """
     if stdout and (check or diff or directory is not None):
         raise BadUsage("--stdout excludes --check, --diff and -o")
     if file is not None and not stdout:
-        raise BadUsage(f"{file} is one too many: a file is named with --stdout only")
-    artefacts = artefacts_of(load(profile).profile)
+        raise BadUsage(f"{file}: a file name needs --stdout")
+    site = None if templates is None else Templates(templates)
+    artefacts = artefacts_of(load(profile).profile, site)
     if file is not None:
         _print_one(artefacts, file, output)
         return
@@ -62,12 +66,12 @@ def render(
     if check or diff:
         _compare(artefacts, directory, diff, output)
         return
-    write(artefacts, directory)
-    paths = [str(directory / artefact.path) for artefact in artefacts]
+    states = {str(directory / path): one.value for path, one in write(artefacts, directory).items()}
     if output is Output.JSON:
-        result_json({"schema": 1, "kind": "render", "files": paths})
+        paths = [str(directory / artefact.path) for artefact in artefacts]
+        result_json({"schema": 1, "kind": "render", "files": paths, "status": states})
     else:
-        result("\n".join(paths))
+        result("\n".join(f"{state:<9}  {path}" for path, state in states.items()))
 
 
 def _print(artefacts: tuple[Artefact, ...], output: Output) -> None:

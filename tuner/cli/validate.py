@@ -13,7 +13,7 @@ from typing import Annotated
 import typer
 
 from tuner.cli.console import result, result_json, say, working
-from tuner.cli.options import EngineChoice, ProfilePath
+from tuner.cli.options import EngineChoice, ProfilePath, TemplatesOption
 from tuner.errors import (
     BadProfile,
     BadUsage,
@@ -25,6 +25,7 @@ from tuner.errors import (
     TuneError,
 )
 from tuner.lint.load import LoadedProfile, load_profile
+from tuner.render.templates import Templates
 from tuner.report.annotations import github, gitlab
 from tuner.validate.layer import Layer
 from tuner.validate.layers import layers
@@ -74,6 +75,7 @@ def validate(
     ] = False,
     elasticsearch: _Url = None,
     smoke: _Smoke = False,
+    templates: TemplatesOption = None,
     strict: Annotated[
         bool, typer.Option("--strict", help="Exit with 3 if there are warnings.")
     ] = False,
@@ -81,20 +83,22 @@ def validate(
 ) -> None:
     """Check a profile: schema, lint, then `rsyslogd -N1` on the whole rendered configuration.
 
-    --elasticsearch adds the layer `engine`, --smoke the layer `smoke`.  Exits with 78 when the
-    profile is wrong or an engine refuses it, with 1 when rsyslogd or the smoke test rejects it,
-    with 4 when the engine does not answer, with 3 for warnings with --strict.
+    --elasticsearch adds the layer `engine`, --smoke the layer `smoke`, which uses the shipped
+    templates.  Exits with 78 when the profile or a template is wrong or an engine refuses it, with
+    1 when rsyslogd or the smoke test rejects it, with 4 when the engine does not answer, with 3
+    for warnings with --strict.
     """
     if offline and (smoke or elasticsearch is not None):
         raise BadUsage("--offline cannot be combined with --elasticsearch or --smoke")
+    site = None if templates is None else Templates(templates)
     try:
         loaded = load_profile(profile)
     except BadProfile as bad:
         if output is not Output.TEXT:
             _show_to_program([], bad.problems, output)
         raise
-    found = list(layers(loaded, offline))
-    for name, ask in _asked(loaded, elasticsearch, smoke, found):
+    found = list(layers(loaded, offline, site))
+    for name, ask in _asked(loaded, elasticsearch, site, smoke, found):
         try:
             found.append(ask())
         except Interrupted:
@@ -111,11 +115,15 @@ Asked = tuple[str, Callable[[], Layer]]
 
 
 def _asked(
-    loaded: LoadedProfile, url: str | None, smoke: bool, found: list[Layer]
+    loaded: LoadedProfile,
+    url: str | None,
+    site: Templates | None,
+    smoke: bool,
+    found: list[Layer],
 ) -> Iterator[Asked]:
     """The layers that need an engine; a profile that is rejected already is not started."""
     if url is not None:
-        yield "engine", lambda: _engine(loaded, url)
+        yield "engine", lambda: _engine(loaded, url, site)
     rejected = [layer.name for layer in found if layer.passed is False]
     if smoke and rejected:
         found.append(Layer("smoke", None, f"rejected by {rejected[0]}"))
@@ -123,7 +131,7 @@ def _asked(
         yield "smoke", lambda: _smoke(loaded, url)
 
 
-def _engine(loaded: LoadedProfile, url: str) -> Layer:
+def _engine(loaded: LoadedProfile, url: str, site: Templates | None) -> Layer:
     from tuner.cli.cluster import client_for
     from tuner.validate.engine import engine_layer
 
@@ -133,7 +141,7 @@ def _engine(loaded: LoadedProfile, url: str) -> Layer:
         working(f"asking {url}"),
         contextlib.closing(client_for(url, loaded.profile)) as client,
     ):
-        return engine_layer(loaded, client)
+        return engine_layer(loaded, client, site)
 
 
 def _smoke(loaded: LoadedProfile, url: str | None) -> Layer:

@@ -6,6 +6,7 @@ import difflib
 import os
 import tempfile
 from collections.abc import Iterable, Iterator
+from enum import Enum
 from pathlib import Path
 
 from tuner.errors import JobFailed, Refused
@@ -14,41 +15,57 @@ from tuner.render.artefacts import OPTIONAL, OURS, Artefact, mark_of
 _PRIVATE, _PUBLIC = 0o600, 0o644
 
 
-def write(artefacts: Iterable[Artefact], directory: Path) -> tuple[str, ...]:
-    """Bring `directory` up to date; the paths that were written or removed."""
-    wanted = tuple(artefacts)
-    foreign = _foreign(wanted, directory)
+class Status(Enum):
+    """What rendering does to a file in the folder."""
+
+    NEW = "new"
+    CHANGED = "changed"
+    UNCHANGED = "unchanged"
+    REMOVED = "removed"
+
+
+def write(artefacts: Iterable[Artefact], directory: Path) -> dict[str, Status]:
+    """Bring `directory` up to date, and say what that did to each path."""
+    files = tuple(artefacts)
+    foreign = _foreign(files, directory)
     if foreign:
         raise Refused(
             f"{directory / foreign[0]} was not rendered by rsyslog-tune and would be overwritten: "
             "move it away, or name another folder"
         )
     try:
-        changes = stale(wanted, directory)
-        for artefact in wanted:
-            _write(directory / artefact.path, artefact)
-        for path in _left_over(wanted, directory):
+        states = states_of(files, directory)
+        for file in files:
+            _write(directory / file.path, file)
+        for path in _left_over(files, directory):
             (directory / path).unlink()
     except OSError as bad:
         reason = bad.strerror or str(bad)
         raise JobFailed(f"cannot write {bad.filename or directory}: {reason}") from bad
-    return changes
+    return states
+
+
+def states_of(artefacts: Iterable[Artefact], directory: Path) -> dict[str, Status]:
+    """What `write` would do to each path below `directory`."""
+    files = tuple(artefacts)
+    states = {file.path: _state(file, directory) for file in files}
+    states |= dict.fromkeys(_left_over(files, directory), Status.REMOVED)
+    return dict(sorted(states.items()))
 
 
 def stale(artefacts: Iterable[Artefact], directory: Path) -> tuple[str, ...]:
     """The paths below `directory` whose files are missing, differ or should be gone."""
-    wanted = tuple(artefacts)
-    differing = [one.path for one in wanted if _read(directory / one.path) != one.text]
-    return tuple(sorted([*differing, *_left_over(wanted, directory)]))
+    states = states_of(artefacts, directory)
+    return tuple(path for path, state in states.items() if state is not Status.UNCHANGED)
 
 
 def diff(artefacts: Iterable[Artefact], directory: Path) -> str:
     """What `write` would change, as a unified diff; empty when there is nothing to do."""
-    wanted = tuple(artefacts)
-    texts = {artefact.path: artefact.text for artefact in wanted}
+    files = tuple(artefacts)
+    texts = {file.path: file.text for file in files}
     return "".join(
         line
-        for path in stale(wanted, directory)
+        for path in stale(files, directory)
         for line in unified(path, _read(directory / path), texts.get(path))
     )
 
@@ -65,16 +82,23 @@ def unified(path: str, old: str | None, new: str | None) -> Iterator[str]:
         yield line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n"
 
 
-def _foreign(wanted: tuple[Artefact, ...], directory: Path) -> list[str]:
+def _state(file: Artefact, directory: Path) -> Status:
+    text = _read(directory / file.path)
+    if text is None:
+        return Status.NEW
+    return Status.UNCHANGED if text == file.text else Status.CHANGED
+
+
+def _foreign(files: tuple[Artefact, ...], directory: Path) -> list[str]:
     """Files in the way that somebody else wrote; of ours, all but live settings say so."""
-    marked = [one for one in wanted if OURS in one.text]
-    found = {one.path: _read(directory / one.path) for one in marked}
-    return [path for path, text in found.items() if text and OURS not in text]
+    marked = [file.path for file in files if OURS in file.text]
+    texts = {path: _read(directory / path) for path in marked}
+    return [path for path, text in texts.items() if text and OURS not in text]
 
 
-def _left_over(wanted: tuple[Artefact, ...], directory: Path) -> list[str]:
+def _left_over(files: tuple[Artefact, ...], directory: Path) -> list[str]:
     """Files of ours that this profile no longer has."""
-    paths = {artefact.path for artefact in wanted}
+    paths = {file.path for file in files}
     gone = (path for path in OPTIONAL if path not in paths)
     return [path for path in gone if (mark_of(path) or OURS) in (_read(directory / path) or "")]
 

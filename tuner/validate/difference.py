@@ -29,6 +29,7 @@ from tuner.render.engine_files import (
     live_settings,
     policy,
 )
+from tuner.render.templates import Templates
 
 
 @dataclass(frozen=True)
@@ -64,7 +65,9 @@ def _lines(body: JSON | None) -> list[str]:
     return [f"{line.removesuffix(',')}\n" for line in text.splitlines()]
 
 
-def compare(profile: Profile, client: EngineClient) -> tuple[Compared, ...]:
+def compare(
+    profile: Profile, client: EngineClient, site: Templates | None = None
+) -> tuple[Compared, ...]:
     """Every object that the profile's outputs are rendered to: component templates, the index
     template, the policy, the alias that rolls over, and the live settings of each open index.
 
@@ -75,10 +78,10 @@ def compare(profile: Profile, client: EngineClient) -> tuple[Compared, ...]:
         one
         for output in profile.indexed
         for one in (
-            *_templates(profile, output, client, templates),
-            *_policy(profile, output, client),
+            *_templates(profile, output, client, templates, site),
+            *_policy(profile, output, client, site),
             *_alias(output, client),
-            *_live(output, client),
+            *_live(output, client, site),
         )
     )
 
@@ -95,11 +98,12 @@ def _templates(
     output: OmelasticsearchOutput,
     client: EngineClient,
     templates: Sequence[InstalledTemplate],
+    site: Templates | None,
 ) -> Iterator[Compared]:
-    target, body = output.index.target, index_template(profile, output)
+    target, body = output.index.target, index_template(profile, output, site)
     if output.index.components:
-        body = composed_template(profile, output)
-        for part, wanted in components(profile, output).items():
+        body = composed_template(profile, output, site)
+        for part, wanted in components(profile, output, site).items():
             name = f"{target}-{part}"
             there = component_template(client, name)
             yield _compared(
@@ -116,10 +120,10 @@ def _templates(
 
 
 def _policy(
-    profile: Profile, output: OmelasticsearchOutput, client: EngineClient
+    profile: Profile, output: OmelasticsearchOutput, client: EngineClient, site: Templates | None
 ) -> Iterator[Compared]:
     index, engine = output.index, profile.release.engine
-    rendered = policy(engine, index)
+    rendered = policy(engine, index, site)
     if rendered is not None:
         there = lifecycle_policy(client, engine, index.target)
         yield _compared(
@@ -136,8 +140,10 @@ def _alias(output: OmelasticsearchOutput, client: EngineClient) -> Iterator[Comp
         yield Compared(f"alias {output.index.target}", found, {"is_write_index": True})
 
 
-def _live(output: OmelasticsearchOutput, client: EngineClient) -> Iterator[Compared]:
-    wanted = normal.settings(live_settings(output))
+def _live(
+    output: OmelasticsearchOutput, client: EngineClient, site: Templates | None
+) -> Iterator[Compared]:
+    wanted = normal.settings(live_settings(output, site))
     for pattern in index_patterns(output.index):
         for index in open_indices(client, pattern):
             yield _compared(f"index {index.name}", _live_of(index, wanted), wanted)

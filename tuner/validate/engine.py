@@ -18,6 +18,7 @@ from tuner.lint.load import LoadedProfile
 from tuner.modules.omelasticsearch import OmelasticsearchOutput
 from tuner.profile.documents import fields_of
 from tuner.render.engine_files import PRIORITY, index_patterns, index_template
+from tuner.render.templates import Templates
 from tuner.validate.layer import Layer, problem
 from tuner.validate.request_sizes import request_problems
 
@@ -37,7 +38,9 @@ _LIFECYCLE = ("lifecycle.", "plugins.index_state_management.")
 _NAMES = {"elasticsearch": "Elasticsearch", "opensearch": "OpenSearch"}
 
 
-def engine_layer(loaded: LoadedProfile, client: EngineClient) -> Layer:
+def engine_layer(
+    loaded: LoadedProfile, client: EngineClient, templates: Templates | None = None
+) -> Layer:
     """What the cluster makes of every output's templates, and how large its requests may be.
 
     Component templates are tried as the index that they make together: no engine tries a single
@@ -47,7 +50,7 @@ def engine_layer(loaded: LoadedProfile, client: EngineClient) -> Layer:
     if not outputs:
         return Layer(NAME, None, "no output goes into an engine")
     found = facts(client)
-    trial = _Trial(loaded, client, found, installed_templates(client))
+    trial = _Trial(loaded, client, found, installed_templates(client), templates)
     problems = (*trial.release(), *trial.outputs(), *request_problems(loaded, limits(client)))
     layer = Layer(NAME, True, f"{_title(found)} takes it", problems, _untried(outputs))
     if not layer.errors:
@@ -77,6 +80,7 @@ class _Trial:
     client: EngineClient
     found: EngineFacts
     installed: tuple[InstalledTemplate, ...]
+    templates: Templates | None
 
     def release(self) -> Iterator[Problem]:
         """Whether the profile is for this version."""
@@ -113,7 +117,7 @@ class _Trial:
 
     def _template(self, number: int, output: OmelasticsearchOutput) -> Iterator[Problem]:
         index, name = output.index, _first_name(output.index)
-        body = index_template(self.loaded.profile, output)
+        body = index_template(self.loaded.profile, output, self.templates)
         ours = same_template(self.installed, index.target, index_patterns(index))
         try:
             simulate(self.client, body, name, None if ours is None else ours.name)

@@ -9,12 +9,15 @@ from tuner.errors import ProgramMissing
 from tuner.host.usage import memory_bytes
 from tuner.lint.load import LoadedProfile
 from tuner.render.artefacts import RSYSLOG, render
+from tuner.render.templates import Templates
 from tuner.validate.host_memory import memory_problems
 from tuner.validate.layer import Layer
 from tuner.validate.rsyslogd import check
 
 
-def layers(loaded: LoadedProfile, offline: bool) -> tuple[Layer, ...]:
+def layers(
+    loaded: LoadedProfile, offline: bool, templates: Templates | None = None
+) -> tuple[Layer, ...]:
     """What each layer says of a profile that loaded; loading it is the schema and the lint.
 
     rsyslogd's verdict depends on this machine too: on the files and folders that the configuration
@@ -24,7 +27,7 @@ def layers(loaded: LoadedProfile, offline: bool) -> tuple[Layer, ...]:
     memory = memory_problems(loaded, memory_bytes())
     count += len(memory)
     lint = Layer("lint", True, f"{count} warnings" if count else "", memory)
-    return (Layer("schema", True), lint, _rsyslogd(loaded, offline))
+    return (Layer("schema", True), lint, _rsyslogd(loaded, offline, templates))
 
 
 def _secret_files(loaded: LoadedProfile) -> list[str]:
@@ -49,7 +52,7 @@ def _secret_with_blank(loaded: LoadedProfile) -> str | None:
     return None
 
 
-def _rsyslogd(loaded: LoadedProfile, offline: bool) -> Layer:
+def _rsyslogd(loaded: LoadedProfile, offline: bool, templates: Templates | None) -> Layer:
     name = "rsyslogd -N1"
     if offline:
         return Layer(name, None, "--offline")
@@ -60,7 +63,8 @@ def _rsyslogd(loaded: LoadedProfile, offline: bool) -> Layer:
     if blank is not None:
         return Layer(name, False, f"{blank} holds white space, which rsyslogd refuses in a "
                      "password; a newline at the end counts: write it with printf %s")  # fmt: skip
-    config = next(item.text for item in render(loaded.profile) if item.path == RSYSLOG)
+    files = render(loaded.profile, templates)
+    config = next(file.text for file in files if file.path == RSYSLOG)
     try:
         verdict = check(config)
     except ProgramMissing as missing:

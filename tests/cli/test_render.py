@@ -1,0 +1,84 @@
+"""`rsyslog-tune render`, `validate` and `diff` with the options that name folders."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from tuner.cli.main import app
+from tuner.errors import BadTemplate, BadUsage
+
+RUN = CliRunner()
+ROOT = Path(__file__).parents[2]
+PROFILE = str(ROOT / "profiles/default.yaml")
+EXAMPLE = str(ROOT / "examples/templates")
+
+
+def states(*arguments: str) -> dict[str, str]:
+    """What is said of each file, the folder left out."""
+    shown = RUN.invoke(app, ["render", PROFILE, *arguments]).stdout
+    words = [line.split() for line in shown.splitlines()]
+    return {Path(path).name: state for state, path in words}
+
+
+def test_each_file_is_new_changed_unchanged_or_removed(tmp_path: Path) -> None:
+    folder = ("-o", str(tmp_path))
+    assert set(states(*folder).values()) == {"new"}
+    assert set(states(*folder).values()) == {"unchanged"}
+    (tmp_path / "live-settings.json").write_text("{}\n", encoding="utf-8")
+    policy = '{"policy": {"_meta": {"managed_by": "rsyslog-tune"}}}'
+    (tmp_path / "lifecycle-policy.json").write_text(policy, encoding="utf-8")
+    assert states(*folder) == {
+        "heap.options": "unchanged",
+        "index-template.json": "unchanged",
+        "lifecycle-policy.json": "removed",
+        "live-settings.json": "changed",
+        "rsyslog.conf": "unchanged",
+    }
+
+
+def test_a_program_gets_the_files_and_what_became_of_them(tmp_path: Path) -> None:
+    arguments = ["render", PROFILE, "-o", str(tmp_path), "--output", "json"]
+    shown = json.loads(RUN.invoke(app, arguments).stdout)
+    assert (shown["schema"], shown["kind"]) == (1, "render")
+    assert set(shown["files"]) == set(shown["status"])
+    assert set(shown["status"].values()) == {"new"}
+
+
+def test_a_file_name_needs_stdout() -> None:
+    ended = RUN.invoke(app, ["render", PROFILE, "rsyslog.conf"])
+    assert isinstance(ended.exception, BadUsage)
+    assert str(ended.exception) == "rsyslog.conf: a file name needs --stdout"
+
+
+def test_a_site_lays_its_templates_over_the_shipped_ones(tmp_path: Path) -> None:
+    folder, site = ("-o", str(tmp_path)), ("--templates", EXAMPLE)
+    states(*folder)
+    assert states(*folder, *site) == {
+        "heap.options": "unchanged",
+        "index-template.json": "changed",
+        "live-settings.json": "unchanged",
+        "rsyslog.conf": "changed",
+    }
+    assert "immark" in (tmp_path / "rsyslog.conf").read_text(encoding="utf-8")
+    assert RUN.invoke(app, ["render", PROFILE, *folder, *site, "--check"]).exit_code == 0
+
+
+@pytest.mark.parametrize("command", [["render"], ["validate", "--offline"]])
+def test_a_folder_that_is_not_there_is_wrong_usage(command: list[str], tmp_path: Path) -> None:
+    ended = RUN.invoke(app, [*command, PROFILE, "--templates", str(tmp_path / "missing")])
+    assert isinstance(ended.exception, BadUsage)
+    assert ended.exception.exit_code == 64
+
+
+def test_a_mistake_in_a_template_ends_with_file_and_line(tmp_path: Path) -> None:
+    template = tmp_path / "rsyslog.conf.j2"
+    template.write_text("# Rendered by rsyslog-tune\n{{ conf.name }}\n", encoding="utf-8")
+    for command in ("render", "validate"):
+        ended = RUN.invoke(app, [command, PROFILE, "--templates", str(tmp_path)])
+        assert isinstance(ended.exception, BadTemplate)
+        assert ended.exception.exit_code == 78
+        assert str(ended.exception).startswith(f"{template}:2: 'default' did not come through")
