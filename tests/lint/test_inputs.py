@@ -13,8 +13,8 @@ from tuner.flood.workload import flood_spec
 from tuner.lab.bind import Bound, bind
 from tuner.lint.lint import lint
 from tuner.lint.load import parse_profile
+from tuner.lint.queues import input_threads
 from tuner.profile.edit import edit
-from tuner.profile.input_threads import input_threads
 from tuner.profile.model import Profile
 
 WORK: dict[str, object] = {"global": {"workDirectory": "/var/spool/rsyslog"}}

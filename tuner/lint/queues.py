@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from tuner.modules.input import Input
 from tuner.profile.backlog import backlog_marks
-from tuner.profile.input_threads import input_threads
 from tuner.profile.model import Profile
 from tuner.profile.placement import (
     PlacedQueue,
@@ -57,6 +57,15 @@ def _stalls(profile: Profile) -> Iterator[Complaint]:
             f"inputs stall at about one message per second with lightDelayMark {mark}: they hand "
             f"over {HANDED_OVER} messages at once; use {queue.size // 100 * 70} or 0 for off",
         )
+
+
+def input_threads(profile: Profile) -> int:
+    """How many threads of the inputs may hand over messages at once."""
+    by_module: dict[type[Input], list[Input]] = {}
+    for source in profile.inputs:
+        by_module.setdefault(type(source), []).append(source)
+    release = profile.release.rsyslog_number
+    return sum(module.threads_of(sources, release) for module, sources in by_module.items())
 
 
 def _recommended(profile: Profile) -> int:

@@ -1,1 +1,5 @@
-"""What is known of each rsyslog module."""
+"""All that is known of each rsyslog module: one file each, and the registry.
+
+To add one: a file with its section (an Input or an Output), a line in registry.py, and its row in
+the README's table.
+"""
