@@ -153,7 +153,7 @@ def _without_effect(profile: Profile) -> Iterator[Complaint]:
 
 @error(
     "RT246",
-    why="The name of the pipeline is read from the event, and this is no property of events.",
+    why="The name of the pipeline is read from the event, and this is not a property of events.",
     source="rsyslog's manual, configuration/properties",
     bad={"outputs[logs].dynPipelineName": True, "outputs[logs].pipelineName": "syslog"},
     good={"outputs[logs].pipelineName": "programname"},

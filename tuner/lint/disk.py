@@ -140,15 +140,15 @@ def _place_unknown(profile: Profile) -> Iterator[Complaint]:
             yield Complaint(
                 (*queue.path, "checkpointInterval"),
                 "after a crash rsyslog finds its place in the queue's files only as of the last "
-                "new file, against the durable tier: set it to 1000, at most so many events are "
-                "then lost or sent twice",
+                "new file, against the durable tier: set it to 1000, so that at most 1000 events "
+                "are lost or sent twice",
             )
 
 
 @error(
     "RT109",
-    why="A queue without both name and folder for its files has none: a Disk queue becomes a "
-    "LinkedList, and a disk-assisted one stays in memory.",
+    why="A queue needs both a name and a folder for its files: without them a Disk queue becomes "
+    "a LinkedList, and a disk-assisted one stays in memory.",
     source="rsyslog runtime/queue.c",
     bad={"outputs[logs].queue.filename": "logs", "outputs[logs].queue.maxDiskSpace": "1g"},
     good={"outputs[logs].queue.spoolDirectory": "/var/spool/rsyslog"},

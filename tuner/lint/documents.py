@@ -24,7 +24,7 @@ def _field(number: int, field: int, key: str) -> KeyPath:
 
 @error(
     "RT309",
-    why="The field reads what nothing puts there, so that it would always be empty.",
+    why="Nothing fills what the field reads, so it would always be empty.",
     source="rsyslog-tune's own: docs/profiles.md",
     bad={
         "parse": {"format": "csv", "columns": ["host"]},

@@ -52,8 +52,7 @@ def _no_replicas(profile: Profile) -> Iterator[Complaint]:
 
 @warning(
     "RT307",
-    why="What is not refreshed cannot be found, so that the freshness that is promised cannot be "
-    "kept.",
+    why="An event cannot be found before a refresh, so the promised freshness cannot be kept.",
     source="Elasticsearch, index.refresh_interval",
     bad={"guardrails.freshness_p99_s": 45, f"{SETTINGS}.refresh_interval": "45s"},
     good={f"{SETTINGS}.refresh_interval": "44s"},

@@ -68,8 +68,8 @@ def _comes_back(profile: Profile) -> Iterator[Complaint]:
             if meets and any(_is_here(target, source) for target in targets):
                 yield Complaint(
                     ("outputs", number, "target"),
-                    f"this is the profile's own {source.type} input on port {output.port}, so that "
-                    "every event comes back for ever: forward to another host or port",
+                    f"this is the profile's own {source.type} input on port {output.port}, so "
+                    "every event comes back forever: forward to another host or port",
                 )
 
 
@@ -149,7 +149,7 @@ def _many_lines(profile: Profile) -> Iterator[Complaint]:
 
 @error(
     "RT275",
-    why="Several targets are a pool since 8.2408, for TCP only: an older rsyslogd refuses the "
+    why=f"Several targets are a pool since 8.{_POOLS}, for TCP only: an older rsyslogd refuses the "
     "action.",
     source="rsyslog tools/omfwd.c",
     bad={

@@ -109,8 +109,7 @@ def _half(number: int, *pair: tuple[str, str | None]) -> Iterator[Complaint]:
 
 @error(
     "RT282",
-    why="Who may receive is decided by names, and there is nobody to compare with, or nobody who "
-    "is asked.",
+    why="Receivers are accepted by name, but either no names are listed or names are not checked.",
     source="rsyslog runtime/nsd_gtls.c; librelp",
     bad={
         "guardrails.tier": "relaxed",
@@ -140,13 +139,14 @@ def _peers_and_mode(profile: Profile) -> Iterator[Complaint]:
 def _nobody(number: int, mode: str | None, key: str) -> Complaint:
     return Complaint(
         ("outputs", number, key),
-        f"{mode} sends to those that {key} names, and it names nobody: add it",
+        f"{mode} sends only to the peers in {key}, which is missing: add it",
     )
 
 
 @warning(
     "RT283",
-    why="Encryption alone tells nobody apart: whoever answers at that address gets the events.",
+    why="Encryption alone does not identify the receiver: whoever answers at that address gets "
+    "the events.",
     source="RFC 5425, section 5",
     bad={"outputs": [{**RELP, "tls": True}]},
     good={

@@ -144,8 +144,8 @@ def _policy(path: KeyPath, index: Index, lifecycle: Lifecycle) -> Iterator[Compl
     if index.rolls_over and lifecycle.rollover is None:
         yield Complaint(
             path,
-            "without rollover the first index grows for ever, and no retention deletes it: "
-            "add rollover, for instance {max_age: 1d, max_primary_shard_size: 50gb}",
+            "without rollover the first index grows forever, and no retention deletes it: add "
+            "rollover, for instance {max_age: 1d, max_primary_shard_size: 50gb}",
         )
     if lifecycle.retention is not None and index.name and index.rotate is Rotate.NONE:
         yield Complaint(
@@ -173,6 +173,6 @@ def _nothing_kept(profile: Profile) -> Iterator[Complaint]:
         if nothing and profile.guardrails.tier is not Tier.BERSERK:
             yield Complaint(
                 ("outputs", number, "index", "mapping"),
-                "with none the engine keeps nothing of an event, so none can be found or read "
-                "again: use explicit, or guardrails.tier berserk to measure the ceiling",
+                "with none the engine keeps nothing of an event, so no event can be found or "
+                "read again: use explicit, or guardrails.tier berserk to measure the ceiling",
             )

@@ -77,7 +77,8 @@ def _rate_limits(profile: Profile) -> Iterator[Complaint]:
 
 @warning(
     "RT233",
-    why="What is not slowed down and finds no room is dropped after timeoutEnqueue.",
+    why="A message that is not slowed down and finds the queue full is dropped after "
+    "timeoutEnqueue.",
     source="rsyslog runtime/queue.c: messages without flow control",
     bad={"inputs[0].flowControl": False},
     good={"inputs[0].flowControl": True},

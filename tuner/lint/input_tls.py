@@ -94,8 +94,7 @@ def _no_certificates(profile: Profile) -> Iterator[Complaint]:
 
 @error(
     "RT229",
-    why="Who is let in is decided by names, and there is nobody to compare with, or nobody who is "
-    "asked.",
+    why="Senders are let in by name, but either no names are listed or names are not checked.",
     source="rsyslog runtime/nsd_gtls.c; seen on 8.2302",
     bad={"inputs": [_TLS], "inputs[0].permittedPeer": None},
     good={"inputs[0].permittedPeer": ["*.example.org"]},
@@ -107,20 +106,20 @@ def _peers_and_mode(profile: Profile) -> Iterator[Complaint]:
         if source.is_encrypted and mode not in _CHECKS_NAMES and source.permitted_peer:
             yield Complaint(
                 ("inputs", number, "permittedPeer"),
-                f"with streamDriver.authMode {mode or 'anon'} nobody is asked for a name, and this "
-                "input would not start: use x509/name, or remove permittedPeer",
+                f"with streamDriver.authMode {mode or 'anon'} rsyslogd does not check names, and "
+                "this input would not start: use x509/name, or remove permittedPeer",
             )
         if source.is_encrypted and mode in _CHECKS_NAMES and source.permitted_peer is None:
             yield Complaint(
                 ("inputs", number, "permittedPeer"),
-                f"{mode} lets in those that permittedPeer names, and it names nobody: add it",
+                f"{mode} lets in only the peers in permittedPeer, which is missing: add it",
             )
     for number, relp in _imrelp(profile):
         mode_of_relp = relp.tls_auth_mode
         if mode_of_relp in {"name", "fingerprint"} and relp.tls_permitted_peer is None:
             yield Complaint(
                 ("inputs", number, "tls.permittedPeer"),
-                f"{mode_of_relp} lets in those that tls.permittedPeer names, and it names nobody: "
+                f"{mode_of_relp} lets in only the peers in tls.permittedPeer, which is missing: "
                 "add it",
             )
 

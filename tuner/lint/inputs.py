@@ -47,8 +47,8 @@ def _modules_disagree(profile: Profile) -> Iterator[Complaint]:
 
 @error(
     "RT202",
-    why="Only one can listen: the other input would not start, and rsyslogd would go on without "
-    "it.",
+    why="Only one input can listen there: the other would not start, and rsyslogd would go on "
+    "without it.",
     source="bind(2)",
     bad={"inputs": [{"type": "imptcp", "port": 10514}, {"type": "imtcp", "port": 10514}]},
     good={"inputs[1].port": 10515},
@@ -118,8 +118,8 @@ def _same_place(profile: Profile) -> Iterator[Complaint]:
 
 @warning(
     "RT203",
-    why="imtcp closes the connections above maxSessions at once, 200 by default: those senders "
-    "deliver nothing.",
+    why=f"imtcp closes the connections above maxSessions at once, {_MOST_SESSIONS['imtcp']} by "
+    "default: those senders deliver nothing.",
     source="rsyslog runtime/tcpsrv.c",
     bad={
         "inputs": [{"type": "imtcp", "port": 10514}],

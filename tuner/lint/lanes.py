@@ -50,7 +50,7 @@ def _without_port(profile: Profile) -> Iterator[Complaint]:
 
 @error(
     "RT131",
-    why="There are 65535 ports.",
+    why=f"There are {_LAST_PORT} ports.",
     source="RFC 9293",
     bad={**_LANES, "inputs[0].port": 65_535},
     good={"inputs[0].port": 65_534},
@@ -68,7 +68,7 @@ def _past_the_last(profile: Profile) -> Iterator[Complaint]:
 
 @error(
     "RT132",
-    why="A ruleset without a queue of its own runs in the main queue, so that lanes would be none.",
+    why="A ruleset without a queue of its own runs in the main queue, so there would be no lanes.",
     source="rsyslog's manual, concepts/multi_ruleset",
     bad={**_LANES, "lanes.spread": "random", "lanes.queue": {"type": "Direct"}},
     good={"lanes.queue.type": "FixedArray"},
@@ -78,8 +78,8 @@ def _no_queue(profile: Profile) -> Iterator[Complaint]:
     if queue is not None and queue.is_direct:
         yield Complaint(
             (*queue.path, "type"),
-            "a lane is a queue with its workers, and Direct is none: use FixedArray, LinkedList or "
-            "Disk, or remove lanes",
+            "a lane is a queue with its own workers, and Direct means no queue: use FixedArray, "
+            "LinkedList or Disk, or remove lanes",
         )
 
 

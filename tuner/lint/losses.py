@@ -52,7 +52,7 @@ def _discards(profile: Profile) -> Iterator[Complaint]:
             yield Complaint(
                 (*queue.path, "discardSeverity"),
                 f"drops messages of severity {severity} and above when the queue fills, but the "
-                "guardrails allow none to be lost: use 8, which is off",
+                "guardrails allow no loss: use 8, which turns it off",
             )
 
 
@@ -95,8 +95,8 @@ def _samples(profile: Profile) -> Iterator[Complaint]:
         if every > 1:
             yield Complaint(
                 (*queue.path, "samplingInterval"),
-                f"keeps one message of {every} and drops the others, but the guardrails allow none "
-                "to be lost: use 0, which keeps all",
+                f"keeps one message of {every} and drops the others, but the guardrails allow no "
+                "loss: use 0, which keeps all",
             )
 
 
@@ -121,7 +121,7 @@ def _never_works(profile: Profile) -> Iterator[Complaint]:
             yield Complaint(
                 (*queue.path, "dequeueTimeEnd"),
                 f"from {end}:00 until {begin or 0}:00 the queue only fills, and drops what it "
-                "cannot hold: remove dequeueTimeEnd, unless it holds so many hours",
+                "cannot hold: remove dequeueTimeEnd, unless the queue can hold all those hours",
             )
 
 
@@ -146,8 +146,8 @@ def _waits_for_itself(profile: Profile) -> Iterator[Complaint]:
 
 @error(
     "RT126",
-    why="rsyslog warns below 100 messages that its marks may not work, and rsyslogd -N1 does not "
-    "show it.",
+    why=f"rsyslog warns below {_LEAST} messages that its marks may not work, and rsyslogd -N1 "
+    "does not show it.",
     source="rsyslog runtime/queue.c",
     bad={
         "outputs[logs].queue.size": _LEAST - 1,

@@ -167,7 +167,7 @@ def _is_one(path: str, other: str) -> bool:
 
 @error(
     "RT264",
-    why="What is written is read again, without end.",
+    why="What the output writes is read again, in an endless loop.",
     source="rsyslog plugins/imfile",
     bad={
         "global.workDirectory": "/var/spool/rsyslog",
@@ -183,8 +183,8 @@ def _read_again(profile: Profile) -> Iterator[Complaint]:
         if any(_is_one(path, one) for one in readers):
             yield Complaint(
                 ("outputs", number, "file" if output.dyna_file is None else "dynaFile"),
-                f"an imfile input reads {path}, so that every event comes back for ever: "
-                "write to a file that no input reads",
+                f"an imfile input reads {path}, so every event comes back forever: write to a "
+                "file that no input reads",
             )
 
 

@@ -41,7 +41,7 @@ def _first_stands_in(profile: Profile) -> Iterator[Complaint]:
 
 @error(
     "RT251",
-    why="An action that is retried for ever never counts as suspended, so that nothing takes over.",
+    why="An action that is retried forever never counts as suspended, so nothing takes over.",
     source="rsyslog action.c, actionDoRetry",
     bad={"guardrails.tier": "relaxed", "outputs": [_LEADER, _STANDS_IN]},
     good={"outputs[logs].action.resumeRetryCount": 0},
@@ -53,8 +53,8 @@ def _never_suspended(profile: Profile) -> Iterator[Complaint]:
         if takes_over and before.action_resume_retry_count == -1:
             yield Complaint(
                 ("outputs", number, "action.resumeRetryCount"),
-                f"this output is retried for ever, so {after.name} never takes over: "
-                "set action.resumeRetryCount to 0 or a few",
+                f"this output is retried forever, so {after.name} never takes over: set "
+                "action.resumeRetryCount to 0 or a few",
             )
 
 

@@ -39,8 +39,8 @@ def _minimum_above_batch(profile: Profile) -> Iterator[Complaint]:
 
 @error(
     "RT105",
-    why="Marks that are out of range are replaced by rsyslog's own percentages, without a word "
-    "before 8.2602.",
+    why="rsyslog replaces marks that are out of range by its own percentages, silently before "
+    "8.2602.",
     source="rsyslog runtime/queue.c, qqueueCorrectParams",
     bad={"main_queue.highWatermark": 100_001},
     good={"main_queue.highWatermark": 100_000},
@@ -96,8 +96,8 @@ def _discard_mark(profile: Profile) -> Iterator[Complaint]:
 
 @error(
     "RT107",
-    why="A Direct queue is none at all: what is written beside it is in force nowhere, and "
-    "rsyslogd -N1 does not say so.",
+    why="Direct means no queue: rsyslog ignores what is written beside it, and rsyslogd -N1 does "
+    "not say so.",
     source="rsyslog issue 77, pull request 3966",
     bad={"outputs[logs].queue": {"type": "Direct", "size": 50_000}},
     good={"outputs[logs].queue.size": None},
@@ -132,6 +132,6 @@ def _no_files(profile: Profile) -> Iterator[Complaint]:
             if key in written:
                 yield Complaint(
                     (*queue.path, key),
-                    f"{key} is about the queue's files, and without filename it has none: add "
-                    "filename and spoolDirectory, or remove it",
+                    f"{key} needs queue files, and this queue has no filename: add filename and "
+                    "spoolDirectory, or remove it",
                 )

@@ -30,10 +30,10 @@ def _real_queues(profile: Profile) -> Iterator[PlacedQueue]:
 
 @error(
     "RT101",
-    why="F7: an input hands over up to 1024 messages at once and wakes the workers only "
+    why=f"F7: an input hands over up to {HANDED_OVER} messages at once and wakes the workers only "
     "afterwards. Where 70 % of the queue is less, it sleeps a second for each message; 1000 of "
     "3000 arrived, and only at the stop.",
-    source="rsyslog runtime/queue.c, mended in 8.2608 (commit 143197c3b); seen on 8.2302",
+    source="rsyslog runtime/queue.c, fixed in 8.2608 (commit 143197c3b); seen on 8.2302",
     bad={"main_queue.size": 1499},
     good={"main_queue.size": 1500},
 )
@@ -74,8 +74,8 @@ def _recommended(profile: Profile) -> int:
 
 @warning(
     "RT102",
-    why="Every input thread can hand over 1024 messages at once: with less than 4096 places for "
-    "each they keep waiting for each other.",
+    why=f"Every input thread can hand over {HANDED_OVER} messages at once: with less than "
+    f"{_PER_INPUT_THREAD} places for each they keep waiting for each other.",
     source="rsyslog runtime/queue.c, CONF_NUM_MULTISUB",
     bad={"main_queue.size": 8191, "outputs[logs].queue.workerThreads": 1},
     good={"main_queue.size": 8192},
@@ -87,14 +87,15 @@ def _small_for_threads(profile: Profile) -> Iterator[Complaint]:
         threads = input_threads(profile)
         yield Complaint(
             (*queue.path, "size"),
-            f"{queue.size} messages are few for {threads} input threads: use at least {wanted}",
+            f"a size of {queue.size} is too small for {threads} input threads: use at least "
+            f"{wanted}",
         )
 
 
 @error(
     "RT103",
-    why="rsyslog lowers the batch to the size of the queue and says so nowhere, so that what runs "
-    "is not what is written.",
+    why="rsyslog silently lowers the batch to the size of the queue, so what runs is not what is "
+    "written.",
     source="rsyslog runtime/queue.c, issue 374",
     bad={"main_queue.dequeueBatchSize": 100_001},
     good={"main_queue.dequeueBatchSize": 100_000},
@@ -104,8 +105,8 @@ def _batch_above_size(profile: Profile) -> Iterator[Complaint]:
         if queue.batch > queue.size:
             yield Complaint(
                 (*queue.path, "dequeueBatchSize"),
-                f"a batch of {queue.batch} does not fit a queue of {queue.size}: "
-                "rsyslog lowers it in silence; lower it here or raise size",
+                f"a batch of {queue.batch} does not fit a queue of {queue.size}: rsyslog silently "
+                "lowers it; lower it here or raise size",
             )
 
 

@@ -28,8 +28,8 @@ _MAJORS = {Engine.ELASTICSEARCH: range(7, 10), Engine.OPENSEARCH: range(1, 4)}
 
 @error(
     "RT401",
-    why="F15: before 8.2206 rsyslog sends _type with every document, and Elasticsearch 8 and "
-    "OpenSearch 2 refuse the whole bulk.",
+    why=f"F15: before 8.{_OMITS_TYPE} rsyslog sends _type with every document, and Elasticsearch "
+    "8 and OpenSearch 2 refuse the whole bulk.",
     source="rsyslog issue 4884; rsyslog plugins/omelasticsearch",
     bad={"release.rsyslog": f"8.{_OMITS_TYPE - 2}"},
     good={"release.rsyslog": f"8.{_OMITS_TYPE}"},
@@ -48,8 +48,8 @@ def _old_rsyslog(profile: Profile) -> Iterator[Complaint]:
     ):
         yield Complaint(
             path,
-            f"rsyslog {release.rsyslog} always sends _type, which Elasticsearch 8 and OpenSearch 2 "
-            f"refuse, and the whole bulk with it: it takes 8.{_OMITS_TYPE} or later",
+            f"rsyslog {release.rsyslog} always sends _type, which Elasticsearch 8 and OpenSearch "
+            f"2 refuse, and the whole bulk with it: use rsyslog 8.{_OMITS_TYPE} or later",
         )
 
 
@@ -94,8 +94,8 @@ def _engine(profile: Profile) -> Iterator[Complaint]:
 @warning(
     "RT404",
     why="F1: a bulk that the engine refuses as a whole counts as delivered, whatever the retry "
-    "settings. 401 and 403 wait since 8.2508, 429 and 5xx since 8.2606; 400 and 413 are dropped "
-    "by every release.",
+    f"settings. 401 and 403 wait since 8.{_SUSPENDS_WITHOUT_RIGHTS}, 429 and 5xx since "
+    f"8.{_SUSPENDS_ON_ERRORS}; 400 and 413 are dropped by every release.",
     source="rsyslog plugins/omelasticsearch, commits 2f29b1ccb and a5c4d2694; seen on 8.2302",
     bad={**REMOTE, "release.rsyslog": f"8.{_SUSPENDS_ON_ERRORS - 2}"},
     good={"release.rsyslog": f"8.{_SUSPENDS_ON_ERRORS}"},
@@ -114,10 +114,10 @@ def _lost_on_errors(profile: Profile) -> Iterator[Complaint]:
     )
     yield Complaint(
         ("release", "rsyslog"),
-        f"rsyslog {release.rsyslog} drops a batch in silence, with retryfailures too, when the "
+        f"rsyslog {release.rsyslog} silently drops a batch, with retryfailures too, when the "
         f"engine answers {'401, 403, ' if rights else ''}429 or 5xx to all of it, and like every "
-        f"release when it answers 400 or 413: {cure}; 8.{_SUSPENDS_ON_ERRORS} waits after 429 "
-        "and 5xx",
+        f"release when it answers 400 or 413: {cure}; 8.{_SUSPENDS_ON_ERRORS} waits after 429 and "
+        "5xx",
     )
 
 
@@ -141,9 +141,9 @@ def _lost_on_refusal(profile: Profile) -> Iterator[Complaint]:
         if output.errorfile is None:
             yield Complaint(
                 ("outputs", number, "errorfile"),
-                "a batch to which the engine, or a proxy before it, answers 400 or 413 as a whole "
-                "is dropped in silence, by every release of rsyslog: set errorfile, which then "
-                "holds what was dropped",
+                "a batch to which the engine, or a proxy before it, answers 400 or 413 as a "
+                "whole is silently dropped by every release of rsyslog: set errorfile, which "
+                "then holds what was dropped",
             )
 
 
@@ -155,7 +155,7 @@ def _at_risk(profile: Profile) -> Iterator[tuple[int, OmelasticsearchOutput]]:
 
 @warning(
     "RT407",
-    why="The parameter exists since 8.1901, and nothing reads it before 8.2308.",
+    why=f"The parameter exists since 8.1901, and nothing reads it before 8.{_HEEDS_INTERVAL_MAX}.",
     source="rsyslog action.c",
     bad={
         "release.rsyslog": f"8.{_HEEDS_INTERVAL_MAX - 2}",
@@ -171,8 +171,8 @@ def _interval_ignored(profile: Profile) -> Iterator[Complaint]:
         if output.action_resume_interval_max is not None:
             yield Complaint(
                 ("outputs", number, "action.resumeIntervalMax"),
-                f"rsyslog {profile.release.rsyslog} takes it and ignores it, and waits up to "
-                f"1800 s between retries: 8.{_HEEDS_INTERVAL_MAX} heeds it",
+                f"rsyslog {profile.release.rsyslog} accepts this and ignores it, and waits up to "
+                f"1800 s between retries: honoured from 8.{_HEEDS_INTERVAL_MAX} on",
             )
 
 

@@ -71,7 +71,7 @@ def pressure_bytes(profile: Profile) -> int:
 @warning(
     "RT207",
     why="F4: what is sent off of a batch in parts is lost when the connection fails, 38 of 100. "
-    "F1: what is above the engine's limit is answered with 413 and dropped in silence.",
+    "F1: what is above the engine's limit is answered with 413 and silently dropped.",
     source="rsyslog plugins/omelasticsearch; seen on 8.2302",
     bad={"outputs[logs].maxbytes": "975999"},
     good={"outputs[logs].maxbytes": "976000"},
@@ -126,8 +126,8 @@ def _message_above_maxbytes(profile: Profile) -> Iterator[Complaint]:
             yield Complaint(
                 ("outputs", number, "maxbytes"),
                 f"one message of {longest} bytes can exceed {limit} bytes as a document: rsyslog "
-                "sends it nevertheless, and an empty request before it, which the engine refuses; "
-                f"use at least {_kib(longest * DOCUMENT)}",
+                "sends it anyway, after an empty request that the engine refuses; use at least "
+                f"{_kib(longest * DOCUMENT)}",
             )
 
 
@@ -144,7 +144,7 @@ def _kib(size: int) -> str:
 @warning(
     "RT214",
     why="F1: the engine answers a request above http.max_content_length with 413, and every "
-    "release of rsyslog drops such a batch in silence.",
+    "release of rsyslog silently drops such a batch.",
     source="Elasticsearch, http.max_content_length; rsyslog plugins/omelasticsearch",
     bad={"outputs[logs].maxbytes": "102401k"},
     good={"outputs[logs].maxbytes": "102400k"},

@@ -41,7 +41,7 @@ def _names(profile: Profile) -> Iterator[Complaint]:
 
 @error(
     "RT601",
-    why="A search leaves alone what nobody recognises: a typing error would go unnoticed.",
+    why="A search ignores a name that it does not know: a typing error would go unnoticed.",
     source="rsyslog-tune's own: docs/profiles.md",
     bad={"search.freeze": ["main_queue.sise"]},
     good={"search.freeze": ["main_queue.size"]},
@@ -64,8 +64,7 @@ def _paths(profile: Profile) -> Iterator[Complaint]:
 
 @error(
     "RT602",
-    why="A level that the schema refuses is never measured, and one of a setting that the search "
-    "does not vary neither.",
+    why="A level is measured only if the schema accepts it and the search varies its setting.",
     source="rsyslog-tune's own: docs/profiles.md",
     bad={"search.levels": {"main_queue.size": [50_000, "large"]}},
     good={"search.levels": {"main_queue.size": [50_000, 200_000]}},

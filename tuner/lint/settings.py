@@ -135,8 +135,8 @@ def _no_copies(profile: Profile) -> Iterator[Complaint]:
         if settings.replication_type == "SEGMENT" and settings.number_of_replicas == 0:
             yield Complaint(
                 setting_path(number, "replication.type"),
-                "SEGMENT says how replicas get their segments, and there are none: remove it, or "
-                "set number_of_replicas to 1",
+                "SEGMENT says how replicas get their segments, and this index has no replicas: "
+                "remove it, or set number_of_replicas to 1",
             )
 
 
@@ -161,8 +161,8 @@ def _sorting(profile: Profile) -> Iterator[Complaint]:
             if name not in sortable and output.index.mapping is MappingStyle.EXPLICIT:
                 yield Complaint(
                     setting_path(number, "sort.field"),
-                    f"an index is sorted by fields with doc values, {name} is none: add it to the "
-                    "document with the use aggregate",
+                    f"an index is sorted by fields with doc_values, and {name} has no doc_values: "
+                    "add it to the document with the use aggregate",
                 )
 
 

@@ -103,8 +103,8 @@ def _half_a_certificate(profile: Profile) -> Iterator[Complaint]:
 
 @warning(
     "RT213",
-    why="indexTimeout is the only limit for a bulk: without it an engine that hangs without "
-    "closing the connection blocks a worker for ever.",
+    why="indexTimeout is the only limit for a bulk: without it a hung engine that keeps the "
+    "connection open blocks a worker forever.",
     source="rsyslog plugins/omelasticsearch, CURLOPT_TIMEOUT_MS",
     bad={"outputs[logs].indexTimeout": 0},
     good={"outputs[logs].indexTimeout": 60_000},
@@ -116,9 +116,9 @@ def _waits_for_ever(profile: Profile) -> Iterator[Complaint]:
         if output.index_timeout == 0 and profile.release.rsyslog_number >= came:
             yield Complaint(
                 ("outputs", number, "indexTimeout"),
-                "with 0, which is rsyslog's default, an engine that hangs blocks its worker for "
-                "ever: use 60000, well above the longest time that a bulk takes (too low a limit "
-                "repeats batches that were indexed)",
+                "0 (rsyslog's default) means no timeout: a hung engine blocks the worker "
+                "forever; use 60000, well above the longest time that a bulk takes (a limit that "
+                "is too low repeats batches that were indexed)",
             )
 
 

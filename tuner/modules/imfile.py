@@ -233,7 +233,8 @@ def _reads_again(asked: InProfile[ImfileInput]) -> Iterator[Complaint]:
         yield Complaint(
             ("persistStateInterval",),
             "rsyslog keeps its place in the file only when it stops in good order, so after a "
-            "crash every line is read and sent again: use 1000, at most so many lines twice",
+            "crash every line is read and sent again: use 1000, so that at most 1000 lines are "
+            "sent twice",
         )
 
 

@@ -64,7 +64,7 @@ class Impstats(RsyslogSection):
 
 @error(
     "RT140",
-    why="impstats counts, and nobody hears of it: the processor time is spent for nothing.",
+    why="impstats counts, but its counters go nowhere: the processor time is wasted.",
     source="rsyslog plugins/impstats",
     bad={"impstats": {"interval": 10}},
     good={"impstats": {"interval": 10, "log.file": "/var/log/rsyslog/impstats.log"}},
@@ -108,6 +108,6 @@ def _starts_anew(asked: InProfile[Impstats]) -> Iterator[Complaint]:
     if asked.section.reset_counters:
         yield Complaint(
             ("resetCounters",),
-            "counters that begin anew each time make wrong rates in Prometheus, which takes every "
-            "fall for a restart: remove it",
+            "counters that start from 0 each time give wrong rates in Prometheus, which takes "
+            "every fall for a restart: remove it",
         )

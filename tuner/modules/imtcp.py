@@ -199,6 +199,6 @@ def _racing_pool(asked: InProfile[ImtcpInput]) -> Iterator[Complaint]:
         yield Complaint(
             ("workerThreads",),
             f"the workers of imtcp in rsyslog {asked.release.rsyslog} have races when connections "
-            f"close, mended in 8.{_POOL_IS_SOUND}: set workerThreads to 1, or use imptcp where TLS "
+            f"close, fixed in 8.{_POOL_IS_SOUND}: set workerThreads to 1, or use imptcp where TLS "
             "is not needed",
         )

@@ -271,8 +271,8 @@ def _unacknowledged(asked: InProfile[OmfwdOutput]) -> Iterator[Complaint]:
         lost = "what the network or the receiver drops is lost without a trace"
     yield Complaint(
         ("protocol",),
-        f"nobody acknowledges what comes over {output.protocol.upper()}: {lost}, against the "
-        "durable tier; use omrelp where the receiver speaks it, or guardrails.tier relaxed",
+        f"events over {output.protocol.upper()} are not acknowledged: {lost}, against the durable "
+        "tier; use omrelp where the receiver speaks it, or guardrails.tier relaxed",
     )
 
 
