@@ -82,7 +82,7 @@ def test_a_secret_file_cannot_leave_its_backticks(path: str) -> None:
 
 
 def test_a_comment_cannot_end_early() -> None:
-    assert comment("a b") == "a b"
+    assert comment("a b") == "# a b"
     for text in ("a\nb", "a\x07", "a\u2028b"):
         with pytest.raises(ValueError, match="printable"):
             comment(text)

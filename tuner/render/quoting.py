@@ -98,10 +98,10 @@ def identifier(name: str) -> Emitted:
 
 
 def comment(text: str) -> Emitted:
-    """`text` for a line of a comment, which it cannot end."""
+    """`text` as a line of comment, which it cannot end."""
     if not text.isprintable():
         raise ValueError("a comment holds printable text only")
-    return Emitted(text)
+    return Emitted(f"# {text}")
 
 
 def number(value: int) -> Emitted:
