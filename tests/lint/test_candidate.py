@@ -12,7 +12,8 @@ from tuner.errors import BadProfile
 from tuner.lint.candidate import candidate
 from tuner.lint.load import load_profile, parse_profile
 from tuner.profile.placement import main_queue
-from tuner.space.knobs import REPLY_FILTER, knobs
+from tuner.space.knobs import knobs
+from tuner.space.table import REPLY_FILTER
 
 ROOT = Path(__file__).parents[2]
 
@@ -95,7 +96,7 @@ def test_no_knob_touches_a_guarantee() -> None:
 
 def test_refresh_intervals_stay_within_the_freshness_guardrail() -> None:
     text = DIRECT + "guardrails: {freshness_p99_s: 8}\n"
-    found = {knob.path: knob for knob in knobs(parse_profile(text, "p.yaml").profile)}
+    found = {str(knob.path): knob for knob in knobs(parse_profile(text, "p.yaml").profile)}
     levels = found["outputs[logs].index.settings.refresh_interval"].levels
     assert "10s" not in levels
     assert "5s" in levels

@@ -13,7 +13,8 @@ from tuner.lint.candidate import candidate
 from tuner.lint.knobs_check import Checker
 from tuner.lint.load import LoadedProfile, load_profile, parse_profile
 from tuner.profile.edit import edit
-from tuner.space.knobs import Level, knobs
+from tuner.space.knob import Level
+from tuner.space.knobs import knobs
 
 ROOT = Path(__file__).parents[2]
 BATCH = "outputs[logs].queue.dequeueBatchSize"
@@ -40,7 +41,7 @@ def test_it_agrees_with_the_text_at_random_points(path: str) -> None:
     verdicts = set()
     for _ in range(40):
         chosen = rng.sample(dimensions, 4)
-        point = [(knob.path, rng.choice(knob.levels)) for knob in chosen]
+        point: list[tuple[str, Level]] = [(knob.path, rng.choice(knob.levels)) for knob in chosen]
         found = whole_way(written, point)
         if found is None:
             assert not checker.is_valid(point), point

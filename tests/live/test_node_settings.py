@@ -18,7 +18,8 @@ from tuner.measure.measurement import Failure, FailureKind, Measurement, TrialPl
 from tuner.measure.trial import run_trial
 from tuner.measure.turning import when_turned
 from tuner.profile.model import Profile
-from tuner.space.knobs import Cost, knobs
+from tuner.space.knob import Cost
+from tuner.space.knobs import knobs
 
 pytestmark = [pytest.mark.live, pytest.mark.full]
 

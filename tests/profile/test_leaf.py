@@ -12,7 +12,8 @@ from tuner.lint.load import LoadedProfile, parse_profile
 from tuner.profile.edit.leaf import edit_leaf
 from tuner.profile.model import Profile
 from tuner.profile.source import read
-from tuner.space.knobs import Level, knobs
+from tuner.space.knob import Level
+from tuner.space.knobs import knobs
 
 DEFAULT = (Path(__file__).parents[2] / "profiles" / "default.yaml").read_text(encoding="utf-8")
 BELOW = read("outputs: [{name: a, queue: {size: 1}}, {name: b, queue: {size: 2}}]\n", "base.yaml")

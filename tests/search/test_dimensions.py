@@ -7,7 +7,8 @@ import numpy as np
 from tests.profile.examples import small
 from tuner.search.dimensions import dimensions
 from tuner.search.space import Space
-from tuner.space.knobs import Cost, knobs
+from tuner.space.knob import Cost
+from tuner.space.knobs import knobs
 
 
 def space() -> Space:

@@ -11,7 +11,7 @@ from tests.measure.factory import failed, measured
 from tuner.measure.measurement import Outcome, TrialPlan
 from tuner.search.guess import effects_of, guess
 from tuner.search.study import BASELINE, Axis, Changes, Phase, Trial
-from tuner.space.knobs import Level
+from tuner.space.knob import Level
 
 SIGMA = 0.03
 AXES = (

@@ -37,7 +37,8 @@ from tuner.search.study import (
     Trial,
 )
 from tuner.search.verdict import Claim, judge
-from tuner.space.knobs import Level, knobs
+from tuner.space.knob import Level
+from tuner.space.knobs import knobs
 
 
 def loaded() -> LoadedProfile:

@@ -11,17 +11,9 @@ from tests.shipped import EXAMPLES
 from tests.shipped import PROFILES as SHIPPED
 from tuner.lint.load import load_profile
 from tuner.profile.model import Profile
-from tuner.space.knobs import (
-    REPLY_FILTER,
-    Cost,
-    Knob,
-    Level,
-    knobs,
-    most_promising,
-    of_rsyslog,
-    without_node,
-)
-from tuner.space.worth import Bottleneck
+from tuner.space.knob import Bottleneck, Cost, Knob, Level
+from tuner.space.knobs import knobs, most_promising, of_rsyslog, without_node
+from tuner.space.table import REPLY_FILTER
 
 REFRESH = "outputs[logs].index.settings.refresh_interval"
 MERGE = "outputs[logs].index.settings.merge.policy.merge_factor"
@@ -52,7 +44,7 @@ def test_the_current_level_stands_in_its_place(
     path: str, written: object, levels: tuple[Level, ...]
 ) -> None:
     profile = small({} if written is None else {path: written})
-    found = {knob.path: knob for knob in knobs(profile)}[path]
+    found = by_path(profile)[path]
     assert found.levels == levels
     assert found.current == (tuple(written) if isinstance(written, list) else written)
 
@@ -71,7 +63,7 @@ PROFILES = [*SHIPPED, *EXAMPLES]
 
 
 def by_path(profile: Profile) -> dict[str, Knob]:
-    return {knob.path: knob for knob in knobs(profile)}
+    return {str(knob.path): knob for knob in knobs(profile)}
 
 
 def test_a_usual_profile_has_more_than_twenty_knobs_on_both_sides() -> None:
@@ -100,13 +92,13 @@ def test_every_knob_of_every_profile_is_well_formed(path: Path) -> None:
         for need in knob.needs:
             assert set(need.levels) & set(seen[need.path].levels)
             assert set(seen[need.path].levels) - set(need.levels)
-        assert knob.worth.keys
-        assert knob.worth.helps
+        assert knob.keys
+        assert knob.helps
         seen[knob.path] = knob
 
 
 def test_every_bottleneck_has_knobs_that_can_matter() -> None:
-    helped = {found for knob in knobs(small()) for found, _ in knob.worth.helps}
+    helped = {found for knob in knobs(small()) for found in knob.helps}
     assert helped == set(Bottleneck) - {Bottleneck.UNCLEAR}
 
 
@@ -200,7 +192,7 @@ def test_the_most_promising_knobs_stay() -> None:
     assert {"outputs[logs].filter_path", "outputs[logs].queue.dequeueBatchSize"} <= {
         knob.path for knob in kept
     }
-    worst = max(knob.worth.rank for knob in kept)
-    assert worst <= min(knob.worth.rank for knob in every if knob not in kept) + 8
+    worst = max(knob.rank for knob in kept)
+    assert worst <= min(knob.rank for knob in every if knob not in kept) + 8
     held = {knob.path for knob in kept}
     assert all(need.path in held for knob in kept for need in knob.needs)

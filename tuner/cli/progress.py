@@ -10,12 +10,12 @@ from functools import cached_property
 from tuner.measure.bottleneck import Verdict
 from tuner.measure.measurement import DoubtKind, Measurement
 from tuner.measure.paired import Comparison
-from tuner.profile.short_names import short_names
 from tuner.report.moves import Move, move, steps
+from tuner.schema.path import short_names
 from tuner.search.climb import Leader
 from tuner.search.pairs import compared, pairs_of
 from tuner.search.study import BASELINE, SCORED, Changes, Phase, Trial
-from tuner.space.knobs import Knob
+from tuner.space.knob import Knob
 
 _IN_PAIRS = frozenset({Phase.CONFIRM, Phase.SHRINK})
 

@@ -10,7 +10,7 @@ from tuner.measure.paced_summary import PacedMeasurement
 from tuner.report.figures import eps, percent, seconds
 from tuner.report.moves import steps_text
 from tuner.search.study import BASELINE, Phase
-from tuner.space.knobs import level_text
+from tuner.space.knob import level_text
 
 _LEAST_WHY = 9
 _MOVING = frozenset({Phase.SEARCH, Phase.FINAL, Phase.SHRINK})

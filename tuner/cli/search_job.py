@@ -24,7 +24,8 @@ from tuner.search.journal import Damaged, recorded, set_aside
 from tuner.search.record import Record
 from tuner.search.study import SCHEMA, Axis, Earlier, Fingerprint, Header, Options, Study
 from tuner.search.warm_start import earlier_points
-from tuner.space.knobs import Knob, knobs
+from tuner.space.knob import Knob
+from tuner.space.knobs import knobs
 
 
 @dataclass

@@ -18,7 +18,8 @@ from tuner.lab.turned_node import TurnedNode
 from tuner.modules.omelasticsearch import OmelasticsearchOutput
 from tuner.profile.model import Profile, Tier
 from tuner.schema.units import seconds
-from tuner.space.knobs import Knob, Level, of_rsyslog, without_node
+from tuner.space.knob import Knob, Level
+from tuner.space.knobs import of_rsyslog, without_node
 
 SINK = "sink"
 """What our sink is called wherever an engine is named, journals included."""
@@ -111,7 +112,7 @@ class StoringEngine(LabEngine):
         heaps above half of this machine's memory."""
         kept = tuple(knobs) if self.restarts else without_node(knobs)
         if self.facts.data_nodes < 2:
-            kept = tuple(knob for knob in kept if not knob.path.endswith("number_of_replicas"))
+            kept = tuple(knob for knob in kept if not knob.path.ends_with("number_of_replicas"))
         return tuple(_fitting(knob) if knob.path == "node.heap" else knob for knob in kept)
 
     def needs_numbers(self, profile: Profile) -> bool:

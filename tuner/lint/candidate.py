@@ -10,7 +10,8 @@ from tuner.modules.queue_defaults import Place, resolve
 from tuner.profile.edit.leaf import edit_leaf
 from tuner.profile.placement import measured_queue, measured_way
 from tuner.profile.source import read
-from tuner.space.knobs import Level
+from tuner.schema.path import Path
+from tuner.space.knob import Level
 from tuner.space.queues import path_of, queue_for_direct, starts_with_a_batch
 
 _QUEUE_KEYS = tuple(field.alias or name for name, field in Queue.model_fields.items())
@@ -44,7 +45,8 @@ def edits_of(written: LoadedProfile, changes: Iterable[tuple[str, Level]]) -> di
     wanted = dict(changes)
     if not wanted:
         return {}
-    if written.profile.main_queue is None and any(p.startswith("main_queue.") for p in wanted):
+    in_main = any(Path(path).is_in("main_queue") for path in wanted)
+    if written.profile.main_queue is None and in_main:
         wanted = _implicit_main_queue("main_queue.size" in wanted) | wanted
     wanted = _with_fitting_queue(written, wanted)
     wanted = _without_files(written, _with_starts(written, wanted))
@@ -70,15 +72,15 @@ def _with_fitting_queue(written: LoadedProfile, wanted: dict[str, Level]) -> dic
     """A Direct action has no queue: its other parameters go when the type becomes Direct.  One
     that gets a queue begins with what it had before: `queue_for_direct`."""
     profile = written.profile
-    at = f"outputs[{profile.measured.name}].queue"
-    kind, queue = wanted.get(f"{at}.type"), profile.measured.queue
+    at = path_of(profile, measured_queue(profile))
+    kind, queue = wanted.get(at / "type"), profile.measured.queue
     if kind == QueueType.DIRECT.value:
-        gone = {f"{at}.{key}": None for key in _set_in(queue) if key != "type"}
-        mine = {path for path in wanted if path.startswith(f"{at}.") and path != f"{at}.type"}
+        gone: dict[str, Level] = {at / key: None for key in _set_in(queue) if key != "type"}
+        mine = {path for path in wanted if Path(path).is_in(at) and path != at / "type"}
         return gone | {path: level for path, level in wanted.items() if path not in mine}
     if kind is not None and measured_queue(profile).is_direct:
         first = queue_for_direct(profile).model_dump(mode="json", by_alias=True, exclude_none=True)
-        return {f"{at}.{key}": level for key, level in first.items()} | wanted
+        return {at / key: level for key, level in first.items()} | wanted
     return wanted
 
 
@@ -88,10 +90,10 @@ def _with_starts(written: LoadedProfile, wanted: dict[str, Level]) -> dict[str, 
     found = dict(wanted)
     for queue in measured_way(written.profile):
         at = path_of(written.profile, queue)
-        start = f"{at}.workerThreadMinimumMessages"
-        several = wanted.get(f"{at}.workerThreads") not in {None, 1}
+        start = at / "workerThreadMinimumMessages"
+        several = wanted.get(at / "workerThreads") not in {None, 1}
         if several and start not in wanted and starts_with_a_batch(queue):
-            found[start] = wanted.get(f"{at}.dequeueBatchSize") or queue.batch
+            found[start] = wanted.get(at / "dequeueBatchSize") or queue.batch
     return found
 
 
@@ -100,10 +102,10 @@ def _without_files(written: LoadedProfile, wanted: dict[str, Level]) -> dict[str
     found = dict(wanted)
     for queue in measured_way(written.profile):
         at = path_of(written.profile, queue)
-        if wanted.get(f"{at}.filename", "") is None:
-            found |= {f"{at}.{key}": None for key in _set_in(queue.written) if key in _FILE_KEYS}
+        if wanted.get(at / "filename", "") is None:
+            found |= {at / key: None for key in _set_in(queue.written) if key in _FILE_KEYS}
             if queue.resolved.type is QueueType.DISK:
-                found[f"{at}.type"] = QueueType.LINKED_LIST.value
+                found[at / "type"] = QueueType.LINKED_LIST.value
     return found
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import re
 from dataclasses import dataclass
 from typing import Literal, get_args, get_origin
 
@@ -15,8 +14,10 @@ from tuner.profile.model import Profile
 from tuner.profile.schema import Key, every_key
 from tuner.profile.values import allowed, default_of, queue_defaults
 from tuner.schema.parameter import since
+from tuner.schema.path import Path
 from tuner.space.guarantees import GUARANTEES
-from tuner.space.knobs import Knob, knobs, level_text
+from tuner.space.knob import Knob, level_text
+from tuner.space.knobs import knobs
 
 _PREFIXES = ("queue.", "index.")
 _CHANGES = {
@@ -92,7 +93,7 @@ def _matching(asked: str) -> frozenset[str]:
         exact = frozenset(path for path in paths if _plain(path) == word)
         if exact and "." in word:
             return exact
-        found = exact | {path for path in paths if _plain(path).endswith(f".{word}")}
+        found = exact | {path for path in paths if _plain(path).ends_with(word)}
         if found:
             return found
     near = _near(wanted, tuple(paths))
@@ -100,18 +101,17 @@ def _matching(asked: str) -> frozenset[str]:
     raise BadUsage(f"a profile has no key {asked}{hint}")
 
 
-def _plain(path: str) -> str:
-    """A path without item names and in small letters, as it is compared."""
-    return re.sub(r"\[[^\]]*\]", "", path).lower()
+def _plain(path: str) -> Path:
+    """A path without items and in small letters, as it is compared."""
+    return Path(path.lower()).without_items
 
 
 def _near(wanted: str, paths: tuple[str, ...]) -> list[str]:
     """Up to three paths or bare names that are spelled almost so."""
     endings: dict[str, str] = {}
     for path in paths:
-        words = path.split(".")
-        for i in range(len(words)):
-            endings.setdefault(_plain(".".join(words[i:])), ".".join(words[i:]))
+        for end in reversed(Path(path).ends):
+            endings.setdefault(_plain(end), end)
     return [endings[one] for one in difflib.get_close_matches(wanted, endings, 3)]
 
 
@@ -201,7 +201,7 @@ def _search(paths: tuple[str, ...]) -> tuple[str, ...]:
         if path in paths:
             levels = ", ".join(level_text(level) for level in knob.levels)
             found.append(f"tries {levels} on {path} ({knob.cost.value})")
-        elif path.startswith(tuple(f"{one}{end}" for one in paths for end in (".", "[]."))):
+        elif any(path.is_in(one) for one in paths):
             inside.append(path)
     if inside:
         found.append(f"varies {', '.join(inside)}")
@@ -209,15 +209,15 @@ def _search(paths: tuple[str, ...]) -> tuple[str, ...]:
         f"leaves it as it is written without --allow {guarantee.name}, which gives something up: "
         f"{guarantee.gives_up}"
         for guarantee in GUARANTEES.values()
-        if any(path.endswith(f".{guarantee.name}") for path in paths)
+        if any(Path(path).ends_with(guarantee.name) for path in paths)
     ]
     return tuple(found) or ("leaves it as it is written",)
 
 
-def _every_knob() -> dict[str, Knob]:
+def _every_knob() -> dict[Path, Knob]:
     """Each knob by its path without names, as the first sample that has it shows it."""
-    found: dict[str, Knob] = {}
+    found: dict[Path, Knob] = {}
     for sample in _SAMPLES:
         for knob in knobs(Profile.model_validate(sample)):
-            found.setdefault(re.sub(r"\[[^\]]*\]", "[]", knob.path), knob)
+            found.setdefault(knob.path.pattern, knob)
     return found

@@ -19,7 +19,7 @@ from tuner.profile.edit import changed, plain
 from tuner.profile.model import Profile
 from tuner.profile.paths import resolve_path
 from tuner.space.guarantees import opened
-from tuner.space.level import Level
+from tuner.space.knob import Level
 
 Point = tuple[tuple[str, Level], ...]
 

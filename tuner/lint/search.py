@@ -12,8 +12,10 @@ from tuner.profile.edit import changed, plain
 from tuner.profile.model import Profile, Search
 from tuner.profile.paths import resolve_path
 from tuner.rule import Complaint, error
+from tuner.schema.path import Path
 from tuner.space.guarantees import GUARANTEES, called
-from tuner.space.knobs import Knob, is_at, knobs, level_text
+from tuner.space.knob import Knob, level_text
+from tuner.space.knobs import knobs
 
 
 @error(
@@ -55,10 +57,10 @@ def _paths(profile: Profile) -> Iterator[Complaint]:
     every = _every_knob(profile)
     for number, path in enumerate(search.freeze):
         reason = _unknown(profile, path)
-        if reason is not None and not any(is_at(knob.path, path) for knob in every):
+        if reason is not None and not any(knob.path.is_in(path) for knob in every):
             yield Complaint(("search", "freeze", number), reason)
     for number, path in enumerate(search.only):
-        if not any(is_at(knob.path, path) for knob in every):
+        if not any(knob.path.is_in(path) for knob in every):
             yield Complaint(("search", "only", number), _no_knob(path, every))
 
 
@@ -74,7 +76,7 @@ def _levels(profile: Profile) -> Iterator[Complaint]:
     """Levels of what is no knob, and levels that its setting cannot have."""
     if not profile.search.levels:
         return
-    every = {knob.path: knob for knob in _every_knob(profile)}
+    every: dict[str, Knob] = {knob.path: knob for knob in _every_knob(profile)}
     for path, levels in profile.search.levels.items():
         knob = every.get(path)
         if knob is None:
@@ -86,7 +88,7 @@ def _levels(profile: Profile) -> Iterator[Complaint]:
                 yield Complaint(
                     ("search", "levels", path, number),
                     f"{level_text(level)} is no value of {path}: rsyslog-tune explain "
-                    f"{path.rpartition('.')[2]} says which there are",
+                    f"{Path(path).last} says which there are",
                 )
 
 

@@ -14,12 +14,13 @@ from tuner.host.usage import cores
 from tuner.lab.lab import Lab
 from tuner.measure import signs
 from tuner.measure.counters import Window
-from tuner.measure.remedies import remedies
 from tuner.measure.stage_figures import Figure, figure
 from tuner.measure.stages import Machines, Stages, stages_of
 from tuner.profile.model import Profile
-from tuner.space.knobs import Knob, knobs
-from tuner.space.worth import Bottleneck as Bottleneck
+from tuner.space.knob import Bottleneck as Bottleneck
+from tuner.space.knob import Knob
+from tuner.space.knobs import knobs
+from tuner.space.remedies import remedies
 
 
 @dataclass(frozen=True)

@@ -7,37 +7,29 @@ A list item is named by its `name` or by its number, from 0.  Keys may hold dots
 from __future__ import annotations
 
 import difflib
-import re
 from collections.abc import Mapping, Sequence
+from itertools import takewhile
 
 from tuner.errors import BadUsage, KeyPath
 from tuner.profile.schema import keys_of, models_at
 from tuner.profile.source import at
-
-_PATH = re.compile(r"[^.\[\]]+(\[[^\[\]]+\])*(\.[^.\[\]]+(\[[^\[\]]+\])*)*")
-_STEP = re.compile(r"\[([^\]]+)\]|([^.\[\]]+)")
+from tuner.schema.path import Path
 
 
 def resolve_path(data: object, path: str) -> KeyPath:
     """`path` as keys and numbers; raises BadUsage if a profile has no such setting."""
-    if not _PATH.fullmatch(path):
+    steps = Path(path).steps
+    if not steps or not all(step.text for step in steps):
         raise BadUsage(f"{path!r} is not a path such as outputs[logs].queue.workerThreads")
-    steps = [(match[1], match[2]) for match in _STEP.finditer(path)]
-    found: KeyPath = ()
-    i = 0
-    while i < len(steps):
-        item, word = steps[i]
-        if item:
-            found, i = (*found, _index(data, found, item, path)), i + 1
+    resolved: KeyPath = ()
+    while steps:
+        if steps[0].is_item:
+            resolved, steps = (*resolved, _index(data, resolved, steps[0].text, path)), steps[1:]
             continue
-        words = [word]
-        for later_item, later_word in steps[i + 1 :]:
-            if later_item:
-                break
-            words.append(later_word)
-        taken = _longest_key(found, words, path)
-        found, i = (*found, ".".join(words[:taken])), i + taken
-    return found
+        words = [step.text for step in takewhile(lambda step: not step.is_item, steps)]
+        taken = _longest_key(resolved, words, path)
+        resolved, steps = (*resolved, ".".join(words[:taken])), steps[taken:]
+    return resolved
 
 
 def get(data: object, path: str) -> object:

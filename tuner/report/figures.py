@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tuner.measure.paired import Comparison
-from tuner.space.knobs import Level, level_text
+from tuner.space.knob import Level, level_text
 
 _BINARY = ("B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB")
 _DECIMAL = ("bit/s", "kbit/s", "Mbit/s", "Gbit/s", "Tbit/s")

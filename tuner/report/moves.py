@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from tuner.search.study import BASELINE, Changes
-from tuner.space.knobs import Knob, Level, level_text
+from tuner.space.knob import Knob, Level, level_text
 
 _MOST = 3
 _LONGEST_LEVEL = 12
@@ -39,7 +39,7 @@ def move(best: Changes, changes: Changes, knobs: Sequence[Knob]) -> Move:
 def steps(before: Changes, after: Changes, knobs: Sequence[Knob]) -> tuple[Step, ...]:
     """What differs between two points, the most promising settings first."""
     old, new = dict(before), dict(after)
-    ranked = sorted(knobs, key=lambda knob: knob.worth.rank)
+    ranked = sorted(knobs, key=lambda knob: knob.rank)
     found = (
         Step(knob.path, old.get(knob.path, knob.current), new.get(knob.path, knob.current))
         for knob in ranked

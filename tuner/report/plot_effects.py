@@ -9,16 +9,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from tuner.measure.measurement import Measurement
-from tuner.profile.short_names import short_names
 from tuner.report.drawing import ON_PAPER, Colour
 from tuner.report.figures import eps, percent
 from tuner.report.plot_course import left_out, thinned
 from tuner.report.result import STEADY, StudyResult
 from tuner.report.sections import Plot
+from tuner.schema.path import short_names
 from tuner.search.explain import OFTEN, Effect
 from tuner.search.guess import Estimate, guess
 from tuner.search.study import BASELINE, Phase, Study, Trial
-from tuner.space.knobs import Level, level_text
+from tuner.space.knob import Level, level_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -14,7 +14,8 @@ from tuner.search.study import BASELINE, Phase, Study, Trial
 from tuner.search.times import Times, times
 from tuner.search.verdict import Verdict, judge
 from tuner.space.guarantees import Guarantee, opened
-from tuner.space.knobs import Knob, Level, knobs
+from tuner.space.knob import Knob, Level
+from tuner.space.knobs import knobs
 
 AS_WRITTEN, BEST = "as written", "best found"
 

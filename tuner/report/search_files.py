@@ -18,7 +18,7 @@ from tuner.search.explain import Explained
 from tuner.search.study import SCHEMA, Study, Trial
 from tuner.search.times import Times
 from tuner.search.verdict import Verdict
-from tuner.space.knobs import level_text
+from tuner.space.knob import level_text
 
 _STUDY = TypeAdapter(Study)
 _VERDICT = TypeAdapter(Verdict)

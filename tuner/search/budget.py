@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 
 from tuner.measure.measurement import TrialPlan
 from tuner.measure.paired import FEWEST_PAIRS, FEWEST_RESTARTING
-from tuner.space.knobs import Knob, without_node
+from tuner.space.knob import Knob
+from tuner.space.knobs import without_node
 
 
 @dataclass(frozen=True)

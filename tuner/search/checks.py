@@ -8,7 +8,7 @@ from tuner.measure.measurement import TrialPlan
 from tuner.profile.model import Profile
 from tuner.schema.units import seconds
 from tuner.search.budget import Pace
-from tuner.space.knobs import Knob
+from tuner.space.knob import Knob
 
 # Freshness is judged where a pipeline should run, not where it is full.
 _SHARE = 0.7
@@ -28,7 +28,7 @@ def checks_s(profile: Profile, knobs: Sequence[Knob], pace: Pace) -> float:
     where nothing is to be seen of freshness."""
     if not pace.checks:
         return 0.0
-    levels = [level for knob in knobs if knob.path.endswith(_REFRESH) for level in knob.levels]
+    levels = [level for knob in knobs if knob.path.ends_with(_REFRESH) for level in knob.levels]
     intervals = [seconds(level) or 0.0 for level in levels if isinstance(level, str)]
     written_s = interval_s(profile)
     return _takes_s(written_s, pace) + _takes_s(max([written_s, *intervals]), pace)

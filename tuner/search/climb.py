@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 
 from tuner.measure.measurement import Measurement, TrialPlan
 from tuner.measure.paced_summary import PacedMeasurement
-from tuner.measure.remedies import mattering
 from tuner.search.finalists import next_replication
 from tuner.search.guardrails import Limits
 from tuner.search.guess import Estimate
@@ -17,6 +16,7 @@ from tuner.search.points import Knobs, preferred
 from tuner.search.space import Observation, Strategy
 from tuner.search.strategies.guard import Guard
 from tuner.search.study import BASELINE, SCORED, Changes, Trial
+from tuner.space.remedies import mattering
 
 # How many standard deviations about the mean are 95 %.
 _REACH = 1.96

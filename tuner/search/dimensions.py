@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from tuner.search.space import Dimension
-from tuner.space.knobs import Cost, Knob
+from tuner.space.knob import Cost, Knob
 
 
 def dimensions(knobs: Sequence[Knob], move_s: Mapping[Cost, float]) -> tuple[Dimension, ...]:
     """A dimension for each knob, in their order; `move_s` gives the seconds that a move of a kind
     takes beyond those of a trial, none where it says nothing."""
-    numbers = {knob.path: number for number, knob in enumerate(knobs)}
+    numbers: dict[str, int] = {knob.path: number for number, knob in enumerate(knobs)}
     return tuple(
         Dimension(
             name=knob.path,

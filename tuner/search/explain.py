@@ -13,7 +13,7 @@ from tuner.search.guess import Estimate, Guess, guess
 from tuner.search.shrink import Attempt
 from tuner.search.study import Axis, Study
 from tuner.search.verdict import Claim, Verdict
-from tuner.space.knobs import Level
+from tuner.space.knob import Level
 
 # What counts as no difference, and how often a level must have been tried to say so.
 SAME = 0.02

@@ -18,7 +18,7 @@ from scipy.special import stdtrit
 
 from tuner.measure.measurement import Measurement
 from tuner.search.study import SCORED, Axis, Changes, Trial
-from tuner.space.knobs import Level
+from tuner.space.knob import Level
 
 Floats = NDArray[np.float64]
 

@@ -10,7 +10,7 @@ from tuner.profile.model import Profile
 from tuner.search.budget import Pace, affordable, engine_warm_up, spend, trial_seconds
 from tuner.search.calibration import Calibration
 from tuner.search.checks import checks_s
-from tuner.space.knobs import Cost, Knob
+from tuner.space.knob import Cost, Knob
 
 _NOISY = 0.15
 _MINUTE_S = 60.0
@@ -60,7 +60,7 @@ def frozen(every: Sequence[Knob], kept: Sequence[Knob]) -> str:
 
 def ranked(knobs: Sequence[Knob]) -> list[str]:
     """Their paths, the most promising first."""
-    return [knob.path for knob in sorted(knobs, key=lambda knob: knob.worth.rank)]
+    return [knob.path for knob in sorted(knobs, key=lambda knob: knob.rank)]
 
 
 def bought(budget_s: float, pace: Pace, profile: Profile, knobs: Sequence[Knob]) -> Iterator[str]:

@@ -11,7 +11,7 @@ from tuner.search.dimensions import dimensions
 from tuner.search.finalists import choose, recommendable
 from tuner.search.space import Belief, Point, Space
 from tuner.search.study import BASELINE, Changes, Trial
-from tuner.space.knobs import Cost, Knob
+from tuner.space.knob import Cost, Knob
 
 # Rates this close are the same: then what costs less, and changes less, is preferred.
 _SAME = 0.01

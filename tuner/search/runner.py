@@ -15,7 +15,7 @@ from tuner.search.checks import check_plan, checks_s
 from tuner.search.guardrails import Limits
 from tuner.search.space import Space, Strategy
 from tuner.search.study import BASELINE, Asked, Changes, Earlier, Note, Phase, Trial
-from tuner.space.knobs import Cost, Knob
+from tuner.space.knob import Cost, Knob
 
 _WARM_UP_NUMBER = -1
 _RECENT = 5

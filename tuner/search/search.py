@@ -19,7 +19,6 @@ from tuner.search.climb import Climb, Leader, Noise
 from tuner.search.guess import effects_of
 from tuner.search.pairs import compared, pairs_of
 from tuner.search.points import Knobs
-from tuner.search.recipes import RECIPES, changes_of
 from tuner.search.runner import Runner
 from tuner.search.shrink import (
     MOST_ROUNDS,
@@ -32,7 +31,9 @@ from tuner.search.shrink import (
 from tuner.search.strategies.guard import Guard
 from tuner.search.study import BASELINE, Axis, Changes, Note, Phase, Trial
 from tuner.search.verdict import MOST_PAIRS, reason_of
-from tuner.space.knobs import Cost, Knob, most_promising
+from tuner.space.knob import Cost, Knob
+from tuner.space.knobs import most_promising
+from tuner.space.recipes import RECIPES, changes_of
 
 # A rate this far below the best so far cannot win: its window is cut short.
 _LOSING = 0.9

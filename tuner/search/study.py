@@ -9,7 +9,7 @@ from tuner.lab.engine import stores
 from tuner.measure.measurement import Measurement, TrialPlan
 from tuner.measure.metrics import Result
 from tuner.search.guardrails import Limits
-from tuner.space.knobs import Knob, Level, level_text
+from tuner.space.knob import Knob, Level, level_text
 
 SCHEMA = 5
 

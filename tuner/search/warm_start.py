@@ -13,7 +13,7 @@ import numpy as np
 
 from tuner.search.study import BASELINE, Changes, Earlier, Phase, Study
 from tuner.search.verdict import judge
-from tuner.space.knobs import Knob, Level
+from tuner.space.knob import Knob, Level
 
 _MOST_POINTS = 3
 

@@ -7,11 +7,11 @@ from pydantic import Field, model_validator
 
 from tuner.profile.metric import PACED, Metric
 from tuner.profile.model import Levels
-from tuner.profile.short_names import short_names
 from tuner.profile.workload import Workload
+from tuner.schema.path import Path, short_names
 from tuner.schema.scalars import Line, Name, Positive, ProfilePath, Switch
 from tuner.schema.section import Section
-from tuner.space.level import Level, level_text
+from tuner.space.knob import Level, level_text
 
 MOST_VARIANTS = 24
 
@@ -128,7 +128,7 @@ def _combinations(knobs: tuple[Dimension, ...]) -> tuple[Variant, ...]:
 
 def _names(paths: list[str]) -> dict[str, str]:
     """The last word of each path, or more of it where two end alike."""
-    last = {path: path.rpartition(".")[2] for path in paths}
+    last = {path: Path(path).last for path in paths}
     return last if len(set(last.values())) == len(paths) else short_names(paths)
 
 

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import replace
+from enum import Enum
 
+from pydantic import BaseModel
+
+from tuner.engines.settings import INDEX_SETTINGS, unknown_to
 from tuner.profile.model import Profile, Search
-from tuner.space.engine import index_knobs, node_knobs
+from tuner.schema.path import Path
 from tuner.space.guarantees import opened
-from tuner.space.level import Cost as Cost
-from tuner.space.level import Knob as Knob
-from tuner.space.level import Level as Level
-from tuner.space.level import Need as Need
-from tuner.space.level import level_text as level_text
-from tuner.space.level import with_levels
-from tuner.space.queues import queue_knobs
-from tuner.space.rsyslog import REPLY_FILTER as REPLY_FILTER
-from tuner.space.rsyslog import input_knobs, request_knobs
+from tuner.space.knob import Cost, Knob, Level, with_levels
+from tuner.space.queues import file_knobs, queue_knobs
+from tuner.space.row import Part, Row, output_path
+from tuner.space.table import ROWS
+
+_QUEUES = {Part.FIRST, Part.BULK}
+_BEFORE_QUEUES = {Part.INPUT, Part.PROFILE, Part.LANES}
 
 
 def knobs(profile: Profile, allow: Sequence[str] = ()) -> tuple[Knob, ...]:
@@ -27,16 +29,67 @@ def knobs(profile: Profile, allow: Sequence[str] = ()) -> tuple[Knob, ...]:
     retries), but for what `allow` and the profile's own `search.allow` open by name, as far as it
     is there to open; raises BadUsage for other names.  Security and loss limits stay shut.
     """
-    guarantees = opened(profile, (*profile.search.allow, *allow))
-    every = [
-        *(knob for guarantee in guarantees for knob in guarantee.knobs(profile)),
-        *input_knobs(profile),
-        *queue_knobs(profile),
-        *request_knobs(profile),
-        *index_knobs(profile),
-        *node_knobs(profile),
-    ]
+    names = {one.name for one in opened(profile, (*profile.search.allow, *allow))}
+    every: list[Knob] = []
+    for row in ROWS:
+        if row.allow in names:
+            in_queue = row.part in _QUEUES
+            every += file_knobs(profile, row, every) if in_queue else _of_row(profile, row, every)
+    plain = [row for row in ROWS if not row.allow and row.part not in _QUEUES]
+    before = [row for row in plain if row.part in _BEFORE_QUEUES]
+    after = [row for row in plain if row.part not in _BEFORE_QUEUES]
+    every += [knob for row in before for knob in _of_row(profile, row)]
+    every += queue_knobs(profile)
+    every += [knob for row in after for knob in _of_row(profile, row)]
     return settled(tuple(_narrowed(knob, profile.search) for knob in every), profile.search)
+
+
+def _of_row(profile: Profile, row: Row, before: Sequence[Knob] = ()) -> list[Knob]:
+    """The knob of a row, where it has an effect on this profile."""
+    if not row.when(profile) or (row.part is Part.SETTINGS and not _is_known(profile, row)):
+        return []
+    path, section = _place(profile, row.part)
+    now, levels = _level(section, row.path), row.levels_in(profile)
+    now = row.default_in(profile) if now is None else now
+    if now is True:
+        levels = tuple(now if level is None else level for level in levels)
+    if row.allow and not row.ordered:
+        levels = tuple(dict.fromkeys((now, *levels)))
+    return [row.knob(path, now, levels, before=before)]
+
+
+def _is_known(profile: Profile, row: Row) -> bool:
+    """Whether the engine knows the setting."""
+    setting = INDEX_SETTINGS[row.path]
+    return unknown_to(profile.release, setting.elasticsearch, setting.opensearch) is None
+
+
+def _place(profile: Profile, part: Part) -> tuple[Path | None, BaseModel | None]:
+    """Where a part of the profile is written, and that part."""
+    output, at = profile.measured, output_path(profile)
+    places: Mapping[Part, tuple[Path | None, BaseModel | None]] = {
+        Part.INPUT: (Path("inputs[0]"), profile.inputs[0]),
+        Part.PROFILE: (None, profile),
+        Part.LANES: (Path("lanes"), profile.lanes),
+        Part.OUTPUT: (at, output),
+        Part.INDEX: (at / "index", output.index),
+        Part.SETTINGS: (at / "index" / "settings", output.index.settings),
+        Part.NODE: (Path("node"), profile.node),
+    }
+    return places[part]
+
+
+def _level(section: BaseModel | None, key: str) -> Level:
+    """What a section has for a key, by the name that profiles call it; a section in it is on."""
+    if section is None:
+        return None
+    fields = type(section).model_fields.items()
+    attribute = next(name for name, field in fields if key in {field.alias, name})
+    now = getattr(section, attribute)
+    if isinstance(now, BaseModel):
+        return "on"
+    level: Level = now.value if isinstance(now, Enum) else now
+    return level
 
 
 def settled(every: tuple[Knob, ...], search: Search) -> tuple[Knob, ...]:
@@ -54,19 +107,14 @@ def settled(every: tuple[Knob, ...], search: Search) -> tuple[Knob, ...]:
     return tuple(kept.values())
 
 
-def _is_kept(path: str, search: Search, known: Container[str]) -> bool:
+def _is_kept(path: Path, search: Search, known: Container[str]) -> bool:
     """A place that is a knob itself is no section, although another key may begin like it."""
 
     def covers(place: str) -> bool:
-        return path == place if place in known else is_at(path, place)
+        return path == place if place in known else path.is_in(place)
 
     frozen = any(covers(place) for place in search.freeze)
     return not frozen and (not search.only or any(covers(place) for place in search.only))
-
-
-def is_at(path: str, place: str) -> bool:
-    """Whether `path` is `place` or inside that section."""
-    return path == place or path.startswith((f"{place}.", f"{place}["))
 
 
 def _narrowed(knob: Knob, search: Search) -> Knob:
@@ -89,6 +137,6 @@ def without_node(every: Sequence[Knob]) -> tuple[Knob, ...]:
 def most_promising(every: Sequence[Knob], most: int) -> tuple[Knob, ...]:
     """At most so many knobs, those of the best rank, in their order; what needs one that is left
     out goes with it unless it is active as the profile is written."""
-    best = sorted(every, key=lambda knob: knob.worth.rank)[:most]
+    best = sorted(every, key=lambda knob: knob.rank)[:most]
     paths = {knob.path for knob in best}
     return settled(tuple(every), Search(only=tuple(paths)))

@@ -1,150 +1,125 @@
-"""The knobs of the queues that events pass on their way to the measured output.
-
-Ranges are those of rsyslog.md section 8.  Left out: timeoutWorkerThreadShutdown (idle workers end
-after a minute), delay marks and watermarks (a measurement stays below them), timeouts (they decide
-what is dropped).
-"""
+"""The knobs of the queues that events pass on their way to the measured output."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from tuner.modules.queue import Queue, QueueType
 from tuner.modules.queue_defaults import Place, in_memory, resolve
-from tuner.profile.lanes import Spread
 from tuner.profile.model import Profile
-from tuner.profile.placement import PlacedQueue, entry_queue, measured_queue, working_queue
-from tuner.space.level import Cost, Knob, Level, Need, holding
-from tuner.space.worth import worth
+from tuner.profile.placement import (
+    PlacedQueue,
+    entry_queue,
+    measured_queue,
+    measured_way,
+    working_queue,
+)
+from tuner.schema.path import Path
+from tuner.space.knob import Knob, Need
+from tuner.space.row import Levels, Part, Row, output_path
+from tuner.space.table import IN_MEMORY, ROWS
 
-_MEMORY = (QueueType.LINKED_LIST.value, QueueType.FIXED_ARRAY.value)
-_KINDS = (QueueType.DIRECT.value, *_MEMORY)
 _ATTRIBUTES = {field.alias or name: name for name, field in Queue.model_fields.items()}
-_FEW_BATCHES = (0, 256, 512, 1024, 2048)
-
-
-@dataclass(frozen=True)
-class _Turned:
-    """A queue whose knobs are made: where it is written, what it is with all its defaults, which
-    of its values are written, and what may be turned only while it has a certain type.
-
-    It `is_missing` where the action is Direct, and `begins_alone` with one worker.
-    """
-
-    at: str
-    resolved: Queue
-    written: Queue
-    needs: tuple[Need, ...] = ()
-    is_missing: bool = False
-    begins_alone: bool = False
-
-    def knob(
-        self, key: str, levels: Sequence[Level], needs: tuple[Need, ...] = (), unset: Level = None
-    ) -> Knob:
-        """The knob of one key.  What follows from other keys, and what a Direct action has not,
-        is not set until it is written."""
-        default = getattr(self.resolved, _ATTRIBUTES[key])
-        follows = key == "workerThreadMinimumMessages" and self.written != Queue()
-        now = getattr(self.written, _ATTRIBUTES[key]) if self.is_missing or follows else default
-        found = Knob(
-            f"{self.at}.{key}", tuple(levels), now, Cost.RSYSLOG_RESTART,
-            unset=unset or default, needs=(*self.needs, *needs),
-        )  # fmt: skip
-        return holding(found)
-
-    def workers(self, levels: Sequence[Level], waiting: Sequence[Level]) -> list[Knob]:
-        """The most workers, and from how many waiting messages each later one starts (F11)."""
-        most = self.knob("workerThreads", levels)
-        several = tuple(level for level in most.levels if level not in {None, 1})
-        later = Need(most.path, several)
-        batch = self.resolved.dequeue_batch_size if self.begins_alone else None
-        return [most, self.knob("workerThreadMinimumMessages", waiting, (later,), batch)]
-
-    def waiting(self, levels: Sequence[Level]) -> list[Knob]:
-        """How many messages a worker waits for, and how long."""
-        least = self.knob("minDequeueBatchSize", levels)
-        waits = Need(least.path, tuple(level for level in least.levels if level))
-        return [
-            least,
-            self.knob("minDequeueBatchSize.timeout", (50, 100, 200, 500, 1000), (waits,)),
-        ]
+_TYPE, _START = "type", "workerThreadMinimumMessages"
+_FIRST, _BULK = (
+    {row.path: row for row in ROWS if row.part is part and not row.allow}
+    for part in (Part.FIRST, Part.BULK)
+)
 
 
 def queue_knobs(profile: Profile) -> list[Knob]:
     """The knobs of every queue on the way, parents before what needs them."""
-    direct = measured_queue(profile).is_direct
-    placed = dict.fromkeys((entry_queue(profile), working_queue(profile)))
-    firsts = (_first(queue, direct and queue == working_queue(profile)) for queue in placed)
-    return [*_lanes(profile), *(knob for knobs in firsts for knob in knobs), *_action(profile)]
+    direct, working = measured_queue(profile).is_direct, working_queue(profile)
+    placed = dict.fromkeys((entry_queue(profile), working))
+    firsts = (_first(profile, queue, direct and queue == working) for queue in placed)
+    return [*(knob for knobs in firsts for knob in knobs), *_action(profile)]
 
 
-def _lanes(profile: Profile) -> list[Knob]:
-    """How many lanes; where senders choose theirs by port it is not rsyslog's alone to turn."""
-    lanes = profile.lanes
-    if lanes is None or lanes.spread is Spread.PORTS:
-        return []
-    found = Knob("lanes.count", (1, 2, 4), lanes.count, Cost.RSYSLOG_RESTART)
-    return [replace(holding(found), worth=worth("lanes.count"))]
+def file_knobs(profile: Profile, row: Row, before: Sequence[Knob]) -> list[Knob]:
+    """The knobs of a row about files, one for each queue on disk that has the setting: as it is,
+    or not set.  Without its file name a queue is one in memory."""
+    knobs = []
+    for queue in measured_way(profile):
+        is_bulk, now = queue.place is Place.ACTION, getattr(queue.resolved, _ATTRIBUTES[row.path])
+        if queue.resolved.filename is not None and now and is_bulk == (row.part is Part.BULK):
+            levels = (now, *row.levels_in(profile))
+            knobs.append(row.knob(path_of(profile, queue), now, levels, before=before))
+    return knobs
 
 
-def _first(placed: PlacedQueue, makes_bulks: bool) -> list[Knob]:
+@dataclass(frozen=True)
+class _Turned:
+    """A queue whose knobs are made: where it is written, what it is with all its defaults, and
+    which of its values are written.
+
+    Its later workers start `with_a_batch`; it `is_missing` where the action is Direct.
+    """
+
+    section: Path
+    resolved: Queue
+    written: Queue
+    with_a_batch: bool
+    is_missing: bool = False
+
+    def knobs(self, rows: Iterable[tuple[Row, Levels]]) -> list[Knob]:
+        """The knobs of these rows, with those levels.  What follows from other settings, and what
+        a Direct action has not, is not set until it is written."""
+        knobs: list[Knob] = []
+        for row, levels in rows:
+            if self.resolved.type is QueueType.DISK and not row.on_disk:
+                continue
+            attribute, is_start = _ATTRIBUTES[row.path], row.path == _START
+            default = getattr(self.resolved, attribute)
+            follows = is_start and self.written != Queue()
+            now = getattr(self.written, attribute) if self.is_missing or follows else default
+            batch = self.resolved.dequeue_batch_size if is_start and self.with_a_batch else None
+            knobs.append(row.knob(self.section, now, levels, batch or default, knobs))
+        return knobs
+
+
+def _first(profile: Profile, placed: PlacedQueue, makes_bulks: bool) -> list[Knob]:
     """A queue before the outputs; a Direct action behind it takes its batches as its bulks."""
-    queue = placed.resolved
-    at = ".".join(map(str, placed.path))
-    alone = starts_with_a_batch(placed)
-    turned = _Turned(at, queue, placed.written or Queue(), begins_alone=alone)
-    found = [
-        turned.knob("size", (20_000, 50_000, 100_000, 200_000, 500_000)),
-        turned.knob("dequeueBatchSize", (256, 512, 1024, 2048, 4096)),
-        *turned.workers((1, 2, 4), (256, 1024, 4096, 16_384, 40_000)),
-    ]
-    if makes_bulks:
-        found += turned.waiting(_FEW_BATCHES)
+    queue, section, knobs = placed.resolved, path_of(profile, placed), list[Knob]()
     if in_memory(queue) and queue.type is not None:
-        kind = Knob(f"{turned.at}.type", _MEMORY, queue.type.value, Cost.RSYSLOG_RESTART)
-        found.insert(0, replace(holding(kind), ordered=False))
-    return [_part(knob, turned.at, makes_bulks) for knob in found if _works(knob, queue)]
+        row = _FIRST[_TYPE]
+        knobs.append(row.knob(section, queue.type.value, row.levels_in(profile)))
+    rows = [row for row in _FIRST.values() if row.path != _TYPE]
+    if makes_bulks:
+        rows = [_also(row, _BULK[row.path]) for row in rows]
+        rows += [row for row in _BULK.values() if row.path not in _FIRST]
+    turned = _Turned(section, queue, placed.written or Queue(), starts_with_a_batch(placed))
+    levels = (row.levels_before or row.levels_in(profile) for row in rows)
+    return [*knobs, *turned.knobs(zip(rows, levels, strict=True))]
 
 
-def _part(knob: Knob, at: str, makes_bulks: bool) -> Knob:
-    key = knob.path.removeprefix(f"{at}.")
-    waits = key.startswith("minDequeueBatchSize")
-    parts = [] if waits else [f"first.{key}"]
-    if makes_bulks and key != "type":
-        parts.append(f"bulk.{key}")
-    return replace(knob, worth=worth(*parts))
+def _also(row: Row, other: Row) -> Row:
+    """The row of a queue that does what another row's queue does too."""
+    return replace(row, also=(other.key,), rank=min(row.rank, other.rank),
+                   helps={**other.helps, **row.helps})  # fmt: skip
 
 
 def _action(profile: Profile) -> list[Knob]:
     """The measured action's queue.  Its type varies only between kinds that keep messages in
     memory, and only where the queue before it keeps them there too: no choice then outlives a
     crash better than another."""
-    output, placed = profile.measured, measured_queue(profile)
-    at = f"outputs[{output.name}].queue"
+    output, placed, kind = profile.measured, measured_queue(profile), _BULK[_TYPE]
+    section, is_direct = path_of(profile, placed), placed.is_direct
     may_change = in_memory(placed.resolved) and in_memory(working_queue(profile).resolved)
-    made = queue_for_direct(profile).model_copy(update={"type": QueueType.LINKED_LIST})
-    queue = resolve(made, Place.ACTION) if placed.is_direct else placed.resolved
-    needs = (Need(f"{at}.type", (*_MEMORY, QueueType.DISK.value)),)
-    turned = _Turned(
-        at, queue, output.queue or Queue(), needs, placed.is_direct, starts_with_a_batch(placed)
-    )
-    found = [
-        turned.knob("size", (10_000, 20_000, 50_000, 100_000, 200_000)),
-        turned.knob("dequeueBatchSize", (500, 1000, 2000, 3000, 5000, 8000)),
-        *turned.workers((1, 2, 3, 4, 6), (500, 1000, 2000, 5000, 10_000)),
-        *turned.waiting((0, 500, 1000, 2000, 5000)),
-    ]
-    parts = [
-        replace(knob, worth=worth(f"bulk.{knob.path.removeprefix(f'{at}.')}"))
-        for knob in found
-        if _works(knob, queue)
-    ]
+    if is_direct and not may_change:
+        return []
+    begun = queue_for_direct(profile).model_copy(update={"type": QueueType.LINKED_LIST})
+    queue = resolve(begun, Place.ACTION) if is_direct else placed.resolved
+    with_a_batch = starts_with_a_batch(placed)
+    turned = _Turned(section, queue, output.queue or Queue(), with_a_batch, is_direct)
+    rows = [row for row in _BULK.values() if row is not kind]
+    knobs = turned.knobs((row, row.levels_in(profile)) for row in rows)
     if not may_change:
-        return [] if placed.is_direct else [_without(knob, needs) for knob in parts]
-    now = QueueType.DIRECT if placed.is_direct else placed.resolved.type or QueueType.DIRECT
-    kind = Knob(f"{at}.type", _KINDS, now.value, Cost.RSYSLOG_RESTART, ordered=False)
-    return [replace(kind, worth=worth("action.type")), *parts]
+        return knobs
+    now = placed.resolved.type or QueueType.DIRECT
+    of_type = kind.knob(section, now.value, kind.levels_in(profile))
+    needs = Need(of_type.path, (*IN_MEMORY, QueueType.DISK.value))
+    return [of_type, *(replace(knob, needs=(needs, *knob.needs)) for knob in knobs)]
 
 
 def queue_for_direct(profile: Profile) -> Queue:
@@ -175,17 +150,8 @@ def starts_with_a_batch(queue: PlacedQueue) -> bool:
     return queue.workers == 1 and written is None
 
 
-def path_of(profile: Profile, queue: PlacedQueue) -> str:
+def path_of(profile: Profile, queue: PlacedQueue) -> Path:
     """The path of a queue on the way to the measured output, as knobs have it."""
     if queue.place is Place.ACTION:
-        return f"outputs[{profile.measured.name}].queue"
-    return ".".join(map(str, queue.path))
-
-
-def _without(knob: Knob, needs: tuple[Need, ...]) -> Knob:
-    return replace(knob, needs=tuple(need for need in knob.needs if need not in needs))
-
-
-def _works(knob: Knob, queue: Queue) -> bool:
-    """A Disk queue has one worker, whatever is written."""
-    return queue.type is not QueueType.DISK or ".workerThread" not in knob.path
+        return output_path(profile) / "queue"
+    return Path(".".join(map(str, queue.path)))

@@ -10,8 +10,9 @@ from tuner.lint.knobs_check import Checker
 from tuner.lint.load import load_profile, parse_profile
 from tuner.profile.edit import edit
 from tuner.search.points import Knobs
-from tuner.search.recipes import RECIPES, changes_of
-from tuner.space.knobs import REPLY_FILTER, knobs, most_promising
+from tuner.space.knobs import knobs, most_promising
+from tuner.space.recipes import RECIPES, changes_of
+from tuner.space.table import REPLY_FILTER
 
 ROOT = Path(__file__).parents[2]
 STOCK = ROOT / "examples" / "published" / "stock.yaml"
@@ -29,7 +30,7 @@ def test_there_are_two_to_four_and_each_names_its_source() -> None:
 def test_every_recipe_is_a_valid_point(path: str) -> None:
     written = load_profile(ROOT / path)
     every = knobs(written.profile)
-    levels = {knob.path: knob.levels for knob in every}
+    levels = {str(knob.path): knob.levels for knob in every}
     checker = Checker(written)
     for recipe in RECIPES:
         changes = changes_of(recipe, every)

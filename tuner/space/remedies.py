@@ -1,14 +1,13 @@
 """Settings that can help against a bottleneck, as far as they have room to move; pure.
 
-Which knob helps against what is told by the knobs themselves (`tuner.space.worth`).
+Which knob helps against what stands in its row of the table.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from tuner.space.knobs import Knob
-from tuner.space.worth import Bottleneck, Way
+from tuner.space.knob import Bottleneck, Knob, Way
 
 # What no search turns, but whoever owns the profile can.
 _ADVICE: Mapping[Bottleneck, tuple[str, ...]] = {
@@ -21,7 +20,7 @@ _ADVICE: Mapping[Bottleneck, tuple[str, ...]] = {
 def remedies(bottleneck: Bottleneck, knobs: Sequence[Knob], output: str) -> tuple[str, ...]:
     """The paths that can help: those of `knobs` that are not at their end already, the most
     promising first, then advice about the output of that name."""
-    helping = sorted(mattering(bottleneck, knobs), key=lambda knob: knob.worth.rank)
+    helping = sorted(mattering(bottleneck, knobs), key=lambda knob: knob.rank)
     paths = tuple(knob.path for knob in helping if _has_room(knob, bottleneck))
     advice = _ADVICE.get(bottleneck, ())
     return (*paths, *(path.format(output=output) for path in advice))
@@ -32,12 +31,12 @@ def mattering(bottleneck: Bottleneck, knobs: Sequence[Knob]) -> tuple[Knob, ...]
     of them where nothing is known of it."""
     if bottleneck is Bottleneck.UNCLEAR:
         return tuple(knobs)
-    return tuple(knob for knob in knobs if knob.worth.way(bottleneck) is not None)
+    return tuple(knob for knob in knobs if bottleneck in knob.helps)
 
 
 def _has_room(knob: Knob, bottleneck: Bottleneck) -> bool:
     """A choice has room while there is another level; what is not active now has none."""
-    way = knob.worth.way(bottleneck)
+    way = knob.helps.get(bottleneck)
     if way is None or len(knob.levels) < 2:
         return False
     if way is Way.CHOICE:

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from tuner.search.study import Changes
-from tuner.space.knobs import REPLY_FILTER, Knob, Level
-from tuner.space.level import amount_of
+from tuner.space.knob import Knob, Level, amount_of
+from tuner.space.table import REPLY_FILTER
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """A few settings that belong together, by the parts of the pipeline that knobs name
-    (`bulk.dequeueBatchSize`); where it comes from."""
+    """A few settings that belong together, by the keys of their rows (`bulk.dequeueBatchSize`);
+    where it comes from."""
 
     name: str
     source: str
@@ -25,7 +24,7 @@ _FILTER: Mapping[str, Level] = {"filter_path": REPLY_FILTER}
 _BULKS: Mapping[str, Level] = {
     "first.dequeueBatchSize": 1024,
     "first.workerThreads": 1,
-    "action.type": "LinkedList",
+    "bulk.type": "LinkedList",
     "bulk.size": 50_000,
     "bulk.dequeueBatchSize": 5000,
     "bulk.workerThreads": 4,
@@ -70,23 +69,23 @@ RECIPES = (
 )
 
 
-def changes_of(recipe: Recipe, knobs: tuple[Knob, ...]) -> Changes:
+def changes_of(recipe: Recipe, knobs: Sequence[Knob]) -> tuple[tuple[str, Level], ...]:
     """The recipe's settings on the knobs there are, each at its nearest level; what the profile
     has already is no change."""
     found: dict[str, Level] = {}
-    for part, wanted in recipe.settings.items():
-        for knob in _of_part(part, knobs):
+    for key, wanted in recipe.settings.items():
+        for knob in _of_row(key, knobs):
             level = _nearest(knob, wanted)
             if level is not None and level != knob.current:
                 found[knob.path] = level
     return tuple(sorted(found.items()))
 
 
-def _of_part(part: str, knobs: tuple[Knob, ...]) -> list[Knob]:
-    """The knobs of a part: those that are nothing else first, so that a main queue does a Direct
+def _of_row(key: str, knobs: Sequence[Knob]) -> list[Knob]:
+    """The knobs of a row: those that are nothing else first, so that a main queue does a Direct
     action's work only where the action cannot have a queue of its own."""
-    alone = [knob for knob in knobs if knob.worth.keys[:1] == (part,)]
-    return alone or [knob for knob in knobs if part in knob.worth.keys]
+    alone = [knob for knob in knobs if knob.keys[:1] == (key,)]
+    return alone or [knob for knob in knobs if key in knob.keys]
 
 
 def _nearest(knob: Knob, wanted: Level) -> Level:

@@ -1,14 +1,14 @@
-"""One dimension of a search: a path in the profile and its levels."""
+"""One dimension of a search: a path in the profile, its levels, and what it can help against."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 
+from tuner.schema.path import Path
 from tuner.schema.units import engine_bytes, seconds
-from tuner.space.worth import Worth
 
 Level = None | bool | int | str | tuple[str, ...]
 
@@ -31,11 +31,39 @@ class Cost(Enum):
     NODE_RESTART = "node restart"
 
 
+class Bottleneck(Enum):
+    """The stage that set the rate."""
+
+    REJECTIONS = "rejections"
+    SENDER = "sender"
+    MERGES = "merge throttling"
+    DISK = "disk"
+    ACTION_CPU = "action workers' own CPU"
+    MAIN_WORKER = "main queue worker"
+    INPUT = "input"
+    ENGINE_CPU = "engine CPU"
+    MACHINE_CPU = "machine CPU"
+    ACTION_WAITING = "action workers waiting on the engine"
+    UNCLEAR = "unclear"
+
+
+class Way(Enum):
+    """Which way along the levels of a knob helps; a choice has no direction."""
+
+    UP = 1
+    DOWN = -1
+    CHOICE = 0
+
+
+Helps = Mapping[Bottleneck, Way]
+"""The bottlenecks under which a knob can matter, and which way helps."""
+
+
 @dataclass(frozen=True)
 class Need:
     """A knob is active only while that at `path` has one of these levels."""
 
-    path: str
+    path: Path
     levels: tuple[Level, ...]
 
 
@@ -46,9 +74,12 @@ class Knob:
     None as a level means: not set, the default of rsyslog or of the engine, which is `unset` where
     it is known.  Levels that are not `ordered` have nothing in common.  While one of its `needs`
     does not hold, a knob has no effect and stays at its current level.
+
+    `keys` are the rows of the table that it comes from, its own first: the main queue does the
+    work of a Direct action too.  `rank` is small for the most promising.
     """
 
-    path: str
+    path: Path
     levels: tuple[Level, ...]
     current: Level
     cost: Cost
@@ -56,7 +87,9 @@ class Knob:
     ordered: bool = True
     unset: Level = None
     needs: tuple[Need, ...] = ()
-    worth: Worth = field(default_factory=Worth)
+    keys: tuple[str, ...] = ()
+    rank: int = 0
+    helps: Helps = field(default_factory=dict)
 
     @property
     def special(self) -> frozenset[int]:

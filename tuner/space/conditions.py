@@ -1,0 +1,136 @@
+"""What rows of the table ask of a profile: whether a setting has an effect, and levels to try."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from tuner.engines.heap import heap_bytes
+from tuner.engines.index import MappingStyle
+from tuner.engines.release import Engine
+from tuner.modules.imtcp import ImtcpInput
+from tuner.modules.input import Input
+from tuner.profile.documents import is_timed
+from tuner.profile.lanes import Spread
+from tuner.profile.model import Profile
+from tuner.schema.units import seconds
+from tuner.space.knob import Level
+
+_POOLED_IMTCP = 2504
+_REFRESH = ("1s", "2s", "5s", "10s", "20s", "30s", "60s", "2m")
+
+
+def one(kind: type[Input]) -> Callable[[Profile], bool]:
+    """A single input, of that kind: parameters of a module are all its inputs'."""
+    return lambda profile: len(profile.inputs) == 1 and isinstance(profile.inputs[0], kind)
+
+
+def pooled_imtcp(profile: Profile) -> bool:
+    """A single imtcp that has threads of its own."""
+    return one(ImtcpInput)(profile) and profile.release.rsyslog_number >= _POOLED_IMTCP
+
+
+def only_rfc3164(profile: Profile) -> bool:
+    """Every message is of RFC 3164, and no parser is chosen: rsyslog tries its parser of RFC 5424
+    first, which takes time for nothing."""
+    load = profile.workload
+    chosen = any(source.parser is not None for source in profile.inputs)
+    is_plain = load.format == "rfc3164" and load.replay is None
+    return is_plain and profile.parser is None and not chosen
+
+
+def own_lanes(profile: Profile) -> bool:
+    """Lanes that rsyslog alone can change: senders do not choose theirs by port."""
+    return profile.lanes is not None and profile.lanes.spread is not Spread.PORTS
+
+
+def merges_by_time(profile: Profile) -> bool:
+    """Elasticsearch since 8.7 merges indices with a timestamp by time (its MergePolicyConfig)."""
+    settings, release = profile.measured.index.settings, profile.release
+    if release.engine is Engine.OPENSEARCH or release.engine_version < (8, 7):
+        return False
+    unset = settings.merge_policy_type in {None, "unset"}
+    return settings.merge_policy_type == "time_based" or (unset and is_timed(profile.measured))
+
+
+def merges_by_size(profile: Profile) -> bool:
+    """All other indices."""
+    return not merges_by_time(profile)
+
+
+def elasticsearch(profile: Profile) -> bool:
+    """OpenSearch knows the setting, and does not heed it."""
+    return profile.release.engine is Engine.ELASTICSEARCH
+
+
+def no_ids(profile: Profile) -> bool:
+    """The output gives its documents no ids."""
+    return not profile.measured.has_ids
+
+
+def dynamic_mapping(profile: Profile) -> bool:
+    """The engine makes the mapping of what it sees."""
+    return profile.measured.index.mapping is MappingStyle.DYNAMIC
+
+
+def refresh_intervals(profile: Profile) -> tuple[Level, ...]:
+    """An interval that is not set is no level of its own: shards that nobody searches are then
+    never refreshed, which a measurement would take for speed."""
+    bound_s = profile.guardrails.freshness_p99_s
+    return tuple(one for one in _REFRESH if (seconds(one) or 0) < bound_s)
+
+
+def durabilities(profile: Profile) -> tuple[Level, ...]:
+    """The profile's own first."""
+    now = profile.measured.index.settings.translog_durability
+    return (now, "request" if now == "async" else "async")
+
+
+def fewer_replicas(profile: Profile) -> tuple[Level, ...]:
+    """None, one and so on to as many as there are."""
+    return tuple(range(profile.measured.index.settings.number_of_replicas + 1))
+
+
+def source_modes(profile: Profile) -> tuple[Level, ...]:
+    """The profile's own first."""
+    now = profile.measured.index.settings.mapping_source_mode
+    return (now, "stored" if now == "synthetic" else "synthetic")
+
+
+def buffer_in_bytes(profile: Profile) -> bool:
+    """The profile gives the index buffer in bytes."""
+    return not buffer_in_percent(profile)
+
+
+def buffer_in_percent(profile: Profile) -> bool:
+    """The index buffer is a share of the heap."""
+    size = profile.node.indices_memory_index_buffer_size
+    return size is None or size.endswith("%")
+
+
+def heaps(profile: Profile) -> tuple[Level, ...]:
+    """Half of it, itself, and twice as much; in megabytes, but for the one that is written."""
+    heap = profile.node.heap
+    megabytes = heap_bytes(heap) // 1024**2
+    sizes = (megabytes // 2, megabytes, megabytes * 2)
+    return tuple(_heap(size) if size != megabytes else heap for size in sizes)
+
+
+def _heap(megabytes: int) -> str:
+    gigabytes, rest = divmod(megabytes, 1024)
+    return f"{megabytes}m" if rest else f"{gigabytes}g"
+
+
+def known_processors(profile: Profile) -> bool:
+    """The profile tells how many processors a node has."""
+    return profile.node.node_processors is not None
+
+
+def processors(profile: Profile) -> Level:
+    """As many threads write where the profile does not say."""
+    return profile.node.node_processors
+
+
+def pool_sizes(profile: Profile) -> tuple[Level, ...]:
+    """About as many threads as processors."""
+    count = profile.node.node_processors or 1
+    return tuple(size for size in range(count - 1, count + 2) if size > 0)

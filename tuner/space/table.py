@@ -1,0 +1,170 @@
+"""The table of knobs: a row for each setting that a search can change.
+
+Rows stand in the order in which a search numbers them, parents before what depends on them.
+Ranges, ranks and what helps are those of elasticsearch.md sections 1, 2 and 7, and of rsyslog.md
+sections 5 and 8 (issues 4226, 4746, 5101).
+
+Left out, because they change no rate within minutes or give something up: index.sort, store.type,
+search.idle.after, flush ages, the largest merged segment, write queues (they decide when bulks are
+refused), node.processors; timeoutWorkerThreadShutdown (idle workers end after a minute), delay
+marks and watermarks (a measurement stays below them), timeouts (they decide what is dropped);
+socketBacklog, maxSessions, healthCheckTimeout, rebindinterval, maxbytes (a smaller one splits
+batches, F4), bulkmode.
+"""
+
+from __future__ import annotations
+
+from tuner.modules.imfile import ImfileInput
+from tuner.modules.imptcp import ImptcpInput
+from tuner.modules.imudp import ImudpInput
+from tuner.modules.queue import QueueType
+from tuner.space import conditions as has
+from tuner.space.knob import Bottleneck, Way
+from tuner.space.row import Part, Row
+
+_UP, _DOWN, _CHOICE = Way.UP, Way.DOWN, Way.CHOICE
+_REJECTIONS, _SENDER, _MERGES = Bottleneck.REJECTIONS, Bottleneck.SENDER, Bottleneck.MERGES
+_DISK, _INPUT, _MAIN = Bottleneck.DISK, Bottleneck.INPUT, Bottleneck.MAIN_WORKER
+_ACTION, _WAITING = Bottleneck.ACTION_CPU, Bottleneck.ACTION_WAITING
+_ENGINE, _MACHINE = Bottleneck.ENGINE_CPU, Bottleneck.MACHINE_CPU
+
+REPLY_FILTER = ("errors", "items.*.status", "items.*.error")
+"""What omelasticsearch reads of a reply: `errors`, and each item's `status` and `error`."""
+
+IN_MEMORY = (QueueType.LINKED_LIST.value, QueueType.FIXED_ARRAY.value)
+_THREADS = (1, 2, 4, 8)
+_FEW_BATCHES = (0, 256, 512, 1024, 2048)
+_COMPRESSION = "smaller files for more CPU; documents come back unchanged"
+_REFRESH = "how long events wait to become searchable; guardrails.freshness_p99_s limits it"
+_MAPPING = (
+    "explicit serves the uses of the document's fields; the dynamic mapping also gave every string "
+    "a .keyword field"
+)
+_BY_ID = "reading a document by its _id, which no client was given, becomes slower"
+_REPLIES = "asks the engine to leave out of its replies what omelasticsearch does not read"
+_PARSER = "messages of RFC 5424, should there be any, would then be parsed wrongly"
+
+# Closed until a guarantee is opened by name.
+_GUARDED = (
+    Row(Part.SETTINGS, "translog.durability", 50, {_WAITING: _UP, _DISK: _UP}, has.durabilities,
+        ordered=False, allow="translog.durability"),
+    Row(Part.SETTINGS, "translog.sync_interval", 340, {_DISK: _UP},
+        ("1s", "5s", "15s", "30s", "60s"), default="5s",
+        parent="translog.durability", idle=(None, "request"), allow="translog.sync_interval"),
+    Row(Part.SETTINGS, "number_of_replicas", 170, {_ENGINE: _DOWN, _DISK: _DOWN, _WAITING: _DOWN},
+        has.fewer_replicas, allow="number_of_replicas"),
+    Row(Part.SETTINGS, "mapping.source.mode", 410, {_DISK: _CHOICE}, has.source_modes,
+        ordered=False, allow="mapping.source.mode"),
+    Row(Part.OUTPUT, "bulkid", 150, {_ENGINE: _UP, _ACTION: _UP}, (None,), ordered=False,
+        allow="bulkid"),
+    Row(Part.OUTPUT, "retryfailures", 160, {_ENGINE: _UP, _ACTION: _UP}, (None,), ordered=False,
+        allow="retryfailures"),
+    Row(Part.OUTPUT, "mmutf8fix", 140, {_MAIN: _UP, _MACHINE: _UP}, (True, False), ordered=False,
+        allow="mmutf8fix"),
+    Row(Part.FIRST, "filename", 180, {_MAIN: _UP, _DISK: _UP}, (None,), ordered=False,
+        allow="queue.filename"),
+    Row(Part.BULK, "filename", 190, {_ACTION: _UP, _DISK: _UP}, (None,), ordered=False,
+        allow="queue.filename"),
+    Row(Part.FIRST, "syncQueueFiles", 470, {_DISK: _CHOICE}, (None,), ordered=False,
+        parent="filename", idle=(None,), allow="queue.syncQueueFiles"),
+    Row(Part.BULK, "syncQueueFiles", 470, {_DISK: _CHOICE}, (None,), ordered=False,
+        parent="filename", idle=(None,), allow="queue.syncQueueFiles"),
+)  # fmt: skip
+
+_INPUTS = (
+    Row(Part.INPUT, "threads", 120, {_INPUT: _UP}, _THREADS, when=has.one(ImptcpInput)),
+    Row(Part.INPUT, "processOnPoller", 250, {_INPUT: _UP}, (True, False), ordered=False,
+        when=has.one(ImptcpInput)),
+    Row(Part.INPUT, "workerThreads", 120, {_INPUT: _UP}, _THREADS, default=2,
+        when=has.pooled_imtcp),
+    Row(Part.INPUT, "starvationProtection.maxReads", 260, {_INPUT: _UP}, (0, 100, 500, 2000),
+        default=500, when=has.pooled_imtcp),
+    Row(Part.INPUT, "threads", 120, {_INPUT: _UP}, _THREADS, default=1, when=has.one(ImudpInput)),
+    Row(Part.INPUT, "batchSize", 260, {_INPUT: _UP}, (32, 64, 128, 256, 512), default=32,
+        when=has.one(ImudpInput)),
+    Row(Part.INPUT, "maxSubmitAtOnce", 260, {_INPUT: _UP}, (256, 1024, 4096), default=1024,
+        when=has.one(ImfileInput)),
+    Row(Part.PROFILE, "parser", 240, {_MAIN: _UP, _MACHINE: _UP}, (None, ("rsyslog.rfc3164",)),
+        ordered=False, note=_PARSER, when=has.only_rfc3164),
+)  # fmt: skip
+
+_QUEUES = (
+    Row(Part.LANES, "count", 90, {_MAIN: _UP, _DISK: _UP, _WAITING: _UP}, (1, 2, 4),
+        when=has.own_lanes),
+    Row(Part.FIRST, "type", 430, {_MAIN: _CHOICE, _MACHINE: _CHOICE}, IN_MEMORY, ordered=False),
+    Row(Part.FIRST, "size", 460, {_SENDER: _UP}, (20_000, 50_000, 100_000, 200_000, 500_000)),
+    Row(Part.FIRST, "dequeueBatchSize", 100, {_MAIN: _UP, _MACHINE: _UP},
+        (256, 512, 1024, 2048, 4096)),
+    Row(Part.FIRST, "workerThreads", 110, {_MAIN: _UP}, (1, 2, 4), on_disk=False),
+    Row(Part.FIRST, "workerThreadMinimumMessages", 220, {_MAIN: _DOWN},
+        (256, 1024, 4096, 16_384, 40_000), parent="workerThreads", idle=(None, 1), on_disk=False),
+    Row(Part.BULK, "type", 70, {_MAIN: _CHOICE, _MACHINE: _CHOICE, _WAITING: _CHOICE},
+        (QueueType.DIRECT.value, *IN_MEMORY), ordered=False),
+    Row(Part.BULK, "size", 450, {_SENDER: _UP}, (10_000, 20_000, 50_000, 100_000, 200_000)),
+    Row(Part.BULK, "dequeueBatchSize", 30,
+        {_WAITING: _UP, _DISK: _UP, _ENGINE: _UP, _MACHINE: _UP, _REJECTIONS: _DOWN},
+        (500, 1000, 2000, 3000, 5000, 8000)),
+    Row(Part.BULK, "workerThreads", 40, {_WAITING: _UP, _ACTION: _UP, _REJECTIONS: _DOWN},
+        (1, 2, 3, 4, 6), on_disk=False),
+    Row(Part.BULK, "workerThreadMinimumMessages", 80, {_WAITING: _DOWN},
+        (500, 1000, 2000, 5000, 10_000), parent="workerThreads", idle=(None, 1), on_disk=False),
+    Row(Part.BULK, "minDequeueBatchSize", 230, {_ENGINE: _UP, _MACHINE: _UP},
+        (0, 500, 1000, 2000, 5000), levels_before=_FEW_BATCHES),
+    Row(Part.BULK, "minDequeueBatchSize.timeout", 440, {_ENGINE: _UP, _MACHINE: _UP},
+        (50, 100, 200, 500, 1000), parent="minDequeueBatchSize", idle=(None, 0)),
+)  # fmt: skip
+
+_REQUESTS = (
+    Row(Part.OUTPUT, "filter_path", 20, {_ACTION: _UP, _ENGINE: _UP, _MACHINE: _UP},
+        (None, REPLY_FILTER), ordered=False, note=_REPLIES),
+)  # fmt: skip
+
+_INDEX = (
+    Row(Part.SETTINGS, "refresh_interval", 60,
+        {_MERGES: _UP, _DISK: _UP, _ENGINE: _UP, _MACHINE: _UP}, has.refresh_intervals,
+        note=_REFRESH),
+    Row(Part.SETTINGS, "number_of_shards", 200, {_WAITING: _UP, _MERGES: _UP}, (1, 2, 4)),
+    Row(Part.SETTINGS, "codec", 270, {_ENGINE: _CHOICE, _DISK: _CHOICE, _MACHINE: _CHOICE},
+        (None, "best_compression"), ordered=False, note=_COMPRESSION),
+    Row(Part.SETTINGS, "translog.flush_threshold_size", 210, {_DISK: _UP, _ENGINE: _UP},
+        (None, "256mb", "512mb", "1gb", "2gb"), note="a longer translog takes longer to recover"),
+    Row(Part.SETTINGS, "translog.generation_threshold_size", 330, {_DISK: _UP},
+        (None, "128mb", "256mb", "1gb"), unset="64mb"),
+    Row(Part.SETTINGS, "merge.policy.merge_factor", 290, {_MERGES: _UP, _ENGINE: _UP},
+        (8, 16, None, 64), unset=32, when=has.merges_by_time),
+    Row(Part.SETTINGS, "merge.policy.segments_per_tier", 300, {_MERGES: _UP, _ENGINE: _UP},
+        (None, 20, 40), unset=10, when=has.merges_by_size),
+    Row(Part.SETTINGS, "merge.policy.floor_segment", 380, {_MERGES: _UP},
+        (None, "8mb", "16mb", "64mb"), unset="2mb"),
+    Row(Part.SETTINGS, "merge.scheduler.max_thread_count", 280, {_MERGES: _UP}, (None, 1, 2, 4)),
+    Row(Part.SETTINGS, "merge.scheduler.auto_throttle", 370, {_MERGES: _CHOICE}, (None, False),
+        ordered=False),
+    Row(Part.SETTINGS, "compound_format", 350, {_ENGINE: _CHOICE, _DISK: _CHOICE}, (None, False),
+        ordered=False, note="more open files", when=has.elasticsearch),
+    Row(Part.SETTINGS, "use_compound_file", 360, {_ENGINE: _CHOICE, _DISK: _CHOICE},
+        (None, False), ordered=False, note="more open files"),
+    Row(Part.SETTINGS, "check_pending_flush.enabled", 400, {_WAITING: _CHOICE}, (None, False),
+        ordered=False),
+    Row(Part.SETTINGS, "merge_on_flush.enabled", 390, {_MERGES: _CHOICE}, (None, False),
+        ordered=False),
+    Row(Part.SETTINGS, "bloom_filter_for_id_field.enabled", 310, {_ENGINE: _CHOICE},
+        (None, False), ordered=False, note=_BY_ID, when=has.no_ids),
+    Row(Part.SETTINGS, "seq_no.index_options", 320, {_ENGINE: _CHOICE, _DISK: _CHOICE},
+        (None, "doc_values_only"), ordered=False),
+    Row(Part.INDEX, "mapping", 10, {_ENGINE: _UP, _MACHINE: _UP, _MERGES: _UP},
+        ("dynamic", "explicit"), ordered=False, note=_MAPPING, when=has.dynamic_mapping),
+)  # fmt: skip
+
+_NODE = (
+    Row(Part.NODE, "indices.memory.index_buffer_size", 130,
+        {_MERGES: _UP, _DISK: _UP, _ENGINE: _UP}, (None, "20%", "30%", "40%"), unset="10%",
+        when=has.buffer_in_percent),
+    Row(Part.NODE, "indices.memory.index_buffer_size", 130,
+        {_MERGES: _UP, _DISK: _UP, _ENGINE: _UP}, ("512mb", "1gb"), when=has.buffer_in_bytes),
+    Row(Part.NODE, "heap", 480, {_MERGES: _UP, _ENGINE: _UP}, has.heaps),
+    Row(Part.NODE, "thread_pool.write.size", 420, {_ENGINE: _CHOICE, _WAITING: _CHOICE},
+        has.pool_sizes, default=has.processors, when=has.known_processors),
+)  # fmt: skip
+
+ROWS = (*_GUARDED, *_INPUTS, *_QUEUES, *_REQUESTS, *_INDEX, *_NODE)
+"""Every row, those that touch a guarantee first."""
