@@ -22,7 +22,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 from tests.benchmarks.arena_search import Plan, Result, run
 from tests.benchmarks.arena_summary import printed, summary
 from tests.benchmarks.arena_surfaces import Noise, Surface, null, simulated, table
-from tuner.search.strategies import NAMES
+from tests.benchmarks.rivals import NAMES
 
 ROOT = Path(__file__).parents[2]
 _DECIDES = (
@@ -31,6 +31,7 @@ _DECIDES = (
     "tuner/search/finalists.py",
     "tuner/measure/paired.py",
     "tests/benchmarks/arena_*.py",
+    "tests/benchmarks/rival*.py",
     "tests/search/simulator.py",
 )
 

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from tests.benchmarks.arena_surfaces import Surface, seed_of
+from tests.benchmarks.rivals import strategy
 from tuner.measure.paired import compare
 from tuner.search.finalists import choose, next_replication
 from tuner.search.space import Observation, Point
-from tuner.search.strategies import strategy
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ from tuner.measure.bottleneck import Bottleneck, Verdict
 from tuner.measure.measurement import Doubt, DoubtKind, Measurement
 from tuner.measure.metrics import Result
 from tuner.profile.model import Profile
-from tuner.search.forecast import trials_expected
+from tuner.search.runner import trials_expected
 from tuner.search.search import Search, Step
 from tuner.search.study import BASELINE, Asked, Trial
 from tuner.space.knobs import knobs

@@ -20,11 +20,9 @@ PURE = ("rule", "schema", "engines", "modules", "profile", "space", "lint")
 
 # Who may import what; everything else outside the standard library is nobody's.
 OWNERS = {
-    "ConfigSpace": {"search"},
     "jinja2": {"render", "report"},
     "matplotlib": {"report"},
     "numpy": {"engine", "flood", "lab", "measure", "plan", "search"},
-    "optuna": {"search"},
     "platformdirs": {"host", "lab"},
     "prometheus_client": {"report"},
     "psutil": {"host"},
@@ -32,7 +30,6 @@ OWNERS = {
     "requests": {"engine"},
     "rich": {"cli"},
     "scipy": {"measure", "plan", "search"},
-    "smac": {"search"},
     "socket": {"flood", "lab"},
     "subprocess": {"host"},
     "testinfra": {"host"},

@@ -128,7 +128,7 @@ def search(
             candidate=lambda _: PROFILE,
             is_valid=lambda _: True,
             evaluate=replay.evaluate,
-            strategy=lambda space, sigma, trials: strategy(name, space, seed, sigma, trials),
+            strategy=lambda space, sigma: strategy(name, space, seed, sigma),
             clock=replay.now_s,
             budget_s=BUDGET_S,
             pace=PACE,

@@ -117,7 +117,7 @@ def run(
         candidate=checker.profile,
         is_valid=checker.is_valid,
         evaluate=world.evaluate,
-        strategy=lambda space, sigma, trials: strategy(name, space, 1, sigma, trials),
+        strategy=lambda space, sigma: strategy(name, space, 1, sigma),
         clock=lambda: world.now_s,
         budget_s=budget_s,
         pace=NODE_PACE,

@@ -31,8 +31,8 @@ from tuner.report.compare import RATES, A, B, Compared, Side
 from tuner.report.figures import eps, interval, percent
 from tuner.search.checks import check_rate
 from tuner.search.journal import read
-from tuner.search.outcome import Outcome, outcome_of
 from tuner.search.study import Study
+from tuner.search.verdict import Outcome, outcome_of
 
 
 @dataclass(frozen=True)

@@ -35,8 +35,6 @@ class StrategyChoice(Enum):
 
     DEFAULT = "default"
     RANDOM = "random"
-    TPE = "tpe"
-    SMAC = "smac"
 
 
 ProfilePath = Annotated[Path, typer.Argument(help="The profile, a YAML file.", show_default=False)]

@@ -27,11 +27,10 @@ from tuner.measure.turning import when_turned
 from tuner.profile.model import Profile
 from tuner.report.figures import seconds
 from tuner.report.gauges import of_header, of_intent, of_study, of_trials
-from tuner.search.forecast import trials_expected
 from tuner.search.journal import Journal, journal, reopened
 from tuner.search.record import Record, record_of
 from tuner.search.replay import Replay
-from tuner.search.runner import Runner, Setup
+from tuner.search.runner import Runner, Setup, trials_expected
 from tuner.search.search import Search
 from tuner.search.strategies import strategy
 from tuner.search.study import BASELINE, Asked, Ending, Header, Session, Study, Trial
@@ -139,9 +138,7 @@ def _search(job: Job, lab: Lab, replay: Replay, shown: Screen, metrics: MetricsF
             candidate=checker.profile,
             is_valid=checker.is_valid,
             evaluate=replay.evaluate,
-            strategy=lambda space, sigma, trials: strategy(
-                job.options.strategy, space, job.seed, sigma, trials
-            ),
+            strategy=lambda space, sigma: strategy(job.options.strategy, space, job.seed, sigma),
             clock=replay.now_s,
             budget_s=job.budget_s,
             pace=job.pace,

@@ -14,7 +14,7 @@ from tuner.search.guardrails import Limits
 from tuner.search.guess import Estimate
 from tuner.search.points import Knobs, preferred
 from tuner.search.space import Observation, Strategy
-from tuner.search.strategies.guard import Guard
+from tuner.search.strategies.model import Guard
 from tuner.search.study import BASELINE, SCORED, Changes, Trial
 from tuner.space.remedies import mattering
 

@@ -15,6 +15,7 @@ from tuner.search.checks import check_plan, checks_s
 from tuner.search.guardrails import Limits
 from tuner.search.space import Space, Strategy
 from tuner.search.study import BASELINE, Asked, Changes, Earlier, Note, Phase, Trial
+from tuner.search.verdict import MOST_PAIRS
 from tuner.space.knob import Cost, Knob
 
 _WARM_UP_NUMBER = -1
@@ -27,8 +28,8 @@ class Setup:
 
     `candidate` gives the profile of a point, `is_valid` says whether it may be proposed, and
     `evaluate` measures it as was asked for.  A recommendation keeps the `limits`;
-    what `earlier` searches ended with is measured first.  `strategy` is made of the space, the
-    noise of one trial and how many trials it will have.  `clock` gives the seconds since the
+    what `earlier` searches ended with is measured first.  `strategy` is made of the space and
+    the noise of one trial.  `clock` gives the seconds since the
     command started.  With `shrinks` the winner is made smaller after the budget.
     """
 
@@ -36,7 +37,7 @@ class Setup:
     candidate: Callable[[Changes], Profile]
     is_valid: Callable[[Changes], bool]
     evaluate: Callable[[Asked, Profile], Trial]
-    strategy: Callable[[Space, float, int], Strategy]
+    strategy: Callable[[Space, float], Strategy]
     clock: Callable[[], float]
     budget_s: float
     pace: Pace
@@ -169,3 +170,36 @@ class Runner:
             self._restarts_s.append(trial.outcome.spent.restart_s)
         self.trials.append(trial)
         return trial
+
+
+_SIDES = 2
+
+
+def trials_expected(runner: Runner, best: Changes) -> int:
+    """About the number of the last trial, if `best` is what will be confirmed; what comes beyond
+    the budget is not counted."""
+    last = runner.trials[-1]
+    confirming = [trial for trial in runner.trials if trial.phase is Phase.CONFIRM]
+    if last.phase is Phase.SHRINK:
+        return confirming[-1].number
+    if confirming:
+        winner = next((trial.changes for trial in confirming if trial.changes != BASELINE), best)
+        more = int(max(0.0, runner.left_s()) / runner.pair_s(last.plan, winner))
+        pair = last.pair or 0
+        pairs_left = min(MOST_PAIRS - pair, max(runner.fewest_pairs(winner) - pair, more))
+        is_half = sum(trial.pair == pair for trial in confirming) % _SIDES
+        return last.number + is_half + _SIDES * pairs_left
+    checks = _SIDES if runner.plans.checks_s and last.phase is not Phase.CHECK else 0
+    return (
+        last.number + _before_confirming(runner, best) + checks + _SIDES * runner.fewest_pairs(best)
+    )
+
+
+def _before_confirming(runner: Runner, best: Changes) -> int:
+    """How many trials still fit: those of the search and, once those are over, the finals."""
+    plans, free_s = runner.plans, max(0.0, runner.free_s(best))
+    final_s = runner.takes_s(plans.final)
+    if runner.trials[-1].phase is Phase.FINAL:
+        return int(free_s / final_s)
+    searching_s = max(0.0, free_s - plans.finals * final_s)
+    return int(searching_s / runner.takes_s(plans.search)) + plans.finals

@@ -28,7 +28,7 @@ from tuner.search.shrink import (
     shorter,
     shrunk,
 )
-from tuner.search.strategies.guard import Guard
+from tuner.search.strategies.model import Guard
 from tuner.search.study import BASELINE, Axis, Changes, Note, Phase, Trial
 from tuner.search.verdict import MOST_PAIRS, reason_of
 from tuner.space.knob import Cost, Knob
@@ -112,7 +112,7 @@ class Search:
         runner, setup, knobs = self.runner, self.runner.setup, Knobs(kept)
         trial_s = runner.takes_s(runner.plans.search)
         space = knobs.space(setup.is_valid, trial_s, {Cost.NODE_RESTART: runner.restart_s()})
-        strategy = setup.strategy(space, calibration.sigma, runner.plans.searching)
+        strategy = setup.strategy(space, calibration.sigma)
         recipes = [
             *((one.changes, f"found by {one.run}") for one in setup.earlier),
             *((changes_of(one, setup.knobs), f"recipe: {one.name}") for one in RECIPES),

@@ -6,10 +6,10 @@ Nothing here knows of rsyslog.  A strategy is asked for points and told what was
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,16 +36,6 @@ class Dimension:
     special: frozenset[int] = frozenset()
     needs: tuple[tuple[int, frozenset[int]], ...] = ()
     move_s: float = 0.0
-
-    def value(self, level: int) -> int | float:
-        """What stands for a level with optimizers of others: where it lies, or its number."""
-        return float(self.positions[level]) if self.positions else int(level)
-
-    def level(self, value: int | float) -> int:
-        """The level that lies nearest to what an optimizer of others proposes."""
-        if not self.positions:
-            return int(value)
-        return int(np.argmin(np.abs(np.array(self.positions) - float(value))))
 
     @cached_property
     def features(self) -> Floats:
@@ -114,17 +104,6 @@ class Space:
                 idle = ~np.isin(settled[:, parent], list(levels))
                 settled[idle, at] = dimension.start
         return settled
-
-    def values(self, point: Point) -> dict[str, int | float]:
-        """A point as optimizers of others are told of it, by the names of the dimensions."""
-        each = zip(self.dimensions, point, strict=True)
-        return {one.name: one.value(level) for one, level in each}
-
-    def proposed(self, values: Mapping[str, Any]) -> Point:
-        """The point that an optimizer of others means, by the names of the dimensions."""
-        levels = [one.level(values[one.name]) for one in self.dimensions]
-        settled = self.canonical(np.array([levels]))[0]
-        return tuple(int(level) for level in settled)
 
     def seconds(
         self, before: Point, points: NDArray[np.int64], dearest_s: float | None = None

@@ -1,4 +1,4 @@
-"""The tree-structured Parzen estimator of Optuna, for comparison; needs the extra `tpe`."""
+"""The tree-structured Parzen estimator of Optuna, for comparison; needs the extra `arena`."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from optuna.samplers import TPESampler
 from optuna.samplers._tpe.sampler import _split_trials, default_gamma
 from optuna.trial import FrozenTrial, Trial, TrialState, create_trial
 
+from tests.benchmarks.rival import Rival, proposed, value, values, without_handle
 from tuner.search.space import Dimension, Floats, Observation, Point, Proposal, Space
-from tuner.search.strategies.rival import Rival, without_handle
 
 _STARTUP = 10
 _TRIES = 50
@@ -40,7 +40,7 @@ class Tpe(Rival[Trial]):
         if handle is not None:
             self._study.tell(handle, value, state=state)
             return
-        params = self._space.values(observation.point)
+        params = values(self._space, observation.point)
         self._study.add_trial(
             create_trial(state=state, value=value, params=params, distributions=self._distributions)
         )
@@ -54,7 +54,7 @@ class Tpe(Rival[Trial]):
         self._study.sampler = sampler
         for _ in range(_TRIES):
             trial = self._study.ask(self._distributions)
-            point = self._space.proposed(trial.params)
+            point = proposed(self._space, trial.params)
             if self._space.is_valid(point):
                 return Proposal(point, "promising"), trial
             self._study.tell(trial, state=TrialState.FAIL)
@@ -82,7 +82,7 @@ class Tpe(Rival[Trial]):
             self._study, self._distributions, trials, handle_below=below
         )
         rows = {
-            one.name: np.array([float(one.value(level)) for level in points[:, at]])
+            one.name: np.array([float(value(one, level)) for level in points[:, at]])
             for at, one in enumerate(self._space.dimensions)
         }
         return np.asarray(estimator.log_pdf(rows))

@@ -1,4 +1,4 @@
-"""SMAC3, a random forest with expected improvement, for comparison; needs the extra `smac`."""
+"""SMAC3, a random forest with expected improvement, for comparison; needs the extra `arena`."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from smac.acquisition.function import EI
 from smac.model.random_forest import RandomForest
 from smac.runhistory import StatusType, TrialInfo, TrialValue
 
+from tests.benchmarks.rival import Rival, proposed, values, without_handle
 from tuner.search.space import Dimension, Floats, Observation, Point, Proposal, Space
 from tuner.search.strategies.random_points import draw
-from tuner.search.strategies.rival import Rival, without_handle
 
 # As shipped SMAC trains its forest only after every eighth trial; twice as many trials between two
 # trainings cost it more than a tenth of its regret (reference: search.md 1.3).
@@ -103,7 +103,7 @@ class Smac(Rival[TrialInfo]):
             return without_handle(self._of_pool(), "promising")
         for _ in range(_TRIES):
             info = self._facade.ask()
-            point = self._space.proposed(info.config)
+            point = proposed(self._space, info.config)
             if self._space.is_valid(point):
                 return Proposal(point, "promising"), info
             self._facade.tell(info, self._failed(), save=False)
@@ -134,7 +134,7 @@ class Smac(Rival[TrialInfo]):
         return pool[free[int(np.argmax(gains))]]
 
     def _configuration(self, point: Point) -> Configuration:
-        return Configuration(self._configurations, values=self._space.values(point))
+        return Configuration(self._configurations, values=values(self._space, point))
 
 
 def _never_called(config: Configuration, seed: int = 0) -> float:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Generic, TypeVar
+from collections.abc import Mapping
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 
 from tuner.search.finalists import shrunken
-from tuner.search.space import Belief, Observation, Point, Proposal, Space
+from tuner.search.space import Belief, Dimension, Observation, Point, Proposal, Space
 from tuner.search.strategies.random_points import draw
 
 Handle = TypeVar("Handle")
@@ -65,3 +66,27 @@ class Rival(ABC, Generic[Handle]):
 def without_handle(point: Point | None, why: str) -> tuple[Proposal, None] | None:
     """What is proposed where the library does not know its own proposal; None without a point."""
     return None if point is None else (Proposal(point, why), None)
+
+
+def value(dimension: Dimension, level: int) -> int | float:
+    """What stands for a level: where it lies, or its number."""
+    return float(dimension.positions[level]) if dimension.positions else int(level)
+
+
+def values(space: Space, point: Point) -> dict[str, int | float]:
+    """A point by the names of its dimensions."""
+    each = zip(space.dimensions, point, strict=True)
+    return {one.name: value(one, level) for one, level in each}
+
+
+def proposed(space: Space, given: Mapping[str, Any]) -> Point:
+    """The point that lies nearest to what a library proposes by the names of the dimensions."""
+    levels = [_level(one, given[one.name]) for one in space.dimensions]
+    settled = space.canonical(np.array([levels]))[0]
+    return tuple(int(level) for level in settled)
+
+
+def _level(dimension: Dimension, given: int | float) -> int:
+    if not dimension.positions:
+        return int(given)
+    return int(np.argmin(np.abs(np.array(dimension.positions) - float(given))))

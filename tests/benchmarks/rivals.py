@@ -1,0 +1,32 @@
+"""Every strategy that the arena compares: ours, and those of other libraries by their extra."""
+
+from __future__ import annotations
+
+import importlib
+
+from tuner.search.space import Space, Strategy
+from tuner.search.strategies import NAMES as OURS
+from tuner.search.strategies import strategy as ours
+
+PACKAGES = {"tpe": "optuna", "smac": "smac"}
+NAMES = (*OURS, *PACKAGES)
+
+
+def strategy(name: str, space: Space, seed: int, sigma: float, trials: int) -> Strategy:
+    """The strategy of that name; `trials` is about how many the search will have, confirmation not
+    counted."""
+    if name not in PACKAGES:
+        return ours(name, space, seed, sigma)
+    try:
+        importlib.import_module(PACKAGES[name])
+    except ModuleNotFoundError as missing:
+        raise SystemExit(
+            f"the strategy {name} needs the package {missing.name}: pip install '.[arena]'"
+        ) from missing
+    if name == "tpe":
+        from tests.benchmarks.rival_tpe import Tpe
+
+        return Tpe(space, seed, sigma)
+    from tests.benchmarks.rival_smac import Smac
+
+    return Smac(space, seed, sigma, trials)
