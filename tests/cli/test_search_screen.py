@@ -92,7 +92,7 @@ def test_every_trial_stays_in_a_line_of_its_own_and_none_wraps(columns: int, lin
     assert re.search(r"^ +6  failed ", left, re.MULTILINE)
     assert columns < 80 or "delivery incomplete: it lost two events" in left
     assert "climbing" not in left
-    assert "calibrated: 3 runs" in left
+    assert "baseline noise is" in left
 
 
 @pytest.mark.parametrize(("columns", "lines"), [(80, 24), (200, 50)])

@@ -33,8 +33,8 @@ def test_a_drift_is_told_and_is_no_noise() -> None:
     still, drifting = runs(0.01, 60, 1), runs(0.01, 60, 1, drift=0.05)
     assert drifting.sigma == pytest.approx(still.sigma, abs=0.01)
     assert drifting.drift == pytest.approx(0.05 * 590 / 60, abs=0.05)
-    assert "while these runs were made" in " ".join(calibrated(drifting))
-    assert "while these runs were made" not in " ".join(calibrated(still))
+    assert "during these runs" in " ".join(calibrated(drifting))
+    assert "during these runs" not in " ".join(calibrated(still))
 
 
 def test_a_drift_is_seldom_told_where_there_is_none() -> None:

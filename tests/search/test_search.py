@@ -190,7 +190,7 @@ def test_what_restarts_cost_in_the_pairs_is_no_part_of_the_gain() -> None:
 def test_a_budget_too_small_for_restarts_in_its_pairs_leaves_the_node_as_written() -> None:
     study = run(World(0.0, gain_of_buffer=1.5), 600.0, name="default")
     assert not any(path.startswith("node.") for one in study.trials for path, _ in one.changes)
-    assert any("those that the engine restarts for" in note.text for note in study.notes)
+    assert any("too short for engine restarts" in note.text for note in study.notes)
 
 
 def test_every_candidate_is_a_valid_profile_with_its_guarantees_untouched() -> None:
@@ -280,17 +280,17 @@ def test_two_runs_with_another_session_between_them_are_no_pair() -> None:
 
 def test_the_noise_is_told_before_the_search() -> None:
     study = run(World(0.1, noise=0.01))
-    (said,) = [note for note in study.notes if note.text.startswith("calibrated")]
+    (said,) = [note for note in study.notes if note.text.startswith("baseline noise")]
     first = next(trial for trial in study.trials if trial.phase is Phase.SEARCH)
     assert said.at_s <= first.at_s
 
 
 def test_a_small_budget_leaves_the_least_promising_knobs_alone_and_says_so() -> None:
     small, large = run(World(0.1), 250.0), run(World(0.1), 3600.0)
-    said = [note.text for note in small.notes if "suffices for" in note.text]
+    said = [note.text for note in small.notes if "is enough for" in note.text]
     assert len(said) == 1
-    assert "outputs[logs].queue.workerThreads," not in said[0]
-    assert not [note for note in large.notes if "suffices for" in note.text]
+    assert " queue.workerThreads," not in said[0]
+    assert not [note for note in large.notes if "is enough for" in note.text]
 
 
 def test_clear_losers_are_cut_short_and_nothing_else_is() -> None:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from tuner.measure.paired import FEWEST_PAIRS, FEWEST_RESTARTING
 from tuner.profile.model import Profile
+from tuner.schema.path import short_names
 from tuner.search.budget import Pace, affordable, engine_warm_up, spend, trial_seconds
 from tuner.search.calibration import Calibration
 from tuner.search.checks import checks_s
@@ -19,42 +20,40 @@ _MINUTE_S = 60.0
 def calibrated(found: Calibration) -> Iterator[str]:
     """What the repeated runs of the profile showed of the noise."""
     yield (
-        f"calibrated: {found.runs} runs of the profile as written differ by "
-        f"{found.sigma:.1%} (standard deviation); {FEWEST_PAIRS} pairs of such runs show a gain "
-        f"of {found.detectable(FEWEST_PAIRS):.1%}, smaller ones likely stay unseen"
+        f"baseline noise is {found.sigma:.1%} (standard deviation of {found.runs} runs); "
+        f"{FEWEST_PAIRS} pairs can detect gains of {found.detectable(FEWEST_PAIRS):.1%} or more"
     )
     paired = found.self_comparison
     if found.claims_by_itself and paired is not None:
         yield (
-            f"the profile differs from itself by {paired.ratio - 1:+.1%} "
+            f"runs of the same profile differ by {paired.ratio - 1:+.1%} "
             f"[{paired.low - 1:+.1%}, {paired.high - 1:+.1%}]: something else changes the rate"
         )
     if found.drifts:
         yield (
-            f"the rate changed by {found.drift:+.1%} while these runs were made: comparisons are "
-            "made side by side"
+            f"the rate drifted by {found.drift:+.1%} during these runs; comparisons are "
+            "interleaved, so the drift cancels out"
         )
     if found.sigma > _NOISY:
-        yield "this machine is noisy: a quieter one, or a longer budget, shows smaller gains"
+        yield "this machine is noisy: a quieter one, or a longer budget, detects smaller gains"
 
 
 def shrinking(at_most_s: float) -> str:
     """What comes after the budget."""
     return (
-        f"beyond the budget: undoing changes that seem not to matter, at most "
-        f"{math.ceil(at_most_s / _MINUTE_S)} minutes (--no-shrink skips it)"
+        f"after the budget: removing changes that do not help, at most "
+        f"{math.ceil(at_most_s / _MINUTE_S)} minutes (--no-shrink skips this)"
     )
 
 
 def frozen(every: Sequence[Knob], kept: Sequence[Knob]) -> str:
-    """Which knobs the budget does not suffice for."""
+    """Which settings the budget is too small for."""
+    short = short_names([knob.path for knob in every])
     left = [knob for knob in every if knob not in kept]
-    which = "the least promising"
-    if _restarts(left) and not _restarts(kept):
-        which += " and those that the engine restarts for"
+    why = "; too short for engine restarts" if _restarts(left) and not _restarts(kept) else ""
     return (
-        f"the budget suffices for {len(kept)} of {len(every)} knobs; as written stay {which}: "
-        f"{', '.join(knob.path for knob in left)}"
+        f"the budget is enough for {len(kept)} of {len(every)} settings{why}; not searched: "
+        f"{', '.join(short[knob.path] for knob in left)}"
     )
 
 
@@ -72,30 +71,29 @@ def bought(budget_s: float, pace: Pace, profile: Profile, knobs: Sequence[Knob])
     turned = affordable(knobs, budget_s, pace)
     kept = plans.knobs_kept(len(turned))
     confirm_s = trial_seconds(plans.confirm, pace.overhead_s, pace)
-    yield f"about {begun_s:.0f} s: the engine starts and gets warm"
+    yield f"engine start and warm-up: about {begun_s:.0f} s"
     yield (
-        f"{plans.calibrating} runs of the profile as written tell the noise; then about "
-        f"{plans.searching} trials on {kept} of {len(knobs)} knobs, each of "
-        f"{plans.search.window_s:.1f} s, and {plans.finals} of {plans.final.window_s:.1f} s to "
-        "choose among the best"
+        f"baseline noise: {plans.calibrating} runs of the profile as written; search: about "
+        f"{plans.searching} trials of {plans.search.window_s:.1f} s on {kept} of {len(knobs)} "
+        f"settings; choice among the best: {plans.finals} trials of {plans.final.window_s:.1f} s"
     )
     yield (
-        f"the best found and the profile at a fixed rate, for their freshness: at most "
+        "freshness: the profile and the best candidate at a fixed rate, at most "
         f"{plans.checks_s:.0f} s"
         if plans.checks_s
-        else "no runs at a fixed rate: they need a budget of about 12 minutes"
+        else "freshness: not measured; it needs a budget of about 12 minutes"
     )
     yield (
-        f"set aside: {FEWEST_PAIRS} fresh pairs of the profile and the best found, runs of "
+        f"confirmation: {FEWEST_PAIRS} fresh pairs of the profile and the best candidate, runs of "
         f"{plans.confirm.window_s:.1f} s, {2 * FEWEST_PAIRS * confirm_s / _MINUTE_S:.0f} minutes "
-        "together; more pairs if time is left"
+        "in all; more pairs if time is left"
     )
     if _restarts(turned):
         yield (
-            f"{FEWEST_RESTARTING} shorter pairs instead if the best found differs in settings of "
-            "the node, because the engine then restarts between the sides"
+            f"if the best candidate changes node settings: {FEWEST_RESTARTING} shorter pairs "
+            "instead, because the engine restarts within each pair"
         )
-    yield "beyond the budget: undoing changes that seem not to matter (--no-shrink skips it)"
+    yield "after the budget: removing changes that do not help (--no-shrink skips this)"
 
 
 def _restarts(knobs: Sequence[Knob]) -> bool:
