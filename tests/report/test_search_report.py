@@ -13,11 +13,14 @@ from pathlib import Path
 import pytest
 
 from tests.measure.factory import failed, measured
+from tests.report.markup import seen
 from tests.search.simulated import START_S, World, search
-from tuner.report.markdown import report_markdown
+from tuner.report.markdown import blocks_markdown, report_markdown
+from tuner.report.page import page
 from tuner.report.result import analyse
 from tuner.report.search_files import report_json
-from tuner.report.search_report import numbers, search_report
+from tuner.report.search_report import SECTIONS, numbers, search_report
+from tuner.report.sections import FileDiff
 from tuner.search.study import BASELINE, Ending, Phase, Study, Trial
 from tuner.search.times import times
 from tuner.search.verdict import Claim, judge
@@ -45,6 +48,23 @@ def rows(text: str) -> list[list[str]]:
     """The rows of the first table, without its header."""
     lines = [line for line in text.splitlines() if line.startswith("| ")]
     return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines[2:]]
+
+
+def test_every_section_stands_in_all_reports_under_its_own_anchor(study: Study) -> None:
+    report = search_report(analyse(study))
+    assert len(report.sections) == len(SECTIONS)
+    anchors = [one.anchor for one in report.sections]
+    assert len(set(anchors)) == len(anchors)
+    text, shown = report_markdown(report), seen(page(report))
+    for one in report.sections:
+        assert f"\n## {one.heading}\n" in text
+        assert ("h2", {"id": one.anchor}) in shown.elements
+        assert ("a", {"href": f"#{one.anchor}"}) in shown.elements
+
+
+def test_a_diff_cannot_leave_its_fence() -> None:
+    text = blocks_markdown([FileDiff("it.yaml", ("+```", "+# <b> ````"))])
+    assert text == "### it.yaml\n\n`````diff\n+```\n+# <b> ````\n`````\n"
 
 
 def test_what_others_said_becomes_no_markup(study: Study) -> None:
