@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tuner.engine.account import Account, account_by_counters
+from tuner.engine.account import DeliveryCheck, check_by_counters
 
 
 @pytest.mark.parametrize(
@@ -23,4 +23,4 @@ from tuner.engine.account import Account, account_by_counters
 def test_where_counters_disagree_the_worse_counts(
     indexed: int, found: int, lost: int, duplicated: int
 ) -> None:
-    assert account_by_counters(100, indexed, found) == Account(lost, duplicated, (), ())
+    assert check_by_counters(100, indexed, found) == DeliveryCheck(lost, duplicated, (), ())

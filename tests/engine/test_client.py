@@ -7,7 +7,7 @@ import pytest
 from tests.engine.answers import Refusal, answering
 from tuner.engine.client import Access, EngineClient, EngineRefused
 from tuner.engine.installed import alias_writes, component_template, lifecycle_policy, open_indices
-from tuner.engine.limits import Limits, limits
+from tuner.engine.limits import EngineLimits, limits
 from tuner.engine.probe import has
 from tuner.engines.release import Engine
 
@@ -63,11 +63,11 @@ def test_limits_are_those_of_the_smallest_node() -> None:
     answers = {"/_nodes/http": nodes, "/_nodes/stats/indexing_pressure": nodes}
     with answering(answers) as engine:
         client = EngineClient(engine.url)
-        assert limits(client) == Limits(50, 7)
+        assert limits(client) == EngineLimits(50, 7)
         client.close()
     with answering({"/_nodes/http": {}, "/_nodes/stats/indexing_pressure": {}}) as engine:
         client = EngineClient(engine.url)
-        assert limits(client) == Limits(None, None)
+        assert limits(client) == EngineLimits(None, None)
         client.close()
 
 

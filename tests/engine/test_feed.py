@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.profile.examples import small
-from tuner.engine.account import strikes
+from tuner.engine.account import fault_counts
 from tuner.engine.client import EngineClient
 from tuner.engine.counters import count
 from tuner.engine.feed import MOST_BULK_BYTES, Bulk, Feed, bulk_path, bulks_of, fault_in
@@ -148,7 +148,7 @@ def test_the_first_fault_ends_every_client_and_says_why(fault: str, said: str) -
         assert fed.fault is not None
         assert said in fed.fault
         assert fed.acknowledged < fed.sent
-        assert len(strikes(client)) == 1
+        assert len(fault_counts(client)) == 1
         client.close()
 
 

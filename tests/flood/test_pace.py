@@ -4,12 +4,12 @@ from itertools import pairwise
 
 import pytest
 
-from tuner.flood.pace import BURST_S, CATCH_UP, GRAIN_S, STEP_S, OpenLoop, Pace, Runs
+from tuner.flood.pace import BURST_S, CATCH_UP, GRAIN_S, STEP_S, OpenLoop, Runs, SendingPace
 from tuner.flood.schedule import bursts, fixed, ramp
 
 
 def run(
-    pace: Pace | OpenLoop, seconds: float, stalls: dict[int, float] | None = None
+    pace: SendingPace | OpenLoop, seconds: float, stalls: dict[int, float] | None = None
 ) -> list[tuple[float, int]]:
     """Follow a pace on a clock of its own; a stall keeps the nth wait going for longer."""
     now_s, sent, last_s, sends = 0.0, 0, 0.0, []
@@ -31,22 +31,23 @@ def run(
 
 @pytest.mark.parametrize("rate", [1.0, 7.5, 100.0, 1234.0, 98_765.0, 1_000_000.0])
 def test_the_rate_is_kept_in_small_bursts(rate: float) -> None:
-    sends = run(Pace(limit=10**9, per_second=rate), 10.0)
+    sends = run(SendingPace(limit=10**9, per_second=rate), 10.0)
     assert sum(messages for _, messages in sends) == pytest.approx(10 * rate, abs=1 + rate * STEP_S)
     assert max(messages for _, messages in sends) <= max(1.0, rate * BURST_S)
 
 
 def test_the_limit_is_exact() -> None:
     assert (
-        sum(messages for _, messages in run(Pace(limit=12_345, per_second=5000.0), 10.0)) == 12_345
+        sum(messages for _, messages in run(SendingPace(limit=12_345, per_second=5000.0), 10.0))
+        == 12_345
     )
-    assert Pace(limit=10).allowance(3, 0.0, 0.0).messages == 7
-    assert Pace(limit=10).allowance(10, 0.0, 0.0).wait_s is None
+    assert SendingPace(limit=10).allowance(3, 0.0, 0.0).messages == 7
+    assert SendingPace(limit=10).allowance(10, 0.0, 0.0).wait_s is None
 
 
 def test_a_stall_is_made_up_for_without_a_wall() -> None:
     rate = 10_000.0
-    sends = run(Pace(limit=10**9, per_second=rate), 5.0, stalls={100: 1.0})
+    sends = run(SendingPace(limit=10**9, per_second=rate), 5.0, stalls={100: 1.0})
     assert sum(messages for _, messages in sends) == pytest.approx(5 * rate, rel=0.01)
     for (start_s, _), (end_s, messages) in pairwise(sends):
         assert messages <= rate * BURST_S
@@ -54,13 +55,13 @@ def test_a_stall_is_made_up_for_without_a_wall() -> None:
 
 
 def test_a_new_rate_forgets_old_debts_but_for_a_step() -> None:
-    pace = Pace(limit=100_000, per_second=1000.0).steered(100_000, 100.0, sent=40, now_s=7.0)
+    pace = SendingPace(limit=100_000, per_second=1000.0).steered(100_000, 100.0, sent=40, now_s=7.0)
     assert pace.allowance(40, 0.0, 7.0).messages <= 1000.0 * STEP_S
     assert pace.allowance(40, 0.0, 8.0 - 0.05).messages <= 100
 
 
 def test_steering_often_costs_no_rate() -> None:
-    pace, sent, last_s = Pace(), 0, 0.0
+    pace, sent, last_s = SendingPace(), 0, 0.0
     for turn in range(100_000):
         now_s = turn * 0.0001
         if turn % 100 == 0:
@@ -72,13 +73,13 @@ def test_steering_often_costs_no_rate() -> None:
 
 
 def test_the_same_rate_goes_on_unless_the_limit_had_halted_it() -> None:
-    pace = Pace(limit=100, per_second=100.0, base=5, since_s=1.0)
-    assert pace.steered(200, 100.0, sent=50, now_s=7.0) == Pace(200, 100.0, 5, 1.0)
-    assert pace.steered(200, 100.0, sent=100, now_s=7.0) == Pace(200, 100.0, 100, 7.0)
+    pace = SendingPace(limit=100, per_second=100.0, base=5, since_s=1.0)
+    assert pace.steered(200, 100.0, sent=50, now_s=7.0) == SendingPace(200, 100.0, 5, 1.0)
+    assert pace.steered(200, 100.0, sent=100, now_s=7.0) == SendingPace(200, 100.0, 100, 7.0)
 
 
 def test_no_rate_at_all_sends_nothing() -> None:
-    assert Pace(limit=10, per_second=0.0).allowance(0, 0.0, 99.0).messages == 0
+    assert SendingPace(limit=10, per_second=0.0).allowance(0, 0.0, 99.0).messages == 0
 
 
 @pytest.mark.parametrize("rate", [3.0, 100.0, 4567.0, 250_000.0])

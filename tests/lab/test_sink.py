@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 
 import pytest
 
-from tuner.engine.account import account
+from tuner.engine.account import check_by_sink
 from tuner.engine.client import EngineClient, EngineRefused
 from tuner.engine.counters import count, index_counters, indexed, make_durable, node_counters
 from tuner.engine.owned import Owner, create_index, indices, put_template, remove
@@ -88,7 +88,7 @@ def test_losses_and_repetitions_are_named(sink: Sink, client: EngineClient) -> N
         "doubled": [5],
         "foreign": 1,
     }
-    book = account(client, "named", 100)
+    book = check_by_sink(client, "named", 100)
     assert (book.lost, book.duplicated) == (2, 2)
 
 
@@ -101,7 +101,7 @@ def test_what_another_run_left_is_foreign(sink: Sink, client: EngineClient) -> N
 
 def test_an_account_adds_up_over_indices(sink: Sink, client: EngineClient) -> None:
     post(sink, "/_bulk", bulk_body("days-1", range(60)) + bulk_body("days-2", range(50, 100)))
-    book = account(client, "days-*", 100)
+    book = check_by_sink(client, "days-*", 100)
     assert (book.lost, book.duplicated) == (0, 10)
 
 

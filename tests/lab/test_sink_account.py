@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tuner.lab.sink_account import Tally, account, identities
+from tuner.lab.sink_account import Tally, check_tallies, identities
 
 
 def document(number: int, run: str = "0a1b2c3d") -> bytes:
@@ -40,13 +40,13 @@ def test_a_number_beyond_any_flood_takes_no_memory() -> None:
 
 
 def test_a_complete_run() -> None:
-    settled = account([tally(2, 0, 1)], documents=3, sent=3)
+    settled = check_tallies([tally(2, 0, 1)], documents=3, sent=3)
     assert (settled.indexed, settled.distinct) == (3, 3)
     assert (settled.lost, settled.duplicated, settled.foreign) == (0, 0, 0)
 
 
 def test_losses_and_repetitions_are_counted_apart_and_named() -> None:
-    settled = account([tally(0, 1, 1, 1, 70_000), tally(1, 5)], documents=9, sent=10)
+    settled = check_tallies([tally(0, 1, 1, 1, 70_000), tally(1, 5)], documents=9, sent=10)
     assert settled.indexed == 6
     assert settled.distinct == 3
     assert settled.lost == 7
@@ -57,15 +57,15 @@ def test_losses_and_repetitions_are_counted_apart_and_named() -> None:
 
 
 def test_a_loss_is_not_hidden_by_a_repetition() -> None:
-    settled = account([tally(0, 0)], documents=2, sent=2)
+    settled = check_tallies([tally(0, 0)], documents=2, sent=2)
     assert (settled.lost, settled.duplicated) == (1, 1)
 
 
 def test_at_most_ten_are_named() -> None:
-    settled = account([], documents=0, sent=1000)
+    settled = check_tallies([], documents=0, sent=1000)
     assert settled.lost == 1000
     assert settled.missing == list(range(10))
 
 
 def test_hundreds_of_repetitions_are_counted() -> None:
-    assert account([tally(*[4] * 700)], documents=700, sent=5).duplicated == 699
+    assert check_tallies([tally(*[4] * 700)], documents=700, sent=5).duplicated == 699

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 import pytest
 
 from tests.lab.test_sink import SHORT, bulk_body, send
-from tuner.engine.account import Account, Strike, account, arrived, strikes
+from tuner.engine.account import DeliveryCheck, FaultCount, arrived, check_by_sink, fault_counts
 from tuner.engine.client import EngineClient
 from tuner.engine.counters import indexed, unfinished
 from tuner.errors import JobFailed
@@ -41,9 +41,9 @@ def test_a_status_is_an_error_in_json_and_nothing_is_counted(status: int) -> Non
         assert error["status"] == status
         assert "items" not in error
         assert indexed(client, "x") == 20
-        assert account(client, "x", 40) == Account(20, 0, tuple(range(10, 20)), ())
+        assert check_by_sink(client, "x", 40) == DeliveryCheck(20, 0, tuple(range(10, 20)), ())
         fault = f"status={status},after=2,times=2"
-        assert strikes(client) == (Strike(fault, 10, 0), Strike(fault, 10, 0))
+        assert fault_counts(client) == (FaultCount(fault, 10, 0), FaultCount(fault, 10, 0))
 
 
 def test_by_default_the_fifth_request_goes_wrong_once() -> None:
@@ -51,7 +51,7 @@ def test_by_default_the_fifth_request_goes_wrong_once() -> None:
         answers = [bulk(sink, [n]) for n in range(7)]
         assert [code for code, _ in answers] == [200] * 4 + [503] + [200] * 2
         assert answers[4][1].startswith(b"<html>")
-        assert account(client, "x", 7).missing == (4,)
+        assert check_by_sink(client, "x", 7).missing == (4,)
 
 
 @pytest.mark.parametrize("path", ["/_bulk", f"/_bulk?filter_path={SHORT}"])
@@ -64,8 +64,8 @@ def test_refused_documents_are_reported_and_not_counted(path: str) -> None:
         statuses = [item["index"]["status"] for item in parsed["items"]]
         assert statuses == [201, 201, 400, 201, 201, 429, 201, 201, 400, 201]
         assert parsed["items"][5]["index"]["error"]["type"] == "es_rejected_execution_exception"
-        assert account(client, "x", 10) == Account(3, 0, (2, 5, 8), ())
-        assert strikes(client) == (Strike("errors,after=1,times=1", 10, 7),)
+        assert check_by_sink(client, "x", 10) == DeliveryCheck(3, 0, (2, 5, 8), ())
+        assert fault_counts(client) == (FaultCount("errors,after=1,times=1", 10, 7),)
         assert json.loads(bulk(sink, range(10, 20), path)[1])["errors"] is False
 
 
@@ -76,7 +76,7 @@ def test_half_an_answer_is_no_json_but_everything_is_counted() -> None:
         with pytest.raises(ValueError, match=r"Expecting|Unterminated"):
             json.loads(answer)
         assert indexed(client, "x") == 10
-        assert strikes(client) == (Strike("truncate,after=1,times=1", 10, 10),)
+        assert fault_counts(client) == (FaultCount("truncate,after=1,times=1", 10, 10),)
 
 
 @pytest.mark.parametrize(("text", "counted"), [("reset", 10), ("reset-before", 0)])
@@ -85,7 +85,7 @@ def test_a_reset_comes_after_or_before_storing(text: str, counted: int) -> None:
         with pytest.raises(ConnectionResetError):
             bulk(sink, range(10))
         assert indexed(client, "x") == counted
-        assert strikes(client) == (Strike(f"{text},after=1,times=1", 10, counted),)
+        assert fault_counts(client) == (FaultCount(f"{text},after=1,times=1", 10, counted),)
         assert bulk(sink, range(10))[0] == 200
 
 
@@ -94,7 +94,7 @@ def test_a_delay_is_slow_and_harmless() -> None:
         started = time.monotonic()
         assert bulk(sink, range(10))[0] == 200
         assert time.monotonic() - started >= 0.2
-        assert account(client, "x", 10) == Account(0, 0, (), ())
+        assert check_by_sink(client, "x", 10) == DeliveryCheck(0, 0, (), ())
         assert unfinished(client).bulk_bytes == 0
 
 
@@ -114,13 +114,13 @@ def test_one_event_is_dropped_and_one_doubled_and_both_are_answered_as_stored() 
         answer = json.loads(bulk(sink, range(10))[1])
         assert [item["index"]["status"] for item in answer["items"]] == [201] * 10
         assert indexed(client, "x") == 10
-        assert account(client, "x", 10) == Account(1, 1, (7,), (3,))
-        assert set(strikes(client)) == {
-            Strike("drop-event=7,times=1", 1, 0),
-            Strike("double-event=3,times=1", 1, 2),
+        assert check_by_sink(client, "x", 10) == DeliveryCheck(1, 1, (7,), (3,))
+        assert set(fault_counts(client)) == {
+            FaultCount("drop-event=7,times=1", 1, 0),
+            FaultCount("double-event=3,times=1", 1, 2),
         }
         bulk(sink, [7, 3])
-        assert account(client, "x", 10) == Account(0, 2, (), (3,))
+        assert check_by_sink(client, "x", 10) == DeliveryCheck(0, 2, (), (3,))
 
 
 def test_the_books_show_every_index_and_run() -> None:
@@ -132,10 +132,10 @@ def test_the_books_show_every_index_and_run() -> None:
         assert books["y"].documents == 6
         first, second = books["y"].runs
         assert (first.run_id, first.events, first.account) == (
-            "0a1b2c3d", 3, Account(1, 1, (2,), (1,))
+            "0a1b2c3d", 3, DeliveryCheck(1, 1, (2,), (1,))
         )  # fmt: skip
         assert (second.run_id, second.events, second.account) == (
-            "ffffffff", 1, Account(0, 0, (), ())
+            "ffffffff", 1, DeliveryCheck(0, 0, (), ())
         )  # fmt: skip
 
 

@@ -11,7 +11,7 @@ from tuner.engine.bulk_times import BulkTimes, between, bulk_times, latency_of
 from tuner.engine.client import EngineClient
 from tuner.lab.faults import parse_fault
 from tuner.lab.sink import Sink
-from tuner.lab.sink_times import Times
+from tuner.lab.sink_times import ReplyTimes
 
 
 def look(client: EngineClient, requests: int) -> BulkTimes:
@@ -75,7 +75,7 @@ def test_what_takes_long_is_seen_to_take_long() -> None:
 def test_the_buckets_are_those_of_elasticsearch(
     took_s: float, lower: int | None, upper: int | None
 ) -> None:
-    times = Times()
+    times = ReplyTimes()
     times.add("/_bulk", 1, took_s)
     told = times.routes()["/_bulk"]
     assert isinstance(told, dict)

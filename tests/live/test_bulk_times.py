@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tuner.engine.account import strikes
+from tuner.engine.account import fault_counts
 from tuner.engine.bulk_sampling import BulkWatch
 from tuner.engine.bulk_tasks import bulk_tasks
 from tuner.engine.bulk_times import BulkLatency, BulkTimes, between, bulk_times, latency_of
@@ -77,7 +77,7 @@ def test_the_sink_counts_every_bulk_of_rsyslogd_and_its_time(tmp_path: Path) -> 
     with Sink(faults=[delays]) as sink, scratch(tmp_path) as folder:
         lab = lab_of(SinkEngine(sink), folder, new_run_id())
         found = flooded(lab, 100_000).times
-        struck = strikes(lab.client)
+        struck = fault_counts(lab.client)
         lab.client.close()
     assert found is not None
     latency = latency_of(found)

@@ -20,7 +20,7 @@ import pytest
 
 from tests.live.engines import WatchedNode
 from tuner.engine import owned
-from tuner.engine.account import Strike, strikes
+from tuner.engine.account import FaultCount, fault_counts
 from tuner.engines.release import Release
 from tuner.engines.versions import distribution_for
 from tuner.errors import Unreachable
@@ -58,7 +58,7 @@ class Case:
     loses: bool = False
     repeats: int = 0
 
-    def expected(self, struck: tuple[Strike, ...]) -> tuple[int, int]:
+    def expected(self, struck: tuple[FaultCount, ...]) -> tuple[int, int]:
         """Events lost and repetitions, from what the sink says that it did."""
         lost = sum(one.documents - one.stored for one in struck) if self.loses else 0
         return lost, self.repeats * sum(one.documents for one in struck)
@@ -164,7 +164,7 @@ def test_what_the_sink_does_to_a_batch_is_found_to_the_event(
         delivery = delivery_of(outcome)
         assert isinstance(outcome, Failure)
         assert outcome.kind is FailureKind.DELIVERY
-        struck = strikes(lab.client)
+        struck = fault_counts(lab.client)
         assert len(struck) == 1
         assert struck[0].documents > 1
         if rsyslog_version().startswith("8.2302"):
@@ -199,7 +199,7 @@ def test_what_harms_no_event_is_measured(tmp_path: Path, fault: str, run: int) -
         outcome = run_trial(lab, PROFILE, SHORT, "struck", silent)
         assert isinstance(outcome, Measurement), outcome
         assert outcome.delivery.exact
-        assert len(strikes(lab.client)) == 1
+        assert len(fault_counts(lab.client)) == 1
 
 
 @pytest.mark.full

@@ -9,7 +9,7 @@ import pytest
 import requests
 
 from tuner.engine.client import EngineClient
-from tuner.engine.identity import FIELD, MAPPING, account_in_engine
+from tuner.engine.identity import FIELD, MAPPING, check_by_identity
 
 pytestmark = [pytest.mark.live, pytest.mark.full]
 
@@ -41,7 +41,7 @@ def store(client: EngineClient, numbers: Iterable[int]) -> None:
 def test_every_event_once_is_no_loss_and_no_double(index: EngineClient) -> None:
     store(index, range(EVENTS))
     for shards in (1, 2):  # the proof in one aggregation, and the whole tally
-        found = account_in_engine(index, INDEX, EVENTS, shards)
+        found = check_by_identity(index, INDEX, EVENTS, shards)
         assert (found.lost, found.duplicated) == (0, 0)
 
 
@@ -49,7 +49,7 @@ def test_a_loss_that_a_double_hides_from_the_count_is_found_and_named(index: Eng
     """As many documents as events: only their numbers tell."""
     store(index, [number for number in range(EVENTS) if number != 77_777])
     store(index, [5])
-    found = account_in_engine(index, INDEX, EVENTS, shards=1)
+    found = check_by_identity(index, INDEX, EVENTS, shards=1)
     assert (found.lost, found.duplicated) == (1, 1)
     assert found.missing == (77_777,)
     assert found.doubled == (5,)
@@ -58,7 +58,7 @@ def test_a_loss_that_a_double_hides_from_the_count_is_found_and_named(index: Eng
 def test_a_batch_lost_and_a_batch_doubled_twice_are_counted(index: EngineClient) -> None:
     store(index, [number for number in range(EVENTS) if not 1000 <= number < 3000])
     store(index, [*range(50_000, 50_500)] * 2)
-    found = account_in_engine(index, INDEX, EVENTS, shards=1)
+    found = check_by_identity(index, INDEX, EVENTS, shards=1)
     assert (found.lost, found.duplicated) == (2000, 1000)
     assert found.missing == tuple(range(1000, 1010))
     assert found.doubled == tuple(range(50_000, 50_010))

@@ -203,7 +203,7 @@ def test_one_event_comes_through_as_described(
     smoke = layers(done)["smoke"]
     assert smoke["passed"] is True
     assert str(smoke["remark"]).endswith("as described, 10 fields")
-    assert "not tested: outputs[logs].servers" in str(smoke["notes"])
+    assert "changed for the lab: outputs[logs].servers" in str(smoke["notes"])
 
 
 @pytest.mark.parametrize("form", ["rfc5424", "rfc3164"])

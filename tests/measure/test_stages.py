@@ -12,10 +12,10 @@ from tuner.host.machine import CoreTime
 from tuner.host.threads import NamedThreads, ThreadTime
 from tuner.lab.impstats import ElasticsearchCounters, QueueCounters, ResourceUsage, Snapshot
 from tuner.measure.counters import Counters, Window
-from tuner.measure.stages import Machines, stages_of, worker_thread
+from tuner.measure.stages import CoreCounts, stages_of, worker_thread
 from tuner.measure.window import Poll
 
-HERE = Machines(cores=2, engine_cores=2, engine_is_here=True)
+HERE = CoreCounts(cores=2, engine_cores=2, engine_is_here=True)
 EPOCH_S = 1_795_231_550.0
 
 
@@ -133,7 +133,7 @@ def test_a_direct_action_has_no_workers_of_its_own() -> None:
 
 
 def test_an_engine_elsewhere_uses_none_of_our_cores() -> None:
-    stages = stages_of(SEEN, small(), Machines(cores=2, engine_cores=8, engine_is_here=False))
+    stages = stages_of(SEEN, small(), CoreCounts(cores=2, engine_cores=8, engine_is_here=False))
     assert stages.engine_cpu == pytest.approx(11 / 80)
     assert stages.others_cpu == pytest.approx(0.9 - 0.02 - 0.3)
 

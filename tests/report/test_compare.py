@@ -114,8 +114,8 @@ def test_what_neither_side_had_as_written_is_said_once() -> None:
         compared(), a=Side("a", ("heap: 4g -> 2g",)), b=Side("b", ("heap: 4g -> 2g", "x: y -> z"))
     )
     text = markdown_of(both)
-    assert "not tested as written: A and B: heap: 4g -> 2g" in text
-    assert "not tested as written: B: x: y -> z" in text
+    assert "changed for the lab: A and B: heap: 4g -> 2g" in text
+    assert "changed for the lab: B: x: y -> z" in text
     assert text.count("heap") == 1
 
 

@@ -79,7 +79,7 @@ def test_ours_stands_beside_theirs_as_ratios() -> None:
     assert row(text, "other") == ["other", "-", "-", "-", "-"]
     assert "published: Somebody, 2013" in text
     assert "other, block 1 failed: delivery incomplete: it lost two events" in text
-    assert "not tested as written: heap: 4g -> 2g" in text
+    assert "changed for the lab: heap: 4g -> 2g" in text
 
 
 def test_of_space_it_is_said_what_is_saved() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.profile.examples import SMALL
-from tuner.engine.limits import Limits
+from tuner.engine.limits import EngineLimits
 from tuner.errors import Severity
 from tuner.lint.load import parse_profile
 from tuner.validate.request_sizes import request_problems
@@ -14,27 +14,27 @@ BULK = 2000 * 244 * 2
 
 
 def test_what_fits_is_no_problem() -> None:
-    assert request_problems(LOADED, Limits(BULK, 2 * BULK)) == ()
-    assert request_problems(LOADED, Limits(None, None)) == ()
+    assert request_problems(LOADED, EngineLimits(BULK, 2 * BULK)) == ()
+    assert request_problems(LOADED, EngineLimits(None, None)) == ()
 
 
 def test_a_bulk_above_max_content_length() -> None:
-    (one,) = request_problems(LOADED, Limits(BULK - 1, None))
+    (one,) = request_problems(LOADED, EngineLimits(BULK - 1, None))
     assert (one.code, one.severity, one.line) == ("RT506", Severity.ERROR, 13)
     assert "use at most 1999" in one.message
 
 
 def test_bulks_above_the_indexing_pressure_are_worth_a_warning() -> None:
-    (one,) = request_problems(LOADED, Limits(None, 2 * BULK - 1))
+    (one,) = request_problems(LOADED, EngineLimits(None, 2 * BULK - 1))
     assert (one.code, one.severity) == ("RT507", Severity.WARNING)
     assert "use at most 1999" in one.message
 
 
 def test_one_bulk_above_it_is_refused_always() -> None:
-    (one,) = request_problems(LOADED, Limits(None, BULK - 1))
+    (one,) = request_problems(LOADED, EngineLimits(None, BULK - 1))
     assert (one.code, one.severity) == ("RT507", Severity.ERROR)
 
 
 def test_maxbytes_splits_requests() -> None:
     loaded = LOADED.with_text(SMALL.replace("indexTimeout", "maxbytes: 500k\n    indexTimeout"))
-    assert request_problems(loaded, Limits(512_000, None)) == ()
+    assert request_problems(loaded, EngineLimits(512_000, None)) == ()

@@ -44,7 +44,7 @@ def work_on(job: Job, lab: Lab, voice: Voice, metrics: MetricsFile) -> Study:
     metrics.update(of_header(metrics.gauges, header))
     record = _taken_over(job, lab, header, voice)
     for line in header.substitutions:
-        voice.say(f"not tested as written: {line}")
+        voice.say(f"changed for the lab: {line}")
     for line in warm_start_notes(job, header):
         voice.say(line)
     ending = Ending.FAILED

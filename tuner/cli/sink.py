@@ -10,7 +10,7 @@ import typer
 
 from tuner.cli.console import result, result_json, say
 from tuner.cli.options import Output, OutputOption
-from tuner.engine.account import Arrived, Run, Strike, arrived, strikes
+from tuner.engine.account import Arrived, ArrivedRun, FaultCount, arrived, fault_counts
 from tuner.engine.client import EngineClient
 from tuner.errors import Interrupted, JobFailed
 from tuner.lab.faults import FaultKind, parse_fault
@@ -50,7 +50,7 @@ def sink(
             say(f"the sink listens at {running.url}; press Ctrl-C to end it")
             _wait(running)
         except Interrupted:
-            _show(running.url, arrived(client), strikes(client), output)
+            _show(running.url, arrived(client), fault_counts(client), output)
             raise
         finally:
             client.close()
@@ -62,7 +62,9 @@ def _wait(running: Sink) -> None:
     raise JobFailed(f"the sink's process ended with {running.ending()}")
 
 
-def _show(url: str, books: tuple[Arrived, ...], struck: tuple[Strike, ...], output: Output) -> None:
+def _show(
+    url: str, books: tuple[Arrived, ...], struck: tuple[FaultCount, ...], output: Output
+) -> None:
     if output is Output.JSON:
         result_json(
             {
@@ -84,7 +86,7 @@ def _show(url: str, books: tuple[Arrived, ...], struck: tuple[Strike, ...], outp
         result("nothing arrived")
 
 
-def _run_text(run: Run) -> str:
+def _run_text(run: ArrivedRun) -> str:
     account = run.account
     text = f"{run.events:,} events, {account.lost:,} missing, {account.duplicated:,} duplicates"
     for name, numbers in (("missing", account.missing), ("duplicated", account.doubled)):

@@ -10,7 +10,7 @@ from tuner.engine.path import at, number_at
 
 
 @dataclass(frozen=True)
-class Account:
+class DeliveryCheck:
     """How many events of a flood arrived never, and how many arrivals were repetitions.
 
     `missing` and `doubled` name the first ten of each by their sequence numbers.
@@ -22,19 +22,19 @@ class Account:
     doubled: tuple[int, ...]
 
 
-def account(client: EngineClient, pattern: str, sent: int) -> Account:
+def check_by_sink(client: EngineClient, pattern: str, sent: int) -> DeliveryCheck:
     """What became of the events 0..sent-1, by their sequence numbers."""
     answer = client.get(f"/_sink/{pattern}/account?sent={sent}")
-    return account_of(answer)
+    return check_of(answer)
 
 
-def account_by_counters(sent: int, indexed: int, found: int) -> Account:
+def check_by_counters(sent: int, indexed: int, found: int) -> DeliveryCheck:
     """What became of `sent` events whose documents carry no number, in the ceiling tier: `indexed`
     is the engine's index_total, `found` its _count.
 
     Where the two disagree the worse counts.  A loss that a repetition makes up for is not seen.
     """
-    return Account(
+    return DeliveryCheck(
         lost=max(0, sent - min(indexed, found)),
         duplicated=max(0, max(indexed, found) - sent),
         missing=(),
@@ -43,7 +43,7 @@ def account_by_counters(sent: int, indexed: int, found: int) -> Account:
 
 
 @dataclass(frozen=True)
-class Strike:
+class FaultCount:
     """One fault at work: how many documents it met, and how many the sink counted of them."""
 
     fault: str
@@ -51,17 +51,17 @@ class Strike:
     stored: int
 
 
-def strikes(client: EngineClient) -> tuple[Strike, ...]:
+def fault_counts(client: EngineClient) -> tuple[FaultCount, ...]:
     """What the sink did wrong so far, as it was told to."""
     found = client.get("/_sink/faults")["strikes"]
     return tuple(
-        Strike(str(at(one, "fault")), number_at(one, "documents"), number_at(one, "stored"))
+        FaultCount(str(at(one, "fault")), number_at(one, "documents"), number_at(one, "stored"))
         for one in (found if isinstance(found, list) else [])
     )
 
 
 @dataclass(frozen=True)
-class Run:
+class ArrivedRun:
     """What arrived of one flood: how many different events, and their account.
 
     How much was sent is not known here: the highest number counts as the last event.
@@ -69,7 +69,7 @@ class Run:
 
     run_id: str
     events: int
-    account: Account
+    account: DeliveryCheck
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ class Arrived:
 
     index: str
     documents: int
-    runs: tuple[Run, ...]
+    runs: tuple[ArrivedRun, ...]
 
 
 def arrived(client: EngineClient) -> tuple[Arrived, ...]:
@@ -94,16 +94,17 @@ def arrived(client: EngineClient) -> tuple[Arrived, ...]:
     )
 
 
-def _runs(found: object) -> tuple[Run, ...]:
+def _runs(found: object) -> tuple[ArrivedRun, ...]:
     members = found.items() if isinstance(found, dict) else ()
     return tuple(
-        Run(str(run_id), number_at(one, "distinct"), account_of(one)) for run_id, one in members
+        ArrivedRun(str(run_id), number_at(one, "distinct"), check_of(one))
+        for run_id, one in members
     )
 
 
-def account_of(answer: object) -> Account:
+def check_of(answer: object) -> DeliveryCheck:
     """Read an account that the sink wrote."""
-    return Account(
+    return DeliveryCheck(
         lost=number_at(answer, "lost"),
         duplicated=number_at(answer, "duplicated"),
         missing=_numbers(at(answer, "missing")),

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
-from tuner.engine.account import Account
+from tuner.engine.account import DeliveryCheck
 from tuner.engine.client import EngineClient
 from tuner.engine.path import at, number_at
 
@@ -20,7 +20,7 @@ _PARTITION = 10_000
 _NAMED = 10
 
 
-def account_in_engine(client: EngineClient, pattern: str, sent: int, shards: int) -> Account:
+def check_by_identity(client: EngineClient, pattern: str, sent: int, shards: int) -> DeliveryCheck:
     """What became of the events 0..sent-1, after a refresh.
 
     In one shard a single aggregation proves that all is well: as many documents as events, no
@@ -28,7 +28,7 @@ def account_in_engine(client: EngineClient, pattern: str, sent: int, shards: int
     number could be in two shards, every number is read.
     """
     if shards == 1 and _is_complete(client, pattern, sent):
-        return Account(0, 0, (), ())
+        return DeliveryCheck(0, 0, (), ())
     return _tally(_counts(client, pattern, sent), sent)
 
 
@@ -71,13 +71,13 @@ def _counts(client: EngineClient, pattern: str, sent: int) -> Iterator[tuple[int
             yield number_at(bucket, "key"), number_at(bucket, "doc_count")
 
 
-def _tally(counts: Iterable[tuple[int, int]], sent: int) -> Account:
+def _tally(counts: Iterable[tuple[int, int]], sent: int) -> DeliveryCheck:
     seen = np.zeros(sent, dtype=np.int64)
     for number, times in counts:
         if 0 <= number < sent:
             seen[number] = times
     missing, doubled = np.flatnonzero(seen == 0), np.flatnonzero(seen > 1)
-    return Account(
+    return DeliveryCheck(
         lost=len(missing),
         duplicated=int((seen[doubled] - 1).sum()),
         missing=tuple(int(number) for number in missing[:_NAMED]),

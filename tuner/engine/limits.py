@@ -9,7 +9,7 @@ from tuner.engine.path import at, number_at
 
 
 @dataclass(frozen=True)
-class Limits:
+class EngineLimits:
     """The smallest of each over all nodes, in bytes; None where none tells.
 
     `request` is `http.max_content_length`, above which a node answers 413.  `pressure` is
@@ -20,9 +20,9 @@ class Limits:
     pressure: int | None
 
 
-def limits(client: EngineClient) -> Limits:
+def limits(client: EngineClient) -> EngineLimits:
     """What every node of the cluster can take; the defaults are worked out by the nodes."""
-    return Limits(
+    return EngineLimits(
         request=_least(client, "/_nodes/http", ("http", "max_content_length_in_bytes")),
         pressure=_least(
             client,

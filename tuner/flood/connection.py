@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tuner.flood.messages import Block
-from tuner.flood.stream import Stream
+from tuner.flood.stream import ByteStream
 
 _NONE_LEFT = memoryview(b"")
 _NO_ENDS = np.empty(0, dtype=np.int64)
@@ -77,7 +77,7 @@ class Connection(ABC):
 class StreamConnection(Connection):
     """Messages over a stream; a message counts once the kernel has all of it."""
 
-    def __init__(self, stream: Stream) -> None:
+    def __init__(self, stream: ByteStream) -> None:
         super().__init__(stream.name)
         self._stream = stream
         self._rest = _NONE_LEFT

@@ -29,7 +29,7 @@ class Allowance:
 
 
 @dataclass(frozen=True)
-class Pace:
+class SendingPace:
     """A schedule: from `base` messages at `since_s` on, `per_second` more each second.
 
     None means as fast as it goes.  No more than `limit` messages may be sent in total.
@@ -40,7 +40,7 @@ class Pace:
     base: int = 0
     since_s: float = 0.0
 
-    def steered(self, limit: int, per_second: float | None, sent: int, now_s: float) -> Pace:
+    def steered(self, limit: int, per_second: float | None, sent: int, now_s: float) -> SendingPace:
         """Take new orders; a schedule at the same rate goes on, unless the limit had halted it.
 
         A new rate starts a new schedule that owes no more than what the old one had not sent yet
@@ -48,11 +48,11 @@ class Pace:
         """
         halted = sent >= self.limit
         if per_second == self.per_second and not halted:
-            return Pace(limit, per_second, self.base, self.since_s)
+            return SendingPace(limit, per_second, self.base, self.since_s)
         if not per_second or not self.per_second or halted:
-            return Pace(limit, per_second, sent, now_s)
+            return SendingPace(limit, per_second, sent, now_s)
         owed = min(self._due(sent, now_s), max(1.0, self.per_second * STEP_S))
-        return Pace(limit, per_second, sent, now_s - max(0.0, owed) / per_second)
+        return SendingPace(limit, per_second, sent, now_s - max(0.0, owed) / per_second)
 
     def allowance(self, sent: int, last_s: float, now_s: float) -> Allowance:
         """Say what may be sent now, when `sent` messages are on their way, the last at `last_s`.

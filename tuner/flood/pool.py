@@ -18,7 +18,7 @@ _DRAWS = 1 << 16
 
 
 @dataclass
-class Pool:
+class SenderPool:
     """Frames, and where in each the time and the number stand; all in the order of sending."""
 
     frames: list[bytes] = field(default_factory=list)
@@ -26,12 +26,12 @@ class Pool:
     numbers: list[int] = field(default_factory=list)
 
 
-def pool_for(spec: FloodSpec) -> Pool:
+def pool_for(spec: FloodSpec) -> SenderPool:
     """Render the pool; raises JobFailed when a file to replay cannot serve."""
     dice = Dice(spec.seed, _DRAWS)
     style = STYLES[spec.format]
     made = _seeded(dice, style, spec) if spec.replay is None else _replayed(dice, style, spec)
-    pool = Pool()
+    pool = SenderPool()
     for head, tail in made:
         message = head.text.encode() + tail
         prefix = b"%d " % len(message) if spec.framing == "octet-counted" else b""

@@ -9,7 +9,7 @@ from itertools import pairwise
 
 from tuner.flood.connection import Connection
 from tuner.flood.messages import Block
-from tuner.flood.stream import CONNECT_TIMEOUT_S, Broken, Stream
+from tuner.flood.stream import CONNECT_TIMEOUT_S, Broken, ByteStream
 
 _OFFER = b"relp_version=0\nrelp_software=rsyslog-tune\ncommands=syslog"
 _LAST_NUMBER = 999_999_999
@@ -25,7 +25,7 @@ class RelpConnection(Connection):
     what was counted has reached the receiver's queue.
     """
 
-    def __init__(self, stream: Stream) -> None:
+    def __init__(self, stream: ByteStream) -> None:
         super().__init__(stream.name)
         self._stream = stream
         self._number = 0

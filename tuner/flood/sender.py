@@ -22,7 +22,7 @@ from tuner.flood.connection import Connection
 from tuner.flood.lateness import Lateness, Numbers
 from tuner.flood.messages import Messages
 from tuner.flood.orders import Order, Orders, Orphaned
-from tuner.flood.pace import Allowance, OpenLoop, Pace, Runs
+from tuner.flood.pace import Allowance, OpenLoop, Runs, SendingPace
 from tuner.flood.spec import FloodSpec
 from tuner.flood.stream import Broken
 
@@ -52,7 +52,7 @@ class Sender:
         for connection in connections:
             if connection.events:
                 self._watch.register(connection.fileno(), connection.events)
-        self._pace: Pace | Runs | OpenLoop = Pace()
+        self._pace: SendingPace | Runs | OpenLoop = SendingPace()
         self._sent_at_s = 0.0
         self._blocks = 0
         self._stop_by_s: float | None = None
@@ -184,7 +184,7 @@ class Sender:
         if order.runs is not None:
             self._pace = replace(order.runs, limit=limit)
             return
-        pace = self._pace if isinstance(self._pace, Pace) else Pace()
+        pace = self._pace if isinstance(self._pace, SendingPace) else SendingPace()
         self._pace = pace.steered(limit, order.per_second, self._messages.taken, now_s)
 
     def _stop(self, now_s: float) -> None:

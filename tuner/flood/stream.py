@@ -23,7 +23,7 @@ def describe(error: OSError) -> str:
     return (error.strerror or str(error) or type(error).__name__).lower()
 
 
-class Stream:
+class ByteStream:
     """A TCP connection to HOST:PORT; `name` is what errors call it."""
 
     _not_now: tuple[type[OSError], ...] = (BlockingIOError,)
@@ -94,7 +94,7 @@ class Stream:
         return connection
 
 
-class TlsStream(Stream):
+class TlsStream(ByteStream):
     """A connection encrypted with TLS; one write takes as many records as the kernel does."""
 
     _socket: ssl.SSLSocket
@@ -130,9 +130,9 @@ class TlsStream(Stream):
         return _context(self._credentials).wrap_socket(connection)
 
 
-def open_stream(name: str, target: str, credentials: Credentials | None) -> Stream:
+def open_stream(name: str, target: str, credentials: Credentials | None) -> ByteStream:
     """A stream to HOST:PORT, encrypted when there are credentials; raises Broken."""
-    return Stream(name, target) if credentials is None else TlsStream(name, target, credentials)
+    return ByteStream(name, target) if credentials is None else TlsStream(name, target, credentials)
 
 
 def _context(credentials: Credentials) -> ssl.SSLContext:

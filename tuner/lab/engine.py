@@ -6,9 +6,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import replace
 
-from tuner.engine.account import Account, account, account_by_counters
+from tuner.engine.account import DeliveryCheck, check_by_counters, check_by_sink
 from tuner.engine.client import EngineClient
-from tuner.engine.identity import account_in_engine
+from tuner.engine.identity import check_by_identity
 from tuner.engine.probe import EngineFacts, facts
 from tuner.engine.searchable import counted, refreshes, searchable
 from tuner.engines.heap import fitting_heap
@@ -97,9 +97,9 @@ class LabEngine(ABC):
         """Events that a search finds, by the first number of each block of `width`."""
 
     @abstractmethod
-    def account(
+    def check_delivery(
         self, profile: Profile, output: OmelasticsearchOutput, sent: int, indexed: int, found: int
-    ) -> Account:
+    ) -> DeliveryCheck:
         """What became of the events 0..sent-1 in the index of `output`, of which the engine counts
         `indexed` and a search finds `found`."""
 
@@ -135,14 +135,14 @@ class StoringEngine(LabEngine):
         """By an aggregation, which switches on the refresh of a shard that was idle."""
         return searchable(self.client, pattern, width)
 
-    def account(
+    def check_delivery(
         self, profile: Profile, output: OmelasticsearchOutput, sent: int, indexed: int, found: int
-    ) -> Account:
+    ) -> DeliveryCheck:
         """By the numbers in the documents, or by the counters where they have none."""
         if not self.needs_numbers(profile):
-            return account_by_counters(sent, indexed, found)
+            return check_by_counters(sent, indexed, found)
         shards = output.index.settings.number_of_shards
-        return account_in_engine(self.client, output.index.pattern, sent, shards)
+        return check_by_identity(self.client, output.index.pattern, sent, shards)
 
 
 class AttachedEngine(StoringEngine):
@@ -218,12 +218,12 @@ class SinkEngine(LabEngine):
         """What arrived."""
         return counted(self.client, pattern, width)
 
-    def account(
+    def check_delivery(
         self, _profile: Profile, output: OmelasticsearchOutput, sent: int, _indexed: int,
         _found: int,
-    ) -> Account:  # fmt: skip
+    ) -> DeliveryCheck:  # fmt: skip
         """As the sink counted each event."""
-        return account(self.client, output.index.pattern, sent)
+        return check_by_sink(self.client, output.index.pattern, sent)
 
 
 def _fitting(knob: Knob) -> Knob:

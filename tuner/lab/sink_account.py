@@ -75,7 +75,7 @@ class Tally:
 
 
 @dataclass(frozen=True)
-class Account:
+class TallyCheck:
     """What became of the events 0 to sent-1 of one run; lists name the first ten numbers.
 
     `indexed` counts their arrivals, `foreign` all other documents.
@@ -90,7 +90,7 @@ class Account:
     foreign: int
 
 
-def account(tallies: Iterable[Tally], documents: int, sent: int) -> Account:
+def check_tallies(tallies: Iterable[Tally], documents: int, sent: int) -> TallyCheck:
     """Settle the tallies of one run against what was sent; `documents` is all that arrived."""
     arrived = np.zeros(sent, dtype=np.int64)
     for tally in tallies:
@@ -100,7 +100,7 @@ def account(tallies: Iterable[Tally], documents: int, sent: int) -> Account:
     doubled = np.flatnonzero(arrived > 1)
     indexed = int(arrived.sum())
     distinct = sent - len(missing)
-    return Account(
+    return TallyCheck(
         indexed=indexed,
         distinct=distinct,
         lost=len(missing),

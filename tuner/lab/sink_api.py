@@ -10,17 +10,17 @@ from dataclasses import asdict
 
 from tuner.engines.versions import DEFAULT
 from tuner.lab.sink_bulk import BadBulk, bulk
-from tuner.lab.sink_http import Reply, Request, json_reply
-from tuner.lab.sink_store import JSON, Exists, Index, Missing, Store
+from tuner.lab.sink_http import HttpRequest, Reply, json_reply
+from tuner.lab.sink_store import JSON, Exists, Missing, SinkIndex, Store
 
 VERSION = DEFAULT.version
 _ACKNOWLEDGED: JSON = {"acknowledged": True}
 _SHARDS: JSON = {"_shards": {"total": 1, "successful": 1, "failed": 0}}
 
-Handler = Callable[[Store, Request, str], Reply]
+Handler = Callable[[Store, HttpRequest, str], Reply]
 
 
-def answer(store: Store, request: Request) -> Reply:
+def answer(store: Store, request: HttpRequest) -> Reply:
     """Answer one request."""
     try:
         for methods, address, handler in _ROUTES:
@@ -41,14 +41,14 @@ def _error(status: int, kind: str, reason: str) -> Reply:
     return json_reply({"error": {"type": kind, "reason": reason}, "status": status}, status)
 
 
-def _body(request: Request) -> JSON:
+def _body(request: HttpRequest) -> JSON:
     body = json.loads(request.body) if request.body else {}
     if not isinstance(body, dict):
         raise ValueError("the body must be a JSON object")
     return body
 
 
-def _greet(_store: Store, _request: Request, _name: str) -> Reply:
+def _greet(_store: Store, _request: HttpRequest, _name: str) -> Reply:
     version = {"number": VERSION, "build_flavor": "default", "build_type": "sink"}
     return json_reply(
         {
@@ -60,20 +60,20 @@ def _greet(_store: Store, _request: Request, _name: str) -> Reply:
     )
 
 
-def _nodes_local(_store: Store, _request: Request, _name: str) -> Reply:
+def _nodes_local(_store: Store, _request: HttpRequest, _name: str) -> Reply:
     return json_reply({"nodes": {"sink": {"version": VERSION, "modules": [], "plugins": []}}})
 
 
-def _nodes_os(_store: Store, _request: Request, _name: str) -> Reply:
+def _nodes_os(_store: Store, _request: HttpRequest, _name: str) -> Reply:
     """One: the threads of a Python process take turns."""
     return json_reply({"nodes": {"sink": {"os": {"allocated_processors": 1}}}})
 
 
-def _nodes_stats(store: Store, _request: Request, _name: str) -> Reply:
+def _nodes_stats(store: Store, _request: HttpRequest, _name: str) -> Reply:
     cpu_ms = int(time.process_time() * 1000)
     heap = {"heap_used_in_bytes": 0, "heap_max_in_bytes": 0, "heap_used_percent": 0}
     pause = {"collection_count": 0, "collection_time_in_millis": 0}
-    under_way = store.spoiler.under_way_bytes
+    under_way = store.injector.under_way_bytes
     pool = dict.fromkeys(("threads", "queue", "active", "rejected", "completed"), 0)
     node = {
         "process": {"cpu": {"total_in_millis": cpu_ms}},
@@ -85,18 +85,18 @@ def _nodes_stats(store: Store, _request: Request, _name: str) -> Reply:
     return json_reply({"nodes": {"sink": node}})
 
 
-def _cat_health(_store: Store, _request: Request, _name: str) -> Reply:
+def _cat_health(_store: Store, _request: HttpRequest, _name: str) -> Reply:
     clock = time.strftime("%H:%M:%S", time.gmtime())
     line = f"{int(time.time())} {clock} rsyslog-tune-sink green 1 1 0 0 0 0 0 0 - 100.0%\n"
     return Reply(line.encode(), kind="text/plain; charset=UTF-8")
 
 
-def _health(_store: Store, _request: Request, _name: str) -> Reply:
+def _health(_store: Store, _request: HttpRequest, _name: str) -> Reply:
     nodes = {"number_of_nodes": 1, "number_of_data_nodes": 1}
     return json_reply({"cluster_name": "rsyslog-tune-sink", "status": "green", **nodes})
 
 
-def _bulk(store: Store, request: Request, name: str) -> Reply:
+def _bulk(store: Store, request: HttpRequest, name: str) -> Reply:
     stored = 0
 
     def count(index: str, documents: Sequence[bytes]) -> int:
@@ -110,40 +110,40 @@ def _bulk(store: Store, request: Request, name: str) -> Reply:
         store.kept.add(request.body)
         return reply, stored
 
-    return store.spoiler.bulk(request.body, keep)
+    return store.injector.bulk(request.body, keep)
 
 
-def _cat_indices(store: Store, _request: Request, name: str) -> Reply:
+def _cat_indices(store: Store, _request: HttpRequest, name: str) -> Reply:
     return json_reply([{"index": index.name} for index in store.indices(name or "*")])
 
 
-def _create(store: Store, request: Request, name: str) -> Reply:
+def _create(store: Store, request: HttpRequest, name: str) -> Reply:
     store.create(name, _body(request))
     return json_reply({**_ACKNOWLEDGED, "shards_acknowledged": True, "index": name})
 
 
-def _delete(store: Store, _request: Request, name: str) -> Reply:
+def _delete(store: Store, _request: HttpRequest, name: str) -> Reply:
     if "*" in name or name == "_all":
         raise ValueError("Wildcard expressions or all indices are not allowed")
     store.delete(name)
     return json_reply(_ACKNOWLEDGED)
 
 
-def _describe(store: Store, _request: Request, name: str) -> Reply:
+def _describe(store: Store, _request: HttpRequest, name: str) -> Reply:
     return json_reply({index.name: index.body for index in store.indices(name)})
 
 
-def _mapping(store: Store, _request: Request, name: str) -> Reply:
+def _mapping(store: Store, _request: HttpRequest, name: str) -> Reply:
     indices = store.indices(name)
     return json_reply({index.name: {"mappings": index.body["mappings"]} for index in indices})
 
 
-def _nothing_to_do(store: Store, _request: Request, name: str) -> Reply:
+def _nothing_to_do(store: Store, _request: HttpRequest, name: str) -> Reply:
     store.indices(name)
     return json_reply(_SHARDS)
 
 
-def _count(store: Store, _request: Request, name: str) -> Reply:
+def _count(store: Store, _request: HttpRequest, name: str) -> Reply:
     return json_reply({"count": sum(index.documents for index in store.indices(name)), **_SHARDS})
 
 
@@ -161,55 +161,55 @@ def _groups(documents: int) -> JSON:
     }
 
 
-def _stats_of(indices: list[Index]) -> JSON:
+def _stats_of(indices: list[SinkIndex]) -> JSON:
     groups = _groups(sum(index.documents for index in indices))
     return {"primaries": groups, "total": groups}
 
 
-def _stats(store: Store, _request: Request, name: str) -> Reply:
+def _stats(store: Store, _request: HttpRequest, name: str) -> Reply:
     indices = store.indices(name)
     each = {index.name: _stats_of([index]) for index in indices}
     return json_reply({**_SHARDS, "_all": _stats_of(indices), "indices": each})
 
 
-def _put_template(store: Store, request: Request, name: str) -> Reply:
+def _put_template(store: Store, request: HttpRequest, name: str) -> Reply:
     new = request.query.get("create") in {"", "true"}
     store.put_template(name, _body(request), must_be_new=new)
     return json_reply(_ACKNOWLEDGED)
 
 
-def _get_templates(store: Store, _request: Request, name: str) -> Reply:
+def _get_templates(store: Store, _request: HttpRequest, name: str) -> Reply:
     templates = store.templates(name or "*").items()
     listed = [{"name": each, "index_template": body} for each, body in templates]
     return json_reply({"index_templates": listed})
 
 
-def _delete_template(store: Store, _request: Request, name: str) -> Reply:
+def _delete_template(store: Store, _request: HttpRequest, name: str) -> Reply:
     store.delete_template(name)
     return json_reply(_ACKNOWLEDGED)
 
 
-def _account(store: Store, request: Request, name: str) -> Reply:
+def _account(store: Store, request: HttpRequest, name: str) -> Reply:
     sent = int(request.query.get("sent", "0"))
     run = request.query.get("run")
     return json_reply(asdict(store.account(name, sent, None if run is None else run.encode())))
 
 
-def _numbers(store: Store, request: Request, name: str) -> Reply:
+def _numbers(store: Store, request: HttpRequest, name: str) -> Reply:
     width = max(1, int(request.query.get("width", "1")))
     blocks = store.numbers(name, width)
     return json_reply({"buckets": [{"key": key, "doc_count": n} for key, n in blocks.items()]})
 
 
-def _kept(store: Store, _request: Request, _name: str) -> Reply:
+def _kept(store: Store, _request: HttpRequest, _name: str) -> Reply:
     return Reply(store.kept.lines, kind="application/x-ndjson")
 
 
-def _faults(store: Store, _request: Request, _name: str) -> Reply:
-    return json_reply({"strikes": [asdict(strike) for strike in store.spoiler.strikes]})
+def _faults(store: Store, _request: HttpRequest, _name: str) -> Reply:
+    return json_reply({"strikes": [asdict(strike) for strike in store.injector.strikes]})
 
 
-def _books(store: Store, _request: Request, _name: str) -> Reply:
+def _books(store: Store, _request: HttpRequest, _name: str) -> Reply:
     return json_reply({"indices": [asdict(book) for book in store.books()]})
 
 

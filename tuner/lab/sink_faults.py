@@ -12,7 +12,7 @@ import numpy as np
 from tuner.lab.faults import Fault, FaultKind
 from tuner.lab.sink_account import Numbers
 from tuner.lab.sink_bulk import documents_in
-from tuner.lab.sink_http import Ending, Reply, json_reply
+from tuner.lab.sink_http import Reply, ReplyEnding, json_reply
 
 Bulk = Callable[[bool], tuple[bytes, int]]
 """Stores a bulk, refusing some documents if told to; gives the reply and how many it stored."""
@@ -21,7 +21,7 @@ _PAGE = b"<html><head><title>%d</title></head><body><h1>Service unavailable</h1>
 
 
 @dataclass(frozen=True)
-class Strike:
+class FaultHit:
     """One fault at work: how many documents it met, and how many the sink counted of them."""
 
     fault: str
@@ -29,7 +29,7 @@ class Strike:
     stored: int
 
 
-class Spoiler:
+class FaultInjector:
     """Decides which bulk requests and events go wrong; may be called from any thread."""
 
     def __init__(self, faults: Sequence[Fault] = ()) -> None:
@@ -38,10 +38,10 @@ class Spoiler:
         self._of_events = {fault: fault.times for fault in faults if fault.kind.is_of_an_event}
         self._requests = 0
         self._under_way_bytes = 0
-        self._strikes: list[Strike] = []
+        self._strikes: list[FaultHit] = []
 
     @property
-    def strikes(self) -> list[Strike]:
+    def strikes(self) -> list[FaultHit]:
         """What it has done so far."""
         with self._lock:
             return list(self._strikes)
@@ -61,7 +61,7 @@ class Spoiler:
             if not hit:
                 return Reply(store(False)[0])
             reply, stored = _spoiled(hit[0], store)
-            self._remember(Strike(str(hit[0]), documents_in(body), stored))
+            self._remember(FaultHit(str(hit[0]), documents_in(body), stored))
             return reply
         finally:
             with self._lock:
@@ -76,10 +76,10 @@ class Spoiler:
             self._of_events[fault] -= len(hits)
             doubles = fault.kind is FaultKind.DOUBLE_EVENT
             numbers = np.append(numbers, numbers[hits]) if doubles else np.delete(numbers, hits)
-            self._remember(Strike(str(fault), len(hits), 2 * len(hits) if doubles else 0))
+            self._remember(FaultHit(str(fault), len(hits), 2 * len(hits) if doubles else 0))
         return numbers
 
-    def _remember(self, strike: Strike) -> None:
+    def _remember(self, strike: FaultHit) -> None:
         with self._lock:
             self._strikes.append(strike)
 
@@ -93,7 +93,7 @@ def _spoiled(fault: Fault, store: Bulk) -> tuple[Reply, int]:
         time.sleep(fault.value)
     body, stored = store(fault.kind is FaultKind.ERRORS)
     if fault.kind is FaultKind.RESET:
-        return Reply(b"", ending=Ending.RESET), stored
+        return Reply(b"", ending=ReplyEnding.RESET), stored
     if fault.kind is FaultKind.TRUNCATE:
         body = body[: len(body) // 2]
     return Reply(body), stored
@@ -109,8 +109,8 @@ def _storing_nothing(fault: Fault) -> Reply | None:
         case FaultKind.HTML:
             return Reply(_PAGE % status, status, "text/html; charset=UTF-8")
         case FaultKind.RESET_BEFORE:
-            return Reply(b"", ending=Ending.RESET)
+            return Reply(b"", ending=ReplyEnding.RESET)
         case FaultKind.HANG:
-            return Reply(b"", ending=Ending.SILENCE)
+            return Reply(b"", ending=ReplyEnding.SILENCE)
         case _:
             return None

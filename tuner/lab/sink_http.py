@@ -25,7 +25,7 @@ _RESETS = struct.pack("ii", 1, 0)
 
 
 @dataclass(frozen=True)
-class Request:
+class HttpRequest:
     """One request; `path` and `query` are decoded."""
 
     method: str
@@ -35,7 +35,7 @@ class Request:
     keep_alive: bool = True
 
 
-class Ending(Enum):
+class ReplyEnding(Enum):
     """What becomes of the connection with a reply: it is kept, it is reset without the reply, or
     nothing is said until the client hangs up."""
 
@@ -51,7 +51,7 @@ class Reply:
     body: bytes
     status: int = 200
     kind: str = "application/json"
-    ending: Ending = Ending.KEPT
+    ending: ReplyEnding = ReplyEnding.KEPT
 
 
 @dataclass(frozen=True)
@@ -83,14 +83,14 @@ class Conversation:
         self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._ahead = b""
 
-    def requests(self) -> Iterator[Request]:
+    def requests(self) -> Iterator[HttpRequest]:
         """Read requests until the client closes, or does not want to be kept."""
         while (text := self._read_head()) is not None:
             head = _parse(text)
             body = self._read_body(head)
             address = urlsplit(head.target)
             connection = head.fields.get("connection", "").lower()
-            request = Request(
+            request = HttpRequest(
                 method=head.method,
                 path=unquote(address.path),
                 query=dict(parse_qsl(address.query, keep_blank_values=True)),
@@ -106,7 +106,7 @@ class Conversation:
 
         Raises ConnectionAbortedError when the reply is none and the conversation is over.
         """
-        if reply.ending is not Ending.KEPT:
+        if reply.ending is not ReplyEnding.KEPT:
             self._break_off(reply.ending)
         head = (
             f"HTTP/1.1 {reply.status} {_REASONS.get(reply.status, 'Error')}\r\n"
@@ -115,10 +115,10 @@ class Conversation:
         )
         self._socket.sendall(head.encode() + (reply.body if with_body else b""))
 
-    def _break_off(self, ending: Ending) -> NoReturn:
-        if ending is Ending.RESET:
+    def _break_off(self, ending: ReplyEnding) -> NoReturn:
+        if ending is ReplyEnding.RESET:
             self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESETS)
-        while ending is Ending.SILENCE and self._socket.recv(LONGEST_HEAD_BYTES):
+        while ending is ReplyEnding.SILENCE and self._socket.recv(LONGEST_HEAD_BYTES):
             pass
         raise ConnectionAbortedError
 

@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from tuner.lab.faults import Fault
-from tuner.lab.sink_account import Account, Tally, account, identities
-from tuner.lab.sink_faults import Spoiler
+from tuner.lab.sink_account import Tally, TallyCheck, check_tallies, identities
+from tuner.lab.sink_faults import FaultInjector
 from tuner.lab.sink_kept import Kept
-from tuner.lab.sink_times import Times
+from tuner.lab.sink_times import ReplyTimes
 
 JSON = dict[str, object]
 
@@ -39,7 +39,7 @@ def _section(body: Mapping[str, object], *keys: str) -> JSON:
     return dict(found) if isinstance(found, Mapping) else {}
 
 
-class Index:
+class SinkIndex:
     """One index: what it was created with, and the counts of what arrived."""
 
     def __init__(self, name: str, body: JSON) -> None:
@@ -56,18 +56,18 @@ class Book:
 
     index: str
     documents: int
-    runs: dict[str, Account]
+    runs: dict[str, TallyCheck]
 
 
 class Store:
     """All indices and templates of the sink; its methods may be called from any thread."""
 
     def __init__(self, faults: Sequence[Fault] = (), keep: int = 0) -> None:
-        self.spoiler = Spoiler(faults)
+        self.injector = FaultInjector(faults)
         self.kept = Kept(keep)
-        self.times = Times()
+        self.times = ReplyTimes()
         self._lock = threading.Lock()
-        self._indices: dict[str, Index] = {}
+        self._indices: dict[str, SinkIndex] = {}
         self._templates: dict[str, JSON] = {}
 
     def add(self, name: str, documents: Sequence[bytes]) -> int:
@@ -78,7 +78,7 @@ class Store:
             before = index.documents
             index.documents += len(documents)
             for run, arrived in found.items():
-                numbers = self.spoiler.tampered(arrived)
+                numbers = self.injector.tampered(arrived)
                 index.documents += len(numbers) - len(arrived)
                 index.tallies.setdefault(run, Tally()).add(numbers)
         return before
@@ -108,7 +108,7 @@ class Store:
             for name in names.split(","):
                 self._indices.pop(name, None)
 
-    def indices(self, pattern: str) -> list[Index]:
+    def indices(self, pattern: str) -> list[SinkIndex]:
         """The indices of a pattern by name; a name that stands for itself must exist."""
         with self._lock:
             for item in pattern.replace("_all", "*").split(","):
@@ -116,7 +116,7 @@ class Store:
                     raise Missing(item)
             return [self._indices[name] for name in sorted(self._indices) if matches(name, pattern)]
 
-    def account(self, pattern: str, sent: int, run: bytes | None) -> Account:
+    def account(self, pattern: str, sent: int, run: bytes | None) -> TallyCheck:
         """Settle a run, by default the one that most documents belong to."""
         indices = self.indices(pattern)
         with self._lock:
@@ -127,7 +127,7 @@ class Store:
             if run is None:
                 run = max(arrivals, key=lambda name: arrivals[name], default=b"")
             tallies = [index.tallies[run] for index in indices if run in index.tallies]
-            return account(tallies, sum(index.documents for index in indices), sent)
+            return check_tallies(tallies, sum(index.documents for index in indices), sent)
 
     def numbers(self, pattern: str, width: int) -> dict[int, int]:
         """Different events that arrived of the run of most documents, in blocks of `width`."""
@@ -145,7 +145,7 @@ class Store:
                     index=index.name,
                     documents=index.documents,
                     runs={
-                        run.decode(): account([tally], tally.arrivals, tally.sent)
+                        run.decode(): check_tallies([tally], tally.arrivals, tally.sent)
                         for run, tally in index.tallies.items()
                     },
                 )
@@ -172,13 +172,13 @@ class Store:
             if self._templates.pop(name, None) is None:
                 raise Missing(name)
 
-    def _create(self, name: str, body: JSON) -> Index:
+    def _create(self, name: str, body: JSON) -> SinkIndex:
         template = self._template_of(name)
         merged: JSON = {
             part: {**_section(template, "template", part), **_section(body, part)}
             for part in ("aliases", "mappings", "settings")
         }
-        index = self._indices[name] = Index(name, merged)
+        index = self._indices[name] = SinkIndex(name, merged)
         return index
 
     def _template_of(self, name: str) -> JSON:

@@ -10,7 +10,7 @@ _ROUTES = ("/_bulk", "/{index}/_bulk")
 _ENDS_MS = tuple(1 << power for power in range(17))
 
 
-class Times:
+class ReplyTimes:
     """Bulk requests by route and by how long they took; may be called from any thread."""
 
     def __init__(self) -> None:

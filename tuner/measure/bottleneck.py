@@ -14,8 +14,8 @@ from tuner.host.usage import cores
 from tuner.lab.lab import Lab
 from tuner.measure import signs
 from tuner.measure.counters import Window
-from tuner.measure.stage_figures import Figure, figure
-from tuner.measure.stages import Machines, Stages, stages_of
+from tuner.measure.stage_figures import StageFigure, figure
+from tuner.measure.stages import CoreCounts, Stages, stages_of
 from tuner.profile.model import Profile
 from tuner.space.knob import Bottleneck as Bottleneck
 from tuner.space.knob import Knob
@@ -45,7 +45,7 @@ def verdict_of(window: Window, lab: Lab, profile: Profile) -> Verdict | None:
     if not lab.is_here:
         return None
     engine_cores = min(cores(), lab.engine.facts.processors)
-    stages = stages_of(window, profile, Machines(cores(), engine_cores, engine_is_here=True))
+    stages = stages_of(window, profile, CoreCounts(cores(), engine_cores, engine_is_here=True))
     return judge(stages, lab.engine.turns(knobs(profile)))
 
 
@@ -89,18 +89,28 @@ _TESTS: tuple[tuple[Bottleneck, Callable[[Stages], bool]], ...] = (
     (Bottleneck.ACTION_CPU, signs.works_most),
 )
 
-_FIGURES: dict[Bottleneck, tuple[Figure, ...]] = {
-    Bottleneck.REJECTIONS: (Figure.REJECTIONS, Figure.ACTION, Figure.ENGINE),
-    Bottleneck.SENDER: (Figure.BACKLOG, Figure.SENDER, Figure.MACHINE),
-    Bottleneck.MERGES: (Figure.INDEXING, Figure.MERGES, Figure.ENGINE, Figure.DISK),
-    Bottleneck.DISK: (Figure.DISK, Figure.MAIN, Figure.ACTION, Figure.ENGINE),
-    Bottleneck.ACTION_CPU: (Figure.ACTION, Figure.ENGINE, Figure.MACHINE),
-    Bottleneck.MAIN_WORKER: (Figure.MAIN, Figure.ACTION, Figure.MACHINE),
-    Bottleneck.INPUT: (Figure.INPUT, Figure.SENDER, Figure.MAIN, Figure.ACTION),
-    Bottleneck.ENGINE_CPU: (Figure.ENGINE, Figure.MACHINE, Figure.ACTION),
-    Bottleneck.MACHINE_CPU: (Figure.MACHINE, Figure.MAIN, Figure.ACTION),
-    Bottleneck.ACTION_WAITING: (Figure.ACTION, Figure.BULK, Figure.ENGINE, Figure.MACHINE),
-    Bottleneck.UNCLEAR: tuple(Figure),
+_FIGURES: dict[Bottleneck, tuple[StageFigure, ...]] = {
+    Bottleneck.REJECTIONS: (StageFigure.REJECTIONS, StageFigure.ACTION, StageFigure.ENGINE),
+    Bottleneck.SENDER: (StageFigure.BACKLOG, StageFigure.SENDER, StageFigure.MACHINE),
+    Bottleneck.MERGES: (
+        StageFigure.INDEXING,
+        StageFigure.MERGES,
+        StageFigure.ENGINE,
+        StageFigure.DISK,
+    ),
+    Bottleneck.DISK: (StageFigure.DISK, StageFigure.MAIN, StageFigure.ACTION, StageFigure.ENGINE),
+    Bottleneck.ACTION_CPU: (StageFigure.ACTION, StageFigure.ENGINE, StageFigure.MACHINE),
+    Bottleneck.MAIN_WORKER: (StageFigure.MAIN, StageFigure.ACTION, StageFigure.MACHINE),
+    Bottleneck.INPUT: (StageFigure.INPUT, StageFigure.SENDER, StageFigure.MAIN, StageFigure.ACTION),
+    Bottleneck.ENGINE_CPU: (StageFigure.ENGINE, StageFigure.MACHINE, StageFigure.ACTION),
+    Bottleneck.MACHINE_CPU: (StageFigure.MACHINE, StageFigure.MAIN, StageFigure.ACTION),
+    Bottleneck.ACTION_WAITING: (
+        StageFigure.ACTION,
+        StageFigure.BULK,
+        StageFigure.ENGINE,
+        StageFigure.MACHINE,
+    ),
+    Bottleneck.UNCLEAR: tuple(StageFigure),
 }
 
 

@@ -23,7 +23,7 @@ from tuner.measure.measurement import Failure
 from tuner.measure.paced_summary import PacedMeasurement, PacedSeen, summarise_paced
 from tuner.measure.pipeline import Pipeline
 from tuner.measure.settle import settle
-from tuner.measure.spent import Part, Stages
+from tuner.measure.spent import Part, StageClock
 from tuner.measure.trial import Tell, finish, measured
 from tuner.measure.watch import POLL_S, SILENCE_S, STALL_S, Watch
 from tuner.measure.window import Poll
@@ -59,7 +59,7 @@ class _Paced:
     """The course of one open-loop trial."""
 
     def __init__(
-        self, lab: Lab, pipe: Pipeline, profile: Profile, pacing: Pacing, stages: Stages
+        self, lab: Lab, pipe: Pipeline, profile: Profile, pacing: Pacing, stages: StageClock
     ) -> None:
         self._lab = lab
         self._pipe = pipe

@@ -102,7 +102,7 @@ def _delivery_to(watch: Watch, sent: int, output: OmelasticsearchOutput) -> Deli
     client, pattern = watch.lab.client, output.index.pattern
     make_durable(client, pattern)
     arrived, found = indexed(client, pattern, SILENCE_S), count(client, pattern)
-    account = watch.lab.engine.account(watch.profile, output, sent, arrived, found)
+    account = watch.lab.engine.check_delivery(watch.profile, output, sent, arrived, found)
     return Delivery(
         sent, arrived, found, account.lost, account.duplicated, account.missing, account.doubled
     )

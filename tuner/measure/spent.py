@@ -48,7 +48,7 @@ class Part(Enum):
     STOP = "stop_s"
 
 
-class Stages:
+class StageClock:
     """The stages of a trial that begins now: each is told of, and its seconds are counted."""
 
     def __init__(

@@ -8,7 +8,7 @@ from enum import Enum
 from tuner.measure.stages import Pool, Stages
 
 
-class Figure(Enum):
+class StageFigure(Enum):
     """One thing to say about the stages, in the order of an event's way."""
 
     BACKLOG = "backlog"
@@ -25,7 +25,7 @@ class Figure(Enum):
     MACHINE = "machine"
 
 
-def figure(item: Figure, stages: Stages) -> str:
+def figure(item: StageFigure, stages: Stages) -> str:
     """The text of one figure."""
     return _TEXTS[item](stages)
 
@@ -110,17 +110,17 @@ def _throttled(value_ms: int, stages: Stages) -> str:
     return f"{value_ms:,} ms in a window of {stages.window_s:.1f} s"
 
 
-_TEXTS: dict[Figure, Callable[[Stages], str]] = {
-    Figure.BACKLOG: _backlog,
-    Figure.SENDER: _sender,
-    Figure.INPUT: _input,
-    Figure.MAIN: _main,
-    Figure.ACTION: _action,
-    Figure.BULK: _bulk,
-    Figure.ENGINE: _engine,
-    Figure.REJECTIONS: _rejections,
-    Figure.INDEXING: _indexing,
-    Figure.MERGES: _merges,
-    Figure.DISK: _disk,
-    Figure.MACHINE: _machine,
+_TEXTS: dict[StageFigure, Callable[[Stages], str]] = {
+    StageFigure.BACKLOG: _backlog,
+    StageFigure.SENDER: _sender,
+    StageFigure.INPUT: _input,
+    StageFigure.MAIN: _main,
+    StageFigure.ACTION: _action,
+    StageFigure.BULK: _bulk,
+    StageFigure.ENGINE: _engine,
+    StageFigure.REJECTIONS: _rejections,
+    StageFigure.INDEXING: _indexing,
+    StageFigure.MERGES: _merges,
+    StageFigure.DISK: _disk,
+    StageFigure.MACHINE: _machine,
 }

@@ -22,7 +22,7 @@ _INPUT_THREADS = tuple(name for module in INPUTS for name in module.thread_names
 
 
 @dataclass(frozen=True)
-class Machines:
+class CoreCounts:
     """Where it ran: our cores, the engine's, and whether those are the same ones."""
 
     cores: int
@@ -111,7 +111,7 @@ class Stages:
         return max(0.0, self.machine_cpu - ours)
 
 
-def stages_of(window: Window, profile: Profile, machines: Machines) -> Stages:
+def stages_of(window: Window, profile: Profile, machines: CoreCounts) -> Stages:
     """The shares of each stage of `profile`, as it was bound."""
     growth, polls = window.growth, window.whole
     window_s, loads = growth.passed_s, growth.loads

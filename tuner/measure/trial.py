@@ -30,7 +30,7 @@ from tuner.measure.losing import is_losing
 from tuner.measure.measurement import Failure, FailureKind, Outcome, RunFigures, TrialPlan
 from tuner.measure.pipeline import Pipeline, pipeline
 from tuner.measure.settle import settle
-from tuner.measure.spent import Part, Stages
+from tuner.measure.spent import Part, StageClock
 from tuner.measure.steady import steadiness
 from tuner.measure.steering import saturate
 from tuner.measure.summary import Observed, summarise
@@ -59,7 +59,7 @@ def run_trial(lab: Lab, profile: Profile, plan: TrialPlan, name: str, tell: Tell
     """
     return measured(
         lab, profile, name, tell,
-        lambda pipe, bound, stages: _Trial(lab, pipe, bound, plan, stages).measure(),
+        lambda pipe, bound, stages: _SaturatedRun(lab, pipe, bound, plan, stages).measure(),
     )  # fmt: skip
 
 
@@ -68,10 +68,10 @@ def measured(
     profile: Profile,
     name: str,
     tell: Tell,
-    course: Callable[[Pipeline, Profile, Stages], Figures | Failure],
+    course: Callable[[Pipeline, Profile, StageClock], Figures | Failure],
 ) -> Figures | Failure:
     """What `course` measures, as in `guarded`, with the time that each of its stages took."""
-    stages = Stages(tell)
+    stages = StageClock(tell)
 
     def timed(pipe: Pipeline, bound: Profile) -> Figures | Failure:
         try:
@@ -125,7 +125,7 @@ def finish(watch: Watch) -> Progress | Failure:
 
 
 @dataclass
-class _Trial:
+class _SaturatedRun:
     """The course of one trial: warm-up, window, drain, account.
 
     The window goes from one refresh under load to another: an engine that refreshes seldom puts off
@@ -136,7 +136,7 @@ class _Trial:
     pipe: Pipeline
     profile: Profile
     plan: TrialPlan
-    stages: Stages
+    stages: StageClock
 
     def measure(self) -> Outcome:
         """Flood the pipeline and account for every event."""

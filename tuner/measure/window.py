@@ -27,7 +27,7 @@ class Poll:
 
 
 @dataclass(frozen=True)
-class Rate:
+class WindowRate:
     """Events per second, and the standard error of it."""
 
     per_second: float
@@ -45,7 +45,7 @@ def slope(samples: Sequence[Poll]) -> float:
     return float((times * (counts - counts.mean())).sum()) / spread if spread > 0 else 0.0
 
 
-def rate_over(samples: Sequence[Poll]) -> Rate:
+def rate_over(samples: Sequence[Poll]) -> WindowRate:
     """The rate from the first to the last sample, its error by batch means over five batches.
 
     Samples of a counter are autocorrelated, so the error comes from batches and not from single
@@ -58,7 +58,7 @@ def rate_over(samples: Sequence[Poll]) -> Rate:
         if last > first
     ]
     error = float(np.std(batches, ddof=1) / np.sqrt(len(batches))) if len(batches) > 1 else 0.0
-    return Rate(_between(samples[0], samples[-1]) if samples else 0.0, error)
+    return WindowRate(_between(samples[0], samples[-1]) if samples else 0.0, error)
 
 
 def _between(first: Poll, last: Poll) -> float:

@@ -41,7 +41,7 @@ class Difference(Enum):
 
 @dataclass(frozen=True)
 class Side:
-    """One side: where it comes from, what of it was not tested as written, and how fresh it kept
+    """One side: where it comes from, what the lab changed of it, and how fresh it kept
     what it indexed at a fixed rate (None: not measured)."""
 
     name: str
@@ -117,7 +117,7 @@ def compare_blocks(compared: Compared) -> tuple[PlainBlock, ...]:
         *_freshness(compared),
         *_ceiling(compared),
         *(f"doubt: {one}" for one in doubts),
-        *(f"not tested as written: {side}: {one}" for side, one in _substitutions(a, b)),
+        *(f"changed for the lab: {side}: {one}" for side, one in _substitutions(a, b)),
     ]
     blocks += bullets(notes)
     if compared.gate is not None:

@@ -66,7 +66,7 @@ def not_traded(result: StudyResult) -> ReportSection:
 def open_questions(result: StudyResult) -> ReportSection:
     """What a lab replaced, and what no trial shows."""
     study = result.study
-    lines = [f"not tested as written: {line}" for line in study.header.substitutions]
+    lines = [f"changed for the lab: {line}" for line in study.header.substitutions]
     if not result.is_sink:
         lines.append(
             "measured documents carry one more number, `rsyslog_tune_seq`, which identifies every "

@@ -78,7 +78,7 @@ def sweep_blocks(sweep: Sweep) -> tuple[PlainBlock, ...]:
     if asked.projection is not None:
         blocks += _projection(sweep, asked.projection)
     doubts = [f"doubt: {one}" for one in remarks(sweep.runs)]
-    blocks += bullets([*doubts, *(f"not tested as written: {one}" for one in sweep.substitutions)])
+    blocks += bullets([*doubts, *(f"changed for the lab: {one}" for one in sweep.substitutions)])
     return tuple(blocks)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tuner.engine.limits import Limits
+from tuner.engine.limits import EngineLimits
 from tuner.errors import Problem, Severity
 from tuner.lint.load import LoadedProfile
 from tuner.profile.placement import action_queue, main_queue
@@ -19,12 +19,12 @@ _DOCUMENT = 2
 _MOST = "100m"
 
 
-def request_problems(loaded: LoadedProfile, limits: Limits) -> tuple[Problem, ...]:
+def request_problems(loaded: LoadedProfile, limits: EngineLimits) -> tuple[Problem, ...]:
     """Outputs whose full batches the nodes refuse, with what would be taken."""
     return tuple(_problems(loaded, limits))
 
 
-def _problems(loaded: LoadedProfile, limits: Limits) -> Iterator[Problem]:
+def _problems(loaded: LoadedProfile, limits: EngineLimits) -> Iterator[Problem]:
     event = loaded.profile.workload.message_bytes.mean * _DOCUMENT
     for number, output in loaded.profile.enumerated:
         queue = action_queue(loaded.profile, number)

@@ -44,7 +44,7 @@ def smoke_layer(lab: Lab, profile: Profile) -> Layer:
     Raises Refused for a profile that a lab cannot run, Unreachable when the engine is gone.
     """
     plain, streams = _without_stream(profile)
-    bound = (f"not tested: {each}" for each in lab.bind(plain, NAME).substitutions)
+    bound = (f"changed for the lab: {each}" for each in lab.bind(plain, NAME).substitutions)
     notes = (*streams, *bound)
     found = guarded(lab, _for_one(plain), NAME, lambda pipe, bound: _compared(lab, pipe, bound))
     if isinstance(found, Failure):
@@ -68,7 +68,7 @@ def _without_stream(profile: Profile) -> tuple[Profile, tuple[str, ...]]:
     index = output.index.model_copy(update=changes)
     plain = output.model_copy(update={"index": index, "writeoperation": "create"})
     return _with(profile, plain), (
-        f"not tested: outputs[{output.name}].index.data_stream: {stream} -> an index",
+        f"changed for the lab: outputs[{output.name}].index.data_stream: {stream} -> an index",
     )
 
 
