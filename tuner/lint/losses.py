@@ -83,7 +83,7 @@ def _hasty_shutdown(profile: Profile) -> Iterator[Complaint]:
 
 @error(
     "RT123",
-    why="samplingInterval keeps one message of so many and drops the others, while the guardrails "
+    why="samplingInterval keeps one message of N and drops the others, while the guardrails "
     "promise that none is lost.",
     source="rsyslog runtime/queue.c",
     bad={"main_queue.samplingInterval": 2},

@@ -96,8 +96,8 @@ def _small_pieces(profile: Profile) -> Iterator[Complaint]:
 
 @warning(
     "RT262",
-    why="omfile keeps so many files open, 10 by default, and closes one for every event that goes "
-    "to another.",
+    why=f"omfile keeps dynaFileCacheSize files open, {DYNA_FILES} by default, and closes one for "
+    "every event that goes to another.",
     source="rsyslog tools/omfile.c, dynaFileCacheSize",
     bad={"workload.connections": 5, "outputs": [{**_HOSTS, "dynaFileCacheSize": 4}]},
     good={"outputs[hosts].dynaFileCacheSize": 5},
