@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import random
 
-from tuner.measure.losing import is_losing
-from tuner.measure.window import Poll
+from tuner.measure.window import Poll, is_losing
 
 
 def window(rates: list[float], noise: float = 0.0, poll_s: float = 0.1) -> list[Poll]:

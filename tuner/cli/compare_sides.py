@@ -21,9 +21,8 @@ from tuner.measure.blocks import Arm, Run, comparison, pairs, values
 from tuner.measure.ceiling import CeilingPlan, ceiling
 from tuner.measure.gate import Gate, gate
 from tuner.measure.measurement import Measurement, TrialPlan
-from tuner.measure.metrics import Result
+from tuner.measure.metrics import Result, restarted
 from tuner.measure.paired import fewest_pairs
-from tuner.measure.restarts import restarted
 from tuner.profile.bind_inputs import flooded
 from tuner.profile.metric import Metric
 from tuner.profile.model import Profile

@@ -5,6 +5,10 @@ A search switches on the refresh of a shard that was idle, so this belongs into 
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+
 from tuner.engine.client import EngineClient
 from tuner.engine.identity import FIELD
 from tuner.engine.path import at, number_at
@@ -33,3 +37,19 @@ def counted(client: EngineClient, pattern: str, width: int) -> dict[int, int]:
     buckets = client.get(f"/_sink/{pattern}/numbers?width={width}")["buckets"]
     each = buckets if isinstance(buckets, list) else []
     return {number_at(one, "key"): number_at(one, "doc_count") for one in each}
+
+
+@contextlib.contextmanager
+def refreshing(client: EngineClient, pattern: str) -> Iterator[Callable[[], bool]]:
+    """Refresh the indices of `pattern` from another thread; gives whether that has ended.
+
+    The end waits for it, and raises what `EngineClient.request` does.
+    """
+    twin = client.twin()
+    try:
+        with ThreadPoolExecutor(max_workers=1) as thread:
+            under_way = thread.submit(twin.request, "POST", f"/{pattern}/_refresh")
+            yield under_way.done
+            under_way.result()
+    finally:
+        twin.close()

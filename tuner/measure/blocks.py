@@ -7,9 +7,8 @@ import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tuner.measure.metrics import Result, value_of
+from tuner.measure.metrics import Result, restarts, value_of
 from tuner.measure.paired import Comparison, Pairs, compare
-from tuner.measure.restarts import restarts
 from tuner.profile.metric import Metric
 from tuner.profile.model import Profile
 

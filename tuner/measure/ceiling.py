@@ -14,7 +14,7 @@ from tuner.engine.counters import count, indexed, make_durable, node_counters
 from tuner.engine.feed import Bulk, Fed, Feed, bulk_path, bulks_of
 from tuner.engine.owned import remove
 from tuner.engine.probe import answers
-from tuner.engine.refresh import refreshing
+from tuner.engine.searchable import refreshing
 from tuner.errors import JobFailed, Unreachable
 from tuner.host.machine import core_time
 from tuner.host.usage import cores

@@ -1,8 +1,8 @@
-"""What a run shows of each metric; pure."""
+"""What a run shows of each metric, and whether the engine restarted before it; pure."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from tuner.measure.measurement import Failure, Measurement
 from tuner.measure.paced_summary import PacedMeasurement
@@ -62,3 +62,14 @@ _AT_A_RATE: Mapping[Metric, Callable[[PacedMeasurement], float | None]] = {
     Metric.FRESHNESS_P95: _freshness("p95"),
     Metric.FRESHNESS_P99: _freshness("p99"),
 }
+
+
+def restarts(before: Sequence[Result], after: Sequence[Result]) -> tuple[int, ...]:
+    """Of each pair, whether the engine restarted just before the run of the second side (1), of the
+    first (-1), or before both or none (0)."""
+    return tuple(restarted(b) - restarted(a) for a, b in zip(before, after, strict=True))
+
+
+def restarted(result: Result) -> bool:
+    """Whether the engine restarted just before a run."""
+    return result.spent is not None and result.spent.restart_s > 0

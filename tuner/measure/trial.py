@@ -26,7 +26,6 @@ from tuner.measure.bottleneck import verdict_of
 from tuner.measure.counters import Window
 from tuner.measure.debt import core_use
 from tuner.measure.effective import effective
-from tuner.measure.losing import is_losing
 from tuner.measure.measurement import Failure, FailureKind, Outcome, RunFigures, TrialPlan
 from tuner.measure.pipeline import Pipeline, pipeline
 from tuner.measure.settle import settle
@@ -35,7 +34,7 @@ from tuner.measure.steady import steadiness
 from tuner.measure.steering import saturate
 from tuner.measure.summary import Observed, summarise
 from tuner.measure.watch import SILENCE_S, Stalled, Watch
-from tuner.measure.window import Poll
+from tuner.measure.window import Poll, is_losing
 from tuner.profile.backlog import backlog_marks
 from tuner.profile.model import Profile
 

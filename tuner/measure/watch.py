@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import NoReturn
 
 from tuner.engine.counters import indexed, unfinished
-from tuner.engine.refresh import refreshing
+from tuner.engine.searchable import refreshing
 from tuner.errors import JobFailed
 from tuner.flood.flood import Flood
 from tuner.host.process import wait_until

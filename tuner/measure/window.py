@@ -1,4 +1,4 @@
-"""The steady window: samples of the engine's counter in, a rate and how steady it was out."""
+"""The steady window: samples of the engine's counter in, a rate and its error out."""
 
 from __future__ import annotations
 
@@ -9,6 +9,10 @@ from dataclasses import dataclass
 import numpy as np
 
 _BATCHES = 5
+# When a window is given up.
+_LEAST_S = 2.0
+_ERRORS = 3.0
+_RISING = 1.05
 
 
 @dataclass(frozen=True)
@@ -64,3 +68,16 @@ def rate_over(samples: Sequence[Poll]) -> WindowRate:
 def _between(first: Poll, last: Poll) -> float:
     elapsed = last.at_s - first.at_s
     return (last.indexed - first.indexed) / elapsed if elapsed > 0 else 0.0
+
+
+def is_losing(samples: Sequence[Poll], below: float) -> bool:
+    """Whether the rate so far lies three standard errors below `below` events per second and does
+    not rise from the first half to the second; never within the first two seconds."""
+    lasted_s = samples[-1].at_s - samples[0].at_s
+    if lasted_s < _LEAST_S:
+        return False
+    rate = rate_over(samples)
+    if rate.per_second + _ERRORS * rate.standard_error >= below:
+        return False
+    half = len(samples) // 2
+    return slope(samples[half:]) <= _RISING * slope(samples[: half + 1])

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from pydantic import TypeAdapter
 
 from tuner.measure.blocks import Run, comparison, median, values
-from tuner.measure.restarts import restarted
+from tuner.measure.metrics import restarted
 from tuner.profile.metric import Metric
 from tuner.report.compare import figure, metric_json, ratio_text, remarks
 from tuner.report.drawing import matplotlib_settings

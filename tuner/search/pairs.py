@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from itertools import pairwise
 
 from tuner.measure.measurement import Measurement
+from tuner.measure.metrics import restarts
 from tuner.measure.paired import Comparison, compare
-from tuner.measure.restarts import restarts
 from tuner.search.study import BASELINE, Phase, Trial
 
 Pair = tuple[Measurement, Measurement]
