@@ -17,7 +17,7 @@ from tuner.cli.run_directory import new_run_directory, writing_to
 from tuner.cli.search_job import has_changed, require_same
 from tuner.errors import BadUsage, JobFailed, Locked, Refused
 from tuner.lint.load import load_profile
-from tuner.search.journal import ASIDE, NAME
+from tuner.search.journal import ASIDE, NAME, journal
 from tuner.search.study import Fingerprint, Header
 
 RUN = CliRunner()
@@ -152,6 +152,26 @@ def test_a_profile_that_was_edited_since_is_noticed(tmp_path: Path) -> None:
     assert not has_changed(loaded)
 
 
+@pytest.mark.parametrize("strategy", ["tpe", "smac"])
+def test_a_search_with_a_strategy_of_an_earlier_version_is_reported_but_not_resumed(
+    tmp_path: Path, strategy: str
+) -> None:
+    (tmp_path / "random").mkdir()
+    study = search(tmp_path / "random", World(START_S))
+    header = replace(ASKED, options=replace(ASKED.options, strategy=strategy))
+    with journal(tmp_path, header) as lines:
+        for trial in study.trials[:20]:
+            lines.intent(trial.asked, trial.at_s)
+            lines.trial(trial)
+    message = failure(resume(tmp_path), Refused)
+    assert Refused.exit_code == 5
+    assert "cannot be resumed here" in message
+    assert f"its strategy is {strategy}, and this version has default and random" in message
+    shown = RUN.invoke(app, ["report", str(tmp_path)])
+    assert shown.exit_code == 0, shown.exception
+    assert "The search was interrupted" in shown.stdout
+
+
 HERE = Fingerprint("8.2302.0", "elasticsearch 8.19.3, heap 2g", "2 cores, 8.0 GiB", "0123")
 BEGUN = replace(ASKED, fingerprint=HERE)
 
@@ -167,8 +187,8 @@ def on(here: Fingerprint) -> Header:
         (on(replace(HERE, engine="sink")), "engine was elasticsearch 8.19.3, heap 2g"),
         (on(replace(HERE, hardware="4 cores")), "hardware was 2 cores, 8.0 GiB, is 4"),
         (on(replace(HERE, workload="4567")), "workload was 0123, is 4567"),
-        (replace(BEGUN, tool="rsyslog-tune 9"), "was begun by t, this is rsyslog-tune 9"),
-        (replace(BEGUN, space=()), "its knobs or their levels are others now"),
+        (replace(BEGUN, tool="rsyslog-tune 9"), "was started by t, this is rsyslog-tune 9"),
+        (replace(BEGUN, space=()), "its settings or their levels have changed"),
     ],
 )
 def test_what_does_not_compare_is_not_gone_on_with(now: Header, reason: str) -> None:

@@ -1,10 +1,12 @@
-"""The cheap check of points says what the whole way through the text says."""
+"""The cheap check of points says what the whole way through the text says, for the points that a
+search can propose: changes of the profile, of settings that are active."""
 
 from __future__ import annotations
 
 import random
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from tests.profile.examples import SMALL
@@ -13,6 +15,8 @@ from tuner.lint.candidate import candidate
 from tuner.lint.knobs_check import Checker
 from tuner.lint.load import LoadedProfile, load_profile, parse_profile
 from tuner.profile.edit import edit
+from tuner.search.points import Knobs
+from tuner.search.study import Changes
 from tuner.space.knob import Level
 from tuner.space.knobs import knobs
 
@@ -21,7 +25,7 @@ BATCH = "outputs[logs].queue.dequeueBatchSize"
 DIRECT = "outputs[logs].queue.type"
 
 
-def whole_way(written: LoadedProfile, point: list[tuple[str, Level]]) -> LoadedProfile | None:
+def whole_way(written: LoadedProfile, point: Changes) -> LoadedProfile | None:
     """The candidate through its text, if it is a valid profile."""
     try:
         return candidate(written, point)
@@ -35,20 +39,24 @@ def whole_way(written: LoadedProfile, point: list[tuple[str, Level]]) -> LoadedP
 )  # fmt: skip
 def test_it_agrees_with_the_text_at_random_points(path: str) -> None:
     written = load_profile(ROOT / path)
-    checker, dimensions = Checker(written), knobs(written.profile)
+    checker, turned = Checker(written), Knobs(knobs(written.profile))
+    space = turned.space(checker.is_valid, 1.0, {})
     tolerated = {(problem.code, problem.message) for problem in written.warnings}
     rng = random.Random(4)
     verdicts = set()
     for _ in range(40):
-        chosen = rng.sample(dimensions, 4)
-        point: list[tuple[str, Level]] = [(knob.path, rng.choice(knob.levels)) for knob in chosen]
-        found = whole_way(written, point)
-        if found is None:
+        levels = list(space.start)
+        for at in rng.sample(range(len(levels)), 4):
+            levels[at] = rng.randrange(space.sizes[at])
+        (active,) = space.canonical(np.array([levels]))
+        point = turned.changes(tuple(active))
+        whole = whole_way(written, point)
+        if whole is None:
             assert not checker.is_valid(point), point
             verdicts.add(False)
             continue
-        assert checker.profile(point) == found.profile
-        new = {(problem.code, problem.message) for problem in found.warnings} - tolerated
+        assert checker.profile(point) == whole.profile
+        new = {(problem.code, problem.message) for problem in whole.warnings} - tolerated
         assert checker.is_valid(point) is (not new), (point, new)
         verdicts.add(not new)
     assert verdicts == {True, False}

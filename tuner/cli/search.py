@@ -32,6 +32,7 @@ from tuner.cli.search_job import (
     has_changed,
     pace_of,
     recorded_or_set_aside,
+    require_strategy,
     resumed,
 )
 from tuner.cli.search_session import work_on
@@ -197,6 +198,7 @@ def _gone_on(directory: Path, clock: Stopwatch, voice: Voice, metrics_path: Path
         voice.say(f"the search in {directory} is already complete; rewriting its reports")
         write_results(directory, job.loaded, record.study)
         return record.study
+    require_strategy(record.study.header)
     if has_changed(job.loaded):
         voice.say(
             f"{job.loaded.path} changed since this search started; continuing with the original"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,6 +22,7 @@ from tuner.search.budget import NODE_PACE, SINK_PACE, Pace
 from tuner.search.guardrails import Limits
 from tuner.search.journal import Damaged, recorded, set_aside
 from tuner.search.record import Record
+from tuner.search.strategies import NAMES
 from tuner.search.study import SCHEMA, Axis, Earlier, Fingerprint, Header, Options, Study
 from tuner.search.warm_start import earlier_points
 from tuner.space.knob import Knob
@@ -186,13 +187,24 @@ def fingerprint_of(profile: Profile, lab: Lab) -> Fingerprint:
     )
 
 
+def require_strategy(before: Header) -> None:
+    """Raise Refused where a search was started with a strategy that this version does not have."""
+    name = before.options.strategy
+    if name not in NAMES:
+        raise _refused([f"its strategy is {name}, and this version has {' and '.join(NAMES)}"])
+
+
 def require_same(before: Header, now: Header) -> None:
     """Raise Refused unless what would be measured now compares with what was measured before, and
     the search would decide as it did."""
     reasons = list(before.fingerprint.differences(now.fingerprint))
     if before.tool != now.tool:
-        reasons.append(f"it was begun by {before.tool}, this is {now.tool}")
+        reasons.append(f"it was started by {before.tool}, this is {now.tool}")
     if before.space != now.space:
-        reasons.append("its knobs or their levels are others now")
+        reasons.append("its settings or their levels have changed")
     if reasons:
-        raise Refused(f"the search cannot be resumed here: {'; '.join(reasons)}: search anew")
+        raise _refused(reasons)
+
+
+def _refused(reasons: Sequence[str]) -> Refused:
+    return Refused(f"the search cannot be resumed here: {'; '.join(reasons)}: start a new search")
