@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from tuner.engine.bulk_sampling import BulkWatch
-from tuner.engine.bulk_tasks import BulkTask, tasks_of
+from tuner.engine.bulk_sampling import BulkTask, BulkWatch, tasks_of
 from tuner.engine.bulk_times import Bucket, BulkTimes, between, latency_of, times_of
 from tuner.errors import JobFailed
 

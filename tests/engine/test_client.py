@@ -7,8 +7,7 @@ import pytest
 from tests.engine.answers import Refusal, answering
 from tuner.engine.client import Access, EngineClient, EngineRefused
 from tuner.engine.installed import alias_writes, component_template, lifecycle_policy, open_indices
-from tuner.engine.limits import EngineLimits, limits
-from tuner.engine.probe import has
+from tuner.engine.probe import EngineLimits, has, limits
 from tuner.engines.release import Engine
 
 

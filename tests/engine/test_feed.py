@@ -10,9 +10,9 @@ from collections.abc import Iterator
 import pytest
 
 from tests.profile.examples import small
-from tuner.engine.account import fault_counts
 from tuner.engine.client import EngineClient
 from tuner.engine.counters import count
+from tuner.engine.delivery import fault_counts
 from tuner.engine.feed import MOST_BULK_BYTES, Bulk, Feed, bulk_path, bulks_of, fault_in
 from tuner.host.process import wait_until
 from tuner.lab.faults import parse_fault

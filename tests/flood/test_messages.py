@@ -15,8 +15,7 @@ import pytest
 from tuner.errors import BadUsage, JobFailed
 from tuner.flood.heads import stamp_3164 as stamp
 from tuner.flood.heads import stamp_5424
-from tuner.flood.messages import Messages
-from tuner.flood.pool import AWKWARD, POOL
+from tuner.flood.messages import AWKWARD, POOL, Messages
 from tuner.flood.spec import FloodSpec
 from tuner.flood.transport import Transport, loopback
 

@@ -20,7 +20,7 @@ from tuner.errors import BadUsage, JobFailed
 from tuner.flood.flood import Flood, FloodSpec
 from tuner.flood.spec import framings
 from tuner.flood.transport import Credentials, Transport, address_of, loopback
-from tuner.lab.certificates import make_certificates
+from tuner.lab.entrances import make_certificates
 from tuner.modules.certificates import Certificates
 from tuner.modules.input import TransportKind
 

@@ -10,8 +10,7 @@ from tests.profile.examples import small
 from tuner.engines.heap import fitting_heap
 from tuner.engines.release import Engine
 from tuner.errors import Refused
-from tuner.lab.bind import Bound, bind
-from tuner.lab.site import Site
+from tuner.lab.bind import Bound, Site, bind
 from tuner.lint.load import parse_profile
 
 PRODUCTION = """\

@@ -54,9 +54,9 @@ def test_what_is_no_fault_is_refused_in_words(text: str, said: str) -> None:
     assert str(refused.value).startswith(f"--fault {text}: ")
 
 
-def test_it_strikes_from_after_on_as_often_as_told() -> None:
+def test_it_applies_from_after_on_as_often_as_told() -> None:
     fault = parse_fault("reset,after=3,times=2")
-    assert [number for number in range(1, 8) if fault.strikes(number)] == [3, 4]
+    assert [number for number in range(1, 8) if fault.applies_to(number)] == [3, 4]
 
 
 def test_every_kind_says_what_it_does() -> None:

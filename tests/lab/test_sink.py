@@ -8,9 +8,9 @@ from collections.abc import Iterator, Sequence
 
 import pytest
 
-from tuner.engine.account import check_by_sink
 from tuner.engine.client import EngineClient, EngineRefused
 from tuner.engine.counters import count, index_counters, indexed, make_durable, node_counters
+from tuner.engine.delivery import check_by_sink
 from tuner.engine.owned import Owner, create_index, indices, put_template, remove
 from tuner.engine.probe import facts
 from tuner.lab.sink import Sink
@@ -88,8 +88,8 @@ def test_losses_and_repetitions_are_named(sink: Sink, client: EngineClient) -> N
         "doubled": [5],
         "foreign": 1,
     }
-    book = check_by_sink(client, "named", 100)
-    assert (book.lost, book.duplicated) == (2, 2)
+    check = check_by_sink(client, "named", 100)
+    assert (check.lost, check.duplicated) == (2, 2)
 
 
 def test_what_another_run_left_is_foreign(sink: Sink, client: EngineClient) -> None:
@@ -101,8 +101,8 @@ def test_what_another_run_left_is_foreign(sink: Sink, client: EngineClient) -> N
 
 def test_an_account_adds_up_over_indices(sink: Sink, client: EngineClient) -> None:
     post(sink, "/_bulk", bulk_body("days-1", range(60)) + bulk_body("days-2", range(50, 100)))
-    book = check_by_sink(client, "days-*", 100)
-    assert (book.lost, book.duplicated) == (0, 10)
+    check = check_by_sink(client, "days-*", 100)
+    assert (check.lost, check.duplicated) == (0, 10)
 
 
 def test_a_filtered_reply_has_no_more_than_was_asked_for(sink: Sink) -> None:
@@ -254,5 +254,5 @@ def test_bulks_that_come_in_parallel_are_all_counted(sink: Sink, client: EngineC
         worker.start()
     for worker in workers:
         worker.join()
-    book = client.get("/_sink/parallel/account?sent=12000")
-    assert (book["indexed"], book["lost"], book["duplicated"]) == (12_000, 0, 0)
+    check = client.get("/_sink/parallel/account?sent=12000")
+    assert (check["indexed"], check["lost"], check["duplicated"]) == (12_000, 0, 0)

@@ -11,9 +11,9 @@ from contextlib import contextmanager
 import pytest
 
 from tests.lab.test_sink import SHORT, bulk_body, send
-from tuner.engine.account import DeliveryCheck, FaultCount, arrived, check_by_sink, fault_counts
 from tuner.engine.client import EngineClient
 from tuner.engine.counters import indexed, unfinished
+from tuner.engine.delivery import DeliveryCheck, FaultCount, arrived, check_by_sink, fault_counts
 from tuner.errors import JobFailed
 from tuner.lab.faults import parse_fault
 from tuner.lab.sink import Sink

@@ -6,8 +6,8 @@ import json
 from collections.abc import Sequence
 
 from tests.lab.test_sink import RUN, post
-from tuner.engine.account import check_by_sink
 from tuner.engine.client import EngineClient
+from tuner.engine.delivery import check_by_sink
 from tuner.lab.faults import parse_fault
 from tuner.lab.sink import Sink
 

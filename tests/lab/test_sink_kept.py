@@ -9,7 +9,7 @@ import pytest
 from tuner.engine.client import EngineClient
 from tuner.engine.feed import kept
 from tuner.lab.sink import Sink
-from tuner.lab.sink_kept import Kept
+from tuner.lab.sink_store import Kept
 
 
 def lines(first: int, end: int) -> bytes:

@@ -21,7 +21,7 @@ from tuner.engine.client import EngineClient
 from tuner.engines.release import Release
 from tuner.engines.versions import DEFAULT
 from tuner.lab.distribution import fetch
-from tuner.lab.node import Node, NodePlan
+from tuner.lab.node import NodePlan, NodeProcess
 from tuner.lab.scratch import scratch, subfolder
 
 COMMAND = (str(Path(sys.executable).with_name("rsyslog-tune")),)
@@ -38,7 +38,7 @@ def elasticsearch(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EngineCl
     """A real engine of the default version, shared by the whole test run."""
     fetch(DEFAULT)
     with scratch(tmp_path_factory.mktemp("engine")) as folder:
-        node = Node(NodePlan(DEFAULT, "1g"), subfolder(folder, "engine"))
+        node = NodeProcess(NodePlan(DEFAULT, "1g"), subfolder(folder, "engine"))
         client = EngineClient(node.url)
         try:
             yield client

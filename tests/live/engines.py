@@ -13,7 +13,7 @@ from tuner.engines.release import Release
 from tuner.engines.versions import DEFAULT, TESTED, distribution_for
 from tuner.lab.distribution import fetch
 from tuner.lab.engine import AttachedEngine
-from tuner.lab.node import Node, NodePlan
+from tuner.lab.node import NodePlan, NodeProcess
 from tuner.lab.scratch import scratch, subfolder
 
 RELEASES = tuple(one.release for one in TESTED)
@@ -25,7 +25,7 @@ EACH_RELEASE = [
 class WatchedNode(AttachedEngine):
     """A node of ours that a lab does not restart, and whose end it sees."""
 
-    def __init__(self, node: Node) -> None:
+    def __init__(self, node: NodeProcess) -> None:
         super().__init__(EngineClient(node.url), node.plan.heap)
         self._node = node
 
@@ -47,7 +47,9 @@ def running(
     distribution = distribution_for(release)
     fetch(distribution)
     with scratch(folder) as below:
-        node = Node(NodePlan(distribution, "512m", settings or {}), subfolder(below, "engine"))
+        node = NodeProcess(
+            NodePlan(distribution, "512m", settings or {}), subfolder(below, "engine")
+        )
         client = EngineClient(node.url)
         try:
             yield client

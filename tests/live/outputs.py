@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tests.profile.examples import small
-from tuner.lab.entrances import Entrance, TcpPort
+from tuner.lab.entrances import EventSource, TcpPort
 from tuner.lab.ports import free_port
 from tuner.lab.rsyslogd import Rsyslogd
 from tuner.lab.scratch import scratch, subfolder
@@ -64,7 +64,7 @@ def place(folder: Path) -> Iterator[Place]:
 
 
 @contextmanager
-def daemon(config: str, folder: Path, entrances: Sequence[Entrance]) -> Iterator[Rsyslogd]:
+def daemon(config: str, folder: Path, entrances: Sequence[EventSource]) -> Iterator[Rsyslogd]:
     """rsyslogd with that configuration; it is given time to empty its queues."""
     running = Rsyslogd(config, folder, entrances)
     try:

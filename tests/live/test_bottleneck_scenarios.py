@@ -25,7 +25,7 @@ from tuner.lab.distribution import fetch
 from tuner.lab.engine import SinkEngine
 from tuner.lab.faults import parse_fault
 from tuner.lab.lab import Lab, attached_lab, lab_around, lab_of, new_run_id
-from tuner.lab.node import Node, NodePlan
+from tuner.lab.node import NodePlan, NodeProcess
 from tuner.lab.scratch import scratch, subfolder
 from tuner.lab.sink import Sink
 from tuner.lint.load import parse_profile
@@ -143,7 +143,7 @@ def pinned_lab(tmp_path: Path) -> Iterator[Lab]:
     fetch(distribution)
     with scratch(tmp_path) as folder:
         with one_core():
-            node = Node(NodePlan(distribution, "1g"), subfolder(folder, "engine"))
+            node = NodeProcess(NodePlan(distribution, "1g"), subfolder(folder, "engine"))
         try:
             with lab_around(WatchedNode(node), folder, new_run_id()) as lab:
                 yield lab

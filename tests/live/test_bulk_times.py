@@ -9,13 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from tuner.engine.account import fault_counts
-from tuner.engine.bulk_sampling import BulkWatch
-from tuner.engine.bulk_tasks import bulk_tasks
+from tuner.engine.bulk_sampling import BulkWatch, bulk_tasks
 from tuner.engine.bulk_times import BulkLatency, BulkTimes, between, bulk_times, latency_of
-from tuner.engine.client import EngineClient
+from tuner.engine.client import EngineClient, number_at
 from tuner.engine.counters import indexed
-from tuner.engine.path import number_at
+from tuner.engine.delivery import fault_counts
 from tuner.engines.release import Release
 from tuner.flood.flood import Flood
 from tuner.flood.workload import flood_spec

@@ -20,7 +20,7 @@ import pytest
 
 from tests.live.engines import WatchedNode
 from tuner.engine import owned
-from tuner.engine.account import FaultCount, fault_counts
+from tuner.engine.delivery import FaultCount, fault_counts
 from tuner.engines.release import Release
 from tuner.engines.versions import distribution_for
 from tuner.errors import Unreachable
@@ -30,7 +30,7 @@ from tuner.lab.distribution import fetch
 from tuner.lab.engine import SinkEngine
 from tuner.lab.faults import parse_fault
 from tuner.lab.lab import Lab, lab_of, new_run_id
-from tuner.lab.node import Node, NodePlan
+from tuner.lab.node import NodePlan, NodeProcess
 from tuner.lab.scratch import scratch, subfolder
 from tuner.lab.sink import Sink
 from tuner.lint.load import load_profile
@@ -103,13 +103,13 @@ def sink_lab(tmp_path: Path, *faults: str) -> Iterator[Lab]:
 
 
 @contextmanager
-def node_lab(folder: Path) -> Iterator[tuple[Lab, Node]]:
+def node_lab(folder: Path) -> Iterator[tuple[Lab, NodeProcess]]:
     distribution = distribution_for(Release(elasticsearch="8.19"))
     fetch(distribution)
     with scratch(folder) as inner:
         engine = subfolder(inner, "engine")
         with small_disk(engine) if folder.name == "full" else unlimited():
-            node = Node(NodePlan(distribution, "1g"), engine)
+            node = NodeProcess(NodePlan(distribution, "1g"), engine)
             try:
                 lab = lab_of(WatchedNode(node), inner, new_run_id())
                 yield lab, node

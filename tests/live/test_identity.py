@@ -9,7 +9,7 @@ import pytest
 import requests
 
 from tuner.engine.client import EngineClient
-from tuner.engine.identity import FIELD, MAPPING, check_by_identity
+from tuner.engine.delivery import FIELD, MAPPING, check_by_identity
 
 pytestmark = [pytest.mark.live, pytest.mark.full]
 

@@ -16,7 +16,7 @@ from tests.live.outputs import Place, daemon, lines, place, receiving, wait
 from tests.live.test_inputs import make_certificates
 from tuner.engine.client import EngineClient
 from tuner.engine.feed import kept
-from tuner.lab.entrances import Entrance, TcpPort, UdpPort
+from tuner.lab.entrances import EventSource, TcpPort, UdpPort
 from tuner.lab.ports import free_port
 from tuner.lab.scratch import scratch, subfolder
 from tuner.lab.sink import Sink
@@ -209,7 +209,7 @@ def received(number: int) -> str:
 
 
 @contextmanager
-def receiver(folder: Path, module: str, parameters: str, entrance: Entrance) -> Iterator[Path]:
+def receiver(folder: Path, module: str, parameters: str, entrance: EventSource) -> Iterator[Path]:
     """Another rsyslogd, and the file that it writes what it receives to."""
     with scratch(folder) as below:
         own = subfolder(below, "receiver")

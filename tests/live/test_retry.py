@@ -17,9 +17,8 @@ import pytest
 
 from tests.live.engines import running
 from tests.profile.examples import small
-from tuner.engine.account import check_by_sink, fault_counts
-from tuner.engine.client import EngineClient
-from tuner.engine.path import at, number_at
+from tuner.engine.client import EngineClient, at, number_at
+from tuner.engine.delivery import check_by_sink, fault_counts
 from tuner.engines.release import Release
 from tuner.host.process import wait_until
 from tuner.lab.engine import SinkEngine

@@ -24,8 +24,7 @@ from tests.shipped import PROFILES as SHIPPED
 from tuner.engine.client import EngineClient, EngineRefused
 from tuner.engines.release import Release
 from tuner.host.process import give_to_daemons
-from tuner.lab.certificates import make_certificates
-from tuner.lab.entrances import TcpPort
+from tuner.lab.entrances import TcpPort, make_certificates
 from tuner.lab.lab import attached_lab, new_run_id, sink_lab
 from tuner.lab.ports import free_port
 from tuner.lab.rsyslogd import Rsyslogd

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tuner.measure.debt import CoreUse, deferred_cpu_us, paid
+from tuner.measure.summary import CoreUse, deferred_cpu_us, paid
 
 
 def test_cores_that_idled_do_the_work_for_nothing() -> None:

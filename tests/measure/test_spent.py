@@ -4,23 +4,23 @@ from __future__ import annotations
 
 import pytest
 
-from tuner.measure.spent import Part, Spent, StageClock
+from tuner.measure.spent import Spent, StageClock, TrialPart
 
 
 def test_each_part_gets_the_seconds_until_the_next_begins() -> None:
     now_s, told = [100.0], list[str]()
     stages = StageClock(told.append, lambda: now_s[0])
     for at_s, part, text in (
-        (102.0, Part.WARM_UP, "warm-up"),
-        (105.0, Part.WINDOW, "window"),
-        (110.0, Part.WINDOW, "window, extended"),
-        (115.0, Part.DRAIN, "drain"),
+        (102.0, TrialPart.WARM_UP, "warm-up"),
+        (105.0, TrialPart.WINDOW, "window"),
+        (110.0, TrialPart.WINDOW, "window, extended"),
+        (115.0, TrialPart.DRAIN, "drain"),
     ):
         now_s[0] = at_s
         stages.begin(part, text)
     now_s[0] = 117.0
-    stages.begin(Part.SETTLE, at_s=115.5)
-    stages.begin(Part.STOP)
+    stages.begin(TrialPart.SETTLE, at_s=115.5)
+    stages.begin(TrialPart.STOP)
     now_s[0] = 117.25
     found = stages.spent()
     assert found == Spent(0.0, 2.0, 3.0, 10.0, 0.5, 1.5, 0.25)

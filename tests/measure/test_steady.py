@@ -5,8 +5,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from tuner.measure.steady import steadiness
-from tuner.measure.window import Poll
+from tuner.measure.window import Poll, steadiness
 
 
 def samples(rate_at: Callable[[float], float], seconds: float = 12.0) -> list[Poll]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tuner.measure.steering import steer
+from tuner.measure.watch import steer
 from tuner.measure.window import Poll
 from tuner.profile.backlog import BacklogMarks
 

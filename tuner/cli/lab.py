@@ -24,7 +24,7 @@ from tuner.lab.distribution import fetch
 from tuner.lab.engine import AttachedEngine
 from tuner.lab.entrances import entrances, furnish
 from tuner.lab.lab import lab_of
-from tuner.lab.node import Node, NodePlan
+from tuner.lab.node import NodePlan, NodeProcess
 from tuner.lab.rsyslogd import Rsyslogd
 from tuner.lab.scratch import subfolder
 from tuner.measure.pipeline import install_index
@@ -79,7 +79,7 @@ def _start(profile: Profile) -> standing.Standing:
         distribution, fitting_heap(profile.node.heap, memory_bytes()), profile.node.settings, False
     )
     try:
-        node = Node(plan, subfolder(folder, "engine"))
+        node = NodeProcess(plan, subfolder(folder, "engine"))
         try:
             return _ship(profile, node, folder)
         except BaseException:
@@ -90,7 +90,7 @@ def _start(profile: Profile) -> standing.Standing:
         raise
 
 
-def _ship(profile: Profile, node: Node, folder: Path) -> standing.Standing:
+def _ship(profile: Profile, node: NodeProcess, folder: Path) -> standing.Standing:
     """Start rsyslogd in front of `node` and record both."""
     engine = AttachedEngine(EngineClient(node.url), node.plan.heap)
     lab = lab_of(engine, folder, standing.RUN_ID)

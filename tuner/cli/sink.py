@@ -10,8 +10,8 @@ import typer
 
 from tuner.cli.console import result, result_json, say
 from tuner.cli.options import Output, OutputOption
-from tuner.engine.account import Arrived, ArrivedRun, FaultCount, arrived, fault_counts
 from tuner.engine.client import EngineClient
+from tuner.engine.delivery import Arrived, ArrivedRun, FaultCount, arrived, fault_counts
 from tuner.errors import Interrupted, JobFailed
 from tuner.lab.faults import FaultKind, parse_fault
 from tuner.lab.sink import Sink

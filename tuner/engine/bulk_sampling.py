@@ -1,21 +1,22 @@
-"""How long bulk requests take, estimated from looks at those under way; pure.
+"""How long bulk requests take on an engine without a histogram: estimated from those under way.
 
 A request that is seen for the last time at the age of `r` took longer than `r` and less than `r`
-plus the time to the next look.  Which age is its last is chance, and so is whether a request
-shorter than the time between two looks is seen at all: the long ones are seen more often.
-Taking the middle for the duration would make 20 ms, looked for ten times a second, three times as
+plus the time to the next sample.  Which age is its last is chance, and so is whether a request
+shorter than the time between two samples is seen at all: the long ones are seen more often.
+Taking the middle for the duration would make 20 ms, sampled ten times a second, three times as
 long, so the distribution is estimated as a whole.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tuner.engine.bulk_tasks import BulkTask
 from tuner.engine.bulk_times import BulkLatency
+from tuner.engine.client import EngineClient, at, number_at
 
 Floats = NDArray[np.float64]
 
@@ -86,3 +87,39 @@ def _candidates(gap_s: float, longest_s: float) -> Floats:
     while found[-1] < longest_s:
         found.append(found[-1] + min(_RATIO * found[-1], _STEP * gap_s))
     return np.array(found)
+
+
+_ACTION = "indices:data/write/bulk"
+_FIELDS = "nodes.*.tasks.*.action,nodes.*.tasks.*.running_time_in_nanos"
+
+
+@dataclass(frozen=True)
+class BulkTask:
+    """One bulk request under way, and for how many seconds."""
+
+    task_id: str
+    running_s: float
+
+
+def bulk_tasks(client: EngineClient, timeout_s: float | None = None) -> tuple[BulkTask, ...]:
+    """The bulk requests that all nodes work on, each once: of its tasks only the one that
+    coordinates it, not those of its shards."""
+    # This may be asked during a window: a node answers from the list of its tasks in memory and
+    # opens no shard, so it is no search, and the refresh of a shard that is idle stays off.
+    path = f"/_tasks?actions={_ACTION}&detailed=false&filter_path={_FIELDS}"
+    return tasks_of(client.get(path, timeout_s))
+
+
+def tasks_of(answer: object) -> tuple[BulkTask, ...]:
+    """Read an answer to `_tasks`."""
+    nodes = at(answer, "nodes")
+    return tuple(
+        BulkTask(str(task_id), number_at(task, "running_time_in_nanos") / 1e9)
+        for node in (nodes.values() if isinstance(nodes, dict) else ())
+        for task_id, task in _members(at(node, "tasks"))
+        if at(task, "action") == _ACTION
+    )
+
+
+def _members(found: object) -> tuple[tuple[object, object], ...]:
+    return tuple(found.items()) if isinstance(found, dict) else ()

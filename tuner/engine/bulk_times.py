@@ -8,8 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from tuner.engine.client import EngineClient
-from tuner.engine.path import at, number_at
+from tuner.engine.client import EngineClient, at, number_at
 from tuner.errors import JobFailed
 
 _BULK = "nodes.*.http.routes.*_bulk"

@@ -142,3 +142,22 @@ def _reason(response: requests.Response) -> str:
         chain.append(str(error.get("reason", "")))
     cause = next(said for said in chain if chain[-1] in said)
     return (chain[0] if cause == chain[0] else f"{chain[0]}: {cause}")[:1000]
+
+
+def at(answer: object, *keys: str) -> object:
+    """The value under `keys`, or None when the answer has none there."""
+    for key in keys:
+        if not isinstance(answer, dict) or key not in answer:
+            return None
+        answer = answer[key]
+    return answer
+
+
+def number_at(answer: object, *keys: str) -> int:
+    """The whole number under `keys`, 0 when absent; raises JobFailed on anything else."""
+    value = at(answer, *keys)
+    if value is None:
+        return 0
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise JobFailed(f"the engine answered {'.'.join(keys)} = {value!r}, not a number")
+    return int(value)

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tuner.engine.client import EngineClient
-from tuner.engine.path import at, number_at
+from tuner.engine.client import EngineClient, at, number_at
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,7 @@ from typing import Self
 
 import requests
 
-from tuner.engine.client import EngineClient, EngineRefused
-from tuner.engine.path import at, number_at
+from tuner.engine.client import EngineClient, EngineRefused, at, number_at
 from tuner.modules.omelasticsearch import OmelasticsearchOutput
 
 MOST_BULK_BYTES = 100 * 1024**2

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tuner.engine.client import JSON, EngineClient, EngineRefused
-from tuner.engine.path import at
+from tuner.engine.client import JSON, EngineClient, EngineRefused, at
 from tuner.engines.release import Engine
 
 # Where nothing is, and where a minimal distribution has no such thing at all.

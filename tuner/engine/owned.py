@@ -5,8 +5,7 @@ from __future__ import annotations
 import contextlib
 from dataclasses import dataclass
 
-from tuner.engine.client import JSON, EngineClient, EngineRefused
-from tuner.engine.path import at
+from tuner.engine.client import JSON, EngineClient, EngineRefused, at
 from tuner.errors import Refused
 
 PREFIX = "rsyslog-tune-"

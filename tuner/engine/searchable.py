@@ -9,9 +9,8 @@ import contextlib
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 
-from tuner.engine.client import EngineClient
-from tuner.engine.identity import FIELD
-from tuner.engine.path import at, number_at
+from tuner.engine.client import EngineClient, at, number_at
+from tuner.engine.delivery import FIELD
 
 
 def refreshes(client: EngineClient, pattern: str, timeout_s: float | None = None) -> int:

@@ -92,7 +92,7 @@ class UdpConnection(DatagramConnection):
     The kernel drops what a receiver's buffer has no room for and tells nobody.  A receiver on this
     machine is therefore given no more than three quarters of the default buffer hold, looked up in
     /proc/net/udp (udp(7)): what this flood loses, any sender would.  What is dropped
-    all the same was sent, and is missing in the account.
+    all the same was sent, and counts as lost.
     """
 
     def __init__(self, name: str, target: str) -> None:

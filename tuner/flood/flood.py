@@ -11,7 +11,7 @@ from types import TracebackType
 from typing import Self
 
 from tuner.errors import JobFailed
-from tuner.flood.orders import Order, Orphaned, Status, line_of, status_of, write_all
+from tuner.flood.orders import Order, Orphaned, SenderStatus, line_of, status_of, write_all
 from tuner.flood.pace import Runs
 from tuner.flood.schedule import Schedule, Timeline
 from tuner.flood.spec import FloodSpec, Progress, Punctuality
@@ -32,7 +32,7 @@ class Flood:
         self.spec = spec
         self._child: Child | None = None
         self._news = threading.Condition()
-        self._status: Status | None = None
+        self._status: SenderStatus | None = None
         self._ended = False
         self._given = 0
         self._schedule: Schedule | None = None

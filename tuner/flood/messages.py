@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tuner.flood.heads import STYLES
-from tuner.flood.pool import pool_for
+from tuner.errors import JobFailed
+from tuner.flood.bodies import Dice, body
+from tuner.flood.heads import STYLES, Head, Style
+from tuner.flood.sizes import lengths, shuffled
 from tuner.flood.spec import FloodSpec
+from tuner.profile.message_sizes import LONGEST_MESSAGE_BYTES
 
 _GROUP = 1000
 _HIGH_DIGITS = 9
@@ -80,3 +85,86 @@ class Messages:
         """The buffer as texts of a length, one beginning at every byte."""
         count = len(self._buffer) - length + 1
         return np.ndarray((count,), dtype=f"V{length}", buffer=self._buffer, strides=(1,))
+
+
+POOL = 1000
+AWKWARD = 30
+_DRAWS = 1 << 16
+
+
+@dataclass
+class SenderPool:
+    """Frames, and where in each the time and the number stand; all in the order of sending."""
+
+    frames: list[bytes] = field(default_factory=list)
+    stamps: list[int] = field(default_factory=list)
+    numbers: list[int] = field(default_factory=list)
+
+
+def pool_for(spec: FloodSpec) -> SenderPool:
+    """Render the pool; raises JobFailed when a file to replay cannot serve."""
+    dice = Dice(spec.seed, _DRAWS)
+    style = STYLES[spec.format]
+    made = _seeded(dice, style, spec) if spec.replay is None else _replayed(dice, style, spec)
+    pool = SenderPool()
+    for head, tail in made:
+        message = head.text.encode() + tail
+        prefix = b"%d " % len(message) if spec.framing == "octet-counted" else b""
+        suffix = b"\n" if spec.framing == "lf" else b""
+        pool.frames.append(prefix + message + suffix)
+        pool.stamps.append(len(prefix) + head.stamp_at)
+        pool.numbers.append(len(prefix) + head.number_at)
+    return pool
+
+
+def _seeded(dice: Dice, style: Style, spec: FloodSpec) -> Iterator[tuple[Head, bytes]]:
+    """Bodies that daemons might have written; a few need escapes in JSON."""
+    sizes = lengths(dice, spec.sizes, style.longest_head, POOL)
+    awkward = set(shuffled(dice, list(range(POOL)))[:AWKWARD])
+    for place, length in enumerate(sizes):
+        head = style.head(dice, spec.run_id, length)
+        text = body(dice, length - len(head.text), awkward=place in awkward)
+        yield head, text.encode()
+
+
+def _replayed(dice: Dice, style: Style, spec: FloodSpec) -> Iterator[tuple[Head, bytes]]:
+    """The lines of the user's file in their order, a short file several times."""
+    lines = lines_of(spec.replay or "")
+    for _ in range(-(-POOL // len(lines))):
+        for line in lines:
+            head = style.head(dice, spec.run_id, len(line))
+            yield head, cut(line, LONGEST_MESSAGE_BYTES - len(head.text))
+
+
+MOST_BYTES = 64 * 1024 * 1024
+_BLANKS = bytes(32 if code < 32 or code == 127 else code for code in range(256))
+
+
+def lines_of(path: str) -> list[bytes]:
+    """The lines of a file that are not blank, control characters turned into blanks.
+
+    Of a file above 64 MiB its first 64 MiB are used.  Raises JobFailed when there is nothing.
+    """
+    try:
+        with Path(path).open("rb") as file:
+            content = file.read(MOST_BYTES)
+            if len(content) == MOST_BYTES:
+                content = content[: content.rfind(b"\n") + 1] or content
+    except OSError as error:
+        why = (error.strerror or str(error)).lower()
+        raise JobFailed(f"{path}, the file to replay, cannot be read: {why}") from error
+    cleaned = (line.translate(_BLANKS).rstrip() for line in content.split(b"\n"))
+    lines = [line for line in cleaned if line]
+    if not lines:
+        raise JobFailed(f"{path}, the file to replay, has no lines to send")
+    return lines
+
+
+def cut(line: bytes, most: int) -> bytes:
+    """The first `most` bytes of a line at the most, without half a UTF-8 character at the end."""
+    if len(line) <= most:
+        return line
+    end = most
+    while end > max(0, most - 4) and line[end] & 0xC0 == 0x80:
+        end -= 1
+    return line[: end if line[end] & 0xC0 != 0x80 else most]

@@ -13,7 +13,7 @@ from tuner.flood.transport import Credentials, Transport
 
 
 class Orphaned(Exception):
-    """Nobody is there any more to give orders or to listen."""
+    """The other end of the line has closed it."""
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class Order:
 
 
 @dataclass(frozen=True)
-class Status:
+class SenderStatus:
     """A progress, how many orders were obeyed by then, and whether all that may go has gone."""
 
     progress: Progress
@@ -38,7 +38,7 @@ class Status:
     done: bool
 
 
-def line_of(item: FloodSpec | Order | Status) -> bytes:
+def line_of(item: FloodSpec | Order | SenderStatus) -> bytes:
     """Write an item as one line of JSON."""
     return json.dumps(asdict(item)).encode() + b"\n"
 
@@ -63,13 +63,13 @@ def order_of(line: bytes) -> Order:
     return Order(**fields)
 
 
-def status_of(line: bytes) -> Status:
+def status_of(line: bytes) -> SenderStatus:
     """Read a status line."""
     fields = json.loads(line)
     progress = fields["progress"]
     if progress["punctuality"] is not None:
         progress["punctuality"] = Punctuality(**progress["punctuality"])
-    return Status(**{**fields, "progress": Progress(**progress)})
+    return SenderStatus(**{**fields, "progress": Progress(**progress)})
 
 
 class Orders:

@@ -1,7 +1,7 @@
 """The process that floods: `python -m tuner.flood.sender`, steered by lines of JSON.
 
-Its first line of input is a FloodSpec, each later one an Order; it writes one Status per line.
-It stops at once and ends when its input does.
+Its first line of input is a FloodSpec, each later one an Order; it writes one SenderStatus per
+line.  It stops at once and ends when its input does.
 """
 
 from __future__ import annotations
@@ -16,15 +16,17 @@ from dataclasses import replace
 from operator import attrgetter
 
 from tuner.errors import TuneError
-from tuner.flood.books import REPORT_S, Books
-from tuner.flood.connect import connect
-from tuner.flood.connection import Connection
-from tuner.flood.lateness import Lateness, Numbers
+from tuner.flood.connection import Connection, StreamConnection
+from tuner.flood.datagrams import UdpConnection, UnixConnection
+from tuner.flood.files import FileConnection
 from tuner.flood.messages import Messages
 from tuner.flood.orders import Order, Orders, Orphaned
 from tuner.flood.pace import Allowance, OpenLoop, Runs, SendingPace
+from tuner.flood.relp import RelpConnection
 from tuner.flood.spec import FloodSpec
-from tuner.flood.stream import Broken
+from tuner.flood.stream import Broken, open_stream
+from tuner.flood.tally import REPORT_S, Lateness, Numbers, SenderTally
+from tuner.flood.transport import Credentials, Transport
 
 FINISH_S = 5.0
 HANG_UP_S = 1.0
@@ -32,6 +34,26 @@ BLOCK_BYTES = 128 * 1024
 BLOCKS_PER_TURN = 8
 _STDIN = 0
 _FAILING = select.POLLIN | select.POLLHUP | select.POLLERR | select.POLLNVAL
+
+
+def connect(transport: Transport, number: int) -> Connection:
+    """Open the connection with this number, counted from 1, to its target; raises Broken."""
+    target = transport.target_of(number)
+    name = f"connection {number} to {target}"
+    match transport.kind:
+        case "tcp":
+            return StreamConnection(open_stream(name, target, None))
+        case "tls":
+            credentials = transport.credentials or Credentials()
+            return StreamConnection(open_stream(name, target, credentials))
+        case "relp":
+            return RelpConnection(open_stream(name, target, transport.credentials))
+        case "udp":
+            return UdpConnection(name, target)
+        case "unix":
+            return UnixConnection(name, target)
+        case "file":
+            return FileConnection(name, target)
 
 
 class Sender:
@@ -56,27 +78,27 @@ class Sender:
         self._sent_at_s = 0.0
         self._blocks = 0
         self._stop_by_s: float | None = None
-        self._books = Books()
-        self._books.waiting = self._waiting
+        self._tally = SenderTally()
+        self._tally.waiting = self._waiting
 
     def run(self) -> None:
         """Flood until told to stop, then finish what is begun and hang up."""
-        self._books.report(time.monotonic(), idle=True)
+        self._tally.report(time.monotonic(), idle=True)
         try:
             while not self._ended():
                 self._turn()
         except Broken as broken:
-            self._books.error = str(broken)
-        self._books.truncated = self._any_begun()
+            self._tally.error = str(broken)
+        self._tally.truncated = self._any_begun()
         deadline_s = 0.0
-        if self._books.error is None:
+        if self._tally.error is None:
             for connection in self._connections.values():
                 connection.finish()
             deadline_s = time.monotonic() + HANG_UP_S
         for connection in self._connections.values():
             connection.linger(deadline_s)
             connection.close()
-        self._books.report(time.monotonic(), idle=True, done=True)
+        self._tally.report(time.monotonic(), idle=True, done=True)
 
     def _ended(self) -> bool:
         if self._stop_by_s is None:
@@ -91,7 +113,7 @@ class Sender:
         allowance = self._allowance(time.monotonic())
         free = [one for one in self._connections.values() if not one.begun]
         idle = self._is_idle(allowance, free)
-        self._books.report_if_due(time.monotonic(), idle)
+        self._tally.report_if_due(time.monotonic(), idle)
         before_s = time.monotonic()
         sent = 0
         for descriptor, event in self._watch.poll(self._timeout_ms(allowance, free, idle)):
@@ -102,16 +124,16 @@ class Sender:
                 sent += self._attend(connection, event)
         now_s = time.monotonic()
         if allowance.messages and not free:
-            self._books.blocked_s += now_s - before_s
+            self._tally.blocked_s += now_s - before_s
         if free:
             sent += self._fill(free, now_s)
-        self._books.count(sent, now_s, time.monotonic())
+        self._tally.count(sent, now_s, time.monotonic())
 
     def _allowance(self, now_s: float) -> Allowance:
         if self._stop_by_s is not None:
             return Allowance(0, None)
         # A run ends when its last message has gone, the other paces count from the last look.
-        last_s = self._books.last_send_s if isinstance(self._pace, Runs) else self._sent_at_s
+        last_s = self._tally.last_send_s if isinstance(self._pace, Runs) else self._sent_at_s
         return self._pace.allowance(self._messages.taken, last_s, now_s)
 
     def _is_idle(self, allowance: Allowance, free: list[Connection]) -> bool:
@@ -126,7 +148,7 @@ class Sender:
             return 0 if free else 1000 * REPORT_S
         if allowance.wait_s is None:
             return 1000 * REPORT_S
-        if self._books.is_reported(idle):
+        if self._tally.is_reported(idle):
             return 1000 * allowance.wait_s
         return 1000 * min(allowance.wait_s, REPORT_S)
 
@@ -168,7 +190,7 @@ class Sender:
             return
         for order in self._orders.come():
             self._steer(order)
-            self._books.obeyed += 1
+            self._tally.obeyed += 1
 
     def _steer(self, order: Order) -> None:
         now_s = time.monotonic()
@@ -178,9 +200,9 @@ class Sender:
         limit = order.limit if self._total is None else min(order.limit, self._total)
         if order.schedule is not None:
             self._pace = OpenLoop(order.schedule, limit, self._messages.taken, now_s)
-            self._books.lateness = Lateness(self._pace)
+            self._tally.lateness = Lateness(self._pace)
             return
-        self._books.lateness = None
+        self._tally.lateness = None
         if order.runs is not None:
             self._pace = replace(order.runs, limit=limit)
             return
@@ -189,15 +211,15 @@ class Sender:
 
     def _stop(self, now_s: float) -> None:
         self._stop_by_s = self._stop_by_s or now_s + FINISH_S
-        if isinstance(self._pace, OpenLoop) and self._books.lateness is not None:
+        if isinstance(self._pace, OpenLoop) and self._tally.lateness is not None:
             self._pace = replace(self._pace, until_s=self._pace.clock(now_s))
-            self._books.lateness.stop(self._pace)
+            self._tally.lateness.stop(self._pace)
 
     def _noted(self, connection: Connection, sent: int) -> int:
         """Note how late messages are that have just gone on a connection; returns how many."""
-        if self._books.lateness is not None:
+        if self._tally.lateness is not None:
             gone = connection.gone
-            self._books.lateness.count((gone - sent, gone), time.monotonic())
+            self._tally.lateness.count((gone - sent, gone), time.monotonic())
         return sent
 
     def _waiting(self) -> Iterator[Numbers]:
@@ -227,9 +249,9 @@ def main() -> None:
         try:
             sender = Sender(spec, orders, terminated)
         except (Broken, TuneError) as error:
-            books = Books()
-            books.error = str(error)
-            books.report(time.monotonic(), idle=True, done=True)
+            tally = SenderTally()
+            tally.error = str(error)
+            tally.report(time.monotonic(), idle=True, done=True)
             return
         sender.run()
     except Orphaned:

@@ -8,13 +8,33 @@ from pydantic import BaseModel
 
 from tuner.engines.release import Engine, Release
 from tuner.errors import Refused
-from tuner.lab.bind_outputs import bind_outputs, bind_queue
-from tuner.lab.site import Site
 from tuner.lab.substitutions import Substitution, substitutions
 from tuner.lint.releases import inputs_too_new
+from tuner.modules.output import Output
+from tuner.modules.queue import Queue
 from tuner.profile.bind_inputs import bind_inputs, work_directory
 from tuner.profile.lanes import Lanes
 from tuner.profile.model import Global, Profile
+from tuner.schema.scalars import Server
+
+
+@dataclass(frozen=True)
+class Site:
+    """Where a profile is to run: what the lab has and what it may use.
+
+    `stand_in` names what takes the place of a real engine, such as our sink.
+    """
+
+    engine_url: Server
+    engine: Engine
+    engine_version: tuple[int, int]
+    stand_in: str | None
+    data_nodes: int
+    heap: str | None
+    rsyslog: str
+    index_prefix: str
+    spool: str
+    keeps_authentication: bool
 
 
 @dataclass(frozen=True)
@@ -85,3 +105,32 @@ def _require_known(bound: Profile) -> None:
     """Raise Refused when the lab's rsyslog is older than a parameter of an input."""
     for complaint in inputs_too_new.check(bound):
         raise Refused(f"the lab cannot run this profile: {complaint.message}")
+
+
+def bind_queue(queue: Queue | None, site: Site) -> Queue | None:
+    """The queue with its files, if it has any, in the lab's own folder."""
+    if queue is None or queue.filename is None:
+        return queue
+    return queue.model_copy(update={"spool_directory": site.spool})
+
+
+def bind_outputs(profile: Profile, site: Site) -> tuple[Output, ...]:
+    """The measured output, without its filter, and those others that take every event into the
+    engine or into a file; what goes elsewhere has nobody there to take it, and what stands in for
+    another has nothing to do.  Raises Refused where the index cannot be bound."""
+    kept = [one for one in profile.outputs if one == profile.measured or _takes_all(one)]
+    several = sum(one in profile.indexed for one in kept) > 1
+    return tuple(
+        _bound(output, site, f"{site.index_prefix}{number}-" if several else site.index_prefix)
+        for number, output in enumerate(kept)
+    )
+
+
+def _takes_all(output: Output) -> bool:
+    stands_in = output.exec_only_when_previous_is_suspended
+    return output.lab_takes and output.filter is None and not stands_in
+
+
+def _bound(output: Output, site: Site, prefix: str) -> Output:
+    changes = {"filter": None, "queue": bind_queue(output.queue, site)}
+    return output.in_lab(site, prefix).model_copy(update=changes)

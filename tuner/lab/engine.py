@@ -6,15 +6,14 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import replace
 
-from tuner.engine.account import DeliveryCheck, check_by_counters, check_by_sink
 from tuner.engine.client import EngineClient
-from tuner.engine.identity import check_by_identity
+from tuner.engine.delivery import DeliveryCheck, check_by_counters, check_by_identity, check_by_sink
 from tuner.engine.probe import EngineFacts, facts
 from tuner.engine.searchable import counted, refreshes, searchable
 from tuner.engines.heap import fitting_heap
 from tuner.host.usage import memory_bytes
+from tuner.lab.node import RestartableNode
 from tuner.lab.sink import Sink
-from tuner.lab.turned_node import TurnedNode
 from tuner.modules.omelasticsearch import OmelasticsearchOutput
 from tuner.profile.model import Profile, Tier
 from tuner.schema.units import seconds
@@ -161,7 +160,7 @@ class LabNode(StoringEngine):
 
     restarts = True
 
-    def __init__(self, node: TurnedNode) -> None:
+    def __init__(self, node: RestartableNode) -> None:
         client = EngineClient(node.url)
         super().__init__(client, node.plan.heap, facts(client))
         self._node = node

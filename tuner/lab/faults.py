@@ -31,7 +31,7 @@ class FaultKind(Enum):
 
     @property
     def is_of_an_event(self) -> bool:
-        """Whether it strikes one event by its sequence number, not a whole request."""
+        """Whether it hits one event by its sequence number, not a whole request."""
         return self in {FaultKind.DROP_EVENT, FaultKind.DOUBLE_EVENT}
 
 
@@ -62,7 +62,7 @@ class Fault:
     """One fault: bulk requests number `after` (from 1) and on have it, `times` of them.
 
     `value` is the status, the seconds or the event's sequence number.  A fault of an event does
-    not look at `after`: it strikes the first `times` arrivals of the event.
+    not look at `after`: it hits the first `times` arrivals of the event.
     """
 
     kind: FaultKind
@@ -75,7 +75,7 @@ class Fault:
         after = "" if self.kind.is_of_an_event else f",after={self.after}"
         return f"{self.kind.value}{value}{after},times={self.times}"
 
-    def strikes(self, request: int) -> bool:
+    def applies_to(self, request: int) -> bool:
         """Whether the bulk request with this number has it."""
         return self.after <= request < self.after + self.times
 

@@ -19,14 +19,12 @@ from tuner.errors import TuneError, Unreachable
 from tuner.host.allow import is_loopback
 from tuner.host.programs import rsyslog_version
 from tuner.host.usage import memory_bytes
-from tuner.lab.bind import Bound, bind
+from tuner.lab.bind import Bound, Site, bind
 from tuner.lab.engine import AttachedEngine, LabEngine, LabNode, SinkEngine
 from tuner.lab.faults import Fault
-from tuner.lab.node import NodePlan
+from tuner.lab.node import NodePlan, RestartableNode
 from tuner.lab.ports import free_ports
 from tuner.lab.sink import Sink
-from tuner.lab.site import Site
-from tuner.lab.turned_node import TurnedNode
 from tuner.profile.model import Profile
 from tuner.profile.placement import ports_of
 
@@ -97,7 +95,7 @@ def node_lab(profile: Profile, folder: Path, run_id: str) -> Iterator[Lab]:
     """A lab with a real engine of the profile's release, started now and ended afterwards."""
     heap = fitting_heap(profile.node.heap, memory_bytes())
     plan = NodePlan(distribution_for(profile.release), heap, profile.node.settings)
-    node = TurnedNode(plan, folder / "engine")
+    node = RestartableNode(plan, folder / "engine")
     try:
         with lab_around(LabNode(node), folder, run_id) as lab:
             yield lab

@@ -1,19 +1,20 @@
-"""A real engine, owned by us: one node on loopback, its data in the lab's folder."""
+"""A node of ours: its process, and restarts with other settings."""
 
 from __future__ import annotations
 
 import json
 import re
+import shutil
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from tuner.engine.client import EngineClient
 from tuner.engine.probe import answers
 from tuner.engines.release import Engine
 from tuner.engines.versions import Distribution
-from tuner.errors import JobFailed
+from tuner.errors import JobFailed, Unreachable
 from tuner.host.process import Command, Daemon, give_to_daemons
 from tuner.host.programs import Java, java_for
 from tuner.lab.distribution import home_of
@@ -34,7 +35,7 @@ class NodePlan:
     dies_with_us: bool = True
 
 
-class Node:
+class NodeProcess:
     """A running engine; `stop` ends it.  Its data is thrown away, so it is not asked nicely.
 
     It answers on `port`, or on one that nobody uses.
@@ -158,3 +159,63 @@ def _jvm_options(shipped: Path, folder: Path) -> str:
 def _write(path: Path, text: str) -> None:
     path.write_text(text, encoding="utf-8")
     give_to_daemons(path)
+
+
+class NodeRefused(JobFailed):
+    """The engine does not start with the settings wanted; it runs with those it had before."""
+
+
+class RestartableNode:
+    """A running engine that stays at its address through restarts; each begins without data."""
+
+    def __init__(self, plan: NodePlan, folder: Path) -> None:
+        self._folder = folder
+        self._node = NodeProcess(plan, subfolder(folder.parent, folder.name))
+
+    @property
+    def url(self) -> str:
+        """Where the engine answers, before and after a restart."""
+        return self._node.url
+
+    @property
+    def plan(self) -> NodePlan:
+        """What it runs with."""
+        return self._node.plan
+
+    def ending(self) -> str | None:
+        """How the engine ended, or None while it runs."""
+        return self._node.ending()
+
+    def run_with(self, heap: str, settings: Mapping[str, str | int | bool]) -> float:
+        """Restart the engine where `heap` or `settings` differ from what it runs with; the seconds
+        from its end to its first answer, 0 without a restart.
+
+        Raises NodeRefused when it does not start so, and Unreachable when it then does not start
+        as before either.
+        """
+        before, wanted = self.plan, replace(self.plan, heap=heap, settings=settings)
+        if wanted == before:
+            return 0.0
+        started = time.monotonic()
+        try:
+            self._restart(wanted)
+        except JobFailed as refused:
+            self._go_back(before)
+            raise NodeRefused(f"with other node settings {refused}") from None
+        return time.monotonic() - started
+
+    def stop(self) -> None:
+        """End the engine and everything it started."""
+        self._node.stop()
+
+    def _restart(self, plan: NodePlan) -> None:
+        port = self._node.port
+        self._node.stop()
+        shutil.rmtree(self._folder)
+        self._node = NodeProcess(plan, subfolder(self._folder.parent, self._folder.name), port)
+
+    def _go_back(self, plan: NodePlan) -> None:
+        try:
+            self._restart(plan)
+        except JobFailed as error:
+            raise Unreachable(f"the engine does not start any more: {error}") from None

@@ -10,7 +10,7 @@ from tuner.errors import JobFailed
 from tuner.host.process import Command, Daemon, give_to_daemons
 from tuner.host.programs import rsyslogd
 from tuner.host.usage import Usage, usage_of
-from tuner.lab.entrances import Entrance
+from tuner.lab.entrances import EventSource
 
 START_TIMEOUT_S = 10.0
 
@@ -23,7 +23,7 @@ class Rsyslogd:
     """A running rsyslogd that takes events at all of `entrances`; `stop` ends it."""
 
     def __init__(
-        self, config: str, folder: Path, entrances: Sequence[Entrance], dies_with_us: bool = True
+        self, config: str, folder: Path, entrances: Sequence[EventSource], dies_with_us: bool = True
     ) -> None:
         for entrance in entrances:
             entrance.require_free()
@@ -84,7 +84,7 @@ class Rsyslogd:
             return f"it did not end within {grace_s:g} s: it still held events"
         return failed
 
-    def _wait(self, entrance: Entrance) -> None:
+    def _wait(self, entrance: EventSource) -> None:
         deadline = time.monotonic() + START_TIMEOUT_S
         while not entrance.is_open(self.pid):
             self.check()

@@ -189,10 +189,12 @@ def _delete_template(store: Store, _request: HttpRequest, name: str) -> Reply:
     return json_reply(_ACKNOWLEDGED)
 
 
-def _account(store: Store, request: HttpRequest, name: str) -> Reply:
+def _check_delivery(store: Store, request: HttpRequest, name: str) -> Reply:
     sent = int(request.query.get("sent", "0"))
     run = request.query.get("run")
-    return json_reply(asdict(store.account(name, sent, None if run is None else run.encode())))
+    return json_reply(
+        asdict(store.check_delivery(name, sent, None if run is None else run.encode()))
+    )
 
 
 def _numbers(store: Store, request: HttpRequest, name: str) -> Reply:
@@ -206,11 +208,11 @@ def _kept(store: Store, _request: HttpRequest, _name: str) -> Reply:
 
 
 def _faults(store: Store, _request: HttpRequest, _name: str) -> Reply:
-    return json_reply({"strikes": [asdict(strike) for strike in store.injector.strikes]})
+    return json_reply({"strikes": [asdict(hit) for hit in store.injector.hits]})
 
 
-def _books(store: Store, _request: HttpRequest, _name: str) -> Reply:
-    return json_reply({"indices": [asdict(book) for book in store.books()]})
+def _arrivals(store: Store, _request: HttpRequest, _name: str) -> Reply:
+    return json_reply({"indices": [asdict(each) for each in store.arrivals()]})
 
 
 def _route(
@@ -231,11 +233,11 @@ _ROUTES = (
     _route("GET HEAD", "/_cat/health", _cat_health),
     _route("GET", "/_cat/indices(?:/NAME)?", _cat_indices),
     _route("GET", "/_cluster/health", _health),
-    _route("GET", "/_sink/NAME/account", _account),
+    _route("GET", "/_sink/NAME/account", _check_delivery),
     _route("GET", "/_sink/NAME/numbers", _numbers),
     _route("GET", "/_sink/kept", _kept),
     _route("GET", "/_sink/faults", _faults),
-    _route("GET", "/_sink/books", _books),
+    _route("GET", "/_sink/books", _arrivals),
     _route("PUT POST", "/_index_template/NAME", _put_template),
     _route("GET HEAD", "/_index_template(?:/NAME)?", _get_templates),
     _route("DELETE", "/_index_template/NAME", _delete_template),

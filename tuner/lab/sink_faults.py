@@ -10,8 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from tuner.lab.faults import Fault, FaultKind
-from tuner.lab.sink_account import Numbers
 from tuner.lab.sink_bulk import documents_in
+from tuner.lab.sink_delivery import Numbers
 from tuner.lab.sink_http import Reply, ReplyEnding, json_reply
 
 Bulk = Callable[[bool], tuple[bytes, int]]
@@ -38,13 +38,13 @@ class FaultInjector:
         self._of_events = {fault: fault.times for fault in faults if fault.kind.is_of_an_event}
         self._requests = 0
         self._under_way_bytes = 0
-        self._strikes: list[FaultHit] = []
+        self._hits: list[FaultHit] = []
 
     @property
-    def strikes(self) -> list[FaultHit]:
+    def hits(self) -> list[FaultHit]:
         """What it has done so far."""
         with self._lock:
-            return list(self._strikes)
+            return list(self._hits)
 
     @property
     def under_way_bytes(self) -> int:
@@ -56,12 +56,12 @@ class FaultInjector:
         with self._lock:
             self._requests += 1
             self._under_way_bytes += len(body)
-            hit = [fault for fault in self._of_requests if fault.strikes(self._requests)]
+            active = [fault for fault in self._of_requests if fault.applies_to(self._requests)]
         try:
-            if not hit:
+            if not active:
                 return Reply(store(False)[0])
-            reply, stored = _spoiled(hit[0], store)
-            self._remember(FaultHit(str(hit[0]), documents_in(body), stored))
+            reply, stored = _faulty_reply(active[0], store)
+            self._remember(FaultHit(str(active[0]), documents_in(body), stored))
             return reply
         finally:
             with self._lock:
@@ -79,12 +79,12 @@ class FaultInjector:
             self._remember(FaultHit(str(fault), len(hits), 2 * len(hits) if doubles else 0))
         return numbers
 
-    def _remember(self, strike: FaultHit) -> None:
+    def _remember(self, hit: FaultHit) -> None:
         with self._lock:
-            self._strikes.append(strike)
+            self._hits.append(hit)
 
 
-def _spoiled(fault: Fault, store: Bulk) -> tuple[Reply, int]:
+def _faulty_reply(fault: Fault, store: Bulk) -> tuple[Reply, int]:
     """The reply to a bulk request that goes wrong, and how many of its documents are stored."""
     nothing = _storing_nothing(fault)
     if nothing is not None:

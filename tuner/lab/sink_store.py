@@ -7,10 +7,54 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from tuner.lab.faults import Fault
-from tuner.lab.sink_account import Tally, TallyCheck, check_tallies, identities
+from tuner.lab.sink_delivery import Tally, TallyCheck, check_tallies, identities
 from tuner.lab.sink_faults import FaultInjector
-from tuner.lab.sink_kept import Kept
 from tuner.lab.sink_times import ReplyTimes
+
+MOST_BYTES = 64 * 1024**2
+
+
+class Kept:
+    """The action and document lines of the first `documents` that arrive, byte for byte.
+
+    It keeps `most_bytes` at the most; its methods may be called from any thread.
+    """
+
+    def __init__(self, documents: int = 0, most_bytes: int = MOST_BYTES) -> None:
+        self._lock = threading.Lock()
+        self._documents_left = documents
+        self._bytes_left = most_bytes
+        self._parts: list[bytes] = []
+
+    @property
+    def lines(self) -> bytes:
+        """What is kept, as the body of one bulk request."""
+        with self._lock:
+            return b"".join(self._parts)
+
+    def add(self, body: bytes) -> None:
+        """Keep what there is room for of a bulk body."""
+        if self._documents_left == 0:
+            return
+        with self._lock:
+            end, documents = _fitting(body, self._documents_left, self._bytes_left)
+            self._parts.append(body[:end])
+            self._bytes_left -= end
+            # The first document that does not fit ends it: what is kept has no gaps.
+            self._documents_left = self._documents_left - documents if end == len(body) else 0
+
+
+def _fitting(body: bytes, documents: int, most_bytes: int) -> tuple[int, int]:
+    """Where the last of the first documents ends that fit, and how many these are."""
+    end = 0
+    for number in range(documents):
+        document_at = body.find(b"\n", end) + 1
+        next_at = body.find(b"\n", document_at) + 1
+        if next_at == 0 or document_at == 0 or next_at > most_bytes:
+            return end, number
+        end = next_at
+    return end, documents
+
 
 JSON = dict[str, object]
 
@@ -51,8 +95,8 @@ class SinkIndex:
 
 
 @dataclass(frozen=True)
-class Book:
-    """What arrived in one index: all documents, and the account of each run."""
+class IndexArrivals:
+    """What arrived in one index: all documents, and the delivery check of each run."""
 
     index: str
     documents: int
@@ -116,8 +160,8 @@ class Store:
                     raise Missing(item)
             return [self._indices[name] for name in sorted(self._indices) if matches(name, pattern)]
 
-    def account(self, pattern: str, sent: int, run: bytes | None) -> TallyCheck:
-        """Settle a run, by default the one that most documents belong to."""
+    def check_delivery(self, pattern: str, sent: int, run: bytes | None) -> TallyCheck:
+        """Check a run, by default the one that most documents belong to."""
         indices = self.indices(pattern)
         with self._lock:
             arrivals: dict[bytes, int] = {}
@@ -137,11 +181,11 @@ class Store:
             most = max(tallies, key=lambda tally: tally.arrivals, default=None)
             return {} if most is None else most.blocks(width)
 
-    def books(self) -> list[Book]:
-        """Settle every run of every index, taking its highest number for the last one sent."""
+    def arrivals(self) -> list[IndexArrivals]:
+        """Check every run of every index, taking its highest number for the last one sent."""
         with self._lock:
             return [
-                Book(
+                IndexArrivals(
                     index=index.name,
                     documents=index.documents,
                     runs={

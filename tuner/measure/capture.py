@@ -17,9 +17,8 @@ from tuner.lab.lab import Lab
 from tuner.lab.sink import Sink
 from tuner.measure.measurement import Failure
 from tuner.measure.pipeline import Pipeline
-from tuner.measure.steering import saturate
 from tuner.measure.trial import guarded
-from tuner.measure.watch import Stalled, Watch
+from tuner.measure.watch import Stalled, Watch, saturate
 from tuner.profile.backlog import backlog_marks
 from tuner.profile.model import Profile
 

@@ -8,10 +8,10 @@ from tuner.flood.spec import Punctuality
 from tuner.lab.impstats import Snapshot
 from tuner.measure.counters import Window
 from tuner.measure.measurement import Doubt, DoubtKind
-from tuner.measure.queue_names import counted_queues
 from tuner.measure.settle import Settled
 from tuner.measure.signs import REFUSED
-from tuner.measure.steady import Steadiness
+from tuner.measure.stages import counted_queues
+from tuner.measure.window import Steadiness
 from tuner.profile.backlog import backlog_marks
 from tuner.profile.model import Profile
 from tuner.schema.units import seconds

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from tuner.engine.bulk_times import BulkLatency
 from tuner.lab.impstats import Snapshot
 from tuner.measure.counters import Growth, Window
-from tuner.measure.queue_names import CountedQueue, counted_queues
-from tuner.measure.stages import worker_thread
+from tuner.measure.stages import CountedQueue, counted_queues, worker_thread
 from tuner.profile.model import Profile
 
 _WORTH_NAMING = 0.01

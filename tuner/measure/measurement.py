@@ -143,7 +143,7 @@ class Measurement(RunFigures):
 
     `eps` is the rise of the engine's counter over the window with its batch-means standard error,
     `eps_paid` the rate at which the work that was put off past the window would be done as well
-    (see `tuner.measure.debt`).  `eps_durable` counts from the first event sent to the end of the
+    (see `tuner.measure.summary`).  `eps_durable` counts from the first event sent to the end of the
     refresh and flush that follow the drain, `eps_merged` to the end of the merges (None when they
     did not end).  `deferred_cpu_us` is the engine's CPU for work that it put off.  `store_bytes` is
     the size of the primaries after all that; `files` tells of the files that outputs wrote, where

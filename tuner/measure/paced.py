@@ -9,12 +9,12 @@ import secrets
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from tuner.flood.flood import Flood, Progress
 from tuner.flood.schedule import Schedule, Timeline
 from tuner.flood.workload import flood_spec
 from tuner.lab.lab import Lab
-from tuner.lab.spool import spool_bytes
 from tuner.measure.bottleneck import verdict_of
 from tuner.measure.counters import Window
 from tuner.measure.effective import effective
@@ -23,7 +23,7 @@ from tuner.measure.measurement import Failure
 from tuner.measure.paced_summary import PacedMeasurement, PacedSeen, summarise_paced
 from tuner.measure.pipeline import Pipeline
 from tuner.measure.settle import settle
-from tuner.measure.spent import Part, StageClock
+from tuner.measure.spent import StageClock, TrialPart
 from tuner.measure.trial import Tell, finish, measured
 from tuner.measure.watch import POLL_S, SILENCE_S, STALL_S, Watch
 from tuner.measure.window import Poll
@@ -82,14 +82,14 @@ class _Paced:
         with Flood(spec) as flood:
             watch = Watch(self._lab, self._pipe, self._profile, flood)
             flood.follow(self._pacing.schedule)
-            self._stages.begin(Part.WARM_UP, "sending")
+            self._stages.begin(TrialPart.WARM_UP, "sending")
             lead = watch.follow(self._pacing.judged_from_s, self._look)
-            self._stages.begin(Part.WINDOW)
+            self._stages.begin(TrialPart.WINDOW)
             before = watch.counters()
             judged_s = self._pacing.judged_to_s - self._pacing.judged_from_s
             judged = watch.follow(judged_s, self._look)
             after = watch.counters()
-            self._stages.begin(Part.DRAIN)
+            self._stages.begin(TrialPart.DRAIN)
             rest = watch.follow(self._pacing.lasts_s - self._pacing.judged_to_s, self._look)
             timeline = flood.timeline()
             final = finish(watch)
@@ -97,10 +97,10 @@ class _Paced:
                 return final
             if timeline is None:
                 raise AssertionError("a flood that follows a schedule has a timeline")
-            self._stages.begin(Part.DRAIN, "waiting until all is searchable")
+            self._stages.begin(TrialPart.DRAIN, "waiting until all is searchable")
             self._await_found(watch, final)
             settled = settle(watch, final.sent)
-            self._stages.begin(Part.SETTLE, at_s=settled.drained_at_s)
+            self._stages.begin(TrialPart.SETTLE, at_s=settled.drained_at_s)
             window = Window(before, after, judged, (), settled.snapshots)
             verdict = verdict_of(window, self._lab, self._profile)
             seen = PacedSeen(
@@ -123,7 +123,7 @@ class _Paced:
 
     def _look(self, _samples: Sequence[Poll]) -> None:
         """See what is searchable by now, and what is on disk."""
-        self._spooled = max(self._spooled, spool_bytes(self._pipe.stats.parent, self._files))
+        self._spooled = max(self._spooled, _spool_bytes(self._pipe.stats.parent, self._files))
         if not self._shows:
             return
         engine, pattern = self._lab.engine, self._pipe.pattern
@@ -153,3 +153,18 @@ class _Paced:
         last = min(final.sent, schedule.due(self._pacing.judged_to_s))
         begin = -(-first // self._width) * self._width
         return {number: timeline.intended_s(number) for number in range(begin, last, self._width)}
+
+
+def _spool_bytes(folder: Path, filenames: Sequence[str]) -> int:
+    """Bytes in the files of the queues with these `queue.filename`s; 0 when there are none.
+
+    A queue names its files FILENAME.00000001 and so on, and FILENAME.qi.
+    """
+    sizes = []
+    for name in filenames:
+        for path in folder.glob(f"{name}.*"):
+            try:
+                sizes.append(path.stat().st_size)
+            except FileNotFoundError:
+                continue
+    return sum(sizes)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tuner.engine.client import JSON, EngineRefused
-from tuner.engine.identity import FIELD, MAPPING
+from tuner.engine.delivery import FIELD, MAPPING
 from tuner.engine.owned import Owner, create_index, put_template, remove
 from tuner.engines.index import Rotate
 from tuner.flood.heads import NUMBER_DIGITS

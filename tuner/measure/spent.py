@@ -37,7 +37,7 @@ class Spent:
         return self.total_s - self.window_s - self.restart_s
 
 
-class Part(Enum):
+class TrialPart(Enum):
     """A part of a trial, by the field of `Spent` that holds its seconds."""
 
     START = "start_s"
@@ -56,11 +56,11 @@ class StageClock:
     ) -> None:
         self._tell = tell
         self._clock = clock
-        self._part = Part.START
+        self._part = TrialPart.START
         self._since_s = clock()
-        self._seconds = dict.fromkeys(Part, 0.0)
+        self._seconds = dict.fromkeys(TrialPart, 0.0)
 
-    def begin(self, part: Part, told: str | None = None, *, at_s: float | None = None) -> None:
+    def begin(self, part: TrialPart, told: str | None = None, *, at_s: float | None = None) -> None:
         """The part before ends, now or as the clock said at `at_s`; `told` is shown."""
         now_s = self._clock() if at_s is None else at_s
         self._seconds[self._part] += now_s - self._since_s

@@ -8,8 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from tuner.engine.bulk_sampling import BulkWatch
-from tuner.engine.bulk_tasks import bulk_tasks
+from tuner.engine.bulk_sampling import BulkWatch, bulk_tasks
 from tuner.engine.client import EngineRefused
 from tuner.engine.counters import node_counters, unfinished
 from tuner.engine.probe import answers
@@ -19,22 +18,19 @@ from tuner.flood.schedule import fixed
 from tuner.flood.workload import flood_spec
 from tuner.host.process import wait_until
 from tuner.lab.lab import Lab
+from tuner.lab.node import NodeRefused
 from tuner.lab.rsyslogd import RsyslogdDied
-from tuner.lab.turned_node import NodeRefused
 from tuner.lab.written import WrittenFile, written_files
 from tuner.measure.bottleneck import verdict_of
 from tuner.measure.counters import Window
-from tuner.measure.debt import core_use
 from tuner.measure.effective import effective
 from tuner.measure.measurement import Failure, FailureKind, Outcome, RunFigures, TrialPlan
 from tuner.measure.pipeline import Pipeline, pipeline
 from tuner.measure.settle import settle
-from tuner.measure.spent import Part, StageClock
-from tuner.measure.steady import steadiness
-from tuner.measure.steering import saturate
-from tuner.measure.summary import Observed, summarise
-from tuner.measure.watch import SILENCE_S, Stalled, Watch
-from tuner.measure.window import Poll, is_losing
+from tuner.measure.spent import StageClock, TrialPart
+from tuner.measure.summary import Observed, core_use, summarise
+from tuner.measure.watch import SILENCE_S, Stalled, Watch, saturate
+from tuner.measure.window import Poll, is_losing, steadiness
 from tuner.profile.backlog import backlog_marks
 from tuner.profile.model import Profile
 
@@ -76,7 +72,7 @@ def measured(
         try:
             return course(pipe, bound, stages)
         finally:
-            stages.begin(Part.STOP)
+            stages.begin(TrialPart.STOP)
 
     outcome = guarded(lab, profile, name, timed)
     spent = stages.spent()
@@ -147,16 +143,16 @@ class _SaturatedRun:
             watch = Watch(self.lab, self.pipe, self.profile, flood)
             if load.rate != "max":
                 flood.follow(fixed(float(load.rate)))
-            self.stages.begin(Part.WARM_UP, "warm-up")
+            self.stages.begin(TrialPart.WARM_UP, "warm-up")
             watch.follow(self.plan.warm_up_s, self._steering(flood))
             watch.refresh(self._steering(flood))
-            self.stages.begin(Part.WINDOW, "window")
+            self.stages.begin(TrialPart.WINDOW, "window")
             before = watch.counters()
             sampler = BulkWatch() if before.bulk is None else None
             samples = self._window(watch, sampler)
             paying = watch.refresh(self._steering(flood))
             after = watch.counters()
-            self.stages.begin(Part.DRAIN, "drain")
+            self.stages.begin(TrialPart.DRAIN, "drain")
             final = finish(watch)
             if isinstance(final, Failure):
                 return final
@@ -180,7 +176,7 @@ class _SaturatedRun:
 
         samples = watch.follow(self.plan.window_s, each, loses)
         if self.plan.extension_s > 0 and not steadiness(samples).steady:
-            self.stages.begin(Part.WINDOW, "window, extended because the rate is not steady")
+            self.stages.begin(TrialPart.WINDOW, "window, extended because the rate is not steady")
             samples += watch.follow(self.plan.extension_s, each)
         return samples
 
@@ -208,7 +204,7 @@ class _SaturatedRun:
         thorough = self.plan.awaits_counters
         merges_s = _MERGES_S if thorough else _MERGES_OF_A_SEARCH_S
         settled = settle(watch, final.sent, merges_s=merges_s, await_counters=thorough)
-        self.stages.begin(Part.SETTLE, at_s=settled.drained_at_s)
+        self.stages.begin(TrialPart.SETTLE, at_s=settled.drained_at_s)
         window = replace(seen, snapshots=settled.snapshots)
         observed = Observed(
             window=window,

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from tuner.lab.lab import Lab
-from tuner.lab.turned_node import NodeRefused
+from tuner.lab.node import NodeRefused
 from tuner.measure.measurement import Failure, FailureKind, TrialPlan
 from tuner.measure.metrics import Result
 from tuner.measure.spent import Spent

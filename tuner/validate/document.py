@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from tuner.engine.path import at
+from tuner.engine.client import at
 from tuner.modules.field import DocumentField, FieldType
 from tuner.profile.documents import mapping_of
 from tuner.validate.event import Properties

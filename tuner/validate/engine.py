@@ -6,10 +6,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from tuner.engine.client import EngineClient, EngineRefused
-from tuner.engine.limits import limits
-from tuner.engine.probe import EngineFacts, facts, has
-from tuner.engine.reasons import Reason, reasons
-from tuner.engine.templates import InstalledTemplate, installed_templates, same_template, simulate
+from tuner.engine.probe import EngineFacts, facts, has, limits
+from tuner.engine.templates import (
+    InstalledTemplate,
+    Reason,
+    installed_templates,
+    reasons,
+    same_template,
+    simulate,
+)
 from tuner.engine.templates import stronger as stronger_than
 from tuner.engines.index import Index, Rotate
 from tuner.engines.release import Engine

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tuner.engine.limits import EngineLimits
+from tuner.engine.probe import EngineLimits
 from tuner.errors import Problem, Severity
 from tuner.lint.load import LoadedProfile
 from tuner.profile.placement import action_queue, main_queue

@@ -9,8 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
-from tuner.engine.client import EngineRefused
-from tuner.engine.path import at, number_at
+from tuner.engine.client import EngineRefused, at, number_at
 from tuner.engines.index import MappingStyle
 from tuner.errors import JobFailed
 from tuner.flood.flood import Flood

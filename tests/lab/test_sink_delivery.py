@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tuner.lab.sink_account import Tally, check_tallies, identities
+from tuner.lab.sink_delivery import Tally, check_tallies, identities
 
 
 def document(number: int, run: str = "0a1b2c3d") -> bytes:

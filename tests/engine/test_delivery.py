@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tuner.engine.account import DeliveryCheck, check_by_counters
+from tuner.engine.delivery import DeliveryCheck, check_by_counters
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Who arrived at the sink: documents counted by the identity that a flood wrote into them."""
+"""The sink's delivery check: which events arrived, by the identity a flood wrote into them."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ class TallyCheck:
 
 
 def check_tallies(tallies: Iterable[Tally], documents: int, sent: int) -> TallyCheck:
-    """Settle the tallies of one run against what was sent; `documents` is all that arrived."""
+    """Check the tallies of one run against what was sent; `documents` is all that arrived."""
     arrived = np.zeros(sent, dtype=np.int64)
     for tally in tallies:
         counted = tally.counts[:sent]

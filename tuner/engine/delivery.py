@@ -1,0 +1,193 @@
+"""The delivery check: which events of a flood an engine, or our sink, has."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from tuner.engine.client import EngineClient, at, number_at
+
+
+@dataclass(frozen=True)
+class DeliveryCheck:
+    """How many events of a flood arrived never, and how many arrivals were repetitions.
+
+    `missing` and `doubled` name the first ten of each by their sequence numbers.
+    """
+
+    lost: int
+    duplicated: int
+    missing: tuple[int, ...]
+    doubled: tuple[int, ...]
+
+
+def check_by_sink(client: EngineClient, pattern: str, sent: int) -> DeliveryCheck:
+    """What became of the events 0..sent-1, by their sequence numbers."""
+    answer = client.get(f"/_sink/{pattern}/account?sent={sent}")
+    return check_of(answer)
+
+
+def check_by_counters(sent: int, indexed: int, found: int) -> DeliveryCheck:
+    """What became of `sent` events whose documents carry no number, in the ceiling tier: `indexed`
+    is the engine's index_total, `found` its _count.
+
+    Where the two disagree the worse counts.  A loss that a repetition makes up for is not seen.
+    """
+    return DeliveryCheck(
+        lost=max(0, sent - min(indexed, found)),
+        duplicated=max(0, max(indexed, found) - sent),
+        missing=(),
+        doubled=(),
+    )
+
+
+@dataclass(frozen=True)
+class FaultCount:
+    """One fault at work: how many documents it met, and how many the sink counted of them."""
+
+    fault: str
+    documents: int
+    stored: int
+
+
+def fault_counts(client: EngineClient) -> tuple[FaultCount, ...]:
+    """What the sink did wrong so far, as it was told to."""
+    found = client.get("/_sink/faults")["strikes"]
+    return tuple(
+        FaultCount(str(at(one, "fault")), number_at(one, "documents"), number_at(one, "stored"))
+        for one in (found if isinstance(found, list) else [])
+    )
+
+
+@dataclass(frozen=True)
+class ArrivedRun:
+    """What arrived of one flood: how many different events, and their delivery check.
+
+    How much was sent is not known here: the highest number counts as the last event.
+    """
+
+    run_id: str
+    events: int
+    account: DeliveryCheck
+
+
+@dataclass(frozen=True)
+class Arrived:
+    """What arrived in one index of the sink: all documents, and each flood by its identity."""
+
+    index: str
+    documents: int
+    runs: tuple[ArrivedRun, ...]
+
+
+def arrived(client: EngineClient) -> tuple[Arrived, ...]:
+    """Everything that the sink counted, by index."""
+    found = client.get("/_sink/books")["indices"]
+    return tuple(
+        Arrived(
+            index=str(at(one, "index")),
+            documents=number_at(one, "documents"),
+            runs=_runs(at(one, "runs")),
+        )
+        for one in (found if isinstance(found, list) else [])
+    )
+
+
+def _runs(found: object) -> tuple[ArrivedRun, ...]:
+    members = found.items() if isinstance(found, dict) else ()
+    return tuple(
+        ArrivedRun(str(run_id), number_at(one, "distinct"), check_of(one))
+        for run_id, one in members
+    )
+
+
+def check_of(answer: object) -> DeliveryCheck:
+    """Read a delivery check of the sink."""
+    return DeliveryCheck(
+        lost=number_at(answer, "lost"),
+        duplicated=number_at(answer, "duplicated"),
+        missing=_numbers(at(answer, "missing")),
+        doubled=_numbers(at(answer, "doubled")),
+    )
+
+
+def _numbers(found: object) -> tuple[int, ...]:
+    items = found if isinstance(found, list) else []
+    return tuple(item for item in items if isinstance(item, int))
+
+
+FIELD = "rsyslog_tune_seq"
+"""The field that documents carry while they are measured."""
+
+MAPPING = {"type": "long", "index": False}
+"""Its mapping: doc values only, the least that can be aggregated and sorted."""
+
+_PARTITION = 10_000
+_NAMED = 10
+
+
+def check_by_identity(client: EngineClient, pattern: str, sent: int, shards: int) -> DeliveryCheck:
+    """What became of the events 0..sent-1, after a refresh.
+
+    In one shard a single aggregation proves that all is well: as many documents as events, no
+    number twice, none outside the range; then each number is there once.  Otherwise, and where a
+    number could be in two shards, every number is read.
+    """
+    if shards == 1 and _is_complete(client, pattern, sent):
+        return DeliveryCheck(0, 0, (), ())
+    return _tally(_counts(client, pattern, sent), sent)
+
+
+def _is_complete(client: EngineClient, pattern: str, sent: int) -> bool:
+    most = {"field": FIELD, "size": 1, "order": {"_count": "desc"}}
+    body: dict[str, object] = {
+        "size": 0,
+        "track_total_hits": True,
+        "aggs": {
+            "most": {"terms": most},
+            "first": {"min": {"field": FIELD}},
+            "last": {"max": {"field": FIELD}},
+        },
+    }
+    answer = client.request("POST", f"/{pattern}/_search?request_cache=false", body)
+    buckets = at(answer, "aggregations", "most", "buckets")
+    repeated = isinstance(buckets, list) and any(number_at(b, "doc_count") > 1 for b in buckets)
+    return (
+        not repeated
+        and number_at(answer, "hits", "total", "value") == sent
+        and number_at(answer, "aggregations", "first", "value") == 0
+        and number_at(answer, "aggregations", "last", "value") == sent - 1
+    )
+
+
+def _counts(client: EngineClient, pattern: str, sent: int) -> Iterator[tuple[int, int]]:
+    """Every number in the engine with how often it is there.
+
+    In partitions small enough that no shard leaves a number out, so that the counts are exact
+    ("Filtering values with partitions", terms aggregation).
+    """
+    partitions = sent // _PARTITION + 1
+    for partition in range(partitions):
+        part = {"partition": partition, "num_partitions": partitions}
+        terms = {"field": FIELD, "size": 4 * _PARTITION, "include": part}
+        body: dict[str, object] = {"size": 0, "aggs": {"numbers": {"terms": terms}}}
+        answer = client.request("POST", f"/{pattern}/_search?request_cache=false", body)
+        buckets = at(answer, "aggregations", "numbers", "buckets")
+        for bucket in buckets if isinstance(buckets, list) else []:
+            yield number_at(bucket, "key"), number_at(bucket, "doc_count")
+
+
+def _tally(counts: Iterable[tuple[int, int]], sent: int) -> DeliveryCheck:
+    seen = np.zeros(sent, dtype=np.int64)
+    for number, times in counts:
+        if 0 <= number < sent:
+            seen[number] = times
+    missing, doubled = np.flatnonzero(seen == 0), np.flatnonzero(seen > 1)
+    return DeliveryCheck(
+        lost=len(missing),
+        duplicated=int((seen[doubled] - 1).sum()),
+        missing=tuple(int(number) for number in missing[:_NAMED]),
+        doubled=tuple(int(number) for number in doubled[:_NAMED]),
+    )
