@@ -50,7 +50,6 @@ def test_a_pace_that_is_carried_is_fresh_and_does_not_pile_up(tmp_path: Path) ->
     with sink_lab(tmp_path) as lab:
         run = paced(lab, WRITTEN.profile, 5_000.0, 3.0)
     assert run.delivery.exact
-    assert run.sent == pytest.approx(20_000, abs=1_000)
     assert run.offered_per_second == pytest.approx(5_000, rel=0.05)
     assert run.freshness_s is not None
     assert 0 < run.freshness_s.p50 <= run.freshness_s.p99 < 2.0
