@@ -10,6 +10,7 @@ from __future__ import annotations
 import random
 import sys
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -21,8 +22,6 @@ from tuner.errors import Interrupted
 from tuner.host.signals import end_orderly
 from tuner.measure.bottleneck import Bottleneck, Verdict
 from tuner.measure.measurement import Doubt, DoubtKind, Measurement
-from tuner.measure.metrics import Result
-from tuner.profile.model import Profile
 from tuner.search.runner import trials_expected
 from tuner.search.search import Search, Step
 from tuner.search.study import BASELINE, Asked, Trial
@@ -32,43 +31,43 @@ STAGES = ("starting", "warm-up", "window", "drain")
 NOTHING_YET = Progress("small, elasticsearch 8.19.3, seed 1", BUDGET_S, knobs(PROFILE))
 
 
-class Shown(World):
-    """A world whose trials are seen as they go on, with bottlenecks and doubts."""
+def judged(asked: Asked, measurement: Measurement) -> Measurement:
+    """With what limits the pipeline, and now and then a doubt."""
+    limits = Bottleneck.ENGINE_CPU if asked.changes else Bottleneck.MAIN_WORKER
+    is_unsteady = random.Random(asked.number).random() < 0.2
+    doubts = (Doubt(DoubtKind.UNSTEADY, "12 % drift"),) if is_unsteady else ()
+    return replace(measurement, doubts=doubts, verdict=Verdict(limits, (), (), 0.0))
 
-    screen: Screen
 
-    def measure(self, asked: Asked, profile: Profile) -> Result:
-        began_s = self.now_s
+def watch(world: World, shown: Screen, lasts_s: float = 0.0) -> Callable[[Search, Step], None]:
+    """Show the trials of a world stage by stage, each of which really takes `lasts_s`; what is
+    returned shows the steps of its search."""
+
+    def begin(asked: Asked) -> None:
         for at, stage in enumerate(STAGES):
-            running = Running(asked.number, asked.phase, asked.pair, stage, began_s + 2.0 * at)
-            self.screen.began(running)
-            time.sleep(self.lasts_s / len(STAGES))
-        outcome = super().measure(asked, profile)
-        if not isinstance(outcome, Measurement):
-            return outcome
-        rng = random.Random(asked.number)
-        limits = Bottleneck.ENGINE_CPU if asked.changes else Bottleneck.MAIN_WORKER
-        doubts = (Doubt(DoubtKind.UNSTEADY, "12 % drift"),) if rng.random() < 0.2 else ()
-        return replace(outcome, doubts=doubts, verdict=Verdict(limits, (), (), 0.0))
+            at_s = world.now_s + 2.0 * at
+            shown.began(Running(asked.number, asked.phase, asked.pair, stage, at_s))
+            time.sleep(lasts_s / len(STAGES))
 
-    def hear(self, searching: Search, step: Step) -> None:
+    def hear(searching: Search, step: Step) -> None:
         if not isinstance(step, Trial):
-            self.screen.say(step.text)
+            shown.say(step.text)
             return
         leader = searching.leader()
         best = BASELINE if leader is None else leader.changes
         expected = trials_expected(searching.runner, best)
-        self.screen.ended(step, leader, expected, BUDGET_S - self.now_s)
+        shown.ended(step, leader, expected, BUDGET_S - world.now_s)
+
+    world.stop, world.adds = begin, judged
+    return hear
 
 
 def show(folder: Path, lasts_s: float, voice: Voice, name: str = "random") -> None:
     """Search to the end on this program's stderr."""
-    world = Shown(START_S)
+    world = World(START_S)
     folder.mkdir(exist_ok=True)
     with screen(voice, NOTHING_YET, lambda: world.now_s) as shown:
-        world.screen = shown
-        world.lasts_s = lasts_s
-        search(folder, world, name=name, hear=world.hear)
+        search(folder, world, name=name, hear=watch(world, shown, lasts_s))
 
 
 if __name__ == "__main__":

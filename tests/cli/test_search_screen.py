@@ -18,9 +18,9 @@ import pytest
 from rich.console import Console
 
 from tests.cli.emulator import Emulator, Terminal
-from tests.cli.simulated_screen import NOTHING_YET, Shown
+from tests.cli.simulated_screen import NOTHING_YET, watch
 from tests.measure.factory import failed, measured
-from tests.search.simulated import START_S, search
+from tests.search.simulated import START_S, World, search
 from tuner.cli.console import Voice
 from tuner.cli.progress import Running
 from tuner.cli.search_screen import LiveScreen
@@ -57,15 +57,15 @@ def watched(columns: int, lines: int) -> list[str]:
     """The screens of a whole search, one for each step, and all that is left at its end; none of
     them wraps a line."""
     emulator = Emulator(columns, lines)
-    world = Shown(START_S)
+    world = World(START_S)
     screens = []
     live = LiveScreen(
         Voice(), NOTHING_YET, console_on(emulator, columns, lines), lambda: world.now_s
     )
-    world.screen = live
+    show = watch(world, live)
 
     def hear(searching: Search, step: Step) -> None:
-        world.hear(searching, step)
+        show(searching, step)
         assert not emulator.has_wrapped, emulator.text
         screens.append(emulator.text)
 

@@ -1,7 +1,7 @@
-"""A whole search on a pipeline that is computed, with its journal: for tests of resuming.
+"""The world of all tests of searches: a pipeline that is computed, and a whole search of it.
 
-The outcome of a trial follows from its settings and its number alone, and time passes only in
-trials.  As a program it makes its trials last a little, to be killed in them:
+The outcome of a trial follows from its settings and its number alone, so that a search can be
+resumed.  As a program it makes its trials last a little, to be killed in them:
 `python -m tests.search.simulated FOLDER SECONDS`.
 """
 
@@ -12,7 +12,7 @@ import os
 import random
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -20,6 +20,7 @@ from tests.measure.factory import failed, itemised, measured
 from tests.measure.paced import paced
 from tests.search.test_journal import HEADER
 from tuner.lint.load import parse_profile
+from tuner.measure.measurement import FailureKind, Measurement
 from tuner.measure.metrics import Result
 from tuner.profile.model import Profile
 from tuner.search.budget import NODE_PACE, trial_seconds
@@ -29,7 +30,8 @@ from tuner.search.replay import Replay
 from tuner.search.runner import Runner, Setup
 from tuner.search.search import Search, Step
 from tuner.search.strategies import strategy
-from tuner.search.study import Asked, Axis, Changes, Ending, Note, Phase, Session, Study
+from tuner.search.study import Asked, Axis, Changes, Ending, Note, Phase, Session, Study, Trial
+from tuner.space.knob import Level
 from tuner.space.knobs import knobs
 
 TEXT = """\
@@ -59,48 +61,112 @@ ASKED = replace(
 )
 
 
+Levels = Mapping[str, Level]
+"""The levels of the settings that a point changes."""
+MIB = 1024**2
+WORKERS = "outputs[logs].queue.workerThreads"
+
+
+def waves(levels: Levels) -> float:
+    """A rate in which every setting matters a little (events per second)."""
+    gain = 0.0
+    for path, level in levels.items():
+        gain += 0.1 * math.sin(len(path) + len(str(level)))
+    return 50_000 * math.exp(gain)
+
+
+def by_workers(gain: float) -> Callable[[Levels], float]:
+    """A rate that grows by this share with each worker of the action."""
+    return lambda levels: 50_000 * (1 + gain * (workers_in(levels) - 1))
+
+
+def workers_in(levels: Levels) -> int:
+    """The workers of the action."""
+    return int(str(levels.get(WORKERS, 1)))
+
+
 @dataclass
 class World:
-    """The pipeline and its clock.  `lasts_s` is what a trial really takes; `stop` hears of each
-    before it runs, and may raise.  Each trial costs `computes_s` of the search's own, and
-    `restart_s` where it has other node settings."""
+    """The pipeline and its clock: time passes only in trials.
+
+    `rate` is the true rate of a point, `noise` the standard deviation of a trial's logarithm,
+    `crashes` the share of the search's trials that fail, `fails` whether all do.  A trial costs
+    `computes_s` of the search's own; where it has other node settings `restart_s` and the share
+    `cold` of its rate.  rsyslogd takes `rss_mib` MiB, `rss_allowed_mib` at most, and the 99th
+    percentile of the freshness is `p99_s`.  `lasts_s` is what a trial really takes; `stop` hears of
+    each before it runs, and may raise; `adds` says what else was measured.
+    """
 
     now_s: float
-    lasts_s: float = 0.0
-    stop: Callable[[Asked], None] = lambda _: None
+    rate: Callable[[Levels], float] = waves
+    noise: float = 0.03
+    crashes: float = 0.05
     fails: bool = False
     computes_s: float = 0.0
     restart_s: float = 0.0
+    cold: float = 0.0
+    rss_mib: Callable[[Levels], float] = lambda _: 90.0
+    rss_allowed_mib: float = math.inf
+    p99_s: Callable[[Levels], float] = lambda _: 0.9
+    lasts_s: float = 0.0
+    stop: Callable[[Asked], None] = lambda _: None
+    adds: Callable[[Asked, Measurement], Measurement] = lambda _, measurement: measurement
+    seed: str = ""
     node: Changes = ()
 
     def measure(self, asked: Asked, _profile: Profile) -> Result:
+        """What a trial shows; it follows from the settings and the number alone."""
         self.stop(asked)
         time.sleep(self.lasts_s)
         node = tuple(one for one in asked.changes if one[0].startswith("node."))
         restart_s = self.restart_s if node != self.node else 0.0
         self.node = node
         self.now_s += self.computes_s + restart_s
+        rng = random.Random(f"{self.seed}{asked.number} {asked.changes}")
         if asked.phase is Phase.CHECK:
-            lasts_s = asked.plan.warm_up_s + asked.plan.window_s + 2.0
-            self.now_s += lasts_s
-            spent = itemised(asked.plan, lasts_s, restart_s)
-            return replace(paced(), total_s=lasts_s, spent=spent)
-        rng = random.Random(f"{asked.number} {asked.changes}")
-        total_s = trial_seconds(asked.plan, 2.0, NODE_PACE) + rng.random()
+            outcome: Result = paced(p99_s=self.p99_s(dict(asked.changes)))
+            total_s = asked.plan.warm_up_s + asked.plan.window_s + 2.0
+        else:
+            total_s = trial_seconds(asked.plan, 2.0, NODE_PACE) + rng.random()
+            outcome = self._saturated(asked, rng, restart_s)
         self.now_s += total_s
-        breaks = rng.random() < 0.05 and asked.changes and asked.phase is Phase.SEARCH
-        eps = rate(asked) * math.exp(rng.gauss(0, 0.03))
-        outcome = failed() if self.fails or breaks else measured(eps)
         return replace(outcome, total_s=total_s, spent=itemised(asked.plan, total_s, restart_s))
 
+    def _saturated(self, asked: Asked, rng: random.Random, restart_s: float) -> Result:
+        levels = dict(asked.changes)
+        breaks = rng.random() < self.crashes and asked.changes and asked.phase is Phase.SEARCH
+        eps = self.rate(levels) * math.exp(rng.gauss(0, self.noise))
+        if self.fails or breaks:
+            return failed()
+        rss_mib = self.rss_mib(levels)
+        if rss_mib > self.rss_allowed_mib:
+            reason = f"rsyslogd used {rss_mib:.0f} MiB"
+            rss_bytes = int(rss_mib * MIB)
+            return replace(failed(reason), kind=FailureKind.GUARDRAIL, shipper_rss_bytes=rss_bytes)
+        if restart_s > 0:
+            eps *= 1 - self.cold
+        return self.adds(asked, measured(eps, rss_mib=rss_mib))
 
-def rate(asked: Asked) -> float:
-    """The true rate of settings."""
-    wanted = dict(asked.changes)
-    gain = 0.0
-    for path, level in wanted.items():
-        gain += 0.1 * math.sin(len(path) + len(str(level)))
-    return 50_000 * math.exp(gain)
+    def evaluate(self, asked: Asked, profile: Profile) -> Trial:
+        """A trial without a journal."""
+        at_s = self.now_s
+        return Trial.of(asked, self.measure(asked, profile), at_s, self.now_s)
+
+
+def setup(world: World, *, seed: int = 1, name: str = "random") -> Setup:
+    """A search of this world without a journal, in which every point is valid."""
+    return Setup(
+        knobs=knobs(PROFILE),
+        candidate=lambda _: PROFILE,
+        is_valid=lambda _: True,
+        evaluate=world.evaluate,
+        strategy=lambda space, sigma: strategy(name, space, seed, sigma),
+        clock=lambda: world.now_s,
+        budget_s=BUDGET_S,
+        pace=PACE,
+        rng=random.Random(seed),
+        limits=ASKED.limits,
+    )
 
 
 def unheard(_search: Search, _step: Step) -> None:
@@ -116,28 +182,19 @@ def search(
     warms: bool = False,
     hear: Callable[[Search, Step], None] = unheard,
 ) -> Study:
-    """Begin the search of `folder`, or go on with it, to its end; `hear` is told of each step."""
+    """Start the search of `folder`, or resume it, and run it to its end; `hear` gets each step."""
     has_begun = (folder / NAME).exists()
     record = recorded(folder) if has_begun else record_of(ASKED, ())
     world.now_s = max(world.now_s, record.spent_s)
     session = Session("now", os.getpid(), "0a1b2c3d")
     with reopened(folder) if has_begun else journal(folder, ASKED) as lines:
         replay = Replay(record, lines, session, world.measure, lambda: world.now_s, warms)
-        setup = Setup(
-            knobs=knobs(PROFILE),
-            candidate=lambda _: PROFILE,
-            is_valid=lambda _: True,
-            evaluate=replay.evaluate,
-            strategy=lambda space, sigma: strategy(name, space, seed, sigma),
-            clock=replay.now_s,
-            budget_s=BUDGET_S,
-            pace=PACE,
-            rng=random.Random(seed),
-            limits=ASKED.limits,
+        resumable = replace(
+            setup(world, seed=seed, name=name), evaluate=replay.evaluate, clock=replay.now_s
         )
         ending = Ending.FAILED
         try:
-            searching = Search(Runner(setup))
+            searching = Search(Runner(resumable))
             for step in searching.run():
                 if isinstance(step, Note):
                     replay.note(step)

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tests.search.test_search import World, loaded, run
-from tuner.search.study import Axis, Study
+from tests.search.simulated import WORKERS
+from tests.search.test_search import calm, loaded, run
+from tuner.search.study import Axis, Phase, Study
 from tuner.search.verdict import judge
 from tuner.search.warm_start import earlier_points
 from tuner.space.knobs import knobs
-
-WORKERS = "outputs[logs].queue.workerThreads"
 
 
 def with_space(study: Study) -> Study:
@@ -19,7 +18,7 @@ def with_space(study: Study) -> Study:
 
 
 def test_the_recommended_point_comes_first_and_at_most_three() -> None:
-    study = with_space(run(World(0.15), 600.0, name="default"))
+    study = with_space(run(calm(0.15), 600.0, name="default"))
     found = earlier_points("runs/a", study, knobs(loaded().profile))
     assert found[0].changes == judge(study).changes
     assert found[0].run == "runs/a"
@@ -29,7 +28,7 @@ def test_the_recommended_point_comes_first_and_at_most_three() -> None:
 
 def test_it_is_a_change_of_the_profile_that_is_searched_now() -> None:
     """The profile of today has what was recommended then, but for the workers."""
-    study = with_space(run(World(0.15), 600.0, name="default"))
+    study = with_space(run(calm(0.15), 600.0, name="default"))
     wanted = dict(judge(study).changes)
     today = tuple(
         replace(one, current=wanted.get(one.path, one.current)) if one.path != WORKERS else one
@@ -40,17 +39,15 @@ def test_it_is_a_change_of_the_profile_that_is_searched_now() -> None:
 
 
 def test_settings_that_no_knob_has_now_are_left_out() -> None:
-    study = with_space(run(World(0.15), 600.0, name="default"))
+    study = with_space(run(calm(0.15), 600.0, name="default"))
     others = tuple(one for one in knobs(loaded().profile) if one.path != WORKERS)
     for one in earlier_points("runs/a", study, others):
         assert WORKERS not in dict(one.changes)
 
 
 def test_a_search_measures_them_before_its_recipes() -> None:
-    study = with_space(run(World(0.15), 600.0, name="default"))
+    study = with_space(run(calm(0.15), 600.0, name="default"))
     earlier = earlier_points("runs/a", study, knobs(loaded().profile))
-    world = World(0.15)
-    run(world, 600.0, earlier=earlier)
-    searched = [asked for asked in world.asked if asked.phase.value == "search"]
-    assert [asked.changes for asked in searched[: len(earlier)]] == [one.changes for one in earlier]
+    searched = run(calm(0.15), 600.0, earlier=earlier).of(Phase.SEARCH)
+    assert [trial.changes for trial in searched[: len(earlier)]] == [one.changes for one in earlier]
     assert searched[0].why == "found by runs/a"
