@@ -5,7 +5,7 @@ TuneError
 |- DifferencesFound    2   render --check: the files on disk are stale
 |- LintWarnings        3   warnings under --strict
 |- Unreachable         4   a target does not answer
-|- Refused             5   a guard said no
+|- Refused             5   a safety check refused
 |- GuardrailBreached   6   a guardrail breached, or delivery incomplete
 |- NoImprovement       7   no improvement shown, under --require-gain
 |- BelowTheBar         7   shown to be worse than compare --fail-below allows
@@ -14,7 +14,7 @@ TuneError
 |- Locked             75   another run holds the lock
 |- BadProfile         78   the profile is wrong; carries every problem found
 |- BadTemplate        78   a site's own template is wrong
-`- Interrupted   130/143   a signal asked us to stop; everything was put back
+`- Interrupted   130/143   stopped by a signal; everything was restored
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class DifferencesFound(TuneError):
 
 
 class LintWarnings(TuneError):
-    """The profile has warnings and the user asked for none."""
+    """The profile has warnings, and --strict forbids them."""
 
     exit_code = 3
 
@@ -79,7 +79,7 @@ class BelowTheBar(TuneError):
 
 
 class BadUsage(TuneError):
-    """The command line asks for something that cannot be."""
+    """The command line asks for something impossible."""
 
     exit_code = 64
 
@@ -97,7 +97,7 @@ class Locked(TuneError):
 
 
 class Interrupted(TuneError):
-    """A signal asked us to stop.  130 for SIGINT, 143 for SIGTERM."""
+    """A signal stopped the command.  130 for SIGINT, 143 for SIGTERM."""
 
     def __init__(self, signal_number: int) -> None:
         super().__init__("interrupted" if signal_number == 2 else "terminated")

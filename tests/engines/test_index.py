@@ -62,7 +62,7 @@ def test_a_setting_is_refused_before_the_release_that_brought_it(
     assert "RT303" not in said(release(first) | changes)
     brought = first.replace("elastic", "Elastic").replace("opensearch", "OpenSearch")
     assert said(release(last) | changes)["RT303"].endswith(
-        f"does not know {name}, it came with {brought}: remove it"
+        f"does not know {name}, introduced in {brought}: remove it"
     )
 
 
@@ -78,7 +78,7 @@ def test_a_setting_of_the_other_engine_is_refused(
     where: str, name: str, value: object, other: str
 ) -> None:
     knows = "OpenSearch" if other.startswith("elastic") else "Elasticsearch"
-    wanted = f"does not know {name}, only {knows} knows it: remove it"
+    wanted = f"does not know {name}, only {knows} has it: remove it"
     assert said({**release(other), f"{where}.{name}": value})["RT303"].endswith(wanted)
 
 

@@ -72,13 +72,13 @@ def test_a_section_says_what_a_search_varies_in_it() -> None:
     (found,) = explain("outputs[].queue")
     assert "outputs[].queue.dequeueBatchSize" in found.search[0]
     (node,) = explain("guardrails")
-    assert node.search == ("leaves it as it is written",)
+    assert node.search == ("leaves it unchanged",)
 
 
 def test_a_setting_names_the_engine_that_brought_it() -> None:
     (found,) = explain("mapping.source.mode")
     assert found.since == ("Elasticsearch 8.17", "not in OpenSearch")
-    assert found.search[0].startswith("leaves it as it is written")
+    assert found.search[0].startswith("leaves it unchanged")
 
 
 @pytest.mark.parametrize(
@@ -111,7 +111,7 @@ def test_nonsense_is_refused_without_a_suggestion() -> None:
 def test_a_guarantee_says_what_opens_it_and_what_it_gives_up(key: str, word: str) -> None:
     (found,) = explain(key)
     assert word in " ".join(found.search)
-    assert "leaves it as it is written" in found.search[-1]
+    assert "leaves it unchanged" in found.search[-1]
 
 
 @pytest.mark.parametrize("key", ["inputs[].workerThreads", "lanes.count", "segments_per_tier",

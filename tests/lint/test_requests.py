@@ -41,7 +41,7 @@ def test_maxbytes_stays_within_what_the_engine_takes() -> None:
 
 
 def test_all_bulks_together_fit_under_the_indexing_pressure() -> None:
-    """Two workers with 2000 events of 488 bytes each have 1,952,000 bytes under way, which are
+    """Two workers with 2000 events of 488 bytes each have 1,952,000 bytes in flight, which are
     four fifths of 2,440,000."""
     limit = "node.indexing_pressure.memory.limit"
     assert findings({limit: "2440000b"}) == set()

@@ -36,7 +36,7 @@ def test_a_filter_that_says_nothing_is_refused() -> None:
 def test_an_expression_that_regcomp_refuses_is_none() -> None:
     said = refusal({"match": [{"property": "msg", "ereregex": ["^a+(b|c)$", "a("]}]})
     assert "p.yaml:" in said
-    assert "no POSIX extended regular expression: Unmatched ( or" in said
+    assert "not a POSIX extended regular expression: Unmatched ( or" in said
 
 
 def test_a_match_has_one_operation() -> None:

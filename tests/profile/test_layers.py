@@ -114,8 +114,8 @@ def test_a_circle_is_refused_with_the_chain(folder: Path) -> None:
     (folder / "base.yaml").write_text("extends: site.yaml\n", encoding="utf-8")
     (found,) = problems(folder, LEAF)
     assert found == (
-        "base.yaml:1:10: error: the layers go round in a circle: "
-        "site.yaml -> base.yaml -> site.yaml: take one out [RT017]"
+        "base.yaml:1:10: error: circular extends: site.yaml -> base.yaml -> site.yaml: "
+        "remove one of them [RT017]"
     )
 
 

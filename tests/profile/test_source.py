@@ -104,7 +104,7 @@ def test_keys_must_be_words(key: str) -> None:
 
 
 def test_halves_of_characters_are_refused() -> None:
-    assert "half a character" in complaint('a: "\\ud83d\\udc18"\n')
+    assert "half of a character" in complaint('a: "\\ud83d\\udc18"\n')
     assert "this is not one" in complaint('"\\ud83d": 1\n')
 
 

@@ -36,5 +36,5 @@ def test_a_starter_is_valid_without_warnings(machine: Machine, rsyslog: str, hea
 
 def test_a_release_that_is_not_covered_is_named_in_a_comment() -> None:
     text = starter(TEXT, "mine", Machine("8.24", 4, 4 * GIB))
-    assert "rsyslog 8.24.\n# That release is not covered (8." in text
+    assert "rsyslog 8.24.\n# That release is not supported (8." in text
     assert "no rsyslog." in starter(TEXT, "mine", Machine(None, 4, 4 * GIB))

@@ -11,9 +11,8 @@ def heap_bytes(heap: str) -> int:
 
 
 def fitting_heap(heap: str, memory_bytes: int) -> str:
-    """`heap`, or half of the machine's memory where it asks for more.
-
-    Elasticsearch's own advice: at most half of the memory, the rest is page cache
+    """`heap`, or half of the machine's memory if that is less. Elasticsearch's own advice: at most
+    half of the memory, the rest is page cache
     (docs/reference/setup/important-settings/heap-size).
     """
     half = memory_bytes // 2

@@ -140,7 +140,7 @@ class Index(Section):
 
     @property
     def pattern(self) -> str:
-        """What matches every index that it makes."""
+        """The pattern of every index that it creates."""
         return f"{self.target}*"
 
     @property

@@ -11,7 +11,8 @@ _Age = Annotated[str, Field(pattern=r"^[1-9][0-9]{0,14}(m|h|d)$")]
 
 
 class Rollover(Section):
-    """Conditions of which any starts a new index, spelled as Elasticsearch's rollover action."""
+    """Conditions for a new index, any one of which suffices; spelled as in Elasticsearch's rollover
+    action."""
 
     max_age: _Age | None = None
     max_primary_shard_size: ByteSize | None = None
@@ -30,8 +31,8 @@ class Rollover(Section):
 class Lifecycle(Section):
     """A policy of ILM on Elasticsearch, of ISM on OpenSearch; both must be installed there.
 
-    `retention` is the age at which an index is deleted, counted from its rollover where it rolls
-    over and from its creation where it does not.
+    `retention` is the age at which an index is deleted, counted from its rollover, or from its
+    creation if it never rolls over.
     """
 
     retention: _Age | None = None

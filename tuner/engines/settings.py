@@ -1,7 +1,8 @@
 """Which index and node settings each engine knows, since when, and how they can be changed.
 
-Read off the registered settings of ten published server jars (Elasticsearch 7.17 to 9.2, OpenSearch
-1.3 to 3.2); releases between those are from the pull requests and documentation that added them.
+Read from the registered settings of ten published server jars (Elasticsearch 7.17 to 9.2,
+OpenSearch 1.3 to 3.2); releases between those are from the pull requests and documentation that
+added them.
 """
 
 from __future__ import annotations
@@ -26,8 +27,8 @@ class Update(Enum):
 
 @dataclass(frozen=True)
 class Setting:
-    """One setting by its name, without `index.`; with the release of each engine that brought
-    it, None where it never came."""
+    """One setting by its name, without `index.`; with the release of each engine that introduced
+    it, None if none did."""
 
     name: str
     update: Update
@@ -111,7 +112,7 @@ _NODE = (
 INDEX_SETTINGS = {setting.name: setting for setting in _INDEX}
 NODE_SETTINGS = {setting.name: setting for setting in _NODE}
 
-# zstd came to OpenSearch as a codec of its own, to Elasticsearch as what best_compression means.
+# In OpenSearch zstd is a codec of its own; in Elasticsearch it is what best_compression means.
 CODECS: dict[str, tuple[Version | None, Version | None]] = {
     "default": (ALWAYS, ALWAYS),
     "best_compression": (ALWAYS, ALWAYS),
@@ -129,14 +130,14 @@ CODECS: dict[str, tuple[Version | None, Version | None]] = {
 def unknown_to(
     release: Release, elasticsearch: Version | None, opensearch: Version | None
 ) -> str | None:
-    """Why `release` does not know what came with these releases, None when it does."""
+    """Why `release` lacks what these releases introduced, or None if it has it."""
     is_opensearch = release.engine is Engine.OPENSEARCH
     since, other = (opensearch, "Elasticsearch") if is_opensearch else (elasticsearch, "OpenSearch")
     if since is None:
-        return f"only {other} knows it"
+        return f"only {other} has it"
     if release.engine_version < since:
         engine = "OpenSearch" if is_opensearch else "Elasticsearch"
-        return f"it came with {engine} {since[0]}.{since[1]}"
+        return f"introduced in {engine} {since[0]}.{since[1]}"
     return None
 
 

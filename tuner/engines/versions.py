@@ -12,8 +12,7 @@ _GROUPS = {Engine.ELASTICSEARCH: "org.elasticsearch", Engine.OPENSEARCH: "org.op
 
 @dataclass(frozen=True)
 class Distribution:
-    """One engine version, and the Java versions it runs on; `is_tested` by the tests with real
-    engines."""
+    """One engine version, and the Java versions it runs on; `is_tested` means that tests run it."""
 
     engine: Engine
     version: str
@@ -39,7 +38,7 @@ class Distribution:
 
 
 # One version for each major version of an engine.  The highest Java of each is the newest one
-# with long-term support that the version was seen to boot on.
+# with long-term support that the version is known to start on.
 VERSIONS = (
     Distribution(Engine.ELASTICSEARCH, "7.17.28", 11, 17, is_tested=True),
     Distribution(Engine.ELASTICSEARCH, "8.19.0", 17, 21, is_tested=True),
@@ -53,7 +52,7 @@ DEFAULT = VERSIONS[1]
 
 
 def distribution_for(release: Release) -> Distribution:
-    """The version that stands in for `release` in a lab; raises JobFailed when there is none."""
+    """The version that stands in for `release` in a lab; raises JobFailed if there is none."""
     major = release.engine_version[0]
     for one in VERSIONS:
         if (one.engine, one.major) == (release.engine, major):

@@ -20,7 +20,7 @@ _FILE_KEYS = (
     "syncQueueFiles", "saveOnShutdown", "onCorruption", "diskQueueType", "diskQueueAutoUpgrade",
     "diskQueueIdleTimeout",
 )  # fmt: skip
-# They follow from the size where they are not written.
+# They follow from the size unless they are set.
 _MARKS = ("highWatermark", "lowWatermark", "discardMark", "fullDelayMark", "lightDelayMark")
 
 

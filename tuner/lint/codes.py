@@ -16,10 +16,9 @@ _CODE = re.compile(r"RT[0-9]{3}", re.IGNORECASE)
 
 @dataclass(frozen=True)
 class CodeExplanation:
-    """One code: which layer of validation reports it, how severe it is, why, and who says so.
-
-    A rule of the linter also has an example that breaks it and the change that mends it, each
-    with one setting a line.
+    """One code: which layer of validation reports it, how severe it is, why, and the source. A rule
+    of the linter also has an example that breaks it and the change that fixes it, each with one
+    setting a line.
     """
 
     code: str
@@ -35,14 +34,14 @@ class CodeExplanation:
 _OTHERS = (
     CodeExplanation(
         "RT001", "schema", "error",
-        "A key that nothing reads is a setting that is not in force: a typing error would pass "
-        "for a change.",
+        "Nothing reads an unknown key, so the setting has no effect: a typo would look like a "
+        "change.",
         "rsyslog-tune's own: docs/profiles.md",
     ),
     CodeExplanation(
         "RT002", "schema", "error",
-        "The key cannot hold this value, in rsyslog or in the engine: it would be refused "
-        "there, or taken for something else.",
+        "rsyslog or the engine does not accept this value: it would refuse it, or read it as "
+        "something else.",
         "the documentation of the key: rsyslog-tune explain KEY",
     ),
     CodeExplanation(
@@ -52,8 +51,8 @@ _OTHERS = (
     ),
     CodeExplanation(
         "RT004", "schema", "error",
-        "YAML 1.1 takes some bare words for numbers, dates or switches: 8.10 becomes 8.1. In "
-        "quotes they stay as they are written.",
+        "YAML 1.1 reads some unquoted words as numbers, dates or booleans: 8.10 becomes 8.1. In "
+        "quotes they stay text.",
         "YAML 1.1, type repository",
     ),
     CodeExplanation(
@@ -63,19 +62,19 @@ _OTHERS = (
     ),
     CodeExplanation(
         "RT011", "schema", "error",
-        "The text is not YAML, so nothing in it can be read for certain.",
+        "The text is not valid YAML, so nothing in it can be read reliably.",
         "YAML 1.1",
     ),
     CodeExplanation(
         "RT012", "schema", "error",
-        "A profile has at most 1 MiB and 32 levels: no real one comes near, and larger ones are"
-        " a way to exhaust memory.",
+        "A profile may have at most 1 MiB and 32 levels of nesting: real ones are far smaller, "
+        "and larger ones could exhaust memory.",
         "rsyslog-tune's own: docs/profiles.md",
     ),
     CodeExplanation(
         "RT013", "schema", "error",
-        "When a key is written twice, most programs silently take the last one, and people read"
-        " the first.",
+        "If a key appears twice, most programs silently use the last one, while people read the "
+        "first.",
         "YAML 1.1, 3.2.1.1: keys are unique",
     ),
     CodeExplanation(
@@ -85,8 +84,7 @@ _OTHERS = (
     ),
     CodeExplanation(
         "RT015", "schema", "error",
-        "Anchors and aliases make text stand for other text, and a small file can expand "
-        "without end; use `extends` instead.",
+        "With anchors and aliases a small file can expand without limit; use `extends` instead.",
         "rsyslog-tune's own: docs/profiles.md",
     ),
     CodeExplanation(
@@ -97,18 +95,18 @@ _OTHERS = (
     ),
     CodeExplanation(
         "RT017", "schema", "error",
-        "A layer below could not be read, so what the profile says as a whole is unknown.",
+        "A layer that the profile extends cannot be read, so the profile is incomplete.",
         "rsyslog-tune's own: docs/profiles.md",
     ),
     CodeExplanation(
         "RT018", "schema", "error",
-        "A variant of the experiment is not a profile that can be measured, or published "
-        "figures belong to no variant.",
+        "A variant of the experiment cannot be measured, or published figures name a variant "
+        "that does not exist.",
         "rsyslog-tune's own: docs/profiles.md",
     ),
     CodeExplanation(
         "RT501", "engine", "error",
-        "The rendered files follow the release that the profile names, and the engine runs "
+        "The files are rendered for the release that the profile names, but the engine runs "
         "another one.",
         "the engine's own answer",
     ),
@@ -119,8 +117,7 @@ _OTHERS = (
     ),
     CodeExplanation(
         "RT503", "engine", "error",
-        "Of several index templates that match a name only the one with the highest priority "
-        "counts.",
+        "If several index templates match a name, only the one with the highest priority applies.",
         "Elasticsearch, index templates",
     ),
     CodeExplanation(
@@ -146,8 +143,8 @@ _OTHERS = (
     ),
     CodeExplanation(
         "RT508", "lint", "warning",
-        "A message takes about 700 bytes beside its text. In the outage that they are for, full"
-        " queues would leave this machine without memory.",
+        "A message takes about 700 bytes in addition to its text. In an outage, full queues "
+        "would use up this machine's memory.",
         "seen on 8.2302: 680 to 720 bytes for messages of 244 to 4000",
     ),
 )  # fmt: skip
@@ -159,7 +156,7 @@ def is_code(asked: str) -> bool:
 
 
 def explain_code(asked: str) -> CodeExplanation:
-    """What is known about a code; raises BadUsage when there is no such code."""
+    """What is known about a code; raises BadUsage if there is no such code."""
     code = asked.upper()
     for explanation in explained_codes():
         if explanation.code == code:

@@ -24,8 +24,8 @@ _NEEDS = (
 @warning(
     "RT240",
     why="Without retryfailures every release of rsyslog drops the documents that the engine "
-    "refuses inside a bulk. Its ids also keep what a proxy's 5xx page makes rsyslog send twice "
-    "(F2).",
+    "refuses inside a bulk. The ids that it sets also prevent duplicates after a proxy's 5xx "
+    "page (F2).",
     source="rsyslog plugins/omelasticsearch; seen on 8.2302",
     bad={
         "release.rsyslog": "8.2606",
@@ -43,15 +43,15 @@ def _refusals_lost(profile: Profile) -> Iterator[Complaint]:
         if output.retryfailures is None and remote_servers(output):
             yield Complaint(
                 ("outputs", number, "retryfailures"),
-                "documents that the engine refuses one by one (403, 429, and 400 as for a host "
-                "name that is no UTF-8) are lost, against the durable tier: set "
-                "retryfailures: {file: /var/log/rsyslog/rejected.json}",
+                "documents that the engine refuses one by one (403, 429, or 400, for instance "
+                "for a host name that is not UTF-8) are lost, which the durable tier forbids: "
+                "set retryfailures: {file: /var/log/rsyslog/rejected.json}",
             )
 
 
 @error(
     "RT241",
-    why="Which document is tried again is decided by the error of each item.",
+    why="rsyslog decides by the error of each item which documents to retry.",
     source="rsyslog's manual, omelasticsearch: How Retries Are Handled",
     bad={
         "outputs[logs].retryfailures.file": "/var/log/rsyslog/rejected.json",
@@ -65,8 +65,8 @@ def _reasons_filtered(profile: Profile) -> Iterator[Complaint]:
         if output.retryfailures is not None and wanted and not wanted & _REASONS:
             yield Complaint(
                 ("outputs", number, "filter_path"),
-                "retryfailures reads items.*.error of each reply to tell what to send again from "
-                "what never will be taken: add it",
+                "retryfailures reads items.*.error of each reply to decide which documents to "
+                "retry: add it",
             )
 
 
@@ -86,8 +86,8 @@ def _overwrites(profile: Profile) -> Iterator[Complaint]:
             what = "retryfailures" if output.retryfailures is not None else "a data stream"
             yield Complaint(
                 ("outputs", number, "writeoperation"),
-                f"index would overwrite or be refused: {what} needs create, which is set when "
-                "writeoperation is left out",
+                f"index would overwrite documents or be refused: {what} needs create, which is "
+                "used if writeoperation is left out",
             )
 
 
@@ -113,8 +113,8 @@ def _two_credentials(profile: Profile) -> Iterator[Complaint]:
 
 @warning(
     "RT244",
-    why="Without a check of the certificate TLS protects against listeners, but not against "
-    "someone who answers in the engine's place.",
+    why="Without a certificate check TLS protects against eavesdropping, but not against "
+    "somebody who poses as the engine.",
     source="libcurl, CURLOPT_SSL_VERIFYPEER",
     bad={
         "outputs[logs].servers": ["https://127.0.0.1:9200"],
@@ -135,7 +135,7 @@ def _trusts_anyone(profile: Profile) -> Iterator[Complaint]:
 
 @error(
     "RT245",
-    why="rsyslog takes the parameter and does nothing with it.",
+    why="rsyslog accepts the parameter and ignores it.",
     source="rsyslog plugins/omelasticsearch",
     bad={"outputs[logs].erroronly": True},
     good={"outputs[logs].errorfile": "/var/log/rsyslog/errors.json"},
@@ -153,7 +153,8 @@ def _without_effect(profile: Profile) -> Iterator[Complaint]:
 
 @error(
     "RT246",
-    why="The name of the pipeline is read from the event, and this is not a property of events.",
+    why="The name of the pipeline is read from a property of the event, and events have no such "
+    "property.",
     source="rsyslog's manual, configuration/properties",
     bad={"outputs[logs].dynPipelineName": True, "outputs[logs].pipelineName": "syslog"},
     good={"outputs[logs].pipelineName": "programname"},

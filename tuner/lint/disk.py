@@ -35,8 +35,8 @@ def _with_files(profile: Profile) -> Iterator[PlacedQueue]:
 
 @warning(
     "RT117",
-    why="rsyslog's default is no limit: a long outage fills the file system, with whatever else "
-    "lives there.",
+    why="rsyslog's default is no limit: a long outage fills the file system, for every other "
+    "program too.",
     source="rsyslog runtime/queue.c, maxDiskSpace",
     bad={**_FILES, "outputs[logs].queue.maxDiskSpace": "0"},
     good={"outputs[logs].queue.maxDiskSpace": "1g"},
@@ -47,16 +47,15 @@ def _fills_the_disk(profile: Profile) -> Iterator[Complaint]:
             yield Complaint(
                 (*queue.path, "maxDiskSpace"),
                 "without maxDiskSpace the queue's files grow until the file system is full, and "
-                "whatever else writes there fails too: set it to what the outage that you plan for "
-                "brings, at about 700 bytes an event",
+                "everything else that writes there fails too: set it to the volume of the "
+                "longest outage that you plan for, about 700 bytes per event",
             )
 
 
 @warning(
     "RT118",
-    why="From lightDelayMark on each message of a TCP or RELP sender waits for up to a second, so "
-    "that the queue hardly grows any more and never reaches the mark at which the disk takes "
-    "over.",
+    why="Above lightDelayMark each message of a TCP or RELP sender waits for up to a second, so "
+    "the queue hardly grows and never reaches the mark at which it writes to disk.",
     source="rsyslog issue 1778, pull request 3642",
     bad={"main_queue": {**_ASSISTED, "lightDelayMark": 70_000}},
     good={"main_queue.lightDelayMark": 0},
@@ -70,8 +69,8 @@ def _waits_before_the_disk(profile: Profile) -> Iterator[Complaint]:
     if assisted and slowed and 0 < light < high:
         yield Complaint(
             (*queue.path, "lightDelayMark"),
-            f"senders are slowed down from {light} messages on, and the disk takes over at {high}, "
-            "so that what they send hardly ever gets there: set lightDelayMark to 0, which is off",
+            f"senders are slowed down above {light} messages, so the queue hardly ever reaches "
+            f"{high}, where the disk takes over: set lightDelayMark to 0 (off)",
         )
 
 
@@ -83,8 +82,8 @@ def _is_slowed(source: Input) -> bool:
 
 @warning(
     "RT119",
-    why="Below 60 % of the size rsyslog warns, and rsyslogd -N1 does not show it: the disk is "
-    "slow, and most of the memory stays unused.",
+    why="Below 60 % of the size rsyslog logs a warning, which rsyslogd -N1 does not show: events "
+    "go to the slow disk while most of the memory stays unused.",
     source="rsyslog runtime/queue.c, qqueueCorrectParams",
     bad={
         **_FILES,
@@ -94,20 +93,20 @@ def _is_slowed(source: Input) -> bool:
     good={"outputs[logs].queue.highWatermark": 30_000},
 )
 def _early_to_disk(profile: Profile) -> Iterator[Complaint]:
-    """rsyslog itself warns below 60 %, where rsyslogd -N1 does not show it (queue.c)."""
+    """rsyslog itself warns below 60 %, which rsyslogd -N1 does not show (queue.c)."""
     for queue in _with_files(profile):
         mark, least = queue.resolved.high_watermark or 0, queue.size // 100 * 60
         if queue.resolved.type is not QueueType.DISK and 2 <= mark < least:
             yield Complaint(
                 (*queue.path, "highWatermark"),
-                f"events go to disk, which is slow, from {mark} messages on while {queue.size} fit "
+                f"events go to the slow disk above {mark} messages, although {queue.size} fit "
                 f"into memory: use {queue.size // 100 * 90}, rsyslog's default, or lower size",
             )
 
 
 @warning(
     "RT120",
-    why="A queue that is all on disk is a sequence of files which one worker reads.",
+    why="A Disk queue is a sequence of files, and only one worker reads them.",
     source="rsyslog runtime/queue.c; Elastic consulting, 2019 "
     "(examples/experiments/p5-disk-queues.yaml)",
     bad={**_DISK, "outputs[logs].queue.checkpointInterval": 1000},
@@ -118,30 +117,30 @@ def _one_worker(profile: Profile) -> Iterator[Complaint]:
         if queue.resolved.type is QueueType.DISK and queue.workers > 1:
             yield Complaint(
                 (*queue.path, "workerThreads"),
-                "a Disk queue is read by one worker whatever is written here: set it to 1, or use "
+                "a Disk queue has one worker, whatever this value: set it to 1, or use "
                 "a LinkedList with a filename, or lanes",
             )
 
 
 @warning(
     "RT121",
-    why="The place in the files is written down at each new file and at a stop. What was read or "
-    "written since is found twice or not at all after a crash.",
+    why="The position in the files is saved only at each new file and at shutdown. After a "
+    "crash, events read or written since then are duplicated or lost.",
     source="rsyslog runtime/queue.c, checkpointInterval",
     bad={**_DISK, "outputs[logs].queue.workerThreads": 1},
     good={"outputs[logs].queue.checkpointInterval": 1000},
 )
 def _place_unknown(profile: Profile) -> Iterator[Complaint]:
-    """queue.c: with 0 the .qi file is written with each new file of the queue and at a stop."""
+    """queue.c: with 0 the .qi file is written with each new file of the queue and at shutdown."""
     if profile.guardrails.tier is not Tier.DURABLE:
         return
     for queue in _with_files(profile):
         if queue.resolved.type is QueueType.DISK and not queue.resolved.checkpoint_interval:
             yield Complaint(
                 (*queue.path, "checkpointInterval"),
-                "after a crash rsyslog finds its place in the queue's files only as of the last "
-                "new file, against the durable tier: set it to 1000, so that at most 1000 events "
-                "are lost or sent twice",
+                "after a crash, events since the last new queue file are lost or sent twice, "
+                "which the durable tier forbids: set it to 1000, so that it is at most 1000 "
+                "events",
             )
 
 

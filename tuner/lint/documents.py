@@ -1,4 +1,4 @@
-"""Lint for documents: each field's source must be one that the profile's `parse` gives."""
+"""Lint for documents: each field's source must be one that the profile's `parse` provides."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def _field(number: int, field: int, key: str) -> KeyPath:
 
 @error(
     "RT309",
-    why="Nothing fills what the field reads, so it would always be empty.",
+    why="Nothing provides the field's source, so the field would always be empty.",
     source="rsyslog-tune's own: docs/profiles.md",
     bad={
         "parse": {"format": "csv", "columns": ["host"]},
@@ -54,7 +54,7 @@ def _needs(field: DocumentField) -> Iterator[tuple[str, str, str]]:
 
 def _fault(key: str, value: str, wanted: str, parse: Parse | None) -> str | None:
     if parse is None or wanted not in _GIVES[parse.format]:
-        return f"{key}: {value} needs the profile to say parse: {{format: {wanted}, ...}}"
+        return f"{key}: {value} needs parse: {{format: {wanted}, ...}} in the profile"
     if isinstance(parse, CsvParse) and value not in parse.columns:
         return f"there is no column {value}: parse.columns has {', '.join(parse.columns)}"
     return None
@@ -62,7 +62,7 @@ def _fault(key: str, value: str, wanted: str, parse: Parse | None) -> str | None
 
 @error(
     "RT310",
-    why="Of two columns of one name only one can be read.",
+    why="If two columns share a name, only one of them can be read.",
     source="rsyslog-tune's own: docs/profiles.md",
     bad={"parse": {"format": "csv", "columns": ["host", "host"]}},
     good={"parse.columns": ["host", "app"]},
@@ -99,8 +99,8 @@ def _names_twice(profile: Profile) -> Iterator[Complaint]:
 
 @error(
     "RT305",
-    why="In a mapping a name is a field or an object: the engine refuses the template, or the "
-    "documents.",
+    why="In a mapping a name is a field or an object, never both: the engine refuses the "
+    "template, or the documents.",
     source="Elasticsearch, mapping: object",
     bad={
         "outputs[logs].document": [
@@ -124,8 +124,8 @@ def _leaf_and_object(profile: Profile) -> Iterator[Complaint]:
 
 @error(
     "RT306",
-    why="A property that senders write freely is refused by a field that wants a date, and the "
-    "document with it.",
+    why="Senders can write anything into this property; a date field refuses what is not a date, "
+    "and the whole document with it.",
     source="Elasticsearch, mapping: date",
     bad={"outputs[logs].document": [{"property": "procid", "name": "pid", "type": "date"}]},
     good={"outputs[logs].document[0].type": "string"},
@@ -138,8 +138,8 @@ def _dates(profile: Profile) -> Iterator[Complaint]:
             if field.type is FieldType.DATE and field.property not in _TIMES:
                 yield Complaint(
                     _field(number, i, "type"),
-                    f"{field.property} cannot be sent as date, the engine would refuse the "
-                    "document where a sender writes something else: use string",
+                    f"{field.property} cannot be sent as a date, because the engine would refuse "
+                    "the document if a sender writes something else: use string",
                 )
             if field.property in _TIMES and field.type not in {FieldType.DATE, FieldType.STRING}:
                 yield Complaint(

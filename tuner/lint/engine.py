@@ -28,14 +28,14 @@ def _async_translog(profile: Profile) -> Iterator[Complaint]:
         if durability == "async" and profile.guardrails.tier is Tier.DURABLE:
             yield Complaint(
                 setting_path(number, "translog.durability"),
-                "async loses acknowledged events when the engine crashes, against the durable "
-                "tier: use request, or set guardrails.tier to relaxed",
+                "async loses acknowledged events when the engine crashes, which the durable tier "
+                "forbids: use request, or set guardrails.tier to relaxed",
             )
 
 
 @warning(
     "RT302",
-    why="A shard without a replica is gone with its disk.",
+    why="A shard without a replica is lost with its disk.",
     source="Elasticsearch, reliability",
     bad={**REMOTE, f"{SETTINGS}.number_of_replicas": 0},
     good={f"{SETTINGS}.number_of_replicas": 1},
@@ -46,13 +46,15 @@ def _no_replicas(profile: Profile) -> Iterator[Complaint]:
         if none and profile.guardrails.tier is Tier.DURABLE and remote_servers(output):
             yield Complaint(
                 setting_path(number, "number_of_replicas"),
-                "without a replica a lost disk loses its events, against the durable tier: use 1",
+                "without a replica a lost disk loses its events, which the durable tier forbids: "
+                "use 1",
             )
 
 
 @warning(
     "RT307",
-    why="An event cannot be found before a refresh, so the promised freshness cannot be kept.",
+    why="A search finds an event only after a refresh, so a long interval breaks the promised "
+    "freshness.",
     source="Elasticsearch, index.refresh_interval",
     bad={"guardrails.freshness_p99_s": 45, f"{SETTINGS}.refresh_interval": "45s"},
     good={f"{SETTINGS}.refresh_interval": "44s"},
@@ -65,21 +67,21 @@ def _refresh_beyond_freshness(profile: Profile) -> Iterator[Complaint]:
         if interval == "-1" or (waits_s is not None and waits_s >= bound_s):
             yield Complaint(
                 setting_path(number, "refresh_interval"),
-                f"{interval} keeps events from searches longer than guardrails.freshness_p99_s "
+                f"{interval} hides events from searches for longer than guardrails.freshness_p99_s "
                 f"allows ({bound_s:g} s): use less, or allow more",
             )
 
 
 @warning(
     "RT308",
-    why="Near 32 GB Java gives up compressed object pointers, and every reference takes 8 bytes "
+    why="Near 32 GB Java stops compressing object pointers, and every reference takes 8 bytes "
     "instead of 4.",
     source="Elasticsearch, heap size settings",
     bad={"node.heap": "31745m"},
     good={"node.heap": _LARGEST_HEAP},
 )
 def _large_heap(profile: Profile) -> Iterator[Complaint]:
-    """Near 32 GB Java gives up compressed object pointers, and every reference takes 8 bytes
+    """Near 32 GB Java stops compressing object pointers, and every reference takes 8 bytes
     (Elasticsearch's advice on heap sizes; it sizes its own heap to 31 GB at most)."""
     heap = profile.node.heap
     if heap_bytes(heap) > heap_bytes(_LARGEST_HEAP):

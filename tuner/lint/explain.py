@@ -102,12 +102,12 @@ def _matching(asked: str) -> frozenset[str]:
 
 
 def _plain(path: str) -> Path:
-    """A path without items and in small letters, as it is compared."""
+    """The path in lower case and without items, for comparison."""
     return Path(path.lower()).without_items
 
 
 def _near(wanted: str, paths: tuple[str, ...]) -> list[str]:
-    """Up to three paths or bare names that are spelled almost so."""
+    """Up to three paths or bare names with a similar spelling."""
     endings: dict[str, str] = {}
     for path in paths:
         for end in reversed(Path(path).ends):
@@ -146,7 +146,7 @@ def _defaults(known: list[str], keys: list[Key]) -> tuple[str, ...]:
 
 
 def _by_kind(keys: list[Key], said: list[str]) -> tuple[str, ...]:
-    """What is said of the kinds of inputs and outputs: once, where they agree."""
+    """One text for each kind of input or output, or one for all if they agree."""
     if len(set(said)) == 1:
         return tuple(one for one in said[:1] if one)
     kinds = zip(map(_kind, keys), said, strict=True)
@@ -167,13 +167,13 @@ def _kinds(keys: list[Key]) -> tuple[str, ...]:
 
 
 def _setting(key: Key) -> Setting | None:
-    """The engine's own record of the setting, where the key is one."""
+    """The engine's record of the setting; None for other keys."""
     tables = {"settings": INDEX_SETTINGS, "node": NODE_SETTINGS}
     return tables.get(fact_name(key).partition(".")[0], {}).get(key.name)
 
 
 def _since(keys: list[Key]) -> tuple[str, ...]:
-    """The releases that brought the key; none where every release covered has it."""
+    """The releases that introduced the key; empty if every supported release has it."""
     setting = _setting(keys[0])
     if setting is None:
         releases = [since(key.info) for key in keys]
@@ -187,7 +187,7 @@ def _since(keys: list[Key]) -> tuple[str, ...]:
 
 
 def _changes(key: Key) -> str:
-    """What it takes to change a setting of the engine; nothing to say of others."""
+    """How a setting of the engine can be changed; empty for other keys."""
     setting = _setting(key)
     if setting is None:
         return ""
@@ -206,12 +206,12 @@ def _search(paths: tuple[str, ...]) -> tuple[str, ...]:
     if inside:
         found.append(f"varies {', '.join(inside)}")
     found += [
-        f"leaves it as it is written without --allow {guarantee.name}, which gives something up: "
+        f"leaves it unchanged without --allow {guarantee.name}, which gives something up: "
         f"{guarantee.gives_up}"
         for guarantee in GUARANTEES.values()
         if any(Path(path).ends_with(guarantee.name) for path in paths)
     ]
-    return tuple(found) or ("leaves it as it is written",)
+    return tuple(found) or ("leaves it unchanged",)
 
 
 def _every_knob() -> dict[Path, Knob]:

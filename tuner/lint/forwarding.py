@@ -50,7 +50,7 @@ def forwards(profile: Profile) -> Iterator[tuple[int, OmfwdOutput | OmrelpOutput
 
 @error(
     "RT272",
-    why="An event that comes back goes out again: a loop fills every queue.",
+    why="Events that come back are forwarded again: the loop fills every queue.",
     source="rsyslog's manual, omfwd",
     bad={
         "guardrails.tier": "relaxed",
@@ -94,8 +94,8 @@ def _is_own(target: str) -> bool:
 
 @warning(
     "RT273",
-    why="An output without a queue works in the main queue's worker, which waits for it with "
-    "everything else.",
+    why="An output without a queue runs in the main queue's worker: while it waits, every other "
+    "output waits too.",
     source="rsyslog action.c",
     bad={
         "outputs": [
@@ -117,13 +117,13 @@ def _blocks_all(profile: Profile) -> Iterator[Complaint]:
             yield Complaint(
                 ("outputs", number, "queue"),
                 "without a queue of its own this output stops the main queue, and every other "
-                "output with it, while its target is away: add queue: {type: LinkedList}",
+                "output with it, while its target is down: add queue: {type: LinkedList}",
             )
 
 
 @warning(
     "RT274",
-    why="Over TCP a line end is the end of an event, unless its length is sent before it.",
+    why="Over TCP a line end ends the event, unless the event's length is sent before it.",
     source="RFC 6587, 3.4",
     bad={
         "guardrails.tier": "relaxed",
@@ -134,7 +134,7 @@ def _blocks_all(profile: Profile) -> Iterator[Complaint]:
     good={"outputs[up].TCP_Framing": "octet-counted"},
 )
 def _many_lines(profile: Profile) -> Iterator[Complaint]:
-    """imfile escapes line ends in events of several lines unless it is told not to."""
+    """imfile escapes line ends in events of several lines unless escapeLF is off."""
     raw = [one for one in profile.inputs if isinstance(one, ImfileInput) and one.escape_lf is False]
     for number, output in forwards(profile):
         if not raw or not isinstance(output, OmfwdOutput) or output.document is not None:
@@ -149,8 +149,8 @@ def _many_lines(profile: Profile) -> Iterator[Complaint]:
 
 @error(
     "RT275",
-    why=f"Several targets are a pool since 8.{_POOLS}, for TCP only: an older rsyslogd refuses the "
-    "action.",
+    why=f"omfwd accepts several targets since 8.{_POOLS}, over TCP only: an older rsyslogd "
+    "refuses the action.",
     source="rsyslog tools/omfwd.c",
     bad={
         "release.rsyslog": f"8.{_POOLS - 2}",
@@ -170,7 +170,7 @@ def _several_targets(profile: Profile) -> Iterator[Complaint]:
             yield Complaint(
                 path,
                 f"omfwd takes several targets since rsyslog 8.{_POOLS}, and release.rsyslog is "
-                f"{release.rsyslog}: name one, or raise the release when every host has it",
+                f"{release.rsyslog}: name one, or raise the release once every host runs it",
             )
         elif output.protocol == "udp":
             yield Complaint(path, "over UDP only the first of several targets gets events: use tcp")
@@ -178,7 +178,7 @@ def _several_targets(profile: Profile) -> Iterator[Complaint]:
 
 @error(
     "RT276",
-    why="rsyslog takes the parameter and does nothing with it.",
+    why="rsyslog accepts the parameter and ignores it.",
     source="rsyslog tools/omfwd.c, plugins/omrelp",
     bad={"guardrails.tier": "relaxed", "outputs": [{**FWD, "keepAlive.time": 5}]},
     good={"outputs[up].keepAlive": True},

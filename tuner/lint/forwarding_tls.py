@@ -36,7 +36,7 @@ def _omrelp(profile: Profile) -> Iterator[tuple[int, OmrelpOutput]]:
 
 @error(
     "RT280",
-    why="Events go out in the clear although the keys look like TLS.",
+    why="Events are sent unencrypted although the keys suggest TLS.",
     source="rsyslog runtime/nsd_gtls.c and nsd_ossl.c: mode 0 is plain TCP",
     bad={"guardrails.tier": "relaxed", "outputs": [{**_TLS, "streamDriver": "ptcp"}]},
     good={"outputs[up].streamDriver": "gtls"},
@@ -56,15 +56,15 @@ def _in_the_clear(profile: Profile) -> Iterator[Complaint]:
         if not output.is_encrypted and (driver != "ptcp" or asks):
             yield Complaint(
                 ("outputs", number, "streamDriverMode"),
-                "without streamDriverMode 1 events go out in the clear, whatever the driver and "
-                "the certificates say: set it to 1, or remove the other streamDriver keys",
+                "without streamDriverMode 1 events are sent unencrypted, whatever the driver and "
+                "the certificates: set it to 1, or remove the other streamDriver keys",
             )
 
 
 @error(
     "RT281",
-    why="Without the certificates of an authority the receiver cannot be checked, and without both"
-    " halves of its own a sender cannot prove who it is.",
+    why="Without a CA certificate the receiver cannot be verified; without both its certificate "
+    "and its key the sender cannot identify itself.",
     source="rsyslog runtime/nsd_gtls.c; librelp",
     bad={
         "guardrails.tier": "relaxed",
@@ -93,8 +93,8 @@ def _certificates(profile: Profile) -> Iterator[Complaint]:
 def _no_authority(number: int, key: str) -> Complaint:
     return Complaint(
         ("outputs", number, key),
-        f"no receiver's certificate can be checked without {key}, and nothing would be sent: "
-        "name the certificates of your authorities",
+        f"without {key} no receiver's certificate can be verified, and nothing would be sent: add "
+        "the path of your CA certificates",
     )
 
 
@@ -127,7 +127,7 @@ def _peers_and_mode(profile: Profile) -> Iterator[Complaint]:
         if mode not in _CHECKS_NAMES and peers is not None:
             yield Complaint(
                 ("outputs", number, "streamDriverPermittedPeers"),
-                f"with streamDriverAuthMode {mode or 'anon'} the receiver's name is not looked at: "
+                f"with streamDriverAuthMode {mode or 'anon'} the receiver's name is not checked: "
                 "use x509/name, or remove streamDriverPermittedPeers",
             )
     for number, relp in _omrelp(profile):
@@ -167,6 +167,6 @@ def _to_anyone(profile: Profile) -> Iterator[Complaint]:
 def _anyone(number: int, key: str, mode: str, peers: str) -> Complaint:
     return Complaint(
         ("outputs", number, key),
-        "the wire is encrypted, but whoever answers at that address gets the events: use "
+        "the connection is encrypted, but whoever answers at that address gets the events: use "
         f"{mode} with {peers}",
     )

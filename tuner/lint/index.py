@@ -94,7 +94,7 @@ def _timestamp(profile: Profile) -> Iterator[Complaint]:
 
 @error(
     "RT322",
-    why="A data stream makes its own indices and names.",
+    why="A data stream creates and names its own indices.",
     source="Elasticsearch, data streams",
     bad={"outputs[logs].index": {"data_stream": "logs-syslog-default", "rotate": "daily"}},
     good={"outputs[logs].index.rotate": "none"},
@@ -110,8 +110,8 @@ def _rotation(profile: Profile) -> Iterator[Complaint]:
 
 @error(
     "RT323",
-    why="The policy and the index do not fit together: it would fail, delete what is still written"
-    " to, or never delete.",
+    why="The policy does not fit the index: it would fail, delete an index that is still written "
+    "to, or never delete anything.",
     source="Elasticsearch, ILM; OpenSearch, ISM",
     bad={
         "outputs[logs].index": {

@@ -39,7 +39,7 @@ def _imrelp(profile: Profile) -> Iterator[tuple[int, ImrelpInput]]:
 
 @error(
     "RT227",
-    why="The input takes plain TCP although its keys look like TLS.",
+    why="The input accepts plain TCP although its keys suggest TLS.",
     source="rsyslog runtime/nsd_gtls.c and nsd_ossl.c: mode 0 is plain TCP",
     bad={"inputs": [{**_TLS, "streamDriver.name": "ptcp"}]},
     good={"inputs[0].streamDriver.name": "gtls"},
@@ -61,8 +61,8 @@ def _in_the_clear(profile: Profile) -> Iterator[Complaint]:
         if not source.is_encrypted and (driver != "ptcp" or asks):
             yield Complaint(
                 ("inputs", number, "streamDriver.mode"),
-                "without streamDriver.mode 1 this input takes plain TCP, whatever its driver and "
-                "certificates say: set it to 1, or remove the other streamDriver keys",
+                "without streamDriver.mode 1 this input accepts plain TCP, whatever its driver "
+                "and certificates: set it to 1, or remove the other streamDriver keys",
             )
 
 
@@ -94,13 +94,14 @@ def _no_certificates(profile: Profile) -> Iterator[Complaint]:
 
 @error(
     "RT229",
-    why="Senders are let in by name, but either no names are listed or names are not checked.",
+    why="Senders are accepted by name, but either no names are listed or names are not checked.",
     source="rsyslog runtime/nsd_gtls.c; seen on 8.2302",
     bad={"inputs": [_TLS], "inputs[0].permittedPeer": None},
     good={"inputs[0].permittedPeer": ["*.example.org"]},
 )
 def _peers_and_mode(profile: Profile) -> Iterator[Complaint]:
-    """Seen on 8.2302: rsyslogd does not even listen when peers are named and the mode asks none."""
+    """Seen on 8.2302: rsyslogd does not even listen if peers are named and the mode does not check
+    names."""
     for number, source in _imtcp(profile):
         mode = source.stream_driver_auth_mode
         if source.is_encrypted and mode not in _CHECKS_NAMES and source.permitted_peer:
@@ -112,14 +113,14 @@ def _peers_and_mode(profile: Profile) -> Iterator[Complaint]:
         if source.is_encrypted and mode in _CHECKS_NAMES and source.permitted_peer is None:
             yield Complaint(
                 ("inputs", number, "permittedPeer"),
-                f"{mode} lets in only the peers in permittedPeer, which is missing: add it",
+                f"{mode} accepts only the peers in permittedPeer, which is missing: add it",
             )
     for number, relp in _imrelp(profile):
         mode_of_relp = relp.tls_auth_mode
         if mode_of_relp in {"name", "fingerprint"} and relp.tls_permitted_peer is None:
             yield Complaint(
                 ("inputs", number, "tls.permittedPeer"),
-                f"{mode_of_relp} lets in only the peers in tls.permittedPeer, which is missing: "
+                f"{mode_of_relp} accepts only the peers in tls.permittedPeer, which is missing: "
                 "add it",
             )
 
@@ -139,13 +140,13 @@ def _everybody_may_send(profile: Profile) -> Iterator[Complaint]:
         if source.is_encrypted and source.stream_driver_auth_mode in {None, "anon"}:
             yield Complaint(
                 ("inputs", number, "streamDriver.authMode"),
-                "the wire is encrypted, but whoever reaches the port may send: use x509/name with "
-                "permittedPeer to let in only those with a certificate of yours",
+                "the connection is encrypted, but whoever reaches the port may send: use "
+                "x509/name with permittedPeer to accept only senders with a certificate of yours",
             )
     for number, relp in _imrelp(profile):
         if relp.tls and relp.tls_auth_mode is None:
             yield Complaint(
                 ("inputs", number, "tls.authMode"),
-                "the wire is encrypted, but whoever reaches the port may send: use name with "
-                "tls.permittedPeer to let in only those with a certificate of yours",
+                "the connection is encrypted, but whoever reaches the port may send: use name with "
+                "tls.permittedPeer to accept only senders with a certificate of yours",
             )

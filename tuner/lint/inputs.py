@@ -22,8 +22,8 @@ _MOST_SESSIONS = {"imtcp": 200}
 
 @error(
     "RT201",
-    why="Such parameters belong to the module, which is loaded once: rsyslog would take the first "
-    "and ignore the other.",
+    why="Such parameters belong to the module, which is loaded once: rsyslog would use the first "
+    "value and ignore the other.",
     source="rsyslog's manual of that module",
     bad={
         "inputs": [
@@ -48,7 +48,7 @@ def _modules_disagree(profile: Profile) -> Iterator[Complaint]:
 
 @error(
     "RT202",
-    why="Only one input can listen there: the other would not start, and rsyslogd would go on "
+    why="Only one input can listen on a port: the other would not start, and rsyslogd would run "
     "without it.",
     source="bind(2)",
     bad={"inputs": [{"type": "imptcp", "port": 10514}, {"type": "imtcp", "port": 10514}]},
@@ -67,7 +67,7 @@ def _same_port(profile: Profile) -> Iterator[Complaint]:
         if clash:
             yield Complaint(
                 ("inputs", number, "port"),
-                f"port {clash[0]} of {source.address} is taken by another input: give each its own",
+                f"port {clash[0]} of {source.address} is used by another input: give each its own",
             )
         for others in ports.values():
             others.append(source.address)
@@ -91,8 +91,8 @@ def _is_every_address(address: str) -> bool:
 
 @error(
     "RT220",
-    why="Two inputs on one socket take it away from each other; two on one file deliver every line"
-    " twice.",
+    why="Of two inputs on one socket the second takes it over; two inputs on one file deliver "
+    "every line twice.",
     source="rsyslog plugins/imuxsock, plugins/imfile",
     bad={
         "inputs": [
@@ -112,14 +112,14 @@ def _same_place(profile: Profile) -> Iterator[Complaint]:
         place = source.file if isinstance(source, ImfileInput) else source.socket
         if place in taken:
             yield Complaint(
-                ("inputs", number, key), f"{place} is read by another input already: remove one"
+                ("inputs", number, key), f"another input already reads {place}: remove one"
             )
         taken.add(place)
 
 
 @warning(
     "RT203",
-    why=f"imtcp closes the connections above maxSessions at once, {_MOST_SESSIONS['imtcp']} by "
+    why=f"imtcp immediately closes connections above maxSessions, {_MOST_SESSIONS['imtcp']} by "
     "default: those senders deliver nothing.",
     source="rsyslog runtime/tcpsrv.c",
     bad={
@@ -145,8 +145,8 @@ def _refused_connections(profile: Profile) -> Iterator[Complaint]:
 
 @error(
     "RT211",
-    why="The input takes messages apart in another way than the workload puts them together: it "
-    "makes one event of many, or discards them.",
+    why="The input expects another framing than the workload uses: it makes one event of many "
+    "messages, or discards them.",
     source="RFC 6587; seen on 8.2302",
     bad={"workload.framing": "octet-counted", "inputs[0].supportOctetCountedFraming": False},
     good={"inputs[0].supportOctetCountedFraming": True},
@@ -161,14 +161,14 @@ def _framing(profile: Profile) -> Iterator[Complaint]:
     if counted and not first.support_octet_counted_framing:
         yield Complaint(
             ("inputs", 0, "supportOctetCountedFraming"),
-            "the workload sends octet-counted frames, which this input would take for one long "
+            "the workload sends octet-counted frames, which this input would read as one long "
             "line and merge or discard: set it to true, or workload.framing to lf",
         )
     if not counted and isinstance(first, ImtcpInput) and first.disable_lf_delimiter:
         yield Complaint(
             ("inputs", 0, "disableLFDelimiter"),
-            "the workload ends its messages with line feeds, which this input would not look for: "
-            "set it to false, or workload.framing to octet-counted",
+            "the workload ends its messages with line feeds, which this input would not "
+            "recognise: set it to false, or workload.framing to octet-counted",
         )
 
 
@@ -186,7 +186,8 @@ def _udp(profile: Profile) -> Iterator[tuple[int, ImudpInput]]:
 
 @warning(
     "RT223",
-    why="imudp cannot be slowed down, so that a pause must fit into the main queue.",
+    why="UDP senders cannot be slowed down, so the main queue must hold what arrives during a "
+    "pause.",
     source="rsyslog plugins/imudp: messages without flow control",
     bad={"guardrails.tier": "relaxed", "inputs": [_UDP], "workload.rate": 20_001},
     good={"workload.rate": 20_000},
@@ -202,8 +203,8 @@ def _udp_headroom(profile: Profile) -> Iterator[Complaint]:
     if others and not mark:
         yield Complaint(
             (*queue.path, "lightDelayMark"),
-            f"with lightDelayMark 0 the other inputs may fill {queue.label}, and UDP, which cannot "
-            f"be slowed down, is dropped then: use {queue.size // 100 * 70}",
+            f"with lightDelayMark 0 the other inputs can fill {queue.label}, and UDP, which "
+            f"cannot be slowed down, is then dropped: use {queue.size // 100 * 70}",
         )
         return
     room = queue.size - mark if others and mark else queue.size
@@ -212,13 +213,13 @@ def _udp_headroom(profile: Profile) -> Iterator[Complaint]:
         yield Complaint(
             (*queue.path, "size"),
             f"UDP cannot be slowed down, and {queue.label} has room for {room} messages of it: "
-            f"{_HEADROOM_S} s at workload.rate take {_HEADROOM_S * rate}",
+            f"{_HEADROOM_S} s at workload.rate need {_HEADROOM_S * rate}",
         )
 
 
 @warning(
     "RT224",
-    why="A rate limit drops what exceeds it; rsyslog says so in its log, once.",
+    why="A rate limit drops what exceeds it; rsyslog logs this only once.",
     source="rsyslog runtime/ratelimit.c",
     bad={"inputs[0].rateLimit.interval": 2, "workload.rate": BURST // 2 + 1},
     good={"workload.rate": BURST // 2},
@@ -231,8 +232,8 @@ def _rate_limits(profile: Profile) -> Iterator[Complaint]:
         if limit is not None and (rate == "max" or rate * limit.interval_s > limit.burst):
             yield Complaint(
                 ("inputs", number, "rateLimit.interval"),
-                f"this input drops what comes beyond {limit.burst} messages in {limit.interval_s} "
-                "s, and the workload brings more: raise rateLimit.burst, or set "
+                f"this input drops everything above {limit.burst} messages in {limit.interval_s} "
+                "s, and the workload sends more: raise rateLimit.burst, or set "
                 "rateLimit.interval to 0 for no limit",
             )
 
@@ -246,13 +247,14 @@ def _rate_limits(profile: Profile) -> Iterator[Complaint]:
     good={"inputs[0].flowControl": True},
 )
 def _not_slowed_down(profile: Profile) -> Iterator[Complaint]:
-    """imuxsock is not, unless told so; imtcp, imptcp and imrelp are, unless told otherwise."""
+    """imuxsock slows senders down only if flowControl is on; imtcp, imptcp and imrelp unless it is
+    off."""
     if profile.guardrails.tier is not Tier.DURABLE:
         return
     for number, source in enumerate(profile.inputs):
         if source.missing_flow_control is not None:
             yield Complaint(
                 ("inputs", number, "flowControl"),
-                f"{source.type} does not wait when the main queue fills up, and what finds no room "
-                f"is dropped: set flowControl to {source.missing_flow_control}",
+                f"{source.type} does not wait when the main queue fills up, and events that do "
+                f"not fit are dropped: set flowControl to {source.missing_flow_control}",
             )

@@ -52,8 +52,8 @@ class Checker:
         return self.refusal(changes) is None
 
     def refusal(self, changes: Iterable[tuple[str, Level]]) -> str | None:
-        """Why the point may not be proposed, in the words of the schema or the linter; None when
-        it may."""
+        """Why the point may not be proposed, in the words of the schema or the linter; None if it
+        may."""
         point = tuple(sorted(changes, key=lambda change: change[0]))
         if point not in self._known:
             self._known[point] = self._judged(point)

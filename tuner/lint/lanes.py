@@ -1,4 +1,4 @@
-"""Lint for lanes: what would bring them together again, or leave events without one."""
+"""Lint for lanes: what would merge them again, or leave events without a lane."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ def _without_port(profile: Profile) -> Iterator[Complaint]:
         if not isinstance(source, Listener):
             yield Complaint(
                 ("inputs", number, "type"),
-                f"{source.type} has no port that lanes could be chosen by: "
-                "let lanes.spread be hash or random",
+                f"{source.type} has no port to choose a lane by: set lanes.spread to hash or "
+                "random",
             )
         elif source.parser not in {None, profile.parser}:
             yield Complaint(
@@ -85,8 +85,7 @@ def _no_queue(profile: Profile) -> Iterator[Complaint]:
 
 @warning(
     "RT133",
-    why="One queue has one lock and, on disk, one worker: it is what lanes are there to get "
-    "around.",
+    why="One queue has one lock and, on disk, one worker: lanes exist to avoid that.",
     source="Elastic consulting, 2019 (examples/experiments/p5-disk-queues.yaml)",
     bad={"lanes": {"count": 2}},
     good={"outputs[logs].queue": {"type": "Direct"}},
@@ -101,6 +100,6 @@ def _together_again(profile: Profile) -> Iterator[Complaint]:
         if not queue.is_direct:
             yield Complaint(
                 (*queue.path, "type"),
-                f"all {profile.lanes.count} lanes meet again in this one queue: set its type to "
+                f"all {profile.lanes.count} lanes share this one queue again: set its type to "
                 "Direct, so that each lane's workers deliver themselves",
             )

@@ -79,7 +79,7 @@ def lint(profile: Profile) -> tuple[Finding, ...]:
 
 
 def findings(profile: Profile) -> Iterator[Finding]:
-    """The breaches one by one, for whoever needs to know of the first only."""
+    """The breaches one by one, so that a caller can stop at the first."""
     return (
         Finding(complaint.path, complaint.message, rule.about.code, rule.about.severity)
         for rule in RULES

@@ -78,7 +78,7 @@ def _read_text(path: Path) -> str:
 def parse_profile(
     text: str, name: str, layers: Sequence[tuple[str, str]] | None = None
 ) -> LoadedProfile:
-    """The profile in `text`, which problems call `name`; raises BadProfile.
+    """The profile in `text`, named `name` in problems; raises BadProfile.
 
     The layers that it extends are read from their files, unless `layers` gives their names and
     texts, nearest first.
@@ -106,7 +106,7 @@ def _parsed(leaf: Source, below: tuple[Source, ...]) -> LoadedProfile:
 
 
 def _news(error: ValidationError, source: Source) -> tuple[Problem, ...]:
-    """What the schema adds to what reading the text already complained about."""
+    """The schema's problems that reading the text did not already report."""
     known = {(problem.file, problem.line, problem.column) for problem in source.problems}
     return tuple(
         problem

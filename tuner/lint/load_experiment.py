@@ -1,4 +1,4 @@
-"""An experiment from a file: read, validated, its variants made; all problems come at once."""
+"""An experiment from a file: read, validated, its variants built; all problems come at once."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class LoadedVariant:
 @dataclass(frozen=True)
 class LoadedExperiment:
     """A valid experiment and all its variants; every one has the workload of the experiment, or
-    that of the first where the experiment names none."""
+    that of the first variant if the experiment sets none."""
 
     experiment: Experiment
     variants: tuple[LoadedVariant, ...]
@@ -78,7 +78,7 @@ def _variants(
 
 
 def _require_measurable(profile: Profile) -> None:
-    """Raise BadUsage where a lab has nothing to flood or to count, or the workload does not fit."""
+    """Raise BadUsage if a lab has nothing to flood or to count, or the workload does not fit."""
     flooded(profile)
     if not profile.indexed:
         raise BadUsage("none of the outputs goes into the engine, where events are counted")
@@ -101,12 +101,12 @@ def _messages(bad: BadProfile | BadUsage | Refused) -> Iterator[str]:
 
 
 def _published(experiment: Experiment, source: Source) -> Iterator[Problem]:
-    """Published figures of what is not measured."""
+    """Problems of published figures: metrics or variants that the experiment lacks."""
     names = [variant.name for variant in experiment.every]
     for metric, figures in experiment.published.items():
         at: KeyPath = ("published", metric.value)
         if metric not in experiment.metrics:
-            text = f"{metric.value} is not among the metrics: add it there, or take it out here"
+            text = f"{metric.value} is not among the metrics: add it there or remove it here"
             yield problem_at(source.name, source.key_position(at), text, BAD_VARIANT)
         for name in figures:
             if name not in names:

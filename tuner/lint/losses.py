@@ -52,14 +52,14 @@ def _discards(profile: Profile) -> Iterator[Complaint]:
             yield Complaint(
                 (*queue.path, "discardSeverity"),
                 f"drops messages of severity {severity} and above when the queue fills, but the "
-                "guardrails allow no loss: use 8, which turns it off",
+                "guardrails allow no loss: use 8 (off)",
             )
 
 
 @warning(
     "RT115",
-    why="An action queue has 10 ms to empty itself when rsyslog stops, and throws the rest away "
-    "unless it has files.",
+    why="An action queue has 10 ms by default to empty itself when rsyslog stops, and discards "
+    "the rest unless it has files.",
     source="rsyslog runtime/queue.c, timeoutShutdown",
     bad={"outputs[logs].queue.timeoutShutdown": _HASTY_MS - 1},
     good={"outputs[logs].queue.timeoutShutdown": _HASTY_MS},
@@ -77,7 +77,7 @@ def _hasty_shutdown(profile: Profile) -> Iterator[Complaint]:
             yield Complaint(
                 (*queue.path, "timeoutShutdown"),
                 f"when rsyslog stops, what the action queue still holds after {timeout} ms is "
-                "lost, against the durable tier: set timeoutShutdown to 10000",
+                "lost, which the durable tier forbids: set timeoutShutdown to 10000",
             )
 
 
@@ -102,7 +102,7 @@ def _samples(profile: Profile) -> Iterator[Complaint]:
 
 @warning(
     "RT124",
-    why="Outside of its hours a queue takes events and delivers none; what it cannot hold is "
+    why="Outside its hours a queue accepts events and delivers none; what it cannot hold is "
     "dropped.",
     source="rsyslog runtime/queue.c, GetDeqtTime",
     bad={"main_queue.dequeueTimeEnd": 20},
@@ -115,20 +115,21 @@ def _never_works(profile: Profile) -> Iterator[Complaint]:
         if begin is not None and end in {None, 25}:
             yield Complaint(
                 (*queue.path, "dequeueTimeBegin"),
-                "has no effect without dequeueTimeEnd: add the hour at which the work ends",
+                "has no effect without dequeueTimeEnd: add the hour at which the workers stop",
             )
         elif end not in {None, 25}:
             yield Complaint(
                 (*queue.path, "dequeueTimeEnd"),
                 f"from {end}:00 until {begin or 0}:00 the queue only fills, and drops what it "
-                "cannot hold: remove dequeueTimeEnd, unless the queue can hold all those hours",
+                "cannot hold: remove dequeueTimeEnd, unless the queue can hold the events of "
+                "those hours",
             )
 
 
 @warning(
     "RT125",
-    why="The worker that an action queue holds up is the main queue's, and with it every other "
-    "output. rsyslog's manual strongly recommends off.",
+    why="An action queue that slows down what feeds it blocks the main queue's workers, and with "
+    "them every other output. rsyslog's manual strongly recommends off.",
     source="rsyslog's manual, rainerscript/queue_parameters",
     bad={"outputs[logs].queue.takeFlowCtlFromMsg": True},
     good={"outputs[logs].queue.takeFlowCtlFromMsg": False},
@@ -140,13 +141,13 @@ def _waits_for_itself(profile: Profile) -> Iterator[Complaint]:
             yield Complaint(
                 (*queue.path, "takeFlowCtlFromMsg"),
                 "lets an action queue hold up the workers that feed it, which rsyslog's manual "
-                "strongly advises against: remove it, the main queue slows the inputs down",
+                "strongly advises against: remove it; the main queue slows the inputs down",
             )
 
 
 @error(
     "RT126",
-    why=f"rsyslog warns below {_LEAST} messages that its marks may not work, and rsyslogd -N1 "
+    why=f"rsyslog warns below {_LEAST} messages that its marks may not work, but rsyslogd -N1 "
     "does not show it.",
     source="rsyslog runtime/queue.c",
     bad={
@@ -159,12 +160,12 @@ def _waits_for_itself(profile: Profile) -> Iterator[Complaint]:
     good={"outputs[logs].queue.size": _LEAST},
 )
 def _tiny(profile: Profile) -> Iterator[Complaint]:
-    """queue.c warns below 100, where rsyslogd -N1 does not show it."""
+    """queue.c warns below 100, which rsyslogd -N1 does not show."""
     for number in range(len(profile.outputs)):
         queue = action_queue(profile, number)
         if not queue.is_direct and queue.size < _LEAST:
             yield Complaint(
                 (*queue.path, "size"),
-                f"rsyslog does not support queues of less than {_LEAST} messages: use at least "
+                f"rsyslog does not support queues of fewer than {_LEAST} messages: use at least "
                 f"{max(_LEAST, 2 * queue.workers * queue.batch)}, or the type Direct",
             )

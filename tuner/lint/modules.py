@@ -1,4 +1,4 @@
-"""The rules that stand in the files of rsyslog modules, asked of every section of theirs."""
+"""The rules in the files of rsyslog modules, applied to every section of those modules."""
 
 from __future__ import annotations
 

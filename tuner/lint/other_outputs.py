@@ -1,4 +1,5 @@
-"""Lint for files that outputs write: what a crash costs, who else writes them, what is idle."""
+"""Lint for files that outputs write: what a crash costs, who else writes them, what has no
+effect."""
 
 from __future__ import annotations
 
@@ -14,10 +15,10 @@ from tuner.rule import Complaint, error, warning
 from tuner.schema.parameter import of_module
 from tuner.schema.units import size_bytes
 
-# The properties with so many values and no more.
+# The properties with a fixed number of values.
 _VALUES = {"syslogseverity-text": 8, "syslogfacility-text": 24}
 # With rsyslog's own 4 KiB such a file is 2.3 times as long as with 64, and costs up to 3.3 us of
-# processor time an event instead of 1.4 (8.2302, level 3).
+# CPU time per event instead of 1.4 (8.2302, level 3).
 _ROBUST_BUFFER_BYTES = 32 * 1024
 
 _FILE = {"name": "file", "type": "omfile", "file": "/var/log/all.log"}
@@ -39,27 +40,27 @@ def files(profile: Profile) -> Iterator[tuple[int, OmfileOutput]]:
 @warning(
     "RT260",
     why="A buffer that is not written at the end of each batch is lost when rsyslogd dies, and "
-    "saves no processor time worth the risk.",
+    "saves too little CPU time to be worth it.",
     source="rsyslog tools/omfile.c; seen on 8.2302: 1.1 us an event either way",
     bad={"outputs": [{**_FILE, "flushOnTXEnd": False}]},
     good={"outputs[file].flushOnTXEnd": True},
 )
 def _held_back(profile: Profile) -> Iterator[Complaint]:
-    """Written at the end of each batch, a file costs no more than otherwise (8.2302: 1.1 us an
+    """Writing a file at the end of each batch costs no more than otherwise (8.2302: 1.1 us an
     event); asyncWriting costs 1.4."""
     for number, output in files(profile):
         if output.flush_on_tx_end is False and profile.guardrails.tier is Tier.DURABLE:
             yield Complaint(
                 ("outputs", number, "flushOnTXEnd"),
-                "what the buffer holds when rsyslogd dies is lost, against the durable tier, and a "
-                "file that is written batch by batch costs no more: remove flushOnTXEnd",
+                "what the buffer holds when rsyslogd dies is lost, which the durable tier "
+                "forbids, and writing after each batch costs no more: remove flushOnTXEnd",
             )
 
 
 @warning(
     "RT261",
-    why="A compressed stream without an end cannot be read on: veryRobustZip ends it at every "
-    "buffer.",
+    why="What is appended to a compressed stream without an end cannot be unpacked; "
+    "veryRobustZip ends the stream at every buffer.",
     source="rsyslog runtime/stream.c; seen on 8.2302",
     bad={"outputs": [{**_FILE, "zipLevel": 3}]},
     good={"outputs[file].veryRobustZip": True},
@@ -70,7 +71,7 @@ def _cut_off(profile: Profile) -> Iterator[Complaint]:
         if durable and output.zip_level and not output.very_robust_zip:
             yield Complaint(
                 ("outputs", number, "veryRobustZip"),
-                "when rsyslogd dies the compressed file stays without an end, and what is "
+                "if rsyslogd dies, the compressed file has no end, and what is "
                 "appended after the restart cannot be unpacked: set veryRobustZip to true",
             )
 
@@ -78,7 +79,7 @@ def _cut_off(profile: Profile) -> Iterator[Complaint]:
 @warning(
     "RT267",
     why="With veryRobustZip each buffer is compressed by itself, and small ones compress badly: "
-    "rsyslog's own 4 KiB make a file 2.3 times as long as 64.",
+    "rsyslog's default of 4 KiB makes a file 2.3 times as large as 64 KiB.",
     source="seen on 8.2302, level 3",
     bad={"outputs": [{**_FILE, **_ZIPPED, "ioBufferSize": "31k"}]},
     good={"outputs[file].ioBufferSize": "32k"},
@@ -90,14 +91,14 @@ def _small_pieces(profile: Profile) -> Iterator[Complaint]:
             yield Complaint(
                 ("outputs", number, "ioBufferSize"),
                 "with veryRobustZip each buffer is compressed by itself, and one of less than 32k "
-                "makes the file about twice as long: use 64k",
+                "makes the file about twice as large: use 64k",
             )
 
 
 @warning(
     "RT262",
-    why=f"omfile keeps dynaFileCacheSize files open, {DYNA_FILES} by default, and closes one for "
-    "every event that goes to another.",
+    why=f"omfile keeps dynaFileCacheSize files open, {DYNA_FILES} by default, and closes one "
+    "for every event that goes to another.",
     source="rsyslog tools/omfile.c, dynaFileCacheSize",
     bad={"workload.connections": 5, "outputs": [{**_HOSTS, "dynaFileCacheSize": 4}]},
     good={"outputs[hosts].dynaFileCacheSize": 5},
@@ -110,14 +111,14 @@ def _few_open_files(profile: Profile) -> Iterator[Complaint]:
         if (output.dyna_file_cache_size or DYNA_FILES) < wanted:
             yield Complaint(
                 ("outputs", number, "dynaFileCacheSize"),
-                f"the workload brings events for {wanted} files, and every event for one that is "
-                f"not open closes another: use at least {wanted}",
+                f"the workload writes to {wanted} files, and every event for a file that is not "
+                f"open closes another one: use at least {wanted}",
             )
 
 
 @error(
     "RT263",
-    why="Two writers with buffers of their own tear each other's lines.",
+    why="Two writers with separate buffers break up each other's lines.",
     source="rsyslog runtime/stream.c",
     bad={"outputs": [_FILE, {**_FILE, "name": "copy"}]},
     good={"outputs[copy].file": "/var/log/copy.log"},
@@ -131,8 +132,8 @@ def _same_file(profile: Profile) -> Iterator[Complaint]:
             if other is not None:
                 yield Complaint(
                     ("outputs", number, key),
-                    f"{seen[other]} writes to {path} too, and the lines of both would be torn: "
-                    "give each its own file",
+                    f"{seen[other]} writes to {path} too, and they would break up each other's "
+                    "lines: give each its own file",
                 )
             else:
                 seen[path] = output.name
@@ -167,7 +168,7 @@ def _is_one(path: str, other: str) -> bool:
 
 @error(
     "RT264",
-    why="What the output writes is read again, in an endless loop.",
+    why="An input reads what the output writes, in an endless loop.",
     source="rsyslog plugins/imfile",
     bad={
         "global.workDirectory": "/var/spool/rsyslog",
@@ -216,7 +217,7 @@ def _modules_disagree(profile: Profile) -> Iterator[Complaint]:
 
 @error(
     "RT266",
-    why="rsyslog takes the parameter and does nothing with it.",
+    why="rsyslog accepts the parameter and ignores it.",
     source="rsyslog tools/omfile.c",
     bad={"outputs": [{**_FILE, "veryRobustZip": True}]},
     good={"outputs[file].zipLevel": 1},

@@ -25,7 +25,7 @@ _STANDS_IN = {**_FILE, _SUSPENDED: True}
 
 @error(
     "RT250",
-    why="An action that stands in for the one before it never runs where there is none.",
+    why="A failover output never runs if there is no output before it.",
     source="rsyslog action.c",
     bad={f"outputs[logs].{_SUSPENDED}": True},
     good={f"outputs[logs].{_SUSPENDED}": False},
@@ -35,7 +35,7 @@ def _first_stands_in(profile: Profile) -> Iterator[Complaint]:
         yield Complaint(
             ("outputs", 0, _SUSPENDED),
             "there is no output before this one that could be suspended: "
-            "put the one that it stands in for first",
+            "put the one that it takes over from first",
         )
 
 
@@ -47,7 +47,7 @@ def _first_stands_in(profile: Profile) -> Iterator[Complaint]:
     good={"outputs[logs].action.resumeRetryCount": 0},
 )
 def _never_suspended(profile: Profile) -> Iterator[Complaint]:
-    """action.c, actionDoRetry: an action that retries for ever never counts as suspended."""
+    """action.c, actionDoRetry: an action that retries forever never counts as suspended."""
     for number, (before, after) in enumerate(pairwise(profile.outputs)):
         takes_over = after.exec_only_when_previous_is_suspended
         if takes_over and before.action_resume_retry_count == -1:
@@ -60,7 +60,7 @@ def _never_suspended(profile: Profile) -> Iterator[Complaint]:
 
 @error(
     "RT252",
-    why="An action with a queue accepts everything and is never seen as suspended.",
+    why="An action with a queue accepts everything and never counts as suspended.",
     source="rsyslog action.c, doSubmitToActionQ",
     bad={
         "guardrails.tier": "relaxed",
@@ -83,13 +83,13 @@ def _queue_between(profile: Profile) -> Iterator[Complaint]:
             yield Complaint(
                 ("outputs", number, "queue"),
                 f"an output with a queue accepts everything, so {after.name} never takes over: "
-                "let this one have no queue; that of the first output serves them all",
+                "remove this queue; the first output's queue serves them all",
             )
 
 
 @error(
     "RT253",
-    why="The name of an output is that of its templates, queue and files: two would share them.",
+    why="Templates, queue and files are named after the output: two of one name would share them.",
     source="rsyslog-tune's own: docs/profiles.md",
     bad={"outputs": [_LEADER, {**_FILE, "name": "logs"}]},
     good={"outputs[1].name": "file"},
@@ -100,8 +100,8 @@ def _same_name(profile: Profile) -> Iterator[Complaint]:
         if output.name in seen:
             yield Complaint(
                 ("outputs", number, "name"),
-                f"another output is called {output.name}: rename one, the name is that of its "
-                "queue, its templates and its files",
+                f"another output is called {output.name}: rename one, because queues, templates "
+                "and files are named after their output",
             )
         seen.add(output.name)
 
@@ -127,15 +127,15 @@ def _same_index(profile: Profile) -> Iterator[Complaint]:
 
 @warning(
     "RT255",
-    why="What goes away takes the batches under way with it: nothing retries them, and the "
-    "stand-in gets what comes later.",
+    why="When a target goes down, the batches in flight are lost: nothing retries them, and the "
+    "failover output gets only what comes later.",
     source="rsyslog action.c; seen on 8.2302 with omelasticsearch",
     bad={"outputs": [{**_LEADER, **_GIVES_UP}, _STANDS_IN]},
     good={"guardrails.tier": "relaxed"},
     at=f"outputs[file].{_SUSPENDED}",
 )
 def _lost_at_the_change(profile: Profile) -> Iterator[Complaint]:
-    """Seen on 8.2302 with omelasticsearch: what goes away takes the batches under way with it,
+    """Seen on 8.2302 with omelasticsearch: when a target goes down, the batches in flight are lost,
     with resumeRetryCount 0 and 1 alike; nothing before or after, and nothing twice."""
     if profile.guardrails.tier is not Tier.DURABLE:
         return
@@ -147,9 +147,9 @@ def _lost_at_the_change(profile: Profile) -> Iterator[Complaint]:
         if after.exec_only_when_previous_is_suspended:
             yield Complaint(
                 ("outputs", number + 1, _SUSPENDED),
-                f"when {before.name} goes away, the batches under way, up to "
+                f"when {before.name} goes down, the batches in flight, up to "
                 f"{queue.copies * queue.workers * queue.batch} events, are lost before "
-                f"{after.name} takes over, against the durable tier: to keep them remove "
+                f"{after.name} takes over, which the durable tier forbids: to keep them remove "
                 f"{after.name}, and give {before.name} a queue with a filename and "
                 "action.resumeRetryCount -1",
             )

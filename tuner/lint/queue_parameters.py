@@ -20,8 +20,8 @@ def _real_queues(profile: Profile) -> Iterator[PlacedQueue]:
 
 @error(
     "RT104",
-    why="A worker that waits for more than it may take waits for the timeout every time. The "
-    "manual promises an adjustment that the source does not have.",
+    why="A worker that waits for more messages than it may take waits out the timeout every "
+    "time. The manual promises an adjustment that the source does not make.",
     source="rsyslog runtime/queue.c, DequeueConsumableElements (8.2302)",
     bad={"outputs[logs].queue.minDequeueBatchSize": 2001},
     good={"outputs[logs].queue.minDequeueBatchSize": 2000},
@@ -57,15 +57,15 @@ def _marks(profile: Profile) -> Iterator[Complaint]:
             if (values[key] or 0) < 2:
                 yield Complaint(
                     (*queue.path, key),
-                    f"{key} {values[key]} is below 2, so rsyslog puts its own default in its "
-                    f"place; use {queue.size // 100 * (90 if key == 'highWatermark' else 70)}",
+                    f"{key} {values[key]} is below 2, so rsyslog uses its own default instead; "
+                    f"use {queue.size // 100 * (90 if key == 'highWatermark' else 70)}",
                 )
         for key, value in values.items():
             if value is not None and value > queue.size:
                 yield Complaint(
                     (*queue.path, key),
-                    f"{key} {value} is above the size {queue.size}, so rsyslog puts its own "
-                    f"default in its place; use at most {queue.size}",
+                    f"{key} {value} is above the size {queue.size}, so rsyslog uses its own "
+                    f"default instead; use at most {queue.size}",
                 )
         low, high = queue.resolved.low_watermark or 0, queue.resolved.high_watermark or 0
         if low >= high:
@@ -96,8 +96,8 @@ def _discard_mark(profile: Profile) -> Iterator[Complaint]:
 
 @error(
     "RT107",
-    why="Direct means no queue: rsyslog ignores what is written beside it, and rsyslogd -N1 does "
-    "not say so.",
+    why="Direct means no queue: rsyslog ignores its other parameters, and rsyslogd -N1 does not "
+    "say so.",
     source="rsyslog issue 77, pull request 3966",
     bad={"outputs[logs].queue": {"type": "Direct", "size": 50_000}},
     good={"outputs[logs].queue.size": None},
@@ -117,8 +117,7 @@ def _direct_with_others(profile: Profile) -> Iterator[Complaint]:
 
 @error(
     "RT122",
-    why="Only a queue with a filename has files, so that this has no effect: the durability that "
-    "it seems to give is not there.",
+    why="Only a queue with a filename has files, so this has no effect: the queue is not durable.",
     source="rsyslog runtime/queue.c",
     bad={"outputs[logs].queue.maxFileSize": "16m"},
     good={"outputs[logs].queue.maxFileSize": None},

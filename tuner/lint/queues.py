@@ -1,4 +1,4 @@
-"""Lint for queues: what rsyslog accepts in silence and then stalls on or ignores."""
+"""Lint for queues: what rsyslog silently accepts and then stalls on or ignores."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def _real_queues(profile: Profile) -> Iterator[PlacedQueue]:
     "RT101",
     why=f"F7: an input hands over up to {HANDED_OVER} messages at once and wakes the workers only "
     "afterwards. Where 70 % of the queue is less, it sleeps a second for each message; 1000 of "
-    "3000 arrived, and only at the stop.",
+    "3000 arrived, and only at shutdown.",
     source="rsyslog runtime/queue.c, fixed in 8.2608 (commit 143197c3b); seen on 8.2302",
     bad={"main_queue.size": 1499},
     good={"main_queue.size": 1500},
@@ -75,7 +75,7 @@ def _recommended(profile: Profile) -> int:
 @warning(
     "RT102",
     why=f"Every input thread can hand over {HANDED_OVER} messages at once: with less than "
-    f"{_PER_INPUT_THREAD} places for each they keep waiting for each other.",
+    f"{_PER_INPUT_THREAD} messages of room for each, the threads keep waiting for one another.",
     source="rsyslog runtime/queue.c, CONF_NUM_MULTISUB",
     bad={"main_queue.size": 8191, "outputs[logs].queue.workerThreads": 1},
     good={"main_queue.size": 8192},
@@ -94,8 +94,8 @@ def _small_for_threads(profile: Profile) -> Iterator[Complaint]:
 
 @error(
     "RT103",
-    why="rsyslog silently lowers the batch to the size of the queue, so what runs is not what is "
-    "written.",
+    why="rsyslog silently lowers the batch to the size of the queue, so the configured value "
+    "does not apply.",
     source="rsyslog runtime/queue.c, issue 374",
     bad={"main_queue.dequeueBatchSize": 100_001},
     good={"main_queue.dequeueBatchSize": 100_000},
@@ -130,29 +130,29 @@ def _direct_main(profile: Profile) -> Iterator[Complaint]:
 
 @warning(
     "RT111",
-    why="F12: events under way count as queued until the engine has answered. A queue of less than"
+    why="F12: events in flight count as queued until the engine has answered. A queue of less than"
     " two batches for each worker is full while it works.",
     source="rsyslog runtime/queue.c",
     bad={"outputs[logs].queue.size": 7999},
     good={"outputs[logs].queue.size": 8000},
 )
 def _small_action_queue(profile: Profile) -> Iterator[Complaint]:
-    """F12: batches under way count as queued until the engine has answered."""
+    """F12: batches in flight count as queued until the engine has answered."""
     for number in range(len(profile.outputs)):
         queue = action_queue(profile, number)
         wanted = 2 * queue.workers * queue.batch
         if not queue.is_direct and queue.size < wanted:
             yield Complaint(
                 (*queue.path, "size"),
-                f"a size of {queue.size} leaves no room beside the batches under way: use at "
+                f"a size of {queue.size} leaves no room beside the batches in flight: use at "
                 f"least {wanted} (2 x {queue.workers} workers x {queue.batch} messages)",
             )
 
 
 @error(
     "RT112",
-    why="F11: worker k starts only when (k - 1) x workerThreadMinimumMessages events wait. Where "
-    "the inputs are slowed down before that, the workers that are written never run.",
+    why="F11: worker k starts only when (k - 1) x workerThreadMinimumMessages events wait. If "
+    "the inputs are slowed down before that, the further workers never run.",
     source="rsyslog runtime/queue.c, qqueueAdviseMaxWorkers",
     bad={"outputs[logs].queue.workerThreadMinimumMessages": 42_477},
     good={"outputs[logs].queue.workerThreadMinimumMessages": 42_476},
@@ -170,7 +170,7 @@ def _idle_workers(profile: Profile) -> Iterator[Complaint]:
     advice = f"set it to {worst.batch}, the batch size" if late else "lower it"
     yield Complaint(
         (*worst.path, key),
-        f"{cause} all workers are busy only above {marks.low} events under way, but the queues "
+        f"{cause} all workers are busy only above {marks.low} events in flight, but the queues "
         f"hold {marks.high} before they slow the inputs down: {advice}, or raise the queues' size",
     )
 
@@ -183,8 +183,8 @@ def _told_already(profile: Profile) -> bool:
 
 @warning(
     "RT116",
-    why="A message takes about 700 bytes beside its text. Full queues, in the outage that they are"
-    " for, would take more memory than rsyslogd may have.",
+    why="A message takes about 700 bytes in addition to its text. In an outage, full queues "
+    "would take more memory than rsyslogd may use.",
     source="seen on 8.2302: 680 to 720 bytes for messages of 244 to 4000",
     bad={"guardrails.rss_bytes": "135m"},
     good={"guardrails.rss_bytes": "136m"},

@@ -1,4 +1,4 @@
-"""Lint for releases: what each rsyslog and each engine can do at all."""
+"""Lint for releases: what each release of rsyslog and of the engines supports."""
 
 from __future__ import annotations
 
@@ -40,7 +40,9 @@ def _old_rsyslog(profile: Profile) -> Iterator[Complaint]:
     path = ("release", "rsyslog")
     if release.rsyslog_number < OLDEST:
         yield Complaint(
-            path, f"rsyslog {release.rsyslog} is not covered: 8.{OLDEST} is the oldest release"
+            path,
+            f"rsyslog {release.rsyslog} is not supported: 8.{OLDEST} is the oldest "
+            "supported release",
         )
     elif (
         release.rsyslog_number < _OMITS_TYPE
@@ -55,7 +57,7 @@ def _old_rsyslog(profile: Profile) -> Iterator[Complaint]:
 
 @warning(
     "RT402",
-    why="What a newer release changed is not known here; most configurations still fit.",
+    why="rsyslog-tune does not know what newer releases changed; most configurations still work.",
     source="rsyslog-tune's own: docs/profiles.md",
     bad={"release.rsyslog": f"8.{NEWEST_READ + 2}"},
     good={"release.rsyslog": f"8.{NEWEST_READ}"},
@@ -71,8 +73,8 @@ def _new_rsyslog(profile: Profile) -> Iterator[Complaint]:
 
 @error(
     "RT403",
-    why="Settings and templates of this version are not known here: what is rendered may be "
-    "refused.",
+    why="rsyslog-tune does not know the settings and templates of this version: the engine may "
+    "refuse the rendered files.",
     source="rsyslog-tune's own: docs/profiles.md",
     bad={"release.elasticsearch": "7.7"},
     good={"release.elasticsearch": "7.8"},
@@ -84,18 +86,18 @@ def _engine(profile: Profile) -> Iterator[Complaint]:
     if release.engine_version[0] not in majors:
         yield Complaint(
             path,
-            f"{release.engine.value} {release.engine_version[0]} is not covered: "
+            f"{release.engine.value} {release.engine_version[0]} is not supported: "
             f"use {majors[0]} to {majors[-1]}",
         )
     elif release.engine is Engine.ELASTICSEARCH and release.engine_version < (7, 8):
-        yield Complaint(path, "composable index templates came with 7.8: use 7.8 or later")
+        yield Complaint(path, "composable index templates were introduced in 7.8: use 7.8 or later")
 
 
 @warning(
     "RT404",
     why="F1: a bulk that the engine refuses as a whole counts as delivered, whatever the retry "
-    f"settings. 401 and 403 wait since 8.{_SUSPENDS_WITHOUT_RIGHTS}, 429 and 5xx since "
-    f"8.{_SUSPENDS_ON_ERRORS}; 400 and 413 are dropped by every release.",
+    f"settings. rsyslog waits after 401 and 403 since 8.{_SUSPENDS_WITHOUT_RIGHTS}, after 429 and "
+    f"5xx since 8.{_SUSPENDS_ON_ERRORS}; after 400 and 413 every release drops the bulk.",
     source="rsyslog plugins/omelasticsearch, commits 2f29b1ccb and a5c4d2694; seen on 8.2302",
     bad={**REMOTE, "release.rsyslog": f"8.{_SUSPENDS_ON_ERRORS - 2}"},
     good={"release.rsyslog": f"8.{_SUSPENDS_ON_ERRORS}"},
@@ -134,7 +136,7 @@ def _lost_on_errors(profile: Profile) -> Iterator[Complaint]:
     good={"outputs[logs].errorfile": "/var/log/rsyslog/errors.json"},
 )
 def _lost_on_refusal(profile: Profile) -> Iterator[Complaint]:
-    """F1: as of 8.2608 rsyslog still drops what is answered with 400 or 413."""
+    """F1: as of 8.2608 rsyslog still drops bulks that are answered with 400 or 413."""
     if profile.release.rsyslog_number < _SUSPENDS_ON_ERRORS:
         return
     for number, output in _at_risk(profile):
@@ -155,7 +157,8 @@ def _at_risk(profile: Profile) -> Iterator[tuple[int, OmelasticsearchOutput]]:
 
 @warning(
     "RT407",
-    why=f"The parameter exists since 8.1901, and nothing reads it before 8.{_HEEDS_INTERVAL_MAX}.",
+    why="The parameter exists since 8.1901, but rsyslog ignores it before "
+    f"8.{_HEEDS_INTERVAL_MAX}.",
     source="rsyslog action.c",
     bad={
         "release.rsyslog": f"8.{_HEEDS_INTERVAL_MAX - 2}",
@@ -171,8 +174,8 @@ def _interval_ignored(profile: Profile) -> Iterator[Complaint]:
         if output.action_resume_interval_max is not None:
             yield Complaint(
                 ("outputs", number, "action.resumeIntervalMax"),
-                f"rsyslog {profile.release.rsyslog} accepts this and ignores it, and waits up to "
-                f"1800 s between retries: honoured from 8.{_HEEDS_INTERVAL_MAX} on",
+                f"rsyslog {profile.release.rsyslog} accepts this but ignores it, and waits up to "
+                f"1800 s between retries: honoured from 8.{_HEEDS_INTERVAL_MAX}",
             )
 
 
@@ -238,7 +241,7 @@ def _news(path: KeyPath, section: BaseModel, owner: str, release: Release) -> It
             yield Complaint(
                 (*path, key),
                 f"{owner} has {key} since rsyslog 8.{since(info)}, and release.rsyslog is "
-                f"{release.rsyslog}: remove it, or raise the release when every host has it",
+                f"{release.rsyslog}: remove it, or raise the release once every host runs it",
             )
         elif isinstance(value, BaseModel) and not isinstance(value, Queue):
             yield from _news((*path, key), value, f"{key} of {owner}", release)

@@ -21,7 +21,7 @@ MAXBYTES = "100m"
 # http.max_content_length and indexing_pressure.memory.limit of every engine, unless set.
 _LARGEST_REQUEST = "100mb"
 _PRESSURE = "10%"
-# Bulks above four fifths of the limit leave no room for what else the node has to hold.
+# Bulks above four fifths of the limit leave no room for what else the node must hold.
 _SHARE_OF_PRESSURE = 0.8
 _LARGEST_BATCH = 10_000
 
@@ -61,7 +61,7 @@ def largest_request_bytes(profile: Profile) -> int:
 
 
 def pressure_bytes(profile: Profile) -> int:
-    """What a node lets all bulks under way take of its memory."""
+    """The most memory that a node allows for all bulks in flight."""
     limit = profile.node.indexing_pressure_memory_limit or _PRESSURE
     if limit.endswith("%"):
         return int(heap_bytes(profile.node.heap) * float(limit[:-1]) / 100)
@@ -70,8 +70,8 @@ def pressure_bytes(profile: Profile) -> int:
 
 @warning(
     "RT207",
-    why="F4: what is sent off of a batch in parts is lost when the connection fails, 38 of 100. "
-    "F1: what is above the engine's limit is answered with 413 and silently dropped.",
+    why="F4: if a batch is sent in parts and the connection fails, events are lost, 38 of 100. "
+    "F1: the engine answers 413 to a request above its limit, and rsyslog silently drops it.",
     source="rsyslog plugins/omelasticsearch; seen on 8.2302",
     bad={"outputs[logs].maxbytes": "975999"},
     good={"outputs[logs].maxbytes": "976000"},
@@ -101,7 +101,7 @@ def _split_batches(profile: Profile) -> Iterator[Complaint]:
 
 @warning(
     "RT212",
-    why="A document above maxbytes goes out all the same, after an empty request which the engine "
+    why="rsyslog sends a document above maxbytes anyway, after an empty request which the engine "
     "refuses with 400.",
     source="rsyslog plugins/omelasticsearch; seen on 8.2302",
     bad={
@@ -163,7 +163,7 @@ def _above_the_engines(profile: Profile) -> Iterator[Complaint]:
 
 @warning(
     "RT215",
-    why="Bulks under way take memory of the node until they are indexed. Above a tenth of the heap"
+    why="Bulks in flight take memory of the node until they are indexed. Above a tenth of the heap"
     " it answers 429 to whole bulks, which rsyslog before 8.2606 drops (F1).",
     source="Elasticsearch and OpenSearch, indexing_pressure.memory.limit",
     bad={"node.indexing_pressure.memory.limit": "2439999b"},
@@ -183,7 +183,7 @@ def _under_pressure(profile: Profile) -> Iterator[Complaint]:
         fits = max(1, (room - others) // workers // largest.event_bytes)
         yield _batch(
             largest,
-            f"can have {under_way} bytes under way at once, and one node with the heap of "
+            f"can have {under_way} bytes in flight at once, and one node with the heap of "
             f"node.heap answers 429 above {limit} (indexing_pressure.memory.limit)",
             fits,
         )
@@ -199,7 +199,7 @@ def _batch(made: Requests, what: str, fits: int) -> Complaint:
 @warning(
     "RT216",
     why="F3: a batch that could not be sent is tried again one event at a time: 100 events made "
-    "101 requests. A large batch on one worker is out for minutes.",
+    "101 requests. A large batch keeps its worker busy for minutes.",
     source="rsyslog action.c, actionTryRemoveHardErrorsFromBatch; seen on 8.2302",
     bad={
         **REMOTE,

@@ -20,8 +20,7 @@ from tuner.space.knobs import knobs
 
 @error(
     "RT603",
-    why="What a guarantee is given up for must be named exactly, and the tier decides which can "
-    "be.",
+    why="A guarantee to give up must be named exactly, and the tier decides which may be given up.",
     source="rsyslog-tune's own: docs/profiles.md",
     bad={"search.allow": ["translog.durability"]},
     good={"guardrails.tier": "relaxed"},
@@ -38,12 +37,12 @@ def _names(profile: Profile) -> Iterator[Complaint]:
         except BadUsage as unknown:
             reason = str(unknown)
         if reason is not None:
-            yield Complaint(("search", "allow", number), f"{name} cannot be opened: {reason}")
+            yield Complaint(("search", "allow", number), f"{name} cannot be given up: {reason}")
 
 
 @error(
     "RT601",
-    why="A search ignores a name that it does not know: a typing error would go unnoticed.",
+    why="A search ignores a name that it does not know: a typo would go unnoticed.",
     source="rsyslog-tune's own: docs/profiles.md",
     bad={"search.freeze": ["main_queue.sise"]},
     good={"search.freeze": ["main_queue.size"]},
@@ -73,7 +72,7 @@ def _paths(profile: Profile) -> Iterator[Complaint]:
     at=("search", "levels", "main_queue.size", 1),
 )
 def _levels(profile: Profile) -> Iterator[Complaint]:
-    """Levels of what is no knob, and levels that its setting cannot have."""
+    """Levels of settings that no search varies, and levels that a setting cannot have."""
     if not profile.search.levels:
         return
     every: dict[str, Knob] = {knob.path: knob for knob in _every_knob(profile)}
@@ -87,8 +86,8 @@ def _levels(profile: Profile) -> Iterator[Complaint]:
             if level is not None and not _fits(profile, path, plain(level)):
                 yield Complaint(
                     ("search", "levels", path, number),
-                    f"{level_text(level)} is no value of {path}: rsyslog-tune explain "
-                    f"{Path(path).last} says which there are",
+                    f"{level_text(level)} is not a value of {path}: rsyslog-tune explain "
+                    f"{Path(path).last} shows them",
                 )
 
 
@@ -112,7 +111,7 @@ def _unknown(profile: Profile, path: str) -> str | None:
 def _no_knob(path: str, every: Sequence[Knob]) -> str:
     known = [knob.path for knob in every]
     near = difflib.get_close_matches(path, known, 2, 0.5)
-    hint = f"did you mean {' or '.join(near)}?" if near else "rsyslog-tune explain tells which are"
+    hint = f"did you mean {' or '.join(near)}?" if near else "see rsyslog-tune explain KEY"
     return f"a search of this profile does not vary {path}: {hint}"
 
 

@@ -51,7 +51,7 @@ def _too_often(profile: Profile) -> Iterator[Complaint]:
 @warning(
     "RT331",
     why="An event with an id is looked up in every segment before it is indexed; the filter "
-    "answers most of these questions without the disk.",
+    "answers most lookups without the disk.",
     source="Elasticsearch, PerFieldFormatSupplier",
     bad={
         "outputs[logs].bulkid": "uuid",
@@ -116,8 +116,7 @@ def _licensed(profile: Profile) -> Iterator[Complaint]:
 
 @warning(
     "RT335",
-    why="Segment replication is a way to fill replicas, and an index without replicas has nothing "
-    "to fill.",
+    why="Segment replication only affects replicas, and this index has none.",
     source="OpenSearch, segment replication",
     bad={
         "release": {"rsyslog": "8.2302", "opensearch": "2.19"},
@@ -180,7 +179,7 @@ def _waiting(profile: Profile) -> Iterator[Complaint]:
         if isinstance(wanted, int) and wanted > copies:
             yield Complaint(
                 setting_path(number, "write.wait_for_active_shards"),
-                f"every write would wait for {wanted} copies where there are {copies}: use at "
+                f"every write would wait for {wanted} copies, but there are only {copies}: use at "
                 f"most {copies}",
             )
 
@@ -210,8 +209,8 @@ def _append_only(profile: Profile) -> Iterator[Complaint]:
 
 @warning(
     "RT327",
-    why="Since 8.7 Elasticsearch merges indices with a timestamp by time, and ignores what is for "
-    "tiers.",
+    why="Since 8.7 Elasticsearch merges indices with a timestamp by time, and ignores the "
+    "settings of tiered merging.",
     source="Elasticsearch, MergePolicyConfig and MappingLookup",
     bad={f"{SETTINGS}.merge.policy.segments_per_tier": 20},
     good={f"{SETTINGS}.merge.policy.type": "tiered"},
@@ -235,7 +234,7 @@ def _merge_without_effect(profile: Profile) -> Iterator[Complaint]:
 
 @warning(
     "RT328",
-    why="Without the licence the setting is taken and the source is stored all the same.",
+    why="Without the licence the engine accepts the setting and stores the source anyway.",
     source="Elasticsearch, synthetic source",
     bad={f"{SETTINGS}.mapping.source.mode": "synthetic"},
     good={f"{SETTINGS}.mapping.source.mode": "stored"},
@@ -245,6 +244,6 @@ def _synthetic(profile: Profile) -> Iterator[Complaint]:
         if output.index.settings.mapping_source_mode == "synthetic":
             yield Complaint(
                 setting_path(number, "mapping.source.mode"),
-                "without an Enterprise licence Elasticsearch stores the source all the same, and "
-                "does not say so: check GET _license, or use stored",
+                "without an Enterprise licence Elasticsearch silently stores the source anyway: "
+                "check GET _license, or use stored",
             )

@@ -1,4 +1,4 @@
-"""Lint for the way to the engine: credentials, replies, retries."""
+"""Lint for the connection to the engine: credentials, replies, retries."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def remote_servers(output: OmelasticsearchOutput) -> list[tuple[int, str]]:
 
 @error(
     "RT204",
-    why="Whoever can listen on the way reads the password or the key.",
+    why="Anyone who can listen on the network reads the password or the key.",
     source="RFC 7617, section 4",
     bad={
         **REMOTE,
@@ -64,7 +64,7 @@ def _password_in_the_clear(profile: Profile) -> Iterator[Complaint]:
 
 @warning(
     "RT205",
-    why="TLS is spoken with https servers only: the certificates that are named protect nothing.",
+    why="TLS is used with https servers only, so these certificates protect nothing.",
     source="rsyslog plugins/omelasticsearch",
     bad={"outputs[logs].tls.cacert": "/etc/ssl/ca.pem"},
     good={"outputs[logs].servers": ["https://127.0.0.1:9200"]},
@@ -110,7 +110,7 @@ def _half_a_certificate(profile: Profile) -> Iterator[Complaint]:
     good={"outputs[logs].indexTimeout": 60_000},
 )
 def _waits_for_ever(profile: Profile) -> Iterator[Complaint]:
-    """indexTimeout is libcurl's limit for one bulk; rsyslog's own default is none."""
+    """indexTimeout is libcurl's limit for one bulk; rsyslog's default is no limit."""
     came = since(OmelasticsearchOutput.model_fields["index_timeout"])
     for number, output in profile.enumerated:
         if output.index_timeout == 0 and profile.release.rsyslog_number >= came:
@@ -124,25 +124,27 @@ def _waits_for_ever(profile: Profile) -> Iterator[Complaint]:
 
 @error(
     "RT208",
-    why="F8: rsyslog's own default of 0 retries dropped 500 of 500 events within seconds of an "
+    why="F8: rsyslog's default of 0 retries dropped 500 of 500 events within seconds of an "
     "outage; a queue on disk does not help.",
     source="rsyslog action.c; seen on 8.2302",
     bad={"outputs[logs].action.resumeRetryCount": 0},
     good={"outputs[logs].action.resumeRetryCount": -1},
 )
 def _gives_up(profile: Profile) -> Iterator[Complaint]:
-    """F8: rsyslog's own default drops everything seconds after the engine goes away."""
+    """F8: rsyslog's default drops everything seconds after the engine goes away."""
     for number, count in _retry_counts(profile):
         if count == 0:
             yield Complaint(
                 ("outputs", number, "action.resumeRetryCount"),
-                "0 drops events as soon as the target is away, against the durable tier: use -1",
+                "0 drops events as soon as the target is down, which the durable tier forbids: "
+                "use -1",
             )
 
 
 @warning(
     "RT209",
-    why="F8: after the last retry a batch is dropped, while the engine may be back a minute later.",
+    why="F8: after the last retry a batch is dropped, although the engine may be back a minute "
+    "later.",
     source="rsyslog action.c",
     bad={"outputs[logs].action.resumeRetryCount": 10},
     good={"outputs[logs].action.resumeRetryCount": -1},
@@ -152,12 +154,12 @@ def _gives_up_later(profile: Profile) -> Iterator[Complaint]:
         if count > 0:
             yield Complaint(
                 ("outputs", number, "action.resumeRetryCount"),
-                f"events are dropped after {count} retries, against the durable tier: use -1",
+                f"events are dropped after {count} retries, which the durable tier forbids: use -1",
             )
 
 
 def _retry_counts(profile: Profile) -> Iterator[tuple[int, int]]:
-    """How often each output retries whose events the durable tier keeps and nothing else takes."""
+    """The retry count of each output that the durable tier protects and that has no failover."""
     if profile.guardrails.tier is not Tier.DURABLE:
         return
     for number, output in enumerate(profile.outputs):
@@ -168,8 +170,8 @@ def _retry_counts(profile: Profile) -> Iterator[tuple[int, int]]:
 
 @error(
     "RT210",
-    why="F16: rsyslog looks for errors and items.*.status in each reply, and takes one without "
-    "them for a failure.",
+    why="F16: rsyslog looks for errors and items.*.status in each reply, and treats a reply "
+    "without them as a failure.",
     source="rsyslog plugins/omelasticsearch; seen on 8.2302",
     bad={"outputs[logs].filter_path": ["errors"]},
     good={"outputs[logs].filter_path": ["errors", "items.*.status"]},
@@ -188,8 +190,8 @@ def _filter_path(profile: Profile) -> Iterator[Complaint]:
         if missing:
             yield Complaint(
                 path,
-                f"omelasticsearch reads {' and '.join(missing)} of each reply and would take "
-                "every batch for failed: add what is missing",
+                f"omelasticsearch reads {' and '.join(missing)} of each reply and would treat "
+                "every batch as failed: add what is missing",
             )
         if any(part.startswith("-") for part in wanted):
             yield Complaint(path, "name what to keep; exclusions with - are not supported")

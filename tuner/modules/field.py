@@ -53,10 +53,9 @@ _TYPES = {
 
 
 class DocumentField(Section):
-    """One field of the document: its source, under which (dotted) name, of which type.
-
-    The source is one of an rsyslog property, a constant, or a piece of the event's text that the
-    profile's `parse` finds: a CSV column, the key of a pair, a dotted path into JSON.
+    """One field of the document: its source, its (dotted) name and its type. The source is one of
+    an rsyslog property, a constant, or a piece of the event's text that the profile's `parse`
+    finds: a CSV column, the key of a pair, a dotted path into JSON.
     """
 
     property: Annotated[PropertyName | None, Doc("The rsyslog property that the field holds.")] = (
@@ -114,7 +113,7 @@ def is_parsed(field: DocumentField) -> bool:
 
 
 class Preset(Enum):
-    """Documents we know by name."""
+    """The preset documents."""
 
     ECS = "ecs"
     LOGSTASH = "logstash"

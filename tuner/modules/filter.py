@@ -17,22 +17,22 @@ OPERATIONS = ("isequal", "startswith", "startswith_i", "contains", "contains_i",
 
 class Match(Section):
     """One comparison of a property, named as rsyslog's property-based filters name it; of several
-    texts one must fit.  `ereregex` is a POSIX extended regular expression."""
+    texts one must match. `ereregex` is a POSIX extended regular expression."""
 
     property: Annotated[PropertyName, Doc("The rsyslog property that is compared.")]
     isequal: Annotated[Texts | None, Doc("The value is one of these texts.")] = None
     startswith: Annotated[Texts | None, Doc("The value begins with one of these texts.")] = None
     startswith_i: Annotated[
-        Texts | None, Doc("The value begins with one of these texts, in capitals or not.")
+        Texts | None, Doc("The value begins with one of these texts, ignoring case.")
     ] = None
     contains: Annotated[Texts | None, Doc("One of these texts is in the value.")] = None
     contains_i: Annotated[
-        Texts | None, Doc("One of these texts is in the value, in capitals or not.")
+        Texts | None, Doc("One of these texts is in the value, ignoring case.")
     ] = None
     ereregex: Annotated[
         Annotated[tuple[RegexText, ...], Field(min_length=1, max_length=100)] | None,
         Doc(
-            "One of these POSIX extended regular expressions fits somewhere in the value.",
+            "One of these POSIX extended regular expressions matches somewhere in the value.",
             traps=("Much slower than contains and startswith, for every event.",),
         ),
     ] = None
@@ -46,7 +46,7 @@ class Match(Section):
 
 
 class Filter(Section):
-    """What an event must be for an output to take it; all that is written must hold.
+    """The conditions for an output to take an event; all of them must hold.
 
     `syslogseverity` means that severity and every more urgent one, as in selectors.
     """
@@ -66,5 +66,5 @@ class Filter(Section):
     @model_validator(mode="after")
     def _not_empty(self) -> Self:
         if not self.model_dump(exclude_none=True):
-            raise ValueError("an empty filter takes every event: remove it, or say what to take")
+            raise ValueError("an empty filter takes every event: remove it, or add a condition")
         return self

@@ -2,9 +2,9 @@
 
 FINDINGS: dict[str, str] = {
     "F1": (
-        "F1: a bulk refused as a whole (429, 413, 400, 503 with JSON) is dropped in silence, "
-        "whatever the retry settings; 401 and 403 wait since rsyslog 8.2508, 429 and 5xx "
-        "since 8.2606, 400 and 413 are still dropped."
+        "F1: a bulk refused as a whole (429, 413, 400, 503 with JSON) is silently dropped, "
+        "whatever the retry settings; rsyslog waits after 401 and 403 since 8.2508, after 429 "
+        "and 5xx since 8.2606, and still drops it after 400 and 413."
     ),
     "F2": (
         "F2: up to rsyslog 8.2604 a 5xx answer that is not JSON (a proxy's page) sends the "
@@ -47,10 +47,10 @@ FINDINGS: dict[str, str] = {
         "workerThreadMinimumMessages events wait."
     ),
     "F12": (
-        "F12: events under way count as queued: the size must be at least 2 x workers x batch."
+        "F12: events in flight count as queued: the size must be at least 2 x workers x batch."
     ),
     "F13": (
-        "F13: rsyslogd -N1 is silent about nonsense sizes and marks, and crashes on 0 workers "
+        "F13: rsyslogd -N1 silently accepts nonsense sizes and marks, and crashes on 0 workers "
         "or a missing template."
     ),
     "F14": (
@@ -63,7 +63,7 @@ FINDINGS: dict[str, str] = {
         "and OpenSearch 2 refuse the whole bulk."
     ),
     "F16": (
-        "F16: timeout is pasted into the address as it is, which is the way to give "
+        "F16: timeout is copied into the URL unchanged, which makes it possible to set "
         "filter_path: rsyslog then parses replies several times smaller."
     ),
     "F17": (
@@ -72,7 +72,7 @@ FINDINGS: dict[str, str] = {
     ),
     "F18": "F18: omelasticsearch cannot compress requests in any release.",
     "F19": (
-        "F19: rsyslog 8.2604 and later have a YAML configuration of their own; this profile "
-        "is another thing."
+        "F19: rsyslog 8.2604 and later have a YAML configuration of their own; this profile is "
+        "something else."
     ),
 }

@@ -1,6 +1,6 @@
 """imfile: the lines of files.
 
-None means: not written in the profile, and left to rsyslog.
+None means not set in the profile: rsyslog's default applies.
 """
 
 from collections.abc import Iterator
@@ -27,10 +27,10 @@ _WILDCARDS = frozenset("*?[")
 
 
 class ImfileInput(Input):
-    """imfile: the lines of files; `file` may hold wildcards.  Only `needParse` has them parsed.
+    """imfile: the lines of files; `file` may hold wildcards. Only `needParse` has them parsed.
 
-    rsyslog keeps its place in a file only when it stops (`persistStateInterval` 0): after a crash
-    it would read everything again, so here it is kept every 1000 lines.
+    rsyslog saves its position in a file only when it stops (`persistStateInterval` 0): after a
+    crash it would read everything again, so here it is saved every 1000 lines.
     """
 
     type: Annotated[Literal["imfile"], Doc("The lines of files.")]
@@ -45,10 +45,10 @@ class ImfileInput(Input):
     mode: Annotated[
         Literal["inotify", "polling"] | None,
         OfModule(),
-        Doc("inotify learns of new lines at once; polling looks every pollingInterval."),
+        Doc("inotify notices new lines at once; polling checks every pollingInterval."),
     ] = None
     polling_interval: Annotated[
-        Positive | None, OfModule(), Doc("Seconds between looks at the files, when polling.")
+        Positive | None, OfModule(), Doc("Seconds between checks of the files, when polling.")
     ] = None
     sort_files: Annotated[
         Switch | None, OfModule(), Doc("Whether files are read in the order of their names.")
@@ -57,7 +57,7 @@ class ImfileInput(Input):
         NonNegative | None,
         OfModule(),
         Since(2602),
-        Doc("Seconds after which files are looked at although no change was announced."),
+        Doc("Seconds after which files are checked even if no change was reported."),
     ] = None
     max_inotify_watches: Annotated[
         NonNegative | None, OfModule(), Since(2602), Doc("How many watches imfile may use.")
@@ -65,22 +65,22 @@ class ImfileInput(Input):
     persist_state_interval: Annotated[
         NonNegative,
         Doc(
-            "After how many lines the place in the file is saved.",
-            traps=("0 saves it only at an orderly stop: a crash reads lines twice.",),
+            "After how many lines the position in the file is saved.",
+            traps=("0 saves it only at a clean shutdown: after a crash lines are read twice.",),
         ),
     ] = 1000
     persist_state_after_submission: Annotated[
         Switch | None,
         Doc(
-            "Whether the place is saved after every batch handed over.",
-            traps=("Durable and slow.",),
+            "Whether the position is saved after every batch.",
+            traps=("Durable but slow.",),
         ),
     ] = None
     max_lines_at_once: Annotated[
         NonNegative | None,
         Doc(
-            "How many lines of one file are read before the others have their turn; 0 is "
-            "all. Matters when polling."
+            "How many lines of one file are read before other files get their turn; 0 means all. "
+            "Only for polling."
         ),
     ] = None
     max_submit_at_once: Annotated[
@@ -89,14 +89,14 @@ class ImfileInput(Input):
     max_bytes_per_minute: Annotated[
         NonNegative | None,
         Doc(
-            "How many bytes a minute are read of a file; 0 is no limit.",
+            "How many bytes per minute are read from a file; 0 means no limit.",
             traps=("What exceeds it is dropped.",),
         ),
     ] = None
     max_lines_per_minute: Annotated[
         NonNegative | None,
         Doc(
-            "How many lines a minute are read of a file; 0 is no limit.",
+            "How many lines per minute are read from a file; 0 means no limit.",
             traps=("What exceeds it is dropped.",),
         ),
     ] = None
@@ -110,20 +110,20 @@ class ImfileInput(Input):
     startmsg_regex: Annotated[
         RegexLine | None,
         Doc(
-            "What the first line of an event looks like.",
-            traps=("Expressions cost much processor time.",),
+            "A regular expression for the first line of an event.",
+            traps=("Regular expressions cost much CPU time.",),
         ),
     ] = Field(None, alias="startmsg.regex")
     endmsg_regex: Annotated[
         RegexLine | None,
         Doc(
-            "What the last line of an event looks like.",
-            traps=("Expressions cost much processor time.",),
+            "A regular expression for the last line of an event.",
+            traps=("Regular expressions cost much CPU time.",),
         ),
     ] = Field(None, alias="endmsg.regex")
     read_timeout: Annotated[
         NonNegative | None,
-        Doc("Seconds after which an event of several lines counts as whole; 0 waits for ever."),
+        Doc("Seconds after which an event of several lines counts as complete; 0 waits forever."),
     ] = None
     escape_lf: Annotated[Switch | None, Doc("Whether line ends inside an event become text.")] = (
         Field(None, alias="escapeLF")
@@ -134,8 +134,8 @@ class ImfileInput(Input):
     discard_truncated_msg: Annotated[
         Switch | None,
         Doc(
-            "Whether the rest of a message that is too long is thrown away instead of "
-            "becoming an event of its own."
+            "Whether the rest of a message that is too long is discarded instead of becoming an "
+            "event of its own."
         ),
     ] = None
     reopen_on_truncate: Annotated[
@@ -159,22 +159,24 @@ class ImfileInput(Input):
     add_metadata: Annotated[
         Switch | None,
         Doc(
-            "Whether events carry the name and place of their line; makes a JSON object "
+            "Whether events carry the file name and position of their line; makes a JSON object "
             "for every event."
         ),
     ] = None
     need_parse: Annotated[
         Switch | None,
         Doc(
-            "Whether lines are parsed as syslog messages; without it they are taken as "
-            "they are, which is the cheapest."
+            "Whether lines are parsed as syslog messages; if off, they are taken unparsed, which "
+            "is the cheapest."
         ),
     ] = None
     delete_state_on_file_delete: Annotated[
-        Switch | None, Doc("Whether the saved place goes when the file is deleted.")
+        Switch | None, Doc("Whether the saved position is removed when the file is deleted.")
     ] = None
     delete_state_on_file_move: Annotated[
-        Switch | None, Since(2508), Doc("Whether the saved place goes when the file is moved.")
+        Switch | None,
+        Since(2508),
+        Doc("Whether the saved position is removed when the file is moved."),
     ] = None
 
     thread_names: ClassVar[tuple[str, ...]] = ("in:imfile",)
@@ -186,7 +188,7 @@ class ImfileInput(Input):
 
     @property
     def unmeasured(self) -> str | None:
-        """Whatever makes one event of several lines."""
+        """The parameters that make one event of several lines."""
         key = next((key for key, value in _joins(self).items() if value), None)
         return key and (
             f"{key} makes one event of several lines, and measurements write one line for each "
@@ -199,7 +201,7 @@ class ImfileInput(Input):
         return LineHead(self.facility or "local0", self.severity or "notice", self.tag)
 
     def in_lab(self, _port: int, spool: str, /) -> Self:
-        """A file of the lab's, or several where a wildcard takes several."""
+        """A file in the lab, or several for a wildcard."""
         several = not _WILDCARDS.isdisjoint(self.file)
         name = "input-*.log" if several else "input.log"
         return self.model_copy(update={"file": f"{spool}/{name}", "fresh_start_tail": None})
@@ -211,7 +213,7 @@ class ImfileInput(Input):
         return tuple(self.file.replace("*", str(number)) for number in range(1, connections + 1))
 
     def format_for(self, written: Literal["rfc3164", "rfc5424"]) -> Format:
-        """The whole line is the text, unless imfile is told to parse it."""
+        """The whole line is the text unless needParse is on."""
         return written if self.need_parse else "bare"
 
 
@@ -221,8 +223,7 @@ _FILE = {"type": "imfile", "file": "/var/log/app.log", "tag": "app:"}
 
 @warning(
     "RT225",
-    why="The place in a file is saved at a good stop only, unless persistStateInterval says "
-    "otherwise: a crash reads everything again.",
+    why="With 0 the position in a file is saved only at a clean shutdown: a crash repeats it all.",
     source="rsyslog plugins/imfile",
     bad={**_WORK, "inputs": [{**_FILE, "persistStateInterval": 0}]},
     good={"inputs[0].persistStateInterval": 1},
@@ -232,16 +233,15 @@ def _reads_again(asked: InProfile[ImfileInput]) -> Iterator[Complaint]:
     if source.persist_state_interval == 0 and not source.persist_state_after_submission:
         yield Complaint(
             ("persistStateInterval",),
-            "rsyslog keeps its place in the file only when it stops in good order, so after a "
-            "crash every line is read and sent again: use 1000, so that at most 1000 lines are "
-            "sent twice",
+            "rsyslog saves its position in the file only at a clean shutdown, so a crash sends "
+            "every line again: use 1000, so that at most 1000 lines are sent twice",
         )
 
 
 @error(
     "RT226",
-    why="imfile keeps its places in files in the work directory; without one it begins anew at "
-    "every start.",
+    why="imfile saves its positions in the work directory; without one it reads all files again "
+    "after every start.",
     source="rsyslog plugins/imfile",
     bad={"inputs": [_FILE]},
     good={"global.workDirectory": "/var/spool/rsyslog"},
@@ -251,14 +251,15 @@ def _forgets_its_place(asked: InProfile[ImfileInput]) -> Iterator[Complaint]:
     if asked.work_directory is None:
         yield Complaint(
             ("file",),
-            "imfile has nowhere to keep its place in the file: write "
-            "global: {workDirectory: /var/spool/rsyslog}",
+            "imfile has nowhere to save its position in the file: add global: {workDirectory: "
+            "/var/spool/rsyslog}",
         )
 
 
 @error(
     "RT231",
-    why="imfile knows one way at a time to tell where an event begins; rsyslogd refuses the input.",
+    why="imfile accepts one rule for where an event begins; rsyslogd refuses an input with "
+    "several.",
     source="rsyslog plugins/imfile; seen on 8.2302",
     bad={**_WORK, "inputs": [{**_FILE, "readMode": 1, "startmsg.regex": "^a"}]},
     good={"inputs[0].readMode": 0},
@@ -279,19 +280,19 @@ def _two_ways_to_split(asked: InProfile[ImfileInput]) -> Iterator[Complaint]:
     at="inputs[0].maxLinesAtOnce",
 )
 def _only_when_polling(asked: InProfile[ImfileInput]) -> Iterator[Complaint]:
-    """8.2302 ignores maxLinesAtOnce with a complaint, pollingInterval without one."""
+    """8.2302 ignores maxLinesAtOnce with a warning, pollingInterval without one."""
     source = asked.section
     keys = {"maxLinesAtOnce": source.max_lines_at_once, "pollingInterval": source.polling_interval}
     for key in [key for key, value in keys.items() if value and source.mode != "polling"]:
         yield Complaint(
             (key,),
-            f"imfile takes {key} only with mode polling, and inotify is better wherever "
-            f"the file system has it: remove {key}",
+            f"imfile takes {key} only with mode polling, and inotify is better wherever the file "
+            f"system supports it: remove {key}",
         )
 
 
 def _joins(source: ImfileInput) -> dict[str, object]:
-    """What makes one event of several lines."""
+    """The parameters that make one event of several lines."""
     return {
         "readMode": source.read_mode,
         "startmsg.regex": source.startmsg_regex,

@@ -19,11 +19,9 @@ class Impstats(RsyslogSection):
         int,
         Field(ge=1, le=86400, strict=True),
         Doc(
-            "Seconds from one set of counters to the next.",
-            default="rsyslog's own is 300",
-            traps=(
-                ("Longer than the interval at which Prometheus asks, and its graphs have steps."),
-            ),
+            "Seconds between two sets of counters.",
+            default="rsyslog's default is 300",
+            traps=(("If longer than Prometheus's scrape interval, its graphs have steps."),),
         ),
     ] = 10
     log_file: Annotated[
@@ -33,9 +31,9 @@ class Impstats(RsyslogSection):
             traps=(
                 "Its folder must exist and rsyslog's user must be able to write there.",
                 (
-                    "rsyslog makes it for its own user alone (0600), and never cuts it off: "
-                    "make it beforehand where others read it, and let logrotate do the rest; "
-                    "after a HUP rsyslog goes on in the new file."
+                    "rsyslog creates it for its own user alone (0600) and never truncates it: "
+                    "create it beforehand if others read it, and rotate it with logrotate; after "
+                    "a HUP rsyslog continues in the new file."
                 ),
             ),
         ),
@@ -44,14 +42,14 @@ class Impstats(RsyslogSection):
         Switch,
         Doc(
             "Whether the counters become events, tagged rsyslogd-pstats.",
-            default="rsyslog's own is on",
-            traps=("They pass through the queues that they are about.",),
+            default="rsyslog's default is on",
+            traps=("They pass through the queues that they describe.",),
         ),
     ] = Field(False, alias="log.syslog")
     reset_counters: Annotated[
         Switch,
         Doc(
-            "Whether counters begin anew after each time.",
+            "Whether counters start from 0 after each report.",
             traps=(
                 (
                     "Prometheus wants counters that only grow; sizes and high marks are not "
@@ -64,7 +62,7 @@ class Impstats(RsyslogSection):
 
 @error(
     "RT140",
-    why="impstats counts, but its counters go nowhere: the processor time is wasted.",
+    why="impstats counts, but its counters are written nowhere: wasted CPU time.",
     source="rsyslog plugins/impstats",
     bad={"impstats": {"interval": 10}},
     good={"impstats": {"interval": 10, "log.file": "/var/log/rsyslog/impstats.log"}},
@@ -73,14 +71,14 @@ def _goes_nowhere(asked: InProfile[Impstats]) -> Iterator[Complaint]:
     if asked.section.log_file is None and not asked.section.log_syslog:
         yield Complaint(
             (),
-            "the counters go nowhere: add log.file: /var/log/rsyslog/impstats.log, or "
+            "the counters are written nowhere: add log.file: /var/log/rsyslog/impstats.log, or "
             "log.syslog: on to have them among the events",
         )
 
 
 @warning(
     "RT141",
-    why="Counters among the events pass through the queues that they are about, and are missing "
+    why="Counters that are events pass through the queues that they describe, and are missing "
     "when they are needed.",
     source="rsyslog's manual, impstats",
     bad={"impstats": {"log.syslog": True}},
@@ -98,7 +96,7 @@ def _counts_itself(asked: InProfile[Impstats]) -> Iterator[Complaint]:
 
 @warning(
     "RT142",
-    why="rate() of Prometheus takes every fall of a counter for a restart, and adds what was "
+    why="Prometheus's rate() treats every drop of a counter as a restart, and adds what was "
     "counted before.",
     source="Prometheus' documentation, rate(); rsyslog's manual, impstats",
     bad={"impstats": {"log.file": "/var/log/rsyslog/impstats.log", "resetCounters": True}},
@@ -108,6 +106,6 @@ def _starts_anew(asked: InProfile[Impstats]) -> Iterator[Complaint]:
     if asked.section.reset_counters:
         yield Complaint(
             ("resetCounters",),
-            "counters that start from 0 each time give wrong rates in Prometheus, which takes "
-            "every fall for a restart: remove it",
+            "counters that start from 0 each time give wrong rates in Prometheus, which treats "
+            "every drop as a restart: remove it",
         )

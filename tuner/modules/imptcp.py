@@ -1,6 +1,6 @@
 """imptcp: plain TCP.
 
-None means: not written in the profile, and left to rsyslog.
+None means not set in the profile: rsyslog's default applies.
 """
 
 from collections.abc import Sequence
@@ -30,15 +30,15 @@ class ImptcpInput(Tcp):
         Switch,
         OfModule(),
         Doc(
-            "Whether imptcp's poller processes the last ready connection itself. Off "
-            "leaves all work to the helpers, better with four busy connections or more."
+            "Whether imptcp's poller processes the last ready connection itself. If off, the "
+            "helpers do all work, which is better with four or more busy connections."
         ),
     ] = True
     socket_backlog: Annotated[
         Positive,
         Doc(
             "How many connections may wait to be accepted.",
-            default="rsyslog's own for imptcp: 5 before 8.2502, 64 since",
+            default="rsyslog's default for imptcp: 5 before 8.2502, 64 since",
         ),
     ] = 64
     support_octet_counted_framing: OctetCounted = True
@@ -51,7 +51,10 @@ class ImptcpInput(Tcp):
         Doc(
             "Whether and how incoming messages are compressed.",
             traps=(
-                ("What senders compress as a stream must be set here, or it arrives as rubbish."),
+                (
+                    "It must match senders that compress their stream, or their events arrive as "
+                    "garbage."
+                ),
             ),
         ),
     ] = Field(None, alias="compression.mode")

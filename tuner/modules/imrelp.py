@@ -1,6 +1,6 @@
 """imrelp: acknowledged transfer.
 
-None means: not written in the profile, and left to rsyslog.
+None means not set in the profile: rsyslog's default applies.
 """
 
 from typing import Annotated, ClassVar, Literal, Self
@@ -31,13 +31,13 @@ class ImrelpInput(Listener, KeepsAlive):
     max_data_size: Annotated[MemorySize | None, Doc("The longest RELP message, in bytes.")] = None
     oversize_mode: Annotated[
         Literal["truncate", "abort", "accept"] | None,
-        Doc("What becomes of longer RELP messages: truncate, abort the connection, or accept."),
+        Doc("What happens to longer RELP messages: truncate, abort the connection, or accept."),
     ] = None
     flow_control: Annotated[
         Literal["light", "full", "none"] | None,
         Doc(
             "Whether senders are slowed down when the queue passes its lightDelayMark.",
-            traps=("Off, a full queue drops events instead.",),
+            traps=("If off, a full queue drops events instead.",),
         ),
     ] = None
     rate_limit_interval: Annotated[RateInterval, Since(2604)] = None
@@ -55,7 +55,7 @@ class ImrelpInput(Listener, KeepsAlive):
         Peers | None, Doc("The names or fingerprints of the RELP senders that are accepted.")
     ] = Field(None, alias="tls.permittedPeer")
     tls_ca_cert: Annotated[
-        AbsolutePath | None, Doc("The certificates of the authorities, a path on rsyslog's host.")
+        AbsolutePath | None, Doc("The CA certificates, a path on rsyslog's host.")
     ] = Field(None, alias="tls.caCert")
     tls_my_cert: Annotated[
         AbsolutePath | None, Doc("This receiver's certificate, a path on rsyslog's host.")
@@ -81,7 +81,7 @@ class ImrelpInput(Listener, KeepsAlive):
 
     @property
     def certificates(self) -> Certificates | None:
-        """Those beside the authority's."""
+        """The certificates beside the CA's."""
         return certificates_at(self.tls_ca_cert if self.is_encrypted else None)
 
     @property
@@ -91,7 +91,7 @@ class ImrelpInput(Listener, KeepsAlive):
 
     @property
     def missing_flow_control(self) -> str | None:
-        """Senders wait, unless told otherwise."""
+        """Senders wait unless flowControl is off."""
         return "light" if self.flow_control == "none" else None
 
     def in_lab(self, port: int, spool: str, /) -> Self:

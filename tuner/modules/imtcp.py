@@ -1,6 +1,6 @@
 """imtcp: TCP and TLS.
 
-None means: not written in the profile, and left to rsyslog.
+None means not set in the profile: rsyslog's default applies.
 """
 
 from collections.abc import Iterator, Sequence
@@ -24,7 +24,7 @@ from tuner.rule import Complaint, warning
 from tuner.schema.parameter import Doc, Since
 from tuner.schema.scalars import AbsolutePath, NonNegative, Positive, Switch
 
-# There was one pool for all inputs, and there is one for each since this release (tcpsrv.c).
+# Since this release each input has its own pool; before, all shared one (tcpsrv.c).
 _POOL_OF_ALL = 4
 _POOL_OF_EACH_SINCE = 2504
 _POOL_OF_EACH = 2
@@ -68,17 +68,17 @@ class ImtcpInput(Tcp):
         Positive | None,
         Since(2504),
         Doc(
-            "imtcp's pool of workers; 1 is none.",
+            "The size of imtcp's pool of workers; 1 means no pool.",
             default="2 since 8.2504; a fixed pool of 4 before",
-            traps=("8.2504 and 8.2506 have races here: 8.2508 mends them.",),
+            traps=("8.2504 and 8.2506 have races here, fixed in 8.2508.",),
         ),
     ] = None
     starvation_protection_max_reads: Annotated[
         NonNegative | None,
         Since(2504),
         Doc(
-            "How often a worker reads one connection before the others have their turn; 0 "
-            "is without limit."
+            "How often a worker reads one connection before the others get their turn; 0 means "
+            "no limit."
         ),
     ] = Field(None, alias="starvationProtection.maxReads")
     allowed_sender: AllowedSenders = None
@@ -121,7 +121,9 @@ class ImtcpInput(Tcp):
     stream_driver_permit_expired_certs: Annotated[ExpiredCerts, Since(2106)] = None
     stream_driver_tls_verify_depth: Annotated[VerifyDepth, Since(2106)] = None
     stream_driver_check_extended_key_purpose: Annotated[
-        Switch | None, Since(2106), Doc("Whether a sender's certificate must be meant for clients.")
+        Switch | None,
+        Since(2106),
+        Doc("Whether a sender's certificate must be issued for clients."),
     ] = Field(None, alias="streamDriver.checkExtendedKeyPurpose")
     stream_driver_prioritize_san: Annotated[
         Switch | None,
@@ -134,7 +136,7 @@ class ImtcpInput(Tcp):
     stream_driver_tls_revocation_check: Annotated[
         Switch | None,
         Since(2602),
-        Doc("Whether the authority is asked if a certificate was revoked."),
+        Doc("Whether rsyslog asks the CA if a certificate was revoked."),
     ] = Field(None, alias="streamDriver.tlsRevocationCheck")
     gnutls_priority_string: Annotated[Priorities, Since(2106)] = None
 
@@ -159,7 +161,7 @@ class ImtcpInput(Tcp):
 
     @property
     def certificates(self) -> Certificates | None:
-        """Those beside the authority's."""
+        """The certificates beside the CA's."""
         return certificates_at(self.stream_driver_ca_file if self.is_encrypted else None)
 
     def in_lab(self, port: int, spool: str, /) -> Self:

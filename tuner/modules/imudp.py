@@ -1,6 +1,6 @@
 """imudp: datagrams.
 
-None means: not written in the profile, and left to rsyslog.
+None means not set in the profile: rsyslog's default applies.
 """
 
 from collections.abc import Iterator, Sequence
@@ -30,15 +30,15 @@ Threads = Annotated[int, Field(ge=1, le=32, strict=True)]
 
 
 class ImudpInput(Listener):
-    """imudp: datagrams, which nothing can slow down; threads read the same sockets."""
+    """imudp: datagrams, which cannot be slowed down; threads read the same sockets."""
 
-    type: Annotated[Literal["imudp"], Doc("Datagrams, which nothing can slow down.")]
+    type: Annotated[Literal["imudp"], Doc("Datagrams, which cannot be slowed down.")]
     threads: Annotated[
         Threads | None,
         OfModule(),
         Doc(
             "Readers of the same sockets, at most 32. A parameter of the module.",
-            traps=("Readers change the order of events.",),
+            traps=("Several readers change the order of events.",),
         ),
     ] = None
     batch_size: Annotated[
@@ -53,14 +53,14 @@ class ImudpInput(Listener):
         NonNegative | None,
         OfModule(),
         Doc(
-            "Every so many reads the clock is asked; more is cheaper and makes receive "
+            "How many reads share one reading of the clock; more is cheaper but makes receive "
             "times coarser."
         ),
     ] = None
     rcvbuf_size: Annotated[
         MemorySize | None,
         Doc(
-            "The socket's receive buffer; 0 leaves the system's.",
+            "The socket's receive buffer; 0 keeps the system's default.",
             traps=(
                 (
                     "UDP is never slowed down: what the buffer cannot hold is lost, and only "
@@ -105,7 +105,7 @@ _UDP = {"type": "imudp", "port": 10514, "rcvbufSize": "4m"}
 
 @warning(
     "RT221",
-    why="Nobody tells a sender of datagrams to wait or to send again.",
+    why="UDP has no flow control and no retransmission.",
     source="RFC 5426, section 4",
     bad={"inputs": [_UDP]},
     good={"guardrails.tier": "relaxed"},

@@ -1,6 +1,6 @@
 """imuxsock: datagrams through a Unix socket.
 
-None means: not written in the profile, and left to rsyslog.
+None means not set in the profile: rsyslog's default applies.
 """
 
 from collections.abc import Mapping
@@ -20,7 +20,7 @@ from tuner.modules.input import (
 from tuner.schema.parameter import Doc
 from tuner.schema.scalars import AbsolutePath, Switch
 
-# Its own burst for a rate limit without one (imuxsock.c).
+# Its default burst for a rate limit without one (imuxsock.c).
 _BURST = 200
 
 
@@ -31,7 +31,7 @@ class ImuxsockInput(Input):
     type: Annotated[Literal["imuxsock"], Doc("Datagrams through a Unix socket of its own.")]
     socket: Annotated[AbsolutePath, Doc("The path of the Unix socket.")]
     create_path: Annotated[
-        Switch | None, Doc("Whether missing folders of the socket's path are made.")
+        Switch | None, Doc("Whether missing folders of the socket's path are created.")
     ] = None
     unlink: Annotated[Switch | None, Doc("Whether the socket is removed when rsyslog stops.")] = (
         None
@@ -40,7 +40,7 @@ class ImuxsockInput(Input):
         Switch | None,
         Doc(
             "Whether senders are slowed down when the queue passes its lightDelayMark.",
-            traps=("Off, a full queue drops events instead.",),
+            traps=("If off, a full queue drops events instead.",),
         ),
     ] = None
     rate_limit_interval: RateInterval = None
@@ -53,14 +53,14 @@ class ImuxsockInput(Input):
         Switch | None, Doc("Whether messages on the socket carry a host name.")
     ] = None
     ignore_timestamp: Annotated[
-        Switch | None, Doc("Whether the time of receiving replaces the time in the message.")
+        Switch | None, Doc("Whether the receive time replaces the time in the message.")
     ] = None
     use_sys_time_stamp: Annotated[
-        Switch | None, Doc("Whether the kernel's time of receiving is used.")
+        Switch | None, Doc("Whether the kernel's receive time is used.")
     ] = None
     use_pid_from_system: Annotated[
         Switch | None,
-        Doc("Whether the process number comes from the kernel instead of the message."),
+        Doc("Whether the process ID comes from the kernel instead of the message."),
     ] = Field(None, alias="usePIDFromSystem")
     use_special_parser: Annotated[
         Switch | None, Doc("Whether the short parser for local messages is used.")
@@ -85,11 +85,11 @@ class ImuxsockInput(Input):
 
     @property
     def missing_flow_control(self) -> str | None:
-        """Senders do not wait, unless told to."""
+        """Senders do not wait unless flowControl is on."""
         return None if self.flow_control else "true"
 
     def in_lab(self, _port: int, spool: str, /) -> Self:
-        """A socket of the lab's."""
+        """A socket in the lab."""
         return self.model_copy(update={"socket": f"{spool}/input.sock"})
 
     def paths(self, _connections: int, /) -> tuple[str, ...]:

@@ -18,7 +18,7 @@ RateInterval = Annotated[
     NonNegative | None,
     Field(alias="rateLimit.interval"),
     Doc(
-        "Seconds over which rateLimit.burst events are let through; 0 is no limit.",
+        "Seconds over which rateLimit.burst events are let through; 0 means no limit.",
         traps=("What exceeds the limit is dropped: a flood would not be delivered.",),
     ),
 ]
@@ -51,7 +51,7 @@ BURST = 10_000
 
 
 class LineHead(NamedTuple):
-    """The head that an input makes up for lines that have none."""
+    """The header that an input adds to lines without one."""
 
     facility: str
     severity: str
@@ -73,7 +73,7 @@ def rate_limit(interval_s: int | None, burst: int | None, own_burst: int) -> Rat
 class Input(RsyslogSection):
     """A place where events come from.
 
-    A module says here what is known of it beside its parameters; what it does not say is so.
+    A module overrides here what differs for it; the rest holds for every input.
     """
 
     package: ClassVar[str] = "rsyslog"
@@ -99,14 +99,14 @@ class Input(RsyslogSection):
 
     @property
     def transport(self) -> TransportKind | None:
-        """What a flood reaches it by; None when no flood can."""
+        """How a flood reaches it; None if no flood can."""
         return None
 
     @property
     def unmeasured(self) -> str | None:
         """Why measurements cannot flood it, beginning with the key at fault."""
         if self.transport is None:
-            return f"type {self.type}: nothing that measurements send gets there"
+            return f"type {self.type}: measurements cannot send to it"
         return None
 
     @property
@@ -116,17 +116,17 @@ class Input(RsyslogSection):
 
     @property
     def certificates(self) -> Certificates | None:
-        """The certificates of a bound input; None when it takes what is not encrypted."""
+        """The certificates of a bound input; None if it accepts unencrypted traffic."""
         return None
 
     @property
     def line_head(self) -> LineHead | None:
-        """The head of what comes without one; None where everything has its own."""
+        """The header of messages that come without one; None if all have their own."""
         return None
 
     @property
     def rate_limit(self) -> RateLimit | None:
-        """How many events it lets through, where the profile sets a limit."""
+        """The rate limit; None if the profile sets none."""
         return None
 
     @property
@@ -136,8 +136,8 @@ class Input(RsyslogSection):
         return None
 
     def in_lab(self, _port: int, _spool: str, /) -> Self:
-        """The input on loopback or in the folder `spool`, where our flood, and nobody else, reaches
-        it and is let in."""
+        """The input on loopback or in the folder `spool`, where only our flood reaches it and is
+        accepted."""
         return self
 
     def paths(self, _connections: int, /) -> tuple[str, ...]:
@@ -155,11 +155,14 @@ class Listener(Input):
     """An input with a port."""
 
     address: Annotated[
-        Address, Doc("The address to listen on; loopback unless it is opened on purpose.")
+        Address,
+        Doc("The address to listen on; loopback by default, so that it is opened on purpose."),
     ] = LOOPBACK
     port: Annotated[
         Port,
-        Doc("The port to listen on.", traps=("Below 1024 needs root or CAP_NET_BIND_SERVICE.",)),
+        Doc(
+            "The port to listen on.", traps=("Ports below 1024 need root or CAP_NET_BIND_SERVICE.",)
+        ),
     ]
 
     def in_lab(self, port: int, _spool: str, /) -> Self:

@@ -15,17 +15,17 @@ KeepAlive = Annotated[
 KeepAliveTime = Annotated[
     NonNegative | None,
     Field(alias="keepAlive.time"),
-    Doc("Seconds of silence before the first keep-alive; 0 is the system's."),
+    Doc("Seconds of silence before the first keep-alive; 0 means the system's default."),
 ]
 KeepAliveInterval = Annotated[
     NonNegative | None,
     Field(alias="keepAlive.interval"),
-    Doc("Seconds between keep-alives; 0 is the system's."),
+    Doc("Seconds between keep-alives; 0 means the system's default."),
 ]
 KeepAliveProbes = Annotated[
     NonNegative | None,
     Field(alias="keepAlive.probes"),
-    Doc("How many keep-alives may go unanswered; 0 is the system's."),
+    Doc("How many keep-alives may go unanswered; 0 means the system's default."),
 ]
 
 

@@ -12,7 +12,7 @@ from tuner.schema.section import RsyslogSection
 class JsonParse(RsyslogSection):
     """JSON after a cookie, by mmjsonparse; an empty cookie takes a message that is all JSON.
 
-    Keys are found whatever their case; whole numbers beyond 64 bits are cut to the largest
+    Keys match in upper and lower case; whole numbers beyond 64 bits are cut to the largest
     (libfastjson 1.2304).
     """
 
@@ -23,5 +23,5 @@ class JsonParse(RsyslogSection):
         Doc("What an event must begin with to be read as JSON; empty reads every event."),
     ] = "@cee:"
     use_raw_msg: Annotated[
-        Switch, Doc("Whether the whole message is taken apart instead of its body.")
+        Switch, Doc("Whether the whole message is parsed instead of its body.")
     ] = Field(False, alias="useRawMsg")

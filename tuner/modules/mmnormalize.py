@@ -32,10 +32,10 @@ class NormalizeParse(RsyslogSection):
                     "Where rsyslogd cannot read the file, its -N1 refuses the configuration, "
                     "but it starts and leaves every field empty."
                 ),
-                "A name with a dot in a rule is no path: call it otherwise.",
+                "A name with a dot in a rule is not a path: rename it.",
             ),
         ),
     ]
     use_raw_msg: Annotated[
-        Switch, Doc("Whether the whole message is taken apart instead of its body.")
+        Switch, Doc("Whether the whole message is parsed instead of its body.")
     ] = Field(False, alias="useRawMsg")

@@ -1,6 +1,6 @@
 """omelasticsearch: documents into Elasticsearch or OpenSearch.
 
-None means: not written in the profile, and left to rsyslog.
+None means not set in the profile: rsyslog's default applies.
 """
 
 from typing import Annotated, ClassVar, Literal, Self
@@ -28,12 +28,12 @@ _WriteOperation = Literal["index", "create"]
 
 
 class RetryFailures(RsyslogSection):
-    """What becomes of documents that the engine refuses one by one: those that it may take later
+    """What happens to documents that the engine refuses one by one: those that it may accept later
     are sent again, the others are written to `file`, one JSON object a line."""
 
     file: Annotated[
         AbsolutePath,
-        Doc("Where documents go that the engine will never take, one JSON object a line."),
+        Doc("The file for documents that the engine will never accept, one JSON object a line."),
     ]
 
 
@@ -44,7 +44,7 @@ class OmelasticsearchOutput(Output):
     such documents.
     `bulkid: uuid` gives each event an id of its own, so that what is sent twice is kept once;
     `retryfailures` needs one, and `writeoperation: create`, and sets both.  With
-    `dynPipelineName` the name of the pipeline is what the event's property of that name says.
+    `dynPipelineName` the name of the pipeline comes from the event's property of that name.
     """
 
     type: Annotated[
@@ -60,8 +60,8 @@ class OmelasticsearchOutput(Output):
                 "F2",
                 "F3",
                 (
-                    "With several, rsyslog takes turns bulk by bulk and asks for the health "
-                    "of the server before each one."
+                    "With several, rsyslog switches servers after each bulk and checks a "
+                    "server's health before each bulk."
                 ),
                 "F14",
             ),
@@ -87,8 +87,8 @@ class OmelasticsearchOutput(Output):
             traps=(
                 "The engine rejects documents with invalid UTF-8.",
                 (
-                    "Only msg is repaired: a host or program that is no UTF-8 costs its "
-                    "event, which retryfailures.file then holds."
+                    "Only msg is repaired: an event whose host or program is not UTF-8 is "
+                    "refused and goes to retryfailures.file."
                 ),
             ),
         ),
@@ -115,8 +115,8 @@ class OmelasticsearchOutput(Output):
     retryfailures: Annotated[
         RetryFailures | None,
         Doc(
-            "Single documents that the engine refuses are sent again, or kept in a file "
-            "when it will never take them. Sets bulkid and create.",
+            "Single documents that the engine refuses are sent again, or written to a file if it "
+            "will never accept them. Sets bulkid and create.",
             default="off: refused documents are lost",
             traps=("F1", "F5"),
         ),
@@ -132,11 +132,12 @@ class OmelasticsearchOutput(Output):
         Switch | None, Doc("Whether errorfile gets only the documents that failed.", traps=("F5",))
     ] = None
     interleaved: Annotated[
-        Switch | None, Doc("Whether errorfile has each document beside its answer.", traps=("F5",))
+        Switch | None,
+        Doc("Whether errorfile shows each document next to its reply.", traps=("F5",)),
     ] = None
     pipeline_name: Annotated[
         PipelineName | None,
-        Doc("The ingest pipeline that documents pass; costs processor time in the engine."),
+        Doc("The ingest pipeline that documents pass; costs CPU time in the engine."),
     ] = None
     dyn_pipeline_name: Annotated[
         Switch | None,
@@ -148,8 +149,7 @@ class OmelasticsearchOutput(Output):
     timeout: Annotated[
         Annotated[str, Field(pattern=r"^[0-9]{1,15}(ms|s|m)$")] | None,
         Doc(
-            "How long the engine may wait for its shards, as it is written into the "
-            "bulk's address.",
+            "How long the engine may wait for its shards; it is added to the URL of the bulk.",
             traps=("F16",),
         ),
     ] = None
@@ -177,10 +177,10 @@ class OmelasticsearchOutput(Output):
         NonNegative,
         Since(2204),
         Doc(
-            "Milliseconds that a bulk may take; 0 waits for ever.",
+            "Milliseconds that a bulk may take; 0 means no limit.",
             traps=(
                 (
-                    "0 lets a hung engine block a worker for ever; too low a value sends "
+                    "With 0 a hung engine blocks a worker forever; a value that is too low sends "
                     "events twice."
                 ),
                 "F3",
@@ -194,14 +194,15 @@ class OmelasticsearchOutput(Output):
     rebindinterval: Annotated[
         Positive | None,
         Doc(
-            "After so many bulks the connection is opened anew, for load balancers; -1 is never.",
+            "After this many bulks the connection is opened again, for load balancers; -1 means "
+            "never.",
             traps=("Small values leave many closed connections behind.",),
         ),
     ] = None
 
     @property
     def creates(self) -> bool:
-        """Whether documents are created, never overwritten; data streams take nothing else."""
+        """Whether documents are created, never overwritten; data streams accept nothing else."""
         streams = self.index.data_stream is not None
         return streams or self.retryfailures is not None or self.writeoperation == "create"
 

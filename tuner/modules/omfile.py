@@ -1,6 +1,6 @@
 """omfile: files on the host that runs rsyslog.
 
-None means: not written in the profile, and left to rsyslog.
+None means not set in the profile: rsyslog's default applies.
 """
 
 from collections.abc import Mapping
@@ -23,8 +23,8 @@ from tuner.schema.scalars import (
 from tuner.schema.section import Section
 
 DYNA_FILES = 500
-"""How many files of an output with `dynaFile` are open at once when the profile does not say:
-rsyslog's own 10 cost 4.1 us of processor time an event with 100 hosts, enough 2.0 (8.2302)."""
+"""How many files of an output with `dynaFile` are open at once by default: with 100 hosts rsyslog's
+default of 10 costs 4.1 us of CPU time per event, a sufficient number 2.0 (8.2302)."""
 # A lab need not run as root, and runs no program of the profile's.
 _LEFT_OUT = (
     "create_dirs", "file_owner", "file_group", "dir_owner", "dir_group", "rotation_size_limit",
@@ -70,8 +70,8 @@ class OmfileOutput(Lines):
             "The file that events are written to, one a line.",
             traps=(
                 (
-                    "Log rotation must send rsyslogd a HUP, or it goes on in the file that "
-                    "was moved away."
+                    "Log rotation must send rsyslogd a HUP, or it keeps writing to the file that "
+                    "was moved."
                 ),
                 "No other output may write to it, and no imfile input read it.",
             ),
@@ -84,8 +84,8 @@ class OmfileOutput(Lines):
             "network cannot leave the folder: slashes, . and .. become underscores.",
             traps=(
                 (
-                    "Senders choose their host names: whoever may send can make as many files "
-                    "as he likes."
+                    "Senders choose their host names: anyone who may send can create any number "
+                    "of files."
                 ),
             ),
         ),
@@ -94,11 +94,11 @@ class OmfileOutput(Lines):
         Positive | None,
         Doc(
             "How many files of dynaFile are open at once.",
-            default="500 with dynaFile; rsyslog's own is 10",
+            default="500 with dynaFile; rsyslog's default is 10",
             traps=(
                 (
                     "With more active files than that, every event closes one and opens "
-                    "another: twice the processor time."
+                    "another: twice the CPU time."
                 ),
                 "Each open file counts against rsyslogd's limit of open files.",
             ),
@@ -107,7 +107,7 @@ class OmfileOutput(Lines):
     close_timeout: Annotated[
         NonNegative | None,
         Doc(
-            "Minutes without an event after which a file is closed; 0 is never.",
+            "Minutes without an event after which a file is closed; 0 means never.",
             default="10 with dynaFile, else 0",
         ),
     ] = None
@@ -117,10 +117,7 @@ class OmfileOutput(Lines):
             "Whether a thread of its own writes the file.",
             default="off",
             traps=(
-                (
-                    "It costs a fifth more processor time an event and pays only where the "
-                    "disk is slow."
-                ),
+                ("It costs a fifth more CPU time per event and helps only on slow disks."),
                 "What the thread has not written yet is lost when rsyslogd dies.",
             ),
         ),
@@ -129,12 +126,12 @@ class OmfileOutput(Lines):
         Switch | None,
         Doc(
             "Whether the file is written at the end of each batch.",
-            default="on, which costs nothing with one file and a third more processor "
-            "time with 100 (8.2302)",
+            default="on, which costs nothing with one file and a third more CPU time with 100 "
+            "(8.2302)",
             traps=(
                 (
-                    "Off, up to ioBufferSize bytes a file are lost when rsyslogd dies, and "
-                    "are read late."
+                    "If off, up to ioBufferSize bytes per file are lost when rsyslogd dies, and "
+                    "readers see events late."
                 ),
             ),
         ),
@@ -146,7 +143,7 @@ class OmfileOutput(Lines):
         MemorySize,
         Doc(
             "How much is gathered before it is written or compressed, for each open file.",
-            traps=("rsyslog's own default of 4k makes files with veryRobustZip twice as long.",),
+            traps=("rsyslog's default of 4k makes files with veryRobustZip twice as large.",),
         ),
     ] = "64k"
     sync: Annotated[
@@ -154,19 +151,19 @@ class OmfileOutput(Lines):
         Doc(
             "Whether the file is synchronised to the disk after each write.",
             default="off",
-            traps=("A large price: one synchronisation for each batch.",),
+            traps=("Expensive: one synchronisation for each batch.",),
         ),
     ] = None
     zip_level: Annotated[
         Level | None,
         Doc(
-            "How hard events are compressed, 0 not at all; level 3 costs a third more "
-            "processor time than no compression.",
+            "The compression level, 0 for none; level 3 costs a third more "
+            "CPU time than no compression.",
             default="0",
             traps=(
                 (
-                    "Without veryRobustZip a file that was cut off by a crash cannot be "
-                    "unpacked beyond that place."
+                    "Without veryRobustZip a file that a crash cut off cannot be unpacked beyond "
+                    "that point."
                 ),
             ),
         ),
@@ -206,9 +203,9 @@ class OmfileOutput(Lines):
         AbsolutePath | None,
         Since(2302),
         Doc(
-            "The program that is run when the file has that size, with its arguments "
-            "after a blank. It has to move the file away.",
-            traps=("rsyslogd runs it with its own rights, and waits for it.",),
+            "The program that is run when the file has that size, with its arguments after a "
+            "space. It must move the file away.",
+            traps=("rsyslogd runs it with its own privileges, and waits for it.",),
         ),
     ] = Field(None, alias="rotation.sizeLimitCommand")
     add_lf: Annotated[
@@ -217,7 +214,7 @@ class OmfileOutput(Lines):
         Doc("Whether a line end is added to a line that has none.", default="on"),
     ] = Field(None, alias="addLF")
     create_dirs: Annotated[
-        Switch | None, Doc("Whether missing folders are made.", default="on")
+        Switch | None, Doc("Whether missing folders are created.", default="on")
     ] = None
     file_create_mode: Annotated[
         FileMode | None,
@@ -253,7 +250,7 @@ class OmfileOutput(Lines):
         Doc(
             "Whether a file is not written when its owner cannot be set.",
             default="on",
-            traps=("On, events are lost where rsyslogd has given up its rights.",),
+            traps=("If on, events are lost when rsyslogd has dropped its privileges.",),
         ),
     ] = Field(None, alias="failOnChOwnFailure")
 
@@ -269,7 +266,7 @@ class OmfileOutput(Lines):
 
     @property
     def names_template(self) -> str:
-        """What the template of the names of its files is called."""
+        """The name of the template for its file names."""
         return f"{self.name}-file"
 
     def spelled(self) -> Mapping[str, str | int | tuple[str, ...]]:

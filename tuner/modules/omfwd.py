@@ -1,6 +1,6 @@
 """omfwd: another syslog server.
 
-None means: not written in the profile, and left to rsyslog.
+None means not set in the profile: rsyslog's default applies.
 """
 
 from collections.abc import Iterator, Mapping
@@ -93,7 +93,7 @@ class OmfwdOutput(_Tls):
             "The receiver, a name or an address. omfwd takes a list since 8.2408, whose "
             "receivers take turns.",
             traps=(
-                ("Its port must not be an input of this profile: events would come back for ever."),
+                ("Its port must not be an input of this profile: events would come back forever."),
             ),
         ),
     ]
@@ -104,8 +104,8 @@ class OmfwdOutput(_Tls):
             "tcp or udp.",
             traps=(
                 (
-                    "UDP loses what the network or the receiver drops, and TCP what is under "
-                    "way when the connection breaks: only omrelp is acknowledged."
+                    "UDP loses what the network or the receiver drops, and TCP what is in flight "
+                    "when the connection breaks: only omrelp is acknowledged."
                 ),
             ),
         ),
@@ -135,15 +135,15 @@ class OmfwdOutput(_Tls):
         NonNegative | None,
         Since(2608),
         Doc(
-            "Milliseconds that what was sent may stay without an answer of the network "
-            "before the connection counts as broken."
+            "Milliseconds that sent data may stay unacknowledged before the connection counts as "
+            "broken."
         ),
     ] = Field(None, alias="TCP_User_Timeout")
     rebind_interval: Annotated[
         NonNegative | None,
         Doc(
-            "After so many transmissions the connection is opened anew, for load "
-            "balancers; 0 is never.",
+            "After this many transmissions the connection is opened again, for load "
+            "balancers; 0 means never.",
             default="0",
             traps=("Small values leave many closed connections behind.",),
         ),
@@ -153,22 +153,22 @@ class OmfwdOutput(_Tls):
         Doc(
             "Whether the last event before a broken connection is sent once more.",
             default="off",
-            traps=("It may arrive twice, and all others under way are lost all the same.",),
+            traps=("It may arrive twice, and all others in flight are still lost.",),
         ),
     ] = Field(None, alias="resendLastMSGOnReconnect")
     extended_connection_check: Annotated[
         Switch | None,
         Since(2408),
-        Doc("Whether the connection is looked at before each batch.", default="on"),
+        Doc("Whether the connection is checked before each batch.", default="on"),
     ] = None
     pool_resume_interval: Annotated[
         Positive | None,
         Since(2408),
-        Doc("Seconds after which a target that was away is tried again.", default="30"),
+        Doc("Seconds after which a target that was down is tried again.", default="30"),
     ] = Field(None, alias="pool.resumeInterval")
     con_err_skip: Annotated[
         NonNegative | None,
-        Doc("Only every so many-th failed connection is logged; 0 is each.", default="0"),
+        Doc("Only every n-th failed connection is logged; 0 logs each.", default="0"),
     ] = None
     compression_mode: Annotated[
         Literal["none", "single", "stream:always"] | None,
@@ -176,10 +176,7 @@ class OmfwdOutput(_Tls):
             "none; single compresses each event; stream:always compresses the connection.",
             default="none",
             traps=(
-                (
-                    "The receiver must be an rsyslog, and its input be told of stream:always "
-                    "by compression.mode."
-                ),
+                ("The receiver must be rsyslog, with compression.mode stream:always on its input."),
             ),
         ),
     ] = Field(None, alias="compression.mode")
@@ -188,7 +185,7 @@ class OmfwdOutput(_Tls):
         Doc(
             "Whether the stream is flushed at the end of each batch.",
             default="on",
-            traps=("Off compresses better, and events wait until a buffer is full.",),
+            traps=("Off compresses better, but events wait until a buffer is full.",),
         ),
     ] = Field(None, alias="compression.stream.flushOnTXEnd")
     compression_driver: Annotated[
@@ -204,7 +201,7 @@ class OmfwdOutput(_Tls):
     rate_limit_interval: Annotated[
         NonNegative | None,
         Doc(
-            "Seconds over which rateLimit.burst events are let through; 0 is no limit.",
+            "Seconds over which rateLimit.burst events are let through; 0 means no limit.",
             default="0",
             traps=("What exceeds the limit is dropped.",),
         ),
@@ -218,13 +215,14 @@ class OmfwdOutput(_Tls):
     ] = Field(None, alias="rateLimit.burst")
     udp_send_to_all: Annotated[
         Switch | None,
-        Doc("Whether events go to every address that the target's name has.", default="off"),
+        Doc("Whether events go to every address of the target's name.", default="off"),
     ] = Field(None, alias="udp.sendToAll")
     udp_send_delay: Annotated[
         NonNegative | None, Doc("Microseconds to wait after each datagram.", default="0")
     ] = Field(None, alias="udp.sendDelay")
     udp_send_buf: Annotated[
-        MemorySize | None, Doc("The socket's send buffer; 0 leaves the system's.", default="0")
+        MemorySize | None,
+        Doc("The socket's send buffer; 0 keeps the system's default.", default="0"),
     ] = Field(None, alias="udp.sendBuf")
 
     @property
@@ -235,7 +233,7 @@ class OmfwdOutput(_Tls):
     built_in: ClassVar[bool] = True
 
     def spelled(self) -> Mapping[str, str | int | tuple[str, ...]]:
-        """omfwd.c, newActInst, takes the peers as one string apart at its commas."""
+        """omfwd.c, newActInst, splits the peers, which are one string, at commas."""
         several = {} if isinstance(self.target, str) else {"target": self.target}
         peers = self.stream_driver_permitted_peers
         return several | ({} if peers is None else {"streamDriverPermittedPeers": ",".join(peers)})
@@ -253,7 +251,7 @@ FWD: Changes = {
 
 @warning(
     "RT270",
-    why="A TCP sender learns that the connection broke, not what had arrived before; over UDP it "
+    why="A TCP sender learns that the connection broke, but not what arrived before; over UDP it "
     "learns nothing. RELP acknowledges every event.",
     source="rsyslog's manual, whitepapers/reliable_logging; RFC 5426",
     bad={"outputs": [FWD]},
@@ -266,19 +264,19 @@ def _unacknowledged(asked: InProfile[OmfwdOutput]) -> Iterator[Complaint]:
     output = asked.section
     if not asked.durable:
         return
-    lost = "when the connection breaks, what is under way is lost without a trace"
+    lost = "when the connection breaks, what is in flight is lost without a trace"
     if output.protocol == "udp":
         lost = "what the network or the receiver drops is lost without a trace"
     yield Complaint(
         ("protocol",),
-        f"events over {output.protocol.upper()} are not acknowledged: {lost}, against the durable "
-        "tier; use omrelp where the receiver speaks it, or guardrails.tier relaxed",
+        f"events over {output.protocol.upper()} are not acknowledged: {lost}, which the durable "
+        "tier forbids; use omrelp where the receiver speaks it, or guardrails.tier relaxed",
     )
 
 
 @warning(
     "RT271",
-    why="A rate limit drops what exceeds it; rsyslog says so in its log, once.",
+    why="A rate limit drops what exceeds it; rsyslog logs this only once.",
     source="rsyslog runtime/ratelimit.c",
     bad={"guardrails.tier": "relaxed", "outputs": [{**FWD, "rateLimit.interval": 5}]},
     good={"outputs[up].rateLimit.interval": 0},
@@ -288,6 +286,6 @@ def _limited(asked: InProfile[OmfwdOutput]) -> Iterator[Complaint]:
     if output.rate_limit_interval:
         yield Complaint(
             ("rateLimit.interval",),
-            f"what comes beyond {output.rate_limit_burst or 200} events in "
+            f"what exceeds {output.rate_limit_burst or 200} events in "
             f"{output.rate_limit_interval} s is dropped: remove it, or raise rateLimit.burst",
         )

@@ -1,6 +1,6 @@
 """omrelp: another rsyslog, which acknowledges every event.
 
-None means: not written in the profile, and left to rsyslog.
+None means not set in the profile: rsyslog's default applies.
 """
 
 from collections.abc import Iterator, Mapping
@@ -30,7 +30,7 @@ class OmrelpOutput(Lines):
             "The receiver, a name or an address. omfwd takes a list since 8.2408, whose "
             "receivers take turns.",
             traps=(
-                ("Its port must not be an input of this profile: events would come back for ever."),
+                ("Its port must not be an input of this profile: events would come back forever."),
             ),
         ),
     ]
@@ -42,8 +42,8 @@ class OmrelpOutput(Lines):
     rebind_interval: Annotated[
         NonNegative | None,
         Doc(
-            "After so many transmissions the connection is opened anew, for load "
-            "balancers; 0 is never.",
+            "After this many transmissions the connection is opened again, for load "
+            "balancers; 0 means never.",
             default="0",
             traps=("Small values leave many closed connections behind.",),
         ),
@@ -51,7 +51,7 @@ class OmrelpOutput(Lines):
     window_size: Annotated[
         NonNegative | None,
         Doc(
-            "How many events may be under way without an acknowledgement; 0 is RELP's own.",
+            "How many events may be in flight unacknowledged; 0 means RELP's default.",
             default="128",
             traps=(
                 (
@@ -81,8 +81,8 @@ class OmrelpOutput(Lines):
         Literal["name", "certvalid", "fingerprint"] | None,
         Doc(
             "How the RELP receiver proves who it is: name, fingerprint or certvalid.",
-            default="nobody is asked",
-            traps=("Without it whoever answers gets the events.",),
+            default="no authentication",
+            traps=("Without it, whoever answers gets the events.",),
         ),
     ] = Field(None, alias="tls.authMode")
     tls_permitted_peer: Annotated[
@@ -90,7 +90,7 @@ class OmrelpOutput(Lines):
     ] = Field(None, alias="tls.permittedPeer")
     tls_ca_cert: Annotated[
         AbsolutePath | None,
-        Doc("The certificates of the authorities of RELP receivers, a path on rsyslog's host."),
+        Doc("The CA certificates for RELP receivers, a path on rsyslog's host."),
     ] = Field(None, alias="tls.caCert")
     tls_my_cert: Annotated[
         AbsolutePath | None, Doc("This RELP sender's certificate, a path on rsyslog's host.")
@@ -118,7 +118,7 @@ class OmrelpOutput(Lines):
         return {} if (peers := self.tls_permitted_peer) is None else {"tls.permittedPeer": peers}
 
 
-# librelp's own window, how often it is acknowledged, and from where on that no longer shows.
+# librelp's default window, how often it is acknowledged, and above which size that no longer shows.
 _RELP_WINDOW = 128
 _WINDOWS_PER_SECOND = 5
 _WIDE_WINDOW = 1000

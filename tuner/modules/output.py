@@ -63,7 +63,7 @@ class Output(RsyslogSection):
 
     name: Annotated[Name, Doc("The name of the output and of its action in rsyslog's counters.")]
     filter: Annotated[
-        Filter | None, Doc("Which events the output takes; all that is written must hold.")
+        Filter | None, Doc("Which events the output takes; all conditions must hold.")
     ] = None
     queue: Annotated[
         Queue | None,
@@ -77,7 +77,7 @@ class Output(RsyslogSection):
         int,
         Field(ge=-1, strict=True),
         Doc(
-            "How often a batch is retried while the engine does not answer; -1 is for ever.",
+            "How often a batch is retried while the engine does not answer; -1 means forever.",
             default="rsyslog's own default is 0",
             traps=("F8", "F1"),
         ),
@@ -90,7 +90,7 @@ class Output(RsyslogSection):
         Doc(
             "The most seconds between two retries.",
             default="1800",
-            traps=("rsyslog before 8.2308 takes it and ignores it.",),
+            traps=("rsyslog before 8.2308 accepts it and ignores it.",),
         ),
     ] = Field(None, alias="action.resumeIntervalMax")
     action_report_suspension: Annotated[
@@ -113,7 +113,10 @@ class Output(RsyslogSection):
     action_errorfile_maxsize: Annotated[
         Positive | None,
         Since(2204),
-        Doc("The most bytes of that file; what comes after it is not written.", default="no limit"),
+        Doc(
+            "The maximum size of that file in bytes; later events are not written.",
+            default="no limit",
+        ),
     ] = Field(None, alias="action.errorfile.maxsize")
     exec_only_when_previous_is_suspended: Annotated[
         Switch,
@@ -122,12 +125,12 @@ class Output(RsyslogSection):
             "moment: a failover.",
             traps=(
                 (
-                    "The batches under way when the other goes away are lost, up to its "
+                    "The batches in flight when the other goes away are lost, up to its "
                     "workers times its dequeueBatchSize events (8.2302)."
                 ),
                 (
-                    "The other needs an action.resumeRetryCount of 0 or a few: retried for "
-                    "ever, it never counts as suspended."
+                    "The other needs an action.resumeRetryCount of 0 or a few: retried forever, "
+                    "it never counts as suspended."
                 ),
             ),
         ),
@@ -138,9 +141,9 @@ class Output(RsyslogSection):
     package: ClassVar[str] = "rsyslog"
     """Debian's package that ships the module."""
     built_in: ClassVar[bool] = False
-    """Whether it is in rsyslogd itself, and loaded only to be given parameters."""
+    """Whether it is built into rsyslogd, and loaded only to set its parameters."""
     lab_takes: ClassVar[bool] = False
-    """Whether a lab has somebody who takes what the output sends."""
+    """Whether a lab has a receiver for what the output sends."""
 
     def in_lab(self, _lab: Surroundings, _index_prefix: str, /) -> Self:
         """The output into what the lab has; its queue is bound elsewhere."""
@@ -173,10 +176,12 @@ class Lines(Output):
     @model_validator(mode="after")
     def _one_format(self) -> Self:
         if self.template is not None and self.document is not None:
-            raise ValueError("name template or document, not both: each says how an event looks")
+            raise ValueError(
+                "name template or document, not both: each defines the format of an event"
+            )
         return self
 
-    # rsyslog's own for omfwd has neither year nor zone; both of its own for forwarding cut tags.
+    # omfwd's default format has neither year nor zone; both forwarding formats cut tags.
     own_format: ClassVar[BuiltinTemplate] = "RSYSLOG_SyslogProtocol23Format"
 
     @property
@@ -185,5 +190,5 @@ class Lines(Output):
         return self.template or self.own_format
 
     def spelled(self) -> Mapping[str, str | int | tuple[str, ...]]:
-        """The parameters that rsyslog spells otherwise than a profile does."""
+        """The parameters that rsyslog spells differently from a profile."""
         return {}

@@ -11,7 +11,7 @@ from tuner.schema.scalars import NonNegative, Positive, Switch
 
 Severity = Annotated[int, Field(ge=0, le=8, strict=True)]
 _Bytes = Annotated[str, Field(pattern=r"^[0-9]{1,15}[kmgKMG]?$")]
-# 25, which is no hour, means never.
+# 25 is not an hour: it means never.
 Hour = Annotated[int, Field(ge=0, le=25, strict=True)]
 
 
@@ -27,7 +27,7 @@ class QueueType(Enum):
 class Queue(BaseModel):
     """The `queue.*` parameters of one queue, sizes in messages, timeouts in milliseconds.
 
-    None means: not written in the profile, rsyslog's default for that place.
+    None means not set in the profile: rsyslog's default for that place applies.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", alias_generator=to_camel)
@@ -40,7 +40,7 @@ class Queue(BaseModel):
             traps=(
                 (
                     "Direct ignores every other parameter; Disk has one worker and serialises "
-                    "every event; Disk without filename becomes LinkedList."
+                    "every event; a Disk queue without filename becomes LinkedList."
                 ),
             ),
         ),
@@ -59,8 +59,8 @@ class Queue(BaseModel):
     min_dequeue_batch_size: Annotated[
         NonNegative | None,
         Doc(
-            "A worker waits for so many events, at most minDequeueBatchSize.timeout, "
-            "before it begins.",
+            "A worker waits for this many events, for at most minDequeueBatchSize.timeout, "
+            "before it starts a batch.",
             traps=(
                 (
                     "Above dequeueBatchSize every batch waits out the timeout; it delays the "
@@ -84,8 +84,8 @@ class Queue(BaseModel):
                 "F11",
                 "F13",
                 (
-                    "More than one on the main queue changes the order of events; a Disk "
-                    "queue has one whatever is set."
+                    "More than one on the main queue changes the order of events; a Disk queue "
+                    "always has one."
                 ),
             ),
         ),
@@ -101,14 +101,14 @@ class Queue(BaseModel):
     timeout_worker_thread_shutdown: Annotated[
         Annotated[int, Field(ge=-1, strict=True)] | None,
         Doc(
-            "Milliseconds after which an idle worker ends; -1 is never.",
+            "Milliseconds after which an idle worker ends; -1 means never.",
             traps=("A worker that ends closes its connection to the engine.",),
         ),
     ] = None
     timeout_enqueue: Annotated[
         NonNegative | None,
         Doc(
-            "Milliseconds that a full queue is waited for before the event is dropped.",
+            "Milliseconds to wait for room in a full queue before the event is dropped.",
             traps=("F9",),
         ),
     ] = None
@@ -116,42 +116,42 @@ class Queue(BaseModel):
         NonNegative | None,
         Doc(
             "Milliseconds to empty the queue when rsyslog stops.",
-            traps=("The default of 10 for actions throws away what is in memory.",),
+            traps=("The default of 10 for actions discards what is in memory.",),
         ),
     ] = None
     timeout_action_completion: Annotated[
         NonNegative | None,
         Doc(
-            "Milliseconds that a batch under way may take when rsyslog stops, after "
+            "Milliseconds that a batch in flight may take when rsyslog stops, after "
             "timeoutShutdown."
         ),
     ] = None
     high_watermark: Annotated[
         NonNegative | None,
         Doc(
-            "Above so many events a disk-assisted queue writes to disk.",
+            "Above this many events a disk-assisted queue writes to disk.",
             default="90 % of size; 80000 without main_queue()",
         ),
     ] = None
     low_watermark: Annotated[
         NonNegative | None,
         Doc(
-            "Below so many events a disk-assisted queue stops writing to disk.",
+            "Below this many events a disk-assisted queue stops writing to disk.",
             default="70 % of size, of highWatermark since 8.2602; 20000 without main_queue()",
-            traps=("Out of range it is reset in silence before 8.2602.",),
+            traps=("Before 8.2602 a value out of range is silently reset.",),
         ),
     ] = None
     full_delay_mark: Annotated[
         NonNegative | None,
         Doc(
-            "Above so many events imfile and other patient inputs stop.",
+            "Above this many events imfile and other inputs that can wait stop.",
             default="97 % of size; half of highWatermark with a filename",
         ),
     ] = None
     light_delay_mark: Annotated[
         NonNegative | None,
         Doc(
-            "Above so many events TCP inputs wait up to a second for each event; 0 is off.",
+            "Above this many events TCP inputs wait up to a second for each event; 0 means off.",
             default="70 % of size",
             traps=(
                 (
@@ -164,14 +164,14 @@ class Queue(BaseModel):
     discard_mark: Annotated[
         NonNegative | None,
         Doc(
-            "Above so many events those of discardSeverity and less important ones are dropped.",
+            "Above this many events those of discardSeverity and less important ones are dropped.",
             default="98 % of size; 98000 without main_queue()",
             traps=("Above the size it is an error.",),
         ),
     ] = None
     discard_severity: Annotated[
         Severity | None,
-        Doc("Severities from this number on may be dropped above discardMark; 8 is none."),
+        Doc("Severities from this number on may be dropped above discardMark; 8 means none."),
     ] = None
     dequeue_slow_down: Annotated[
         NonNegative | None, Doc("Microseconds that each worker sleeps after a batch.")
@@ -180,7 +180,7 @@ class Queue(BaseModel):
         Hour | None,
         Doc(
             "The hour at which workers begin; all day when it is not set.",
-            traps=("Outside of these hours the queue only fills.",),
+            traps=("Outside these hours the queue only fills.",),
         ),
     ] = None
     dequeue_time_end: Annotated[
@@ -189,7 +189,7 @@ class Queue(BaseModel):
     sampling_interval: Annotated[
         NonNegative | None,
         Doc(
-            "Only every so many events are kept; 0 keeps all.",
+            "Only every n-th event is kept; 0 keeps all.",
             default="0",
             traps=("All others are lost, on purpose.",),
         ),
@@ -225,8 +225,8 @@ class Queue(BaseModel):
     max_disk_space: Annotated[
         _Bytes | None,
         Doc(
-            "The most that the queue's files may take.",
-            traps=("0 is no limit: the queue can fill the file system.",),
+            "The most disk space that the queue's files may take.",
+            traps=("0 means no limit: the queue can fill the file system.",),
         ),
     ] = None
     max_file_size: Annotated[
@@ -239,8 +239,8 @@ class Queue(BaseModel):
     checkpoint_interval: Annotated[
         NonNegative | None,
         Doc(
-            "After how many events the queue's book of its files is written; 0 is at each "
-            "new file and at a stop.",
+            "After how many events the queue saves its position in its files; 0 means at each "
+            "new file and at shutdown.",
             traps=("1 is exceptionally slow.",),
         ),
     ] = None
@@ -248,14 +248,14 @@ class Queue(BaseModel):
         Switch | None,
         Doc(
             "Whether the queue's files are synchronised to the disk.",
-            traps=("A large price, at each checkpoint.",),
+            traps=("Expensive, at each checkpoint.",),
         ),
     ] = None
     save_on_shutdown: Annotated[
         Switch | None,
         Doc(
             "Whether a disk-assisted queue saves what is in memory when rsyslog stops.",
-            default="on; rsyslog's manual says off and is wrong",
+            default="on; rsyslog's manual wrongly says off",
             traps=("Without filename it does nothing.",),
         ),
     ] = None
@@ -263,9 +263,8 @@ class Queue(BaseModel):
         Literal["safe", "inMemory", "ignore"] | None,
         Since(2604),
         Doc(
-            "What rsyslog does at its start with files of the queue that it cannot read: "
-            "safe keeps them and starts anew, inMemory goes on without files, ignore "
-            "reads what it can.",
+            "What rsyslog does at startup with queue files that it cannot read: safe keeps them "
+            "and starts with new ones, inMemory goes on without files, ignore reads what it can.",
             traps=("Only queues with a filename have files.",),
         ),
     ] = None
@@ -273,16 +272,18 @@ class Queue(BaseModel):
         Literal["auto", "disk", "segmentedDisk"] | None,
         Since(2608),
         Doc(
-            "How the files of the queue are laid out: disk as ever, segmentedDisk the new "
-            "way, auto the new one for new files.",
+            "The layout of the queue's files: disk is the old one, segmentedDisk the new one, "
+            "auto the new one for new files.",
             traps=("The layouts differ in speed: measure before and after an update.",),
         ),
     ] = None
     disk_queue_auto_upgrade: Annotated[
-        Switch | None, Since(2608), Doc("Whether files of the old layout become the new one.")
+        Switch | None,
+        Since(2608),
+        Doc("Whether files of the old layout are converted to the new one."),
     ] = None
     disk_queue_idle_timeout: Annotated[
         NonNegative | None,
         Since(2608),
-        Doc("Milliseconds that the disk part of the queue stays ready after it ran empty."),
+        Doc("Milliseconds that the disk part of the queue stays ready after it becomes empty."),
     ] = None

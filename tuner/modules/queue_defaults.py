@@ -1,4 +1,4 @@
-"""What rsyslog makes of what a queue leaves out."""
+"""The defaults that rsyslog applies to a queue."""
 
 from enum import Enum
 
@@ -6,7 +6,7 @@ from tuner.modules.queue import Queue, QueueType
 
 
 class Place(Enum):
-    """Where a queue stands; rsyslog's defaults differ by it."""
+    """Where a queue stands, on which rsyslog's defaults depend."""
 
     IMPLICIT_MAIN = "no main_queue() in the configuration"
     MAIN = "main_queue()"

@@ -54,7 +54,7 @@ class Tls(RsyslogSection):
     """
 
     cacert: Annotated[
-        AbsolutePath | None, Doc("The certificates of the authorities, a path on rsyslog's host.")
+        AbsolutePath | None, Doc("The CA certificates, a path on rsyslog's host.")
     ] = None
     mycert: Annotated[AbsolutePath | None, Doc("rsyslog's own certificate for mutual TLS.")] = None
     myprivkey: Annotated[
@@ -64,7 +64,7 @@ class Tls(RsyslogSection):
         Switch | None,
         Doc(
             "Whether certificates are accepted that no known authority signed.",
-            traps=("Anyone on the way can then read and change events.",),
+            traps=("Anyone on the network path can then read and change events.",),
         ),
     ] = None
     skipverifyhost: Annotated[
@@ -77,15 +77,15 @@ class Tls(RsyslogSection):
     tlsversion: Annotated[
         Literal["TLSv1.2", "TLSv1.3"] | None,
         Since(2608),
-        Doc("The oldest version of TLS that is spoken with the engine."),
+        Doc("The oldest version of TLS that is accepted from the engine."),
     ] = None
     ciphersuites: Annotated[
         CipherNames | None,
         Since(2608),
-        Doc("The cipher suites of TLS 1.3, best first, in the words of OpenSSL."),
+        Doc("The cipher suites of TLS 1.3, best first, in OpenSSL's notation."),
     ] = None
     keyexchangegroups: Annotated[
         CipherNames | None,
         Since(2608),
-        Doc("The groups for the exchange of keys, best first, in the words of OpenSSL."),
+        Doc("The groups for the exchange of keys, best first, in OpenSSL's notation."),
     ] = None

@@ -37,7 +37,7 @@ class Tcp(Listener, KeepsAlive):
         Switch | None,
         Doc(
             "Whether senders are slowed down when the queue passes its lightDelayMark.",
-            traps=("Off, a full queue drops events instead.",),
+            traps=("If off, a full queue drops events instead.",),
         ),
     ] = None
     max_frame_size: Annotated[
@@ -46,12 +46,13 @@ class Tcp(Listener, KeepsAlive):
     discard_truncated_msg: Annotated[
         Switch | None,
         Doc(
-            "Whether the rest of a message that is too long is thrown away instead of "
-            "becoming an event of its own."
+            "Whether the rest of a message that is too long is discarded instead of becoming an "
+            "event of its own."
         ),
     ] = None
     addtl_frame_delimiter: Annotated[
-        Delimiter | None, Doc("One more character, by its number, that ends a message; -1 is none.")
+        Delimiter | None,
+        Doc("One more character, by its number, that ends a message; -1 means none."),
     ] = None
     framing_fix_cisco_asa: Annotated[
         Switch | None,
@@ -71,5 +72,5 @@ class Tcp(Listener, KeepsAlive):
 
     @property
     def missing_flow_control(self) -> str | None:
-        """Senders wait, unless told otherwise."""
+        """Senders wait unless flowControl is off."""
         return "true" if self.flow_control is False else None

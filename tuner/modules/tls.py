@@ -11,7 +11,7 @@ StreamDriverCaFile = Annotated[
     AbsolutePath | None,
     Field(alias="streamDriver.caFile"),
     Since(2108),
-    Doc("The certificates of the authorities, a path on rsyslog's host."),
+    Doc("The CA certificates, a path on rsyslog's host."),
 ]
 StreamDriverCrlFile = Annotated[
     AbsolutePath | None,
@@ -31,7 +31,7 @@ VerifyDepth = Annotated[
 ]
 Priorities = Annotated[
     Line | None,
-    Doc("Which ciphers and versions of TLS are allowed, in the words of the TLS library."),
+    Doc("Which ciphers and versions of TLS are allowed, in the TLS library's notation."),
 ]
 RelpLibrary = Annotated[
     Literal["gnutls", "openssl"] | None,

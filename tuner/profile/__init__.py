@@ -1,1 +1,1 @@
-"""What the user asked for: the profile, its lint, its knobs, and how it binds to a lab."""
+"""What the user asked for: the profile, its documents, layers, text and places."""

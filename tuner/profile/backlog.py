@@ -1,4 +1,4 @@
-"""How many events may be under way for a measurement to see every worker at work."""
+"""How many events may be in flight for a measurement to see every worker at work."""
 
 from __future__ import annotations
 

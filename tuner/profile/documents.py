@@ -1,4 +1,4 @@
-"""The documents we know by name, and the leanest mapping that serves the uses of their fields."""
+"""The preset documents, and the leanest mapping that serves the uses of their fields."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def mapping_of(fields: tuple[DocumentField, ...]) -> Mapping:
 
 
 def _inside(properties: Mapping, parents: list[str]) -> Mapping:
-    """The `properties` of the object that `parents` name, made where it is missing."""
+    """The `properties` of the object that `parents` name, made if it is missing."""
     for parent in parents:
         holder = properties.setdefault(parent, {"properties": {}})
         inner = holder["properties"] if isinstance(holder, dict) else {}
@@ -129,7 +129,8 @@ def _leaf(field: DocumentField) -> Mapping:
 
 
 def _date_in_text(field: DocumentField) -> Mapping:
-    """What is no date stays in _source and is not indexed; the document is not refused."""
+    """A value that is not a date stays in _source and is not indexed; the document is not
+    refused."""
     if not is_parsed(field):
         return {}
     written: Mapping = {} if field.format is None else {"format": field.format}

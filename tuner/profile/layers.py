@@ -27,7 +27,7 @@ def layers_below(leaf: Source, read_text: Read) -> tuple[Source, ...]:
         above = chain[-1]
         chain_text = " -> ".join([*(one.name for one in chain), str(path)])
         if path.resolve() in files:
-            raise _bad(above, f"the layers go round in a circle: {chain_text}: take one out")
+            raise _bad(above, f"circular extends: {chain_text}: remove one of them")
         if len(chain) == MAX_LAYERS:
             raise _bad(above, f"more than {MAX_LAYERS} layers: {chain_text}: merge some of them")
         chain.append(_layer(above, path, read_text))
@@ -36,7 +36,7 @@ def layers_below(leaf: Source, read_text: Read) -> tuple[Source, ...]:
 
 
 def _extended(source: Source) -> Path | None:
-    """The file that `source` extends, relative to its own folder; None when there is none."""
+    """The file that `source` extends, relative to its own folder; None if there is none."""
     written = at(source.data, (EXTENDS,))
     if written is None:
         return None
@@ -65,7 +65,7 @@ def _bad(source: Source, message: str) -> BadProfile:
 def layered(leaf: Source, below: tuple[Source, ...]) -> Source:
     """`leaf` on top of the layers below it: what they say together, each value knowing its file.
 
-    A key without a value takes what lies below away.  The text stays that of the leaf.
+    A key without a value removes what lower layers set.  The text stays that of the leaf.
     """
     if not below:
         return leaf
@@ -148,7 +148,7 @@ def _name(item: object) -> object:
 
 
 def number_of(items: object, name: object) -> int | None:
-    """The number of the item called `name` in plain data; None when there is none."""
+    """The number of the item called `name` in plain data; None if there is none."""
     if not isinstance(items, list) or not isinstance(name, str):
         return None
     return next((i for i, item in enumerate(items) if _name(item) == name), None)

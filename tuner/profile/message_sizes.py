@@ -35,7 +35,7 @@ class Sizes:
         return min(reach, LONGEST_MESSAGE_BYTES)
 
     def fault(self) -> str | None:
-        """What contradicts what, as a sentence without a subject; None when all agree."""
+        """What contradicts what, as a sentence without a subject; None if all agree."""
         return next(self._faults(), None)
 
     def _faults(self) -> Iterator[str]:
@@ -46,7 +46,7 @@ class Sizes:
                 yield "lognormal sizes need min and max"
             return
         if self.distribution == "fixed":
-            yield "fixed sizes are all the mean: leave min and max out"
+            yield "fixed sizes all equal the mean: remove min and max"
         if self.least > self.most:
             yield f"min {self.least} is above max {self.most}"
         if not self.least <= self.mean <= self.most:

@@ -1,4 +1,4 @@
-"""What runs are compared by: rates, processor time, space, memory, and how fresh events are."""
+"""What runs are compared by: rates, CPU time, space, memory, and how fresh events are."""
 
 from __future__ import annotations
 

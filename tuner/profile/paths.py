@@ -52,7 +52,7 @@ def _index(data: object, found: KeyPath, item: str, path: str) -> int:
     """The number of the list item that is called `item`."""
     items = at(data, found)
     if not isinstance(items, Sequence) or isinstance(items, str):
-        raise BadUsage(f"{path}: there is no list to take [{item}] of")
+        raise BadUsage(f"{path}: there is no list, so [{item}] names nothing")
     for i, entry in enumerate(items):
         if isinstance(entry, Mapping) and entry.get("name") == item:
             return i

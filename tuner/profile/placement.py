@@ -1,4 +1,4 @@
-"""The queues of a profile, each with its place and everything rsyslog would make of it."""
+"""The queues of a profile, each with its place and every default that rsyslog would apply."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ def message_memory_bytes(message_bytes: float) -> float:
 
 
 def queue_memory(profile: Profile) -> QueueMemory | None:
-    """What the queues hold in memory when all are full; None when none holds anything there.
+    """What the queues hold in memory when all are full; None if none holds anything there.
 
     A message is in one queue at a time: an action queue takes what the main queue lets go.
     """

@@ -182,7 +182,7 @@ def _not_yaml(bad: yaml.MarkedYAMLError) -> str:
     """What PyYAML says, with what to do where it is a matter of indentation."""
     said = f"{bad.context}: {bad.problem}" if bad.context else str(bad.problem)
     if "'\\t'" in said:
-        return "not YAML, a tab stands where only blanks may: indent with blanks"
+        return "not YAML, a tab in the indentation: indent with spaces"
     if "block" in said or "mapping values are not allowed" in said:
         return f"not YAML, {said}: check the indentation here and in the lines above"
     return f"not YAML, {said}" if bad.context else f"not YAML: {said}"
@@ -190,7 +190,7 @@ def _not_yaml(bad: yaml.MarkedYAMLError) -> str:
 
 @dataclass
 class _Reading:
-    """The walk over the nodes: what it has found so far."""
+    """The walk over the nodes, with its results so far."""
 
     name: str
     spots: dict[KeyPath, Spot] = field(default_factory=dict)
@@ -240,7 +240,11 @@ class _Reading:
         kind, text = node.tag.removeprefix(_CORE), str(node.value)
         if kind == "str":
             if _HALF.search(text):
-                self.complain(node, "half a character is escaped here: write it whole", ODD_SCALAR)
+                self.complain(
+                    node,
+                    "half of a character is escaped here: write the whole character",
+                    ODD_SCALAR,
+                )
             return text
         if kind == "null":
             return None
@@ -275,7 +279,7 @@ def _float(text: str) -> float:
 
 
 def read(text: str, name: str) -> Source:
-    """`text` as plain data with places; raises BadProfile when there is no data to speak of."""
+    """`text` as plain data with places; raises BadProfile if there is no data."""
     node = compose(text, name)
     reading = _Reading(name)
     data = None if node is None else reading.value(node, ())

@@ -24,7 +24,7 @@ class Machine:
 def starter(text: str, name: str, machine: Machine) -> str:
     """The profile in `text`, called `name`, with the release, threads and heap that fit `machine`.
 
-    An rsyslog that this tool does not cover is named in a comment, and not in the profile.
+    An rsyslog that this tool does not support is named in a comment, and not in the profile.
     """
     changes: dict[str, object] = {
         "name": name,
@@ -48,4 +48,4 @@ def _seen(machine: Machine) -> str:
     line = f"# Written for a machine with {has} and rsyslog {machine.rsyslog}."
     if _is_covered(machine.rsyslog):
         return line
-    return f"{line}\n# That release is not covered (8.{OLDEST} to 8.{NEWEST_READ} are)."
+    return f"{line}\n# That release is not supported (8.{OLDEST} to 8.{NEWEST_READ} are)."

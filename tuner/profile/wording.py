@@ -155,7 +155,7 @@ def _message(first: _Fault, code: str, together: Sequence[_Fault], source: Sourc
     first_choice, *others = dict.fromkeys(_wanted(fault) for fault in together)
     wanted = " or ".join([first_choice, *(other.removeprefix("must be ") for other in others)])
     if first.kind == "tuple_type" and not others and isinstance(first.given, str):
-        wanted += " in brackets, with one entry too"
+        wanted += " in brackets, even for one entry"
     return f"{key} {wanted}{_given(first)}"
 
 
@@ -165,7 +165,7 @@ def _unknown(fault: _Fault) -> str:
     key = _short(str(path[-1]))
     lowered = {name.lower(): name for name in known}
     near = difflib.get_close_matches(key.lower().removeprefix("queue."), lowered, 1)
-    hint = f"did you mean {lowered[near[0]]}?" if near else f"known are {', '.join(known)}"
+    hint = f"did you mean {lowered[near[0]]}?" if near else f"known keys: {', '.join(known)}"
     section = f" in {_spell(path[:-1])}" if len(path) > 1 else ""
     return f"there is no key {key}{section}: {hint}"
 

@@ -1,4 +1,4 @@
-"""What rsyslog's manual says about a parameter beside its type."""
+"""The documentation of a parameter beside its type."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def doc(section: type[BaseModel], attribute: str) -> Doc | None:
 
 
 def since(info: FieldInfo) -> int:
-    """The release that brought the parameter; 0 when every release covered has it."""
+    """The release that introduced the parameter; 0 if every supported release has it."""
     return max((mark.release for mark in info.metadata if isinstance(mark, Since)), default=0)
 
 

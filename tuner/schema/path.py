@@ -30,7 +30,7 @@ class Path(str):
 
     @property
     def steps(self) -> tuple[Step, ...]:
-        """Its words and items, from the outside in; none when it is not spelled like a path."""
+        """Its words and items, from the outside in; empty if it is not spelled like a path."""
         return _steps(self)
 
     @property

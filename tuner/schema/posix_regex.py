@@ -22,7 +22,7 @@ def _libc() -> ctypes.CDLL:
 
 
 def posix_regex(expression: str) -> str:
-    """The expression as it is; raises ValueError with what regcomp says of one that is none.
+    """The expression as it is; raises ValueError with regcomp's message if it is not one.
 
     `rsyslogd -N1` refuses such an expression in imfile as in a filter; seen on 8.2302.
     """
@@ -32,7 +32,7 @@ def posix_regex(expression: str) -> str:
         said = ctypes.create_string_buffer(_MESSAGE_BYTES)
         _libc().regerror(code, compiled, said, _MESSAGE_BYTES)
         why = said.value.decode("utf-8", "replace")
-        raise ValueError(f"no POSIX extended regular expression: {why}")
+        raise ValueError(f"not a POSIX extended regular expression: {why}")
     _libc().regfree(compiled)
     return expression
 

@@ -28,12 +28,13 @@ def engine_bytes(text: str) -> int | None:
 
 
 def count(text: str) -> float | None:
-    """A number such as `244`, `10k` or `2.5M`, its letter a power of 1000; None when it is none."""
+    """A number such as `244`, `10k` or `2.5M`, its letter a power of 1000; None if it is not
+    one."""
     match = re.fullmatch(r"(\d+(?:\.\d+)?)([kMG]?)", text)
     return float(match.group(1)) * _COUNTS[match.group(2)] if match else None
 
 
 def share(text: str) -> float | None:
-    """A share such as `30%` or `0.3`; None when it is none."""
+    """A share such as `30%` or `0.3`; None if it is not one."""
     match = re.fullmatch(r"(\d+(?:\.\d+)?)(%?)", text)
     return float(match.group(1)) / (100 if match.group(2) else 1) if match else None

@@ -15,8 +15,8 @@ from tuner.profile.source import Source, at, has
 
 
 def edit_leaf(leaf: Source, below: tuple[Source, ...], changes: Mapping[str, object]) -> str:
-    """The text of `leaf` with each path of the whole profile set to its value, or taken away
-    where the value is None; the layers below stay as they are.  Raises BadUsage."""
+    """The text of `leaf` with each path of the whole profile set to its value, or removed if the
+    value is None; the layers below stay as they are. Raises BadUsage."""
     for path, value in changes.items():
         whole = layered(leaf, below).data
         steps = resolve_path(whole, path)
@@ -84,9 +84,9 @@ def _add_namesake(leaf: Source, name: object) -> Source:
 
 
 def _set_empty(leaf: Source, here: KeyPath) -> Source:
-    """`leaf` with an empty value, which takes away what a layer below says."""
+    """`leaf` with an empty value, which removes what a lower layer sets."""
     if any(isinstance(step, int) for step in here[2:]):
-        raise BadUsage("a value inside a list cannot be taken away: write the whole list")
+        raise BadUsage("a value inside a list cannot be removed: write the whole list")
     splice = setting(leaf.text, leaf.root, here, None)
     return spliced(leaf, splice, _with_empty(leaf.data, here), here)
 

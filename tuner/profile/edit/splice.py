@@ -52,7 +52,7 @@ def setting(text: str, root: yaml.Node | None, path: KeyPath, value: object) -> 
 
 
 def removing(text: str, root: yaml.Node | None, path: KeyPath) -> Splice | None:
-    """The splice that takes the key at `path` away; None when it is not there."""
+    """The splice that removes the key at `path`; None if it is not there."""
     place = None if root is None else _walk(root, path)
     if place is None or place.depth < len(path):
         return None
@@ -183,7 +183,7 @@ def _with_its_line(text: str, start: int, end: int) -> Splice:
 
 
 def _out_of_block(text: str, pair: Pair) -> Splice:
-    """Take a pair's lines away; of `- key: value` the dash stays."""
+    """Remove a pair's lines; of `- key: value` the dash stays."""
     start = _start(pair[0])
     last = _deepest(pair[1])
     if isinstance(last, yaml.ScalarNode) and last.style in {"|", ">"}:
@@ -222,7 +222,7 @@ def _deepest(node: yaml.Node) -> yaml.Node:
 
 
 def _end(text: str, node: yaml.Node) -> int:
-    """Where the node's own text ends; PyYAML lets block collections run on to the next token."""
+    """Where the node's own text ends; PyYAML ends block collections at the next token."""
     if _is_block(node) and node.value:
         last = node.value[-1]
         return _pair_end(text, last) if isinstance(last, tuple) else _end(text, last)
