@@ -14,9 +14,9 @@ from tuner.space.knobs import without_node
 
 @dataclass(frozen=True)
 class Pace:
-    """What an engine needs, in seconds: to start, to get warm, for one trial at the least.
+    """What an engine needs, in seconds: to start, to warm up, for the shortest trial.
 
-    Merges go on after a trial: by so much of a second for each second that a window is longer than
+    Merges continue after a trial: `merging` seconds for each second that a window is longer than
     those of the search.
 
     A JVM compiles its hot code while it is under load, so the first events after a start are slow
@@ -87,7 +87,7 @@ class Spending:
     `searching` trials by the same plan `search`; `finals` repetitions of good points by the plan
     `final`, whose windows are longer, because merges begin only after some seconds of traffic; at
     least six pairs by the plan `confirm`.  `checks_s` is set aside for a run at a fixed rate for
-    each side, 0 where there is none.
+    each side; 0 without such runs.
     """
 
     calibrating: int
@@ -99,7 +99,7 @@ class Spending:
     checks_s: float
 
     def knobs_kept(self, knobs: int) -> int:
-        """How many of so many knobs the trials suffice for."""
+        """How many of these knobs the trials are enough for."""
         return min(knobs, max(_FEWEST_KNOBS, (self.searching + self.finals) // _TRIALS_PER_KNOB))
 
 
@@ -112,9 +112,9 @@ def smallest_budget_s(pace: Pace) -> float:
 
 
 def engine_warm_up(budget_s: float, pace: Pace) -> TrialPlan:
-    """The first trial, which gets the engine warm: longer where the budget has room for it.
+    """The first trial, which warms the engine up: longer where the budget has room for it.
 
-    The CPU that Elasticsearch 8.19 spends on an event went on falling for the first minute of load
+    The CPU that Elasticsearch 8.19 spends on an event kept falling for the first minute of load
     (24.7, 21.0, 20.3, 19.9, 19.3 us in five runs of 12 s, `bench profiles/default.yaml`), and after
     40 s of it the rate rose by another 24 % in the next minute (2 cores, a profile that maps
     dynamically).
@@ -141,8 +141,8 @@ def spend(left_s: float, overhead_s: float, pace: Pace, checks_s: float) -> Spen
     checks_s = checks_s if left_s >= _CHECK_FROM_S else 0.0
     free_s = left_s - reserve_s(confirm, overhead_s, pace, checks_s)
     search_s, final_s = (trial_seconds(plan, overhead_s, pace) for plan in (search, final))
-    wanted = _CALIBRATION_SHARE * free_s / search_s
-    calibrating = _between(_FEWEST_CALIBRATING, wanted, _MOST_CALIBRATING)
+    runs = _CALIBRATION_SHARE * free_s / search_s
+    calibrating = _between(_FEWEST_CALIBRATING, runs, _MOST_CALIBRATING)
     finals = _between(_FEWEST_FINALS, _FINALS_SHARE * free_s / final_s, _MOST_FINALS)
     searching = int((free_s - finals * final_s) / search_s) - calibrating
     return Spending(calibrating, max(0, searching), finals, search, final, confirm, checks_s)
@@ -166,7 +166,7 @@ def affordable(knobs: Sequence[Knob], budget_s: float, pace: Pace) -> tuple[Knob
 def fitted(
     confirm: TrialPlan, left_s: float, overhead_s: float, pace: Pace, pairs: int
 ) -> TrialPlan:
-    """The plan of the pairs, with windows so much shorter that so many fit into the seconds left:
+    """The plan of the pairs, with windows short enough for this many to fit into the seconds left:
     what restarts, a session that resumed late or a refused candidate left less time for."""
     each_s = (left_s - _REPORT_S) / (2 * pairs)
     window_s = _window_s(each_s - confirm.warm_up_s - overhead_s, pace)
@@ -180,10 +180,10 @@ def trial_seconds(plan: TrialPlan, overhead_s: float, pace: Pace) -> float:
 
 
 def _window_s(seconds: float, pace: Pace) -> float:
-    """The window that fits into so many seconds with the merges after it."""
+    """The window that fits into these seconds with the merges after it."""
     short_s = pace.longest_search_s
     return seconds if seconds <= short_s else short_s + (seconds - short_s) / (1 + pace.merging)
 
 
-def _between(least: int, wanted: float, most: int) -> int:
-    return max(least, min(most, round(wanted)))
+def _between(least: int, count: float, most: int) -> int:
+    return max(least, min(most, round(count)))

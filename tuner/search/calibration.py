@@ -53,8 +53,8 @@ class Calibration:
     @property
     def claims_by_itself(self) -> bool:
         """Whether the profile looks different from itself, so that something is wrong."""
-        found = self.self_comparison
-        return found is not None and not found.low <= 1.0 <= found.high
+        paired = self.self_comparison
+        return paired is not None and not paired.low <= 1.0 <= paired.high
 
 
 def calibrate(rates: Sequence[float], at_s: Sequence[float]) -> Calibration:

@@ -52,7 +52,7 @@ class Climb:
     """A strategy on the knobs of a profile, with the `noise` of a trial.
 
     What experts would try, `recipes` with why, is measured before the strategy is asked.  `checks`
-    hears of runs at a fixed rate.
+    learns from runs at a fixed rate.
 
     It climbs on the rate over the window with the work put off paid for.  The rate to refreshed and
     flushed counts the last refresh and flush in full, which run alone: over so few seconds it is
@@ -84,11 +84,11 @@ class Climb:
             error = self.noise.over(outcome.window_s)
             value = math.log(outcome.eps_paid)
             matters = self._mattering(outcome)
-            seen = Observation(point, value, error, trial.at_s, True, margins, matters)
+            observation = Observation(point, value, error, trial.at_s, True, margins, matters)
         else:
-            seen = Observation(point, math.nan, self.noise.sigma, trial.at_s, False, margins)
+            observation = Observation(point, math.nan, self.noise.sigma, trial.at_s, False, margins)
         moved_s = 0.0 if outcome.spent is None else outcome.spent.restart_s
-        self.strategy.tell(replace(seen, moved_s=moved_s))
+        self.strategy.tell(replace(observation, moved_s=moved_s))
 
     def checked(self, trial: Trial) -> None:
         """Learn from a run at a fixed rate whether a point keeps the guardrails there; not how far,
@@ -109,8 +109,8 @@ class Climb:
         if outcome.verdict is None:
             return None
         every = self.knobs.knobs
-        found = mattering(outcome.verdict.bottleneck, every)
-        return frozenset(at for at, knob in enumerate(every) if knob in found)
+        relevant = mattering(outcome.verdict.bottleneck, every)
+        return frozenset(at for at, knob in enumerate(every) if knob in relevant)
 
     def winner(self, trials: Sequence[Trial]) -> Changes | None:
         """What to confirm; None where nothing but the profile as written could be measured.

@@ -1,6 +1,7 @@
 """What each change of a winner gave, and which knobs made no difference; pure.
 
-An effect is measured where fresh pairs with the change and without it were run, else it is a guess.
+An effect is measured where fresh pairs ran with and without the change; else it is estimated by
+regression.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from tuner.space.knob import Level
 # What counts as no difference, and how often a level must have been tried to say so.
 SAME = 0.02
 OFTEN = 2
-"""Tried so many times a level tells something of itself."""
+"""A level that was tried this often can be judged."""
 
 
 @dataclass(frozen=True)
@@ -26,7 +27,7 @@ class Effect:
     """What changing `path` to `level` gave, as a factor on the rate with the work paid for
     that was put off past the window.
 
-    Measured by so many `pairs`, with the changes of `together` as well; no pairs: a guess.  An
+    `pairs` measured it, together with the changes of `together`; without pairs it is estimated.  An
     `undone` change is not part of what is recommended.
     """
 
@@ -51,22 +52,24 @@ class Explained:
 
 
 def explain(study: Study, verdict: Verdict) -> Explained:
-    """What a study tells of each knob; of changes only where the verdict recommends them."""
+    """What a study shows of each knob; of changes only where the verdict recommends them."""
     axes = study.header.space
-    found = guess(study.trials, axes)
+    estimates = guess(study.trials, axes)
     changes = verdict.confirmed if verdict.claim is Claim.IMPROVED else ()
     kept = dict(verdict.changes)
     effects = tuple(
-        _effect(path, level, verdict, found, undone=path not in kept) for path, level in changes
+        _effect(path, level, verdict, estimates, undone=path not in kept) for path, level in changes
     )
     others = [axis for axis in axes if axis.path not in dict(changes)]
-    alike = [axis.path for axis in others if _makes_no_difference(axis, found)]
-    slower = [axis.path for axis in others if _is_slower(axis, found) and axis.path not in alike]
+    alike = [axis.path for axis in others if _makes_no_difference(axis, estimates)]
+    slower = [
+        axis.path for axis in others if _is_slower(axis, estimates) and axis.path not in alike
+    ]
     unclear = [axis.path for axis in others if axis.path not in {*alike, *slower}]
     return Explained(effects, tuple(alike), tuple(slower), tuple(unclear))
 
 
-def _effect(path: str, level: Level, verdict: Verdict, found: Guess, *, undone: bool) -> Effect:
+def _effect(path: str, level: Level, verdict: Verdict, estimates: Guess, *, undone: bool) -> Effect:
     """By the attempt that undid the least beside this change; by the confirmation where it is the
     only change; else by the guess."""
     attempts = [one for one in verdict.attempts if path in one.undone]
@@ -77,7 +80,7 @@ def _effect(path: str, level: Level, verdict: Verdict, found: Guess, *, undone: 
         return Effect(path, level, _of_doing(closest), pairs, together, undone)
     if len(verdict.confirmed) == 1 and verdict.paid is not None:
         return Effect(path, level, _as_estimate(verdict.paid), verdict.paid.pairs)
-    return Effect(path, level, found.of(path, level), undone=undone)
+    return Effect(path, level, estimates.of(path, level), undone=undone)
 
 
 def _of_doing(attempt: Attempt) -> Estimate:
@@ -90,20 +93,20 @@ def _as_estimate(comparison: Comparison) -> Estimate:
     return Estimate(comparison.ratio, comparison.low, comparison.high)
 
 
-def _makes_no_difference(axis: Axis, found: Guess) -> bool:
-    seen = _tried(axis, found)
-    return bool(seen) and all(one.low >= 1 - SAME and one.high <= 1 + SAME for one in seen)
+def _makes_no_difference(axis: Axis, estimates: Guess) -> bool:
+    effects = _tried(axis, estimates)
+    return bool(effects) and all(one.low >= 1 - SAME and one.high <= 1 + SAME for one in effects)
 
 
-def _is_slower(axis: Axis, found: Guess) -> bool:
-    seen = _tried(axis, found)
-    return bool(seen) and all(one.high < 1.0 for one in seen)
+def _is_slower(axis: Axis, estimates: Guess) -> bool:
+    effects = _tried(axis, estimates)
+    return bool(effects) and all(one.high < 1.0 for one in effects)
 
 
-def _tried(axis: Axis, found: Guess) -> Sequence[Estimate]:
+def _tried(axis: Axis, estimates: Guess) -> Sequence[Estimate]:
     """The effects of the levels that were tried often enough; none unless the level as written was
     as well."""
-    often = [level for level in axis.levels if found.tried.get((axis.path, level), 0) >= OFTEN]
+    often = [level for level in axis.levels if estimates.tried.get((axis.path, level), 0) >= OFTEN]
     if axis.current not in often:
         return []
-    return [found.of(axis.path, level) for level in often if level != axis.current]
+    return [estimates.of(axis.path, level) for level in often if level != axis.current]

@@ -60,10 +60,10 @@ def shrunken(observations: Sequence[Observation], sigma: float) -> list[Belief]:
     The points are taken as drawn from one normal distribution, whose variance is what is left of
     the variance of the means without their noise (empirical Bayes: Morris 1983).
     """
-    told: dict[Point, list[float]] = defaultdict(list)
+    runs_at: dict[Point, list[float]] = defaultdict(list)
     for one in observations:
-        told[one.point].append(one.log_value if one.feasible else math.nan)
-    values = {point: runs for point, runs in told.items() if not np.isnan(runs).any()}
+        runs_at[one.point].append(one.log_value if one.feasible else math.nan)
+    values = {point: runs for point, runs in runs_at.items() if not np.isnan(runs).any()}
     if not values:
         return []
     counts = np.array([len(runs) for runs in values.values()])

@@ -36,11 +36,11 @@ class Limits:
             return ()
         return (("rss_bytes", math.log(self.rss_bytes / max(1, used))),)
 
-    def breach(self, found: PacedMeasurement) -> str | None:
+    def breach(self, measurement: PacedMeasurement) -> str | None:
         """Why a run at a fixed rate is not fresh enough; None when it is, or cannot be seen."""
-        if found.freshness_s is None or found.freshness_s.p99 <= self.freshness_p99_s:
+        if measurement.freshness_s is None or measurement.freshness_s.p99 <= self.freshness_p99_s:
             return None
         return (
-            f"freshness: p99 {found.freshness_s.p99:.3g} s, freshness_p99_s allows "
+            f"freshness: p99 {measurement.freshness_s.p99:.3g} s, freshness_p99_s allows "
             f"{self.freshness_p99_s:g} s"
         )

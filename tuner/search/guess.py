@@ -76,16 +76,16 @@ def guess(trials: Sequence[Trial], axes: Sequence[Axis]) -> Guess:
 
 def effects_of(trials: Sequence[Trial], axes: Sequence[Axis], changes: Changes) -> dict[str, float]:
     """What each of the changes seems to give, as a logarithm, to rank them."""
-    found = guess(trials, axes)
-    return {path: math.log(found.of(path, level).ratio) for path, level in changes}
+    estimates = guess(trials, axes)
+    return {path: math.log(estimates.of(path, level).ratio) for path, level in changes}
 
 
 def _row(axes: Sequence[Axis], changes: Changes) -> Floats:
     """Settings as numbers, zero as written: for each knob how far its level lies from the one as
     written, and a column for each level of its own, so that levels that are near each other give
     half of what they give in common."""
-    wanted = dict(changes)
-    return np.concatenate([_part(axis, wanted.get(axis.path, axis.current)) for axis in axes])
+    levels = dict(changes)
+    return np.concatenate([_part(axis, levels.get(axis.path, axis.current)) for axis in axes])
 
 
 def _part(axis: Axis, level: Level) -> Floats:
@@ -115,17 +115,17 @@ def _fitted(rows: Floats, values: Floats) -> _Fit:
     """The ridge that explains the values best, and what it makes of them; at least two values."""
     centred, about = rows - rows.mean(axis=0), values - values.mean()
     left, singular, right = np.linalg.svd(centred, full_matrices=False)
-    seen = left.T @ about
-    unseen = float(about @ about - seen @ seen)
+    explained = left.T @ about
+    unexplained = float(about @ about - explained @ explained)
     free = len(values) - 1
     squares = singular[:, None] ** 2
     shrinks = _RIDGES / (squares + _RIDGES)
-    variances = (((seen[:, None] ** 2) * shrinks).sum(axis=0) + max(unseen, 0.0)) / free
+    variances = (((explained[:, None] ** 2) * shrinks).sum(axis=0) + max(unexplained, 0.0)) / free
     variances = np.maximum(variances, 1e-12)
     evidence = -free / 2 * np.log(variances) + np.log(shrinks).sum(axis=0) / 2
     best = int(np.argmax(evidence))
     ridge, variance = float(_RIDGES[best]), float(variances[best])
-    weights = right.T @ (singular / (singular**2 + ridge) * seen)
+    weights = right.T @ (singular / (singular**2 + ridge) * explained)
     known = right.T * (singular**2 / (singular**2 + ridge)) @ right
     covariance = variance / ridge * (np.eye(len(weights)) - known)
     return _Fit(weights, covariance, float(stdtrit(free, 0.975)))

@@ -1,7 +1,7 @@
 """The journal of a search: a line for all that was asked, one for what is about to be done, and one
 for what came out, each on disk before anything else happens.
 
-It is the only source of a report, and what a search goes on from.  Every line carries a CRC-32 of
+It is the only source of a report, and what a search resumes from.  Every line carries a CRC-32 of
 itself and of all lines before it, so that no change or loss goes unseen.
 """
 
@@ -87,7 +87,7 @@ class Journal:
         self._line(Warmed(trial))
 
     def note(self, note: Note) -> None:
-        """Something was said."""
+        """The search noted something."""
         self._line(note)
 
     def end(self, ending: Ending, at_s: float) -> None:
@@ -127,21 +127,22 @@ def journal(run_directory: Path, header: Header) -> Iterator[Journal]:
 
 @contextmanager
 def reopened(run_directory: Path) -> Iterator[Journal]:
-    """Go on with the journal of a run, after its last whole line."""
+    """Continue the journal of a run, after its last whole line."""
     *_, (_, end) = _whole(run_directory / NAME)
     with _opened(run_directory) as file:
         yield Journal(file, end)
 
 
 def read(run_directory: Path) -> Study:
-    """The study a journal holds; raises JobFailed when it is none, Damaged when it is damaged."""
+    """The study a journal holds; raises JobFailed where there is none to read, Damaged where one
+    is damaged."""
     return recorded(run_directory).study
 
 
 def recorded(run_directory: Path) -> Record:
     """Everything a journal holds; the errors are those of `read`.
 
-    A last line that was cut short is what was going on when the machine stopped: it is left out.
+    A last line that was cut short was being written when the machine stopped: it is left out.
     """
     path = run_directory / NAME
     (first, _), *rest = _whole(path)
@@ -184,19 +185,19 @@ def _whole(path: Path) -> list[tuple[dict[str, object], End]]:
     except (FileNotFoundError, NotADirectoryError):
         raise JobFailed(f"{path.parent} holds no {NAME}: it is not a run directory") from None
     if not lines:
-        raise JobFailed(f"{path} holds no whole line: its search had not begun, so search anew")
+        raise JobFailed(f"{path} holds no whole line: its search had not begun; start a new one")
     _require_schema(path, lines[0])
-    found: list[tuple[dict[str, object], End]] = []
+    records: list[tuple[dict[str, object], End]] = []
     end = End()
     for number, line in enumerate(lines, 1):
         read = _parsed(line, end)
         if read is None:
-            if found and number == len(lines) and not cut:
+            if records and number == len(lines) and not cut:
                 break
             raise Damaged(path, number, ": this line was not written so")
-        found.append(read)
+        records.append(read)
         end = read[1]
-    return found
+    return records
 
 
 def _parsed(line: bytes, before: End) -> tuple[dict[str, object], End] | None:
@@ -222,15 +223,15 @@ def _require_schema(path: Path, first: bytes) -> None:
 
 def _line_of(path: Path, number: int, record: dict[str, object]) -> Line:
     """A line as what it says."""
-    ((name, said),) = record.items()
+    ((name, content),) = record.items()
     if name not in _ADAPTERS:
-        raise Damaged(path, number, f": {name} is no kind of line")
-    return _validated(path, number, _ADAPTERS[name], said)
+        raise Damaged(path, number, f": {name} is not a kind of line")
+    return _validated(path, number, _ADAPTERS[name], content)
 
 
-def _validated(path: Path, number: int, adapter: TypeAdapter[T], said: object) -> T:
+def _validated(path: Path, number: int, adapter: TypeAdapter[T], content: object) -> T:
     try:
-        return adapter.validate_python(said)
+        return adapter.validate_python(content)
     except ValidationError as error:
         first = error.errors()[0]
         place = ".".join(map(str, first["loc"]))

@@ -1,4 +1,4 @@
-"""What a search says of itself as it goes on, in sentences."""
+"""What a search says of itself on its way, in sentences."""
 
 from __future__ import annotations
 
@@ -17,24 +17,26 @@ _NOISY = 0.15
 _MINUTE_S = 60.0
 
 
-def calibrated(found: Calibration) -> Iterator[str]:
+def calibrated(calibration: Calibration) -> Iterator[str]:
     """What the repeated runs of the profile showed of the noise."""
+    least_gain = calibration.detectable(FEWEST_PAIRS)
     yield (
-        f"baseline noise is {found.sigma:.1%} (standard deviation of {found.runs} runs); "
-        f"{FEWEST_PAIRS} pairs can detect gains of {found.detectable(FEWEST_PAIRS):.1%} or more"
+        f"baseline noise is {calibration.sigma:.1%} (standard deviation of "
+        f"{calibration.runs} runs); {FEWEST_PAIRS} pairs can detect gains of {least_gain:.1%} "
+        "or more"
     )
-    paired = found.self_comparison
-    if found.claims_by_itself and paired is not None:
+    paired = calibration.self_comparison
+    if calibration.claims_by_itself and paired is not None:
         yield (
             f"runs of the same profile differ by {paired.ratio - 1:+.1%} "
             f"[{paired.low - 1:+.1%}, {paired.high - 1:+.1%}]: something else changes the rate"
         )
-    if found.drifts:
+    if calibration.drifts:
         yield (
-            f"the rate drifted by {found.drift:+.1%} during these runs; comparisons are "
+            f"the rate drifted by {calibration.drift:+.1%} during these runs; comparisons are "
             "interleaved, so the drift cancels out"
         )
-    if found.sigma > _NOISY:
+    if calibration.sigma > _NOISY:
         yield "this machine is noisy: a quieter one, or a longer budget, detects smaller gains"
 
 

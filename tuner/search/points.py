@@ -30,17 +30,17 @@ class Knobs:
 
     def changes(self, point: Point) -> Changes:
         """What differs from the profile as written at a point."""
-        found = {
+        levels = {
             knob.path: knob.levels[level]
             for knob, level in zip(self.knobs, point, strict=True)
             if knob.levels[level] != knob.current
         }
-        return tuple(sorted(found.items()))
+        return tuple(sorted(levels.items()))
 
     def point(self, changes: Changes) -> Point:
         """Where the profile with these changes is; changes of other knobs are not looked at."""
-        wanted = dict(changes)
-        levels = ((knob, wanted.get(knob.path, knob.current)) for knob in self.knobs)
+        changed = dict(changes)
+        levels = ((knob, changed.get(knob.path, knob.current)) for knob in self.knobs)
         return tuple(knob.levels.index(level) for knob, level in levels)
 
     def known(self, changes: Changes) -> Changes:
@@ -77,8 +77,8 @@ def preferred(beliefs: Sequence[Belief], knobs: Knobs, trials: Sequence[Trial]) 
 
 def _cpu_us(trials: Sequence[Trial], changes: Changes) -> float:
     """Mean CPU of rsyslogd and the engine per event, in microseconds."""
-    seen = [trial.measurement for trial in trials if trial.changes == changes]
-    costs = [one.shipper_cpu_us + one.engine_cpu_us for one in seen if one is not None]
+    measured = [trial.measurement for trial in trials if trial.changes == changes]
+    costs = [one.shipper_cpu_us + one.engine_cpu_us for one in measured if one is not None]
     return statistics.fmean(costs) if costs else float("inf")
 
 
@@ -105,9 +105,9 @@ def _needs(
     knob: Knob, knobs: Sequence[Knob], numbers: Mapping[str, int]
 ) -> tuple[tuple[int, frozenset[int]], ...]:
     """Which dimensions must have which levels for this one to be active."""
-    found = []
+    parents = []
     for need in knob.needs:
         parent = numbers[need.path]
         levels = enumerate(knobs[parent].levels)
-        found.append((parent, frozenset(i for i, level in levels if level in need.levels)))
-    return tuple(found)
+        parents.append((parent, frozenset(i for i, level in levels if level in need.levels)))
+    return tuple(parents)

@@ -1,4 +1,4 @@
-"""What the lines of a journal say: the study so far, and all that its search needs to go on."""
+"""What the lines of a journal say: the study so far, and all that its search needs to continue."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ Line = Session | Began | Intent | Trial | Warmed | Note | Ended
 @dataclass(frozen=True)
 class Step:
     """A trial of the search, and the time it saw afterwards: when it ended, or when a later session
-    was ready to go on from there."""
+    was ready to continue from there."""
 
     trial: Trial
     seen_s: float
@@ -65,15 +65,15 @@ class Record:
 
 def record_of(header: Header, lines: Sequence[Line]) -> Record:
     """The record that the lines of a journal make."""
-    told = _Told(header)
+    so_far = _Lines(header)
     for line in lines:
-        told.hear(line)
-    return told.record()
+        so_far.add(line)
+    return so_far.record()
 
 
 @dataclass
-class _Told:
-    """The lines of a journal, heard one by one."""
+class _Lines:
+    """The lines of a journal so far."""
 
     header: Header
     began_s: float | None = None
@@ -85,7 +85,7 @@ class _Told:
     notes: list[Note] = field(default_factory=list)
     notes_kept: int = 0
 
-    def hear(self, line: Line) -> None:
+    def add(self, line: Line) -> None:
         match line:
             case Session():
                 self._session(line)
@@ -105,7 +105,7 @@ class _Told:
         self.spent_s = max(self.spent_s, _at_s(line))
 
     def _session(self, session: Session) -> None:
-        """Another session decides anew what follows the last trial: what was said is void."""
+        """Another session decides anew what follows the last trial: its notes are void."""
         self.sessions.append(session)
         self.ending = Ending.INTERRUPTED
         del self.notes[self.notes_kept :]

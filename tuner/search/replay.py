@@ -1,8 +1,8 @@
-"""Going on with a search: the trials of its journal are taken over, those after them are measured.
+"""Resuming a search: the trials of its journal are taken over, those after them are measured.
 
 A search decides by its seed, the outcomes of its trials and the time.  The time it is shown stands
-still between trials, so that the journal holds all it ever saw: told the same again, it decides the
-same again, and a search that was ended goes on where it was.
+still between trials, so that the journal holds all it ever saw: from the same it decides the same,
+and a search that was ended continues where it was.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Replay:
     """What a search asks for trials and for the time; everything measured goes into the journal.
 
     `measure` runs a trial and `clock` gives the seconds used, those of earlier sessions included.
-    With `warms` a session that resumes begins with the search's own warm-up, which it is not told.
+    With `warms` a session that resumes begins with the search's own warm-up, which it does not see.
     """
 
     record: Record
@@ -56,7 +56,7 @@ class Replay:
 
     def now_s(self) -> float:
         """The time as the search sees it: when its last trial ended, or when this session was ready
-        to go on from there."""
+        to continue from there."""
         self._be_ready()
         return self._seen_s
 
@@ -76,7 +76,7 @@ class Replay:
         return trial
 
     def note(self, note: Note) -> None:
-        """Keep what a search says; what it said before is in the journal already."""
+        """Keep a note of the search; those from before are in the journal already."""
         if not self.is_taking_over:
             self._be_ready()
             self.journal.note(note)
@@ -113,14 +113,12 @@ class Replay:
             self._warm_up(*self._first)
 
     def _warm_up(self, first: Asked, profile: Profile) -> None:
-        trial = self._measured(
-            replace(first, why="gets the engine warm again; not scored"), profile
-        )
+        trial = self._measured(replace(first, why="warm-up after resuming, not scored"), profile)
         self.journal.warmed(trial)
         self._trials.append(trial)
         self._seen_s = trial.ended_s
         if isinstance(trial.outcome, Failure):
-            raise JobFailed(f"the profile as written cannot be measured any more: {trial.outcome}")
+            raise JobFailed(f"the profile as written can no longer be measured: {trial.outcome}")
 
     def _measured(self, asked: Asked, profile: Profile) -> Trial:
         self.journal.intent(asked, self.clock())

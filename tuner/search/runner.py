@@ -70,7 +70,7 @@ class Runner:
         self, phase: Phase, changes: Changes, plan: TrialPlan, why: str, pair: int | None = None
     ) -> Trial:
         """Measure a point."""
-        trial = self._made(Asked(self._number(), phase, changes, why, plan, pair))
+        trial = self._evaluated(Asked(self._number(), phase, changes, why, plan, pair))
         if isinstance(trial.outcome, Measurement) and plan.loses_below is None:
             planned_s = trial_seconds(plan, 0.0, self.setup.pace)
             self._overheads_s.append(max(0.0, trial.outcome.total_s - planned_s))
@@ -80,7 +80,7 @@ class Runner:
         """Run a point at a fixed rate (events a second)."""
         plan = check_plan(self.setup.candidate(changes))
         asked = Asked(self._number(), Phase.CHECK, changes, why, plan, per_second=per_second)
-        return self._made(asked)
+        return self._evaluated(asked)
 
     def note(self, text: str) -> Note:
         """Something to say at this moment."""
@@ -124,8 +124,8 @@ class Runner:
 
     def restart_s(self) -> float:
         """What restarting the engine took in the mean, in seconds, until it was warm again."""
-        pace, seen = self.setup.pace, self._restarts_s
-        return statistics.fmean(seen) if seen else pace.start_s + pace.engine_warm_up_s
+        pace, restarts_s = self.setup.pace, self._restarts_s
+        return statistics.fmean(restarts_s) if restarts_s else pace.start_s + pace.engine_warm_up_s
 
     def _turning_s(self, winner: Changes) -> float:
         """What restarts take before the confirmation and in it: one in each pair where its sides
@@ -161,7 +161,7 @@ class Runner:
     def _number(self) -> int:
         return _WARM_UP_NUMBER + len(self.trials)
 
-    def _made(self, asked: Asked) -> Trial:
+    def _evaluated(self, asked: Asked) -> Trial:
         trial = self.setup.evaluate(asked, self.setup.candidate(asked.changes))
         before = self.trials[-1].changes if self.trials else BASELINE
         turns = self._node_part(before) != self._node_part(asked.changes)

@@ -1,7 +1,7 @@
 """The course of a search: warm up, calibrate, climb, measure the best again, check, confirm.
 
 Everything it does is a function of its seed, the clock and the outcomes of its trials, so that a
-journal of those is enough to go on where it ended.
+journal of those is enough to resume it.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _AS_WRITTEN = "the profile as written"
 _BEST = "the best found"
 
 Step = Trial | Note
-"""What a search gives as it goes on."""
+"""What a search yields on its way."""
 
 
 @dataclass
@@ -78,7 +78,7 @@ class Search:
     def _warm_up(self) -> Trial:
         setup = self.runner.setup
         plan = engine_warm_up(setup.budget_s, setup.pace)
-        first = self.runner.trial(Phase.WARM_UP, BASELINE, plan, "gets the engine warm; not scored")
+        first = self.runner.trial(Phase.WARM_UP, BASELINE, plan, "warm-up, not scored")
         _require(first)
         self.runner.fix_plans()
         return first
@@ -92,10 +92,10 @@ class Search:
             yield trial
             rates.append(_require(trial).eps_paid)
             times.append(trial.at_s)
-        found = calibrate(rates, times)
-        for text in notes.calibrated(found):
+        calibration = calibrate(rates, times)
+        for text in notes.calibrated(calibration):
             yield self.runner.note(text)
-        return found
+        return calibration
 
     def _kept(self) -> tuple[Knob, ...]:
         """The knobs that the budget suffices for, the most promising ones, and those that earlier
@@ -152,8 +152,8 @@ class Search:
 
     def _losing(self) -> float:
         """The rate below which a window cannot win any more."""
-        seen = [trial.measurement for trial in self.runner.trials]
-        return _LOSING * max(one.eps for one in seen if one is not None)
+        measured = [trial.measurement for trial in self.runner.trials]
+        return _LOSING * max(one.eps for one in measured if one is not None)
 
     def _finals(self, climb: Climb) -> Iterator[Step]:
         """Good points again, on longer windows, where that helps most to choose among them."""
@@ -214,8 +214,8 @@ class Search:
     def _rates(self, winner: Changes) -> list[float]:
         """What the profile as written and the best found have carried, once the engine was warm."""
         scored = [one for one in self.runner.trials if one.phase is not Phase.WARM_UP]
-        seen = [one.measurement for one in scored if one.changes in (BASELINE, winner)]
-        return [one.eps_paid for one in seen if one is not None]
+        measured = [one.measurement for one in scored if one.changes in (BASELINE, winner)]
+        return [one.eps_paid for one in measured if one is not None]
 
     def _shrink(self, winner: Changes, knobs: Knobs) -> Iterator[Step]:
         """After the budget: undo changes of the winner that seem to matter least, and see."""
@@ -233,10 +233,10 @@ class Search:
                     what = _BEST if changes == before else "with fewer changes"
                     number = len(tried) * SHRINK_PAIRS + pair
                     yield runner.trial(Phase.SHRINK, changes, plan, what, number)
-            found = attempts_of(runner.trials)
-            if len(found) == len(tried):
+            attempts = attempts_of(runner.trials)
+            if len(attempts) == len(tried):
                 return
-            tried = found
+            tried = attempts
 
 
 def _shrink_plan(runner: Runner, winner: Changes) -> TrialPlan:
@@ -257,10 +257,10 @@ def _require(trial: Trial) -> Measurement:
         return trial.outcome
     if not isinstance(trial.outcome, Failure):
         raise TypeError("a run at a fixed rate is no baseline")
-    found = trial.outcome
-    if found.kind is FailureKind.GUARDRAIL:
+    outcome = trial.outcome
+    if outcome.kind is FailureKind.GUARDRAIL:
         raise GuardrailBreached(
-            f"the profile as written breaches its own guardrails: {found.reason}: there is nothing "
-            "to compare with, so it stays as it is"
+            f"the profile as written breaches its own guardrails: {outcome.reason}: there is "
+            "nothing to compare with, so it stays as it is"
         )
-    raise JobFailed(f"the profile as written cannot be measured: {found}")
+    raise JobFailed(f"the profile as written cannot be measured: {outcome}")

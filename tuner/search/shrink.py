@@ -36,8 +36,8 @@ class Attempt:
     @property
     def kept(self) -> bool:
         """Whether the shorter change takes the place of the longer one."""
-        found = self.comparison
-        return found.ratio >= 1.0 - TOLERATED and found.low >= 1.0 - RULED_OUT
+        cost = self.comparison
+        return cost.ratio >= 1.0 - TOLERATED and cost.low >= 1.0 - RULED_OUT
 
 
 def attempts_of(trials: Sequence[Trial]) -> tuple[Attempt, ...]:
@@ -46,8 +46,8 @@ def attempts_of(trials: Sequence[Trial]) -> tuple[Attempt, ...]:
     for trial in trials:
         if trial.phase is Phase.SHRINK and trial.pair is not None:
             rounds.setdefault((trial.pair - 1) // SHRINK_PAIRS, []).append(trial)
-    found = (_attempt(one) for one in rounds.values())
-    return tuple(attempt for attempt in found if attempt is not None)
+    attempts = (_attempt(one) for one in rounds.values())
+    return tuple(attempt for attempt in attempts if attempt is not None)
 
 
 def shrunk(winner: Changes, attempts: Sequence[Attempt]) -> Changes:
@@ -94,5 +94,5 @@ def _attempt(trials: Sequence[Trial]) -> Attempt | None:
     pairs = [both for both in sides.values() if len(both) == 2]
     if len(pairs) < SHRINK_PAIRS:
         return None
-    found = compared([(both[before], both[after]) for both in pairs], lambda run: run.eps_paid)
-    return None if found is None else Attempt(before, after, found)
+    comparison = compared([(both[before], both[after]) for both in pairs], lambda run: run.eps_paid)
+    return None if comparison is None else Attempt(before, after, comparison)

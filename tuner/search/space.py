@@ -1,6 +1,6 @@
 """What a search moves in: knobs as level indices, and what was observed where.
 
-Nothing here knows of rsyslog.  A strategy is asked for points and told what was observed there.
+Nothing here knows of rsyslog.  A strategy is asked for points and learns what was observed there.
 """
 
 from __future__ import annotations
@@ -164,7 +164,7 @@ class Strategy(Protocol):
     """A way to search.  Its state is a pure function of its seed and of what it was told."""
 
     def ask(self) -> Proposal | None:
-        """The next point to measure, or None when there is none left."""
+        """The next point to measure, or None when no point is left."""
 
     def tell(self, observation: Observation) -> None:
         """Learn what a trial showed; also trials that were not asked for."""

@@ -209,7 +209,7 @@ class Ending(Enum):
 
 @dataclass(frozen=True)
 class Study:
-    """A header, the trials so far, what was said along the way, and the commands that did it.
+    """A header, the trials so far, the notes along the way, and the commands that did it.
 
     The engine's warm-up at the start of a session that resumed is among the trials.
     """

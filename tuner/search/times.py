@@ -24,7 +24,7 @@ class PhaseTime:
 
 @dataclass(frozen=True)
 class Overhead:
-    """What so many trials of the search took beside their windows, in seconds: the median, and the
+    """What `trials` of the search took beside their windows, in seconds: the median, and the
     median of each part, which need not add up to it.
 
     They are those that were measured without a restart of the engine before them.
@@ -39,7 +39,7 @@ class Overhead:
 class Times:
     """The seconds from the start of the command to the end of the last trial.
 
-    `starts_s` went by before a session was ready to measure, `restarts_s` on so many restarts of
+    `starts_s` went by before a session was ready to measure, `restarts_s` on `restarts` restarts of
     the engine with other node settings; `between_s` is what the search itself took between trials,
     to decide and to keep its books.  `measuring` is the share of the budget spent in windows.
     """

@@ -33,7 +33,7 @@ class Verdict:
     `eps` compares the rates over the windows, `paid` those at which the work that was put off past
     the windows would be done as well.  Settings can push work past a window, so what is claimed is
     the smaller of the two.  `durable` compares the rates from the first event sent to everything
-    refreshed and flushed, `merged` goes on until merges have ended: both are told and not claimed,
+    refreshed and flushed, `merged` to the end of the merges: both are reported and not claimed,
     because what is done there alone takes longer than beside the traffic.  CPU, of which the
     engine's includes the work put off, and disk are winner over baseline, below 1 is less.
 
@@ -56,8 +56,8 @@ class Verdict:
     @property
     def claimed(self) -> Comparison | None:
         """The comparison that the claim rests on: the smaller gain of the two."""
-        found = [one for one in (self.eps, self.paid) if one is not None]
-        return min(found, key=lambda one: one.low, default=None)
+        comparisons = [one for one in (self.eps, self.paid) if one is not None]
+        return min(comparisons, key=lambda one: one.low, default=None)
 
 
 def judge(study: Study) -> Verdict:
@@ -106,8 +106,8 @@ def _unconfirmed(study: Study) -> Verdict:
 
 def _first_failure(trials: list[Trial], limits: Limits) -> str | None:
     """Why the first of the trials that failed or breached a guardrail did; None when none did."""
-    found = (reason_of(trial, limits) for trial in trials)
-    return next((reason for reason in found if reason is not None), None)
+    reasons = (reason_of(trial, limits) for trial in trials)
+    return next((reason for reason in reasons if reason is not None), None)
 
 
 def reason_of(trial: Trial, limits: Limits) -> str | None:
@@ -150,9 +150,9 @@ def outcome_of(study: Study, name: str) -> Outcome:
 
 
 def _freshness(study: Study, changes: Changes) -> PacedMeasurement | None:
-    found = [
+    outcomes = [
         trial.outcome
         for trial in study.of(Phase.CHECK)
         if trial.changes == changes and isinstance(trial.outcome, PacedMeasurement)
     ]
-    return found[-1] if found else None
+    return outcomes[-1] if outcomes else None

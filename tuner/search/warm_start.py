@@ -22,10 +22,10 @@ def earlier_points(run: str, study: Study, knobs: Sequence[Knob]) -> tuple[Earli
     """Up to three points that a study ended with, as changes of what is searched now: what it
     recommended, what it confirmed, and the best that it measured more than once."""
     verdict = judge(study)
-    wanted = [verdict.changes, verdict.confirmed, *_repeated(study)]
-    found = dict.fromkeys(_here(changes, study, knobs) for changes in wanted if changes)
-    found.pop(BASELINE, None)
-    return tuple(Earlier(run, changes) for changes in list(found)[:_MOST_POINTS])
+    candidates = [verdict.changes, verdict.confirmed, *_repeated(study)]
+    points = dict.fromkeys(_here(changes, study, knobs) for changes in candidates if changes)
+    points.pop(BASELINE, None)
+    return tuple(Earlier(run, changes) for changes in list(points)[:_MOST_POINTS])
 
 
 def _repeated(study: Study) -> list[Changes]:
@@ -43,10 +43,10 @@ def _here(changes: Changes, study: Study, knobs: Sequence[Knob]) -> Changes:
     these levels."""
     then: dict[str, Level] = {axis.path: axis.current for axis in study.header.space}
     then |= dict(changes)
-    found = {
+    levels = {
         knob.path: then[knob.path]
         for knob in knobs
         if knob.path in then and then[knob.path] in knob.levels
     }
     current = {knob.path: knob.current for knob in knobs}
-    return tuple(sorted((path, level) for path, level in found.items() if level != current[path]))
+    return tuple(sorted((path, level) for path, level in levels.items() if level != current[path]))

@@ -40,7 +40,7 @@ class Variant(Section):
 
 
 class Projection(Section):
-    """A rate that is kept up for so many days, to say what space it needs."""
+    """A rate that is kept up for a number of days, to say what space it needs."""
 
     events_per_second: Positive
     days: Positive = 365
@@ -81,9 +81,9 @@ class Experiment(Section):
     @property
     def every(self) -> tuple[Variant, ...]:
         """All variants with all their changes, the one to compare with first."""
-        found = self.variants or _combinations(self.knobs)
+        variants = self.variants or _combinations(self.knobs)
         return tuple(
-            one.model_copy(update={"changes": {**self.changes, **one.changes}}) for one in found
+            one.model_copy(update={"changes": {**self.changes, **one.changes}}) for one in variants
         )
 
     @model_validator(mode="after")
@@ -119,11 +119,13 @@ class Experiment(Section):
 
 def _combinations(knobs: tuple[Dimension, ...]) -> tuple[Variant, ...]:
     """Every combination of values, the last knob changing first."""
-    found: list[dict[str, Level]] = [{}]
+    combinations: list[dict[str, Level]] = [{}]
     for knob in knobs:
-        found = [{**before, knob.path: value} for before in found for value in knob.values]
+        combinations = [
+            {**before, knob.path: value} for before in combinations for value in knob.values
+        ]
     short = _names([knob.path for knob in knobs])
-    return tuple(Variant(name=_name(changes, short), changes=changes) for changes in found)
+    return tuple(Variant(name=_name(changes, short), changes=changes) for changes in combinations)
 
 
 def _names(paths: list[str]) -> dict[str, str]:

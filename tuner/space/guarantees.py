@@ -45,9 +45,9 @@ def opened(profile: Profile, names: Iterable[str]) -> tuple[Guarantee, ...]:
 
     What a search turned off, or a lab replaced, is not there any more, which is no fault.
     """
-    wanted = tuple(dict.fromkeys(names))
-    found = [called(name) for name in wanted]
-    return tuple(one for one in _ALL if one in found and one.closed(profile, wanted) is None)
+    distinct = tuple(dict.fromkeys(names))
+    guarantees = [called(name) for name in distinct]
+    return tuple(one for one in _ALL if one in guarantees and one.closed(profile, distinct) is None)
 
 
 def allowed(profile: Profile, names: Iterable[str]) -> tuple[Guarantee, ...]:
@@ -56,12 +56,12 @@ def allowed(profile: Profile, names: Iterable[str]) -> tuple[Guarantee, ...]:
     Raises BadUsage for a name that opens nothing, with names that are spelled almost so, and for
     one that the profile's tier or settings leave nothing to open for.
     """
-    wanted = tuple(dict.fromkeys(names))
-    for name in wanted:
-        reason = called(name).closed(profile, wanted)
+    distinct = tuple(dict.fromkeys(names))
+    for name in distinct:
+        reason = called(name).closed(profile, distinct)
         if reason is not None:
             raise BadUsage(f"{name} cannot be opened: {reason}")
-    return opened(profile, wanted)
+    return opened(profile, distinct)
 
 
 def called(name: str) -> Guarantee:

@@ -120,8 +120,8 @@ def _is_kept(path: Path, search: Search, known: Container[str]) -> bool:
 def _narrowed(knob: Knob, search: Search) -> Knob:
     """The knob with the levels that the profile gives it, its current one among them."""
     levels: Mapping[str, tuple[Level, ...]] = search.levels
-    wanted = levels.get(knob.path)
-    return knob if wanted is None else with_levels(knob, wanted)
+    given = levels.get(knob.path)
+    return knob if given is None else with_levels(knob, given)
 
 
 def of_rsyslog(every: Sequence[Knob]) -> tuple[Knob, ...]:

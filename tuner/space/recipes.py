@@ -72,13 +72,13 @@ RECIPES = (
 def changes_of(recipe: Recipe, knobs: Sequence[Knob]) -> tuple[tuple[str, Level], ...]:
     """The recipe's settings on the knobs there are, each at its nearest level; what the profile
     has already is no change."""
-    found: dict[str, Level] = {}
-    for key, wanted in recipe.settings.items():
+    changes: dict[str, Level] = {}
+    for key, target in recipe.settings.items():
         for knob in _of_row(key, knobs):
-            level = _nearest(knob, wanted)
+            level = _nearest(knob, target)
             if level is not None and level != knob.current:
-                found[knob.path] = level
-    return tuple(sorted(found.items()))
+                changes[knob.path] = level
+    return tuple(sorted(changes.items()))
 
 
 def _of_row(key: str, knobs: Sequence[Knob]) -> list[Knob]:
@@ -88,11 +88,11 @@ def _of_row(key: str, knobs: Sequence[Knob]) -> list[Knob]:
     return alone or [knob for knob in knobs if key in knob.keys]
 
 
-def _nearest(knob: Knob, wanted: Level) -> Level:
+def _nearest(knob: Knob, target: Level) -> Level:
     """The level itself, or that with the nearest ratio to it; None where there is none like it."""
-    if wanted in knob.levels:
-        return wanted
-    amount = amount_of(wanted)
+    if target in knob.levels:
+        return target
+    amount = amount_of(target)
     amounts = {level: known for level in knob.levels if (known := amount_of(level))}
     if not amount or not amounts or not knob.ordered:
         return None

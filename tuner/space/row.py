@@ -103,7 +103,7 @@ class Row:
             for one in before
             if one.path == parent
         )
-        made = Knob(
+        knob = Knob(
             path=Path(self.path) if section is None else section / self.path,
             levels=levels,
             current=now,
@@ -116,7 +116,7 @@ class Row:
             rank=self.rank,
             helps=self.helps,
         )
-        return holding(made)
+        return holding(knob)
 
 
 def output_path(profile: Profile) -> Path:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from tuner.search.space import Belief, Floats, Observation, Point, Proposal, Space
 from tuner.search.strategies.model import Guard, Model
 
-# More points spread out at the start, or farther apart, cost more than they told.
+# More points spread out at the start, or farther apart, cost more than they showed.
 _START = 5
 _DRAWN = 4
 # Of a profile's points more than half may be refused by the linter.
@@ -82,9 +82,9 @@ class Gaussian:
             if not len(fresh):
                 break
             order = spread(self._space, sorted(measured), fresh, rng)
-            found = self._first_valid(fresh[order], "far from the others")
-            if found is not None:
-                return found
+            proposal = self._first_valid(fresh[order], "far from the others")
+            if proposal is not None:
+                return proposal
         return self._first_valid(candidates(self._space, [], measured, rng), "the rest")
 
     def _promising(self, measured: set[Point], rng: np.random.Generator) -> Proposal | None:
@@ -101,21 +101,21 @@ class Gaussian:
 
     def _dearest_s(self) -> float | None:
         """What moves of the dearest kind took in the mean, in seconds; None before the first."""
-        seen = [one.moved_s for one in self._told if one.moved_s > 0]
-        return fmean(seen) if seen else None
+        moves_s = [one.moved_s for one in self._told if one.moved_s > 0]
+        return fmean(moves_s) if moves_s else None
 
     def _hopes(self, among: NDArray[np.int64], elites: list[Point]) -> Floats:
         """1 for points that differ from the good one nearest to them in a knob that can matter
         there, by what limits the pipeline there; less for the others."""
-        told = {one.point: one.matters for one in self._told if one.matters is not None}
-        known = [point for point in elites if point in told]
+        matters = {one.point: one.matters for one in self._told if one.matters is not None}
+        known = [point for point in elites if point in matters]
         if not known:
             return np.ones(len(among))
         changed = among[:, np.newaxis, :] != np.array(known)
         nearest = changed.sum(axis=2).argmin(axis=1)
         can_matter = np.zeros((len(known), among.shape[1]), dtype=bool)
         for row, point in enumerate(known):
-            can_matter[row, sorted(told[point])] = True
+            can_matter[row, sorted(matters[point])] = True
         hopeful = (changed[np.arange(len(among)), nearest] & can_matter[nearest]).any(axis=1)
         return np.where(hopeful, 1.0, _ELSEWHERE)
 
@@ -140,13 +140,13 @@ def candidates(
 ) -> Points:
     """Points that were not measured, each once; those outside a pool may still be invalid."""
     if space.pool is not None:
-        found = _of_pool(space, elites, rng)
+        points = _of_pool(space, elites, rng)
     elif np.prod(space.sizes.astype(float)) <= _WHOLE:
-        found = np.stack(np.meshgrid(*map(np.arange, space.sizes), indexing="ij"), -1)
-        found = found.reshape(-1, len(space.sizes))
+        points = np.stack(np.meshgrid(*map(np.arange, space.sizes), indexing="ij"), -1)
+        points = points.reshape(-1, len(space.sizes))
     else:
-        found = _generated(space, np.array(elites), rng)
-    settled = found if space.pool else np.unique(space.canonical(found), axis=0)
+        points = _generated(space, np.array(elites), rng)
+    settled = points if space.pool else np.unique(space.canonical(points), axis=0)
     new = [at for at, row in enumerate(settled.tolist()) if tuple(row) not in measured]
     return settled[new]
 

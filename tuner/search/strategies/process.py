@@ -98,9 +98,9 @@ def _slice(
     for _ in range(30):
         turn = angle[pending, np.newaxis]
         tried = z[pending] * np.cos(turn) + beside[pending] * np.sin(turn)
-        found = log_likelihood(tried, data)
-        good = found > threshold[pending]
-        after[pending[good]], reached[pending[good]] = tried[good], found[good]
+        new = log_likelihood(tried, data)
+        good = new > threshold[pending]
+        after[pending[good]], reached[pending[good]] = tried[good], new[good]
         pending = pending[~good]
         if not len(pending):
             break

@@ -35,9 +35,9 @@ class RandomPoints:
         return shrunken(self._told, self._sigma)
 
 
-def draw(space: Space, told: list[Observation], rng: np.random.Generator) -> Point | None:
+def draw(space: Space, observations: list[Observation], rng: np.random.Generator) -> Point | None:
     """A random valid point that was not measured; None when none turned up."""
-    measured = {one.point for one in told}
+    measured = {one.point for one in observations}
     if space.pool is not None:
         free = [point for point in space.pool if point not in measured]
         return free[int(rng.integers(len(free)))] if free else None
