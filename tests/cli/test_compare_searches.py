@@ -43,8 +43,8 @@ def test_a_search_compared_with_itself_differs_in_nothing(run: Path) -> None:
 
 def test_that_nothing_took_turns_is_said_first(run: Path) -> None:
     found = of_searches(run, run, None)
-    assert found.doubts[0].startswith("the runs of A and B did not take turns")
-    assert "began with the same profile, which was +0.0 %" in found.doubts[-1]
+    assert found.doubts[0].startswith("the runs of A and B were not interleaved")
+    assert "began with the same profile, which differed by +0.0 %" in found.doubts[-1]
     assert compare_json(found)["interleaved"] is False
     text = blocks_markdown(compare_blocks(found))
     assert f"A is {run} (what it confirmed)" in text
@@ -58,7 +58,7 @@ def test_other_conditions_are_named(
     monkeypatch.setattr(simulated, "ASKED", replace(ASKED, fingerprint=newer))
     search(tmp_path, World(START_S), seed=2)
     before = ASKED.fingerprint.rsyslog
-    wanted = f"A and B were measured under other conditions: rsyslog was {before}, is 8.2608"
+    wanted = f"A and B were measured under different conditions: rsyslog was {before}, is 8.2608"
     assert wanted in of_searches(run, tmp_path, None).doubts
     assert not any("other conditions" in one for one in of_searches(run, run, None).doubts)
 

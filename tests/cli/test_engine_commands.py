@@ -48,7 +48,7 @@ def test_nothing_is_stored_by_an_engine_that_tries_a_profile(profile: Path) -> N
     assert done.exit_code == 0, done.exception
     layers = {one["name"]: one for one in json.loads(done.stdout)["layers"]}
     assert layers["engine"]["passed"] is True
-    assert layers["engine"]["remark"] == "Elasticsearch 8.19.0 takes it"
+    assert layers["engine"]["remark"] == "Elasticsearch 8.19.0 accepts it"
     written = {path for method, path, _ in engine.requests if method != "GET"}
     assert written == {SIMULATE}
 
@@ -68,7 +68,7 @@ def test_an_engine_without_policies_and_pipelines(profile: Path) -> None:
     assert isinstance(done.exception, BadProfile)
     assert [one.code for one in done.exception.problems] == ["RT504", "RT505"]
     engine_line = next(line for line in done.stdout.splitlines() if line.startswith("engine"))
-    assert "REJECTED: Elasticsearch 8.19.0 does not take it: 2 problems" in engine_line
+    assert "REJECTED: Elasticsearch 8.19.0 rejects it: 2 problems" in engine_line
     assert "the lifecycle policy syslog was not tried" in done.stdout
 
 

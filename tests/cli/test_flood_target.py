@@ -87,7 +87,7 @@ def test_targets_are_flooded_in_turn() -> None:
          "framing octet-counted does not go with udp"),
         (("--transport", "tls", "--port", 9, "--key", __file__), 64, "go together"),
         (("--transport", "sctp", "--port", 9), 64, "sctp"),
-        (("--target", "192.0.2.1:514"), 5, "192.0.2.1 is not this machine"),
+        (("--target", "192.0.2.1:514"), 5, "192.0.2.1 is not local and not in allow-targets"),
         (("--transport", "unix", "--target", "/nowhere/s"), 1, "no such file"),
     ],
 )  # fmt: skip

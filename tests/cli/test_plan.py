@@ -103,11 +103,11 @@ def test_a_search_that_measured_nothing_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("", "is no output of `bench --output json`"),
-        ("[1]", "is no output of `bench --output json`"),
+        ("", "is not output of `bench --output json`"),
+        ("[1]", "is not output of `bench --output json`"),
         ('{"schema": 1, "kind": "plan"}', "is a plan of schema 1"),
         ('{"schema": 2, "kind": "bench"}', "is damaged at profile"),
-        ("\xff\xfe", "it is no text"),
+        ("\xff\xfe", "it is not text"),
     ],
 )
 def test_a_file_that_is_no_bench_is_refused(tmp_path: Path, text: str, said: str) -> None:
@@ -120,7 +120,7 @@ def test_a_file_that_is_no_bench_is_refused(tmp_path: Path, text: str, said: str
 
 def test_a_run_that_is_not_there_is_refused(tmp_path: Path) -> None:
     for path, said in (
-        (tmp_path / "gone", "there is no such"),
+        (tmp_path / "gone", "no such run directory"),
         (tmp_path, "holds no trials.jsonl"),
     ):
         done = RUN.invoke(app, ["plan", str(path), "--rate", "50k"])
@@ -148,7 +148,7 @@ def test_all_that_is_wrong_is_told_at_once() -> None:
     for option in set(wrong) - {"--node-eps", "--scaling"}:
         assert sum(line.startswith(f"{option} {wrong[option]}: write") for line in lines) == 1
     assert "--scaling 2: write data nodes = events per second, such as 2=115k" in lines
-    assert "--node-eps and --scaling exclude one another: leave one out" in lines
+    assert "--node-eps and --scaling cannot be combined" in lines
     assert len(lines) == len(wrong)
 
 

@@ -61,7 +61,7 @@ def test_an_interrupted_measurement_used_it_and_leaves_it_up(
     standing: dict[str, object], tmp_path: Path
 ) -> None:
     done = tune_and_signal("bench", DEFAULT, "--no-freshness", folder=tmp_path,
-                           number=signal.SIGINT, after_line="getting the engine warm")  # fmt: skip
+                           number=signal.SIGINT, after_line="warming up the engine")  # fmt: skip
     assert done.code == 130, done.err
     assert f"using the running lab at {standing['url']}" in done.err
     assert psutil.pid_exists(pid(standing, "engine"))

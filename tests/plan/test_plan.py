@@ -156,7 +156,7 @@ def test_a_forecast_far_beyond_what_was_measured_is_called_a_guess() -> None:
 
 def test_why_levels_are_no_law_is_told() -> None:
     text = told(node_eps=None, levels=LEVELS[:2])
-    assert "--scaling is no law, 2 levels are too few" in text
+    assert "--scaling fits no law: 2 levels are too few" in text
 
 
 def test_a_plan_from_nothing_says_how_to_measure() -> None:

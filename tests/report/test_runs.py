@@ -148,14 +148,16 @@ def test_the_sustainable_rate_names_what_was_too_much_and_why() -> None:
         LoadTrial(58_500.0, 10.0, None, paced()),
     )
     text = sustain_markdown(Bounds(58_500.0, 60_000.0), trials)
-    head = "maximum sustainable rate: 58,500 events per second; 60,000 is too much: fell behind"
+    head = (
+        "maximum sustainable rate: 58,500 events per second; 60,000 is not sustainable: fell behind"
+    )
     assert head in text
     assert "| 58,500 | 10 | 0.45 s | 0.90 s | yes |" in text
     assert "| 60,000 | 10 | 0.45 s | 0.90 s | no: fell behind by 900 events each second |" in text
 
 
 def test_a_pipeline_that_carries_nothing_says_so() -> None:
-    assert "none was found; 1,000 is too much" in sustain_markdown(Bounds(None, 1_000.0), ())
+    assert "not found; 1,000 is not sustainable" in sustain_markdown(Bounds(None, 1_000.0), ())
 
 
 def test_an_overload_tells_where_the_events_were_and_what_it_cost() -> None:
@@ -184,5 +186,5 @@ def test_an_overload_tells_where_the_events_were_and_what_it_cost() -> None:
 
 def test_an_overload_that_did_not_end_or_failed_says_so() -> None:
     run = paced((TracePoint(0.0, 0, 0, 0),))
-    assert "not recovered" in overload_markdown(Overload(PLAN, run, 0, 0, None))
+    assert "did not recover" in overload_markdown(Overload(PLAN, run, 0, 0, None))
     assert "overload: delivery incomplete" in overload_markdown(failed())

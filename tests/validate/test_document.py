@@ -42,7 +42,7 @@ def test_the_document_that_was_described() -> None:
         ({"message": "hello"}, "message should be ' hello' and is 'hello'"),
         ({"host": {}}, "host.name should be 'web-01' and is None"),
         ({"@timestamp": "2026-11-01T02:02:05Z"}, "@timestamp is 2026-11-01T02:02:05Z, and the"),
-        ({"@timestamp": "2026-11-01T02:02:05"}, "@timestamp is '2026-11-01T02:02:05', no time"),
+        ({"@timestamp": "2026-11-01T02:02:05"}, "@timestamp is '2026-11-01T02:02:05', not a time"),
     ],
 )
 def test_each_difference_is_told(change: dict[str, object], said: str) -> None:

@@ -40,5 +40,5 @@ def test_a_line_of_a_file_has_the_head_that_the_profile_gives_it() -> None:
 
 
 def test_what_is_no_message_is_refused() -> None:
-    with pytest.raises(JobFailed, match="no message in the format rfc3164"):
+    with pytest.raises(JobFailed, match="not a message in the format rfc3164"):
         read_as("hello", "rfc3164", IMPTCP)

@@ -52,23 +52,29 @@ T = TypeVar("T")
 
 def bench(
     profile: ProfilePath,
-    repeat: Annotated[int, typer.Option(min=1, max=100, help="How many runs.")] = 1,
+    repeat: Annotated[int, typer.Option(min=1, max=100, help="Number of runs.")] = 1,
     window: Annotated[
         str,
-        typer.Option(help="The window of a run; once longer by as much when it is not steady."),
+        typer.Option(
+            help="Length of a run's window; extended once, to twice that, when the rate "
+            "is not steady."
+        ),
     ] = "10s",
     freshness: Annotated[
         bool,
-        typer.Option(help="Measure freshness too, from when an event is due until it is found."),
+        typer.Option(
+            help="Also measure freshness: the time from when an event is due until a "
+            "search finds it."
+        ),
     ] = True,
     sustain: Annotated[
-        bool, typer.Option("--sustain", help="Find the highest rate that is carried for long.")
+        bool, typer.Option("--sustain", help="Find the maximum sustainable rate.")
     ] = False,
     overload: Annotated[
-        bool, typer.Option("--overload", help="Offer half as much again, and see it recover.")
+        bool, typer.Option("--overload", help="Run at 150 % load, then measure recovery.")
     ] = False,
     ceiling: Annotated[
-        bool, typer.Option("--ceiling", help="Find what the engine carries without rsyslog.")
+        bool, typer.Option("--ceiling", help="Measure the engine's own ceiling, without rsyslog.")
     ] = False,
     engine: EngineOption = EngineChoice.NODE,
     elasticsearch: UrlOption = None,
@@ -116,15 +122,15 @@ class Chosen:
 
 
 def _measure(lab: Lab, profile: Profile, chosen: Chosen, metrics: MetricsFile) -> Bench:
-    """A run that gets the engine warm and is not kept, the runs, then the phases."""
+    """A warm-up run, which is not kept, then the runs, then the phases."""
     gauges = replace(metrics.gauges, engine=lab.engine.name, rsyslog=lab.rsyslog)
     metrics.update(replace(gauges, phase="warm-up"))
     pace = lab_pace(lab)
     warm_up = TrialPlan(pace.warm_up_s, 2 * pace.engine_warm_up_s)
     plan = TrialPlan(pace.warm_up_s, chosen.window_s, chosen.window_s, awaits_counters=True)
     outcomes: list[Outcome] = []
-    with working("getting the engine warm") as tell:
-        run_trial(lab, profile, warm_up, "t0", lambda stage: tell(f"getting warm: {stage}"))
+    with working("warming up the engine") as tell:
+        run_trial(lab, profile, warm_up, "t0", lambda stage: tell(f"warm-up: {stage}"))
         ends_s = time.monotonic() + chosen.repeat * trial_seconds(plan, pace.overhead_s, pace)
         for number in range(1, chosen.repeat + 1):
             run = f"run {number} of {chosen.repeat}"
@@ -149,7 +155,7 @@ def _measure(lab: Lab, profile: Profile, chosen: Chosen, metrics: MetricsFile) -
 
 
 def _stages(run: str, ends_s: float, tell: Callable[[str], None]) -> Callable[[str], None]:
-    """Tells the stages of a run, and about how long the runs still take."""
+    """Shows the stages of a run, and about how long the runs still take."""
     return lambda stage: tell(
         f"{run}: {stage}, about {seconds(ends_s - time.monotonic())} until the last run ends"
     )
@@ -237,7 +243,7 @@ class Phases:
         return Sustained(bounds(trials, goal), trials)
 
     def overload(self) -> Overload | Failure:
-        """Half as much again as the measured rate, for the time of a window."""
+        """150 % of the measured rate, for the length of a window."""
         plan = overload_plan(self.rate, _OVERLOAD, self.window_s)
         self._begin(
             f"overload: {eps(plan.over_per_second)} events per second for {plan.over_s:g} s"
@@ -246,7 +252,7 @@ class Phases:
         return outcome if isinstance(outcome, Failure) else overload_of(plan, outcome)
 
     def ceiling(self) -> Ceiling:
-        """What the engine, warm by now, carries without rsyslog."""
+        """What the warm engine carries without rsyslog."""
         self._begin("the engine's ceiling")
         return ceiling(self.lab, self.profile, say, CeilingPlan(engine_warm_up_s=0.0))
 

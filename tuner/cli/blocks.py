@@ -37,8 +37,8 @@ class SideBySide:
     count: int = 0
 
     def warm_up(self, arm: Arm) -> None:
-        """Run the first arm for nothing: an engine that was just started is slow for a while."""
-        self.tell("getting the engine warm")
+        """Run the first arm unscored: an engine that was just started is slow for a while."""
+        self.tell("warming up the engine")
         if not turned(self.lab, arm.profile, self._warm_up, self._name(), _quiet):
             plan = TrialPlan(self.plan.warm_up_s, 2 * lab_pace(self.lab).engine_warm_up_s)
             run_trial(self.lab, arm.profile, plan, self._name(), _quiet)

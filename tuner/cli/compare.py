@@ -33,15 +33,19 @@ _OF_SEARCHES = {"a", "b", "fail_below", "export_json", "export_markdown", "outpu
 SidePath = Annotated[
     Path, typer.Argument(help="A profile, or the run directory of a search.", show_default=False)
 ]
-PairCount = Annotated[int, typer.Option(min=FEWEST_PAIRS, max=1000, help="How many pairs of runs.")]
-Window = Annotated[str, typer.Option(help="The window of a run.")]
+PairCount = Annotated[
+    int, typer.Option(min=FEWEST_PAIRS, max=1000, help="Number of pairs of runs.")
+]
+Window = Annotated[str, typer.Option(help="Length of a run's window.")]
 Freshness = Annotated[
-    bool, typer.Option(help="Measure freshness too, of each once and at the same rate.")
+    bool, typer.Option(help="Also measure the freshness of each, once and at the same rate.")
 ]
 WithCeiling = Annotated[
     bool,
     typer.Option(
-        "--ceiling", help="Find what the engine carries without rsyslog, and the share of it."
+        "--ceiling",
+        help="Measure the engine's own ceiling, without rsyslog, and the share of it "
+        "that each reaches.",
     ),
 ]
 FailBelow = Annotated[
@@ -77,14 +81,14 @@ def compare(
 ) -> None:
     """Compare two profiles in interleaved pairs, or what two searches ended with.
 
-    Both profiles run with the workload of A.  Of searches the confirmed pairs are taken: their
-    runs did not take turns, which is said.
+    Both profiles run with the workload of A.  For searches it compares the confirming runs, and
+    says that they were not interleaved.
 
-    The gate of --fail-below looks at the rate over the steady window and at that with the work paid
-    for that was put off past it.  Shown means that the whole 95 % interval of B over A lies on one
-    side of RATIO and that the exact sign-flip test agrees; below by one of the rates is below.  In
-    JSON `gate.decision` is kept (exit 0), below (7) or inconclusive (1), and `gate.pairs_wanted`
-    says how many pairs would probably decide.
+    The gate of --fail-below looks at EPS over the steady window and at EPS including deferred
+    work.  Shown means that the whole 95 % interval of B over A lies on one side of RATIO and that
+    the exact sign-flip test agrees; below by one of the rates is below.  In JSON `gate.decision`
+    is kept (exit 0), below (7) or inconclusive (1), and `gate.pairs_wanted` says how many pairs
+    would probably decide.
 
     Whatever the gate says, exits with 6 when a run lost or doubled events or breached a guardrail,
     and with 1 when one failed otherwise.
@@ -120,7 +124,7 @@ def _require_no_lab(context: typer.Context) -> None:
         if parameter.name not in _OF_SEARCHES and is_given(context, parameter.name or "")
     ]
     if given:
-        raise BadUsage(f"two searches were measured already: leave out {', '.join(given)}")
+        raise BadUsage(f"two searches are already measured: leave out {', '.join(given)}")
 
 
 def _judge(compared: Compared) -> None:

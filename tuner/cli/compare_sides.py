@@ -52,16 +52,16 @@ def measured(a: Path, b: Path, wanted: Wanted, chosen: Chosen) -> Compared:
     doubts = []
     if second.workload != first.workload:
         second = second.model_copy(update={"workload": first.workload})
-        doubts.append("B has another workload than A: both were measured with that of A")
+        doubts.append("the workloads differ: both sides were measured with that of A")
     if first.workload.rate != "max":
-        doubts.append("workload.rate is fixed: both sides were offered so much and no more")
+        doubts.append("workload.rate is fixed: both sides were offered exactly that rate")
     prepare(wanted, first, say)
     flooded(second)
     arms = (Arm(A, first), Arm(B, second))
     with open_lab(wanted, first, Path(tempfile.gettempdir()), say) as lab:
         _require_enough(arms, lab, chosen.pairs)
         if lab.engine.fixes_node and arms[0].node != arms[1].node:
-            doubts.append("node settings: the engine that runs keeps its own for both sides")
+            doubts.append("node settings: the running engine keeps its own for both sides")
         side_a, side_b = (
             Side(str(path), tuple(str(one) for one in lab.bind(arm.profile, "t").substitutions))
             for path, arm in zip((a, b), arms, strict=True)
@@ -196,24 +196,25 @@ def _confirmed_runs(a: Sequence[Measurement], b: Sequence[Measurement]) -> tuple
 
 
 def _side(path: Path, study: Study, outcome: Outcome) -> Side:
-    what = "what it confirmed" if outcome.improved else "the profile as written: nothing better"
+    unchanged = "the profile as written: no improvement shown"
+    what = "what it confirmed" if outcome.improved else unchanged
     return Side(f"{path} ({what})", study.header.substitutions, outcome.freshness)
 
 
 def _doubts(studies: tuple[Study, Study], outcomes: tuple[Outcome, Outcome]) -> Iterator[str]:
     yield (
-        "the runs of A and B did not take turns: pairs are by their order only, and a machine that "
-        "was another at another time shows as a difference"
+        "the runs of A and B were not interleaved: they are paired by their order only, so a "
+        "change of the machine in between shows as a difference"
     )
     before, after = (study.header for study in studies)
     for one in before.fingerprint.differences(after.fingerprint):
-        yield f"A and B were measured under other conditions: {one}"
+        yield f"A and B were measured under different conditions: {one}"
     if (before.profile_text, before.profile_layers) != (after.profile_text, after.profile_layers):
         return
     drift = _confirmed_runs(outcomes[0].written, outcomes[1].written)
     found = comparison(drift, A, B, Metric.EPS)
     if found is not None:
         yield (
-            f"both searches began with the same profile, which was {interval(found)} in the pairs "
-            "of B: so much is not the settings"
+            f"both searches began with the same profile, which differed by {interval(found)} in "
+            f"the pairs of B: this much is not due to the settings"
         )

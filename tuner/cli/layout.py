@@ -47,7 +47,7 @@ def _list(lines: Iterable[str]) -> RichTable:
 
 
 def _table(table: Table) -> RichTable:
-    """What is too long for its line goes on in the next: nothing is cut."""
+    """A cell that is too long for its line continues on the next: nothing is cut."""
     laid_out = RichTable(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 2, 0, 0))
     rows = [[_text(cell) for cell in row] for row in table.rows]
     numeric = numeric_columns(table) or (False,) * len(table.header)

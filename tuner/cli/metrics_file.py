@@ -39,13 +39,14 @@ class MetricsFile:
         self.gauges = gauges
 
     def update(self, gauges: Gauges) -> None:
-        """Write what is known now.  Where that fails it is said once: a measurement goes on."""
+        """Write what is known now.  Where that fails it is reported once, and the measurement
+        continues."""
         self.gauges = gauges
         try:
             self.write()
         except OSError as error:
             if self._is_well:
-                say(f"cannot write the metrics file {self._path}: {error.strerror}; going on")
+                say(f"cannot write the metrics file {self._path}: {error.strerror}; continuing")
             self._is_well = False
 
     def write(self) -> None:

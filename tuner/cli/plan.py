@@ -73,9 +73,9 @@ def _measured(run: Path | None) -> Measured:
     try:
         text = run.read_text(encoding="utf-8")
     except FileNotFoundError:
-        raise JobFailed(f"{run}: there is no such run directory or file") from None
+        raise JobFailed(f"{run}: no such run directory or file") from None
     except UnicodeDecodeError:
-        raise JobFailed(f"{run} is no output of `bench --output json`: it is no text") from None
+        raise JobFailed(f"{run} is not output of `bench --output json`: it is not text") from None
     found = read_bench(text, str(run))
     runs = [one for one in found.outcomes if isinstance(one, Measurement)]
     what = f"bench of {found.profile} on {found.engine}, {counted(len(runs), 'valid run')}"
@@ -88,5 +88,5 @@ def _sample(path: Path | None) -> Sample | None:
     with path.open("rb") as file:
         found = sample_of(file.read(_SAMPLE_BYTES), str(path))
     if found is None:
-        raise BadUsage(f"--sample {path} holds no line")
+        raise BadUsage(f"--sample {path} has no lines")
     return found

@@ -30,13 +30,14 @@ Run = Annotated[
     typer.Argument(
         metavar="RUN",
         help="A run directory of a search, or a file with what `bench --output json` printed; what "
-        "it measured is used. Without: what this project saw on 2 cores.",
+        "it measured is used. Default: what this project measured on 2 cores.",
         show_default=False,
     ),
 ]
 Rate = Annotated[str, _option(_STREAM, "N", "Events per second, such as 10000, 50k or 10M.")]
 MessageBytes = Annotated[
-    str | None, _option(_STREAM, "N", "Mean size of a message. Without: of --sample, RUN, or 244.")
+    str | None,
+    _option(_STREAM, "N", "Mean size of a message. Default: that of --sample or RUN, else 244."),
 ]
 SampleFile = Annotated[
     Path | None,
@@ -51,56 +52,57 @@ SampleFile = Annotated[
     ),
 ]
 Peak = Annotated[
-    str | None, _option(_STREAM, "FACTOR", "The busiest rate over --rate. Without: 1.")
+    str | None, _option(_STREAM, "FACTOR", "Peak rate as a multiple of --rate. Default: 1.")
 ]
 Growth = Annotated[
-    str | None, _option(_STREAM, "SHARE", "By how much the rate grows, such as 30%. Without: 0%.")
+    str | None,
+    _option(_STREAM, "SHARE", "Growth of the rate to plan for, such as 30%. Default: 0%."),
 ]
 Senders = Annotated[
-    str | None, _option(_STREAM, "N", "How many hosts send, each over one TCP session.")
+    str | None, _option(_STREAM, "N", "Number of sending hosts, each with one TCP session.")
 ]
 GzipRatio = Annotated[
-    str | None, _option(_STREAM, "N", "How many times smaller gzip makes files. Without: 10.")
+    str | None, _option(_STREAM, "N", "Compression ratio of gzip files. Default: 10.")
 ]
 Retention = Annotated[
-    str | None, _option(_PROMISE, "TIME", "How long events are kept. Without: 30d.")
+    str | None, _option(_PROMISE, "TIME", "How long events are kept. Default: 30d.")
 ]
 Outage = Annotated[
     str | None,
-    _option(_PROMISE, "TIME", "How long the engine may be away without a loss. Without: 15m."),
+    _option(_PROMISE, "TIME", "Longest outage of the engine without a loss. Default: 15m."),
 ]
-Replicas = Annotated[str | None, _option(_PROMISE, "N", "Replicas of each shard. Without: 1.")]
+Replicas = Annotated[str | None, _option(_PROMISE, "N", "Replicas of each shard. Default: 1.")]
 Headroom = Annotated[
     str | None,
-    _option(_PROMISE, "SHARE", "What stays free of each machine at the peak. Without: 30%."),
+    _option(_PROMISE, "SHARE", "Share of each machine that stays free at the peak. Default: 30%."),
 ]
 CollectorEps = Annotated[
     str | None, _option(_MACHINES, "N", "Events per second that a rsyslog host carries at most.")
 ]
 CollectorCores = Annotated[
-    str | None, _option(_MACHINES, "N", "Cores of a rsyslog host. Without: 4.")
+    str | None, _option(_MACHINES, "N", "Cores of a rsyslog host. Default: 4.")
 ]
 NodeEps = Annotated[
     str | None,
     _option(_MACHINES, "N", "Events per second that a data node indexes without replicas."),
 ]
-NodeCores = Annotated[str | None, _option(_MACHINES, "N", "Cores of a data node. Without: 8.")]
+NodeCores = Annotated[str | None, _option(_MACHINES, "N", "Cores of a data node. Default: 8.")]
 NodeDisk = Annotated[
-    str | None, _option(_MACHINES, "SIZE", "Disk of a data node, such as 8tb. Without: 1920gb.")
+    str | None, _option(_MACHINES, "SIZE", "Disk of a data node, such as 8tb. Default: 1920gb.")
 ]
 BytesPerEvent = Annotated[
     str | None, _option(_STREAM, "N", "Bytes on disk for an event, without replicas.")
 ]
 ShardSize = Annotated[
-    str | None, _option(_MACHINES, "SIZE", "Size of a full shard, 10gb to 50gb. Without: 50gb.")
+    str | None, _option(_MACHINES, "SIZE", "Size of a full shard, 10gb to 50gb. Default: 50gb.")
 ]
 Scale = Annotated[
     str | None,
     _option(
         _MACHINES,
         "N=EPS,...",
-        "What so many data nodes were seen to index without replicas, such as "
-        "1=60k,2=115k,4=210k,8=350k: a law of scaling is fitted to four levels and more.",
+        "Events per second that numbers of data nodes indexed without replicas, such as "
+        "1=60k,2=115k,4=210k,8=350k: from four levels on, a scaling law is fitted.",
     ),
 ]
 
@@ -189,7 +191,7 @@ class Reader:
     def exclude(self, first: str, second: str, told: Mapping[str, str | None]) -> None:
         """Note that both were told."""
         if told[first] is not None and told[second] is not None:
-            self.problems.append(f"{first} and {second} exclude one another: leave one out")
+            self.problems.append(f"{first} and {second} cannot be combined")
 
     def finish(self) -> None:
         """Raise BadUsage with everything that was wrong."""

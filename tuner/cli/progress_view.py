@@ -30,7 +30,7 @@ _PHASES = {
     Phase.FINAL: "choosing among the best",
     Phase.CHECK: "checking at a fixed rate",
     Phase.CONFIRM: "confirming",
-    Phase.SHRINK: "undoing what does not matter",
+    Phase.SHRINK: "removing changes that do not help",
 }
 _LABEL, _NARROW_LABEL = 12, 10
 _MOST_LINES = 12

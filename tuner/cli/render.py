@@ -50,7 +50,7 @@ def render(
     overwritten that rsyslog-tune did not render, with 78 when the profile or a template is wrong.
     """
     if stdout and (check or diff or directory is not None):
-        raise BadUsage("--stdout excludes --check, --diff and -o")
+        raise BadUsage("--stdout cannot be combined with --check, --diff or -o")
     if file is not None and not stdout:
         raise BadUsage(f"{file}: a file name needs --stdout")
     site = None if templates is None else Templates(templates)

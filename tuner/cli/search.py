@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from tuner.cli.console import Voice, result, result_json
+from tuner.cli.layout import show_blocks
 from tuner.cli.metrics_file import MetricsFileOption, running_metrics
 from tuner.cli.options import (
     EngineChoice,
@@ -42,7 +43,8 @@ from tuner.profile.model import Profile
 from tuner.report.gauges import SEARCH_PHASES, Gauges
 from tuner.report.result import analyse
 from tuner.report.search_files import report_json
-from tuner.report.search_report import headline
+from tuner.report.search_report import first_screen
+from tuner.report.sections import Bullets, Paragraph
 from tuner.search.budget import smallest_budget_s
 from tuner.search.journal import read
 from tuner.search.notes import bought, ranked
@@ -225,9 +227,10 @@ def _conclude(study: Study, directory: Path, require_gain: bool, output: Output)
     if output is Output.JSON:
         result_json({**report_json(analysed), "run_directory": str(directory)})
     else:
-        if analysed.is_sink:
-            result("Measured against the sink, not an engine: rsyslog's own ceiling.")
-        result(headline(analysed))
+        first = first_screen(analysed)
+        cautions = (Paragraph(f"{one.lead.rstrip('.')}.") for one in first.cautions)
+        numbers = Bullets(tuple(map(str, first.numbers)))
+        show_blocks((Paragraph(first.verdict, is_lead=True), *cautions, numbers))
         result(f"report: {directory / 'report.html'}\nbest profile: {directory / 'best.yaml'}")
     if verdict.claim is Claim.INFEASIBLE:
         raise GuardrailBreached(verdict.claim.value)

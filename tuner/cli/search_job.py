@@ -121,8 +121,9 @@ def dimensions(job: Job, lab: Lab) -> tuple[Knob, ...]:
     turned = lab.engine.turns(knobs(job.loaded.profile, job.options.allow))
     if not turned:
         raise BadUsage(
-            f"nothing is left to search in {lab.engine.name}: see search in the profile "
-            "(freeze, only); settings of the node are turned in an engine of our own only"
+            f"no settings are left to search in {lab.engine.name}: see search in the profile "
+            "(freeze, only); settings of the node are searched only in an engine that the lab "
+            "starts"
         )
     return turned
 
@@ -170,7 +171,7 @@ def warm_start_notes(job: Job, header: Header) -> Iterator[str]:
         text = f"{run} gives {points} points to begin with"
         elsewhere = study.header.fingerprint.differences(header.fingerprint)
         if elsewhere:
-            text += f", measured under other conditions: {'; '.join(elsewhere)}"
+            text += f", measured under different conditions: {'; '.join(elsewhere)}"
         yield text
 
 

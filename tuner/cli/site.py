@@ -37,7 +37,7 @@ class Wanted:
 def prepare(wanted: Wanted, profile: Profile, tell: Tell) -> float:
     """Check what must be there before anything starts, and fetch the engine where one is needed.
 
-    Gives the seconds that the download took, which no budget pays for.
+    Gives the seconds that the download took, which do not count against the budget.
     """
     flooded(profile)
     rsyslogd()

@@ -35,19 +35,15 @@ from tuner.search.budget import Pace
 ExperimentPath = Annotated[
     Path, typer.Argument(help="The experiment, a YAML file.", show_default=False)
 ]
-Repeats = Annotated[
-    int | None, typer.Option(min=1, max=100, help="Blocks, instead of as many as the file says.")
-]
-Window = Annotated[
-    str | None, typer.Option(help="The window of a run, instead of what the file says.")
-]
-Seed = Annotated[int, typer.Option(min=0, help="Decides the order within the blocks.")]
+Repeats = Annotated[int | None, typer.Option(min=1, max=100, help="Repeats; overrides the file.")]
+Window = Annotated[str | None, typer.Option(help="Length of a run's window; overrides the file.")]
+Seed = Annotated[int, typer.Option(min=0, help="Seed of the random order within blocks.")]
 DryRun = Annotated[
     bool, typer.Option("--dry-run", help="Check the file and all variants, measure nothing.")
 ]
 OtherEngine = Annotated[
     EngineChoice | None,
-    typer.Option("--engine", help="node or sink, instead of what the file says."),
+    typer.Option("--engine", help="node or sink; overrides the file."),
 ]
 RunDir = Annotated[
     Path | None, typer.Option(help="Where results go; must be new or empty.", show_default=False)
@@ -68,9 +64,9 @@ def sweep(
     """Measure the variants of an experiment file side by side, and print them beside what others
     published.
 
-    Every variant runs once a block, in random order.  Writes sweep.md, sweep.json and sweep.svg,
-    also when it is interrupted.  Exits with 6 when a run lost or doubled events or breached a
-    guardrail, with 1 when one failed otherwise.
+    Every variant runs once in each block, in random order.  Writes sweep.md, sweep.json and
+    sweep.svg, also when it is interrupted.  Exits with 6 when a run lost or doubled events or
+    breached a guardrail, with 1 when one failed otherwise.
     """
     loaded = load_experiment(file)
     asked = loaded.experiment
@@ -164,7 +160,7 @@ def _measured(
     except Interrupted:
         if found.runs:
             _write(found, course.directory)
-            say(f"what is known so far is in {course.directory}")
+            say(f"results so far are in {course.directory}")
         raise
     _write(found, course.directory)
     return found
@@ -192,7 +188,7 @@ def _substitutions(lab: Lab, arms: Sequence[Arm]) -> Iterator[str]:
         names = [name for name, texts in each.items() if text in texts]
         yield text if len(names) == len(arms) else f"{', '.join(names)}: {text}"
     if lab.engine.fixes_node and len({arm.node for arm in arms}) > 1:
-        yield "node settings: the engine that runs keeps its own for all variants"
+        yield "node settings: the running engine keeps its own for all variants"
 
 
 def _write(found: Sweep, directory: Path) -> None:

@@ -29,8 +29,8 @@ def require_allowed_host(host: str) -> None:
     if is_loopback(host) or host in _allowed():
         return
     raise Refused(
-        f"{host} is not this machine, and a measurement floods it. If it may be flooded, write its "
-        f"name on a line of {_SYSTEM_LIST}"
+        f"{host} is not local and not in allow-targets. If it may be flooded, add its name as a "
+        f"line of {_SYSTEM_LIST}"
     )
 
 
@@ -41,7 +41,7 @@ def host_of(url: str) -> str:
     if parts.username is not None or parts.password is not None:
         raise BadUsage("write no user or password into the URL: name them in the profile, as auth")
     if host is None or parts.scheme not in {"http", "https"} or parts.path not in {"", "/"}:
-        raise BadUsage(f"{url} is no URL such as http://127.0.0.1:9200")
+        raise BadUsage(f"{url} is not a URL such as http://127.0.0.1:9200")
     return host
 
 

@@ -46,7 +46,7 @@ def rsyslog_version() -> str:
     output = run([rsyslogd(), "-v"], timeout_s=10).stdout
     match = re.search(r"rsyslogd\s+(8\.\d+)", output)
     if match is None:
-        raise ProgramMissing(f"this is no rsyslogd 8: {output.splitlines()[:1]}")
+        raise ProgramMissing(f"this is not rsyslogd 8: {output.splitlines()[:1]}")
     return match.group(1)
 
 

@@ -191,7 +191,7 @@ def _node(request: Request, found: Measured, message: Figure, fit: Scaling | Non
 
 def _by_cpu(cpu_us: Figure, cores: Figure) -> Machine:
     """What the cores carry when all their time goes into events."""
-    why = "cores over CPU per event, as if more cores carried as much more"
+    why = "cores over CPU per event, assuming that the rate grows in proportion to cores"
     return Machine(Figure(cores.value * 1e6 / cpu_us.value, cpu_us.origin, why), cpu_us, cores)
 
 

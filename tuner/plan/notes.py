@@ -45,8 +45,8 @@ def _unmeasured(inputs: Inputs) -> Iterator[str]:
     yield from inputs.measured.doubts if inputs.measured else ()
     if inputs.node.cores is not None or inputs.collector.cores is not None:
         yield (
-            "more cores are counted as carrying as much more, which is not measured: run `bench` "
-            "on machines like those planned, or give --collector-eps and --node-eps"
+            "the rate is assumed to grow in proportion to cores, which is not measured: run "
+            "`bench` on machines like those planned, or give --collector-eps and --node-eps"
         )
 
 
@@ -55,13 +55,16 @@ def _scaling_notes(inputs: Inputs, made: Plan) -> Iterator[str]:
     if found is None:
         if nodes.by_processing > 2:
             yield (
-                f"{nodes.by_processing:,} data nodes are counted as carrying that many times what "
+                f"{nodes.by_processing:,} data nodes are assumed to carry that many times what "
                 "one does, which is not measured: give a few with --scaling 1=EPS,2=EPS,..."
             )
         return
     largest = found.levels[-1].machines
     if found.law is None:
-        yield f"--scaling is no law, {found.why_not}: counted as {largest} data nodes carried it"
+        yield (
+            f"--scaling fits no law: {found.why_not}; planned with the rate per node that "
+            f"{largest} data nodes carried"
+        )
         return
     law = found.law
     yield (

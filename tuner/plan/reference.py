@@ -6,8 +6,8 @@ from __future__ import annotations
 # examples/published/p1-production.yaml; the rates with other profiles.
 _SEEN = "this project's, on 2 cores with the published profile of 2013"
 
-PEAK_WHY = "--rate is taken for the busiest rate too; give --peak 3 when it is a mean"
-GROWTH_WHY = "the plan is for the rate of today; give --growth 30% for one that lasts"
+PEAK_WHY = "the peak is assumed to equal --rate; give --peak 3 when --rate is a mean"
+GROWTH_WHY = "no growth is assumed; give --growth 30% to plan for some"
 
 MESSAGE_BYTES = 244.0
 MESSAGE_WHY = "the mean of the ELMA tests (2012) and of our profiles; give --sample or a run"
@@ -64,11 +64,11 @@ DISK_TO_MEMORY = (30, 160)
 NODE_DISK_BYTES = DISK_TO_MEMORY[0] * 64 * 1024.0**3
 NODE_DISK_WHY = "64 GiB of memory and Elastic's ratio of 1:30 for hot nodes"
 
-QUEUE_MEMORY_WHY = "the message and what rsyslog 8.2302 was seen to need beside it"
+QUEUE_MEMORY_WHY = "the message and what rsyslog 8.2302 was measured to need beside it"
 # The properties with their names, as runtime/msg.c (MsgSerialize) writes them, for host names and
 # tags of usual length.
 QUEUE_FILE_OVERHEAD_BYTES = 430.0
-QUEUE_FILE_WHY = "the message and 430 bytes of properties, reckoned from what rsyslog writes"
+QUEUE_FILE_WHY = "the message and 430 bytes of properties, calculated from what rsyslog writes"
 
 # 15 % under the low disk watermark of 85 % and 10 % for errors and background work such as merges:
 # Elastic, "Benchmarking and sizing your Elasticsearch cluster for logs and metrics".

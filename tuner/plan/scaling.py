@@ -80,7 +80,7 @@ def scaling(levels: Sequence[Level]) -> Scaling:
             seen,
             None,
             f"the law explains only {max(0.0, law.explained):.0%} of the variation between the "
-            f"levels, {_LEAST_EXPLAINED:.0%} is wanted",
+            f"levels, {_LEAST_EXPLAINED:.0%} is required",
         )
     return Scaling(seen, law, None)
 

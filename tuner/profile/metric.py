@@ -18,7 +18,7 @@ class About:
 class Metric(Enum):
     """One figure of a run, by its key in results for programs and in experiment files.
 
-    Processor time is in microseconds for each event, the engine's with the work that it put off;
+    Processor time is in microseconds for each event, the engine's including deferred work;
     cores are those that were busy in the mean.
     Bytes in the engine are those of the primaries after their merges, bytes of files those on disk
     once rsyslogd has ended.
@@ -70,7 +70,7 @@ PACED = (
 
 _ABOUT = {
     Metric.EPS: About("EPS in the steady window", "events/s", more_is_better=True),
-    Metric.EPS_PAID: About("EPS with work put off paid for", "events/s", more_is_better=True),
+    Metric.EPS_PAID: About("EPS including deferred work", "events/s", more_is_better=True),
     Metric.EPS_DURABLE: About(
         "EPS from the first send to refreshed and flushed", "events/s", more_is_better=True
     ),

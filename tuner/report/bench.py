@@ -79,7 +79,7 @@ def read_bench(text: str, name: str) -> Bench:
         fields = json.loads(text)
         kind, schema = fields["kind"], fields["schema"]
     except (ValueError, KeyError, TypeError):
-        raise JobFailed(f"{name} is no output of `bench --output json`") from None
+        raise JobFailed(f"{name} is not output of `bench --output json`") from None
     if (kind, schema) != ("bench", SCHEMA):
         raise JobFailed(
             f"{name} is a {kind} of schema {schema}, this version reads a bench of {SCHEMA}: "

@@ -138,14 +138,14 @@ def _sentence(compared: Compared) -> str:
     steady, paid = map(compared.of, RATES)
     if steady is None or paid is None or compared.difference is Difference.TOO_FEW:
         pairs, fewest = (0, FEWEST_PAIRS) if steady is None else (steady.pairs, steady.fewest)
-        return f"Nothing is claimed: {pairs} complete pairs, where {fewest} are needed."
+        return f"No claim: {pairs} complete pairs, at least {fewest} are needed."
     lesser = min((steady, paid), key=lambda one: abs(one.ratio - 1))
     change = interval(lesser)
     if compared.difference is Difference.NOT_SHOWN:
         detectable = max(steady.detectable, paid.detectable)
         return (
-            f"No difference is shown: B over A is {change}; {steady.pairs} such pairs show a "
-            f"difference of {detectable:.1%} or more."
+            f"No difference is shown: B over A is {change}; {steady.pairs} such pairs can detect "
+            f"a difference of {detectable:.1%} or more."
         )
     claim = f"B is {compared.difference.value} than A: {change} events per second"
     return f"{claim}." if compared.interleaved else f"{claim}, in runs that were not interleaved."

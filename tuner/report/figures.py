@@ -30,8 +30,8 @@ def restart_text(found: Comparison) -> str:
     if found.restarted is None:
         return ""
     return (
-        "the engine restarted between the sides of the pairs: the rate of a run just after that is "
-        f"{percent(found.restarted)}, which the ratios are free of"
+        "the engine restarted between the sides of the pairs: a run just after a restart is "
+        f"{percent(found.restarted)}, which the ratios leave out"
     )
 
 

@@ -46,7 +46,7 @@ def _first(first: FirstScreen) -> Iterator[str]:
     for caution in first.cautions:
         yield from _caution(caution)
     if first.numbers:
-        yield _list(f"{one.name}: {one.value} ({one.detail})" for one in first.numbers)
+        yield _list(map(str, first.numbers))
     yield _plain(first.about)
 
 

@@ -24,7 +24,7 @@ _MICRO = 1e-6
 
 
 def metrics_text(gauges: Gauges) -> str:
-    """Every metric that is known by now, with its HELP and TYPE; seconds, ratios and events."""
+    """Every metric that is known so far, with its HELP and TYPE; seconds, ratios and events."""
     registry = CollectorRegistry()
     registry.register(_Fixed(tuple(_metrics(gauges))))
     return generate_latest(registry).decode()
@@ -127,7 +127,7 @@ def _counts(gauges: Gauges) -> Iterator[Metric]:
     yield trials
     failed = Counter(one.kind for one in gauges.outcomes if isinstance(one, Failure))
     failures = CounterMetricFamily(
-        f"{_PREFIX}_trial_failures", "Trials without a number, by why.", labels=["kind"]
+        f"{_PREFIX}_trial_failures", "Failed trials, by reason.", labels=["kind"]
     )
     for kind in FailureKind:
         failures.add_metric([kind.name.lower()], failed[kind])

@@ -214,7 +214,7 @@ def _assumptions(inputs: Inputs) -> tuple[Row, ...]:
 
 
 def _run(found: Measured) -> Row:
-    carried = "" if found.eps is None else f"; shipper and engine together {eps(found.eps)} EPS"
+    carried = "" if found.eps is None else f"; rsyslogd and engine together {eps(found.eps)} EPS"
     return ("run", "", Origin.MEASURED.value, f"{found.where}: {found.what}{carried}")
 
 

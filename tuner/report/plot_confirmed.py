@@ -35,7 +35,7 @@ def pairs_plot(result: StudyResult) -> Plot | None:
         f"each pair differs: {interval(claimed)}, the band, with 95 % confidence."
     )
     if restarts := restart_text(claimed):
-        says += f" Single pairs lie apart, because {restarts}."
+        says += f" Single pairs lie off the mean, because {restarts}."
 
     def paint(figure: Figure) -> None:
         above, below = figure.subplots(2, 1, sharex=True, height_ratios=(3, 2))

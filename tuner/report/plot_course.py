@@ -83,7 +83,7 @@ def course_plot(result: StudyResult) -> Plot | None:
     failed = sum(isinstance(trial.outcome, Failure) for trial in trials)
     says = (
         f"Each of {len(trials)} trials by its rate over the steady window; the line is the "
-        "incumbent, the settings that an average of the trials by then puts first"
+        "incumbent, the settings that the average of the trials up to then ranks first"
     )
     says += f"; {failed} failed and have no rate." if failed else "."
     says += left_out(trials)

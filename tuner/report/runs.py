@@ -147,11 +147,11 @@ def freshness_blocks(outcome: PacedMeasurement | Failure, limit_s: float) -> lis
 
 
 def sustain_blocks(known: Bounds, trials: Sequence[LoadTrial]) -> list[PlainBlock]:
-    """The maximum sustainable rate, why more is too much, and every trial."""
+    """The maximum sustainable rate, why more is not sustainable, and every trial."""
     head = "maximum sustainable rate: "
-    head += "none was found" if known.lower is None else f"{eps(known.lower)} events per second"
+    head += "not found" if known.lower is None else f"{eps(known.lower)} events per second"
     if known.upper is not None:
-        head += f"; {eps(known.upper)} is too much: {_reason(known.upper, trials)}"
+        head += f"; {eps(known.upper)} is not sustainable: {_reason(known.upper, trials)}"
     header = ("offered per second", "seconds", "freshness p50", "p99", "carried")
     rows = tuple(_load_row(trial) for trial in trials)
     return [Paragraph(head), Table("Sustainable rate", header, rows)]
@@ -205,6 +205,6 @@ def _overload_lines(overload: Overload) -> Iterator[str]:
         yield f"freshness from the start of the overload: {percentiles_text(run.freshness_s)}"
     yield str(run.delivery)
     if overload.recovered_s is None:
-        yield "not recovered while it was watched"
+        yield "did not recover while it was watched"
     else:
         yield f"recovered {overload.recovered_s:.1f} s after its end"

@@ -42,7 +42,7 @@ def sure(result: StudyResult) -> ReportSection:
 
 
 def not_traded(result: StudyResult) -> ReportSection:
-    """What holds of every trial that has a number."""
+    """What holds of every valid trial."""
     runs = result.measured
     if not runs:
         return ReportSection("kept", "What was not traded", ())
@@ -55,7 +55,7 @@ def not_traded(result: StudyResult) -> ReportSection:
     tier = result.written.profile.guardrails.tier.value
     lines = [
         f"delivery: {sent:,} events sent in the {len(runs)} valid trials, every one indexed "
-        "exactly once; a trial that misses or doubles an event has no number",
+        "exactly once; a trial that misses or doubles an event is invalid",
         f"tier `{tier}`: durability, replicas, `_source`, retries and queue files are never "
         f"searched; `best.yaml` has them as you wrote them{but}",
         f"memory: rsyslogd used at most {memory}{allowed}",
@@ -116,7 +116,7 @@ def _overhead_text(overhead: Overhead) -> str:
         f"a trial of the search took {overhead.median_s:.1f} s beside its window (median of "
         f"{overhead.trials} without a restart of the engine): {items}. Start is a fresh index and "
         "rsyslogd, drain goes until the last event is indexed, settle is refresh, flush and the "
-        "account of all events, stop removes everything; each is a median of its own"
+        "delivery check, stop removes everything; each is a median of its own"
     )
 
 

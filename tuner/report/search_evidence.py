@@ -75,7 +75,7 @@ def evidence(result: StudyResult) -> ReportSection:
         header = ("pair", "as written, EPS", "best found, EPS", "change",
                   "as written, sent / indexed", "best found, sent / indexed")  # fmt: skip
         blocks += bullets(list(_comparisons(result)))
-        blocks.append(Subheading("Every pair, with its account of events"))
+        blocks.append(Subheading("Every pair, with its delivery check"))
         blocks.append(Table("Pairs", header, tuple(_pair_rows(result))))
     else:
         nothing = (

@@ -6,9 +6,9 @@ import statistics
 from collections import Counter
 from collections.abc import Callable, Iterator
 
-from tuner.measure.measurement import DoubtKind, FailureKind, Measurement
+from tuner.measure.measurement import FailureKind, Measurement
 from tuner.measure.paired import Comparison
-from tuner.report.figures import eps, interval, mebibytes, percent
+from tuner.report.figures import eps, mebibytes, percent
 from tuner.report.result import STEADY, StudyResult
 from tuner.report.search_course import course, how, not_traded, open_questions, sure, trials
 from tuner.report.search_evidence import change, diff, effects, evidence, limits
@@ -36,10 +36,11 @@ SECTIONS: tuple[Callable[[StudyResult], ReportSection], ...] = (
 def search_report(result: StudyResult) -> Report:
     """The whole report of a search."""
     sections = tuple(section(result) for section in SECTIONS)
-    return Report(_first_screen(result), tuple(one for one in sections if one.blocks))
+    return Report(first_screen(result), tuple(one for one in sections if one.blocks))
 
 
-def _first_screen(result: StudyResult) -> FirstScreen:
+def first_screen(result: StudyResult) -> FirstScreen:
+    """The verdict, what to know before believing it, and the numbers it rests on."""
     header, name = result.study.header, result.written.profile.name
     return FirstScreen(
         title=f"rsyslog-tune: {name}",
@@ -78,35 +79,6 @@ def _cut_short(study: Study) -> str:
     if study.of(Phase.SHRINK):
         return f"Making the change smaller {how_it_ended}, so parts of it may give nothing."
     return f"The search {how_it_ended}."
-
-
-def headline(result: StudyResult) -> str:
-    """The verdict in one line for a terminal, with the numbers it rests on."""
-    verdict, claimed = result.verdict, result.verdict.claimed
-    if claimed is None:
-        claim = verdict.claim.value
-        return f"{claim[0].upper()}{claim[1:]}. {verdict.failure}".rstrip() + _weakened(result)
-    rests_on = (
-        f"{claimed.pairs} fresh interleaved pairs: {interval(claimed)} with 95 % confidence, exact "
-        f"sign-flip p = {claimed.p:.3f}"
-    )
-    over = result.claimed_rate.over
-    if verdict.claim is Claim.IMPROVED:
-        gain = f"{percent(claimed.ratio)} events per second {over}"
-        return f"{gain}. {rests_on}.{_weakened(result)}"
-    detectable = f"Minimum detectable gain: {claimed.detectable * 100:.1f} %"
-    return f"No improvement shown {over}. {rests_on}. {detectable}.{_weakened(result)}"
-
-
-def _weakened(result: StudyResult) -> str:
-    """What weakens the verdict: an early end, and runs behind it that did not settle."""
-    early = _cut_short(result.study)
-    ended = f" {early}" if early else ""
-    runs = _confirming(result.study)
-    unsteady = sum(any(d.kind is DoubtKind.UNSTEADY for d in run.doubts) for run in runs)
-    if not unsteady:
-        return ended
-    return f"{ended} {unsteady} of the {len(runs)} runs behind this did not settle."
 
 
 def _confirming(study: Study) -> list[Measurement]:

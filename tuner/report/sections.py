@@ -161,6 +161,9 @@ class Number:
     value: str
     detail: str
 
+    def __str__(self) -> str:
+        return f"{self.name}: {self.value} ({self.detail})"
+
 
 @dataclass(frozen=True)
 class FirstScreen:

@@ -85,7 +85,7 @@ def _wrong_time(value: object, span: Span) -> str | None:
         if span.first <= moment <= span.last:
             return None
     except (ValueError, TypeError):
-        return f"is {value!r}, no time with an offset"
+        return f"is {value!r}, not a time with an offset"
     return f"is {value}, and the event was sent between {span.first} and {span.last}"
 
 

@@ -57,11 +57,11 @@ def engine_layer(
     found = facts(client)
     trial = _Trial(loaded, client, found, installed_templates(client), templates)
     problems = (*trial.release(), *trial.outputs(), *request_problems(loaded, limits(client)))
-    layer = Layer(NAME, True, f"{_title(found)} takes it", problems, _untried(outputs))
+    layer = Layer(NAME, True, f"{_title(found)} accepts it", problems, _untried(outputs))
     if not layer.errors:
         return layer
     what = "one problem" if len(layer.errors) == 1 else f"{len(layer.errors)} problems"
-    return replace(layer, passed=False, remark=f"{_title(found)} does not take it: {what}")
+    return replace(layer, passed=False, remark=f"{_title(found)} rejects it: {what}")
 
 
 def _title(found: EngineFacts) -> str:

@@ -34,7 +34,7 @@ def read_as(message: str, written: Format, source: Input) -> Properties:
         return _line(message, source)
     found = _SHAPES[written].fullmatch(message)
     if found is None:
-        raise JobFailed(f"this is no message in the format {written}: {message[:200]}")
+        raise JobFailed(f"this is not a message in the format {written}: {message[:200]}")
     parts = found.groupdict()
     facility, severity = divmod(int(parts["priority"]), 8)
     program, process = parts["program"], parts["process"]

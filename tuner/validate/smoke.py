@@ -143,7 +143,7 @@ def _send(spec: FloodSpec) -> None:
         flood.wait_until_idle(_FINISH_S)
         final = flood.finish(_FINISH_S)
     if final.error is not None or final.sent != 1:
-        raise JobFailed(f"the event could not be sent: {final.error or 'nothing was taken'}")
+        raise JobFailed(f"the event could not be sent: {final.error or 'nothing was accepted'}")
 
 
 def _awaited(lab: Lab, pipe: Pipeline, output: OmelasticsearchOutput) -> object:
