@@ -101,7 +101,7 @@ def test_a_document_that_says_errors_false_hides_no_fault() -> None:
 
 @pytest.mark.parametrize(
     ("status", "body", "said"),
-    [(429, b"slow down", "HTTP 429: slow down"), (200, b"<html>", "no JSON: <html>")],
+    [(429, b"slow down", "HTTP 429: slow down"), (200, b"<html>", "not JSON: <html>")],
 )
 def test_any_other_answer_is_a_fault(status: int, body: bytes, said: str) -> None:
     fault = fault_in(status, body)

@@ -90,4 +90,4 @@ def test_the_package_is_found_from_any_folder_and_never_shadowed(
     with child("tuner.lab.sink_server", "--fault", "nonsense") as server:
         assert server.wait(20)
         assert server.ending() == "exit code 1"
-        assert "'nonsense' is no fault" in server.complaint()
+        assert "'nonsense' is not a fault" in server.complaint()

@@ -31,8 +31,8 @@ def test_a_fault_is_read_and_written_back(text: str, fault: Fault) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("", "'' is no fault; there are status, html"),
-        ("nonsense", "'nonsense' is no fault"),
+        ("", "'' is not a fault: use one of status, html"),
+        ("nonsense", "'nonsense' is not a fault"),
         ("status", "status wants a whole number from 400 to 599"),
         ("status=200", "from 400 to 599"),
         ("status=429.5", "whole number"),

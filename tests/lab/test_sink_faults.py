@@ -146,7 +146,7 @@ def test_a_fault_that_is_none_stops_the_process_from_starting() -> None:
     command = [sys.executable, "-m", "tuner.lab.sink_server", "--fault", "nonsense"]
     done = subprocess.run(command, capture_output=True, text=True, check=False, stdin=-3)
     assert done.returncode == 1
-    assert "'nonsense' is no fault" in done.stderr
+    assert "'nonsense' is not a fault" in done.stderr
 
 
 def test_a_sink_says_when_it_has_ended() -> None:

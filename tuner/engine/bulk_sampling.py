@@ -68,25 +68,25 @@ def durations_of(ages: Floats, rests: Floats, gaps: Floats) -> tuple[Floats, Flo
     by the inverse of that probability (Horvitz and Thompson, JASA 47, 1952).
     """
     durations = _candidates(float(np.mean(gaps)), float((ages + rests).max()))
-    seen = np.minimum(gaps[:, None], durations).sum(axis=0) / gaps.sum()
+    chance_seen = np.minimum(gaps[:, None], durations).sum(axis=0) / gaps.sum()
     first = np.searchsorted(durations, ages)
     last = np.maximum(first, np.searchsorted(durations, ages + rests, side="right") - 1)
     places = np.arange(len(durations))
-    fits = ((first[:, None] <= places) & (places <= last[:, None])) / seen
+    fits = ((first[:, None] <= places) & (places <= last[:, None])) / chance_seen
     weights = np.full(len(durations), 1 / len(durations))
     for _ in range(_ROUNDS):
         likely = fits * weights
         weights = (likely / likely.sum(axis=1, keepdims=True)).mean(axis=0)
-    shares = weights / seen
+    shares = weights / chance_seen
     return durations, shares / shares.sum()
 
 
 def _candidates(gap_s: float, longest_s: float) -> Floats:
     """The durations to tell apart, in seconds."""
-    found = [_SHORTEST * gap_s]
-    while found[-1] < longest_s:
-        found.append(found[-1] + min(_RATIO * found[-1], _STEP * gap_s))
-    return np.array(found)
+    durations = [_SHORTEST * gap_s]
+    while durations[-1] < longest_s:
+        durations.append(durations[-1] + min(_RATIO * durations[-1], _STEP * gap_s))
+    return np.array(durations)
 
 
 _ACTION = "indices:data/write/bulk"
@@ -121,5 +121,5 @@ def tasks_of(answer: object) -> tuple[BulkTask, ...]:
     )
 
 
-def _members(found: object) -> tuple[tuple[object, object], ...]:
-    return tuple(found.items()) if isinstance(found, dict) else ()
+def _members(tasks: object) -> tuple[tuple[object, object], ...]:
+    return tuple(tasks.items()) if isinstance(tasks, dict) else ()

@@ -64,7 +64,7 @@ def bulk_times(client: EngineClient, timeout_s: float | None = None) -> BulkTime
     """The bulk requests of all nodes since they started, whoever sent them; None when the engine
     keeps no such histogram.
 
-    Elasticsearch has it from 8.12 on (pull request 99852), as our sink does; OpenSearch has not.
+    Elasticsearch has it from 8.12 on (pull request 99852), our sink too; OpenSearch does not.
     """
     answer = client.get(f"/_nodes/stats/http?filter_path={_WANTED}", timeout_s)
     return times_of(answer)

@@ -27,7 +27,7 @@ class EngineRefused(JobFailed):
 
 @dataclass(frozen=True)
 class Access:
-    """How to be let in: a name with a password or an API key, and what TLS goes by.
+    """Credentials and TLS: a name with a password or an API key, and certificates.
 
     `cacert` is the authority to trust instead of the system's, `certificate` and `key` are our own.
     """
@@ -82,7 +82,7 @@ class EngineClient:
         """GET an object."""
         answer = self.request("GET", path, timeout_s=timeout_s)
         if not isinstance(answer, dict):
-            raise JobFailed(f"{self.url}{path} answered with something that is no object")
+            raise JobFailed(f"{self.url}{path} answered with JSON that is not an object")
         return answer
 
     def request(
@@ -107,7 +107,7 @@ class EngineClient:
         try:
             parsed: object = response.json()
         except ValueError:
-            raise JobFailed(f"{self.url}{path} answered with something that is no JSON") from None
+            raise JobFailed(f"{self.url}{path} answered with something that is not JSON") from None
         return parsed
 
     def close(self) -> None:

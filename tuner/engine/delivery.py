@@ -54,10 +54,10 @@ class FaultCount:
 
 def fault_counts(client: EngineClient) -> tuple[FaultCount, ...]:
     """What the sink did wrong so far, as it was told to."""
-    found = client.get("/_sink/faults")["strikes"]
+    hits = client.get("/_sink/faults")["strikes"]
     return tuple(
         FaultCount(str(at(one, "fault")), number_at(one, "documents"), number_at(one, "stored"))
-        for one in (found if isinstance(found, list) else [])
+        for one in (hits if isinstance(hits, list) else [])
     )
 
 
@@ -84,19 +84,19 @@ class Arrived:
 
 def arrived(client: EngineClient) -> tuple[Arrived, ...]:
     """Everything that the sink counted, by index."""
-    found = client.get("/_sink/books")["indices"]
+    indices = client.get("/_sink/books")["indices"]
     return tuple(
         Arrived(
             index=str(at(one, "index")),
             documents=number_at(one, "documents"),
             runs=_runs(at(one, "runs")),
         )
-        for one in (found if isinstance(found, list) else [])
+        for one in (indices if isinstance(indices, list) else [])
     )
 
 
-def _runs(found: object) -> tuple[ArrivedRun, ...]:
-    members = found.items() if isinstance(found, dict) else ()
+def _runs(runs: object) -> tuple[ArrivedRun, ...]:
+    members = runs.items() if isinstance(runs, dict) else ()
     return tuple(
         ArrivedRun(str(run_id), number_at(one, "distinct"), check_of(one))
         for run_id, one in members
@@ -113,8 +113,8 @@ def check_of(answer: object) -> DeliveryCheck:
     )
 
 
-def _numbers(found: object) -> tuple[int, ...]:
-    items = found if isinstance(found, list) else []
+def _numbers(listed: object) -> tuple[int, ...]:
+    items = listed if isinstance(listed, list) else []
     return tuple(item for item in items if isinstance(item, int))
 
 
@@ -180,14 +180,14 @@ def _counts(client: EngineClient, pattern: str, sent: int) -> Iterator[tuple[int
 
 
 def _tally(counts: Iterable[tuple[int, int]], sent: int) -> DeliveryCheck:
-    seen = np.zeros(sent, dtype=np.int64)
+    arrivals = np.zeros(sent, dtype=np.int64)
     for number, times in counts:
         if 0 <= number < sent:
-            seen[number] = times
-    missing, doubled = np.flatnonzero(seen == 0), np.flatnonzero(seen > 1)
+            arrivals[number] = times
+    missing, doubled = np.flatnonzero(arrivals == 0), np.flatnonzero(arrivals > 1)
     return DeliveryCheck(
         lost=len(missing),
-        duplicated=int((seen[doubled] - 1).sum()),
+        duplicated=int((arrivals[doubled] - 1).sum()),
         missing=tuple(int(number) for number in missing[:_NAMED]),
         doubled=tuple(int(number) for number in doubled[:_NAMED]),
     )

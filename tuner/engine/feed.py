@@ -81,7 +81,7 @@ def fault_in(status: int, reply: bytes) -> str | None:
     try:
         items = at(json.loads(reply), "items")
     except ValueError:
-        return f"a reply that is no JSON: {reply[:200].decode(errors='replace')}"
+        return f"a reply that is not JSON: {reply[:200].decode(errors='replace')}"
     outcomes = (at(item, verb) for item in _list(items) for verb in ("index", "create"))
     refused = next((one for one in outcomes if number_at(one, "status") >= _FINE), None)
     if refused is None:
@@ -90,8 +90,8 @@ def fault_in(status: int, reply: bytes) -> str | None:
     return f"a document was refused with status {at(refused, 'status')}: {reason}"
 
 
-def _list(found: object) -> list[object]:
-    return found if isinstance(found, list) else []
+def _list(value: object) -> list[object]:
+    return value if isinstance(value, list) else []
 
 
 @dataclass(frozen=True)

@@ -37,11 +37,11 @@ def open_indices(client: EngineClient, pattern: str) -> tuple[OpenIndex, ...]:
     choice = "expand_wildcards=open&ignore_unavailable=true&allow_no_indices=true"
     form = "flat_settings=true&include_defaults=true"
     answer = _found(client, f"/{pattern}/_settings?{choice}&{form}") or {}
-    found = (
+    indices = (
         OpenIndex(name, _object(at(one, "settings")), _object(at(one, "defaults")))
         for name, one in answer.items()
     )
-    return tuple(sorted(found, key=lambda one: one.name))
+    return tuple(sorted(indices, key=lambda one: one.name))
 
 
 def lifecycle_policy(client: EngineClient, engine: Engine, name: str) -> JSON | None:

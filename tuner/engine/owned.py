@@ -83,12 +83,12 @@ def _is_ours(meta: object, owner: Owner) -> bool:
 def _templates(client: EngineClient, prefix: str) -> list[object]:
     """The index templates whose names begin with `prefix`; some engines answer none with 404."""
     try:
-        found = client.get(f"/_index_template/{prefix}*").get("index_templates")
+        listed = client.get(f"/_index_template/{prefix}*").get("index_templates")
     except EngineRefused as error:
         if error.status != 404:
             raise
         return []
-    return found if isinstance(found, list) else []
+    return listed if isinstance(listed, list) else []
 
 
 def _delete(client: EngineClient, path: str) -> None:

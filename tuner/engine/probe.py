@@ -59,8 +59,8 @@ def answers(client: EngineClient, timeout_s: float | None = None) -> bool:
 
 
 def has(client: EngineClient, path: str) -> bool:
-    """Whether the engine has what answers at `path`: where it has not, as minimal distributions
-    have no policies, it says so with 400, 404 or 405."""
+    """Whether the engine has what answers at `path`: an engine without it, as minimal
+    distributions have no policies, answers 400, 404 or 405."""
     try:
         client.request("GET", path)
     except EngineRefused as error:
@@ -97,5 +97,5 @@ def limits(client: EngineClient) -> EngineLimits:
 def _least(client: EngineClient, path: str, keys: tuple[str, ...]) -> int | None:
     answer = client.get(f"{path}?filter_path=nodes.*.{'.'.join(keys)}").get("nodes")
     nodes = answer.values() if isinstance(answer, dict) else ()
-    told = [number_at(node, *keys) for node in nodes if at(node, *keys) is not None]
-    return min((one for one in told if one > 0), default=None)
+    limits_bytes = [number_at(node, *keys) for node in nodes if at(node, *keys) is not None]
+    return min((one for one in limits_bytes if one > 0), default=None)

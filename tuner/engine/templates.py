@@ -22,8 +22,8 @@ class InstalledTemplate:
 
 def installed_templates(client: EngineClient) -> tuple[InstalledTemplate, ...]:
     """Every composable index template, sorted by name."""
-    found = client.get("/_index_template").get("index_templates")
-    each = (_installed(one) for one in (found if isinstance(found, list) else []))
+    listed = client.get("/_index_template").get("index_templates")
+    each = (_installed(one) for one in (listed if isinstance(listed, list) else []))
     return tuple(sorted(each, key=lambda one: one.name))
 
 
@@ -69,7 +69,7 @@ def simulate(client: EngineClient, template: JSON, index: str, replaces: str | N
     client.request("POST", f"/_index_template/{what}", template)
 
 
-# What is around the reason: that the template, under the name of its trial, is no good.
+# The text around the reason: that the template, under the name of its trial, is invalid.
 _AROUND = re.compile(r"^composable template \[[^\]]*\] template after composition is invalid: ")
 _TRIAL = re.compile(r"\[simulate_[a-z_]*template_[^\]]*\]")
 _NUMBERED = re.compile(r"(?:^|;)\s*\d+: ")
@@ -88,11 +88,11 @@ class Reason:
     field: str | None
 
 
-def reasons(said: str) -> tuple[Reason, ...]:
+def reasons(answer: str) -> tuple[Reason, ...]:
     """Each reason in the engine's answer to a template, in its order."""
-    _, failed, listed = said.partition("Validation Failed: ")
+    _, failed, listed = answer.partition("Validation Failed: ")
     if not failed:
-        return (_reason(_TRIAL.sub("[ours]", _AROUND.sub("", said))),)
+        return (_reason(_TRIAL.sub("[ours]", _AROUND.sub("", answer))),)
     parts = _NUMBERED.split(listed.removesuffix("]").removesuffix(";"))
     return tuple(_reason(part) for part in parts if part.strip() and _NOISE not in part)
 

@@ -83,10 +83,10 @@ class Flood:
 
     def timeline(self) -> Timeline | None:
         """When each message was due, once a schedule is followed; None before that."""
-        seen = self.progress().punctuality
-        if seen is None or self._schedule is None:
+        punctuality = self.progress().punctuality
+        if punctuality is None or self._schedule is None:
             return None
-        return Timeline(self._schedule, seen.first, seen.start_s)
+        return Timeline(self._schedule, punctuality.first, punctuality.start_s)
 
     def progress(self) -> Progress:
         """The latest news of the process, at most 50 ms old while it sends."""

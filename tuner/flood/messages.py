@@ -105,9 +105,9 @@ def pool_for(spec: FloodSpec) -> SenderPool:
     """Render the pool; raises JobFailed when a file to replay cannot serve."""
     dice = Dice(spec.seed, _DRAWS)
     style = STYLES[spec.format]
-    made = _seeded(dice, style, spec) if spec.replay is None else _replayed(dice, style, spec)
+    parts = _seeded(dice, style, spec) if spec.replay is None else _replayed(dice, style, spec)
     pool = SenderPool()
-    for head, tail in made:
+    for head, tail in parts:
         message = head.text.encode() + tail
         prefix = b"%d " % len(message) if spec.framing == "octet-counted" else b""
         suffix = b"\n" if spec.framing == "lf" else b""

@@ -22,7 +22,7 @@ _SLACK_S = 1e-9
 
 @dataclass(frozen=True)
 class Allowance:
-    """Messages that may be sent at once; if none, the wait in seconds, None for ever."""
+    """Messages that may be sent at once; if none, the wait in seconds, None means forever."""
 
     messages: int
     wait_s: float | None
@@ -41,7 +41,7 @@ class SendingPace:
     since_s: float = 0.0
 
     def steered(self, limit: int, per_second: float | None, sent: int, now_s: float) -> SendingPace:
-        """Take new orders; a schedule at the same rate goes on, unless the limit had halted it.
+        """Take new orders; a schedule at the same rate continues, unless the limit had halted it.
 
         A new rate starts a new schedule that owes no more than what the old one had not sent yet
         of its next step, so that frequent steering does not cost rate.
@@ -138,7 +138,7 @@ class OpenLoop:
         return Allowance(max(1, self.due(now_s) - sent), None)
 
     def due(self, now_s: float) -> int:
-        """How many messages of the flood are due by now."""
+        """How many messages of the flood are due."""
         end_s = self.clock(now_s)
         total = self.schedule.total
         most = self.limit if total is None else min(self.limit, self.first + total)

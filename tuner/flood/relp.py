@@ -112,6 +112,6 @@ class RelpConnection(Connection):
         if command != b"rsp":
             raise Broken(f"{self.name} was closed by the receiver")
         if not data.startswith(_ACCEPTED):
-            said = data.decode(errors="replace").partition("\n")[0]
-            raise Broken(f"{self.name} failed: the receiver answered {said!r}")
+            reply_text = data.decode(errors="replace").partition("\n")[0]
+            raise Broken(f"{self.name} failed: the receiver answered {reply_text!r}")
         self._acknowledged += 1

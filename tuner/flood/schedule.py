@@ -70,7 +70,7 @@ class Leg:
 
 @dataclass(frozen=True)
 class Schedule:
-    """Legs one after the other, gone through `cycles` times; None is for ever."""
+    """Legs one after the other, gone through `cycles` times; None means forever."""
 
     legs: tuple[Leg, ...]
     cycles: int | None = 1

@@ -141,7 +141,7 @@ class Sender:
         return not waits and len(free) == len(self._connections)
 
     def _timeout_ms(self, allowance: Allowance, free: list[Connection], idle: bool) -> float | None:
-        """How long to wait for orders and receivers; for ever only when nothing can change."""
+        """How long to wait for orders and receivers; forever only when nothing can change."""
         if idle:
             return None
         if allowance.messages:

@@ -91,10 +91,10 @@ def _mean(values: NDArray[np.float64], shares: NDArray[np.float64]) -> float:
     return float(values @ shares)
 
 
-def _with_sum(found: list[int], wanted: int, least: int, most: int) -> list[int]:
+def _with_sum(rounded: list[int], total: int, least: int, most: int) -> list[int]:
     """Move lengths by a byte each until they have the wanted sum."""
-    moved = list(found)
-    missing = wanted - sum(moved)
+    moved = list(rounded)
+    missing = total - sum(moved)
     step = 1 if missing > 0 else -1
     while missing:
         for place, length in enumerate(moved):

@@ -71,7 +71,7 @@ def address_of(target: str) -> tuple[str, int]:
         host = host[1:-1]
     right = port.isascii() and port.isdigit() and 1 <= int(port) <= 65535
     if not host or not right or "/" in host or (":" in host and not bracketed):
-        raise BadUsage(f"{target} is no HOST:PORT such as 127.0.0.1:514")
+        raise BadUsage(f"{target} is not HOST:PORT such as 127.0.0.1:514")
     return host, int(port)
 
 
@@ -79,6 +79,6 @@ def _require_place(kind: TransportKind, target: str) -> None:
     if kind not in PATHS:
         address_of(target)
     elif not target.startswith("/"):
-        raise BadUsage(f"{target} is no absolute path, and {kind} needs one")
+        raise BadUsage(f"{target} is not an absolute path: {kind} needs one")
     elif kind == "unix" and len(target.encode()) > _LONGEST_SOCKET_PATH:
         raise BadUsage(f"{target} is too long for a socket: at most {_LONGEST_SOCKET_PATH} bytes")

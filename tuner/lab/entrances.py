@@ -151,16 +151,16 @@ subjectAltName = DNS:{sender}
 """
 
 
-def make_certificates(wanted: Certificates) -> None:
+def make_certificates(files: Certificates) -> None:
     """Write the files of `wanted`, which serve 30 days, with openssl(1); raises JobFailed."""
-    folder = Path(wanted.folder)
+    folder = Path(files.folder)
     folder.mkdir(mode=0o700)
     text = _CONFIGURATION.format(collector=COLLECTOR_NAME, sender=SENDER_NAME)
     (folder / "openssl.cnf").write_text(text, encoding="ascii")
-    _make(folder, "authority", wanted.authority, wanted.authority_key)
-    signed = ("-CA", wanted.authority, "-CAkey", wanted.authority_key)
-    _make(folder, COLLECTOR_NAME, wanted.collector, wanted.collector_key, *signed)
-    _make(folder, SENDER_NAME, wanted.sender, wanted.sender_key, *signed)
+    _make(folder, "authority", files.authority, files.authority_key)
+    signed = ("-CA", files.authority, "-CAkey", files.authority_key)
+    _make(folder, COLLECTOR_NAME, files.collector, files.collector_key, *signed)
+    _make(folder, SENDER_NAME, files.sender, files.sender_key, *signed)
     for path in (folder, *folder.iterdir()):
         give_to_daemons(path)
 

@@ -104,7 +104,7 @@ def _kind(name: str, text: str) -> FaultKind:
         return FaultKind(name)
     except ValueError:
         known = ", ".join(kind.value for kind in FaultKind)
-        raise BadUsage(f"--fault {text}: {name!r} is no fault; there are {known}") from None
+        raise BadUsage(f"--fault {text}: {name!r} is not a fault: use one of {known}") from None
 
 
 def _value(kind: FaultKind, value: str, text: str) -> float:
@@ -119,8 +119,8 @@ def _value(kind: FaultKind, value: str, text: str) -> float:
         number = least - 1
     whole = kind is FaultKind.DELAY or number.is_integer()
     if not (whole and least <= number <= most):
-        wanted = "seconds" if kind is FaultKind.DELAY else "a whole number"
+        unit = "seconds" if kind is FaultKind.DELAY else "a whole number"
         raise BadUsage(
-            f"--fault {text}: {kind.value} wants {wanted} from {least:.12g} to {most:.12g}"
+            f"--fault {text}: {kind.value} wants {unit} from {least:.12g} to {most:.12g}"
         )
     return number

@@ -133,10 +133,10 @@ def _seconds(ctime: str) -> float | None:
 def _objects(text: str) -> list[Mapping[str, object]]:
     """The object on a line, or nothing when the line is cut."""
     try:
-        found = json.loads(text)
+        parsed = json.loads(text)
     except json.JSONDecodeError:
         return []
-    return [found] if isinstance(found, dict) else []
+    return [parsed] if isinstance(parsed, dict) else []
 
 
 def _snapshot(at: float, objects: Iterable[Mapping[str, object]]) -> Snapshot:

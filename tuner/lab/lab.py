@@ -57,9 +57,9 @@ class Lab:
     def bind(self, profile: Profile, name: str) -> Bound:
         """Fit `profile` to this lab under fresh ports; its index names begin with our prefix
         followed by `name`."""
-        wanted = [max(1, len(ports_of(profile, source))) for source in profile.inputs]
-        first = free_ports(sum(wanted))
-        ports = tuple(accumulate(wanted[:-1], initial=first))
+        port_counts = [max(1, len(ports_of(profile, source))) for source in profile.inputs]
+        first = free_ports(sum(port_counts))
+        ports = tuple(accumulate(port_counts[:-1], initial=first))
         return bind(profile, self._site(profile, name), ports)
 
     def trial_folder(self, name: str) -> Path:

@@ -193,12 +193,12 @@ class RestartableNode:
         Raises NodeRefused when it does not start so, and Unreachable when it then does not start
         as before either.
         """
-        before, wanted = self.plan, replace(self.plan, heap=heap, settings=settings)
-        if wanted == before:
+        before, plan = self.plan, replace(self.plan, heap=heap, settings=settings)
+        if plan == before:
             return 0.0
         started = time.monotonic()
         try:
-            self._restart(wanted)
+            self._restart(plan)
         except JobFailed as refused:
             self._go_back(before)
             raise NodeRefused(f"with other node settings {refused}") from None

@@ -57,7 +57,7 @@ class Rsyslogd:
         return self._daemon.ending()
 
     def check(self) -> None:
-        """Raise RsyslogdDied when the process is no more (by a signal too)."""
+        """Raise RsyslogdDied when the process has exited, also by a signal."""
         ending = self.ending()
         if ending is not None:
             raise RsyslogdDied(f"rsyslogd died with {ending}: {self._reason()}")

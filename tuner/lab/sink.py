@@ -24,9 +24,9 @@ class Sink:
     """
 
     def __init__(self, port: int = 0, faults: Sequence[Fault] = (), keep: int = 0) -> None:
-        wanted = [word for fault in faults for word in ("--fault", str(fault))]
-        wanted += ["--keep", str(keep)]
-        self._child = Child("tuner.lab.sink_server", ["--port", str(port), *wanted])
+        options = [word for fault in faults for word in ("--fault", str(fault))]
+        options += ["--keep", str(keep)]
+        self._child = Child("tuner.lab.sink_server", ["--port", str(port), *options])
         try:
             self.port = self._first_port()
         except BaseException:

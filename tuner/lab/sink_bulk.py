@@ -26,7 +26,7 @@ _REFUSALS = {
 
 
 class BadBulk(Exception):
-    """The body is no bulk; the message says why."""
+    """The body is not a bulk request; the message says why."""
 
 
 class Target(NamedTuple):
@@ -127,16 +127,16 @@ def _reply(
 ) -> bytes:
     """Write the reply; what is filtered out is not even written."""
     errors = b"true" if refused else b"false"
-    wanted = set(filter_path.split(",")) if filter_path else set()
-    if not wanted or wanted - _FILTERS:
+    fields = set(filter_path.split(",")) if filter_path else set()
+    if not fields or fields - _FILTERS:
         items = _full_items(targets, before, refused)
         return b'{"took":0,"errors":%b,"items":[%b]}' % (errors, b",".join(items))
     members = []
-    if "took" in wanted:
+    if "took" in fields:
         members.append(b'"took":0')
-    if "errors" in wanted:
+    if "errors" in fields:
         members.append(b'"errors":%b' % errors)
-    if "items.*.status" in wanted:
+    if "items.*.status" in fields:
         short = {name: b'{"%b":{"status":201}}' % name.encode() for name in ("index", "create")}
         items = [short[target.operation] for target in targets]
         for place, status in refused.items():

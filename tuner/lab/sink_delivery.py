@@ -26,10 +26,10 @@ def identities(documents: Sequence[bytes]) -> dict[bytes, Numbers]:
 
     A document without one is left out, and so is a number that no flood reaches.
     """
-    found = [match[0] for match in map(_IDENTITY.search, documents) if match is not None]
-    if not found:
+    matched = [match[0] for match in map(_IDENTITY.search, documents) if match is not None]
+    if not matched:
         return {}
-    rows = np.frombuffer(b"".join(found), dtype=np.uint8).reshape(-1, _IDENTITY_BYTES)
+    rows = np.frombuffer(b"".join(matched), dtype=np.uint8).reshape(-1, _IDENTITY_BYTES)
     numbers: Numbers = (rows[:, _NUMBER] - ord("0")).astype(np.int64) @ _POWERS
     runs = np.ascontiguousarray(rows[:, _RUN]).view("S8").ravel()
     real = numbers < _MOST

@@ -104,7 +104,7 @@ class Conversation:
     def answer(self, reply: Reply, *, with_body: bool = True) -> None:
         """Send a reply; a HEAD request gets none of its body.
 
-        Raises ConnectionAbortedError when the reply is none and the conversation is over.
+        Raises ConnectionAbortedError when there is no reply and the conversation is over.
         """
         if reply.ending is not ReplyEnding.KEPT:
             self._break_off(reply.ending)
@@ -138,7 +138,7 @@ class Conversation:
             raise BadRequest(411, "the sink wants a content-length")
         length_text = head.fields.get("content-length", "0")
         if not length_text.isdecimal():
-            raise BadRequest(400, f"content-length: {length_text!r} is no number")
+            raise BadRequest(400, f"content-length: {length_text!r} is not a number")
         length = int(length_text)
         if length > LONGEST_BODY_BYTES:
             raise BadRequest(413, f"the body has more than {LONGEST_BODY_BYTES} bytes")
@@ -165,7 +165,7 @@ def _parse(text: str) -> _Head:
     first, *lines = text.split("\r\n")
     words = first.split(" ")
     if len(words) != 3 or not words[2].startswith("HTTP/1."):
-        raise BadRequest(400, f"{first[:80]!r} is no HTTP/1 request")
+        raise BadRequest(400, f"{first[:80]!r} is not an HTTP/1 request")
     fields = {}
     for line in lines:
         name, _, value = line.partition(":")

@@ -39,7 +39,7 @@ def converse(connection: socket.socket, store: Store) -> None:
 
 
 def serve(listener: socket.socket, store: Store) -> None:
-    """Take connections for ever, each in a thread of its own."""
+    """Accept connections forever, each in a thread of its own."""
     while True:
         connection, _ = listener.accept()
         threading.Thread(target=converse, args=(connection, store), daemon=True).start()

@@ -77,10 +77,10 @@ def matches(name: str, pattern: str) -> bool:
 
 def _section(body: Mapping[str, object], *keys: str) -> JSON:
     """The object under `keys`, empty when there is none."""
-    found: object = body
+    value: object = body
     for key in keys:
-        found = found.get(key) if isinstance(found, Mapping) else None
-    return dict(found) if isinstance(found, Mapping) else {}
+        value = value.get(key) if isinstance(value, Mapping) else None
+    return dict(value) if isinstance(value, Mapping) else {}
 
 
 class SinkIndex:
@@ -116,12 +116,12 @@ class Store:
 
     def add(self, name: str, documents: Sequence[bytes]) -> int:
         """Count documents into an index, created if need be; returns how many it had before."""
-        found = identities(documents)
+        numbers_by_run = identities(documents)
         with self._lock:
             index = self._indices.get(name) or self._create(name, {})
             before = index.documents
             index.documents += len(documents)
-            for run, arrived in found.items():
+            for run, arrived in numbers_by_run.items():
                 numbers = self.injector.tampered(arrived)
                 index.documents += len(numbers) - len(arrived)
                 index.tallies.setdefault(run, Tally()).add(numbers)

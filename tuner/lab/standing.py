@@ -1,4 +1,4 @@
-"""The record of a lab that stays until told: written by `lab up`, read by whoever may use it."""
+"""The record of a lab that stays until `lab down`: `lab up` writes it, others read it."""
 
 from __future__ import annotations
 
@@ -106,5 +106,5 @@ def end(standing: Standing | None) -> None:
 
 def usable(version: str) -> Standing | None:
     """The standing lab, when it is alive and runs the wanted engine version."""
-    found = read()
-    return found if found is not None and found.alive and found.version == version else None
+    lab = read()
+    return lab if lab is not None and lab.alive and lab.version == version else None

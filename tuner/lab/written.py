@@ -66,10 +66,10 @@ def _written(output: OmfileOutput, mark: bytes) -> WrittenFile:
 def _paths(output: OmfileOutput) -> Iterator[Path]:
     """The file, or all those of an output with one for each value of a property."""
     if output.file is not None:
-        found = [Path(output.file)]
+        paths = [Path(output.file)]
     elif output.dyna_file is not None:
-        found = list(Path(output.dyna_file.before).rglob("*"))
-    yield from (path for path in found if path.is_file())
+        paths = list(Path(output.dyna_file.before).rglob("*"))
+    yield from (path for path in paths if path.is_file())
 
 
 def _read(path: Path, mark: bytes) -> tuple[int, int, float | None]:

@@ -114,10 +114,10 @@ _FIGURES: dict[Bottleneck, tuple[StageFigure, ...]] = {
 }
 
 
-def _remedies(found: Bottleneck, stages: Stages, knobs: Sequence[Knob]) -> tuple[str, ...]:
+def _remedies(bottleneck: Bottleneck, stages: Stages, knobs: Sequence[Knob]) -> tuple[str, ...]:
     """Paths into this profile; where nothing shows, nothing is advised."""
-    if found is Bottleneck.UNCLEAR:
+    if bottleneck is Bottleneck.UNCLEAR:
         return ()
-    if found is Bottleneck.SENDER and stages.rate_is_fixed:
+    if bottleneck is Bottleneck.SENDER and stages.rate_is_fixed:
         return ("workload.rate",)
-    return remedies(found, knobs, stages.output)
+    return remedies(bottleneck, knobs, stages.output)

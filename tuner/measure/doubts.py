@@ -63,11 +63,11 @@ def of_machine(window: Window, others_cpu: float | None) -> Iterator[Doubt]:
         yield Doubt(DoubtKind.CLOCK, f"it went {step_s:+.2f} s in {passed_s:.1f} s")
 
 
-def of_pace(seen: Punctuality | None) -> Iterator[Doubt]:
-    """Doubts about a pace that waits for nobody."""
-    if seen is not None and not seen.kept:
-        late = seen.late / max(1, seen.offered)
-        figure = f"{late:.1%} more than 50 ms late, by up to {seen.max_late_s:.1f} s"
+def of_pace(punctuality: Punctuality | None) -> Iterator[Doubt]:
+    """Doubts about an open-loop pace."""
+    if punctuality is not None and not punctuality.kept:
+        late = punctuality.late / max(1, punctuality.offered)
+        figure = f"{late:.1%} more than 50 ms late, by up to {punctuality.max_late_s:.1f} s"
         yield Doubt(DoubtKind.PACE_MISSED, figure)
 
 

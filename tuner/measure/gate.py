@@ -53,9 +53,9 @@ def gate(rates: Sequence[Pairs], bar: float) -> Gate:
     ]
     if not open_ones:
         return Gate(bar, Decision.KEPT)
-    wanted = [_pairs_wanted(one) for one in open_ones]
-    known = [one for one in wanted if one is not None]
-    return Gate(bar, Decision.INCONCLUSIVE, max(known) if len(known) == len(wanted) else None)
+    pairs_needed = [_pairs_wanted(one) for one in open_ones]
+    known = [one for one in pairs_needed if one is not None]
+    return Gate(bar, Decision.INCONCLUSIVE, max(known) if len(known) == len(pairs_needed) else None)
 
 
 def _decision(against: Comparison) -> Decision:

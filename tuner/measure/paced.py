@@ -1,4 +1,4 @@
-"""An open-loop trial: traffic by a schedule that waits for nobody, and what becomes of it.
+"""A trial with open-loop traffic, and what becomes of it.
 
 Here queues, disk assistance and freshness show, which saturation does not judge.
 """
@@ -103,7 +103,7 @@ class _Paced:
             self._stages.begin(TrialPart.SETTLE, at_s=settled.drained_at_s)
             window = Window(before, after, judged, (), settled.snapshots)
             verdict = verdict_of(window, self._lab, self._profile)
-            seen = PacedSeen(
+            observed = PacedSeen(
                 samples=(*lead, *judged, *rest),
                 window=window,
                 timeline=timeline,
@@ -114,7 +114,7 @@ class _Paced:
                 freshness_s=self._arrivals.freshness_s(self._judged_blocks(timeline, final)),
                 others_cpu=None if verdict is None else verdict.others_cpu,
             )
-            return summarise_paced(seen, self._profile)
+            return summarise_paced(observed, self._profile)
 
     @property
     def _shows(self) -> bool:
@@ -122,7 +122,7 @@ class _Paced:
         return self._interval_s is not None and self._lab.engine.tells_apart(self._profile)
 
     def _look(self, _samples: Sequence[Poll]) -> None:
-        """See what is searchable by now, and what is on disk."""
+        """Note what is searchable and what is on disk."""
         self._spooled = max(self._spooled, _spool_bytes(self._pipe.stats.parent, self._files))
         if not self._shows:
             return

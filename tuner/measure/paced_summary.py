@@ -92,39 +92,39 @@ class PacedSeen:
     others_cpu: float | None
 
 
-def summarise_paced(seen: PacedSeen, profile: Profile) -> PacedMeasurement | Failure:
+def summarise_paced(observed: PacedSeen, profile: Profile) -> PacedMeasurement | Failure:
     """The measurement, or the failure when events are missing or a guardrail is breached."""
-    failure = failure_of(seen.settled, profile)
+    failure = failure_of(observed.settled, profile)
     if failure is not None:
         return failure
-    growth = seen.window.growth
-    samples = seen.window.samples
-    moments = [_moment(sample, seen.timeline) for sample in samples]
+    growth = observed.window.growth
+    samples = observed.window.samples
+    moments = [_moment(sample, observed.timeline) for sample in samples]
     passed_s = moments[-1].at_s - moments[0].at_s
     events = max(1, moments[-1].indexed - moments[0].indexed)
-    kept = seen.final.punctuality
+    kept = observed.final.punctuality
     return PacedMeasurement(
         offered_per_second=(moments[-1].due - moments[0].due) / passed_s,
         eps=events / passed_s,
         growth_per_second=fell_behind(moments),
-        sent=seen.final.sent,
+        sent=observed.final.sent,
         late=kept.late if kept is not None else 0,
         max_late_s=kept.max_late_s if kept is not None else 0.0,
         pace_kept=kept is None or kept.kept,
-        blocked_s=seen.final.blocked_seconds,
-        freshness_s=seen.freshness_s,
-        queues=_queues(seen.settled, seen.effective),
-        spool_bytes=seen.spool_bytes,
-        delivery=seen.settled.delivery,
+        blocked_s=observed.final.blocked_seconds,
+        freshness_s=observed.freshness_s,
+        queues=_queues(observed.settled, observed.effective),
+        spool_bytes=observed.spool_bytes,
+        delivery=observed.settled.delivery,
         shipper_cpu_us=growth.shipper_cpu_s * 1e6 / events,
         engine_cpu_us=growth.engine_cpu_s * 1e6 / events,
-        shipper_rss_bytes=seen.settled.shipper.peak_rss_bytes,
-        effective=seen.effective,
-        trace=_thinned([_moment(sample, seen.timeline) for sample in seen.samples]),
+        shipper_rss_bytes=observed.settled.shipper.peak_rss_bytes,
+        effective=observed.effective,
+        trace=_thinned([_moment(sample, observed.timeline) for sample in observed.samples]),
         doubts=(
             *of_pace(kept),
-            *of_machine(seen.window, seen.others_cpu),
-            *of_end(seen.settled, drained_epoch_s(seen.window, seen.settled), profile),
+            *of_machine(observed.window, observed.others_cpu),
+            *of_end(observed.settled, drained_epoch_s(observed.window, observed.settled), profile),
         ),
     )
 

@@ -109,5 +109,5 @@ def _marked(template: JSON, owner: Owner) -> JSON:
 
 def _section(body: JSON, name: str) -> JSON:
     """The object under `name`, empty when there is none."""
-    found = body.get(name, {})
-    return found if isinstance(found, dict) else {}
+    section = body.get(name, {})
+    return section if isinstance(section, dict) else {}

@@ -1,4 +1,4 @@
-"""What happens after the last event was sent: drain, make durable, let merges end, account."""
+"""After the last event was sent: drain, make durable, let merges end, check delivery."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _ROUND_S = 2.5
 @dataclass(frozen=True)
 class Settled:
     """When everything sent was indexed, durable (refreshed and flushed) and merged (monotonic
-    seconds; None when merges did not end), and the account of it.
+    seconds; None when merges did not end), and the delivery check.
 
     `engine_cpu_ms` is what the engine had used by then since it started, `snapshots` are all rounds
     of rsyslogd's own counters; `complaint` is what it said of a request that failed, None when it
@@ -92,7 +92,7 @@ def _await_round(watch: Watch, from_s: float) -> None:
 
 
 def _delivery(watch: Watch, sent: int) -> Delivery:
-    """The account of everything that came, once nothing more can come: that of the first output
+    """The delivery check of all events, once no more can come: that of the first output
     to which not everything came once, else that of the measured one."""
     each = [_delivery_to(watch, sent, output) for output in watch.profile.indexed]
     return next((one for one in each if not one.exact), each[0])
@@ -102,7 +102,7 @@ def _delivery_to(watch: Watch, sent: int, output: OmelasticsearchOutput) -> Deli
     client, pattern = watch.lab.client, output.index.pattern
     make_durable(client, pattern)
     arrived, found = indexed(client, pattern, SILENCE_S), count(client, pattern)
-    account = watch.lab.engine.check_delivery(watch.profile, output, sent, arrived, found)
+    check = watch.lab.engine.check_delivery(watch.profile, output, sent, arrived, found)
     return Delivery(
-        sent, arrived, found, account.lost, account.duplicated, account.missing, account.doubled
+        sent, arrived, found, check.lost, check.duplicated, check.missing, check.doubled
     )

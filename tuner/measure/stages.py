@@ -39,7 +39,7 @@ class CountedQueue:
 
 def counted_queues(profile: Profile) -> tuple[CountedQueue, ...]:
     """The queues between the inputs and the measured output of `profile` as bound, the inputs'
-    first; an action queue that is Direct is none."""
+    first; a Direct action queue does not count."""
     first, *later = measured_way(profile)
     way = (first, *(queue for queue in later if not queue.is_direct))
     return tuple(
@@ -79,7 +79,7 @@ class Pool:
 
     `cpu` and `runnable` (ready to run, but no core was free) are means over the workers, `busiest`
     is the CPU of the busiest.  `held` is the share of all events under way that were in the queue,
-    those in the workers' hands included, `fill` that of its room; None when nobody counted.
+    those in the workers' hands included, `fill` that of its room; None without impstats.
     `path` is where the profile writes the queue.
     """
 
@@ -194,8 +194,8 @@ def worker_thread(queue: str) -> str:
 
 def _pool(queue: CountedQueue, loads: Mapping[str, Load], window: Window) -> Pool:
     threads = dict.fromkeys(worker_thread(name) for name in queue.names)
-    found = [loads[name] for name in threads if name in loads]
-    count = sum(load.count for load in found)
+    pool_loads = [loads[name] for name in threads if name in loads]
+    count = sum(load.count for load in pool_loads)
     size = _mean_size(queue.names, window)
     polls = window.whole
     backlog = statistics.fmean(poll.backlog for poll in polls) if polls else 0.0
@@ -203,9 +203,9 @@ def _pool(queue: CountedQueue, loads: Mapping[str, Load], window: Window) -> Poo
         path=queue.path,
         workers=count,
         configured=queue.placed.copies * queue.placed.workers,
-        cpu=sum(load.cpu for load in found) / max(1, count),
-        busiest=max((load.busiest for load in found), default=0.0),
-        runnable=sum(load.runnable for load in found) / max(1, count),
+        cpu=sum(load.cpu for load in pool_loads) / max(1, count),
+        busiest=max((load.busiest for load in pool_loads), default=0.0),
+        runnable=sum(load.runnable for load in pool_loads) / max(1, count),
         held=None if size is None or backlog < 1 else min(1.0, size / backlog),
         fill=None if size is None or queue.room == 0 else size / queue.room,
     )

@@ -68,7 +68,7 @@ _MIB = 1024**2
 
 @dataclass(frozen=True)
 class Observed:
-    """Everything a trial saw: the window, how the flood ended, and the account.
+    """Everything a trial saw: the window, how the flood ended, and the delivery check.
 
     `core_use` is what the window used of the machine, `begun_cpu_ms` the engine's CPU so far when
     the flood began, `carried_over` what the engine still did for others at that time.
@@ -85,52 +85,52 @@ class Observed:
     files: tuple[WrittenFile, ...] = ()
 
 
-def summarise(seen: Observed, profile: Profile) -> Outcome:
+def summarise(observed: Observed, profile: Profile) -> Outcome:
     """The measurement, or the failure when events are missing or a guardrail is breached."""
-    delivery = seen.settled.delivery
-    failure = failure_of(seen.settled, profile) or incomplete(seen.files, delivery)
+    delivery = observed.settled.delivery
+    failure = failure_of(observed.settled, profile) or incomplete(observed.files, delivery)
     if failure is not None:
-        return replace(failure, verdict=seen.verdict)
-    samples, whole = seen.window.samples, seen.window.whole
-    growth = seen.window.growth
+        return replace(failure, verdict=observed.verdict)
+    samples, whole = observed.window.samples, observed.window.whole
+    growth = observed.window.growth
     level = steadiness(samples)
     rate = rate_over(whole)
     events = max(1, whole[-1].indexed - whole[0].indexed)
     window_s = whole[-1].at_s - whole[0].at_s
-    first = seen.final.first_send_s or samples[0].at_s
-    settled = seen.settled
+    first = observed.final.first_send_s or samples[0].at_s
+    settled = observed.settled
     merged_s = None if settled.merged_at_s is None else settled.merged_at_s - first
     engine_cpu_us = growth.engine_cpu_s * 1e6 / events
-    whole_cpu_us = (settled.engine_cpu_ms - seen.begun_cpu_ms) * 1e3 / max(1, delivery.sent)
+    whole_cpu_us = (settled.engine_cpu_ms - observed.begun_cpu_ms) * 1e3 / max(1, delivery.sent)
     deferred_us = deferred_cpu_us(whole_cpu_us, engine_cpu_us)
     return Measurement(
         eps=rate.per_second,
         eps_se=rate.standard_error,
-        eps_paid=paid(rate.per_second, deferred_us, seen.core_use),
+        eps_paid=paid(rate.per_second, deferred_us, observed.core_use),
         eps_durable=delivery.sent / (settled.durable_at_s - first),
         eps_merged=None if merged_s is None else delivery.sent / merged_s,
         delivery=delivery,
         window_s=window_s,
-        drain_s=settled.drained_at_s - (seen.final.last_send_s or settled.drained_at_s),
+        drain_s=settled.drained_at_s - (observed.final.last_send_s or settled.drained_at_s),
         shipper_cpu_us=growth.shipper_cpu_s * 1e6 / events,
         engine_cpu_us=engine_cpu_us,
         deferred_cpu_us=deferred_us,
-        flood_cpu_us=seen.final.cpu_seconds * 1e6 / max(1, seen.final.sent),
+        flood_cpu_us=observed.final.cpu_seconds * 1e6 / max(1, observed.final.sent),
         shipper_rss_bytes=settled.shipper.peak_rss_bytes,
         blocked_share=min(1.0, growth.sender_blocked_s / max(window_s, 1e-9)),
         rejected=growth.rejected,
         segments=settled.index.segments,
         store_bytes=settled.index.store_bytes,
-        doubts=tuple(_doubts(seen, level, profile)),
-        verdict=seen.verdict,
-        effective=seen.effective,
-        files=seen.files,
+        doubts=tuple(_doubts(observed, level, profile)),
+        verdict=observed.verdict,
+        effective=observed.effective,
+        files=observed.files,
     )
 
 
 def failure_of(settled: Settled, profile: Profile) -> Failure | None:
-    """Why what was settled is no measurement; None when every event is there once, rsyslogd had
-    nothing to complain of, and its memory kept within the guardrail."""
+    """Why a settled trial does not count as a measurement; None when every event is there once,
+    rsyslogd reported no error, and its memory kept within the guardrail."""
     delivery = settled.delivery
     if not delivery.exact:
         return _failure(FailureKind.DELIVERY, str(delivery), delivery)
@@ -151,7 +151,7 @@ def _memory_breach(shipper: Usage, profile: Profile, delivery: Delivery) -> Fail
 
 
 def incomplete(files: Sequence[WrittenFile], delivery: Delivery) -> Failure | None:
-    """Why what outputs wrote into files is no measurement; None when each event is there once."""
+    """Why files of outputs are incomplete; None when each event is there once."""
     for one in files:
         if one.events != delivery.sent:
             reason = f"outputs[{one.output}]: {one.events} of {delivery.sent} events in its files"
@@ -163,16 +163,16 @@ def _failure(kind: FailureKind, reason: str, delivery: Delivery) -> Failure:
     return Failure(kind, reason, delivery.sent, delivery.indexed, delivery=delivery)
 
 
-def _doubts(seen: Observed, level: Steadiness, profile: Profile) -> list[Doubt]:
-    others = None if seen.verdict is None else seen.verdict.others_cpu
+def _doubts(observed: Observed, level: Steadiness, profile: Profile) -> list[Doubt]:
+    others = None if observed.verdict is None else observed.verdict.others_cpu
     doubts = [
-        *of_window(seen.window, level, profile),
-        *of_pace(seen.final.punctuality),
-        *of_machine(seen.window, others),
-        *of_end(seen.settled, drained_epoch_s(seen.window, seen.settled), profile),
+        *of_window(observed.window, level, profile),
+        *of_pace(observed.final.punctuality),
+        *of_machine(observed.window, others),
+        *of_end(observed.settled, drained_epoch_s(observed.window, observed.settled), profile),
     ]
-    if seen.carried_over is not None:
-        doubts.append(Doubt(DoubtKind.CARRIED_OVER, seen.carried_over))
-    if seen.settled.merged_at_s is None:
-        doubts.append(Doubt(DoubtKind.UNMERGED, f"{seen.settled.index.segments} segments"))
+    if observed.carried_over is not None:
+        doubts.append(Doubt(DoubtKind.CARRIED_OVER, observed.carried_over))
+    if observed.settled.merged_at_s is None:
+        doubts.append(Doubt(DoubtKind.UNMERGED, f"{observed.settled.index.segments} segments"))
     return doubts

@@ -121,7 +121,7 @@ def finish(watch: Watch) -> Progress | Failure:
 
 @dataclass
 class _SaturatedRun:
-    """The course of one trial: warm-up, window, drain, account.
+    """The course of one trial: warm-up, window, drain, delivery check.
 
     The window goes from one refresh under load to another: an engine that refreshes seldom puts off
     the making of segments, and a short window would see little of it.
@@ -196,7 +196,7 @@ class _SaturatedRun:
     def _account(
         self,
         watch: Watch,
-        seen: Window,
+        polled: Window,
         final: Progress,
         begun_cpu_ms: int,
         carried: str | None,
@@ -205,7 +205,7 @@ class _SaturatedRun:
         merges_s = _MERGES_S if thorough else _MERGES_OF_A_SEARCH_S
         settled = settle(watch, final.sent, merges_s=merges_s, await_counters=thorough)
         self.stages.begin(TrialPart.SETTLE, at_s=settled.drained_at_s)
-        window = replace(seen, snapshots=settled.snapshots)
+        window = replace(polled, snapshots=settled.snapshots)
         observed = Observed(
             window=window,
             final=final,
