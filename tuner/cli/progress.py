@@ -7,10 +7,10 @@ from collections import Counter
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+from tuner.cli.moves import Move, move, steps
 from tuner.measure.bottleneck import Verdict
 from tuner.measure.measurement import DoubtKind, Measurement
 from tuner.measure.paired import Comparison
-from tuner.report.moves import Move, move, steps
 from tuner.schema.path import short_names
 from tuner.search.climb import Leader
 from tuner.search.pairs import compared, pairs_of

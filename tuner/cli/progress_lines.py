@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from tuner.cli.moves import steps_text
 from tuner.cli.progress import Progress, Row, Running
 from tuner.measure.measurement import Failure, Measurement
 from tuner.measure.paced_summary import PacedMeasurement
 from tuner.report.figures import eps, percent, seconds
-from tuner.report.moves import steps_text
 from tuner.search.study import BASELINE, Phase
 from tuner.space.knob import level_text
 

@@ -11,13 +11,13 @@ from rich.progress_bar import ProgressBar
 from rich.rule import Rule
 from rich.text import Text
 
+from tuner.cli.moves import steps, steps_text
 from tuner.cli.progress import Progress, Row
 from tuner.cli.progress_lines import freshness, trial_name, what
 from tuner.cli.terminal import Size, apart, fitted, sparkline
 from tuner.measure.measurement import Failure, Measurement
 from tuner.measure.paced_summary import PacedMeasurement
 from tuner.report.figures import eps, percent, seconds
-from tuner.report.moves import steps, steps_text
 from tuner.search.study import BASELINE, SCORED, Changes, Phase
 
 if TYPE_CHECKING:

@@ -12,6 +12,7 @@ from typing import Annotated
 
 import typer
 
+from tuner.cli.annotations import github, gitlab
 from tuner.cli.console import result, result_json, say, working
 from tuner.cli.options import EngineChoice, ProfilePath, TemplatesOption
 from tuner.errors import (
@@ -26,7 +27,6 @@ from tuner.errors import (
 )
 from tuner.lint.load import LoadedProfile, load_profile
 from tuner.render.templates import Templates
-from tuner.report.annotations import github, gitlab
 from tuner.validate.layer import Layer
 from tuner.validate.layers import layers
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.search.simulated import PROFILE
-from tuner.report.moves import Step, move, steps_text
+from tuner.cli.moves import Step, move, steps_text
 from tuner.search.study import BASELINE
 from tuner.space.knobs import knobs
 
