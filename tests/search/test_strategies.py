@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from tests.benchmarks.rivals import NAMES, PACKAGES, strategy
-from tests.search.toys import SIGMA, hill, line, mixed, slope, told
+from tests.search.toys import SIGMA, hill, line, mixed, points_asked, slope
 from tuner.search.space import Dimension, Observation, Point, Space, Strategy
 
 INSTALLED = [
@@ -18,7 +18,7 @@ INSTALLED = [
 pytestmark = pytest.mark.filterwarnings("ignore")
 
 
-def made(name: str, space: Space, seed: int = 3) -> Strategy:
+def strategy_of(name: str, space: Space, seed: int = 3) -> Strategy:
     return strategy(name, space, seed, SIGMA, 20)
 
 
@@ -28,15 +28,15 @@ def slope_of_all(point: Point) -> float:
 
 @pytest.mark.parametrize("name", INSTALLED)
 def test_the_same_seed_asks_for_the_same_points_and_another_for_others(name: str) -> None:
-    first, second = (told(made(name, mixed()), slope, 13) for _ in range(2))
+    first, second = (points_asked(strategy_of(name, mixed()), slope, 13) for _ in range(2))
     assert first == second
-    assert told(made(name, mixed(), seed=4), slope, 13) != first
+    assert points_asked(strategy_of(name, mixed(), seed=4), slope, 13) != first
 
 
 @pytest.mark.parametrize("name", INSTALLED)
 def test_the_start_is_asked_for_first_and_only_valid_points_follow(name: str) -> None:
     space = mixed()
-    asked = told(made(name, space), slope, 16)
+    asked = points_asked(strategy_of(name, space), slope, 16)
     assert asked[0] == space.start
     assert all(space.is_valid(point) for point in asked)
     assert all(
@@ -52,14 +52,14 @@ def test_of_a_pool_each_point_is_asked_for_once_until_none_is_left(name: str) ->
     dimensions = tuple(
         replace(one, start=level) for one, level in zip(mixed().dimensions, pool[0], strict=True)
     )
-    asked = told(made(name, Space(dimensions, lambda _: True, pool)), slope, 40)
+    asked = points_asked(strategy_of(name, Space(dimensions, lambda _: True, pool)), slope, 40)
     assert asked[0] == pool[0]
     assert sorted(asked) == sorted(pool)
 
 
 @pytest.mark.parametrize("name", ["default", "random"])
 def test_a_space_that_is_used_up_ends(name: str) -> None:
-    asked = told(made(name, line(6)), hill, 30)
+    asked = points_asked(strategy_of(name, line(6)), hill, 30)
     assert sorted(asked) == [(at,) for at in range(6)]
 
 
@@ -68,13 +68,13 @@ def test_a_space_of_which_little_is_valid_does_not_end_the_search(name: str) -> 
     dimensions = tuple(Dimension(f"knob {at}", 5, True) for at in range(6))
     space = Space(dimensions, lambda point: sum(point) % 16 == 0)
     for seed in range(5):
-        assert len(told(made(name, space, seed), slope_of_all, 12)) == 12
+        assert len(points_asked(strategy_of(name, space, seed), slope_of_all, 12)) == 12
 
 
 def test_the_default_finds_the_top_of_a_hill_in_a_few_trials() -> None:
     for seed in range(3):
-        searcher = made("default", line(), seed)
-        told(searcher, hill, 14, seed)
+        searcher = strategy_of("default", line(), seed)
+        points_asked(searcher, hill, 14, seed)
         assert abs(searcher.beliefs()[0].point[0] - 29) <= 2
 
 
@@ -82,7 +82,7 @@ def test_a_trial_just_after_a_restart_tells_less_of_its_point() -> None:
     """It seems to be a fifth slower than the points on both sides of it."""
     means = []
     for moved_s in (0.0, 25.0):
-        searcher = made("default", line())
+        searcher = strategy_of("default", line())
         for point, value in (((0,), 0.0), ((15,), 0.02), ((35,), -0.02)):
             searcher.tell(Observation(point, value, SIGMA))
         searcher.tell(Observation((25,), -0.2, SIGMA, moved_s=moved_s))
@@ -92,15 +92,15 @@ def test_a_trial_just_after_a_restart_tells_less_of_its_point() -> None:
 
 
 def test_the_default_finds_the_best_category() -> None:
-    searcher = made("default", mixed())
-    asked = told(searcher, slope, 30)
+    searcher = strategy_of("default", mixed())
+    asked = points_asked(searcher, slope, 30)
     assert max(slope(point) for point in asked) >= slope((5, 3, 2, 2)) - 0.05
     assert searcher.beliefs()[0].point[2] == 2
 
 
 def test_what_is_asked_depends_only_on_what_was_told() -> None:
     space = mixed()
-    first = made("default", space)
+    first = strategy_of("default", space)
     record: list[Observation] = []
     rng = np.random.default_rng(0)
     for trial in range(15):
@@ -109,7 +109,7 @@ def test_what_is_asked_depends_only_on_what_was_told() -> None:
         value = slope(proposal.point) + SIGMA * rng.standard_normal()
         record.append(Observation(proposal.point, value, SIGMA, 10.0 * trial))
         first.tell(record[-1])
-    again = made("default", space)
+    again = strategy_of("default", space)
     for one in record:
         again.tell(one)
     assert again.ask() == first.ask() == first.ask()
@@ -117,7 +117,7 @@ def test_what_is_asked_depends_only_on_what_was_told() -> None:
 
 
 def test_equal_values_and_equal_points_are_no_trouble() -> None:
-    searcher = made("default", mixed())
+    searcher = strategy_of("default", mixed())
     for trial in range(12):
         proposal = searcher.ask()
         assert proposal is not None
@@ -150,7 +150,7 @@ def test_a_point_measured_well_often_is_believed_more_than_a_lucky_one() -> None
 
 def test_points_that_fail_or_break_a_guardrail_are_avoided() -> None:
     """Above 20 every trial breaks a guardrail, and that is where the top of the hill is."""
-    searcher = made("default", line())
+    searcher = strategy_of("default", line())
     asked = []
     for trial in range(18):
         proposal = searcher.ask()
@@ -167,7 +167,7 @@ def test_points_that_fail_or_break_a_guardrail_are_avoided() -> None:
 
 
 def test_failures_without_a_margin_are_avoided_too() -> None:
-    searcher = made("default", mixed())
+    searcher = strategy_of("default", mixed())
     asked = []
     for trial in range(25):
         proposal = searcher.ask()
@@ -203,12 +203,12 @@ def test_a_missing_package_is_named_with_the_way_to_get_it(
 
     monkeypatch.setattr(importlib, "import_module", absent)
     with pytest.raises(SystemExit, match=rf"{package}.*pip install '\.\[arena\]'"):
-        made(name, line())
+        strategy_of(name, line())
 
 
 def test_an_unknown_name_is_refused_with_those_there_are() -> None:
     with pytest.raises(ValueError, match="default, random"):
-        made("grid", line())
+        strategy_of("grid", line())
 
 
 def test_knobs_that_can_matter_by_the_verdict_are_tried_first() -> None:
@@ -218,7 +218,7 @@ def test_knobs_that_can_matter_by_the_verdict_are_tried_first() -> None:
     for matters in (frozenset({2, 5}), None):
         elsewhere[matters] = 0
         for seed in range(5):
-            searcher = made("default", space, seed)
+            searcher = strategy_of("default", space, seed)
             for trial in range(16):
                 proposal = searcher.ask()
                 assert proposal is not None

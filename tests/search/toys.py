@@ -38,7 +38,7 @@ def slope(point: Point) -> float:
     return 0.1 * point[0] + 0.05 * point[1] + (0.2 if point[2] == 2 else 0.0)
 
 
-def told(strategy: Strategy, truth: Truth, trials: int, seed: int = 0) -> list[Point]:
+def points_asked(strategy: Strategy, truth: Truth, trials: int, seed: int = 0) -> list[Point]:
     """The points that a strategy asks for in that many trials."""
     rng = np.random.default_rng(seed)
     asked = []
