@@ -162,7 +162,7 @@ def test_what_restarts_cost_in_the_pairs_is_told_and_no_part_of_the_gain(study: 
     assert found is not None
     assert 1.19 < found.low < 1.2 < found.high < 1.21
     text = seen(page(turned)).text
-    assert "Single pairs lie apart, because the engine restarted between the sides" in text
+    assert "Single pairs lie off the mean, because the engine restarted between the sides" in text
     assert "which the ratios leave out" in text
 
 
