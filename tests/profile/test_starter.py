@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tuner.lint.load import parse_profile
-from tuner.profile.starter import Machine, starter
+from tuner.profile.starter import LocalMachine, starter
 
 TEXT = (Path(__file__).parents[2] / "templates" / "starter.yaml").read_text(encoding="utf-8")
 GIB = 1024**3
@@ -16,15 +16,17 @@ GIB = 1024**3
 @pytest.mark.parametrize(
     ("machine", "rsyslog", "heap"),
     [
-        (Machine("8.2302", 2, 8 * GIB), "8.2302", "4g"),
-        (Machine("8.2504", 64, 512 * GIB), "8.2504", "4g"),
-        (Machine("8.2608", 1, GIB), "8.2608", "512m"),
-        (Machine(None, 4, 4 * GIB), "8.2302", "2g"),
-        (Machine("8.24", 4, 4 * GIB), "8.2302", "2g"),
-        (Machine("8.2912", 4, 4 * GIB), "8.2302", "2g"),
+        (LocalMachine("8.2302", 2, 8 * GIB), "8.2302", "4g"),
+        (LocalMachine("8.2504", 64, 512 * GIB), "8.2504", "4g"),
+        (LocalMachine("8.2608", 1, GIB), "8.2608", "512m"),
+        (LocalMachine(None, 4, 4 * GIB), "8.2302", "2g"),
+        (LocalMachine("8.24", 4, 4 * GIB), "8.2302", "2g"),
+        (LocalMachine("8.2912", 4, 4 * GIB), "8.2302", "2g"),
     ],
 )
-def test_a_starter_is_valid_without_warnings(machine: Machine, rsyslog: str, heap: str) -> None:
+def test_a_starter_is_valid_without_warnings(
+    machine: LocalMachine, rsyslog: str, heap: str
+) -> None:
     text = starter(TEXT, "mine", machine)
     loaded = parse_profile(text, "p.yaml")
     assert loaded.warnings == ()
@@ -35,6 +37,6 @@ def test_a_starter_is_valid_without_warnings(machine: Machine, rsyslog: str, hea
 
 
 def test_a_release_that_is_not_covered_is_named_in_a_comment() -> None:
-    text = starter(TEXT, "mine", Machine("8.24", 4, 4 * GIB))
+    text = starter(TEXT, "mine", LocalMachine("8.24", 4, 4 * GIB))
     assert "rsyslog 8.24.\n# That release is not supported (8." in text
-    assert "no rsyslog." in starter(TEXT, "mine", Machine(None, 4, 4 * GIB))
+    assert "no rsyslog." in starter(TEXT, "mine", LocalMachine(None, 4, 4 * GIB))

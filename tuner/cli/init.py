@@ -15,7 +15,7 @@ from tuner.errors import ProgramMissing, Refused
 from tuner.host.programs import rsyslog_version
 from tuner.host.usage import cores, memory_bytes
 from tuner.lint.load import parse_profile
-from tuner.profile.starter import Machine, starter
+from tuner.profile.starter import LocalMachine, starter
 from tuner.render.assets import asset_text
 
 
@@ -24,7 +24,7 @@ def init(
     output: OutputOption = Output.TEXT,
 ) -> None:
     """Write a commented first profile that fits this machine; never overwrites a file."""
-    machine = Machine(_rsyslog(), cores(), memory_bytes())
+    machine = LocalMachine(_rsyslog(), cores(), memory_bytes())
     text = starter(asset_text("templates", "starter.yaml"), _name(profile), machine)
     parse_profile(text, str(profile))
     try:

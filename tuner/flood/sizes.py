@@ -8,14 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tuner.flood.bodies import Dice
-from tuner.profile.message_sizes import LONGEST_MESSAGE_BYTES, SPREAD, Sizes
+from tuner.profile.message_sizes import LONGEST_MESSAGE_BYTES, SPREAD, MessageSizes
 
 # A log-normal reaches from its lower to its upper bound over this many standard deviations.
 _SIGMAS = 4.0
 _HALVINGS = 100
 
 
-def lengths(dice: Dice, sizes: Sizes, longest_header: int, count: int) -> list[int]:
+def lengths(dice: Dice, sizes: MessageSizes, longest_header: int, count: int) -> list[int]:
     """Give `count` lengths in bytes, an even number; their mean is exactly that of `sizes`."""
     if sizes.distribution == "lognormal" and sizes.least is not None and sizes.most is not None:
         return shuffled(dice, _lognormal(sizes.mean, sizes.least, sizes.most, count))
@@ -35,7 +35,7 @@ def shuffled(dice: Dice, values: list[int]) -> list[int]:
     return mixed
 
 
-def _spread(sizes: Sizes, longest_header: int) -> float:
+def _spread(sizes: MessageSizes, longest_header: int) -> float:
     """How far uniform lengths reach to either side of their mean, in bytes."""
     if sizes.distribution == "fixed":
         return 0.0

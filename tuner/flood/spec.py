@@ -9,7 +9,7 @@ from typing import Literal
 from tuner.errors import BadUsage
 from tuner.flood.transport import STREAMS, Transport
 from tuner.modules.input import Format
-from tuner.profile.message_sizes import LONGEST_MESSAGE_BYTES, Distribution, Sizes
+from tuner.profile.message_sizes import LONGEST_MESSAGE_BYTES, Distribution, MessageSizes
 
 Framing = Literal["lf", "octet-counted", "none"]
 
@@ -55,9 +55,11 @@ class FloodSpec:
             self._require_sizes()
 
     @property
-    def sizes(self) -> Sizes:
+    def sizes(self) -> MessageSizes:
         """The sizes of the messages, when nothing is replayed."""
-        return Sizes(self.message_bytes_mean, self.min_bytes, self.max_bytes, self.distribution)
+        return MessageSizes(
+            self.message_bytes_mean, self.min_bytes, self.max_bytes, self.distribution
+        )
 
     def _require_framing(self) -> None:
         fitting = framings(self.transport)

@@ -42,16 +42,16 @@ def edits_of(written: LoadedProfile, changes: Iterable[tuple[str, Level]]) -> di
     Where the profile has no main_queue, changing one value of it writes the others too: rsyslog's
     defaults for a main_queue() object differ from those of a configuration without one.
     """
-    wanted = dict(changes)
-    if not wanted:
+    settings = dict(changes)
+    if not settings:
         return {}
-    in_main = any(Path(path).is_in("main_queue") for path in wanted)
+    in_main = any(Path(path).is_in("main_queue") for path in settings)
     if written.profile.main_queue is None and in_main:
-        wanted = _implicit_main_queue("main_queue.size" in wanted) | wanted
-    wanted = _with_fitting_queue(written, wanted)
-    wanted = _without_files(written, _with_starts(written, wanted))
+        settings = _implicit_main_queue("main_queue.size" in settings) | settings
+    settings = _with_fitting_queue(written, settings)
+    settings = _without_files(written, _with_starts(written, settings))
     return {path: list(level) if isinstance(level, tuple) else level
-            for path, level in wanted.items()}  # fmt: skip
+            for path, level in settings.items()}  # fmt: skip
 
 
 def _implicit_main_queue(has_other_size: bool) -> dict[str, Level]:
@@ -59,54 +59,54 @@ def _implicit_main_queue(has_other_size: bool) -> dict[str, Level]:
     marks are those of its size."""
     implicit = resolve(None, Place.IMPLICIT_MAIN)
     explicit = resolve(None, Place.MAIN)
-    found: dict[str, Level] = {}
+    defaults: dict[str, Level] = {}
     for name, field in Queue.model_fields.items():
         value: Level = getattr(implicit, name)
         if value != getattr(explicit, name):
-            found[f"main_queue.{field.alias or name}"] = value
+            defaults[f"main_queue.{field.alias or name}"] = value
     marks = {f"main_queue.{key}" for key in _MARKS} if has_other_size else set()
-    return {path: level for path, level in found.items() if path not in marks}
+    return {path: level for path, level in defaults.items() if path not in marks}
 
 
-def _with_fitting_queue(written: LoadedProfile, wanted: dict[str, Level]) -> dict[str, Level]:
+def _with_fitting_queue(written: LoadedProfile, settings: dict[str, Level]) -> dict[str, Level]:
     """A Direct action has no queue: its other parameters go when the type becomes Direct.  One
     that gets a queue begins with what it had before: `queue_for_direct`."""
     profile = written.profile
     at = path_of(profile, measured_queue(profile))
-    kind, queue = wanted.get(at / "type"), profile.measured.queue
+    kind, queue = settings.get(at / "type"), profile.measured.queue
     if kind == QueueType.DIRECT.value:
         gone: dict[str, Level] = {at / key: None for key in _set_in(queue) if key != "type"}
-        mine = {path for path in wanted if Path(path).is_in(at) and path != at / "type"}
-        return gone | {path: level for path, level in wanted.items() if path not in mine}
+        mine = {path for path in settings if Path(path).is_in(at) and path != at / "type"}
+        return gone | {path: level for path, level in settings.items() if path not in mine}
     if kind is not None and measured_queue(profile).is_direct:
         first = queue_for_direct(profile).model_dump(mode="json", by_alias=True, exclude_none=True)
-        return {at / key: level for key, level in first.items()} | wanted
-    return wanted
+        return {at / key: level for key, level in first.items()} | settings
+    return settings
 
 
-def _with_starts(written: LoadedProfile, wanted: dict[str, Level]) -> dict[str, Level]:
+def _with_starts(written: LoadedProfile, settings: dict[str, Level]) -> dict[str, Level]:
     """Where there was one worker, later ones start once a batch waits for each: rsyslog's own
     start, the size divided by the workers, leaves them idle (F11)."""
-    found = dict(wanted)
+    completed = dict(settings)
     for queue in measured_way(written.profile):
         at = path_of(written.profile, queue)
         start = at / "workerThreadMinimumMessages"
-        several = wanted.get(at / "workerThreads") not in {None, 1}
-        if several and start not in wanted and starts_with_a_batch(queue):
-            found[start] = wanted.get(at / "dequeueBatchSize") or queue.batch
-    return found
+        several = settings.get(at / "workerThreads") not in {None, 1}
+        if several and start not in settings and starts_with_a_batch(queue):
+            completed[start] = settings.get(at / "dequeueBatchSize") or queue.batch
+    return completed
 
 
-def _without_files(written: LoadedProfile, wanted: dict[str, Level]) -> dict[str, Level]:
+def _without_files(written: LoadedProfile, settings: dict[str, Level]) -> dict[str, Level]:
     """A queue that loses its file name is one in memory: what is about files goes with it."""
-    found = dict(wanted)
+    cleaned = dict(settings)
     for queue in measured_way(written.profile):
         at = path_of(written.profile, queue)
-        if wanted.get(at / "filename", "") is None:
-            found |= {at / key: None for key in _set_in(queue.written) if key in _FILE_KEYS}
+        if settings.get(at / "filename", "") is None:
+            cleaned |= {at / key: None for key in _set_in(queue.written) if key in _FILE_KEYS}
             if queue.resolved.type is QueueType.DISK:
-                found[at / "type"] = QueueType.LINKED_LIST.value
-    return found
+                cleaned[at / "type"] = QueueType.LINKED_LIST.value
+    return cleaned
 
 
 def _set_in(queue: Queue | None) -> tuple[str, ...]:

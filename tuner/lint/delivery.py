@@ -61,8 +61,8 @@ def _refusals_lost(profile: Profile) -> Iterator[Complaint]:
 )
 def _reasons_filtered(profile: Profile) -> Iterator[Complaint]:
     for number, output in profile.enumerated:
-        wanted = set(output.filter_path or ())
-        if output.retryfailures is not None and wanted and not wanted & _REASONS:
+        kept = set(output.filter_path or ())
+        if output.retryfailures is not None and kept and not kept & _REASONS:
             yield Complaint(
                 ("outputs", number, "filter_path"),
                 "retryfailures reads items.*.error of each reply to decide which documents to "

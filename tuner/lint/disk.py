@@ -184,11 +184,11 @@ def _disk_files(profile: Profile) -> Iterator[Complaint]:
     good={"outputs[logs].queue.filename": "logs-action"},
 )
 def _same_files(profile: Profile) -> Iterator[Complaint]:
-    seen: set[tuple[str, str]] = set()
+    files_in_use: set[tuple[str, str]] = set()
     for queue in queues(profile):
         for name in file_names(queue):
             files = (queue.resolved.spool_directory or "", name)
-            if files in seen:
+            if files in files_in_use:
                 message = f"two queues would write the files {name}: give each its own filename"
                 yield Complaint((*queue.path, "filename"), message)
-            seen.add(files)
+            files_in_use.add(files)

@@ -36,8 +36,8 @@ def _field(number: int, field: int, key: str) -> KeyPath:
 def _sources(profile: Profile) -> Iterator[Complaint]:
     for number, output in enumerate(profile.outputs):
         for i, field in enumerate(fields_of(output)):
-            for key, value, wanted in _needs(field):
-                message = _fault(key, value, wanted, profile.parse)
+            for key, value, needed_format in _needs(field):
+                message = _fault(key, value, needed_format, profile.parse)
                 if message is not None:
                     yield Complaint(("outputs", number, "document", i, key), message)
 
@@ -52,9 +52,9 @@ def _needs(field: DocumentField) -> Iterator[tuple[str, str, str]]:
         yield "json", field.json_path, "json"
 
 
-def _fault(key: str, value: str, wanted: str, parse: Parse | None) -> str | None:
-    if parse is None or wanted not in _GIVES[parse.format]:
-        return f"{key}: {value} needs parse: {{format: {wanted}, ...}} in the profile"
+def _fault(key: str, value: str, needed_format: str, parse: Parse | None) -> str | None:
+    if parse is None or needed_format not in _GIVES[parse.format]:
+        return f"{key}: {value} needs parse: {{format: {needed_format}, ...}} in the profile"
     if isinstance(parse, CsvParse) and value not in parse.columns:
         return f"there is no column {value}: parse.columns has {', '.join(parse.columns)}"
     return None

@@ -75,28 +75,28 @@ class Explanation:
 
 def explain(asked: str) -> tuple[Explanation, ...]:
     """What is known about a path or a bare name; raises BadUsage with near misses."""
-    found = _matching(asked)
+    matches = _matching(asked)
     by_fact: dict[str, list[Key]] = {}
     for key in every_key():
-        if key.path in found:
+        if key.path in matches:
             by_fact.setdefault(fact_name(key), []).append(key)
     return tuple(_explained(name, keys) for name, keys in by_fact.items())
 
 
 def _matching(asked: str) -> frozenset[str]:
     paths = dict.fromkeys(key.path for key in every_key())
-    wanted = _plain(asked)
+    plain = _plain(asked)
     for prefix in ("", *_PREFIXES):
-        word = wanted.removeprefix(prefix)
-        if prefix and word == wanted:
+        word = plain.removeprefix(prefix)
+        if prefix and word == plain:
             continue
         exact = frozenset(path for path in paths if _plain(path) == word)
         if exact and "." in word:
             return exact
-        found = exact | {path for path in paths if _plain(path).ends_with(word)}
-        if found:
-            return found
-    near = _near(wanted, tuple(paths))
+        matches = exact | {path for path in paths if _plain(path).ends_with(word)}
+        if matches:
+            return matches
+    near = _near(plain, tuple(paths))
     hint = f": did you mean {' or '.join(near)}?" if near else ""
     raise BadUsage(f"a profile has no key {asked}{hint}")
 
@@ -106,13 +106,13 @@ def _plain(path: str) -> Path:
     return Path(path.lower()).without_items
 
 
-def _near(wanted: str, paths: tuple[str, ...]) -> list[str]:
+def _near(plain: str, paths: tuple[str, ...]) -> list[str]:
     """Up to three paths or bare names with a similar spelling."""
     endings: dict[str, str] = {}
     for path in paths:
         for end in reversed(Path(path).ends):
             endings.setdefault(_plain(end), end)
-    return [endings[one] for one in difflib.get_close_matches(wanted, endings, 3)]
+    return [endings[one] for one in difflib.get_close_matches(plain, endings, 3)]
 
 
 def _explained(name: str, keys: list[Key]) -> Explanation:
@@ -145,11 +145,11 @@ def _defaults(known: list[str], keys: list[Key]) -> tuple[str, ...]:
     )
 
 
-def _by_kind(keys: list[Key], said: list[str]) -> tuple[str, ...]:
+def _by_kind(keys: list[Key], texts: list[str]) -> tuple[str, ...]:
     """One text for each kind of input or output, or one for all if they agree."""
-    if len(set(said)) == 1:
-        return tuple(one for one in said[:1] if one)
-    kinds = zip(map(_kind, keys), said, strict=True)
+    if len(set(texts)) == 1:
+        return tuple(one for one in texts[:1] if one)
+    kinds = zip(map(_kind, keys), texts, strict=True)
     return tuple(dict.fromkeys(f"{kind}: {one}" for kind, one in kinds if one))
 
 
@@ -196,28 +196,28 @@ def _changes(key: Key) -> str:
 
 def _search(paths: tuple[str, ...]) -> tuple[str, ...]:
     """What a search does with the key."""
-    found, inside = [], []
+    effects, inside = [], []
     for path, knob in _every_knob().items():
         if path in paths:
             levels = ", ".join(level_text(level) for level in knob.levels)
-            found.append(f"tries {levels} on {path} ({knob.cost.value})")
+            effects.append(f"tries {levels} on {path} ({knob.cost.value})")
         elif any(path.is_in(one) for one in paths):
             inside.append(path)
     if inside:
-        found.append(f"varies {', '.join(inside)}")
-    found += [
+        effects.append(f"varies {', '.join(inside)}")
+    effects += [
         f"leaves it unchanged without --allow {guarantee.name}, which gives something up: "
         f"{guarantee.gives_up}"
         for guarantee in GUARANTEES.values()
         if any(Path(path).ends_with(guarantee.name) for path in paths)
     ]
-    return tuple(found) or ("leaves it unchanged",)
+    return tuple(effects) or ("leaves it unchanged",)
 
 
 def _every_knob() -> dict[Path, Knob]:
     """Each knob by its path without names, as the first sample that has it shows it."""
-    found: dict[Path, Knob] = {}
+    samples: dict[Path, Knob] = {}
     for sample in _SAMPLES:
         for knob in knobs(Profile.model_validate(sample)):
-            found.setdefault(knob.path.pattern, knob)
-    return found
+            samples.setdefault(knob.path.pattern, knob)
+    return samples

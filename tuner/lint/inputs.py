@@ -130,16 +130,16 @@ def _same_place(profile: Profile) -> Iterator[Complaint]:
     at="inputs[0].maxSessions",
 )
 def _refused_connections(profile: Profile) -> Iterator[Complaint]:
-    wanted = profile.workload.connections
+    connections = profile.workload.connections
     for number, source in enumerate(profile.inputs):
         if not isinstance(source, ImtcpInput | ImptcpInput):
             continue
         most = source.max_sessions or _MOST_SESSIONS.get(source.type)
-        if most is not None and most < wanted:
+        if most is not None and most < connections:
             yield Complaint(
                 ("inputs", number, "maxSessions"),
                 f"{source.type} refuses connections above {most}, but the workload "
-                f"opens {wanted}: raise maxSessions or lower workload.connections",
+                f"opens {connections}: raise maxSessions or lower workload.connections",
             )
 
 

@@ -43,7 +43,7 @@ class Checker:
 
     def __post_init__(self) -> None:
         profile = self.written.profile
-        self._tolerated = frozenset((found.code, found.path) for found in lint(profile))
+        self._tolerated = frozenset((finding.code, finding.path) for finding in lint(profile))
         guarantees = opened(profile, (*profile.search.allow, *self.allow))
         self._excused = frozenset(code for guarantee in guarantees for code in guarantee.codes)
 
@@ -74,13 +74,16 @@ class Checker:
             return f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
         except BadUsage as error:
             return str(error)
-        found = next((one for one in findings(profile) if self._counts(one)), None)
-        return None if found is None else f"{found.message} [{found.code}]"
+        finding = next((one for one in findings(profile) if self._counts(one)), None)
+        return None if finding is None else f"{finding.message} [{finding.code}]"
 
-    def _counts(self, found: Finding) -> bool:
-        if found.severity is Severity.ERROR:
+    def _counts(self, finding: Finding) -> bool:
+        if finding.severity is Severity.ERROR:
             return True
-        return found.code not in self._excused and (found.code, found.path) not in self._tolerated
+        return (
+            finding.code not in self._excused
+            and (finding.code, finding.path) not in self._tolerated
+        )
 
     def _steps(self, path: str) -> KeyPath:
         if path not in self._paths:

@@ -95,17 +95,17 @@ def _parsed(leaf: Source, below: tuple[Source, ...]) -> LoadedProfile:
     try:
         profile = Profile.model_validate(source.data, by_alias=True, by_name=False)
     except ValidationError as error:
-        problems = source.problems + _news(error, source)
+        problems = source.problems + _schema_problems(error, source)
         raise BadProfile(_in_order(problems, order)) from None
-    found = tuple(_problem(finding, source) for finding in lint(profile))
-    errors = tuple(problem for problem in found if problem.severity is Severity.ERROR)
+    findings = tuple(_problem(finding, source) for finding in lint(profile))
+    errors = tuple(problem for problem in findings if problem.severity is Severity.ERROR)
     if source.problems or errors:
         raise BadProfile(_in_order(source.problems + errors, order))
-    warnings = _in_order(found, order)
+    warnings = _in_order(findings, order)
     return LoadedProfile(profile, leaf.text, Path(leaf.name), source, below, warnings)
 
 
-def _news(error: ValidationError, source: Source) -> tuple[Problem, ...]:
+def _schema_problems(error: ValidationError, source: Source) -> tuple[Problem, ...]:
     """The schema's problems that reading the text did not already report."""
     known = {(problem.file, problem.line, problem.column) for problem in source.problems}
     return tuple(

@@ -58,12 +58,12 @@ def _variants(
     experiment: Experiment, source: Source
 ) -> tuple[tuple[LoadedVariant, ...], tuple[Problem, ...]]:
     """The variants that are valid profiles, and what is wrong with the others."""
-    found: list[LoadedVariant] = []
+    variants: list[LoadedVariant] = []
     problems: dict[Problem, None] = {}
     for number, variant in enumerate(experiment.every):
         try:
-            written = _made(variant, experiment, Path(source.name).parent)
-            first = found[0].profile if found else written.profile
+            written = _variant_profile(variant, experiment, Path(source.name).parent)
+            first = variants[0].profile if variants else written.profile
             workload = experiment.workload or first.workload
             profile = written.profile.model_copy(update={"workload": workload})
             _require_measurable(profile)
@@ -73,8 +73,8 @@ def _variants(
                 text = f"variant {variant.name}: {message}"
                 problems[problem_at(source.name, source.position(where), text, BAD_VARIANT)] = None
         else:
-            found.append(LoadedVariant(variant.name, profile, written.warnings))
-    return tuple(found), tuple(problems)
+            variants.append(LoadedVariant(variant.name, profile, written.warnings))
+    return tuple(variants), tuple(problems)
 
 
 def _require_measurable(profile: Profile) -> None:
@@ -82,12 +82,12 @@ def _require_measurable(profile: Profile) -> None:
     flooded(profile)
     if not profile.indexed:
         raise BadUsage("none of the outputs goes into the engine, where events are counted")
-    errors = [found for found in lint(profile) if found.severity is Severity.ERROR]
+    errors = [finding for finding in lint(profile) if finding.severity is Severity.ERROR]
     if errors:
-        raise BadUsage("; ".join(f"{found.message} [{found.code}]" for found in errors))
+        raise BadUsage("; ".join(f"{finding.message} [{finding.code}]" for finding in errors))
 
 
-def _made(variant: Variant, experiment: Experiment, folder: Path) -> LoadedProfile:
+def _variant_profile(variant: Variant, experiment: Experiment, folder: Path) -> LoadedProfile:
     """The profile of a variant; paths are relative to the folder of the experiment."""
     named = folder / (variant.profile or experiment.profile or "")
     return candidate(load_profile(Path(os.path.normpath(named))), variant.changes.items())

@@ -107,12 +107,12 @@ def _few_open_files(profile: Profile) -> Iterator[Complaint]:
     for number, output in files(profile):
         if output.dyna_file is None:
             continue
-        wanted = _VALUES.get(output.dyna_file.property, profile.workload.connections)
-        if (output.dyna_file_cache_size or DYNA_FILES) < wanted:
+        file_count = _VALUES.get(output.dyna_file.property, profile.workload.connections)
+        if (output.dyna_file_cache_size or DYNA_FILES) < file_count:
             yield Complaint(
                 ("outputs", number, "dynaFileCacheSize"),
-                f"the workload writes to {wanted} files, and every event for a file that is not "
-                f"open closes another one: use at least {wanted}",
+                f"the workload writes to {file_count} files, and every event for a file that is "
+                f"not open closes another one: use at least {file_count}",
             )
 
 
@@ -125,18 +125,18 @@ def _few_open_files(profile: Profile) -> Iterator[Complaint]:
 )
 def _same_file(profile: Profile) -> Iterator[Complaint]:
     """Each action has a buffer of its own, which ends in the middle of a line."""
-    seen: dict[str, str] = {}
+    writers: dict[str, str] = {}
     for number, output in enumerate(profile.outputs):
         for key, path in _written(output):
-            other = next((at for at in seen if _is_one(at, path)), None)
+            other = next((at for at in writers if _is_one(at, path)), None)
             if other is not None:
                 yield Complaint(
                     ("outputs", number, key),
-                    f"{seen[other]} writes to {path} too, and they would break up each other's "
+                    f"{writers[other]} writes to {path} too, and they would break up each other's "
                     "lines: give each its own file",
                 )
             else:
-                seen[path] = output.name
+                writers[path] = output.name
 
 
 def _written(output: Output) -> Iterator[tuple[str, str]]:

@@ -95,15 +95,15 @@ def _queue_between(profile: Profile) -> Iterator[Complaint]:
     good={"outputs[1].name": "file"},
 )
 def _same_name(profile: Profile) -> Iterator[Complaint]:
-    seen: set[str] = set()
+    names: set[str] = set()
     for number, output in enumerate(profile.outputs):
-        if output.name in seen:
+        if output.name in names:
             yield Complaint(
                 ("outputs", number, "name"),
                 f"another output is called {output.name}: rename one, because queues, templates "
                 "and files are named after their output",
             )
-        seen.add(output.name)
+        names.add(output.name)
 
 
 @error(
@@ -114,9 +114,9 @@ def _same_name(profile: Profile) -> Iterator[Complaint]:
     good={"outputs[copy].index": {"name": "copy"}},
 )
 def _same_index(profile: Profile) -> Iterator[Complaint]:
-    seen: dict[str, str] = {}
+    writers: dict[str, str] = {}
     for number, output in profile.enumerated:
-        other = seen.setdefault(output.index.target, output.name)
+        other = writers.setdefault(output.index.target, output.name)
         if other != output.name:
             yield Complaint(
                 ("outputs", number, "index"),

@@ -82,13 +82,13 @@ def _recommended(profile: Profile) -> int:
 )
 def _small_for_threads(profile: Profile) -> Iterator[Complaint]:
     queue = entry_queue(profile)
-    wanted = _recommended(profile)
-    if not queue.is_direct and queue.size < wanted and not any(_stalls.check(profile)):
+    least = _recommended(profile)
+    if not queue.is_direct and queue.size < least and not any(_stalls.check(profile)):
         threads = input_threads(profile)
         yield Complaint(
             (*queue.path, "size"),
             f"a size of {queue.size} is too small for {threads} input threads: use at least "
-            f"{wanted}",
+            f"{least}",
         )
 
 
@@ -140,12 +140,12 @@ def _small_action_queue(profile: Profile) -> Iterator[Complaint]:
     """F12: batches in flight count as queued until the engine has answered."""
     for number in range(len(profile.outputs)):
         queue = action_queue(profile, number)
-        wanted = 2 * queue.workers * queue.batch
-        if not queue.is_direct and queue.size < wanted:
+        least = 2 * queue.workers * queue.batch
+        if not queue.is_direct and queue.size < least:
             yield Complaint(
                 (*queue.path, "size"),
                 f"a size of {queue.size} leaves no room beside the batches in flight: use at "
-                f"least {wanted} (2 x {queue.workers} workers x {queue.batch} messages)",
+                f"least {least} (2 x {queue.workers} workers x {queue.batch} messages)",
             )
 
 
@@ -160,7 +160,7 @@ def _small_action_queue(profile: Profile) -> Iterator[Complaint]:
 def _idle_workers(profile: Profile) -> Iterator[Complaint]:
     """F11: worker k starts at (k-1) x workerThreadMinimumMessages."""
     marks = backlog_marks(profile)
-    if marks.low <= marks.high or _told_already(profile):
+    if marks.low <= marks.high or _has_simpler_finding(profile):
         return
     way = (queue for queue in measured_way(profile) if not queue.is_direct)
     worst = max(way, key=lambda queue: queue.busy_backlog)
@@ -175,7 +175,7 @@ def _idle_workers(profile: Profile) -> Iterator[Complaint]:
     )
 
 
-def _told_already(profile: Profile) -> bool:
+def _has_simpler_finding(profile: Profile) -> bool:
     """Whether a simpler rule already says what is wrong with the sizes."""
     simpler = (_stalls, _batch_above_size, _direct_main)
     return any(True for rule in simpler for _ in rule.check(profile))

@@ -208,7 +208,7 @@ def _too_new(
     place: str, sections: Sequence[Input | Output], release: Release
 ) -> Iterator[Complaint]:
     for number, section in enumerate(sections):
-        yield from _news((place, number), section, section.type, release)
+        yield from _unknown_parameters((place, number), section, section.type, release)
 
 
 @error(
@@ -228,10 +228,12 @@ def _too_new(
 def _queues(profile: Profile) -> Iterator[Complaint]:
     for queue in queues(profile):
         if queue.written is not None:
-            yield from _news(queue.path, queue.written, "a queue", profile.release)
+            yield from _unknown_parameters(queue.path, queue.written, "a queue", profile.release)
 
 
-def _news(path: KeyPath, section: BaseModel, owner: str, release: Release) -> Iterator[Complaint]:
+def _unknown_parameters(
+    path: KeyPath, section: BaseModel, owner: str, release: Release
+) -> Iterator[Complaint]:
     """What `release.rsyslog` does not know yet, by rsyslog's tags; an older rsyslogd refuses it."""
     for name, info in type(section).model_fields.items():
         value, key = getattr(section, name), info.alias or name
@@ -244,4 +246,4 @@ def _news(path: KeyPath, section: BaseModel, owner: str, release: Release) -> It
                 f"{release.rsyslog}: remove it, or raise the release once every host runs it",
             )
         elif isinstance(value, BaseModel) and not isinstance(value, Queue):
-            yield from _news((*path, key), value, f"{key} of {owner}", release)
+            yield from _unknown_parameters((*path, key), value, f"{key} of {owner}", release)

@@ -81,21 +81,21 @@ def _split_batches(profile: Profile) -> Iterator[Complaint]:
     node finds too large is answered with 413, and rsyslog drops the batch in silence."""
     most = largest_request_bytes(profile)
     for number, output in profile.enumerated:
-        made = requests_of(profile, number)
+        requests = requests_of(profile, number)
         limit = size_bytes(output.maxbytes or MAXBYTES)
-        if made.batch_bytes > most:
+        if requests.batch_bytes > most:
             yield _batch(
-                made,
+                requests,
                 f"can exceed the {most} bytes that the engine takes in one request "
                 "(http.max_content_length)",
-                most // made.event_bytes,
+                most // requests.event_bytes,
             )
-        elif made.batch_bytes > limit:
+        elif requests.batch_bytes > limit:
             yield Complaint(
                 ("outputs", number, "maxbytes"),
-                f"batches of {made.queue.batch} events can exceed {limit} bytes and are then sent "
-                "in parts, which loses events when the connection fails: "
-                f"use at least {_kib(made.batch_bytes)}",
+                f"batches of {requests.queue.batch} events can exceed {limit} bytes and are then "
+                "sent in parts, which loses events when the connection fails: use at least "
+                f"{_kib(requests.batch_bytes)}",
             )
 
 
@@ -174,10 +174,10 @@ def _under_pressure(profile: Profile) -> Iterator[Complaint]:
     """What is sent counts until it is indexed; above the limit a node answers 429 (F1)."""
     limit = pressure_bytes(profile)
     room = int(limit * _SHARE_OF_PRESSURE)
-    made = [requests_of(profile, number) for number, _ in profile.enumerated]
-    under_way = sum(one.under_way_bytes for one in made)
+    every = [requests_of(profile, number) for number, _ in profile.enumerated]
+    under_way = sum(one.under_way_bytes for one in every)
     if under_way > room:
-        largest = max(made, key=lambda one: one.under_way_bytes)
+        largest = max(every, key=lambda one: one.under_way_bytes)
         others = under_way - largest.under_way_bytes
         workers = largest.queue.copies * largest.queue.workers
         fits = max(1, (room - others) // workers // largest.event_bytes)
@@ -189,10 +189,10 @@ def _under_pressure(profile: Profile) -> Iterator[Complaint]:
         )
 
 
-def _batch(made: Requests, what: str, fits: int) -> Complaint:
+def _batch(requests: Requests, what: str, fits: int) -> Complaint:
     return Complaint(
-        (*made.queue.path, "dequeueBatchSize"),
-        f"batches of {made.queue.batch} events {what}: use at most {fits}",
+        (*requests.queue.path, "dequeueBatchSize"),
+        f"batches of {requests.queue.batch} events {what}: use at most {fits}",
     )
 
 

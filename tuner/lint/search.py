@@ -120,8 +120,8 @@ def _fits(profile: Profile, path: str, value: object) -> bool:
     search finds out for each point."""
     data = profile.model_dump(mode="json", by_alias=True, exclude_none=True)
     try:
-        wanted = changed(data, resolve_path(data, path), value)
-        Profile.model_validate(wanted, by_alias=True, by_name=False)
+        candidate = changed(data, resolve_path(data, path), value)
+        Profile.model_validate(candidate, by_alias=True, by_name=False)
     except (BadUsage, ValidationError):
         return False
     return True

@@ -175,12 +175,12 @@ def _sorting(profile: Profile) -> Iterator[Complaint]:
 def _waiting(profile: Profile) -> Iterator[Complaint]:
     for number, output in profile.enumerated:
         settings = output.index.settings
-        copies, wanted = settings.number_of_replicas + 1, settings.write_wait_for_active_shards
-        if isinstance(wanted, int) and wanted > copies:
+        copies, required = settings.number_of_replicas + 1, settings.write_wait_for_active_shards
+        if isinstance(required, int) and required > copies:
             yield Complaint(
                 setting_path(number, "write.wait_for_active_shards"),
-                f"every write would wait for {wanted} copies, but there are only {copies}: use at "
-                f"most {copies}",
+                f"every write would wait for {required} copies, but there are only {copies}: use "
+                f"at most {copies}",
             )
 
 

@@ -178,14 +178,14 @@ def _retry_counts(profile: Profile) -> Iterator[tuple[int, int]]:
 )
 def _filter_path(profile: Profile) -> Iterator[Complaint]:
     for number, output in profile.enumerated:
-        wanted = set(output.filter_path or ())
-        if not wanted:
+        kept = set(output.filter_path or ())
+        if not kept:
             continue
         path = ("outputs", number, "filter_path")
         missing = [
             name
             for name, covering in (("errors", _ERRORS), ("items.*.status", _STATUS))
-            if not wanted & covering
+            if not kept & covering
         ]
         if missing:
             yield Complaint(
@@ -193,5 +193,5 @@ def _filter_path(profile: Profile) -> Iterator[Complaint]:
                 f"omelasticsearch reads {' and '.join(missing)} of each reply and would treat "
                 "every batch as failed: add what is missing",
             )
-        if any(part.startswith("-") for part in wanted):
+        if any(part.startswith("-") for part in kept):
             yield Complaint(path, "name what to keep; exclusions with - are not supported")

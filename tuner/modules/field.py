@@ -100,8 +100,8 @@ class DocumentField(Section):
     @model_validator(mode="after")
     def _type_fits(self) -> Self:
         if self.constant is not None and _TYPES[type(self.constant)] is not self.type:
-            wanted = _TYPES[type(self.constant)].value
-            raise ValueError(f"this constant needs type: {wanted}")
+            needed_type = _TYPES[type(self.constant)].value
+            raise ValueError(f"this constant needs type: {needed_type}")
         if self.format is not None and not (is_parsed(self) and self.type is FieldType.DATE):
             raise ValueError("a format is for dates in the event's text: add type: date")
         return self

@@ -39,8 +39,8 @@ _SOURCES = (
 def fact_of(key: Key) -> Doc:
     """What is known about `key`: what its section says of it, else what facts.yaml does; its
     traps in full."""
-    said = doc(key.section, key.attribute) or facts().get(fact_name(key), Doc(""))
-    return replace(said, traps=tuple(FINDINGS.get(trap, trap) for trap in said.traps))
+    known = doc(key.section, key.attribute) or facts().get(fact_name(key), Doc(""))
+    return replace(known, traps=tuple(FINDINGS.get(trap, trap) for trap in known.traps))
 
 
 def fact_name(key: Key) -> str:
@@ -51,8 +51,8 @@ def fact_name(key: Key) -> str:
 
 def source_of(name: str, kinds: Sequence[str] = ()) -> str:
     """Where the fact called `name` comes from, which is about inputs or outputs of those kinds."""
-    found = ((start, source) for start, source in _SOURCES if name.startswith(start))
-    start, source = next(found, ("", "rsyslog-tune's own: docs/profiles.md"))
+    sources = ((start, source) for start, source in _SOURCES if name.startswith(start))
+    start, source = next(sources, ("", "rsyslog-tune's own: docs/profiles.md"))
     if start == "outputs[]." and kinds:
         return f"{_MANUAL}: {', '.join(kinds)}"
     return source

@@ -15,7 +15,7 @@ LONGEST_MESSAGE_BYTES = 8096
 
 
 @dataclass(frozen=True)
-class Sizes:
+class MessageSizes:
     """The sizes of messages in bytes, headers included, framing not.
 
     Uniform sizes without bounds reach a quarter of the mean to either side.

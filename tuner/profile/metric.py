@@ -7,7 +7,7 @@ from enum import Enum
 
 
 @dataclass(frozen=True)
-class About:
+class MetricText:
     """A metric for readers: its name, its unit, and whether more of it is better."""
 
     label: str
@@ -41,7 +41,7 @@ class Metric(Enum):
     FRESHNESS_P99 = "freshness_p99_s"
 
     @property
-    def about(self) -> About:
+    def about(self) -> MetricText:
         """What to call it."""
         return _ABOUT[self]
 
@@ -69,21 +69,21 @@ PACED = (
 """What a run for freshness shows; it ends before merges do, and reads no files."""
 
 _ABOUT = {
-    Metric.EPS: About("EPS in the steady window", "events/s", more_is_better=True),
-    Metric.EPS_PAID: About("EPS including deferred work", "events/s", more_is_better=True),
-    Metric.EPS_DURABLE: About(
+    Metric.EPS: MetricText("EPS in the steady window", "events/s", more_is_better=True),
+    Metric.EPS_PAID: MetricText("EPS including deferred work", "events/s", more_is_better=True),
+    Metric.EPS_DURABLE: MetricText(
         "EPS from the first send to refreshed and flushed", "events/s", more_is_better=True
     ),
-    Metric.SHIPPER_CPU: About("CPU of rsyslogd", "us/event"),
-    Metric.ENGINE_CPU: About("CPU of the engine", "us/event"),
-    Metric.FLOOD_CPU: About("CPU of the senders", "us/event"),
-    Metric.SHIPPER_CORES: About("cores busy with rsyslogd", "cores"),
-    Metric.ENGINE_CORES: About("cores busy with the engine", "cores"),
-    Metric.STORE: About("disk of the engine after merges", "bytes/event"),
-    Metric.MEMORY: About("memory of rsyslogd at most", "bytes"),
-    Metric.FILE: About("disk of the files", "bytes/event"),
-    Metric.DECOMPRESS_CPU: About("CPU of decompressing the files", "us/event"),
-    Metric.FRESHNESS_P50: About("freshness, p50", "s"),
-    Metric.FRESHNESS_P95: About("freshness, p95", "s"),
-    Metric.FRESHNESS_P99: About("freshness, p99", "s"),
+    Metric.SHIPPER_CPU: MetricText("CPU of rsyslogd", "us/event"),
+    Metric.ENGINE_CPU: MetricText("CPU of the engine", "us/event"),
+    Metric.FLOOD_CPU: MetricText("CPU of the senders", "us/event"),
+    Metric.SHIPPER_CORES: MetricText("cores busy with rsyslogd", "cores"),
+    Metric.ENGINE_CORES: MetricText("cores busy with the engine", "cores"),
+    Metric.STORE: MetricText("disk space of the engine after merges", "bytes/event"),
+    Metric.MEMORY: MetricText("peak memory of rsyslogd", "bytes"),
+    Metric.FILE: MetricText("disk space of the files", "bytes/event"),
+    Metric.DECOMPRESS_CPU: MetricText("CPU of decompressing the files", "us/event"),
+    Metric.FRESHNESS_P50: MetricText("freshness, p50", "s"),
+    Metric.FRESHNESS_P95: MetricText("freshness, p95", "s"),
+    Metric.FRESHNESS_P99: MetricText("freshness, p99", "s"),
 }

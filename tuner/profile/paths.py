@@ -37,9 +37,9 @@ def get(data: object, path: str) -> object:
     return at(data, resolve_path(data, path))
 
 
-def _longest_key(found: KeyPath, words: Sequence[str], path: str) -> int:
-    """How many of `words` make the longest key known at `found`."""
-    known = keys_of(models_at(found))
+def _longest_key(here: KeyPath, words: Sequence[str], path: str) -> int:
+    """How many of `words` make the longest key known at `here`."""
+    known = keys_of(models_at(here))
     for taken in range(len(words), 0, -1):
         if ".".join(words[:taken]) in known:
             return taken
@@ -48,9 +48,9 @@ def _longest_key(found: KeyPath, words: Sequence[str], path: str) -> int:
     raise BadUsage(f"a profile has no setting {path}{hint}")
 
 
-def _index(data: object, found: KeyPath, item: str, path: str) -> int:
+def _index(data: object, here: KeyPath, item: str, path: str) -> int:
     """The number of the list item that is called `item`."""
-    items = at(data, found)
+    items = at(data, here)
     if not isinstance(items, Sequence) or isinstance(items, str):
         raise BadUsage(f"{path}: there is no list, so [{item}] names nothing")
     for i, entry in enumerate(items):

@@ -180,12 +180,12 @@ def compose(text: str, name: str) -> yaml.Node | None:
 
 def _not_yaml(bad: yaml.MarkedYAMLError) -> str:
     """What PyYAML says, with what to do where it is a matter of indentation."""
-    said = f"{bad.context}: {bad.problem}" if bad.context else str(bad.problem)
-    if "'\\t'" in said:
+    message = f"{bad.context}: {bad.problem}" if bad.context else str(bad.problem)
+    if "'\\t'" in message:
         return "not YAML, a tab in the indentation: indent with spaces"
-    if "block" in said or "mapping values are not allowed" in said:
-        return f"not YAML, {said}: check the indentation here and in the lines above"
-    return f"not YAML, {said}" if bad.context else f"not YAML: {said}"
+    if "block" in message or "mapping values are not allowed" in message:
+        return f"not YAML, {message}: check the indentation here and in the lines above"
+    return f"not YAML, {message}" if bad.context else f"not YAML: {message}"
 
 
 @dataclass

@@ -13,7 +13,7 @@ _LARGEST_HEAP = "4g"
 
 
 @dataclass(frozen=True)
-class Machine:
+class LocalMachine:
     """What a profile can be fitted to; `rsyslog` is None where none is installed."""
 
     rsyslog: str | None
@@ -21,7 +21,7 @@ class Machine:
     memory_bytes: int
 
 
-def starter(text: str, name: str, machine: Machine) -> str:
+def starter(text: str, name: str, machine: LocalMachine) -> str:
     """The profile in `text`, called `name`, with the release, threads and heap that fit `machine`.
 
     An rsyslog that this tool does not support is named in a comment, and not in the profile.
@@ -33,7 +33,7 @@ def starter(text: str, name: str, machine: Machine) -> str:
     }
     if machine.rsyslog is not None and _is_covered(machine.rsyslog):
         changes["release.rsyslog"] = machine.rsyslog
-    return f"{_MODELINE}\n#\n{_seen(machine)}\n{edit(text, changes)}"
+    return f"{_MODELINE}\n#\n{_machine_comment(machine)}\n{edit(text, changes)}"
 
 
 def _is_covered(rsyslog: str) -> bool:
@@ -41,7 +41,7 @@ def _is_covered(rsyslog: str) -> bool:
     return number.isdecimal() and OLDEST <= int(number) <= NEWEST_READ
 
 
-def _seen(machine: Machine) -> str:
+def _machine_comment(machine: LocalMachine) -> str:
     has = f"{machine.cores} cores, {machine.memory_bytes / 1024**3:.1f} GiB"
     if machine.rsyslog is None:
         return f"# Written for a machine with {has} and no rsyslog."

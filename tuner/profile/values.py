@@ -31,8 +31,8 @@ def _words(schema: Schema, known: Mapping[str, Schema]) -> str:
     for several in ("anyOf", "oneOf"):
         parts = schema.get(several)
         if isinstance(parts, list):
-            said = [_words(part, known) for part in parts if part.get("type") != "null"]
-            return " or ".join(dict.fromkeys(said))
+            words = [_words(part, known) for part in parts if part.get("type") != "null"]
+            return " or ".join(dict.fromkeys(words))
     items = schema.get("items")
     if isinstance(items, Mapping):
         return f"a list of: {_words(items, known)}"
@@ -92,10 +92,10 @@ def spelled(value: object) -> str:
 def queue_defaults(key: Key) -> tuple[str, ...]:
     """rsyslog's default of a queue's parameter at each place where a queue can stand."""
     name = next(n for n, info in Queue.model_fields.items() if info is key.info)
-    found = []
+    lines = []
     for place in Place:
         plain = resolve(None, place)
         if plain.type is QueueType.DIRECT and name != "type":
             plain = resolve(Queue(type=QueueType.LINKED_LIST), place)
-        found.append(f"{place.value}: {spelled(getattr(plain, name))}")
-    return tuple(found)
+        lines.append(f"{place.value}: {spelled(getattr(plain, name))}")
+    return tuple(lines)

@@ -152,11 +152,11 @@ def _message(first: _Fault, code: str, together: Sequence[_Fault], source: Sourc
         return f'{key}: YAML reads {raw} as {read_as}; write it in quotes: "{raw}"'
     if not isinstance(first.given, Mapping) and SecretRef in models_at(first.path, first.root):
         return f"{key} must say where the secret is, never hold it: {_PLACES}"
-    first_choice, *others = dict.fromkeys(_wanted(fault) for fault in together)
-    wanted = " or ".join([first_choice, *(other.removeprefix("must be ") for other in others)])
+    first_choice, *others = dict.fromkeys(_requirement(fault) for fault in together)
+    requirement = " or ".join([first_choice, *(other.removeprefix("must be ") for other in others)])
     if first.kind == "tuple_type" and not others and isinstance(first.given, str):
-        wanted += " in brackets, even for one entry"
-    return f"{key} {wanted}{_given(first)}"
+        requirement += " in brackets, even for one entry"
+    return f"{key} {requirement}{_given(first)}"
 
 
 def _unknown(fault: _Fault) -> str:
@@ -170,7 +170,7 @@ def _unknown(fault: _Fault) -> str:
     return f"there is no key {key}{section}: {hint}"
 
 
-def _wanted(fault: _Fault) -> str:
+def _requirement(fault: _Fault) -> str:
     """What the value must be, as the end of a sentence that starts with the key."""
     if fault.kind in _KINDS:
         return f"must be {_KINDS[fault.kind]}"

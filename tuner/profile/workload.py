@@ -4,7 +4,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from tuner.profile.message_sizes import LONGEST_MESSAGE_BYTES, Distribution, Sizes
+from tuner.profile.message_sizes import LONGEST_MESSAGE_BYTES, Distribution, MessageSizes
 from tuner.schema.scalars import AbsolutePath, NonNegative, Positive
 from tuner.schema.section import Section
 
@@ -20,9 +20,9 @@ class MessageBytes(Section):
     distribution: Distribution = "uniform"
 
     @property
-    def sizes(self) -> Sizes:
+    def sizes(self) -> MessageSizes:
         """The same as plain data."""
-        return Sizes(self.mean, self.min, self.max, self.distribution)
+        return MessageSizes(self.mean, self.min, self.max, self.distribution)
 
     @model_validator(mode="after")
     def _agrees(self) -> Self:

@@ -29,9 +29,9 @@ def posix_regex(expression: str) -> str:
     compiled = ctypes.create_string_buffer(_REGEX_T_BYTES)
     code = _libc().regcomp(compiled, expression.encode("utf-8"), _REG_EXTENDED)
     if code != 0:
-        said = ctypes.create_string_buffer(_MESSAGE_BYTES)
-        _libc().regerror(code, compiled, said, _MESSAGE_BYTES)
-        why = said.value.decode("utf-8", "replace")
+        message = ctypes.create_string_buffer(_MESSAGE_BYTES)
+        _libc().regerror(code, compiled, message, _MESSAGE_BYTES)
+        why = message.value.decode("utf-8", "replace")
         raise ValueError(f"not a POSIX extended regular expression: {why}")
     _libc().regfree(compiled)
     return expression

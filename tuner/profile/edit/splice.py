@@ -26,7 +26,7 @@ class Splice:
 
 
 @dataclass(frozen=True)
-class _Place:
+class _KeyPlace:
     """The deepest node on a path: its key and its mapping, unless it is a list item or the root."""
 
     node: yaml.Node
@@ -84,20 +84,20 @@ def appending(text: str, root: yaml.Node | None, path: KeyPath, value: object) -
     return Splice(end, end, f"{newline}{indent}- {flow(value)}")
 
 
-def _walk(root: yaml.Node, path: KeyPath) -> _Place:
+def _walk(root: yaml.Node, path: KeyPath) -> _KeyPlace:
     """Follow `path` as far as it is written."""
-    place = _Place(root, None, None, 0)
+    place = _KeyPlace(root, None, None, 0)
     for depth, step in enumerate(path, 1):
         node = place.node
         if isinstance(node, yaml.MappingNode):
-            found = next(((k, v) for k, v in node.value if k.value == step), None)
-            if found is None:
+            pair = next(((k, v) for k, v in node.value if k.value == step), None)
+            if pair is None:
                 break
-            place = _Place(found[1], found[0], node, depth)
+            place = _KeyPlace(pair[1], pair[0], node, depth)
         elif isinstance(node, yaml.SequenceNode) and isinstance(step, int):
             if step >= len(node.value):
                 break
-            place = _Place(node.value[step], None, node, depth)
+            place = _KeyPlace(node.value[step], None, node, depth)
         else:
             break
     return place
@@ -119,7 +119,7 @@ def _word(key: str | int) -> str:
     return key
 
 
-def _replacing(text: str, place: _Place, value: object) -> Splice:
+def _replacing(text: str, place: _KeyPlace, value: object) -> Splice:
     node, key = place.node, place.key
     if _is_block(node) and key is not None:
         # Beside the key, so that a comment between the key and the old lines stays.
