@@ -129,7 +129,7 @@ def test_bench_measures_on_a_cluster_that_runs_already(
 
 def test_a_search_goes_to_its_end(elasticsearch: EngineClient, tmp_path: Path) -> None:
     done = tune("search", ROOT / "profiles" / "default.yaml", "--elasticsearch", elasticsearch.url,
-                "--budget", "140s", "--no-shrink", "--run-dir", "run",
+                "--budget", "3m", "--no-shrink", "--run-dir", "run",
                 folder=tmp_path, command=QUICK)  # fmt: skip
     assert done.code == 0, done.err
     assert_finished(tmp_path / "run")
