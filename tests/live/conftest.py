@@ -78,7 +78,7 @@ def tune(
     """Run rsyslog-tune to its end."""
     done = subprocess.run(
         [*command, *map(str, arguments)],
-        cwd=folder, capture_output=True, text=True, check=False, timeout=300,
+        cwd=folder, capture_output=True, text=True, check=False, timeout=600,
         env={**os.environ, **(environment or {})},
     )  # fmt: skip
     return Done(done.returncode, done.stdout, done.stderr)

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.live.conftest import QUICK, tune
+from tests.live.quick import NODE_PACE
 from tests.live.test_search_on_the_sink import assert_finished
 from tuner.engine import owned
 from tuner.engine.client import EngineClient, EngineRefused
@@ -19,6 +20,7 @@ from tuner.lint.candidate import candidate
 from tuner.lint.load import load_profile
 from tuner.measure.measurement import Failure, FailureKind, Measurement, TrialPlan
 from tuner.measure.trial import run_trial
+from tuner.search.budget import smallest_budget_s
 
 pytestmark = [pytest.mark.live, pytest.mark.usefixtures("nothing_left_behind")]
 
@@ -128,9 +130,9 @@ def test_bench_measures_on_a_cluster_that_runs_already(
 
 
 def test_a_search_goes_to_its_end(elasticsearch: EngineClient, tmp_path: Path) -> None:
-    done = tune("search", ROOT / "profiles" / "default.yaml", "--elasticsearch", elasticsearch.url,
-                "--budget", "3m", "--no-shrink", "--run-dir", "run",
-                folder=tmp_path, command=QUICK)  # fmt: skip
+    profile, budget = ROOT / "profiles" / "default.yaml", f"{smallest_budget_s(NODE_PACE) + 10}s"
+    done = tune("search", profile, "--elasticsearch", elasticsearch.url, "--budget", budget,
+                "--no-shrink", "--run-dir", "run", folder=tmp_path, command=QUICK)  # fmt: skip
     assert done.code == 0, done.err
-    assert_finished(tmp_path / "run")
+    assert_finished(tmp_path / "run", is_itemised=False)
     assert owned.indices(elasticsearch, owned.PREFIX) == ()

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.flood.receiver import Receiver
-from tests.house.pages import Command, commands, profile_block
+from tests.house.pages import ROOT, Command, commands, profile_block
 from tests.live.conftest import tune, tune_and_signal
 from tuner.engine.client import EngineClient
 from tuner.profile.edit import edit
@@ -47,6 +47,7 @@ def folder(tmp_path: Path) -> Path:
     (tmp_path / "es.pwd").write_text("secret", encoding="utf-8")
     text = edit(text, {"outputs[logs].auth.pwd.file": str(tmp_path / "es.pwd")})
     (tmp_path / PROFILE).write_text(text, encoding="utf-8")
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
     batch = {"outputs[logs].queue.dequeueBatchSize": 1000}
     (tmp_path / "best.yaml").write_text(edit(text, batch), encoding="utf-8")
     return tmp_path
