@@ -40,7 +40,7 @@ demo: setup
 
 # What the product promises, on real components, in minutes.
 test: setup
-	$(BIN)/pytest --numprocesses logical --dist loadgroup --no-loadscope-reorder
+	$(BIN)/pytest --numprocesses logical --dist loadscope --no-loadscope-reorder
 
 # The same, and the rest: three engines, every parameter, long searches, bottlenecks, soak.
 # What measures has the cores for itself.

@@ -8,9 +8,11 @@ import os
 import shutil
 import tempfile
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 import pytest
+from xdist.scheduler import LoadScopeScheduling
 
 # As the command line does it, before anything imports numpy: on two cores that are busy otherwise,
 # searches took four times as long with a thread for each.
@@ -34,8 +36,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out what takes long unless it is asked for by its marker, and keep the tests of one
-    module, and those of one engine, in one process; the engine's come first, being the longest."""
+    """Leave out what takes long unless it is asked for by its marker; what needs the engine comes
+    first, being the longest, then what else is live."""
     expression = config.getoption("markexpr")
     left_out = [marker for marker in ("full", "soak", "fuzz") if marker not in expression]
     kept: list[pytest.Item] = []
@@ -43,22 +45,31 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         is_kept = not any(item.get_closest_marker(marker) for marker in left_out)
         (kept if is_kept else deselected).append(item)
-        item.add_marker(pytest.mark.xdist_group(_group(item)))
     config.hook.pytest_deselected(items=deselected)
-    items[:] = sorted(kept, key=lambda item: (_group(item) != _ENGINE, not _is_live(item)))
+    items[:] = sorted(
+        kept,
+        key=lambda item: (not _shares_engine(item.path), item.get_closest_marker("live") is None),
+    )
 
 
-_ENGINE = "elasticsearch"
+@cache
+def _shares_engine(module: Path) -> bool:
+    """Whether tests of that module use the Elasticsearch that a test run shares."""
+    text = module.read_text(encoding="utf-8")
+    return "elasticsearch: EngineClient" in text or "each_engine" in text
 
 
-def _group(item: pytest.Item) -> str:
-    """What shares a process: a module, or all that the shared Elasticsearch serves."""
-    needs = item.fixturenames if isinstance(item, pytest.Function) else ()
-    return _ENGINE if _ENGINE in needs or "each_engine" in needs else str(item.path)
+def _process_of(nodeid: str) -> str:
+    """What shares a process: a module, or all modules that share the engine."""
+    module = nodeid.partition("::")[0]
+    return "engine" if _shares_engine(Path(__file__).parents[1] / module) else module
 
 
-def _is_live(item: pytest.Item) -> bool:
-    return item.get_closest_marker("live") is not None
+def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> object:
+    """How several processes share the tests."""
+    scheduler = LoadScopeScheduling(config, log)
+    scheduler._split_scope = _process_of
+    return scheduler
 
 
 @pytest.fixture

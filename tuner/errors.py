@@ -13,8 +13,9 @@ TuneError
 |- ProgramMissing     69   a program or package is not installed
 |- Locked             75   another run holds the lock
 |- BadProfile         78   the profile is wrong; carries every problem found
-|- BadTemplate        78   a site's own template is wrong
-`- Interrupted   130/143   stopped by a signal; everything was restored
+`- BadTemplate        78   a site's own template is wrong
+
+Interrupted      130/143   stopped by a signal; everything was restored
 """
 
 from __future__ import annotations
@@ -96,8 +97,12 @@ class Locked(TuneError):
     exit_code = 75
 
 
-class Interrupted(TuneError):
-    """A signal stopped the command.  130 for SIGINT, 143 for SIGTERM."""
+class Interrupted(BaseException):
+    """A signal stopped the command: 130 for SIGINT, 143 for SIGTERM.
+
+    Like KeyboardInterrupt it is no Exception: libraries that expect any in what they call, as
+    Jinja and pydantic do, must not take it for one of theirs.
+    """
 
     def __init__(self, signal_number: int) -> None:
         super().__init__("interrupted" if signal_number == 2 else "terminated")

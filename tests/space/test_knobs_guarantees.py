@@ -133,7 +133,7 @@ def test_names_come_once_and_parents_first() -> None:
     [
         ("RT601", {"freeze": ["main_queue.workers"]}, "main_queue.workers", "did you mean"),
         ("RT601", {"only": ["name"]}, "name", "does not vary name"),
-        ("RT602", {"levels": {"main_queue.size": [50000, "big"]}}, "big", "no value of"),
+        ("RT602", {"levels": {"main_queue.size": [50000, "big"]}}, "big", "not a value of"),
         ("RT602", {"levels": {"main_queue.sise": [1]}}, "[1]", "main_queue.size"),
         ("RT602", {"levels": {"outputs[logs].index.settings.number_of_replicas": [0]}}, "[0]",
          "does not vary"),

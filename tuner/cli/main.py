@@ -12,7 +12,7 @@ import typer
 from tuner import __version__
 from tuner.cli.commands import Commands, add_commands
 from tuner.cli.console import printable
-from tuner.errors import BadProfile, TuneError
+from tuner.errors import BadProfile, Interrupted, TuneError
 from tuner.host.signals import end_orderly
 
 _EXIT_CODES = (
@@ -61,7 +61,7 @@ def main() -> None:
         # Each line begins with file:line:column, as editors expect it.
         typer.echo(printable(str(error)), err=True)
         sys.exit(error.exit_code)
-    except TuneError as error:
+    except (TuneError, Interrupted) as error:
         typer.echo(printable(f"rsyslog-tune: {error}"), err=True)
         sys.exit(error.exit_code)
     except SystemExit as end:

@@ -18,7 +18,6 @@ from tuner.cli.options import EngineChoice, ProfilePath, TemplatesOption
 from tuner.errors import (
     BadProfile,
     BadUsage,
-    Interrupted,
     JobFailed,
     LintWarnings,
     Problem,
@@ -101,8 +100,6 @@ def validate(
     for name, ask in _asked(loaded, elasticsearch, site, smoke, found):
         try:
             found.append(ask())
-        except Interrupted:
-            raise
         except TuneError as error:
             found.append(Layer(name, None, str(error)))
             _show(loaded, found, output)
