@@ -13,7 +13,7 @@ from tuner import __version__
 from tuner.cli.commands import Commands, add_commands
 from tuner.cli.console import printable
 from tuner.errors import BadProfile, Interrupted, TuneError
-from tuner.host.signals import end_orderly
+from tuner.host.signals import end_orderly, received
 
 _EXIT_CODES = (
     "Exit codes: 0 done, 1 failed, 2 differences found, 3 warnings under --strict, 4 unreachable, "
@@ -74,6 +74,10 @@ def main() -> None:
         )
         sys.exit(1)
     except Exception:  # noqa: BLE001 - the one place where a bug becomes an exit code
+        stopped = received()
+        if stopped is not None:
+            typer.echo(f"rsyslog-tune: {stopped}", err=True)
+            sys.exit(stopped.exit_code)
         traceback.print_exc()
         typer.echo("rsyslog-tune: this is a bug, please report it with the lines above", err=True)
         sys.exit(70)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import warnings
 from types import FrameType
 
 from tuner.errors import Interrupted
@@ -17,7 +18,21 @@ def end_orderly() -> None:
         signal.signal(number, _raise)
 
 
+_RECEIVED: list[Interrupted] = []
+
+
+def received() -> Interrupted | None:
+    """What the first signal raised, None before; for whoever meets an error that it may have
+    caused in a library."""
+    return _RECEIVED[0] if _RECEIVED else None
+
+
 def _raise(number: int, _frame: FrameType | None) -> None:
     for every in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(every, signal.SIG_IGN)
-    raise Interrupted(number)
+    # pydantic takes whatever is raised while it serializes a member of a union for a sign that it
+    # is another member, and only warns in the end (pydantic-core, serializers/type_serializers/
+    # union.rs; seen with 2.12): the warning must not let the command go on.
+    warnings.filterwarnings("error", "Pydantic serializer warnings")
+    _RECEIVED.append(Interrupted(number))
+    raise _RECEIVED[0]

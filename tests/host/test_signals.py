@@ -1,0 +1,33 @@
+"""A signal ends a command, even where a library swallows what it raises."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+PROGRAM = """
+import os, signal
+from typing import Annotated
+from pydantic import BaseModel, PlainSerializer
+from tuner.host.signals import end_orderly, received
+
+def interrupted(value):
+    os.kill(os.getpid(), signal.SIGTERM)
+    return value
+
+class Section(BaseModel):
+    key: Annotated[int, PlainSerializer(interrupted)] | str
+
+end_orderly()
+try:
+    Section(key=1).model_dump()
+except (Exception, SystemExit) as error:
+    print(type(error).__name__, received().exit_code)
+"""
+
+
+def test_a_swallowed_signal_still_ends_the_command() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM], capture_output=True, text=True, check=False
+    )
+    assert done.stdout == "UserWarning 143\n", done.stderr
