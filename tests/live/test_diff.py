@@ -74,7 +74,10 @@ def changed(done: Done) -> list[str]:
     return [line for line in done.out.splitlines() if line[:1] in {"+", "-"}]
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    "kind",
+    [one if one == "plain" else pytest.param(one, marks=pytest.mark.full) for one in KINDS],
+)
 def test_what_was_put_as_rendered_shows_nothing(
     each_engine: tuple[Release, EngineClient], kind: str, tmp_path: Path
 ) -> None:

@@ -62,6 +62,7 @@ def test_every_shipped_profile_delivers_each_event_once(
     assert owned.indices(elasticsearch, owned.PREFIX) == ()
 
 
+@pytest.mark.full
 def test_a_window_ends_with_a_refresh_even_when_the_engine_refreshes_seldom(lab: Lab) -> None:
     profile = load_profile(ROOT / "examples" / "by-hand.yaml").profile
     assert profile.measured.index.settings.refresh_interval == "30s"

@@ -96,6 +96,7 @@ def assert_itemised(study: Study, took: dict[str, Any]) -> None:
             assert spent.window_s >= trial.measurement.window_s
 
 
+@pytest.mark.full
 def test_the_report_can_be_made_again_from_the_journal_alone(tmp_path: Path) -> None:
     search = ("search", "--engine", "sink", "--budget", "60s", "--run-dir", "run")
     stopped = tune_and_signal(

@@ -157,6 +157,7 @@ def test_policies_that_the_minimal_engines_lack(
     assert [code for code, _, _ in problems(done)] == ["RT504"]
 
 
+@pytest.mark.full
 def test_a_profile_is_tried_beside_its_own_template(
     running_engine: EngineClient, release: Release, tmp_path: Path
 ) -> None:
@@ -206,6 +207,7 @@ def test_one_event_comes_through_as_described(
     assert "changed for the lab: outputs[logs].servers" in str(smoke["notes"])
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("form", ["rfc5424", "rfc3164"])
 def test_shipped_documents_come_through(
     engine: EngineClient, release: Release, tmp_path: Path, form: str
