@@ -1,13 +1,14 @@
 """A search that is computed, shown as a real one is.
 
 As a program it is to be looked at, or interrupted:
-`python -m tests.cli.simulated_screen FOLDER SECONDS [quiet|normal|verbose]`, where the seconds are
-those that a trial really lasts.
+`python -m tests.cli.simulated_screen FOLDER SECONDS quiet|normal|verbose [TRIAL]`, where the seconds
+are those that a trial really lasts.  The trial of that number lasts until the program is ended.
 """
 
 from __future__ import annotations
 
 import random
+import signal
 import sys
 import time
 from collections.abc import Callable
@@ -39,15 +40,19 @@ def judged(asked: Asked, measurement: Measurement) -> Measurement:
     return replace(measurement, doubts=doubts, verdict=Verdict(limits, (), (), 0.0))
 
 
-def watch(world: World, shown: Screen, lasts_s: float = 0.0) -> Callable[[Search, Step], None]:
-    """Show the trials of a world stage by stage, each of which really takes `lasts_s`; what is
-    returned shows the steps of its search."""
+def watch(
+    world: World, shown: Screen, lasts_s: float = 0.0, endless: int | None = None
+) -> Callable[[Search, Step], None]:
+    """Show the trials of a world stage by stage, each of which really takes `lasts_s`, and the one
+    with the number `endless` for ever; what is returned shows the steps of its search."""
 
     def begin(asked: Asked) -> None:
         for at, stage in enumerate(STAGES):
             at_s = world.now_s + 2.0 * at
             shown.began(Running(asked.number, asked.phase, asked.pair, stage, at_s))
             time.sleep(lasts_s / len(STAGES))
+        if asked.number == endless:
+            signal.pause()
 
     def hear(searching: Search, step: Step) -> None:
         if not isinstance(step, Trial):
@@ -62,17 +67,19 @@ def watch(world: World, shown: Screen, lasts_s: float = 0.0) -> Callable[[Search
     return hear
 
 
-def show(folder: Path, lasts_s: float, voice: Voice, name: str = "random") -> None:
+def show(folder: Path, lasts_s: float, voice: Voice, endless: int | None) -> None:
     """Search to the end on this program's stderr."""
     world = World(START_S)
     folder.mkdir(exist_ok=True)
     with screen(voice, NOTHING_YET, lambda: world.now_s) as shown:
-        search(folder, world, name=name, hear=watch(world, shown, lasts_s))
+        search(folder, world, name="random", hear=watch(world, shown, lasts_s, endless))
 
 
 if __name__ == "__main__":
     end_orderly()
     try:
-        show(Path(sys.argv[1]), float(sys.argv[2]), Voice(Verbosity(sys.argv[3])))
+        folder, lasts_s, verbosity, *endless = sys.argv[1:]
+        last = int(endless[0]) if endless else None
+        show(Path(folder), float(lasts_s), Voice(Verbosity(verbosity)), last)
     except Interrupted as interrupted:
         sys.exit(interrupted.exit_code)

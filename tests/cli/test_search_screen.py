@@ -181,12 +181,14 @@ def test_what_a_trial_says_cannot_steer_the_terminal() -> None:
     live.stop()
 
 
-def started(folder: Path, columns: int = 80, **environment: str) -> Terminal:
-    return Terminal([*PROGRAM, str(folder), "0.1", "normal"], columns, 24, ROOT, **environment)
+def started(folder: Path, until: int, columns: int = 80, **environment: str) -> Terminal:
+    """A search whose trial of that number lasts until it is interrupted."""
+    command = [*PROGRAM, str(folder), "0.1", "normal", str(until)]
+    return Terminal(command, columns, 24, ROOT, **environment)
 
 
 def test_ctrl_c_gives_the_terminal_back_with_the_trials_on_it(tmp_path: Path) -> None:
-    terminal = started(tmp_path)
+    terminal = started(tmp_path, 5)
     modes = termios.tcgetattr(terminal.program.fileno())
     terminal.read_until(lambda: "trial 5 of" in terminal.text)
     assert not terminal.shows_cursor()
@@ -204,7 +206,7 @@ def test_ctrl_c_gives_the_terminal_back_with_the_trials_on_it(tmp_path: Path) ->
 
 
 def test_without_colours_the_view_is_there_all_the_same(tmp_path: Path) -> None:
-    terminal = started(tmp_path, NO_COLOR="1")
+    terminal = started(tmp_path, 3, NO_COLOR="1")
     terminal.read_until(lambda: "trial 3 of" in terminal.text)
     assert not terminal.has_colours
     terminal.program.sendintr()
@@ -215,7 +217,7 @@ def test_without_colours_the_view_is_there_all_the_same(tmp_path: Path) -> None:
 def test_a_terminal_that_cannot_be_drawn_on_gets_lines(
     tmp_path: Path, environment: dict[str, str]
 ) -> None:
-    terminal = started(tmp_path, 200, **environment)
+    terminal = started(tmp_path, 4, 200, **environment)
     terminal.read_until(lambda: "trial   3/~" in terminal.text)
     terminal.program.sendintr()
     assert terminal.read_to_the_end() == 130

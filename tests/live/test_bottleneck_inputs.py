@@ -77,7 +77,7 @@ def watch(lab: Lab, bound: Profile, rsyslogd: Rsyslogd, stats: Path) -> Seen:
     wait_until(lambda: indexed(lab.client, pattern) >= EVENTS, 20)
     after, passed_s = thread_cpu(rsyslogd.pid), time.monotonic() - begun_s
     cpu_s = rsyslogd.usage().cpu_s
-    wait_until(lambda: settled(read(stats)), 5)
+    wait_until(lambda: settled(read(stats)), 20)
     snapshots = read(stats)
     span = (first_s, time.time())
     arrived = indexed(lab.client, pattern)
@@ -85,8 +85,12 @@ def watch(lab: Lab, bound: Profile, rsyslogd: Rsyslogd, stats: Path) -> Seen:
 
 
 def settled(snapshots: tuple[Snapshot, ...]) -> bool:
-    """Whether the last snapshot was written after the last event."""
-    return bool(snapshots) and snapshots[-1].omelasticsearch.submitted >= EVENTS
+    """Whether the last snapshot was written after the last event, and after its batch was taken
+    off the queue: a worker does that only once the engine has answered."""
+    last = snapshots[-1] if snapshots else None
+    if last is None or last.omelasticsearch.submitted < EVENTS:
+        return False
+    return all(queue.size == 0 for queue in last.queues.values())
 
 
 def test_the_last_snapshot_counts_every_event(seen: Seen) -> None:

@@ -126,8 +126,8 @@ def unlimited() -> Iterator[None]:
 
 @contextmanager
 def small_disk(folder: Path) -> Iterator[None]:
-    """A file system of 32 MB on `folder`."""
-    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=32m", "tmpfs", str(folder)], check=True)
+    """A file system of 4 MB on `folder`."""
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=4m", "tmpfs", str(folder)], check=True)
     try:
         give_to_daemons(folder)
         yield
