@@ -90,7 +90,8 @@ class World:
     """The pipeline and its clock: time passes only in trials.
 
     `rate` is the true rate of a point, `noise` the standard deviation of a trial's logarithm,
-    `crashes` the share of the search's trials that fail, `fails` whether all do.  A trial costs
+    `crashes` the share of the search's trials that fail, `fails` whether all do, and `hiccups`
+    which of them stall whatever their settings.  A trial costs
     `computes_s` of the search's own; where it has other node settings `restart_s` and the share
     `cold` of its rate.  rsyslogd takes `rss_mib` MiB, `rss_allowed_mib` at most, and the 99th
     percentile of the freshness is `p99_s`.  `lasts_s` is what a trial really takes; `stop` hears of
@@ -102,6 +103,7 @@ class World:
     noise: float = 0.03
     crashes: float = 0.05
     fails: bool = False
+    hiccups: Callable[[Asked], bool] = lambda _: False
     computes_s: float = 0.0
     restart_s: float = 0.0
     cold: float = 0.0
@@ -136,6 +138,8 @@ class World:
         levels = dict(asked.changes)
         breaks = rng.random() < self.crashes and asked.changes and asked.phase is Phase.SEARCH
         eps = self.rate(levels) * math.exp(rng.gauss(0, self.noise))
+        if self.hiccups(asked):
+            return replace(failed("no events for 10 s"), kind=FailureKind.STALLED)
         if self.fails or breaks:
             return failed()
         rss_mib = self.rss_mib(levels)

@@ -273,3 +273,18 @@ def _wait_for_lines(process: subprocess.Popen[bytes], path: Path, more: int) -> 
         if path.exists() and path.read_bytes().count(b"\n") >= before + more:
             return
         time.sleep(0.001)
+
+
+def test_a_hiccup_of_the_calibration_is_taken_over_like_any_other_trial(
+    tmp_path: Path, no_disk: None
+) -> None:
+    def hiccups(asked: Asked) -> bool:
+        return asked.number in (-1, 2)
+
+    whole = search(tmp_path, World(START_S, hiccups=hiccups))
+    assert len(whole.of(Phase.WARM_UP)) == 2
+    lines = lines_of(tmp_path)
+    for text in list(ended_anywhere(lines))[:24:3]:
+        study = search(folder_with(tmp_path, text), World(START_S, hiccups=hiccups))
+        assert study.trials == whole.trials
+        assert study.notes == whole.notes

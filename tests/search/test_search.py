@@ -31,6 +31,7 @@ from tuner.search.runner import Runner
 from tuner.search.search import Search
 from tuner.search.study import (
     BASELINE,
+    Asked,
     Earlier,
     Ending,
     Note,
@@ -270,3 +271,37 @@ def test_pairs_come_in_both_orders() -> None:
     confirm = run(calm(0.15), 1800.0).of(Phase.CONFIRM)
     firsts = {trial.changes == BASELINE for trial in confirm[::2]}
     assert firsts == {True, False}
+
+
+def once(number: int) -> Callable[[Asked], bool]:
+    """Whether a trial has this number."""
+    return lambda asked: asked.number == number
+
+
+@pytest.mark.parametrize(("number", "phase"), [(-1, Phase.WARM_UP), (1, Phase.CALIBRATE)])
+def test_a_run_of_the_profile_that_a_hiccup_spoiled_is_repeated_once_and_noted(
+    number: int, phase: Phase
+) -> None:
+    study = run(replace(calm(0.15), hiccups=once(number)), name="default")
+    failure, again = (one for one in study.trials if one.number in (number, number + 1))
+    assert failure.measurement is None
+    assert again.phase is phase
+    assert again.plan == failure.plan
+    assert again.measurement is not None
+    said = [note.text for note in study.notes if "repeating it once" in note.text]
+    assert said == [f"trial {number} failed: no progress: no events for 10 s; repeating it once"]
+    undisturbed = run(calm(0.15), name="default")
+    assert len(study.of(phase)) == len(undisturbed.of(phase)) + 1
+    assert judge(study).claim is Claim.IMPROVED
+
+
+def test_a_profile_that_stalls_twice_ends_the_search() -> None:
+    with pytest.raises(JobFailed, match=r"as written cannot be measured.*no events for 10 s"):
+        run(replace(calm(), hiccups=lambda asked: asked.number in (1, 2)))
+
+
+def test_a_run_that_lost_events_is_not_repeated() -> None:
+    asked: list[Asked] = []
+    with pytest.raises(JobFailed, match="lost two events"):
+        run(replace(calm(), fails=True, stop=asked.append))
+    assert len(asked) == 1

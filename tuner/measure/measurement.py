@@ -210,5 +210,12 @@ class Failure:
     def __str__(self) -> str:
         return f"{self.kind.value}: {self.reason}"
 
+    @property
+    def is_hiccup(self) -> bool:
+        """Whether the machine may be the cause rather than the settings: a repeat may succeed."""
+        return self.kind in _HICCUPS
+
+
+_HICCUPS = frozenset({FailureKind.STALLED, FailureKind.FLOOD, FailureKind.ENGINE})
 
 Outcome = Measurement | Failure

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 
+from tuner.measure.measurement import Failure
 from tuner.measure.paired import FEWEST_PAIRS, FEWEST_RESTARTING
 from tuner.profile.model import Profile
 from tuner.schema.path import short_names
@@ -38,6 +39,11 @@ def calibrated(calibration: Calibration) -> Iterator[str]:
         )
     if calibration.sigma > _NOISY:
         yield "this machine is noisy: a quieter one, or a longer budget, detects smaller gains"
+
+
+def repeating(number: int, failure: Failure) -> str:
+    """A run that failed is made once more."""
+    return f"trial {number} failed: {failure}; repeating it once"
 
 
 def shrinking(at_most_s: float) -> str:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import random
 import statistics
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from dataclasses import dataclass, field
 
 from tuner.measure.measurement import Failure, Measurement, TrialPlan
 from tuner.measure.paired import FEWEST_RESTARTING, fewest_pairs
 from tuner.profile.model import Profile
+from tuner.search import notes
 from tuner.search.budget import Pace, Spending, fitted, reserve_s, spend, trial_seconds
 from tuner.search.checks import check_plan, checks_s
 from tuner.search.guardrails import Limits
@@ -74,6 +75,19 @@ class Runner:
         if isinstance(trial.outcome, Measurement) and plan.loses_below is None:
             planned_s = trial_seconds(plan, 0.0, self.setup.pace)
             self._overheads_s.append(max(0.0, trial.outcome.total_s - planned_s))
+        return trial
+
+    def persistent_trial(
+        self, phase: Phase, changes: Changes, plan: TrialPlan, why: str, pair: int | None = None
+    ) -> Generator[Trial | Note, None, Trial]:
+        """Measure a point, and once more where the first run failed by a hiccup; gives each run
+        and a note of the repeat, and returns the last."""
+        trial = self.trial(phase, changes, plan, why, pair)
+        yield trial
+        if isinstance(trial.outcome, Failure) and trial.outcome.is_hiccup:
+            yield self.note(notes.repeating(trial.number, trial.outcome))
+            trial = self.trial(phase, changes, plan, f"{why}, repeated", pair)
+            yield trial
         return trial
 
     def check(self, changes: Changes, per_second: float, why: str) -> Trial:

@@ -61,7 +61,7 @@ class Search:
 
     def run(self) -> Iterator[Step]:
         """Raises JobFailed when the profile as written cannot be measured."""
-        yield self._warm_up()
+        yield from self._warm_up()
         calibration = yield from self._calibrate()
         kept = self._kept()
         if len(kept) < len(self.runner.setup.knobs):
@@ -75,21 +75,21 @@ class Search:
             if self.runner.setup.shrinks:
                 yield from self._shrink(winner, climb.knobs)
 
-    def _warm_up(self) -> Trial:
-        setup = self.runner.setup
-        plan = engine_warm_up(setup.budget_s, setup.pace)
-        first = self.runner.trial(Phase.WARM_UP, BASELINE, plan, "warm-up, not scored")
-        _require(first)
-        self.runner.fix_plans()
-        return first
+    def _warm_up(self) -> Iterator[Step]:
+        runner = self.runner
+        plan = engine_warm_up(runner.setup.budget_s, runner.setup.pace)
+        why = "warm-up, not scored"
+        _require((yield from runner.persistent_trial(Phase.WARM_UP, BASELINE, plan, why)))
+        runner.fix_plans()
 
     def _calibrate(self) -> Generator[Step, None, Calibration]:
         """Repeated runs of the profile as written, and what they say of the noise."""
         plans = self.runner.plans
         rates, times = [], []
         for _ in range(plans.calibrating):
-            trial = self.runner.trial(Phase.CALIBRATE, BASELINE, plans.search, _AS_WRITTEN)
-            yield trial
+            trial = yield from self.runner.persistent_trial(
+                Phase.CALIBRATE, BASELINE, plans.search, _AS_WRITTEN
+            )
             rates.append(_require(trial).eps_paid)
             times.append(trial.at_s)
         calibration = calibrate(rates, times)
@@ -123,7 +123,7 @@ class Search:
         noise = Noise(calibration.sigma, runner.plans.search.window_s)
         climb = Climb(strategy, knobs, noise, usable, setup.limits, checks)
         for trial in runner.trials:
-            if trial.phase is Phase.CALIBRATE:
+            if trial.phase is Phase.CALIBRATE and trial.measurement is not None:
                 climb.tell(trial)
         return climb
 
