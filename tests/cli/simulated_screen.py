@@ -1,8 +1,8 @@
 """A search that is computed, shown as a real one is.
 
 As a program it is to be looked at, or interrupted:
-`python -m tests.cli.simulated_screen FOLDER SECONDS quiet|normal|verbose [TRIAL]`, where the seconds
-are those that a trial really lasts.  The trial of that number lasts until the program is ended.
+`python -m tests.cli.simulated_screen FOLDER SECONDS quiet|normal|verbose [TRIAL]`, where each
+trial really lasts that long.  The trial of that number lasts until the program is ended.
 """
 
 from __future__ import annotations
