@@ -16,7 +16,8 @@ SPACE = Space(tuple(Dimension(f"knob {at}", 9, True) for at in range(KNOBS)), la
 def data_of(levels: NDArray[np.int64], y: Floats) -> process.Data:
     same = (levels[:, np.newaxis] == levels).all(axis=2).astype(float)
     noise, times = np.full(len(y), 0.01), np.linspace(0.0, 600.0, len(y))
-    return process.Data(SPACE.features(levels), SPACE.columns, same, y, noise, times)
+    shift = np.where(np.arange(len(y)) % 3 == 0, 0.5, 0.0)
+    return process.Data(SPACE.features(levels), SPACE.columns, same, y, noise, shift, times)
 
 
 def test_the_likelihood_is_that_of_a_normal_distribution() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from statistics import fmean
 
@@ -22,25 +21,23 @@ _ELITES = 5
 _LIKELY_SAFE = 0.5
 # The verdict on a bottleneck errs at times, so what it rules out is proposed less often, not never.
 _ELSEWHERE = 0.5
-# An engine that has just restarted is slower than it will be: by 14 and 17 % in the pairs of two
-# searches (Elasticsearch 8.19, 2 cores), so that such a trial tells less of its point.
-_JUST_MOVED = 0.15
+# Smaller errors would be those of the logarithm's own rounding.
+_LEAST_ERROR = 1e-3
 
 
 class Gaussian:
     """Spreads its first points, then proposes by expected improvement (per second).
 
-    `sigma` is the noise of one trial's logarithm where an observation has no larger error of its
-    own.
+    `sigma` is the noise of one trial's logarithm, for the margins of its guardrails; its value has
+    an error of its own.
     """
 
     def __init__(self, space: Space, seed: int, sigma: float) -> None:
         self._space = space
         self._seed = seed
-        self._sigma = max(sigma, 1e-3)
         self._told: list[Observation] = []
         self._model = Model(space, [seed, 1], squeezed=True)
-        self._guard = Guard(space, seed, self._sigma)
+        self._guard = Guard(space, seed, max(sigma, _LEAST_ERROR))
 
     def ask(self) -> Proposal | None:
         """The start, points far from each other, then the most promising one."""
@@ -57,10 +54,13 @@ class Gaussian:
         self._told.append(observation)
         self._guard.tell(observation)
         if observation.feasible:
-            se = max(observation.se, self._sigma)
-            if observation.moved_s > 0:
-                se = math.hypot(se, _JUST_MOVED)
-            self._model.tell(observation.point, observation.log_value, se, observation.at_s)
+            self._model.tell(
+                observation.point,
+                observation.log_value,
+                max(observation.se, _LEAST_ERROR),
+                observation.at_s,
+                just_restarted=observation.moved_s > 0,
+            )
 
     def beliefs(self) -> list[Belief]:
         """The posterior at every point measured, each with a part of its own."""

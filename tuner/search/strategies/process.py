@@ -2,7 +2,8 @@
 
 What is modelled is log(EPS): a smooth part (Matern 3/2 over all knobs, a length scale for each), an
 additive part (each knob's own effect), a part of each configuration's own (what no smooth function
-explains), slow drift in time, and noise whose size is known.
+explains), slow drift in time, a shift that some of the trials have in common, and noise whose size
+is known.
 """
 
 from __future__ import annotations
@@ -37,13 +38,18 @@ _LENGTH_SPREAD = 1.0
 
 @dataclass(frozen=True)
 class Data:
-    """What a process is conditioned on, standardised: features, values, noise variances, times."""
+    """What a process is conditioned on, standardised: features, values, noise variances, times.
+
+    `shift` is the standard deviation of what shifts the values of some trials, all by as much; it
+    is 0 where nothing does, and at what is predicted.
+    """
 
     x: Floats
     columns: NDArray[np.int64]
     same: Floats
     y: Floats
     noise: Floats
+    shift: Floats
     at_s: Floats
 
     @cached_property
@@ -171,6 +177,7 @@ def _covariance(z: Floats, data: Data) -> tuple[_Scales, Floats]:
     whole = _smooth(scales, data.squared, data.alike, len(data.y))
     whole += scales.own[:, np.newaxis, np.newaxis] * data.same
     whole += scales.drift[:, np.newaxis, np.newaxis] * np.exp(-apart)
+    whole += np.outer(data.shift, data.shift)
     n = np.arange(len(data.y))
     whole[:, n, n] += data.noise + _JITTER
     return scales, whole
@@ -204,6 +211,11 @@ class Posterior:
         scales, whole = _covariance(z, data)
         inverse = np.asarray(np.linalg.inv(whole), dtype=np.float64)
         return cls(scales, data, inverse, inverse @ data.y)
+
+    @property
+    def shift_mean(self) -> float:
+        """What shifts some of the values, in its standard deviations; the mean of the particles."""
+        return float((self.weights @ self.data.shift).mean())
 
     def at_measured(self) -> tuple[Floats, Floats]:
         """Means and variances at the data, their own part included, without drift and noise."""
