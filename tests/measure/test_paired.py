@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from tuner.measure.paired import Comparison, compare, sign_flip_p
+from tuner.measure.paired import Comparison, compare, least, sign_flip_p
 
 Noise = NDArray[np.float64]
 Shape = Callable[[np.random.Generator, tuple[int, ...]], Noise]
@@ -68,6 +68,25 @@ def test_noise_without_a_gain_is_not_better() -> None:
     assert not found.better
     assert found.p > 0.5
     assert found.detectable > 0.05
+
+
+@pytest.mark.parametrize("gap", [1.0, 1.03, 1.1])
+@pytest.mark.parametrize("common", [0.0, 0.9])
+def test_the_smaller_of_two_ratios_lies_within_the_smaller_bounds(
+    gap: float, common: float
+) -> None:
+    """Whether the two rates share their noise or not, and are equal or not."""
+    rng = np.random.default_rng(5)
+    shared, own, other = normal(rng, (3, COMPARISONS, 8))
+    logs = math.log(1.2) + 0.07 * np.stack([own, other]) * math.sqrt(1 - common**2)
+    one, two = np.exp(logs + 0.07 * common * shared) * np.array([1.0, gap])[:, None, None]
+    even = [1.0] * 8
+    found = [
+        least([compare(even, first), compare(even, second)])
+        for first, second in zip(one.tolist(), two.tolist(), strict=True)
+    ]
+    assert share(each.low <= 1.2 <= each.high for each in found) >= 0.93
+    assert share(each.low > 1.2 for each in found) <= 0.035
 
 
 def test_five_pairs_cannot_reach_five_percent() -> None:

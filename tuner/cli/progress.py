@@ -10,7 +10,7 @@ from functools import cached_property
 from tuner.cli.moves import Move, move, steps
 from tuner.measure.bottleneck import Verdict
 from tuner.measure.measurement import DoubtKind, Measurement
-from tuner.measure.paired import Comparison
+from tuner.measure.paired import Comparison, least
 from tuner.schema.path import short_names
 from tuner.search.climb import Leader
 from tuner.search.pairs import compared, pairs_of
@@ -102,12 +102,12 @@ class Progress:
 
     @property
     def paired(self) -> Comparison | None:
-        """The best against the profile by fresh pairs, by the rate that gained less, as a claim
-        will be; None with less than two."""
+        """The best against the profile by fresh pairs, by the lesser of both rates, as a claim will
+        be; None with less than two."""
         pairs = pairs_of(self.trials)
         rates = (lambda run: run.eps, lambda run: run.eps_paid)
         found = [one for one in (compared(pairs, of) for of in rates) if one is not None]
-        return min(found, key=lambda one: one.low, default=None)
+        return least(found) if found else None
 
     def verdict(self, changes: Changes) -> Verdict | None:
         """What limited a point when it was measured last."""

@@ -15,7 +15,7 @@ from tuner.measure.gate import Decision, Gate
 from tuner.measure.measurement import Failure
 from tuner.measure.metrics import Result
 from tuner.measure.paced_summary import PacedMeasurement
-from tuner.measure.paired import FEWEST_PAIRS, Comparison
+from tuner.measure.paired import FEWEST_PAIRS, Comparison, least, most
 from tuner.profile.metric import Metric
 from tuner.report.figures import eps, interval, mebibytes, restart_text
 from tuner.report.runs import percentiles_text
@@ -139,8 +139,8 @@ def _sentence(compared: Compared) -> str:
     if steady is None or paid is None or compared.difference is Difference.TOO_FEW:
         pairs, fewest = (0, FEWEST_PAIRS) if steady is None else (steady.pairs, steady.fewest)
         return f"No claim: {pairs} complete pairs, at least {fewest} are needed."
-    lesser = min((steady, paid), key=lambda one: abs(one.ratio - 1))
-    change = interval(lesser)
+    of_both = most if compared.difference is Difference.SLOWER else least
+    change = interval(of_both((steady, paid)))
     if compared.difference is Difference.NOT_SHOWN:
         detectable = max(steady.detectable, paid.detectable)
         return (

@@ -103,13 +103,19 @@ def analyse(study: Study) -> StudyResult:
         knobs={knob.path: knob for knob in knobs(profile, allow)},
         opened=opened(profile, (*profile.search.allow, *allow)),
         pairs=pairs_of(study.trials),
-        claimed_rate=SUSTAINED if verdict.claimed is not verdict.eps else STEADY,
+        claimed_rate=_claimed_rate(verdict),
         last_runs=_last_runs(study),
         fixed_rate=fixed_rate,
         fresh=_fresh(fixed_rate, verdict),
         measured=tuple(one.measurement for one in study.trials if one.measurement is not None),
         failures=tuple(one.outcome for one in study.trials if isinstance(one.outcome, Failure)),
     )
+
+
+def _claimed_rate(verdict: Verdict) -> Rate:
+    """The rate that gained less."""
+    eps, paid = verdict.eps, verdict.paid
+    return SUSTAINED if eps is not None and paid is not None and paid.ratio < eps.ratio else STEADY
 
 
 def _side(trial: Trial, verdict: Verdict) -> str:

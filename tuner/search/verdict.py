@@ -8,7 +8,7 @@ from enum import Enum
 from tuner.errors import JobFailed
 from tuner.measure.measurement import Failure, Measurement
 from tuner.measure.paced_summary import PacedMeasurement
-from tuner.measure.paired import Comparison
+from tuner.measure.paired import Comparison, least
 from tuner.search.guardrails import Limits
 from tuner.search.pairs import compared, pairs_of
 from tuner.search.shrink import Attempt, attempts_of, shrunk
@@ -55,9 +55,9 @@ class Verdict:
 
     @property
     def claimed(self) -> Comparison | None:
-        """The comparison that the claim rests on: the smaller gain of the two."""
+        """What the claim says: the smaller of the two gains, with the smaller of their bounds."""
         comparisons = [one for one in (self.eps, self.paid) if one is not None]
-        return min(comparisons, key=lambda one: one.low, default=None)
+        return least(comparisons) if comparisons else None
 
 
 def judge(study: Study) -> Verdict:
