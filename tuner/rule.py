@@ -29,11 +29,22 @@ Changes = Mapping[str, object]
 
 
 @dataclass(frozen=True)
+class Cure:
+    """The one value that stops a loss of events, whatever else the profile says; `loss` is the
+    clause that says what is lost without it."""
+
+    value: bool | int | str
+    loss: str
+
+
+@dataclass(frozen=True)
 class Complaint:
-    """One breach of a rule: the setting to change, and what to do about it."""
+    """One breach of a rule: the setting to change, and what to do about it; with a cure where one
+    value of that setting is right for everybody."""
 
     path: KeyPath
     message: str
+    cure: Cure | None = None
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import time
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
@@ -39,6 +40,7 @@ from tuner.cli.search_job import (
 from tuner.cli.search_session import work_on
 from tuner.cli.site import open_lab, prepare
 from tuner.errors import BadUsage, GuardrailBreached, JobFailed, NoImprovement
+from tuner.lint.repairs import repairs
 from tuner.profile.model import Profile
 from tuner.report.gauges import SEARCH_PHASES, Gauges
 from tuner.report.result import analyse
@@ -79,6 +81,12 @@ Allow = Annotated[
         show_default=False,
     ),
 ]
+Repair = Annotated[
+    bool,
+    typer.Option(
+        help="Change what loses events under the profile's own tier, apart from what is tuned."
+    ),
+]
 DryRun = Annotated[
     bool, typer.Option("--dry-run", help="Print what the budget is enough for; measure nothing.")
 ]
@@ -115,6 +123,7 @@ def search(
     strategy: Strategy = StrategyChoice.DEFAULT,
     shrink: Shrink = True,
     allow: Allow = None,
+    repair: Repair = True,
     dry_run: DryRun = False,
     engine: EngineOption = EngineChoice.NODE,
     elasticsearch: UrlOption = None,
@@ -142,7 +151,9 @@ def search(
         return
     loaded = load_or_default(profile)
     allowed(loaded.profile, allow or ())
-    options = Options(engine.value, elasticsearch, strategy.value, shrink, tuple(allow or ()))
+    options = Options(
+        engine.value, elasticsearch, strategy.value, shrink, tuple(allow or ()), repair
+    )
     budget_s = _affordable(budget, engine)
     if dry_run:
         _tell_plan(loaded.profile, options, budget_s, output)
@@ -162,12 +173,20 @@ def _tell_plan(profile: Profile, options: Options, budget_s: float, output: Outp
     if options.url is not None:
         turned = without_node(turned)
     lines = list(bought(budget_s, pace_of(engine), profile, turned))
+    mended = repairs(profile) if options.repairs else ()
     if output is Output.JSON:
-        plan = {"budget_s": budget_s, "knobs": [knob.path for knob in turned], "plan": lines}
+        plan = {
+            "budget_s": budget_s,
+            "knobs": [knob.path for knob in turned],
+            "plan": lines,
+            "repairs": [asdict(one) for one in mended],
+        }
         result_json({"schema": 1, "kind": "search plan", **plan})
         return
     result("\n".join(f"- {line}" for line in lines))
     result(f"settings, the most promising first: {', '.join(ranked(turned))}")
+    for one in mended:
+        result(f"repair: {one}")
 
 
 def _require_nothing_else(context: typer.Context) -> None:

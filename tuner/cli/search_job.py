@@ -16,6 +16,7 @@ from tuner.errors import BadUsage, JobFailed, Refused
 from tuner.host.usage import cpu_model, describe_machine
 from tuner.lab.lab import Lab
 from tuner.lint.load import LoadedProfile, parse_profile
+from tuner.lint.repairs import every_change, repairs
 from tuner.profile.model import Profile
 from tuner.render.fingerprint import fingerprint
 from tuner.search.budget import NODE_PACE, SINK_PACE, Pace
@@ -23,7 +24,7 @@ from tuner.search.guardrails import Limits
 from tuner.search.journal import Damaged, recorded, set_aside
 from tuner.search.record import Record
 from tuner.search.strategies import NAMES
-from tuner.search.study import SCHEMA, Axis, Earlier, Fingerprint, Header, Options, Study
+from tuner.search.study import SCHEMA, Axis, Changes, Earlier, Fingerprint, Header, Options, Study
 from tuner.search.warm_start import earlier_points
 from tuner.space.knob import Knob
 from tuner.space.knobs import knobs
@@ -69,6 +70,11 @@ class Job:
     def pace(self) -> Pace:
         """What that lab needs in seconds."""
         return pace_of(EngineChoice(self.options.engine))
+
+    @property
+    def repairs(self) -> Changes:
+        """What every point that it proposes contains."""
+        return every_change(repairs(self.loaded.profile)) if self.options.repairs else ()
 
 
 def pace_of(engine: EngineChoice) -> Pace:

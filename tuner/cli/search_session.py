@@ -131,7 +131,7 @@ def _watched(job: Job, measure: Measure, metrics: MetricsFile) -> Measure:
 
 def _search(job: Job, lab: Lab, replay: Replay, shown: Screen, metrics: MetricsFile) -> None:
     """Search to the end, and show each step that was not taken over."""
-    checker = Checker(job.loaded, job.options.allow)
+    checker = Checker(job.loaded, job.options.allow, job.repairs)
     runner = Runner(
         Setup(
             knobs=dimensions(job, lab),
@@ -144,6 +144,7 @@ def _search(job: Job, lab: Lab, replay: Replay, shown: Screen, metrics: MetricsF
             pace=job.pace,
             rng=random.Random(job.seed),
             shrinks=job.options.shrinks,
+            repairs=job.repairs,
             limits=replay.record.study.header.limits,
             earlier=replay.record.study.header.earlier,
         )

@@ -98,11 +98,14 @@ def _with_starts(written: LoadedProfile, settings: dict[str, Level]) -> dict[str
 
 
 def _without_files(written: LoadedProfile, settings: dict[str, Level]) -> dict[str, Level]:
-    """A queue that loses its file name is one in memory: what is about files goes with it."""
+    """A queue that loses its file name is one in memory: what is about files goes with it, repairs
+    of it too."""
     cleaned = dict(settings)
     for queue in measured_way(written.profile):
         at = path_of(written.profile, queue)
         if settings.get(at / "filename", "") is None:
+            mine = {at / key for key in _FILE_KEYS}
+            cleaned = {path: level for path, level in cleaned.items() if path not in mine}
             cleaned |= {at / key: None for key in _set_in(queue.written) if key in _FILE_KEYS}
             if queue.resolved.type is QueueType.DISK:
                 cleaned[at / "type"] = QueueType.LINKED_LIST.value

@@ -11,7 +11,7 @@ from tuner.modules.input import Input
 from tuner.modules.queue import QueueType
 from tuner.profile.model import Profile, Tier
 from tuner.profile.placement import PlacedQueue, entry_queue, file_names, queues
-from tuner.rule import Complaint, error, warning
+from tuner.rule import Complaint, Cure, error, warning
 from tuner.schema.units import size_bytes
 
 _FILES = {
@@ -141,6 +141,11 @@ def _place_unknown(profile: Profile) -> Iterator[Complaint]:
                 "after a crash, events since the last new queue file are lost or sent twice, "
                 "which the durable tier forbids: set it to 1000, so that it is at most 1000 "
                 "events",
+                Cure(
+                    1000,
+                    "all events since the last new queue file are lost or sent twice when "
+                    "rsyslogd crashes",
+                ),
             )
 
 

@@ -13,7 +13,7 @@ from tuner.modules.imuxsock import ImuxsockInput
 from tuner.modules.input import BURST, Input, Listener
 from tuner.profile.model import Profile, Tier
 from tuner.profile.placement import entry_queue, ports_of
-from tuner.rule import Complaint, error, warning
+from tuner.rule import Complaint, Cure, error, warning
 from tuner.schema.parameter import of_module
 
 # imtcp's own maxSessions; imptcp has no limit of its own.
@@ -252,9 +252,16 @@ def _not_slowed_down(profile: Profile) -> Iterator[Complaint]:
     if profile.guardrails.tier is not Tier.DURABLE:
         return
     for number, source in enumerate(profile.inputs):
-        if source.missing_flow_control is not None:
-            yield Complaint(
-                ("inputs", number, "flowControl"),
-                f"{source.type} does not wait when the main queue fills up, and events that do "
-                f"not fit are dropped: set flowControl to {source.missing_flow_control}",
-            )
+        value = source.missing_flow_control
+        if value is None:
+            continue
+        # A local program that has to wait for rsyslog may stop the whole machine: that is for its
+        # administrator to decide.
+        is_local = isinstance(source, ImuxsockInput)
+        loss = f"events of {source.type} are lost when the main queue is full"
+        yield Complaint(
+            ("inputs", number, "flowControl"),
+            f"{source.type} does not wait when the main queue fills up, and events that do "
+            f"not fit are dropped: set flowControl to {'true' if value is True else value}",
+            None if is_local else Cure(value, loss),
+        )

@@ -31,11 +31,13 @@ class Checker:
     A point is not proposed when the linter finds an error in it, or a warning that the profile as
     written does not have: what `best.yaml` recommends must not be worse in any respect that the
     linter knows, memory and indexing pressure among them.  What `allow` opens says by itself what
-    it gives up, so its own warnings do not count.
+    it gives up, so its own warnings do not count.  Each point is judged together with `repairs`,
+    and one that undoes a repair is not valid.
     """
 
     written: LoadedProfile
     allow: tuple[str, ...] = ()
+    repairs: Point = ()
     _known: dict[Point, str | None] = field(default_factory=dict)
     _paths: dict[str, KeyPath] = field(default_factory=dict)
     _tolerated: frozenset[tuple[str, KeyPath]] = frozenset()
@@ -43,7 +45,8 @@ class Checker:
 
     def __post_init__(self) -> None:
         profile = self.written.profile
-        self._tolerated = frozenset((finding.code, finding.path) for finding in lint(profile))
+        as_repaired = lint(self.profile(self.repairs))
+        self._tolerated = frozenset((finding.code, finding.path) for finding in as_repaired)
         guarantees = opened(profile, (*profile.search.allow, *self.allow))
         self._excused = frozenset(code for guarantee in guarantees for code in guarantee.codes)
 
@@ -54,7 +57,7 @@ class Checker:
     def refusal(self, changes: Iterable[tuple[str, Level]]) -> str | None:
         """Why the point may not be proposed, in the words of the schema or the linter; None if it
         may."""
-        point = tuple(sorted(changes, key=lambda change: change[0]))
+        point = tuple(sorted((dict(self.repairs) | dict(changes)).items()))
         if point not in self._known:
             self._known[point] = self._judged(point)
         return self._known[point]

@@ -30,7 +30,7 @@ from tuner.lint import (
 )
 from tuner.lint.modules import rules_of_modules
 from tuner.profile.model import Profile
-from tuner.rule import Rule
+from tuner.rule import Cure, Rule
 
 # Each topic is a module with rules; they are reported in this order, and from top to bottom,
 # those in the files of rsyslog modules last.
@@ -71,6 +71,7 @@ class Finding:
     message: str
     code: str
     severity: Severity
+    cure: Cure | None = None
 
 
 def lint(profile: Profile) -> tuple[Finding, ...]:
@@ -81,7 +82,7 @@ def lint(profile: Profile) -> tuple[Finding, ...]:
 def findings(profile: Profile) -> Iterator[Finding]:
     """The breaches one by one, so that a caller can stop at the first."""
     return (
-        Finding(complaint.path, complaint.message, rule.about.code, rule.about.severity)
+        Finding(one.path, one.message, rule.about.code, rule.about.severity, one.cure)
         for rule in RULES
-        for complaint in rule.check(profile)
+        for one in rule.check(profile)
     )

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tuner.modules.queue import QueueType
+from tuner.modules.queue import EMPTIED_IN_MS, ROOM_AWAITED_MS, QueueType
 from tuner.profile.model import Profile, Tier
 from tuner.profile.placement import action_queue, queues
-from tuner.rule import Complaint, error, warning
+from tuner.rule import Complaint, Cure, error, warning
 
 _PATIENT_MS = 60_000
 _HASTY_MS = 1000
@@ -33,7 +33,12 @@ def _impatient_enqueue(profile: Profile) -> Iterator[Complaint]:
             yield Complaint(
                 (*queue.path, "timeoutEnqueue"),
                 f"when the action queue stays full for {timeout} ms a message is dropped: "
-                "set timeoutEnqueue to 86400000 to wait instead, as the durable tier promises",
+                f"set timeoutEnqueue to {ROOM_AWAITED_MS} to wait instead, as the durable tier "
+                "promises",
+                Cure(
+                    ROOM_AWAITED_MS,
+                    f"events are lost when the action queue stays full for {timeout / 1000:g} s",
+                ),
             )
 
 
@@ -53,6 +58,7 @@ def _discards(profile: Profile) -> Iterator[Complaint]:
                 (*queue.path, "discardSeverity"),
                 f"drops messages of severity {severity} and above when the queue fills, but the "
                 "guardrails allow no loss: use 8 (off)",
+                Cure(8, f"events of severity {severity} and above are lost when the queue fills"),
             )
 
 
@@ -77,7 +83,12 @@ def _hasty_shutdown(profile: Profile) -> Iterator[Complaint]:
             yield Complaint(
                 (*queue.path, "timeoutShutdown"),
                 f"when rsyslog stops, what the action queue still holds after {timeout} ms is "
-                "lost, which the durable tier forbids: set timeoutShutdown to 10000",
+                f"lost, which the durable tier forbids: set timeoutShutdown to {EMPTIED_IN_MS}",
+                Cure(
+                    EMPTIED_IN_MS,
+                    f"events that the action queue still holds {timeout} ms after rsyslog is told "
+                    "to stop are lost",
+                ),
             )
 
 
@@ -97,6 +108,7 @@ def _samples(profile: Profile) -> Iterator[Complaint]:
                 (*queue.path, "samplingInterval"),
                 f"keeps one message of {every} and drops the others, but the guardrails allow no "
                 "loss: use 0, which keeps all",
+                Cure(0, f"{every - 1} of {every} events are lost"),
             )
 
 

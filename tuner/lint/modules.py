@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from pydantic import BaseModel
 
@@ -23,7 +24,7 @@ def _about_profile(module: type[BaseModel], rule: Rule[InProfile[BaseModel]]) ->
         for path, section in _sections(profile):
             if type(section) is module:
                 for complaint in rule.check(_in(profile, section)):
-                    yield Complaint((*path, *complaint.path), complaint.message)
+                    yield replace(complaint, path=(*path, *complaint.path))
 
     return Rule(rule.about, check)
 

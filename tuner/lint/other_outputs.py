@@ -11,7 +11,7 @@ from tuner.modules.omelasticsearch import OmelasticsearchOutput
 from tuner.modules.omfile import DYNA_FILES, OmfileOutput
 from tuner.modules.output import Output
 from tuner.profile.model import Profile, Tier
-from tuner.rule import Complaint, error, warning
+from tuner.rule import Complaint, Cure, error, warning
 from tuner.schema.parameter import of_module
 from tuner.schema.units import size_bytes
 
@@ -54,6 +54,7 @@ def _held_back(profile: Profile) -> Iterator[Complaint]:
                 ("outputs", number, "flushOnTXEnd"),
                 "what the buffer holds when rsyslogd dies is lost, which the durable tier "
                 "forbids, and writing after each batch costs no more: remove flushOnTXEnd",
+                Cure(True, "events that the file's buffer holds are lost when rsyslogd dies"),
             )
 
 
@@ -73,6 +74,7 @@ def _cut_off(profile: Profile) -> Iterator[Complaint]:
                 ("outputs", number, "veryRobustZip"),
                 "if rsyslogd dies, the compressed file has no end, and what is "
                 "appended after the restart cannot be unpacked: set veryRobustZip to true",
+                Cure(True, "events that are written after a crash of rsyslogd cannot be unpacked"),
             )
 
 

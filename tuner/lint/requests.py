@@ -11,7 +11,7 @@ from tuner.profile.message_sizes import LONGEST_MESSAGE_BYTES
 from tuner.profile.model import Profile, Tier
 from tuner.profile.placement import PlacedQueue, action_queue, working_queue
 from tuner.profile.workload import Workload
-from tuner.rule import Complaint, warning
+from tuner.rule import Complaint, Cure, warning
 from tuner.schema.units import engine_bytes, size_bytes
 
 # A document with its action line against the message it is made of: 244 bytes give about 500.
@@ -158,6 +158,7 @@ def _above_the_engines(profile: Profile) -> Iterator[Complaint]:
                 f"the engine takes at most {most} bytes in one request (http.max_content_length) "
                 "and answers larger ones with 413, which loses the batch: use at most "
                 f"{most // 1024}k",
+                Cure(f"{most // 1024}k", f"batches of more than {most} bytes are lost"),
             )
 
 

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 from tuner.modules.omelasticsearch import OmelasticsearchOutput
 from tuner.profile.model import Profile, Tier
-from tuner.rule import Changes, Complaint, error, warning
+from tuner.rule import Changes, Complaint, Cure, error, warning
 from tuner.schema.parameter import since
 
 _STATUS = frozenset({"*", "items", "items.*", "items.*.status"})
@@ -138,6 +138,7 @@ def _gives_up(profile: Profile) -> Iterator[Complaint]:
                 ("outputs", number, "action.resumeRetryCount"),
                 "0 drops events as soon as the target is down, which the durable tier forbids: "
                 "use -1",
+                Cure(-1, "events are lost as soon as the target is down"),
             )
 
 
@@ -155,6 +156,7 @@ def _gives_up_later(profile: Profile) -> Iterator[Complaint]:
             yield Complaint(
                 ("outputs", number, "action.resumeRetryCount"),
                 f"events are dropped after {count} retries, which the durable tier forbids: use -1",
+                Cure(-1, f"events are lost when the target is still down after {count} retries"),
             )
 
 

@@ -90,7 +90,7 @@ class ImrelpInput(Listener, KeepsAlive):
         return rate_limit(self.rate_limit_interval, self.rate_limit_burst, BURST)
 
     @property
-    def missing_flow_control(self) -> str | None:
+    def missing_flow_control(self) -> bool | str | None:
         """Senders wait unless flowControl is off."""
         return "light" if self.flow_control == "none" else None
 

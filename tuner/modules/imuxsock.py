@@ -84,9 +84,9 @@ class ImuxsockInput(Input):
         return rate_limit(self.rate_limit_interval, self.rate_limit_burst, _BURST)
 
     @property
-    def missing_flow_control(self) -> str | None:
+    def missing_flow_control(self) -> bool | str | None:
         """Senders do not wait unless flowControl is on."""
-        return None if self.flow_control else "true"
+        return None if self.flow_control else True
 
     def in_lab(self, _port: int, spool: str, /) -> Self:
         """A socket in the lab."""

@@ -130,7 +130,7 @@ class Input(RsyslogSection):
         return None
 
     @property
-    def missing_flow_control(self) -> str | None:
+    def missing_flow_control(self) -> bool | str | None:
         """The `flowControl` with which senders would wait for a full queue; None where they do, or
         cannot."""
         return None

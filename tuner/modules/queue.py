@@ -10,6 +10,12 @@ from tuner.schema.parameter import Doc, Since
 from tuner.schema.scalars import NonNegative, Positive, Switch
 
 Severity = Annotated[int, Field(ge=0, le=8, strict=True)]
+
+# Nobody waits a day for room in a queue; rsyslog has no value for ever (F9).
+ROOM_AWAITED_MS = 86_400_000
+# In this time a queue of usual size is emptied when rsyslog stops.
+EMPTIED_IN_MS = 10_000
+
 _Bytes = Annotated[str, Field(pattern=r"^[0-9]{1,15}[kmgKMG]?$")]
 # 25 is not an hour: it means never.
 Hour = Annotated[int, Field(ge=0, le=25, strict=True)]

@@ -71,6 +71,6 @@ class Tcp(Listener, KeepsAlive):
         return rate_limit(self.rate_limit_interval, self.rate_limit_burst, BURST)
 
     @property
-    def missing_flow_control(self) -> str | None:
+    def missing_flow_control(self) -> bool | str | None:
         """Senders wait unless flowControl is off."""
-        return "true" if self.flow_control is False else None
+        return True if self.flow_control is False else None

@@ -31,7 +31,8 @@ class Setup:
     `evaluate` measures it as was asked for.  A recommendation keeps the `limits`;
     what `earlier` searches ended with is measured first.  `strategy` is made of the space and
     the noise of one trial.  `clock` gives the seconds since the
-    command started.  With `shrinks` the winner is made smaller after the budget.
+    command started.  With `shrinks` the winner is made smaller after the budget.  Every point
+    that is proposed contains the `repairs`.
     """
 
     knobs: tuple[Knob, ...]
@@ -46,6 +47,7 @@ class Setup:
     limits: Limits
     earlier: tuple[Earlier, ...] = ()
     shrinks: bool = True
+    repairs: Changes = ()
 
 
 @dataclass

@@ -11,7 +11,7 @@ from tuner.measure.metrics import Result
 from tuner.search.guardrails import Limits
 from tuner.space.knob import Knob, Level, level_text
 
-SCHEMA = 5
+SCHEMA = 6
 
 Changes = tuple[tuple[str, Level], ...]
 """What differs from the profile as written: paths with their values, sorted by path."""
@@ -44,7 +44,8 @@ class Options:
     """What a search was asked for on the command line, beside its profile, budget and seed.
 
     `engine` is the kind of lab, `url` an engine that runs already; with `shrinks` the winner is
-    made smaller after the budget; `allow` names the guarantees that were opened.
+    made smaller after the budget; `allow` names the guarantees that were opened; with `repairs`
+    what loses events under the profile's own tier is changed too.
     """
 
     engine: str
@@ -52,6 +53,7 @@ class Options:
     strategy: str = "default"
     shrinks: bool = True
     allow: tuple[str, ...] = ()
+    repairs: bool = True
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from tuner.modules.queue import Queue, QueueType
+from tuner.modules.queue import EMPTIED_IN_MS, ROOM_AWAITED_MS, Queue, QueueType
 from tuner.modules.queue_defaults import Place, in_memory, resolve
 from tuner.profile.model import Profile
 from tuner.profile.placement import (
@@ -136,8 +136,8 @@ def queue_for_direct(profile: Profile) -> Queue:
             "dequeueBatchSize": before.batch,
             "workerThreads": before.workers,
             "workerThreadMinimumMessages": before.batch,
-            "timeoutEnqueue": 86_400_000,
-            "timeoutShutdown": 10_000,
+            "timeoutEnqueue": ROOM_AWAITED_MS,
+            "timeoutShutdown": EMPTIED_IN_MS,
         },
         by_alias=True,
     )

@@ -1,0 +1,74 @@
+"""Repairs: the changes that stop losses of events which a profile does not allow."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from pydantic import ValidationError
+
+from tuner.errors import KeyPath
+from tuner.lint.lint import lint
+from tuner.profile.edit import changed
+from tuner.profile.model import Profile
+from tuner.schema.path import Path
+from tuner.space.knob import Level, level_text
+
+
+@dataclass(frozen=True)
+class Repair:
+    """A change that stops a loss of events under the profile's own tier; `why` says what is lost
+    without it, and `code` is that of the rule."""
+
+    changes: tuple[tuple[str, Level], ...]
+    why: str
+    code: str
+
+    def __str__(self) -> str:
+        changes = ", ".join(f"{path}: {level_text(level)}" for path, level in self.changes)
+        return f"{changes} ({self.why}) [{self.code}]"
+
+
+def repairs(profile: Profile) -> tuple[Repair, ...]:
+    """The repairs of a profile, in the order of the rules.
+
+    A repair that brings a finding of its own is left out: a release may not know the parameter.
+    """
+    reported = lint(profile)
+    before = {(one.code, one.path) for one in reported}
+    data = profile.model_dump(mode="json", by_alias=True, exclude_unset=True)
+    return tuple(
+        Repair(
+            ((_path_of(profile, one.path), one.cure.value),),
+            f"not for speed: without it {one.cure.loss}",
+            one.code,
+        )
+        for one in reported
+        if one.cure is not None and _is_sound(changed(data, one.path, one.cure.value), before)
+    )
+
+
+def every_change(several: Iterable[Repair]) -> tuple[tuple[str, Level], ...]:
+    """All changes of several repairs, sorted by path."""
+    return tuple(sorted({path: level for one in several for path, level in one.changes}.items()))
+
+
+def _is_sound(data: object, before: set[tuple[str, KeyPath]]) -> bool:
+    """Whether repaired data are a profile in which lint finds nothing new."""
+    try:
+        repaired = Profile.model_validate(data, by_alias=True, by_name=False)
+    except ValidationError:
+        return False
+    return {(one.code, one.path) for one in lint(repaired)} <= before
+
+
+def _path_of(profile: Profile, path: KeyPath) -> Path:
+    """The path as knobs and edits spell it: outputs by their names."""
+    spelled = Path("")
+    for number, step in enumerate(path):
+        if isinstance(step, int):
+            is_output = path[:number] == ("outputs",)
+            spelled = spelled.item(profile.outputs[step].name if is_output else str(step))
+        else:
+            spelled = spelled / step if spelled else Path(step)
+    return spelled
