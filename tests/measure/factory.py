@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from tuner.measure.measurement import Delivery, Failure, FailureKind, Measurement, TrialPlan
+from tuner.measure.speed import Speed
 from tuner.measure.spent import Spent
+
+SPEED = Speed(950.0, 180.0, 1200.0, 250.0, 75)
 
 
 def measured(
@@ -12,6 +15,7 @@ def measured(
     total_s: float = 13.0,
     rss_mib: float = 90.0,
     paid: float | None = None,
+    speed: Speed | None = None,
 ) -> Measurement:
     return Measurement(
         eps=eps,
@@ -33,6 +37,7 @@ def measured(
         segments=3,
         store_bytes=1024,
         doubts=(),
+        speed=speed,
     )
 
 

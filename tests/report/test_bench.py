@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import replace
 
-from tests.measure.factory import failed, measured
+from tests.measure.factory import SPEED, failed, measured
 from tests.measure.paced import paced
 from tuner.measure.bottleneck import Bottleneck, Verdict
 from tuner.measure.ceiling import Ceiling, Combination
@@ -71,10 +71,18 @@ def test_the_spread_of_cpu_per_event_stands_beside_that_of_the_rate() -> None:
     assert "coefficient of variation 2.3%; CPU per event of rsyslogd 0.0%, engine 0.0%" in text
 
 
+def test_how_fast_the_machine_was_is_told_where_a_probe_shows_it() -> None:
+    slower = replace(SPEED, zlib_us=1010.0)
+    text = bench_markdown(bench([measured(6e4, speed=SPEED), measured(5e4, speed=slower)]))
+    assert "took 980 us of CPU for zlib and 180 us for a socket pair" in text
+    assert "(zlib from 950 to 1010 us)" in text
+    assert "machine speed" not in bench_markdown(bench([measured(6e4), failed()]))
+
+
 def test_programs_get_everything_under_a_schema_number() -> None:
     found = bench_json(bench([measured(60_000.0), measured(62_000.0)] * 2))
     read = json.loads(json.dumps(found))
-    assert (read["schema"], read["kind"], read["profile"]) == (2, "bench", "prod")
+    assert (read["schema"], read["kind"], read["profile"]) == (3, "bench", "prod")
     assert read["self_comparison"]["pairs"] == 2
     assert read["freshness"]["freshness_s"]["p99"] == 0.9
     assert read["outcomes"][0]["eps"] == 60_000.0

@@ -138,7 +138,7 @@ def test_the_gate_is_told_and_stands_in_the_json() -> None:
     open_one = replace(compared(), gate=Gate(0.95, Decision.INCONCLUSIVE, 20))
     assert "inconclusive: the interval holds 0.95 of A: about 20 pairs" in markdown_of(open_one)
     data = json.loads(json.dumps(compare_json(open_one)))
-    assert (data["schema"], data["kind"]) == (1, "compare")
+    assert (data["schema"], data["kind"]) == (2, "compare")
     assert data["gate"] == {"bar": 0.95, "decision": "inconclusive", "pairs_wanted": 20}
     assert data["difference"] == "faster"
     assert data["metrics"]["eps"]["to_the_first"]["B"]["ratio"] == pytest.approx(1.2)

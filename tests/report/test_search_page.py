@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.measure.factory import failed, measured
+from tests.measure.factory import SPEED, failed, measured
 from tests.measure.paced import paced
 from tests.measure.stages import CALM
 from tests.report.markup import Seen, seen
@@ -325,6 +325,18 @@ def test_the_csv_has_a_row_for_each_trial_with_every_knob(study: Study) -> None:
             if isinstance(level, int) and not isinstance(level, bool):
                 assert row[axis.path] == str(level)
     assert {row["outcome"] for row in rows} == {"measured", "failed", "fixed rate"}
+
+
+def test_the_machines_speed_stands_in_the_csv_and_in_how_it_was_measured(study: Study) -> None:
+    first, second, *rest = study.trials
+    assert second.measurement is not None
+    probed = replace(second, outcome=replace(second.measurement, speed=SPEED))
+    with_probe = replace(study, trials=(first, probed, *rest))
+    rows = list(csv.DictReader(io.StringIO(trials_csv(with_probe))))
+    assert [row["probe_zlib_us"] for row in rows[:2]] == ["", "950.0"]
+    assert rows[1]["probe_socket_us"] == "180.0"
+    assert "took 950 us of CPU for zlib and 180 us" in seen(page(with_probe)).text
+    assert "machine speed" not in seen(page(study)).text
 
 
 def test_a_spreadsheet_computes_nothing_of_the_csv(study: Study) -> None:

@@ -123,7 +123,7 @@ def test_freshness_is_held_against_its_guardrail() -> None:
 
 def test_programs_get_every_run_and_both_ratios() -> None:
     data = json.loads(json.dumps(sweep_json(swept())))
-    assert (data["schema"], data["kind"]) == (1, "sweep")
+    assert (data["schema"], data["kind"]) == (2, "sweep")
     rates = data["metrics"]["eps"]
     assert rates["medians"]["slow"] == pytest.approx(1020)
     assert rates["to_the_first"]["fast"]["pairs"] == 3

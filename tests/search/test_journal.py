@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.measure.factory import failed, measured
+from tests.measure.factory import SPEED, failed, measured
 from tests.measure.paced import paced
 from tuner.errors import JobFailed
 from tuner.measure.measurement import TrialPlan
@@ -51,7 +51,17 @@ SESSION = Session("now", 12, "0a1b2c3d", 0, 1.25)
 TRIALS = (
     Trial(0, Phase.SEARCH, (), "as written", PLAN, measured(1000.0), 1.25, ended_s=4.5),
     Trial(1, Phase.SEARCH, CHANGES, "a move", PLAN, failed(), 4.5, ended_s=9.0),
-    Trial(2, Phase.CONFIRM, CHANGES, "best", PLAN, measured(1200.5), 9.0, pair=1, ended_s=11.0),
+    Trial(
+        2,
+        Phase.CONFIRM,
+        CHANGES,
+        "best",
+        PLAN,
+        measured(1200.5, speed=SPEED),
+        9.0,
+        pair=1,
+        ended_s=11.0,
+    ),
     Trial(3, Phase.CHECK, (), "fixed", PLAN, paced(), 11.0, per_second=700.5, ended_s=12.1),
 )
 NOTE = Note("calibrated: something", 9.0)

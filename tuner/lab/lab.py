@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import secrets
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import accumulate
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -24,6 +24,7 @@ from tuner.lab.engine import AttachedEngine, LabEngine, LabNode, SinkEngine
 from tuner.lab.faults import Fault
 from tuner.lab.node import NodePlan, RestartableNode
 from tuner.lab.ports import free_ports
+from tuner.lab.probe import Probe
 from tuner.lab.sink import Sink
 from tuner.profile.model import Profile
 from tuner.profile.placement import ports_of
@@ -31,12 +32,16 @@ from tuner.profile.placement import ports_of
 
 @dataclass(frozen=True)
 class Lab:
-    """An engine that answers, who owns what is created in it, and a folder for our daemons."""
+    """An engine that answers, who owns what is created in it, and a folder for our daemons.
+
+    `probe` does fixed work beside them; None where nothing is measured, or not on this machine.
+    """
 
     engine: LabEngine
     owner: Owner
     folder: Path
     rsyslog: str
+    probe: Probe | None = None
 
     @property
     def client(self) -> EngineClient:
@@ -125,11 +130,12 @@ def lab_of(engine: LabEngine, folder: Path, run_id: str) -> Lab:
 
 @contextlib.contextmanager
 def lab_around(engine: LabEngine, folder: Path, run_id: str) -> Iterator[Lab]:
-    """The lab that an engine makes; on leaving, everything its run created in the engine is
-    removed."""
+    """The lab that an engine makes, with a probe; on leaving, everything its run created in the
+    engine is removed."""
     lab = lab_of(engine, folder, run_id)
     try:
-        yield lab
+        with Probe() if lab.is_here else contextlib.nullcontext() as probe:
+            yield replace(lab, probe=probe)
     finally:
         with contextlib.suppress(TuneError):
             settle(lab.client)

@@ -13,6 +13,7 @@ from tuner.host.machine import CoreTime, core_time
 from tuner.host.threads import Load, NamedThreads, thread_cpu, thread_loads
 from tuner.lab.impstats import Snapshot
 from tuner.lab.lab import Lab
+from tuner.lab.probe import Pieces
 from tuner.measure.pipeline import Pipeline
 from tuner.measure.window import Poll
 
@@ -23,7 +24,8 @@ class Counters:
 
     `at_s` is monotonic, `epoch_s` the same time in seconds since 1970, which impstats writes.
     Throttle times are milliseconds of the primaries (`merges.total_throttled_time_in_millis`,
-    `indexing.throttle_time_in_millis`), `rejected` bulk tasks turned away by write pools.
+    `indexing.throttle_time_in_millis`), `rejected` bulk tasks turned away by write pools, `probe`
+    the fixed work that was done meanwhile, None where there is no probe.
 
     What is polled ten times a second (Poll) and what rsyslogd writes by itself once a second
     (Snapshot) are types of their own: they are read at times of their own, and lie between two of
@@ -43,6 +45,7 @@ class Counters:
     merge_throttled_ms: int
     refreshes: int
     bulk: BulkTimes | None
+    probe: Pieces | None = None
 
     def since(self, before: Counters) -> Growth:
         """How much everything grew since `before`."""
@@ -50,6 +53,9 @@ class Counters:
         bulk = None
         if before.bulk is not None and self.bulk is not None:
             bulk = between(before.bulk, self.bulk)
+        probe = None
+        if before.probe is not None and self.probe is not None:
+            probe = self.probe.since(before.probe)
         return Growth(
             passed_s=passed_s,
             clock_s=self.epoch_s - before.epoch_s,
@@ -68,6 +74,7 @@ class Counters:
             merge_throttled_ms=self.merge_throttled_ms - before.merge_throttled_ms,
             refreshes=self.refreshes - before.refreshes,
             bulk=bulk,
+            probe=probe,
         )
 
 
@@ -89,6 +96,7 @@ class Growth:
     merge_throttled_ms: int
     refreshes: int
     bulk: BulkTimes | None
+    probe: Pieces | None
 
 
 @dataclass(frozen=True)
@@ -145,4 +153,5 @@ def counters_now(lab: Lab, pipe: Pipeline, flood: Flood, timeout_s: float) -> Co
         merge_throttled_ms=index.merge_throttled_ms,
         refreshes=index.refreshes,
         bulk=bulk,
+        probe=None if lab.probe is None else lab.probe.pieces(),
     )

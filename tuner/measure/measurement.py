@@ -8,6 +8,7 @@ from enum import Enum
 from tuner.lab.written import WrittenFile
 from tuner.measure.bottleneck import Verdict
 from tuner.measure.effective import Effective
+from tuner.measure.speed import Speed
 from tuner.measure.spent import Spent
 
 NAMED = 10
@@ -125,7 +126,8 @@ class RunFigures:
     """What saturated and fixed-rate runs have in common: indexed events per second over the
     window (`eps`), the account of every event, CPU in microseconds per event, the peak memory of
     rsyslogd, and why the figures should be trusted less than they look; `spent` itemises the time
-    that the run took."""
+    that the run took.  `speed` is how fast the machine was over the window, by the probe; None
+    where there was none."""
 
     eps: float
     delivery: Delivery
@@ -135,6 +137,7 @@ class RunFigures:
     doubts: tuple[Doubt, ...]
     total_s: float = 0.0
     spent: Spent | None = None
+    speed: Speed | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

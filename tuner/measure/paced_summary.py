@@ -15,6 +15,7 @@ from tuner.measure.effective import Effective
 from tuner.measure.freshness import Percentiles
 from tuner.measure.measurement import Failure, RunFigures
 from tuner.measure.settle import Settled
+from tuner.measure.speed import speed_of
 from tuner.measure.summary import failure_of
 from tuner.measure.window import Poll
 from tuner.profile.model import Profile
@@ -120,6 +121,7 @@ def summarise_paced(observed: PacedSeen, profile: Profile) -> PacedMeasurement |
         engine_cpu_us=growth.engine_cpu_s * 1e6 / events,
         shipper_rss_bytes=observed.settled.shipper.peak_rss_bytes,
         effective=observed.effective,
+        speed=speed_of(growth.probe),
         trace=_thinned([_moment(sample, observed.timeline) for sample in observed.samples]),
         doubts=(
             *of_pace(kept),

@@ -23,6 +23,7 @@ from tuner.measure.measurement import (
     Outcome,
 )
 from tuner.measure.settle import Settled
+from tuner.measure.speed import speed_of
 from tuner.measure.window import Steadiness, rate_over, steadiness
 from tuner.profile.model import Profile
 from tuner.schema.units import size_bytes
@@ -125,6 +126,7 @@ def summarise(observed: Observed, profile: Profile) -> Outcome:
         verdict=observed.verdict,
         effective=observed.effective,
         files=observed.files,
+        speed=speed_of(growth.probe),
     )
 
 

@@ -23,11 +23,12 @@ from tuner.report.runs import (
     effective_table,
     freshness_blocks,
     overload_blocks,
+    speed_text,
     sustain_blocks,
 )
 from tuner.report.sections import Paragraph, PlainBlock, Table, bullets
 
-SCHEMA = 2
+SCHEMA = 3
 
 
 @dataclass(frozen=True)
@@ -109,6 +110,8 @@ def bench_blocks(bench: Bench) -> tuple[PlainBlock, ...]:
             f"{figures['engine_cpu_cv']:.1%}"
         )
         blocks.append(Paragraph(spread))
+    valid = [one for one in bench.outcomes if isinstance(one, Measurement)]
+    blocks += [Paragraph(text) for text in speed_text(valid)]
     itself = self_comparison(bench.outcomes)
     if itself is not None:
         blocks.append(Paragraph(_self_text(itself)))

@@ -21,7 +21,7 @@ from tuner.report.figures import eps, interval, mebibytes, restart_text
 from tuner.report.runs import percentiles_text
 from tuner.report.sections import Paragraph, PlainBlock, Table, bullets
 
-SCHEMA = 1
+SCHEMA = 2
 A, B = "A", "B"
 RATES = (Metric.EPS, Metric.EPS_PAID)
 COMPARED = (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Iterator, Sequence
 
 from tuner.engine.bulk_times import BulkLatency
@@ -56,6 +57,22 @@ def effective_blocks(run: Measurement) -> list[PlainBlock]:
     if run.effective is not None:
         lines += _bulk_lines(run.effective)
     return bullets(lines)
+
+
+def speed_text(runs: Sequence[Measurement]) -> Iterator[str]:
+    """One sentence on how fast the machine was, where the probe shows it."""
+    speeds = [run.speed for run in runs if run.speed is not None]
+    if speeds:
+        pieces = (
+            f"{statistics.median(one.zlib_us for one in speeds):.0f} us of CPU for zlib",
+            f"{statistics.median(one.socket_us for one in speeds):.0f} us for a socket pair",
+        )
+        low, high = (of(one.zlib_us for one in speeds) for of in (min, max))
+        span = f" (zlib from {low:.0f} to {high:.0f} us)" if len(speeds) > 1 else ""
+        yield (
+            f"machine speed: fixed work beside the runs took {' and '.join(pieces)}{span}; it is "
+            "a covariate, which explains noise, and never a score"
+        )
 
 
 def effective_table(used: Effective, name: str) -> Table:

@@ -10,6 +10,7 @@ from tuner.measure.paced_summary import PacedMeasurement
 from tuner.report.figures import eps, mebibytes, seconds, setting
 from tuner.report.plot_course import course_plot, time_plot
 from tuner.report.result import StudyResult
+from tuner.report.runs import speed_text
 from tuner.report.sections import (
     Block,
     Columns,
@@ -130,6 +131,7 @@ def how(result: StudyResult) -> ReportSection:
         f"`{command}`, budget {seconds(header.budget_s)}, seed {header.seed}, "
         f"started {header.started}, {header.tool}",
         f"rsyslogd {header.rsyslog}, {header.engine}, {header.machine}",
+        *speed_text(result.measured),
         f"windows: {windows}; each trial on a fresh index, with its own rsyslogd",
         "EPS is the rise of the engine's `indexing.index_total` over the window, which goes from "
         "one refresh under load to another; ± is the standard error from five batch means",

@@ -32,7 +32,8 @@ _TRIAL = ("trial", "phase", "pair", "why", "at_s", "ended_s", "offered_per_secon
 _RESULT = (
     "outcome", "eps", "eps_se", "eps_paid", "eps_durable", "eps_merged", "sent", "indexed", "lost",
     "duplicated", "shipper_cpu_us", "engine_cpu_us", "shipper_rss_bytes", "store_bytes_per_event",
-    "freshness_p50_s", "freshness_p99_s", "bottleneck", "doubts", "failure",
+    "freshness_p50_s", "freshness_p99_s", "probe_zlib_us", "probe_socket_us", "bottleneck",
+    "doubts", "failure",
 )  # fmt: skip
 
 CsvCell = str | float | None
@@ -107,6 +108,8 @@ def _measured(outcome: Measurement | PacedMeasurement) -> dict[str, CsvCell]:
         "engine_cpu_us": outcome.engine_cpu_us,
         "shipper_rss_bytes": outcome.shipper_rss_bytes,
         "doubts": "; ".join(map(str, outcome.doubts)),
+        "probe_zlib_us": None if outcome.speed is None else outcome.speed.zlib_us,
+        "probe_socket_us": None if outcome.speed is None else outcome.speed.socket_us,
     }
 
 

@@ -21,7 +21,7 @@ from tuner.space.experiment import Experiment, Projection
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-SCHEMA = 1
+SCHEMA = 2
 _OURS, _THEIRS = "#1f6fb2", "#d07a1c"
 _WIDTH_IN, _ROW_IN, _AROUND_IN = 8.0, 0.42, 1.0
 _DAY_S = 86_400
