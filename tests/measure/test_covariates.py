@@ -1,0 +1,107 @@
+"""What the machine's speed explains of the noise of rates."""
+
+from __future__ import annotations
+
+import csv
+import math
+import random
+import statistics
+from pathlib import Path
+
+import pytest
+
+from tuner.measure.covariates import PRIOR, ProbedRun, moved, slopes_of, usual
+from tuner.measure.speed import Logs
+
+PUBLISHED = Path(__file__).parents[3] / "shared" / "data" / "speed_probe.csv"
+
+
+def near(rng: random.Random, sigma: float, at: float = 0.0) -> Logs:
+    """Covariates of a machine whose speed varies; both pieces show it."""
+    speed = rng.gauss(at, sigma)
+    return 6.9 + speed + rng.gauss(0, 0.3 * sigma), 5.2 + speed + rng.gauss(0, 0.3 * sigma)
+
+
+def runs(
+    rng: random.Random, slopes: tuple[float, float], count: int, noise: float = 0.05
+) -> list[ProbedRun]:
+    each = [near(rng, 0.06) for _ in range(count)]
+    level = rng.gauss(11, 0.3)
+    return [
+        ProbedRun(
+            level + slopes[0] * zlib + slopes[1] * socket + rng.gauss(0, noise), (zlib, socket)
+        )
+        for zlib, socket in each
+    ]
+
+
+def test_without_runs_the_slopes_are_those_believed_beforehand() -> None:
+    rng = random.Random(1)
+    for none in ([], [runs(rng, (0, 0), 1) for _ in range(9)]):
+        slopes = slopes_of(none)
+        assert (slopes.zlib, slopes.socket) == pytest.approx((PRIOR.zlib, PRIOR.socket))
+        assert slopes.estimated == 0
+
+
+def test_many_runs_tell_the_slopes_whatever_was_believed() -> None:
+    rng = random.Random(2)
+    slopes = slopes_of([runs(rng, (-0.2, 0.4), 6) for _ in range(200)])
+    assert (slopes.zlib, slopes.socket) == pytest.approx((-0.2, 0.4), abs=0.15)
+    assert slopes.estimated == pytest.approx(2, abs=0.1)
+
+
+def test_a_few_runs_change_little() -> None:
+    rng = random.Random(3)
+    few = [slopes_of([runs(rng, (0.0, 0.0), 4)]) for _ in range(200)]
+    assert all(0 < one.estimated < 1.5 for one in few)
+    assert -2.2 < statistics.fmean(one.zlib + one.socket for one in few) < -0.2
+
+
+def test_what_differs_between_settings_tells_nothing_of_slopes() -> None:
+    rng = random.Random(4)
+    settings = [runs(rng, (-1.2, -1.2), 3) for _ in range(100)]
+    raised = [
+        [ProbedRun(run.log_rate + 5.0 * at, (run.logs[0] + at, run.logs[1])) for run in each]
+        for at, each in enumerate(settings)
+    ]
+    slopes, same = slopes_of(settings), slopes_of(raised)
+    assert (slopes.zlib, slopes.socket) == pytest.approx((same.zlib, same.socket))
+
+
+@pytest.mark.skipif(not PUBLISHED.exists(), reason=f"{PUBLISHED} is not there")
+def test_the_published_runs_lose_three_quarters_of_their_variance() -> None:
+    rows = csv.DictReader(PUBLISHED.read_text(encoding="utf-8").splitlines())
+    published = [
+        ProbedRun(
+            math.log(float(row["eps"])),
+            (math.log(float(row["zlib_ms"])), math.log(float(row["socketpair_ms"]))),
+        )
+        for row in rows
+    ]
+    slopes = slopes_of([published])
+    middle = usual([run.logs for run in published])
+    adjusted = [run.log_rate - slopes.explained(run.logs, middle) for run in published]
+    raw = statistics.variance(run.log_rate for run in published)
+    assert statistics.variance(adjusted) < 0.25 * raw
+    assert (PRIOR.zlib, PRIOR.socket) == pytest.approx((slopes.zlib, slopes.socket), abs=0.1)
+
+
+def sides(seed: int, pairs: int, shift: float) -> tuple[list[Logs], list[Logs]]:
+    """Interleaved pairs on a machine that gets slower; the second side moves the probe."""
+    rng = random.Random(seed)
+    first = [near(rng, 0.05, 0.1 * pair) for pair in range(pairs)]
+    second = [near(rng, 0.05, 0.1 * pair + shift) for pair in range(pairs)]
+    return first, second
+
+
+def test_chance_alone_seldom_looks_like_settings_that_move_the_probe() -> None:
+    assert sum(moved(*sides(seed, 6, 0.0)) for seed in range(400)) == pytest.approx(20, abs=12)
+
+
+def test_settings_that_move_the_probe_are_noticed() -> None:
+    assert sum(moved(*sides(seed, 6, 0.12)) for seed in range(100)) > 75
+    assert sum(moved(*sides(seed, 8, -0.12)) for seed in range(100)) > 85
+
+
+def test_two_pairs_show_nothing() -> None:
+    assert not moved(*sides(1, 2, 1.0))
