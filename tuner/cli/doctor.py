@@ -118,7 +118,7 @@ def _asked(what: str, ask: Callable[[], str]) -> Finding:
 def _useful() -> list[Finding]:
     there = [f"{_name(one)}  {home_of(one)}" for one in cached()]
     engines = there or [f"{_name(DEFAULT)}, downloaded by the first search"]
-    memory = f"{cores()} cores, {memory_bytes() / 1024**3:.1f} GiB"
+    memory = f"{cores():g} cores, {memory_bytes() / 1024**3:.1f} GiB"
     installed = [
         Finding("package", f"{p.name} {p.version}") for p in packages(_PACKAGES) if p.version
     ]

@@ -6,12 +6,16 @@ from dataclasses import dataclass
 
 import psutil
 
+from tuner.host.quota import cpu_quota
+
 
 @dataclass(frozen=True)
 class CoreTime:
     """Core-seconds since the machine started, over the cores this process may run on.
 
-    `busy_s` includes `stolen_s`, what a hypervisor took away.  `io_wait_s` is time a core idled
+    Under a CPU quota `busy_s` is what all in the container used: the rest of the quota is idle,
+    whatever the machine's other cores do.  Else it is all that anybody used, and includes
+    `stolen_s`, what a hypervisor took away.  `io_wait_s` is time a core idled
     while a thread that last ran on it waited for a disk: an estimate of the kernel, see proc(5).
     """
 
@@ -21,13 +25,15 @@ class CoreTime:
 
 
 def core_time() -> CoreTime:
-    """What the cores did so far, from /proc/stat."""
+    """What the cores did so far, from /proc/stat or, under a quota, from its control group."""
     allowed = set(psutil.Process().cpu_affinity())
     every = psutil.cpu_times(percpu=True)
     ours = [times for number, times in enumerate(every) if number in allowed]
+    quota = cpu_quota(len(allowed))
+    used_s = None if quota is None else quota.used_s()
     busy = (one.user + one.nice + one.system + one.irq + one.softirq + one.steal for one in ours)
     return CoreTime(
-        busy_s=sum(busy),
+        busy_s=sum(busy) if used_s is None else used_s,
         io_wait_s=sum(one.iowait for one in ours),
         stolen_s=sum(one.steal for one in ours),
     )

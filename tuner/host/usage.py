@@ -9,6 +9,7 @@ from pathlib import Path
 import psutil
 
 from tuner.errors import JobFailed
+from tuner.host.quota import cpu_quota
 
 
 @dataclass(frozen=True)
@@ -68,9 +69,12 @@ def memory_bytes() -> int:
     return psutil.virtual_memory().total
 
 
-def cores() -> int:
-    """How many processors this process may run on."""
-    return len(psutil.Process().cpu_affinity())
+def cores() -> float:
+    """How many processors this process may use, by its affinity and the CPU quota of its container;
+    a quota can allow a part of one."""
+    processors = len(psutil.Process().cpu_affinity())
+    quota = cpu_quota(processors)
+    return processors if quota is None else quota.cores
 
 
 def cpu_model() -> str:
@@ -83,4 +87,4 @@ def cpu_model() -> str:
 def describe_machine() -> str:
     """Cores, memory and kernel in one line."""
     gib = memory_bytes() / 1024**3
-    return f"{cores()} cores, {gib:.1f} GiB, {platform.system()} {platform.release()}"
+    return f"{cores():g} cores, {gib:.1f} GiB, {platform.system()} {platform.release()}"

@@ -65,7 +65,7 @@ def _bulk(stages: Stages) -> str:
 
 def _engine(stages: Stages) -> str:
     cores = "core" if stages.engine_cores == 1 else "cores"
-    return f"{stages.engine_cpu:.0%} of its {stages.engine_cores} {cores}"
+    return f"{stages.engine_cpu:.0%} of its {stages.engine_cores:g} {cores}"
 
 
 def _rejections(stages: Stages) -> str:
@@ -90,7 +90,7 @@ def _machine(stages: Stages) -> str:
         parts.insert(0, ("engine", stages.engine_here))
     parts.append(("others", stages.others_cpu))
     each = ", ".join(f"{name} {share:.0%}" for name, share in parts)
-    return f"{stages.machine_cpu:.0%} of {stages.cores} cores: {each}"
+    return f"{stages.machine_cpu:.0%} of {stages.cores:g} cores: {each}"
 
 
 def _pool(pool: Pool) -> str:

@@ -68,8 +68,8 @@ _INPUT_THREADS = tuple(name for module in INPUTS for name in module.thread_names
 class CoreCounts:
     """Where it ran: our cores, the engine's, and whether those are the same ones."""
 
-    cores: int
-    engine_cores: int
+    cores: float
+    engine_cores: float
     engine_is_here: bool
 
 
@@ -116,7 +116,7 @@ class Stages:
     """
 
     window_s: float
-    cores: int
+    cores: float
     output: str
     rate_is_fixed: bool
     sender_cpu: float
@@ -128,7 +128,7 @@ class Stages:
     bulk_ms: float | None
     shipper_cpu: float
     engine_cpu: float
-    engine_cores: int
+    engine_cores: float
     engine_is_here: bool
     machine_cpu: float
     io_wait: float

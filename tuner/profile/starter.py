@@ -17,7 +17,7 @@ class LocalMachine:
     """What a profile can be fitted to; `rsyslog` is None where none is installed."""
 
     rsyslog: str | None
-    cores: int
+    cores: float
     memory_bytes: int
 
 
@@ -28,7 +28,7 @@ def starter(text: str, name: str, machine: LocalMachine) -> str:
     """
     changes: dict[str, object] = {
         "name": name,
-        "inputs[0].threads": max(1, min(2, machine.cores)),
+        "inputs[0].threads": max(1, min(2, int(machine.cores))),
         "node.heap": fitting_heap(_LARGEST_HEAP, machine.memory_bytes),
     }
     if machine.rsyslog is not None and _is_covered(machine.rsyslog):
@@ -42,7 +42,7 @@ def _is_covered(rsyslog: str) -> bool:
 
 
 def _machine_comment(machine: LocalMachine) -> str:
-    has = f"{machine.cores} cores, {machine.memory_bytes / 1024**3:.1f} GiB"
+    has = f"{machine.cores:g} cores, {machine.memory_bytes / 1024**3:.1f} GiB"
     if machine.rsyslog is None:
         return f"# Written for a machine with {has} and no rsyslog."
     line = f"# Written for a machine with {has} and rsyslog {machine.rsyslog}."

@@ -62,7 +62,7 @@ class Compared:
     seed: int | None
     doubts: tuple[str, ...] = ()
     ceiling: Ceiling | None = None
-    cores: int | None = None
+    cores: float | None = None
     gate: Gate | None = None
 
     @property
@@ -190,7 +190,7 @@ def _ceiling(compared: Compared) -> Iterator[str]:
         if "of_cpu_bound" in share:
             reached += (
                 f"; {share['cpu_us']:.1f} us of CPU an event allow at most "
-                f"{eps(share['cpu_bound_eps'])} EPS on {compared.cores} cores: "
+                f"{eps(share['cpu_bound_eps'])} EPS on {compared.cores:g} cores: "
                 f"{share['of_cpu_bound']:.0%} of that"
             )
         yield reached
