@@ -114,7 +114,7 @@ def test_a_guarantee_says_what_opens_it_and_what_it_gives_up(key: str, word: str
     assert "leaves it unchanged" in found.search[-1]
 
 
-@pytest.mark.parametrize("key", ["inputs[].workerThreads", "lanes.count", "segments_per_tier",
+@pytest.mark.parametrize("key", ["inputs[].workerThreads", "lanes.count",
                                  "inputs[].maxSubmitAtOnce", "thread_pool.write.size"])  # fmt: skip
 def test_knobs_of_other_engines_and_inputs_are_told_too(key: str) -> None:
     (found,) = explain(key)

@@ -16,7 +16,6 @@ from tuner.space.knobs import knobs, most_promising, of_rsyslog, without_node
 from tuner.space.table import REPLY_FILTER
 
 REFRESH = "outputs[logs].index.settings.refresh_interval"
-MERGE = "outputs[logs].index.settings.merge.policy.merge_factor"
 FLUSH = "outputs[logs].index.settings.translog.flush_threshold_size"
 
 
@@ -29,7 +28,6 @@ FLUSH = "outputs[logs].index.settings.translog.flush_threshold_size"
         (REFRESH, "1m", ("1s", "2s", "5s", "10s", "20s", "30s", "1m")),
         (REFRESH, "-1", ("1s", "2s", "5s", "10s", "20s", "30s", "-1")),
         (FLUSH, "384mb", (None, "256mb", "384mb", "512mb", "1gb", "2gb")),
-        (MERGE, 32, (8, 16, 32, 64)),
         ("node.indices.memory.index_buffer_size", "10%", ("10%", "20%", "30%", "40%")),
         ("node.heap", "512m", ("256m", "512m", "1g")),
         ("outputs[logs].queue.dequeueBatchSize", 700, (500, 700, 1000, 2000, 3000, 5000, 8000)),
@@ -161,12 +159,11 @@ def test_the_parser_is_pinned_only_where_every_message_is_of_one_format() -> Non
 @pytest.mark.parametrize(
     ("release", "has", "lacks"),
     [
-        ({"elasticsearch": "8.19"}, ["merge.policy.merge_factor", "compound_format"],
-         ["merge.policy.segments_per_tier", "merge_on_flush.enabled", "seq_no.index_options"]),
-        ({"elasticsearch": "7.17"}, ["merge.policy.segments_per_tier"],
-         ["merge.policy.merge_factor", "bloom_filter_for_id_field.enabled"]),
+        ({"elasticsearch": "8.19"}, ["bloom_filter_for_id_field.enabled", "compound_format"],
+         ["merge_on_flush.enabled", "seq_no.index_options"]),
+        ({"elasticsearch": "7.17"}, ["compound_format"], ["bloom_filter_for_id_field.enabled"]),
         ({"opensearch": "2.19"}, ["merge_on_flush.enabled", "use_compound_file"],
-         ["merge.policy.merge_factor", "compound_format"]),
+         ["compound_format"]),
     ],
 )  # fmt: skip
 def test_an_engine_has_the_knobs_that_it_knows(
@@ -176,6 +173,14 @@ def test_an_engine_has_the_knobs_that_it_knows(
     settings = {path.partition(".settings.")[2] for path in found}
     assert set(has) <= settings
     assert not set(lacks) & settings
+
+
+@pytest.mark.parametrize("engine", [{"elasticsearch": "7.17"}, {"elasticsearch": "9.2"},
+                                    {"opensearch": "2.19"}])  # fmt: skip
+def test_what_puts_merges_off_beyond_a_trial_is_not_searched(engine: dict[str, str]) -> None:
+    """On a new index with seconds of traffic it would look free."""
+    every = by_path(small({"release": {"rsyslog": "8.2302", **engine}}))
+    assert not [path for path in every if ".merge.policy." in path]
 
 
 def test_threads_of_imtcp_are_a_knob_since_it_has_them() -> None:

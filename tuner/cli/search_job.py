@@ -128,8 +128,8 @@ def dimensions(job: Job, lab: Lab) -> tuple[Knob, ...]:
     if not turned:
         raise BadUsage(
             f"no settings are left to search in {lab.engine.name}: see search in the profile "
-            "(freeze, only); settings of the node are searched only in an engine that the lab "
-            "starts"
+            "(freeze, only, keep); settings of the node are searched only in an engine that the "
+            "lab starts"
         )
     return turned
 

@@ -52,6 +52,14 @@ _Number = Annotated[int, Field(strict=True)]
 Levels = Annotated[tuple[Switch | _Number | str | tuple[str, ...] | None, ...], Field(min_length=1)]
 
 
+class Keep(Enum):
+    """What a search may give up without a guarantee being opened, unless it is to be kept: the
+    order of events, and how many of them a crash of rsyslogd loses."""
+
+    ORDER = "order"
+    LOSS = "loss"
+
+
 class Search(Section):
     """Narrows or extends the space that the search derives from the profile."""
 
@@ -59,6 +67,7 @@ class Search(Section):
     only: tuple[str, ...] = ()
     levels: dict[str, Levels] = Field(default_factory=dict)
     allow: tuple[str, ...] = ()
+    keep: tuple[Keep, ...] = ()
 
 
 class Profile(Section):

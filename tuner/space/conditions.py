@@ -9,7 +9,6 @@ from tuner.engines.index import MappingStyle
 from tuner.engines.release import Engine
 from tuner.modules.imtcp import ImtcpInput
 from tuner.modules.input import Input
-from tuner.profile.documents import is_timed
 from tuner.profile.lanes import Spread
 from tuner.profile.model import Profile
 from tuner.schema.units import seconds
@@ -41,20 +40,6 @@ def only_rfc3164(profile: Profile) -> bool:
 def own_lanes(profile: Profile) -> bool:
     """Lanes that rsyslog alone can change: senders do not choose theirs by port."""
     return profile.lanes is not None and profile.lanes.spread is not Spread.PORTS
-
-
-def merges_by_time(profile: Profile) -> bool:
-    """Elasticsearch since 8.7 merges indices with a timestamp by time (its MergePolicyConfig)."""
-    settings, release = profile.measured.index.settings, profile.release
-    if release.engine is Engine.OPENSEARCH or release.engine_version < (8, 7):
-        return False
-    unset = settings.merge_policy_type in {None, "unset"}
-    return settings.merge_policy_type == "time_based" or (unset and is_timed(profile.measured))
-
-
-def merges_by_size(profile: Profile) -> bool:
-    """All other indices."""
-    return not merges_by_time(profile)
 
 
 def elasticsearch(profile: Profile) -> bool:

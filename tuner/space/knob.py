@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 
+from tuner.profile.model import Keep
 from tuner.schema.path import Path
 from tuner.schema.units import engine_bytes, seconds
 
@@ -77,6 +78,7 @@ class Knob:
 
     `keys` are the rows of the table that it comes from, its own first: the main queue does the
     work of a Direct action too.  `rank` is small for the most promising.
+    What its levels may give up is decided by `kept.given_up_at`.
     """
 
     path: Path
@@ -90,6 +92,7 @@ class Knob:
     keys: tuple[str, ...] = ()
     rank: int = 0
     helps: Helps = field(default_factory=dict)
+    gives_up: tuple[Keep, ...] = ()
 
     @property
     def special(self) -> frozenset[int]:

@@ -12,12 +12,14 @@ from tuner.engines.settings import INDEX_SETTINGS, unknown_to
 from tuner.profile.model import Profile, Search
 from tuner.schema.path import Path
 from tuner.space.guarantees import opened
+from tuner.space.kept import keeping
 from tuner.space.knob import Cost, Knob, Level, with_levels
 from tuner.space.queues import file_knobs, queue_knobs
 from tuner.space.row import Part, Row, output_path
 from tuner.space.table import ROWS
 
 _QUEUES = {Part.FIRST, Part.BULK}
+_FEWEST_LEVELS = 2
 _BEFORE_QUEUES = {Part.INPUT, Part.PROFILE, Part.LANES}
 
 
@@ -27,7 +29,8 @@ def knobs(profile: Profile, allow: Sequence[str] = ()) -> tuple[Knob, ...]:
 
     Nothing that touches a guarantee is here (durability, replicas, `_source`, queues on disk, ids,
     retries), but for what `allow` and the profile's own `search.allow` open by name, as far as it
-    is there to open; raises BadUsage for other names.  Security and loss limits stay shut.
+    is there to open; raises BadUsage for other names.  Security, and what decides when events are
+    dropped, stays shut; `search.keep` shuts what reorders events or loses more in a crash.
     """
     names = {one.name for one in opened(profile, (*profile.search.allow, *allow))}
     every: list[Knob] = []
@@ -41,7 +44,8 @@ def knobs(profile: Profile, allow: Sequence[str] = ()) -> tuple[Knob, ...]:
     every += [knob for row in before for knob in _of_row(profile, row)]
     every += queue_knobs(profile)
     every += [knob for row in after for knob in _of_row(profile, row)]
-    return settled(tuple(_narrowed(knob, profile.search) for knob in every), profile.search)
+    narrowed = tuple(keeping(profile, _narrowed(knob, profile.search)) for knob in every)
+    return settled(narrowed, profile.search)
 
 
 def _of_row(profile: Profile, row: Row, before: Sequence[Knob] = ()) -> list[Knob]:
@@ -98,7 +102,7 @@ def settled(every: tuple[Knob, ...], search: Search) -> tuple[Knob, ...]:
     current = {knob.path: knob.current for knob in every}
     kept: dict[str, Knob] = {}
     for knob in every:
-        if not _is_kept(knob.path, search, current):
+        if len(knob.levels) < _FEWEST_LEVELS or not _is_kept(knob.path, search, current):
             continue
         open_needs = tuple(need for need in knob.needs if need.path in kept)
         shut = (need for need in knob.needs if need.path in current.keys() - kept.keys())

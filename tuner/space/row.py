@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from tuner.engines.settings import INDEX_SETTINGS, Update
-from tuner.profile.model import Profile
+from tuner.profile.model import Keep, Profile
 from tuner.schema.path import Path
 from tuner.space.knob import Cost, Helps, Knob, Level, Need, holding
 
@@ -50,7 +50,8 @@ class Row:
     `idle` levels, this one does nothing.  `allow` names the guarantee that it touches.
 
     A queue before a Direct action makes the bulks, with `levels_before` where they differ; a queue
-    on disk has the setting if `on_disk`.  It does the work of the rows `also` as well.
+    on disk has the setting if `on_disk`.  It does the work of the rows `also` as well.  `gives_up`
+    says what levels beyond the profile's own cost.
     """
 
     part: Part
@@ -69,6 +70,7 @@ class Row:
     levels_before: Levels = ()
     on_disk: bool = True
     also: tuple[str, ...] = ()
+    gives_up: tuple[Keep, ...] = ()
 
     @property
     def key(self) -> str:
@@ -115,6 +117,7 @@ class Row:
             keys=(self.key, *self.also),
             rank=self.rank,
             helps=self.helps,
+            gives_up=self.gives_up,
         )
         return holding(knob)
 

@@ -5,11 +5,12 @@ Ranges, ranks and what helps are those of elasticsearch.md sections 1, 2 and 7, 
 sections 5 and 8 (issues 4226, 4746, 5101).
 
 Left out, because they change no rate within minutes or give something up: index.sort, store.type,
-search.idle.after, flush ages, the largest merged segment, write queues (they decide when bulks are
-refused), node.processors; timeoutWorkerThreadShutdown (idle workers end after a minute), delay
-marks and watermarks (a measurement stays below them), timeouts (they decide what is dropped);
-socketBacklog, maxSessions, healthCheckTimeout, rebindinterval, maxbytes (a smaller one splits
-batches, F4), bulkmode.
+search.idle.after, flush ages, merge.policy (what it puts off is merged long after a trial on a new
+index has ended, and looks free), write queues (they decide when bulks are refused),
+node.processors; timeoutWorkerThreadShutdown (idle workers end after a minute), delay marks and
+watermarks (a measurement stays below them), timeouts (they decide what is dropped); socketBacklog,
+maxSessions, healthCheckTimeout, rebindinterval, maxbytes (a smaller one splits batches, F4),
+bulkmode.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from tuner.modules.imfile import ImfileInput
 from tuner.modules.imptcp import ImptcpInput
 from tuner.modules.imudp import ImudpInput
 from tuner.modules.queue import QueueType
+from tuner.profile.model import Keep
 from tuner.space import conditions as has
 from tuner.space.knob import Bottleneck, Way
 from tuner.space.row import Part, Row
@@ -26,6 +28,7 @@ _UP, _DOWN, _CHOICE = Way.UP, Way.DOWN, Way.CHOICE
 _REJECTIONS, _SENDER, _MERGES = Bottleneck.REJECTIONS, Bottleneck.SENDER, Bottleneck.MERGES
 _DISK, _INPUT, _MAIN = Bottleneck.DISK, Bottleneck.INPUT, Bottleneck.MAIN_WORKER
 _ACTION, _WAITING = Bottleneck.ACTION_CPU, Bottleneck.ACTION_WAITING
+_ORDER, _LOSS = Keep.ORDER, Keep.LOSS
 _ENGINE, _MACHINE = Bottleneck.ENGINE_CPU, Bottleneck.MACHINE_CPU
 
 REPLY_FILTER = ("errors", "items.*.status", "items.*.error")
@@ -79,7 +82,8 @@ _INPUTS = (
         when=has.pooled_imtcp),
     Row(Part.INPUT, "starvationProtection.maxReads", 260, {_INPUT: _UP}, (0, 100, 500, 2000),
         default=500, when=has.pooled_imtcp),
-    Row(Part.INPUT, "threads", 120, {_INPUT: _UP}, _THREADS, default=1, when=has.one(ImudpInput)),
+    Row(Part.INPUT, "threads", 120, {_INPUT: _UP}, _THREADS, default=1, when=has.one(ImudpInput),
+        gives_up=(_ORDER,)),
     Row(Part.INPUT, "batchSize", 260, {_INPUT: _UP}, (32, 64, 128, 256, 512), default=32,
         when=has.one(ImudpInput)),
     Row(Part.INPUT, "maxSubmitAtOnce", 260, {_INPUT: _UP}, (256, 1024, 4096), default=1024,
@@ -90,22 +94,25 @@ _INPUTS = (
 
 _QUEUES = (
     Row(Part.LANES, "count", 90, {_MAIN: _UP, _DISK: _UP, _WAITING: _UP}, (1, 2, 4),
-        when=has.own_lanes),
+        when=has.own_lanes, gives_up=(_ORDER, _LOSS)),
     Row(Part.FIRST, "type", 430, {_MAIN: _CHOICE, _MACHINE: _CHOICE}, IN_MEMORY, ordered=False),
-    Row(Part.FIRST, "size", 460, {_SENDER: _UP}, (20_000, 50_000, 100_000, 200_000, 500_000)),
+    Row(Part.FIRST, "size", 460, {_SENDER: _UP}, (20_000, 50_000, 100_000, 200_000, 500_000),
+        gives_up=(_LOSS,)),
     Row(Part.FIRST, "dequeueBatchSize", 100, {_MAIN: _UP, _MACHINE: _UP},
         (256, 512, 1024, 2048, 4096)),
-    Row(Part.FIRST, "workerThreads", 110, {_MAIN: _UP}, (1, 2, 4), on_disk=False),
+    Row(Part.FIRST, "workerThreads", 110, {_MAIN: _UP}, (1, 2, 4), on_disk=False,
+        gives_up=(_ORDER,)),
     Row(Part.FIRST, "workerThreadMinimumMessages", 220, {_MAIN: _DOWN},
         (256, 1024, 4096, 16_384, 40_000), parent="workerThreads", idle=(None, 1), on_disk=False),
     Row(Part.BULK, "type", 70, {_MAIN: _CHOICE, _MACHINE: _CHOICE, _WAITING: _CHOICE},
-        (QueueType.DIRECT.value, *IN_MEMORY), ordered=False),
-    Row(Part.BULK, "size", 450, {_SENDER: _UP}, (10_000, 20_000, 50_000, 100_000, 200_000)),
+        (QueueType.DIRECT.value, *IN_MEMORY), ordered=False, gives_up=(_LOSS,)),
+    Row(Part.BULK, "size", 450, {_SENDER: _UP}, (10_000, 20_000, 50_000, 100_000, 200_000),
+        gives_up=(_LOSS,)),
     Row(Part.BULK, "dequeueBatchSize", 30,
         {_WAITING: _UP, _DISK: _UP, _ENGINE: _UP, _MACHINE: _UP, _REJECTIONS: _DOWN},
         (500, 1000, 2000, 3000, 5000, 8000)),
     Row(Part.BULK, "workerThreads", 40, {_WAITING: _UP, _ACTION: _UP, _REJECTIONS: _DOWN},
-        (1, 2, 3, 4, 6), on_disk=False),
+        (1, 2, 3, 4, 6), on_disk=False, gives_up=(_ORDER,)),
     Row(Part.BULK, "workerThreadMinimumMessages", 80, {_WAITING: _DOWN},
         (500, 1000, 2000, 5000, 10_000), parent="workerThreads", idle=(None, 1), on_disk=False),
     Row(Part.BULK, "minDequeueBatchSize", 230, {_ENGINE: _UP, _MACHINE: _UP},
@@ -130,12 +137,6 @@ _INDEX = (
         (None, "256mb", "512mb", "1gb", "2gb"), note="a longer translog takes longer to recover"),
     Row(Part.SETTINGS, "translog.generation_threshold_size", 330, {_DISK: _UP},
         (None, "128mb", "256mb", "1gb"), unset="64mb"),
-    Row(Part.SETTINGS, "merge.policy.merge_factor", 290, {_MERGES: _UP, _ENGINE: _UP},
-        (8, 16, None, 64), unset=32, when=has.merges_by_time),
-    Row(Part.SETTINGS, "merge.policy.segments_per_tier", 300, {_MERGES: _UP, _ENGINE: _UP},
-        (None, 20, 40), unset=10, when=has.merges_by_size),
-    Row(Part.SETTINGS, "merge.policy.floor_segment", 380, {_MERGES: _UP},
-        (None, "8mb", "16mb", "64mb"), unset="2mb"),
     Row(Part.SETTINGS, "merge.scheduler.max_thread_count", 280, {_MERGES: _UP}, (None, 1, 2, 4)),
     Row(Part.SETTINGS, "merge.scheduler.auto_throttle", 370, {_MERGES: _CHOICE}, (None, False),
         ordered=False),

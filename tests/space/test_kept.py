@@ -1,0 +1,123 @@
+"""What the order of events and a crash of rsyslogd cost is named, and is kept where asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pytest
+
+from tests.profile.examples import SMALL, small
+from tuner.lint.candidate import candidate
+from tuner.lint.load import parse_profile
+from tuner.profile.edit import edit
+from tuner.profile.model import Keep
+from tuner.space.kept import concessions, given_up_at
+from tuner.space.knob import Knob, Level
+from tuner.space.knobs import knobs
+
+MAIN, ACTION = "main_queue", "outputs[logs].queue"
+DISK: dict[str, object] = {
+    "lanes": {
+        "count": 2,
+        "spread": "random",
+        "queue": {
+            "type": "Disk", "filename": "lane", "spoolDirectory": "/var/spool/rsyslog",
+            "maxDiskSpace": "1g",
+        },
+    },
+    ACTION: {"type": "Direct"},
+}  # fmt: skip
+
+
+def levels_with(changes: Mapping[str, object]) -> dict[str, tuple[Level, ...]]:
+    """The levels of each setting of the small profile with these changes."""
+    return {knob.path: knob.levels for knob in knobs(small(changes))}
+
+
+def lines(base: Mapping[str, object], *changes: tuple[str, Level]) -> tuple[str, ...]:
+    """What these changes of the small profile give up."""
+    written = parse_profile(edit(SMALL, base), "p.yaml")
+    changed = candidate(written, changes).profile
+    every: dict[str, Knob] = {knob.path: knob for knob in knobs(written.profile)}
+    return concessions(written.profile, changed, changes, every)
+
+
+def test_a_larger_queue_says_what_a_crash_loses() -> None:
+    assert lines({}, (f"{MAIN}.size", 500_000)) == (
+        "main_queue.size 100,000 -> 500,000: a crash of rsyslogd loses up to 500,000 events that "
+        "stand in memory there, before up to 100,000",
+    )
+    assert lines({}, (f"{MAIN}.size", 50_000)) == ()
+
+
+def test_more_workers_say_that_events_may_change_places() -> None:
+    assert lines({}, (f"{MAIN}.workerThreads", 2)) == (
+        "main_queue.workerThreads 1 -> 2: events may be stored in another order",
+    )
+
+
+def test_what_has_lost_the_order_already_gives_up_none() -> None:
+    assert lines({}, (f"{ACTION}.workerThreads", 4)) == ()
+
+
+def test_a_direct_action_that_gets_a_queue_holds_events_in_memory() -> None:
+    direct: dict[str, object] = {ACTION: None}
+    assert lines(direct, (f"{ACTION}.size", 20_000), (f"{ACTION}.type", "LinkedList")) == (
+        "outputs[logs].queue.type Direct -> LinkedList: a crash of rsyslogd loses up to 20,000 "
+        "events that stand in memory there, before none",
+    )
+
+
+def test_lanes_count_for_each_of_their_queues() -> None:
+    lanes = {
+        "lanes": {"count": 1, "spread": "random", "queue": {"size": 50_000}},
+        ACTION: {"type": "Direct"},
+    }
+    assert lines(lanes, ("lanes.count", 4)) == (
+        "lanes.count 1 -> 4: events may be stored in another order",
+        "lanes.count 1 -> 4: a crash of rsyslogd loses up to 200,000 events that stand in memory "
+        "there, before up to 50,000",
+    )
+
+
+def test_what_is_on_disk_outlives_a_crash() -> None:
+    assert lines(DISK, ("lanes.count", 4), ("lanes.queue.size", 500_000)) == ()
+    kept = levels_with({**DISK, "search.keep": ["loss"]})
+    assert kept["lanes.count"] == (1, 2, 4)
+    assert 500_000 in kept["lanes.queue.size"]
+
+
+def test_to_keep_losses_shuts_larger_queues_in_memory() -> None:
+    kept = levels_with({"search.keep": ["loss"]})
+    assert kept[f"{MAIN}.size"] == (20_000, 50_000, 100_000)
+    assert kept[f"{ACTION}.size"] == (10_000, 20_000, 50_000)
+    assert f"{MAIN}.workerThreads" in kept
+    direct = levels_with({"search.keep": ["loss"], ACTION: None})
+    assert not [path for path in direct if path.startswith(ACTION)]
+
+
+def test_to_keep_the_order_shuts_several_workers() -> None:
+    one = {f"{ACTION}.workerThreads": 1}
+    kept = levels_with({"search.keep": ["order"], **one})
+    assert not [path for path in kept if "workerThread" in path]
+    assert kept[f"{MAIN}.size"][-1] == 500_000
+    assert f"{ACTION}.workerThreads" in levels_with({"search.keep": ["order"]})
+
+
+def test_readers_of_udp_change_the_order_and_those_of_tcp_do_not() -> None:
+    order: dict[str, object] = {"search.keep": ["order"]}
+    udp = {"inputs": [{"type": "imudp", "port": 10514}], "guardrails.tier": "relaxed"}
+    assert "inputs[0].threads" in levels_with(udp)
+    assert "inputs[0].threads" not in levels_with({**udp, **order})
+    assert "inputs[0].threads" in levels_with(order)
+
+
+def test_levels_of_the_profile_itself_are_kept_out_too() -> None:
+    wide = {"search": {"keep": ["loss"], "levels": {f"{MAIN}.size": [50_000, 1_000_000]}}}
+    assert levels_with(wide)[f"{MAIN}.size"] == (50_000, 100_000)
+
+
+@pytest.mark.parametrize("keep", list(Keep))
+def test_with_keep_no_level_gives_it_up(keep: Keep) -> None:
+    every = knobs(small({"search.keep": [keep.value], ACTION: None}))
+    assert not [one for one in every for level in one.levels if keep in given_up_at(one, level)]
