@@ -145,6 +145,52 @@ def test_what_is_asked_depends_only_on_what_was_told() -> None:
     assert again.beliefs() == first.beliefs()
 
 
+def bowl(point: Point) -> float:
+    """The best is at 3 in each of the first four knobs; the others do not matter."""
+    return -0.05 * sum((level - 3) ** 2 for level in point[:4])
+
+
+def test_after_hundreds_of_trials_it_rests_on_those_that_say_most() -> None:
+    space = Space(tuple(Dimension(f"knob {at}", 6, True) for at in range(6)), lambda _: True)
+    rng = np.random.default_rng(0)
+    drawn = [tuple(row) for row in rng.integers(space.sizes, size=(400, 6)).tolist()]
+    again = (3, 2, 3, 3, 0, 0)
+    points = [space.start, *drawn[:200], space.start, again, *drawn[200:], again]
+    searcher = strategy_of("default", space)
+    for trial, point in enumerate(points):
+        margins = (("memory", 0.5 - 0.1 * point[5]),)
+        value = bowl(point) + SIGMA * rng.standard_normal()
+        feasible = margins[0][1] > 0
+        searcher.tell(Observation(point, value, SIGMA, 1.0 * trial, feasible, margins))
+    beliefs = {one.point: one for one in searcher.beliefs()}
+    assert len(beliefs) <= 120
+    assert (beliefs[space.start].runs, beliefs[again].runs) == (2, 2)
+    usable = sorted((one for one in set(points) if one[5] < 5), key=bowl)
+    assert all(beliefs[one].mean == pytest.approx(bowl(one), abs=0.04) for one in usable[-10:])
+    for _ in range(6):
+        proposal = searcher.ask()
+        assert proposal is not None
+        assert bowl(proposal.point) >= -0.1
+        assert proposal.point[5] < 5
+        searcher.tell(Observation(proposal.point, bowl(proposal.point), SIGMA, 500.0))
+
+
+def test_what_is_told_at_once_is_believed_as_what_is_told_bit_by_bit() -> None:
+    means = []
+    for is_asked in (False, True):
+        searcher, rng = strategy_of("default", mixed()), np.random.default_rng(0)
+        for trial, row in enumerate(rng.integers(mixed().sizes, size=(70, 4)).tolist()):
+            value = slope(tuple(row)) + SIGMA * rng.standard_normal()
+            searcher.tell(Observation(tuple(row), value, SIGMA, 10.0 * trial))
+            if is_asked:
+                searcher.beliefs()
+        means.append({one.point: one.mean for one in searcher.beliefs()})
+    best = sorted(means[0], key=lambda point: -means[0][point])[:10]
+    assert [means[0][one] for one in best] == pytest.approx(
+        [means[1][one] for one in best], abs=0.01
+    )
+
+
 def test_equal_values_and_equal_points_are_no_trouble() -> None:
     searcher = strategy_of("default", mixed())
     for trial in range(12):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from heapq import heappop, heappush
 from statistics import fmean
 
 import numpy as np
@@ -19,6 +21,7 @@ _DRAWS = 50
 _ELITES = 5
 # Points less likely to keep the guardrails are proposed only when there are no others.
 _LIKELY_SAFE = 0.5
+_JUDGED = 64
 # The verdict on a bottleneck errs at times, so what it rules out is proposed less often, not never.
 _ELSEWHERE = 0.5
 # Smaller errors would be those of the logarithm's own rounding.
@@ -63,17 +66,18 @@ class Gaussian:
             )
 
     def beliefs(self) -> list[Belief]:
-        """The posterior at every point measured, each with a part of its own."""
+        """The posterior at the points measured that the model rests on, each with a part of its
+        own; those are all while they are few."""
         if not self._model.points:
             return []
-        safe = self._guard.safe_at_measured()
-        points = self._model.points
-        beliefs = {
-            point: Belief(point, float(mean), float(sd), points.count(point), safe[point])
-            for point, mean, sd in zip(points, *self._model.at_measured(), strict=True)
-        }
-        kept = [one for one in beliefs.values() if one.safe > 0]
-        return sorted(kept, key=lambda one: -one.mean)
+        known, runs = self._model.at_measured(), Counter(self._model.points)
+        safe = self._guard.safe_at_measured(list(known))
+        beliefs = [
+            Belief(point, mean, sd, runs[point], safe[point])
+            for point, (mean, sd) in known.items()
+            if safe[point] > 0
+        ]
+        return sorted(beliefs, key=lambda one: -one.mean)
 
     def _spread(self, measured: set[Point], rng: np.random.Generator) -> Proposal | None:
         for _ in range(_DRAWS):
@@ -82,22 +86,36 @@ class Gaussian:
             if not len(fresh):
                 break
             order = spread(self._space, sorted(measured), fresh, rng)
-            proposal = self._first_valid(fresh[order], "far from the others")
+            proposal = self._first_valid(map(_point, fresh[order]), "far from the others")
             if proposal is not None:
                 return proposal
-        return self._first_valid(candidates(self._space, [], measured, rng), "the rest")
+        rest = candidates(self._space, [], measured, rng)
+        return self._first_valid(map(_point, rest), "the rest")
 
     def _promising(self, measured: set[Point], rng: np.random.Generator) -> Proposal | None:
         elites = [one.point for one in self.beliefs()[:_ELITES]]
         among = candidates(self._space, elites, measured, rng)
         if not len(among):
             return None
-        safe = self._guard.safe(among)
-        gains = self._model.expected_improvement(among) * safe
+        gains = self._model.expected_improvement(among)
         gains = gains / self._space.seconds(self._told[-1].point, among, self._dearest_s())
         gains = gains * self._hopes(among, elites)
-        order = np.lexsort((-gains, safe < _LIKELY_SAFE))
-        return self._first_valid(among[order], "promising")
+        return self._first_valid(self._likely_best(among, gains), "promising")
+
+    def _likely_best(self, among: NDArray[np.int64], gains: Floats) -> Iterator[Point]:
+        """The points by their gains times the probability that they are safe, those that likely
+        are not last.  Few are looked at, so only as many as needed are judged."""
+        likely: list[tuple[float, int]] = []
+        doubtful: list[tuple[float, int]] = []
+        order = np.argsort(-gains, kind="stable")
+        for part in np.split(order, range(_JUDGED, len(order), _JUDGED)):
+            while likely and -likely[0][0] > gains[part[0]]:
+                yield _point(among[heappop(likely)[1]])
+            for at, safe in zip(part.tolist(), self._guard.safe(among[part]), strict=True):
+                heappush(likely if safe >= _LIKELY_SAFE else doubtful, (-gains[at] * safe, at))
+        for heap in (likely, doubtful):
+            while heap:
+                yield _point(among[heappop(heap)[1]])
 
     def _dearest_s(self) -> float | None:
         """What moves of the dearest kind took in the mean, in seconds; None before the first."""
@@ -119,12 +137,15 @@ class Gaussian:
         hopeful = (changed[np.arange(len(among)), nearest] & can_matter[nearest]).any(axis=1)
         return np.where(hopeful, 1.0, _ELSEWHERE)
 
-    def _first_valid(self, among: NDArray[np.int64], why: str) -> Proposal | None:
-        for row in among.tolist():
-            point = tuple(row)
+    def _first_valid(self, among: Iterable[Point], why: str) -> Proposal | None:
+        for point in among:
             if self._space.pool is not None or self._space.is_valid(point):
                 return Proposal(point, why)
         return None
+
+
+def _point(row: NDArray[np.int64]) -> Point:
+    return tuple(row.tolist())
 
 
 Points = NDArray[np.int64]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -21,13 +22,25 @@ _SQUEEZED_BELOW = 0.3
 _RESTART_SHIFT, _RESTART_SHIFT_SD, _RESTART_OWN_SD = -0.15, 0.1, 0.05
 
 
+# The most values that a process rests on, for each second of a trial: a proposal takes longer by
+# their square to cube and is to take a tenth of a trial (measured: tests/benchmarks/model_cost.py).
+_ROWS_PER_S, _FEWEST_ROWS, _MOST_ROWS = 30, 120, 300
+# Beyond that the hyperparameters are known well: they move only with every so manieth value.
+_SELDOM = 4
+# More values than these at once, as when a search takes over trials, are learnt in one go.
+_ONE_BY_ONE, _MOVES_AT_ONCE = 50, 10
+_NEAREST_TO = 5
+
+
 @dataclass
 class Model:
     """A Gaussian process over a space, told one value after the other.
 
     Its state is a pure function of the seed and of what it was told.  With `squeezed`, values
     below about the upper third count less the lower they are: how bad the bad ones are says little
-    about where the best one lies.
+    about where the best one lies.  Otherwise it is about on which side of zero the values are.
+
+    It rests on all values as long as they are few, and then on those that say most about that.
     """
 
     space: Space
@@ -38,6 +51,8 @@ class Model:
     _errors: list[float] = field(default_factory=list)
     _at_s: list[float] = field(default_factory=list)
     _restarted: list[bool] = field(default_factory=list)
+    _learnt: int = 0
+    _rows: NDArray[np.int64] = field(init=False)
     _particles: Floats = field(init=False)
     _posterior: process.Posterior = field(init=False)
     _shift: float = _RESTART_SHIFT
@@ -54,59 +69,112 @@ class Model:
         self._values.append(value)
         self._errors.append(se)
         self._at_s.append(at_s)
-        rng = np.random.default_rng([*self.seed, len(self.points)])
-        if len(self.points) == 1:
-            self._particles = process.drawn(len(self.space.dimensions), rng)
-        data = self._data()
-        self._particles = process.moved(self._particles, data, rng)
-        self._posterior = process.Posterior.of(self._particles, data)
-        self._shift = _RESTART_SHIFT + _RESTART_SHIFT_SD * self._posterior.shift_mean
 
-    def at_measured(self) -> tuple[Floats, Floats]:
-        """Mean and standard deviation at every point told, in the order told."""
-        means, variances = self._posterior.at_measured()
-        return self._unscaled(means, variances)
+    def at_measured(self) -> dict[Point, tuple[float, float]]:
+        """Mean and standard deviation at the points that it rests on."""
+        means, variances = self._known().at_measured
+        spread = np.sqrt(variances.mean(axis=0) + means.var(axis=0)) * self._scale
+        mean = self._centre + self._scale * means.mean(axis=0)
+        points = [self.points[row] for row in self._rows]
+        return dict(zip(points, zip(mean.tolist(), spread.tolist(), strict=True), strict=True))
 
     def expected_improvement(self, among: NDArray[np.int64]) -> Floats:
         """The expected improvement over the best mean so far, at points not measured."""
+        data = self._known().data
         level = process.levelled(self._particles, len(self.space.dimensions))
-        hedged = np.vstack([self._particles, level])
-        known = process.Posterior.of(hedged, self._posterior.data)
-        best = known.at_measured()[0].max(axis=1)
-        return process.expected_improvement(*known.at_new(self.space.features(among)), best)
+        hedged = process.Posterior.of(np.vstack([self._particles, level]), data)
+        best = hedged.means_at_measured.max(axis=1)
+        return process.expected_improvement(*hedged.at_new(self.space.features(among)), best)
 
     def above(self, among: NDArray[np.int64], limit: float) -> Floats:
         """How probable it is at each point, not measured, that the value is above the limit."""
-        means, variances = self._posterior.at_new(self.space.features(among))
+        means, variances = self._known().at_new(self.space.features(among))
         scaled = (means - (limit - self._centre) / self._scale) / np.sqrt(variances)
         return np.asarray(ndtr(scaled).mean(axis=0))
 
-    def _unscaled(self, means: Floats, variances: Floats) -> tuple[Floats, Floats]:
-        spread = np.sqrt(variances.mean(axis=0) + means.var(axis=0))
-        return self._centre + self._scale * means.mean(axis=0), self._scale * spread
+    def above_zero(self, points: Iterable[Point]) -> dict[Point, float]:
+        """How probable it is at those of the points that were measured."""
+        known = {
+            point: float(ndtr(mean / max(sd, 1e-9)))
+            for point, (mean, sd) in self.at_measured().items()
+        }
+        others = [point for point in set(points) & set(self.points) if point not in known]
+        if others:
+            known |= dict(zip(others, self.above(np.array(others), 0.0).tolist(), strict=True))
+        return {point: known[point] for point in points if point in known}
 
-    def _data(self) -> process.Data:
-        """The values standardised, without the shift of restarts as far as it is known; their scale
-        is that of the squeezed values."""
-        restarted = np.array(self._restarted, dtype=float)
-        values = np.array(self._values) - self._shift * restarted
-        errors = np.hypot(self._errors, _RESTART_OWN_SD * restarted)
+    def _known(self) -> process.Posterior:
+        """The process after all that was told."""
+        told = len(self.points)
+        if told - self._learnt > _ONE_BY_ONE:
+            for count in ((self._learnt + told) // 2, told):
+                self._learn(count, _MOVES_AT_ONCE)
+        for count in range(self._learnt + 1, told + 1):
+            is_due = count <= self._most_rows or count % _SELDOM == 0
+            self._learn(count, process.MOVES if is_due else 0)
+        return self._posterior
+
+    def _learn(self, count: int, moves: int) -> None:
+        """Learn the first so many values."""
+        rng = np.random.default_rng([*self.seed, count])
+        if self._learnt == 0:
+            self._particles = process.drawn(len(self.space.dimensions), rng)
+        data = self._data(count)
+        if moves:
+            self._particles = process.moved(self._particles, data, rng, moves)
+        self._posterior = process.Posterior.of(self._particles, data)
+        self._shift = _RESTART_SHIFT + _RESTART_SHIFT_SD * self._posterior.shift_mean
+        self._learnt = count
+
+    def _data(self, count: int) -> process.Data:
+        """The values that say most, standardised, without the shift of restarts as far as it is
+        known; their scale is that of the squeezed values."""
+        restarted = np.array(self._restarted[:count], dtype=float)
+        values = np.array(self._values[:count]) - self._shift * restarted
+        errors = np.hypot(self._errors[:count], _RESTART_OWN_SD * restarted)
         centre = float(np.median(values))
         spread = max(float(values.std()), float(errors.min()), 1e-6)
         y, slope = (values - centre) / spread, np.ones(len(values))
         if self.squeezed:
             low = np.maximum(_SQUEEZED_BELOW - y, 0.0)
             y, slope = y + low - np.log1p(low), 1 / (1 + low)
-        points = np.array(self.points)
-        same = (points[:, np.newaxis, :] == points).all(axis=2).astype(float)
         self._centre, self._scale = centre, spread
         noise = (errors / spread * slope) ** 2
         moved = restarted / spread * slope
         y -= (_RESTART_SHIFT - self._shift) * moved
         shift = _RESTART_SHIFT_SD * moved
+        points = np.array(self.points[:count])
+        self._rows = rows = self._telling(points, values)
+        kept = points[rows]
+        same = (kept[:, np.newaxis, :] == kept).all(axis=2).astype(float)
+        features, times = self.space.features(kept), np.array(self._at_s)[rows]
+        return process.Data(
+            features, self.space.columns, same, y[rows], noise[rows], shift[rows], times
+        )
+
+    @property
+    def _most_rows(self) -> int:
+        return int(np.clip(_ROWS_PER_S * self.space.trial_s, _FEWEST_ROWS, _MOST_ROWS))
+
+    def _telling(self, points: NDArray[np.int64], values: Floats) -> NDArray[np.int64]:
+        """Which values say most: a quarter each are those of points measured more than once, the
+        best (or the nearest to zero), and what lies near the best few; an eighth the newest; the
+        rest are drawn from all."""
+        count, most = len(points), self._most_rows
+        if count <= most:
+            return np.arange(count)
+        best = np.argsort(-values if self.squeezed else np.abs(values), kind="stable")
         features = self.space.features(points)
-        times = np.array(self._at_s)
-        return process.Data(features, self.space.columns, same, y, noise, shift, times)
+        gaps = [((features - features[at]) ** 2).sum(axis=1) for at in best[:_NEAREST_TO]]
+        near = np.argsort(np.min(gaps, axis=0), kind="stable")
+        runs = Counter(self.points[:count])
+        again = [at for at in range(count) if runs[self.points[at]] > 1]
+        newest = range(count - most // 8, count)
+        # Each value has a place of its own in this order, whatever follows it.
+        drawn = np.argsort(np.random.default_rng([*self.seed, 0]).uniform(size=count))
+        quarter = most // 4
+        order = [*again[-quarter:], *best[:quarter], *near[:quarter], *newest, *drawn]
+        return np.array(sorted(list(dict.fromkeys(map(int, order)))[:most]))
 
 
 # Trials that went well count 1 and those that failed -1, each with this error.
@@ -151,16 +219,18 @@ class Guard:
         if not self._told or not points:
             return dict.fromkeys(points, 1.0)
         likely = self.safe(np.array(points)).tolist()
-        return dict(zip(points, likely, strict=True)) | self.safe_at_measured()
+        measured = [one.point for one in self._told]
+        return dict(zip(points, likely, strict=True)) | self.safe_at_measured(measured)
 
-    def safe_at_measured(self) -> dict[Point, float]:
-        """The probability for each point told: by its margins, and none after a failure."""
-        safe = {one.point: 1.0 for one in self._told}
+    def safe_at_measured(self, points: Sequence[Point]) -> dict[Point, float]:
+        """The probability for each of these points, which it was told of: by its margins, and none
+        after a failure."""
+        safe = dict.fromkeys(points, 1.0)
         for model in self._margins.values():
-            means, sds = model.at_measured()
-            here = dict(zip(model.points, ndtr(means / np.maximum(sds, 1e-9)), strict=True))
-            safe |= {point: safe[point] * float(here.get(point, 1.0)) for point in safe}
-        return safe | {one.point: 0.0 for one in self._told if not one.feasible}
+            for point, probable in model.above_zero(safe).items():
+                safe[point] *= probable
+        failed = {one.point for one in self._told if not one.feasible}
+        return {point: 0.0 if point in failed else one for point, one in safe.items()}
 
     def _learn(self, failures: Model, one: Observation) -> None:
         if one.feasible or _is_unforetold(one):

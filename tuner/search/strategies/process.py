@@ -13,12 +13,13 @@ from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import solve_triangular
 from scipy.special import ndtr
 
 from tuner.search.space import Floats
 
 PARTICLES = 10
-_MOVES = 2
+MOVES = 2
 # Of the particles that propose, this many more take every knob for equally important, at length
 # scales a little below the prior's median (whitened).
 _LEVELLED = 5
@@ -26,6 +27,7 @@ _LEVEL = -0.5
 _JITTER = 1e-8
 # Larger than the squares of the values made white can sum up to; what it is does not matter.
 _BORDER = 1e15
+_BLOCK = 100
 _DRIFT_S = 600.0
 # Prior medians and spreads of the logarithms of: signal, additive part, own part, drift.
 _AMPLITUDES = ((0.0, 0.7), (-0.7, 1.0), (-1.6, 0.7), (-3.5, 1.0))
@@ -58,9 +60,13 @@ class Data:
         return _by_knob(self.x, self)
 
     @cached_property
-    def alike(self) -> Floats:
-        """The covariances of each knob's own effect, a row for each knob."""
-        return _alike(self.squared)
+    def linear(self) -> Floats:
+        """What the covariances are sums of beside the smooth part, a row for each: each knob's own
+        effect, what is the points' own, the drift, and what is known beforehand."""
+        apart = np.abs(self.at_s[:, np.newaxis] - self.at_s) / _DRIFT_S
+        known = _MEAN_SD**2 + np.outer(self.shift, self.shift) + np.diag(self.noise + _JITTER)
+        rows = np.stack([self.same, np.exp(-apart), known]).reshape(3, -1)
+        return np.vstack([_alike(self.squared), rows])
 
     @property
     def dimensions(self) -> int:
@@ -84,7 +90,7 @@ def levelled(z: Floats, dimensions: int) -> Floats:
     return level
 
 
-def moved(z: Floats, data: Data, rng: np.random.Generator, moves: int = _MOVES) -> Floats:
+def moved(z: Floats, data: Data, rng: np.random.Generator, moves: int = MOVES) -> Floats:
     """The particles after a few steps of elliptical slice sampling (Murray, Adams, MacKay 2010)."""
     likelihoods = log_likelihood(z, data)
     for _ in range(moves):
@@ -127,8 +133,7 @@ class _Scales:
     drift: Floats
 
 
-def _scales(z: Floats, data: Data) -> _Scales:
-    d = data.dimensions
+def _scales(z: Floats, d: int) -> _Scales:
     lengths = np.exp(np.log(_LENGTH_MEDIAN * np.sqrt(d)) + _LENGTH_SPREAD * z[:, :d])
     weights = 1 / lengths**2
     squares = [
@@ -139,16 +144,15 @@ def _scales(z: Floats, data: Data) -> _Scales:
     return _Scales(weights, shares, *squares)
 
 
-def _smooth(scales: _Scales, squared: Floats, alike: Floats, n: int) -> Floats:
-    """The covariance of the smooth and additive parts with the data, for each particle.
-
-    `squared` and `alike` have a row for each knob and a column for each pair of points.
-    """
+def _smooth(scales: _Scales, squared: Floats) -> Floats:
+    """The covariances of the smooth part, a row for each particle and a column for each pair of
+    points; `squared` has a row for each knob."""
     distance = np.sqrt(3 * (scales.weights @ squared))
-    mixed = (1 + distance) * np.exp(-distance)
+    mixed = np.exp(-distance)
+    distance += 1
+    mixed *= distance
     mixed *= scales.signal[:, np.newaxis]
-    mixed += (scales.shares * scales.additive[:, np.newaxis]) @ alike
-    return (mixed + _MEAN_SD**2).reshape(len(scales.weights), -1, n)
+    return np.asarray(mixed)
 
 
 def _by_knob(x: Floats, data: Data) -> Floats:
@@ -171,69 +175,103 @@ def _squared(a: Floats, b: Floats) -> Floats:
     return np.asarray(np.maximum(cross, 0.0))
 
 
-def _covariance(z: Floats, data: Data) -> tuple[_Scales, Floats]:
-    scales = _scales(z, data)
-    apart = np.abs(data.at_s[:, np.newaxis] - data.at_s) / _DRIFT_S
-    whole = _smooth(scales, data.squared, data.alike, len(data.y))
-    whole += scales.own[:, np.newaxis, np.newaxis] * data.same
-    whole += scales.drift[:, np.newaxis, np.newaxis] * np.exp(-apart)
-    whole += np.outer(data.shift, data.shift)
-    n = np.arange(len(data.y))
-    whole[:, n, n] += data.noise + _JITTER
-    return scales, whole
+def _factored(scales: _Scales, data: Data) -> tuple[Floats, Floats]:
+    """For each particle the Cholesky factor of the covariance of the data, and the values that it
+    makes white."""
+    k, n = len(scales.weights), len(data.y)
+    additive = scales.shares * scales.additive[:, np.newaxis]
+    parts = np.column_stack([additive, scales.own, scales.drift, np.ones(k)])
+    whole = _smooth(scales, data.squared)
+    whole += parts @ data.linear
+    # With the values as one more row, the factor's last row is the values made white.
+    bordered = np.full((k, n + 1, n + 1), _BORDER)
+    bordered[:, :n, :n] = whole.reshape(k, n, n)
+    bordered[:, n, :n] = data.y
+    lower = np.linalg.cholesky(bordered)
+    return lower[:, :n, :n], lower[:, n, :n]
 
 
 def log_likelihood(z: Floats, data: Data) -> Floats:
     """The logarithm of the marginal likelihood of each particle, but for a constant."""
-    _, whole = _covariance(z, data)
-    n = len(data.y)
-    # With the values as one more row, the factor's last row is the values made white.
-    bordered = np.full((len(z), n + 1, n + 1), _BORDER)
-    bordered[:, :n, :n] = whole
-    bordered[:, n, :n] = data.y
-    lower = np.linalg.cholesky(bordered)
-    white, each = lower[:, n, :n], np.arange(n)
+    lower, white = _factored(_scales(z, data.dimensions), data)
+    each = np.arange(len(data.y))
     return np.asarray(-(white**2).sum(axis=1) / 2 - np.log(lower[:, each, each]).sum(axis=1))
 
 
 @dataclass(frozen=True)
 class Posterior:
-    """The process after the data, for each particle: means and variances of log(EPS)."""
+    """The process after the data, for each particle: means and variances of log(EPS).
+
+    `lower` has the factors of the data's covariances, `weights` what each value counts for.
+    """
 
     scales: _Scales
     data: Data
-    inverse: Floats
+    lower: Floats
     weights: Floats
 
     @classmethod
     def of(cls, z: Floats, data: Data) -> Posterior:
         """Condition on the data."""
-        scales, whole = _covariance(z, data)
-        inverse = np.asarray(np.linalg.inv(whole), dtype=np.float64)
-        return cls(scales, data, inverse, inverse @ data.y)
+        scales = _scales(z, data.dimensions)
+        lower, white = _factored(scales, data)
+        pairs = zip(lower, white, strict=True)
+        weights = [solve_triangular(one, y, lower=True, trans=1) for one, y in pairs]
+        return cls(scales, data, lower, np.array(weights))
 
     @property
     def shift_mean(self) -> float:
         """What shifts some of the values, in its standard deviations; the mean of the particles."""
         return float((self.weights @ self.data.shift).mean())
 
+    @cached_property
     def at_measured(self) -> tuple[Floats, Floats]:
         """Means and variances at the data, their own part included, without drift and noise."""
-        own = self.scales.own[:, np.newaxis, np.newaxis] * self.data.same
-        data = self.data
-        return self._at(_smooth(self.scales, data.squared, data.alike, len(data.y)) + own)
+        return self._at(self.data.x, self.data.same)
+
+    @cached_property
+    def means_at_measured(self) -> Floats:
+        """Those means alone."""
+        x, same = self.data.x, self.data.same
+        parts = [self._means(self._across(x[of], same[of])) for of in _blocks(len(x))]
+        return np.hstack(parts)
 
     def at_new(self, x: Floats) -> tuple[Floats, Floats]:
         """Means and variances at points that were not measured."""
-        squared = _by_knob(x, self.data)
-        return self._at(_smooth(self.scales, squared, _alike(squared), len(self.data.y)))
+        return self._at(x, np.zeros((len(x), len(self.data.y))))
 
-    def _at(self, across: Floats) -> tuple[Floats, Floats]:
-        means = np.einsum("kcn,kn->kc", across, self.weights)
-        explained = np.einsum("kcn,kcn->kc", across @ self.inverse, across)
+    def _at(self, x: Floats, same: Floats) -> tuple[Floats, Floats]:
+        means, variances = [], []
+        for of in _blocks(len(x)):
+            across = self._across(x[of], same[of])
+            means.append(self._means(across))
+            variances.append(self._variances(across))
+        return np.hstack(means), np.hstack(variances)
+
+    def _across(self, x: Floats, same: Floats) -> Floats:
+        """The covariances of points with the data: for each particle a row for each point."""
+        scales, squared = self.scales, _by_knob(x, self.data)
+        additive = scales.shares * scales.additive[:, np.newaxis]
+        across = _smooth(scales, squared)
+        across += additive @ _alike(squared)
+        across += _MEAN_SD**2 + scales.own[:, np.newaxis] * same.ravel()
+        return across.reshape(len(across), *same.shape)
+
+    def _means(self, across: Floats) -> Floats:
+        return np.asarray((across @ self.weights[:, :, np.newaxis])[:, :, 0])
+
+    def _variances(self, across: Floats) -> Floats:
+        pairs = zip(self.lower, across, strict=True)
+        white = [solve_triangular(one, rows.T, lower=True) for one, rows in pairs]
+        explained = np.array([(one**2).sum(axis=0) for one in white])
         scales = self.scales
         prior = scales.signal + scales.additive + scales.own + _MEAN_SD**2
-        return means, np.maximum(prior[:, np.newaxis] - explained, 1e-12)
+        return np.asarray(np.maximum(prior[:, np.newaxis] - explained, 1e-12))
+
+
+def _blocks(count: int) -> list[slice]:
+    """Parts of so many points that are small enough for a processor's cache."""
+    return [slice(at, at + _BLOCK) for at in range(0, count, _BLOCK)]
 
 
 def expected_improvement(means: Floats, variances: Floats, best: Floats) -> Floats:
