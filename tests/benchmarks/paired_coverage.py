@@ -6,7 +6,7 @@ The noise is that of configurations measured several times on several cloud mach
 of log(performance) without its configuration's mean.  It is drawn again in two ways: from all
 configurations of a system at once, or for each side of a comparison from one configuration of its
 own, so that A and B differ in their noise.  In a third way the engine restarts before the second
-run of each pair, whose rate is a quarter lower then.
+run of each pair, whose rate is then a fifth lower on side A and a tenth on side B.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ COMPARISONS = 2000
 TRUE_RATIO = 1.2
 PAIRS = (6, 10)
 RESTARTING_PAIRS = (8, 10)
-COST = math.log(0.75)
+LOST_BY_A, LOST_BY_B = math.log(0.8), math.log(0.9)
 FEWEST_RUNS = 5
 
 Residuals = NDArray[np.float64]
@@ -73,12 +73,13 @@ def from_two(each: Sequence[Residuals], rng: np.random.Generator) -> Draw:
 
 def compared(draw: Draw, pairs: int, ratio: float, restarting: bool) -> list[Comparison]:
     """The side that ran last runs first, so each follows a restart in every second pair."""
-    turns = np.array([1, -1] * pairs)[:pairs] * restarting
+    after = [(restarting and turn % 2 == 1, restarting and turn % 2 == 0) for turn in range(pairs)]
     found = []
     for _ in range(COMPARISONS):
         a, b = draw(pairs)
-        a, b = np.exp(a + COST * (turns == -1)), np.exp(b + COST * (turns == 1))
-        found.append(compare(a.tolist(), (ratio * b).tolist(), turns.tolist()))
+        lost_by_a, lost_by_b = np.array(after).T * np.array([[LOST_BY_A], [LOST_BY_B]])
+        a, b = np.exp(a + lost_by_a), np.exp(b + lost_by_b)
+        found.append(compare(a.tolist(), (ratio * b).tolist(), after))
     return found
 
 

@@ -134,47 +134,80 @@ def test_the_smallest_detectable_gain_is_found_four_times_out_of_five(
 
 
 def restarting(
-    ratio: float, noise: float, shape: Shape, pairs: int, cost: float, seed: int = 7
+    ratio: float, noise: float, shape: Shape, pairs: int, losses: tuple[float, float], seed: int = 7
 ) -> list[Comparison]:
     """1,000 comparisons of sides that take turns, so that the engine restarts before the second run
-    of each pair, which makes it so much slower."""
+    of each pair, which loses so much of its rate, A and B each their own share."""
     drawn = shape(np.random.default_rng(seed), (2, COMPARISONS, pairs))
     a, b = np.exp(noise * drawn)
     found = []
     for number, (before, after) in enumerate(zip(a, ratio * b, strict=True)):
-        turns = np.array([1, -1] * pairs)[number % 2 :][:pairs]
-        slow = np.where(turns == 1, after, before) * (1 - cost)
-        first, second = np.where(turns == -1, slow, before), np.where(turns == 1, slow, after)
-        found.append(compare(first.tolist(), second.tolist(), turns.tolist()))
+        second_is_b = np.array([True, False] * pairs)[number % 2 :][:pairs]
+        first = np.where(second_is_b, before, before * (1 - losses[0]))
+        second = np.where(second_is_b, after * (1 - losses[1]), after)
+        flags = [(not is_b, bool(is_b)) for is_b in second_is_b]
+        found.append(compare(first.tolist(), second.tolist(), flags))
     return found
 
 
+LOSSES = [(0.0, 0.0), (0.3, 0.3), (0.2, 0.1), (0.0, 0.2), (0.05, 0.0)]
+
+
 @pytest.mark.parametrize("pairs", [8, 11])
 @pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.parametrize("cost", [0.0, 0.3])
-def test_what_restarts_cost_is_no_part_of_the_ratio(cost: float, shape: Shape, pairs: int) -> None:
-    found = restarting(1.2, 0.05, shape, pairs, cost)
+@pytest.mark.parametrize("losses", LOSSES)
+def test_what_restarts_cost_either_side_is_no_part_of_the_ratio(
+    losses: tuple[float, float], shape: Shape, pairs: int
+) -> None:
+    found = restarting(1.2, 0.05, shape, pairs, losses)
     assert share(one.low <= 1.2 <= one.high for one in found) >= 0.93
-    assert share(one.shows_more for one in found) >= 0.85
-    costs = [1 - one.restarted for one in found if one.restarted is not None]
-    assert statistics.fmean(costs) == pytest.approx(cost, abs=0.01)
+    assert share(one.shows_more for one in found) >= 0.75
+    each = [one.restarted for one in found if one.restarted is not None]
+    for side, loss in enumerate(losses):
+        assert statistics.fmean(1 - one[side] for one in each) == pytest.approx(loss, abs=0.01)
 
 
 @pytest.mark.parametrize("pairs", [8, 11])
 @pytest.mark.parametrize("shape", SHAPES)
-def test_restarts_tell_no_equal_ones_apart(shape: Shape, pairs: int) -> None:
-    found = restarting(1.0, 0.05, shape, pairs, 0.3)
+@pytest.mark.parametrize("losses", LOSSES)
+def test_restarts_tell_no_equal_ones_apart(
+    losses: tuple[float, float], shape: Shape, pairs: int
+) -> None:
+    """With 20 % lost on one side and 10 % on the other, half of these comparisons once claimed a
+    difference between equal settings."""
+    found = restarting(1.0, 0.05, shape, pairs, losses)
     assert share(one.shows_more or one.shows_less for one in found) <= 0.06
 
 
+B_AFTER, A_AFTER, NEITHER = (False, True), (True, False), (False, False)
+
+
 def test_eight_pairs_with_restarts_can_show_what_six_cannot() -> None:
-    clear = [0.2, 0.21, 0.19, 0.2, 0.22, 0.2, 0.18, 0.2]
-    turns = [1, -1, 1, -1, 1, -1, 1, -1]
-    assert sign_flip_p(clear[:6], turns[:6]) > 0.05
-    assert sign_flip_p(clear, turns) == pytest.approx(2 / 70)
-    assert sign_flip_p(clear, [0, *turns[1:]]) < 0.05
+    a, b = [100.0, 101, 99, 100, 102, 100, 98, 100], [120.0, 121, 119, 120, 122, 120, 118, 120]
+    turns = [B_AFTER, A_AFTER] * 4
+    assert not compare(a[:6], b[:6], turns[:6]).enough
+    found = compare(a, b, turns)
+    assert found.p == found.least_p == pytest.approx(2 / 70)
+    assert found.shows_more
 
 
-def test_restarts_before_every_run_or_none_change_nothing() -> None:
+def test_six_pairs_without_restarts_are_compared_as_pairs() -> None:
+    a, b = [100.0, 110, 90, 105, 95, 100, 50], [131.0, 142, 118, 136, 124, 129, 130]
+    flags = [NEITHER] * 6 + [A_AFTER]
+    found, alone = compare(a, b, flags), compare(a[:6], b[:6])
+    assert (found.pairs, found.ratio, found.low, found.p) == (6, alone.ratio, alone.low, alone.p)
+
+
+def test_no_restart_before_any_run_changes_nothing() -> None:
     a, b = [100.0, 110, 90, 105, 95, 100], [131.0, 142, 118, 136, 124, 129]
-    assert compare(a, b, [0] * 6) == compare(a, b)
+    assert compare(a, b, [NEITHER] * 6) == compare(a, b)
+
+
+@pytest.mark.parametrize("flags", [[B_AFTER] * 8, [(True, True)] * 8])
+def test_nothing_is_shown_where_a_side_always_follows_a_restart(
+    flags: list[tuple[bool, bool]],
+) -> None:
+    """Its loss cannot be told from its settings."""
+    found = compare([100.0 + one for one in range(8)], [50.0 + one for one in range(8)], flags)
+    assert not found.enough
+    assert not found.shows_less

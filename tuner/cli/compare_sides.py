@@ -86,8 +86,8 @@ def _require_enough(arms: tuple[Arm, Arm], lab: Lab, pairs: int) -> None:
     fewest = fewest_pairs(restarting=restarting)
     if pairs < fewest:
         raise BadUsage(
-            f"--pairs {pairs} is too few: the node sections differ, so that the engine restarts "
-            f"between the sides, and what that costs is estimated too; {fewest} suffice"
+            f"--pairs {pairs} is too few: the node sections differ, so the engine restarts between "
+            f"the sides, and runs just after a restart do not count; {fewest} suffice"
         )
 
 

@@ -64,10 +64,9 @@ _AT_A_RATE: Mapping[Metric, Callable[[PacedMeasurement], float | None]] = {
 }
 
 
-def restarts(before: Sequence[Result], after: Sequence[Result]) -> tuple[int, ...]:
-    """Of each pair, whether the engine restarted just before the run of the second side (1), of the
-    first (-1), or before both or none (0)."""
-    return tuple(restarted(b) - restarted(a) for a, b in zip(before, after, strict=True))
+def restarts(before: Sequence[Result], after: Sequence[Result]) -> tuple[tuple[bool, bool], ...]:
+    """Of each pair, whether the engine restarted just before the run of each side."""
+    return tuple((restarted(a), restarted(b)) for a, b in zip(before, after, strict=True))
 
 
 def restarted(result: Result) -> bool:

@@ -29,9 +29,11 @@ def restart_text(found: Comparison) -> str:
     """What restarts of the engine between the sides cost; empty where the pairs do not tell."""
     if found.restarted is None:
         return ""
+    first, second = map(percent, found.restarted)
     return (
-        "the engine restarted between the sides of the pairs: a run just after a restart is "
-        f"{percent(found.restarted)}, which the ratios leave out"
+        "the engine restarted between the sides of the pairs: a run just after a restart differs "
+        f"from the others by {first} on the first side and {second} on the second, so the ratios "
+        "leave such runs out"
     )
 
 

@@ -1,0 +1,121 @@
+"""How far apart two sides of runs are, and what other labels would make of the same runs; pure.
+
+The runs are taken as pairs or, where the two of a pair are no equals, each by itself.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+Numbers = NDArray[np.float64]
+
+_MOST_ENUMERATED = 1 << 16
+_DRAWN = 1 << 14
+
+
+@dataclass(frozen=True)
+class Fit:
+    """The mean difference of B and A with its standard error, the degrees of freedom of that, and
+    the exact two-sided p of no difference."""
+
+    difference: float
+    error: float
+    freedom: float
+    p: float
+
+
+@dataclass(frozen=True)
+class Contrast:
+    """The runs of A before those of B, so many of each; as pairs in order, or each by itself.
+
+    Where A and B are the same, their labels are arbitrary: within each pair, or among all runs.
+    """
+
+    of_a: int
+    of_b: int
+    paired: bool
+
+    @property
+    def runs_behind(self) -> float:
+        """The variance of a run over that of the difference of both means."""
+        return self.of_a * self.of_b / (self.of_a + self.of_b)
+
+    def differences(self, values: Numbers) -> Numbers:
+        """The mean difference under each labelling of the runs; the first is that of the true
+        labels.  Beyond some 65,000 labellings 16,383 are drawn beside it, which keeps the test
+        exact (Phipson and Smyth 2010, Stat Appl Genet Mol Biol 9:39)."""
+        if self.paired:
+            apart = values[self.of_a :] - values[: self.of_a]
+            means: Numbers = _signs(self.of_a) @ apart / self.of_a
+            return means
+        sums: Numbers = _halves(self.of_a, self.of_b) @ values
+        between: Numbers = sums / self.of_b - (values.sum() - sums) / self.of_a
+        return between
+
+    def squares(self, values: Numbers) -> float:
+        """The squared deviations of runs that no difference of the sides explains; of pairs only
+        what is left of the differences within them."""
+        a, b = values[: self.of_a], values[self.of_a :]
+        if self.paired:
+            apart = b - a
+            return float(((apart - apart.mean()) ** 2).sum()) / 2
+        return float(((a - a.mean()) ** 2).sum() + ((b - b.mean()) ** 2).sum())
+
+    @property
+    def freedom(self) -> int:
+        """The degrees of freedom of those squares."""
+        return self.of_a - 1 if self.paired else self.of_a + self.of_b - 2
+
+    def fit(self, values: Numbers) -> Fit:
+        """Student's t (1908) on the difference, and the permutation test beside it."""
+        differences = self.differences(values)
+        variance = self.squares(values) / self.freedom / self.runs_behind
+        return Fit(
+            float(differences[0]), math.sqrt(variance), self.freedom, share_as_far(differences)
+        )
+
+    @property
+    def least_p(self) -> float:
+        """The p of a difference however clear."""
+        return _least_p(self)
+
+
+def share_as_far(differences: Numbers) -> float:
+    """How many of the differences are as far from 0 as the first."""
+    return float(np.mean(np.abs(differences) >= abs(differences[0]) - 1e-12))
+
+
+@lru_cache(maxsize=64)
+def _least_p(contrast: Contrast) -> float:
+    clear = np.repeat([0.0, 1.0], [contrast.of_a, contrast.of_b])
+    return share_as_far(contrast.differences(clear))
+
+
+@lru_cache(maxsize=4)
+def _signs(pairs: int) -> Numbers:
+    """Ways to exchange the sides of pairs, a row each; the first exchanges none."""
+    if 2**pairs <= _MOST_ENUMERATED:
+        return np.array(list(itertools.product((1.0, -1.0), repeat=pairs)))
+    drawn = np.random.default_rng(0).choice((1.0, -1.0), (_DRAWN, pairs))
+    drawn[0] = 1.0
+    return drawn
+
+
+@lru_cache(maxsize=4)
+def _halves(of_a: int, of_b: int) -> Numbers:
+    """Ways to choose the runs of B, a row each with 1 for such a run; the first is the true one."""
+    runs = of_a + of_b
+    if math.comb(runs, of_b) <= _MOST_ENUMERATED:
+        chosen = np.array(list(itertools.combinations(reversed(range(runs)), of_b)))
+    else:
+        chosen = np.random.default_rng(0).random((_DRAWN, runs)).argsort(axis=1)[:, :of_b]
+        chosen[0] = range(of_a, runs)
+    rows: Numbers = np.zeros((len(chosen), runs))
+    np.put_along_axis(rows, chosen, 1.0, axis=1)
+    return rows
