@@ -46,7 +46,7 @@ from tuner.report.gauges import SEARCH_PHASES, Gauges
 from tuner.report.result import analyse
 from tuner.report.search_files import report_json
 from tuner.report.search_report import first_screen
-from tuner.report.sections import Bullets, Paragraph
+from tuner.report.sections import Bullets, Caution, Paragraph, PlainBlock
 from tuner.search.budget import smallest_budget_s
 from tuner.search.journal import read
 from tuner.search.notes import bought, ranked
@@ -179,7 +179,7 @@ def _tell_plan(profile: Profile, options: Options, budget_s: float, output: Outp
             "budget_s": budget_s,
             "knobs": [knob.path for knob in turned],
             "plan": lines,
-            "repairs": [asdict(one) for one in mended],
+            "repairs": [asdict(one) | {"why": one.why} for one in mended],
         }
         result_json({"schema": 1, "kind": "search plan", **plan})
         return
@@ -239,6 +239,12 @@ def _studied(job: Job, voice: Voice, metrics_path: Path | None) -> Study:
         return work_on(job, lab, voice, metrics)
 
 
+def _caution(caution: Caution) -> tuple[PlainBlock, ...]:
+    if caution.lines:
+        return Paragraph(f"{caution.lead}:"), Bullets(caution.lines)
+    return (Paragraph(f"{caution.lead.rstrip('.')}."),)
+
+
 def _conclude(study: Study, directory: Path, require_gain: bool, output: Output) -> None:
     """Print the verdict and choose the exit code."""
     analysed = analyse(study)
@@ -247,7 +253,7 @@ def _conclude(study: Study, directory: Path, require_gain: bool, output: Output)
         result_json({**report_json(analysed), "run_directory": str(directory)})
     else:
         first = first_screen(analysed)
-        cautions = (Paragraph(f"{one.lead.rstrip('.')}.") for one in first.cautions)
+        cautions = (block for one in first.cautions for block in _caution(one))
         numbers = Bullets(tuple(map(str, first.numbers)))
         show_blocks((Paragraph(first.verdict, is_lead=True), *cautions, numbers))
         result(f"report: {directory / 'report.html'}\nbest profile: {directory / 'best.yaml'}")

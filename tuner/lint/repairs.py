@@ -17,12 +17,17 @@ from tuner.space.knob import Level, level_text
 
 @dataclass(frozen=True)
 class Repair:
-    """A change that stops a loss of events under the profile's own tier; `why` says what is lost
-    without it, and `code` is that of the rule."""
+    """A change that stops a loss of events under the profile's own tier; `loss` is the clause that
+    says what is lost without it, and `code` is that of the rule."""
 
     changes: tuple[tuple[str, Level], ...]
-    why: str
+    loss: str
     code: str
+
+    @property
+    def why(self) -> str:
+        """Why it is made although nobody asked for it."""
+        return f"not for speed: without it {self.loss}"
 
     def __str__(self) -> str:
         changes = ", ".join(f"{path}: {level_text(level)}" for path, level in self.changes)
@@ -40,7 +45,7 @@ def repairs(profile: Profile) -> tuple[Repair, ...]:
     return tuple(
         Repair(
             ((_path_of(profile, one.path), one.cure.value),),
-            f"not for speed: without it {one.cure.loss}",
+            one.cure.loss,
             one.code,
         )
         for one in reported

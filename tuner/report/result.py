@@ -5,15 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from tuner.lint.candidate import candidate
 from tuner.lint.load import LoadedProfile, parse_profile
+from tuner.lint.repairs import Repair, every_change, repairs
 from tuner.measure.measurement import Failure, Measurement
 from tuner.measure.paced_summary import PacedMeasurement
+from tuner.profile.paths import get
 from tuner.search.explain import Effect, Explained, explain
 from tuner.search.pairs import Pair, pairs_of
-from tuner.search.study import BASELINE, Phase, Study, Trial
+from tuner.search.study import BASELINE, Changes, Phase, Study, Trial
 from tuner.search.times import Times, times
 from tuner.search.verdict import Verdict, judge
 from tuner.space.guarantees import Guarantee, opened
+from tuner.space.kept import concessions
 from tuner.space.knob import Knob, Level
 from tuner.space.knobs import knobs
 
@@ -46,7 +50,8 @@ class StudyResult:
 
     `claimed_rate` is the rate that the claim rests on, the one that gained less.  `last_runs` are
     the last confirming runs by side, `fixed_rate` all runs at a fixed rate and `fresh` those of
-    them that stand for a side.  `measured` are all valid saturating runs.
+    them that stand for a side.  `measured` are all valid saturating runs.  Of the repairs that the
+    profile needs, `repaired` are part of what is recommended, and `unrepaired` are not.
     """
 
     study: Study
@@ -63,6 +68,8 @@ class StudyResult:
     fresh: Mapping[str, PacedMeasurement]
     measured: tuple[Measurement, ...]
     failures: tuple[Failure, ...]
+    repaired: tuple[Repair, ...]
+    unrepaired: tuple[Repair, ...]
 
     @property
     def is_sink(self) -> bool:
@@ -73,6 +80,29 @@ class StudyResult:
     def current(self) -> dict[str, Level]:
         """The level of every searched setting in the profile as written."""
         return {axis.path: axis.current for axis in self.study.header.space}
+
+    def tuning(self, changes: Changes) -> Changes:
+        """Those of the changes that are made for speed."""
+        repairing = dict(every_change(self.repaired))
+        return tuple(one for one in changes if one[0] not in repairing)
+
+    def note(self, path: str) -> str:
+        """What to know of a setting that was searched."""
+        return self.knobs[path].note if path in self.knobs else ""
+
+    @property
+    def given_up(self) -> tuple[str, ...]:
+        """What the recommended changes give up that no guarantee names, a line for each."""
+        profile = self.written.profile
+        changed = candidate(self.written, self.verdict.changes).profile
+        return concessions(profile, changed, self.verdict.changes, self.knobs)
+
+    def as_written(self, path: str) -> Level:
+        """The level of a setting in the profile as written; None where it writes none."""
+        if path in self.knobs:
+            return self.knobs[path].current
+        level = get(self.written.data, path)
+        return level if isinstance(level, bool | int | str) else None
 
     @property
     def effect_groups(self) -> list[list[Effect]]:
@@ -91,6 +121,7 @@ def analyse(study: Study) -> StudyResult:
     header, verdict = study.header, judge(study)
     written = parse_profile(header.profile_text, header.profile_path, header.profile_layers)
     profile, allow = written.profile, header.options.allow
+    needed, recommended = repairs(profile), frozenset(verdict.changes)
     fixed_rate = tuple(
         FixedRateRun(_side(trial, verdict), trial) for trial in study.of(Phase.CHECK)
     )
@@ -109,6 +140,8 @@ def analyse(study: Study) -> StudyResult:
         fresh=_fresh(fixed_rate, verdict),
         measured=tuple(one.measurement for one in study.trials if one.measurement is not None),
         failures=tuple(one.outcome for one in study.trials if isinstance(one.outcome, Failure)),
+        repaired=tuple(one for one in needed if recommended.issuperset(one.changes)),
+        unrepaired=tuple(one for one in needed if not recommended.issuperset(one.changes)),
     )
 
 

@@ -198,7 +198,7 @@ def _points(result: StudyResult) -> Iterator[tuple[str, str]]:
         yield (
             str(number),
             ", ".join(
-                f"`{path}` {setting(result.knobs[path].current)} -> {setting(level)}"
+                f"`{path}` {setting(result.as_written(path))} -> {setting(level)}"
                 for path, level in point
             ),
         )

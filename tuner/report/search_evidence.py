@@ -36,7 +36,6 @@ from tuner.report.sections import (
 from tuner.search.explain import SAME, Effect, Explained
 from tuner.search.shrink import RULED_OUT, TOLERATED
 from tuner.search.study import BASELINE, SCORED, Phase, Study
-from tuner.search.verdict import Claim
 
 ESTIMATED = (
     "An estimate comes from a regression over all trials of the search, as if changes simply added "
@@ -54,18 +53,32 @@ _OPEN_LOOP = (
 
 
 def change(result: StudyResult) -> ReportSection:
-    """What is recommended."""
-    return ReportSection("change", "What to change", (_changes(result),))
+    """What is recommended: what is tuned, with what it gives up, and apart from it the repairs."""
+    return ReportSection("change", "What to change", tuple(_changes(result)))
 
 
-def _changes(result: StudyResult) -> Block:
-    if result.verdict.claim is not Claim.IMPROVED:
-        return Paragraph("Nothing: `best.yaml` is the profile as written.")
-    rows = tuple(
-        (f"`{path}`", setting(result.knobs[path].current), setting(level), result.knobs[path].note)
-        for path, level in result.verdict.changes
-    )
-    return Table("What to change", ("setting", "as written", "change to", "note"), rows)
+def _changes(result: StudyResult) -> Iterator[Block]:
+    header = ("setting", "as written", "change to", "note")
+    tuned = result.tuning(result.verdict.changes)
+    if tuned:
+        rows = tuple(
+            (f"`{path}`", setting(result.as_written(path)), setting(level), result.note(path))
+            for path, level in tuned
+        )
+        yield Table("What to change", header, rows)
+    elif not result.repaired:
+        yield Paragraph("Nothing: `best.yaml` is the profile as written.")
+    if result.given_up:
+        yield Paragraph("Some of these changes give something up:")
+        yield from bullets(result.given_up)
+    if result.repaired:
+        mended = tuple(
+            (f"`{path}`", setting(result.as_written(path)), setting(level), one.why)
+            for one in result.repaired
+            for path, level in one.changes
+        )
+        yield Subheading("Repairs")
+        yield Table("Repairs", header, mended)
 
 
 def evidence(result: StudyResult) -> ReportSection:

@@ -6,9 +6,11 @@ import csv
 import io
 import json
 import re
+from dataclasses import asdict
 
 from pydantic import TypeAdapter
 
+from tuner.lint.repairs import Repair
 from tuner.measure.measurement import Failure, Measurement
 from tuner.measure.metrics import Result as Outcome
 from tuner.measure.paced_summary import PacedMeasurement
@@ -46,10 +48,17 @@ def report_json(result: StudyResult) -> dict[str, object]:
         "schema": SCHEMA,
         "kind": "search",
         "verdict": _VERDICT.dump_python(result.verdict, mode="json"),
+        "repairs": [_repair(one, result) for one in (*result.repaired, *result.unrepaired)],
+        "gives_up": list(result.given_up),
         "explained": _EXPLAINED.dump_python(result.explained, mode="json"),
         "times": _TIMES.dump_python(result.times, mode="json"),
         "study": _STUDY.dump_python(result.study, mode="json"),
     }
+
+
+def _repair(repair: Repair, result: StudyResult) -> dict[str, object]:
+    is_part = repair in result.repaired
+    return {**asdict(repair), "why": repair.why, "recommended": is_part}
 
 
 def report_text(result: StudyResult) -> str:

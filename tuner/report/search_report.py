@@ -66,6 +66,8 @@ def _cautions(result: StudyResult) -> Iterator[Caution]:
     if result.opened:
         lines = tuple(f"`{one.name}`: {one.gives_up}" for one in result.opened)
         yield Caution("Guarantees that were opened", lines=lines)
+    if result.given_up:
+        yield Caution("What the change gives up", lines=result.given_up)
     early = _cut_short(result.study)
     if early:
         yield Caution(early)
@@ -87,10 +89,22 @@ def _confirming(study: Study) -> list[Measurement]:
 
 
 def sentence(result: StudyResult) -> str:
-    """The verdict in one sentence for somebody who will not read on."""
+    """The verdict in one sentence for somebody who will not read on, after what can be lost."""
+    return f"{_at_risk(result)}{_claim(result)}"
+
+
+def _at_risk(result: StudyResult) -> str:
+    """What the profile that is recommended can lose; empty where nothing is known."""
+    if not result.unrepaired:
+        return ""
+    losses = "; ".join(one.loss for one in result.unrepaired)
+    return f"This profile can lose events ({losses}): rsyslog-tune validate --fix repairs it. "
+
+
+def _claim(result: StudyResult) -> str:
     verdict, claimed = result.verdict, result.verdict.claimed
     if verdict.claim is Claim.IMPROVED and claimed is not None:
-        count = len(verdict.confirmed)
+        count = len(result.tuning(verdict.confirmed))
         changes = "1 changed setting lets" if count == 1 else f"{count} changed settings let"
         what = "rsyslogd, sending to the test sink," if result.is_sink else "this pipeline"
         return (

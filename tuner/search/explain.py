@@ -55,7 +55,9 @@ def explain(study: Study, verdict: Verdict) -> Explained:
     """What a study shows of each knob; of changes only where the verdict recommends them."""
     axes = study.header.space
     estimates = guess(study.trials, axes)
-    changes = verdict.confirmed if verdict.claim is Claim.IMPROVED else ()
+    searched = {axis.path for axis in axes}
+    chosen = verdict.confirmed if verdict.claim is Claim.IMPROVED else ()
+    changes = [one for one in chosen if one[0] in searched]
     kept = dict(verdict.changes)
     effects = tuple(
         _effect(path, level, verdict, estimates, undone=path not in kept) for path, level in changes

@@ -1,0 +1,73 @@
+"""What a report says of repairs, of losses that stay, and of what a change gives up."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tests.search.simulated import START_S, World, search
+from tuner.lint.repairs import every_change, repairs
+from tuner.report.markdown import report_markdown
+from tuner.report.result import analyse
+from tuner.report.search_files import report_json
+from tuner.report.search_report import search_report, sentence
+from tuner.search.study import Changes, Study
+from tuner.search.verdict import judge
+
+MAIN = "main_queue.size"
+
+
+@pytest.fixture(scope="module")
+def study(tmp_path_factory: pytest.TempPathFactory) -> Study:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "fsync", lambda _: None)
+        folder: Path = tmp_path_factory.mktemp("run")
+        return search(folder, World(START_S))
+
+
+def recommending(study: Study, monkeypatch: pytest.MonkeyPatch, changes: Changes) -> Study:
+    """The study, whose verdict recommends these changes."""
+    verdict = replace(judge(study), changes=changes, confirmed=changes, attempts=())
+    monkeypatch.setattr("tuner.report.result.judge", lambda _: verdict)
+    return study
+
+
+def test_what_is_not_repaired_stands_first(study: Study, monkeypatch: pytest.MonkeyPatch) -> None:
+    result = analyse(recommending(study, monkeypatch, ((MAIN, 200_000),)))
+    assert sentence(result).startswith(
+        "This profile can lose events (events are lost when the action queue stays full for 2 s; "
+    )
+    assert [one.code for one in result.unrepaired] == ["RT113", "RT115"]
+    listed = report_json(result)["repairs"]
+    assert isinstance(listed, list)
+    assert [one["recommended"] for one in listed] == [False, False]
+
+
+def test_repairs_stand_apart_from_what_is_tuned(
+    study: Study, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    needed = every_change(repairs(analyse(study).written.profile))
+    both = tuple(sorted((*needed, (MAIN, 200_000))))
+    result = analyse(recommending(study, monkeypatch, both))
+    assert not sentence(result).startswith("This profile can lose")
+    assert sentence(result).startswith("1 changed setting lets")
+    text = report_markdown(search_report(result))
+    section = text.split("## What to change\n", 1)[1].split("\n## ", 1)[0]
+    tuned, mended = section.split("### Repairs\n")
+    assert MAIN in tuned
+    assert "timeoutEnqueue" not in tuned
+    assert "`outputs[logs].queue.timeoutEnqueue` | not set | `86400000` | not for speed:" in mended
+
+
+def test_what_a_change_gives_up_is_named(study: Study, monkeypatch: pytest.MonkeyPatch) -> None:
+    result = analyse(recommending(study, monkeypatch, ((MAIN, 200_000),)))
+    (line,) = result.given_up
+    assert line.startswith(
+        "main_queue.size 100,000 -> 200,000: a crash of rsyslogd loses up to 200,000"
+    )
+    assert report_json(result)["gives_up"] == [line]
+    first = search_report(result).first
+    assert [one.lines for one in first.cautions if one.lines] == [(line,)]
