@@ -14,6 +14,7 @@ import sys
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from enum import Enum
 from pathlib import Path
 
 from tests.measure.factory import failed, itemised, measured
@@ -22,6 +23,7 @@ from tests.search.test_journal import HEADER
 from tuner.lint.load import parse_profile
 from tuner.measure.measurement import FailureKind, Measurement
 from tuner.measure.metrics import Result
+from tuner.measure.speed import Speed
 from tuner.profile.model import Profile
 from tuner.search.budget import NODE_PACE, trial_seconds
 from tuner.search.journal import NAME, journal, recorded, reopened
@@ -83,6 +85,47 @@ def by_workers(gain: float) -> Callable[[Levels], float]:
 def workers_in(levels: Levels) -> int:
     """The workers of the action."""
     return int(str(levels.get(WORKERS, 1)))
+
+
+class Probe(Enum):
+    """What is known of a machine's speed: nothing, what a probe sees of it, or what a probe shows
+    that sees something else which varies as much."""
+
+    NONE = "none"
+    SEES = "sees"
+    BLIND = "blind"
+
+
+@dataclass(frozen=True)
+class Machine:
+    """A machine of varying speed, for `World.adds`: `sigma` is the standard deviation of what it
+    adds to the logarithm of a rate, half of which lasts for two trials; `moved` is what settings
+    add to the logarithm of what the probe's pieces take."""
+
+    sigma: float
+    probe: Probe
+    seed: int = 0
+    moved: Callable[[Levels], float] = lambda _: 0.0
+
+    def __call__(self, asked: Asked, run: Measurement) -> Measurement:
+        faster = self._speed("rate", asked.number)
+        factor = math.exp(faster)
+        run = replace(run, eps=run.eps * factor, eps_paid=run.eps_paid * factor)
+        if self.probe is Probe.NONE:
+            return run
+        shown = faster if self.probe is Probe.SEES else self._speed("other", asked.number)
+        # Both pieces together have the slope of the published runs.
+        slower = self.moved(dict(asked.changes)) - shown / 2.4
+        rng = random.Random(f"pieces {self.seed} {asked.number}")
+        zlib_us, socket_us = (each * math.exp(slower + rng.gauss(0, 0.02)) for each in (900, 180))
+        return replace(run, speed=Speed(zlib_us, socket_us, 1200.0, 250.0, 75))
+
+    def _speed(self, what: str, number: int) -> float:
+        each = [
+            random.Random(f"{what} {self.seed} {at}").gauss(0, self.sigma)
+            for at in (number, number + 1)
+        ]
+        return sum(each) / math.sqrt(2)
 
 
 @dataclass

@@ -24,12 +24,16 @@ Floats = NDArray[np.float64]
 # 20 runs of one profile on Elasticsearch, two cores, windows of 4 s: least squares
 # of log(EPS) on the logs of both pieces gave -1.18 (standard error 0.36) and -1.23 (0.39), with a
 # correlation of -0.67 and a residual standard deviation of 0.071; without them it was 0.146.
-# Machines differ, so the prior's standard deviations are twice those errors.
+# Machines differ, and a pipeline that waits for its disk heeds the cores little, so the prior is
+# wider than those errors: five runs on a machine whose speed varies as much outweigh it.
 _PRIOR_SLOPES = np.array([-1.2, -1.2])
-_PRIOR_COVARIANCE = np.array([[0.56, -0.375], [-0.375, 0.56]])
+_PRIOR_SIGMA = 0.85
 _RESIDUAL_SIGMA = 0.07
 _CHANCE = 0.05
 _FEWEST_PAIRS = 3
+# In standard deviations within settings, and in settings.
+_REACH = 3.0
+_WEIGHT_UNMOVED = 4
 
 
 @dataclass(frozen=True)
@@ -68,7 +72,7 @@ def slopes_of(settings: Sequence[Sequence[ProbedRun]]) -> Slopes:
     centred = [_centred(runs) for runs in settings if len(runs) > 1]
     rates = np.concatenate([one for one, _ in centred] or [np.empty(0)])
     logs = np.concatenate([one for _, one in centred] or [np.empty((0, 2))])
-    prior = np.linalg.inv(_PRIOR_COVARIANCE) * _RESIDUAL_SIGMA**2
+    prior = np.eye(2) * (_RESIDUAL_SIGMA / _PRIOR_SIGMA) ** 2
     shown = logs.T @ logs
     slopes = np.linalg.solve(prior + shown, prior @ _PRIOR_SLOPES + logs.T @ rates)
     estimated = float(np.trace(np.linalg.solve(prior + shown, shown)))
@@ -101,3 +105,56 @@ def moved(first: Sequence[Logs], second: Sequence[Logs]) -> bool:
         return False
     error = statistics.stdev(added) / math.sqrt(len(added))
     return abs(statistics.fmean(added)) > float(stdtrit(len(added) - 1, 1 - _CHANCE / 2)) * error
+
+
+@dataclass(frozen=True)
+class Adjustment:
+    """What to take off the logarithms of rates of any settings for the machine's speed.
+
+    `share` is how much of what the probe shows is the machine's and not the settings', from 0 to 1.
+    """
+
+    slopes: Slopes
+    usual: Logs
+    share: float
+    sigma: float
+
+    def of(self, logs: Logs) -> float:
+        """How far the machine's speed put a run above the usual.  What lies beyond three standard
+        deviations of runs of the same settings is not the machine's."""
+        reach = _REACH * self.sigma
+        explained = self.slopes.explained(logs, self.usual)
+        return self.share * min(max(explained, -reach), reach)
+
+
+def adjustment(settings: Sequence[Sequence[ProbedRun]], middle: Logs) -> Adjustment | None:
+    """The adjustment that the runs of all settings so far allow, to the usual speed `middle`; None
+    without settings that were run twice.
+
+    A point that was run once does not show whether the machine or its settings moved the probe.
+    The share is the best linear prediction of the machine's part (an intraclass correlation, from
+    the mean squares within and between settings: Searle, Casella and McCulloch 1992, Variance
+    Components, 3.6): where settings move the probe as much as they like, the raw rate counts.
+    """
+    slopes = slopes_of(settings)
+    scores = [[slopes.explained(run.logs, middle) for run in runs] for runs in settings if runs]
+    freedom = sum(len(runs) - 1 for runs in scores)
+    if freedom < 1:
+        return None
+    within = sum(statistics.pvariance(runs) * len(runs) for runs in scores) / freedom
+    share = _share_of_machine(scores, within)
+    return Adjustment(slopes, middle, share, math.sqrt(within))
+
+
+def _share_of_machine(scores: Sequence[Sequence[float]], within: float) -> float:
+    """The variance within settings over all of it; a few settings that seem to have moved the probe
+    are weighed against as many that have not."""
+    counts = np.array([len(runs) for runs in scores], dtype=float)
+    means = np.array([statistics.fmean(runs) for runs in scores])
+    groups, runs = len(scores) - 1, float(counts.sum())
+    if groups == 0 or within == 0:
+        return 1.0
+    spread = float(counts @ (means - counts @ means / runs) ** 2)
+    between = (spread + _WEIGHT_UNMOVED * within) / (groups + _WEIGHT_UNMOVED)
+    each = (runs - float(counts @ counts) / runs) / groups
+    return within / (within + max(0.0, between - within) / each)

@@ -8,9 +8,14 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import stdtrit
 
+from tuner.measure.covariates import ProbedRun, slopes_of, usual
 from tuner.measure.paired import Comparison, compare
+from tuner.measure.speed import Speed
+
+Floats = NDArray[np.float64]
 
 # What a quiet machine with two cores showed, worth as much as two differences of successive runs:
 # a handful of runs alone would often tell of no noise at all.
@@ -25,9 +30,11 @@ _FEWEST_DRIFTING = 4
 class Calibration:
     """What repeated runs of one profile show.
 
-    `sigma` is the standard deviation of a run's logarithm and `drift` its change from the first run
-    to the last, by a straight line, with the standard error of that; `self_comparison` compares the
-    profile with itself, run by neighbouring run, and is None with fewer than four runs.
+    `sigma` is the standard deviation of a run's logarithm, `sigma_adjusted` that without what the
+    machine's speed explains, None where a run has no probe beside it; `drift` is the change from
+    the first run to the last, by a straight line, with the standard error of that.
+    `self_comparison` compares the profile with itself, run by neighbouring run, and is None with
+    fewer than four runs.
     """
 
     runs: int
@@ -35,6 +42,7 @@ class Calibration:
     drift: float
     drift_error: float
     self_comparison: Comparison | None
+    sigma_adjusted: float | None = None
 
     def detectable(self, pairs: int) -> float:
         """The smallest gain, as a fraction, that so many pairs show with 80 % power at 5 %."""
@@ -57,27 +65,48 @@ class Calibration:
         return paired is not None and not paired.low <= 1.0 <= paired.high
 
 
-def calibrate(rates: Sequence[float], at_s: Sequence[float]) -> Calibration:
-    """From the rates of repeated runs and when they were made; at least two.
+def calibrate(
+    rates: Sequence[float], at_s: Sequence[float], speeds: Sequence[Speed | None] = ()
+) -> Calibration:
+    """From the rates of repeated runs, when they were made, and how fast the machine was; at least
+    two.
 
-    The noise comes from differences of successive runs (von Neumann 1941), without their mean,
-    which is the drift of an engine that still gets warm; and it leans on what is usual.
+    With three to six runs the slopes of the adjustment are mostly those believed beforehand, from
+    20 runs on another machine (see `tuner.measure.covariates`).
     """
     logs = np.log(np.asarray(rates, dtype=float))
-    steps = np.diff(logs)
-    squares = float(((steps - steps.mean()) ** 2).sum()) / 2 + _PRIOR_WEIGHT * _PRIOR_SIGMA**2
-    # The mean of m steps has the variance of a step over the square of m.
-    freedom = len(steps) - 1 / len(steps)
-    sigma = math.sqrt(squares / (freedom + _PRIOR_WEIGHT))
+    sigma = _sigma(logs)
     drift, drift_error = _drift(logs, np.asarray(at_s, dtype=float), sigma)
     pairs = list(pairwise(rates))[::2]
     paired = compare([a for a, _ in pairs], [b for _, b in pairs]) if len(pairs) >= 2 else None
-    return Calibration(len(rates), max(sigma, _LEAST_SIGMA), drift, drift_error, paired)
+    adjusted = _sigma_adjusted(logs, [one for one in speeds if one is not None])
+    return Calibration(len(rates), sigma, drift, drift_error, paired, adjusted)
+
+
+def _sigma(logs: Floats, fitted: float = 0.0) -> float:
+    """The noise by differences of successive runs (von Neumann 1941), without their mean, which is
+    the drift of an engine that still gets warm; it leans on what is usual.  So many parameters were
+    `fitted` to the runs before."""
+    steps = np.diff(logs)
+    squares = float(((steps - steps.mean()) ** 2).sum()) / 2 + _PRIOR_WEIGHT * _PRIOR_SIGMA**2
+    # The mean of m steps has the variance of a step over the square of m.
+    freedom = max(0.0, len(steps) - 1 / len(steps) - fitted)
+    return max(_LEAST_SIGMA, math.sqrt(squares / (freedom + _PRIOR_WEIGHT)))
+
+
+def _sigma_adjusted(logs: Floats, speeds: Sequence[Speed]) -> float | None:
+    """The noise that the machine's speed leaves; None unless it is known of every run."""
+    if len(speeds) < len(logs):
+        return None
+    runs = [ProbedRun(float(log), one.logs) for log, one in zip(logs, speeds, strict=True)]
+    slopes, middle = slopes_of([runs]), usual([run.logs for run in runs])
+    rest = [run.log_rate - slopes.explained(run.logs, middle) for run in runs]
+    return _sigma(np.array(rest), slopes.estimated)
 
 
 def _drift(
-    logs: np.ndarray[tuple[int], np.dtype[np.float64]],
-    at_s: np.ndarray[tuple[int], np.dtype[np.float64]],
+    logs: Floats,
+    at_s: Floats,
     sigma: float,
 ) -> tuple[float, float]:
     """The least-squares change over the whole time and its standard error."""

@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 import statistics
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
+from tuner.measure.covariates import Adjustment
 from tuner.measure.measurement import Measurement, TrialPlan
 from tuner.measure.paced_summary import PacedMeasurement
 from tuner.search.finalists import next_replication
@@ -14,6 +15,7 @@ from tuner.search.guardrails import Limits
 from tuner.search.guess import Estimate
 from tuner.search.points import Knobs, preferred
 from tuner.search.space import Observation, Strategy
+from tuner.search.speed import adjustment_of
 from tuner.search.strategies.model import Guard
 from tuner.search.study import BASELINE, SCORED, Changes, Trial
 from tuner.space.remedies import mattering
@@ -37,14 +39,20 @@ _SHORTEST = 0.1
 @dataclass(frozen=True)
 class Noise:
     """The noise of a trial's logarithm whose window lasts `window_s` seconds: the longer a window,
-    the smaller, as that of a mean."""
+    the smaller, as that of a mean.  `adjusted` is that of one without what the machine's speed
+    explains, where there was a probe."""
 
     sigma: float
     window_s: float
+    adjusted: float | None = None
 
-    def over(self, window_s: float) -> float:
-        """That of a window of another length."""
-        return self.sigma / math.sqrt(max(window_s / self.window_s, _SHORTEST))
+    def over(self, window_s: float, share: float = 0.0) -> float:
+        """That of a window of another length, without this share of what the machine's speed
+        explains."""
+        variance = self.sigma**2
+        if self.adjusted is not None:
+            variance -= share * max(0.0, variance - self.adjusted**2)
+        return math.sqrt(variance / max(window_s / self.window_s, _SHORTEST))
 
 
 @dataclass
@@ -54,7 +62,8 @@ class Climb:
     What experts would try, `recipes` with why, is measured before the strategy is asked.  `checks`
     learns from runs at a fixed rate.
 
-    It climbs on the rate over the window with the work put off paid for.  The rate to refreshed and
+    It climbs on the rate over the window with the work put off paid for, and without what the
+    machine's speed explains of it.  The rate to refreshed and
     flushed counts the last refresh and flush in full, which run alone: over so few seconds it is
     against engines that refresh seldom.
     """
@@ -65,6 +74,7 @@ class Climb:
     recipes: list[tuple[Changes, str]]
     limits: Limits
     checks: Guard
+    _learnt: list[Trial] = field(default_factory=list)
 
     def ask(self) -> tuple[Changes, str] | None:
         """What to measure next and why; None when nothing is left."""
@@ -73,22 +83,34 @@ class Climb:
         proposal = self.strategy.ask()
         return None if proposal is None else (self.knobs.changes(proposal.point), proposal.why)
 
-    def tell(self, trial: Trial) -> None:
-        """Learn what a trial showed; a window that was cut short counts for less, a long one for
+    def tell(self, *trials: Trial) -> None:
+        """Learn what trials showed; a window that was cut short counts for less, a long one for
         more."""
+        self._learnt += trials
+        for trial in trials:
+            self._tell(trial)
+
+    def _tell(self, trial: Trial) -> None:
         point, outcome = self.knobs.point(trial.changes), trial.outcome
         if isinstance(outcome, PacedMeasurement):
             raise TypeError("a run at a fixed rate tells nothing of the highest rate")
         margins = self.limits.margins(outcome)
         if isinstance(outcome, Measurement):
-            error = self.noise.over(outcome.window_s)
-            value = math.log(outcome.eps_paid)
+            value, error = self._value(outcome, adjustment_of(self._learnt))
             matters = self._mattering(outcome)
             observation = Observation(point, value, error, trial.at_s, True, margins, matters)
         else:
             observation = Observation(point, math.nan, self.noise.sigma, trial.at_s, False, margins)
         moved_s = 0.0 if outcome.spent is None else outcome.spent.restart_s
         self.strategy.tell(replace(observation, moved_s=moved_s))
+
+    def _value(self, run: Measurement, adjustment: Adjustment | None) -> tuple[float, float]:
+        """The logarithm of a rate without what the machine's speed explains, and its error."""
+        value = math.log(run.eps_paid)
+        if run.speed is None or adjustment is None:
+            return value, self.noise.over(run.window_s)
+        error = self.noise.over(run.window_s, adjustment.share)
+        return value - adjustment.of(run.speed.logs), error
 
     def checked(self, trial: Trial) -> None:
         """Learn from a run at a fixed rate whether a point keeps the guardrails there; not how far,
@@ -129,8 +151,9 @@ class Climb:
         below the best is not meant to be read, for it may squeeze low values together.
         """
         changes = self.winner(trials)
+        adjustment = adjustment_of(self._learnt)
         written = [
-            math.log(trial.measurement.eps_paid)
+            self._value(trial.measurement, adjustment)[0]
             for trial in trials
             if trial.changes == BASELINE and trial.phase in SCORED and trial.measurement
         ]

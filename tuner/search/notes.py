@@ -23,8 +23,8 @@ def calibrated(calibration: Calibration) -> Iterator[str]:
     least_gain = calibration.detectable(FEWEST_PAIRS)
     yield (
         f"baseline noise is {calibration.sigma:.1%} (standard deviation of "
-        f"{calibration.runs} runs); {FEWEST_PAIRS} pairs can detect gains of {least_gain:.1%} "
-        "or more"
+        f"{calibration.runs} runs){_adjusted(calibration)}; {FEWEST_PAIRS} pairs can detect "
+        f"gains of {least_gain:.1%} or more"
     )
     paired = calibration.self_comparison
     if calibration.claims_by_itself and paired is not None:
@@ -39,6 +39,12 @@ def calibrated(calibration: Calibration) -> Iterator[str]:
         )
     if calibration.sigma > _NOISY:
         yield "this machine is noisy: a quieter one, or a longer budget, detects smaller gains"
+
+
+def _adjusted(calibration: Calibration) -> str:
+    """What is left of the noise without what the probe saw."""
+    sigma = calibration.sigma_adjusted
+    return "" if sigma is None else f", {sigma:.1%} adjusted for the machine's speed"
 
 
 def repeating(number: int, failure: Failure) -> str:

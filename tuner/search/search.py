@@ -85,14 +85,16 @@ class Search:
     def _calibrate(self) -> Generator[Step, None, Calibration]:
         """Repeated runs of the profile as written, and what they say of the noise."""
         plans = self.runner.plans
-        rates, times = [], []
+        rates, times, speeds = [], [], []
         for _ in range(plans.calibrating):
             trial = yield from self.runner.persistent_trial(
                 Phase.CALIBRATE, BASELINE, plans.search, _AS_WRITTEN
             )
-            rates.append(_require(trial).eps_paid)
+            run = _require(trial)
+            rates.append(run.eps_paid)
             times.append(trial.at_s)
-        calibration = calibrate(rates, times)
+            speeds.append(run.speed)
+        calibration = calibrate(rates, times, speeds)
         for text in notes.calibrated(calibration):
             yield self.runner.note(text)
         return calibration
@@ -120,11 +122,11 @@ class Search:
         known = [(knobs.known(changes), why) for changes, why in recipes]
         usable = [one for one in known if one[0] and setup.is_valid(one[0])]
         checks = Guard(space, 0, calibration.sigma)
-        noise = Noise(calibration.sigma, runner.plans.search.window_s)
+        window_s = runner.plans.search.window_s
+        noise = Noise(calibration.sigma, window_s, calibration.sigma_adjusted)
         climb = Climb(strategy, knobs, noise, usable, setup.limits, checks)
-        for trial in runner.trials:
-            if trial.phase is Phase.CALIBRATE and trial.measurement is not None:
-                climb.tell(trial)
+        calibrated = [one for one in runner.trials if one.phase is Phase.CALIBRATE]
+        climb.tell(*(trial for trial in calibrated if trial.measurement is not None))
         return climb
 
     def _climb(self, climb: Climb) -> Iterator[Step]:

@@ -1,0 +1,136 @@
+"""What the machine's speed explains of trials is not what their settings are told to give."""
+
+from __future__ import annotations
+
+import math
+import random
+import statistics
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+
+import pytest
+
+from tests.measure.factory import itemised, measured
+from tests.search.simulated import ASKED, PROFILE, WORKERS, Levels, Machine, Probe, by_workers
+from tuner.measure.measurement import TrialPlan
+from tuner.search.climb import Climb, Noise
+from tuner.search.points import Knobs
+from tuner.search.space import Belief, Observation, Proposal
+from tuner.search.speed import adjustment_of
+from tuner.search.strategies.model import Guard
+from tuner.search.study import Asked, Changes, Phase, Trial
+from tuner.space.knobs import knobs
+
+PLAN = TrialPlan(2.0, 10.0)
+RATE = by_workers(0.05)
+NOISE = 0.04
+KNOBS = Knobs(knobs(PROFILE))
+LEVELS = next(knob.levels for knob in KNOBS.knobs if knob.path == WORKERS)
+REPEATS = 6
+SPENT = itemised(PLAN, 14.0)
+
+
+@dataclass
+class Listener:
+    """A strategy that only listens."""
+
+    observations: list[Observation] = field(default_factory=list)
+
+    def ask(self) -> Proposal | None:
+        return None
+
+    def tell(self, observation: Observation) -> None:
+        self.observations.append(observation)
+
+    def beliefs(self) -> list[Belief]:
+        return []
+
+
+def trial(number: int, phase: Phase, changes: Changes, machine: Machine) -> Trial:
+    noise = random.Random(f"noise {machine.seed} {number}").gauss(0, NOISE)
+    run = measured(RATE(dict(changes)) * math.exp(noise))
+    asked = Asked(number, phase, changes, "", PLAN)
+    return Trial.of(asked, machine(asked, run), 10.0 * number, 10.0 * number + 10)
+
+
+def trials_on(machine: Machine) -> list[Trial]:
+    """Six runs of the profile, and every level of the action's workers twice."""
+    calibrated = [trial(number, Phase.CALIBRATE, (), machine) for number in range(REPEATS)]
+    points: Sequence[Changes] = [((WORKERS, level),) for level in LEVELS] * 2
+    return calibrated + [
+        trial(number, Phase.SEARCH, changes, machine)
+        for number, changes in enumerate(points, REPEATS)
+    ]
+
+
+def climb_on(machine: Machine) -> tuple[list[Observation], list[Trial]]:
+    trials, listener = trials_on(machine), Listener()
+    space = KNOBS.space(lambda _: True, 10.0, {})
+    noise = Noise(0.13, PLAN.window_s, 0.05)
+    climb = Climb(listener, KNOBS, noise, [], ASKED.limits, Guard(space, 0, 0.1))
+    climb.tell(*trials[:REPEATS])
+    for one in trials[REPEATS:]:
+        climb.tell(one)
+    return listener.observations, trials
+
+
+def error(
+    probe: Probe, sigma: float = 0.12, moved: Callable[[Levels], float] = lambda _: 0.0
+) -> float:
+    """How far what the strategy is told lies from the truth, but for what all have in common: the
+    root of the mean square over many climbs."""
+    squares = []
+    for seed in range(60):
+        observations, trials = climb_on(Machine(sigma, probe, seed, moved))
+        off = [
+            one.log_value - math.log(RATE(dict(trial.changes)))
+            for one, trial in zip(observations, trials, strict=True)
+        ]
+        squares.append(statistics.pvariance(off))
+    return math.sqrt(statistics.fmean(squares))
+
+
+RAW = error(Probe.NONE)
+
+
+def test_a_probe_that_sees_the_machine_takes_much_of_the_noise_away() -> None:
+    assert error(Probe.SEES) < 0.7 * RAW
+
+
+def test_a_probe_that_sees_nothing_costs_little() -> None:
+    assert error(Probe.BLIND) < 1.1 * RAW
+
+
+@pytest.mark.parametrize("sigma", [0.03, 0.12])
+@pytest.mark.parametrize("strength", [-0.4, 0.4])
+def test_settings_that_move_the_probe_do_not_pass_for_faster_ones(
+    sigma: float, strength: float
+) -> None:
+    """Where the probe follows the rate itself, on a machine that is quiet or not."""
+
+    def follows(levels: Levels) -> float:
+        return strength * math.log(RATE(levels) / RATE({}))
+
+    assert error(Probe.SEES, sigma, follows) < 1.05 * error(Probe.NONE, sigma)
+
+
+def test_an_adjusted_value_has_a_smaller_error() -> None:
+    with_probe, _ = climb_on(Machine(0.12, Probe.SEES, 1))
+    without, _ = climb_on(Machine(0.12, Probe.NONE, 1))
+    assert {one.se for one in without} == {0.13}
+    assert all(0.05 <= one.se < 0.13 for one in with_probe)
+
+
+def test_runs_without_a_probe_count_as_they_are() -> None:
+    observations, trials = climb_on(Machine(0.12, Probe.NONE, 2))
+    for one, run in zip(observations, trials, strict=True):
+        assert run.measurement is not None
+        assert one.log_value == math.log(run.measurement.eps_paid)
+
+
+def test_a_run_just_after_a_restart_tells_nothing_of_slopes() -> None:
+    *warm, last = trials_on(Machine(0.12, Probe.SEES, 3))
+    run = last.measurement
+    assert run is not None
+    cold = replace(run, eps_paid=0.5 * run.eps_paid, spent=replace(SPENT, restart_s=20.0))
+    assert adjustment_of([*warm, replace(last, outcome=cold)]) == adjustment_of(warm)
