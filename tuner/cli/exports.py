@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
+import stat
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -69,16 +71,26 @@ class Exports:
 
 
 def write_whole(path: Path, text: str) -> None:
-    """Put `text` in place as a whole: a reader sees the old file or the new one.  Raises
-    JobFailed."""
+    """Put `text` in place as a whole: a reader sees the old file or the new one, with the
+    owner, as far as allowed, and the permissions of the old.  Raises JobFailed."""
     beside = _beside(path)
     try:
         beside.write_text(text, encoding="utf-8", newline="")
+        if path.exists():
+            _like(path, beside)
         beside.replace(path)
     except OSError as error:
         raise JobFailed(f"cannot write {path}: {error.strerror}") from None
     finally:
         _remove(beside)
+
+
+def _like(path: Path, beside: Path) -> None:
+    old, new = path.stat(), beside.stat()
+    if (old.st_uid, old.st_gid) != (new.st_uid, new.st_gid):
+        with contextlib.suppress(PermissionError):
+            os.chown(beside, old.st_uid, old.st_gid)
+    beside.chmod(stat.S_IMODE(old.st_mode))
 
 
 def _beside(path: Path) -> Path:

@@ -25,6 +25,8 @@ from tuner.errors import (
     TuneError,
 )
 from tuner.lint.load import LoadedProfile, load_profile
+from tuner.lint.mend import Mend, mended
+from tuner.lint.repairs import repairs
 from tuner.render.templates import Templates
 from tuner.validate.layer import Layer
 from tuner.validate.layers import layers
@@ -67,6 +69,16 @@ _Smoke = Annotated[
 ]
 
 
+_Fix = Annotated[
+    bool,
+    typer.Option(
+        "--fix",
+        help="First repair in the file what loses events under the profile's own tier; nothing "
+        "else of it changes.",
+    ),
+]
+
+
 def validate(
     profile: ProfilePath,
     offline: Annotated[
@@ -75,6 +87,7 @@ def validate(
     elasticsearch: _Url = None,
     smoke: _Smoke = False,
     templates: TemplatesOption = None,
+    fix: _Fix = False,
     strict: Annotated[
         bool, typer.Option("--strict", help="Exit with 3 if there are warnings.")
     ] = False,
@@ -90,11 +103,15 @@ def validate(
     if offline and (smoke or elasticsearch is not None):
         raise BadUsage("--offline cannot be combined with --elasticsearch or --smoke")
     site = None if templates is None else Templates(templates)
+    mends = None
     try:
+        mends = _fixed(profile, output) if fix else None
         loaded = load_profile(profile)
     except BadProfile as bad:
         if output is not Output.TEXT:
-            _show_to_program([], bad.problems, output)
+            _show_to_program([], bad.problems, output, mends)
+        elif not fix:
+            _offer_repairs(profile)
         raise
     found = list(layers(loaded, offline, site))
     for name, ask in _asked(loaded, elasticsearch, site, smoke, found):
@@ -102,10 +119,40 @@ def validate(
             found.append(ask())
         except TuneError as error:
             found.append(Layer(name, None, str(error)))
-            _show(loaded, found, output)
+            _show(loaded, found, output, mends)
             raise
-    _show(loaded, found, output)
+    _show(loaded, found, output, mends)
     _judge(loaded, found, strict)
+
+
+def _fixed(profile: Path, output: Output) -> tuple[Mend, ...]:
+    """Repair the file, and say so line by line unless a program will read it.  A link stays a
+    link, and a profile that needs no repair is not written."""
+    from tuner.cli.exports import write_whole
+
+    text, mends = mended(profile)
+    if mends:
+        write_whole(profile.resolve(), text)
+    if output is not Output.JSON:
+        tell = result if output is Output.TEXT else say
+        for one in mends:
+            tell(f"repaired {one}")
+        if not mends:
+            tell(f"nothing to repair in {profile}")
+    return mends
+
+
+def _offer_repairs(profile: Path) -> None:
+    """Say what --fix would repair, where it can."""
+    with contextlib.suppress(TuneError):
+        count = len(mended(profile)[1])
+        if count:
+            say(_offer(profile, count))
+
+
+def _offer(profile: Path, count: int) -> str:
+    repairs = "1 repair" if count == 1 else f"{count} repairs"
+    return f"rsyslog-tune validate --fix {profile} makes {repairs}: events are lost without"
 
 
 Asked = tuple[str, Callable[[], Layer]]
@@ -172,21 +219,28 @@ def _judge(loaded: LoadedProfile, found: list[Layer], strict: bool) -> None:
         )
 
 
-def _show(loaded: LoadedProfile, found: list[Layer], output: Output) -> None:
+def _show(
+    loaded: LoadedProfile, found: list[Layer], output: Output, mends: Sequence[Mend] | None
+) -> None:
     """The layers; of the problems only warnings as text, because errors end the command."""
     problems = _problems(loaded, found)
     if output is not Output.TEXT:
-        _show_to_program(found, problems, output)
+        _show_to_program(found, problems, output, mends)
         return
     lines = [str(one) for one in problems if one.severity is Severity.WARNING]
     for layer in found:
         word = {True: "ok", False: "REJECTED", None: "not run"}[layer.passed]
         lines.append(f"{layer.name:<14} {word}{': ' + layer.remark if layer.remark else ''}")
         lines += [f"{'':<14} {note}" for note in layer.notes]
+    several = repairs(loaded.profile)
+    if several:
+        lines.append(_offer(loaded.path, len(several)))
     result("\n".join(lines))
 
 
-def _show_to_program(found: list[Layer], problems: Sequence[Problem], output: Output) -> None:
+def _show_to_program(
+    found: list[Layer], problems: Sequence[Problem], output: Output, mends: Sequence[Mend] | None
+) -> None:
     if output is Output.GITLAB:
         result_json(gitlab(problems))
     elif output is Output.GITHUB:
@@ -195,7 +249,10 @@ def _show_to_program(found: list[Layer], problems: Sequence[Problem], output: Ou
     else:
         shown = [_layer(layer) for layer in found]
         told = [_problem(problem) for problem in problems]
-        result_json({"schema": 1, "kind": "validate", "layers": shown, "problems": told})
+        data = {"schema": 1, "kind": "validate", "layers": shown, "problems": told}
+        if mends is not None:
+            data["repaired"] = [asdict(one) for one in mends]
+        result_json(data)
 
 
 def _layer(layer: Layer) -> dict[str, object]:

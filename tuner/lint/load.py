@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -50,9 +50,30 @@ class LoadedProfile:
         return _parsed(read(text, str(self.path)), self.below)
 
 
+@dataclass(frozen=True)
+class Draft:
+    """A profile that follows the schema, and that lint may still refuse: its own text, the layers
+    below it, and what all of them say together."""
+
+    profile: Profile
+    leaf: Source
+    below: tuple[Source, ...]
+    source: Source
+
+
 def load_profile(path: Path) -> LoadedProfile:
     """The profile in the file at `path`; raises BadProfile with every problem found."""
     return parse_profile(text_of(path), str(path))
+
+
+def draft_of(path: Path) -> Draft:
+    """The profile in the file at `path`, whatever lint says of it; raises BadProfile with every
+    problem that reading it shows."""
+    leaf = read(text_of(path), str(path))
+    draft = _drafted(leaf, layers_below(leaf, _read_text))
+    if draft.source.problems:
+        raise BadProfile(draft.source.problems)
+    return draft
 
 
 def text_of(path: Path) -> str:
@@ -89,19 +110,24 @@ def parse_profile(
     return _parsed(leaf, tuple(read(text, name) for name, text in layers))
 
 
-def _parsed(leaf: Source, below: tuple[Source, ...]) -> LoadedProfile:
+def _drafted(leaf: Source, below: tuple[Source, ...]) -> Draft:
     source = layered(leaf, below)
-    order = {layer.name: number for number, layer in enumerate((leaf, *below))}
     try:
         profile = Profile.model_validate(source.data, by_alias=True, by_name=False)
     except ValidationError as error:
         problems = source.problems + _schema_problems(error, source)
-        raise BadProfile(_in_order(problems, order)) from None
+        raise BadProfile(_in_order(problems, leaf, below)) from None
+    return Draft(profile, leaf, below, source)
+
+
+def _parsed(leaf: Source, below: tuple[Source, ...]) -> LoadedProfile:
+    draft = _drafted(leaf, below)
+    profile, source = draft.profile, draft.source
     findings = tuple(_problem(finding, source) for finding in lint(profile))
     errors = tuple(problem for problem in findings if problem.severity is Severity.ERROR)
     if source.problems or errors:
-        raise BadProfile(_in_order(source.problems + errors, order))
-    warnings = _in_order(findings, order)
+        raise BadProfile(_in_order(source.problems + errors, leaf, below))
+    warnings = _in_order(findings, leaf, below)
     return LoadedProfile(profile, leaf.text, Path(leaf.name), source, below, warnings)
 
 
@@ -124,6 +150,9 @@ def _unreadable(path: Path, message: str, where: Position) -> BadProfile:
     return BadProfile((problem_at(str(path), where, message, UNREADABLE),))
 
 
-def _in_order(problems: tuple[Problem, ...], files: Mapping[str, int]) -> tuple[Problem, ...]:
+def _in_order(
+    problems: tuple[Problem, ...], leaf: Source, below: tuple[Source, ...]
+) -> tuple[Problem, ...]:
     """The file named first, then what it stands on; each from top to bottom."""
+    files = {layer.name: number for number, layer in enumerate((leaf, *below))}
     return tuple(sorted(problems, key=lambda one: (files[one.file], one.line, one.column)))
