@@ -149,8 +149,8 @@ def against_itself(rows: Sequence[Row]) -> None:
     ratio = statistics.fmean(widths_adjusted) / statistics.fmean(widths_raw)
     say(
         f"{_COMPARISONS} A/A comparisons of {_PAIRS} pairs drawn from {len(rows) // 2}: coverage "
-        f"raw {share[0]}, adjusted {share[1]}; false claims raw {share[2]}, adjusted {share[3]}; the "
-        f"probe seemed moved in {share[4]}; width of the interval adjusted over raw {ratio:.2f}"
+        f"raw {share[0]}, adjusted {share[1]}; false claims raw {share[2]}, adjusted {share[3]}; "
+        f"the probe seemed moved in {share[4]}; width of the interval adjusted over raw {ratio:.2f}"
     )
 
 
