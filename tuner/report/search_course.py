@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from tuner.lint.repairs import every_change
 from tuner.measure.measurement import DoubtKind, Failure
 from tuner.measure.paced_summary import PacedMeasurement
 from tuner.report.figures import eps, mebibytes, seconds, setting
@@ -52,7 +53,9 @@ def not_traded(result: StudyResult) -> ReportSection:
     limit = result.study.header.limits.rss_bytes
     allowed = "" if limit is None else f", of the {mebibytes(limit)} that rss_bytes allows"
     opened = ", ".join(one.name for one in result.opened)
+    repaired = ", ".join(f"`{path}`" for path, _ in every_change(result.repaired))
     but = f", except what was opened: {opened}" if opened else ""
+    but += f", except what was repaired: {repaired}" if repaired else ""
     tier = result.written.profile.guardrails.tier.value
     lines = [
         f"delivery: {sent:,} events sent in the {len(runs)} valid trials, every one indexed "
