@@ -106,7 +106,7 @@ def test_a_search_that_measured_nothing_is_refused(tmp_path: Path) -> None:
         ("", "is not output of `bench --output json`"),
         ("[1]", "is not output of `bench --output json`"),
         ('{"schema": 1, "kind": "plan"}', "is a plan of schema 1"),
-        ('{"schema": 2, "kind": "bench"}', "is damaged at profile"),
+        ('{"schema": 3, "kind": "bench"}', "is damaged at profile"),
         ("\xff\xfe", "it is not text"),
     ],
 )
