@@ -85,9 +85,9 @@ def compared(draw: Draw, pairs: int, ratio: float, restarting: bool) -> list[Com
 
 def line(name: str, way: str, draw: Draw, pairs: int, restarting: bool = False) -> str:
     equal = compared(draw, pairs, 1.0, restarting)
-    gain = math.exp(math.sqrt(np.mean([math.log1p(one.detectable) ** 2 for one in equal])))
-    shown = np.mean([one.better for one in compared(draw, pairs, gain, restarting)])
-    claimed = np.mean([one.better or one.high < 1.0 for one in equal])
+    gain = math.exp(math.sqrt(np.mean([math.log1p(one.detectable or 0.0) ** 2 for one in equal])))
+    shown = np.mean([one.shows_more for one in compared(draw, pairs, gain, restarting)])
+    claimed = np.mean([one.shows_more or one.shows_less for one in equal])
     found = compared(draw, pairs, TRUE_RATIO, restarting)
     covered = np.mean([one.low <= TRUE_RATIO <= one.high for one in found])
     return (

@@ -11,6 +11,7 @@ import pytest
 from numpy.typing import NDArray
 
 from tuner.measure.paired import Comparison, compare, least, sign_flip_p
+from tuner.measure.power import detectable_by
 
 Noise = NDArray[np.float64]
 Shape = Callable[[np.random.Generator, tuple[int, ...]], Noise]
@@ -67,7 +68,7 @@ def test_noise_without_a_gain_is_not_better() -> None:
     found = compare([100, 110, 90, 105, 95, 100], [104, 101, 99, 96, 102, 98])
     assert not found.better
     assert found.p > 0.5
-    assert found.detectable > 0.05
+    assert (found.detectable or 0.0) > 0.05
 
 
 @pytest.mark.parametrize("gap", [1.0, 1.03, 1.1])
@@ -119,18 +120,29 @@ def test_two_equal_ones_are_seldom_told_apart(shape: Shape, pairs: int) -> None:
     assert share(one.better or one.high < 1.0 for one in found) <= 0.07
 
 
-@pytest.mark.parametrize("pairs", PAIRS)
+def gain_from(equal: Iterable[Comparison]) -> float:
+    """A single comparison only estimates the detectable gain from its own spread, whose square is
+    right on average: so it is the mean of the squares."""
+    logs = [math.log1p(one.detectable) for one in equal if one.detectable is not None]
+    return math.exp(math.sqrt(statistics.fmean(log**2 for log in logs)))
+
+
+@pytest.mark.parametrize("pairs", [6, 8, 10])
 @pytest.mark.parametrize("shape", SHAPES)
-def test_the_smallest_detectable_gain_is_found_four_times_out_of_five(
+def test_the_smallest_detectable_gain_is_shown_four_times_out_of_five(
     shape: Shape, pairs: int
 ) -> None:
-    """A single comparison only estimates it from its own spread, whose square is right on average:
-    so the mean of the squares is the gain that is put in.  Outliers widen the interval and not the
-    other pairs, so with heavy tails it is found a little more often."""
-    logs = [math.log1p(one.detectable) for one in simulated(1.0, 0.05, shape, pairs)]
-    gain = math.exp(math.sqrt(statistics.fmean(log**2 for log in logs)))
-    found = simulated(gain, 0.05, shape, pairs, seed=11)
-    assert 0.77 <= share(one.better for one in found) <= (0.83 if shape is normal else 0.87)
+    """By interval and exact test: once it was promised for the interval alone, and 61 % of six
+    pairs showed it.  Outliers widen the interval and not the other pairs, so with heavy tails it is
+    shown a little more often."""
+    found = simulated(gain_from(simulated(1.0, 0.05, shape, pairs)), 0.05, shape, pairs, seed=11)
+    assert 0.77 <= share(one.shows_more for one in found) <= (0.83 if shape is normal else 0.87)
+
+
+def test_too_few_pairs_detect_nothing() -> None:
+    assert detectable_by(5, 0.05) is None
+    assert detectable_by(6, 0.05, restarting=True) is None
+    assert compare([100.0, 101.0], [120.0, 121.0]).detectable is None
 
 
 def restarting(
@@ -148,6 +160,14 @@ def restarting(
         flags = [(not is_b, bool(is_b)) for is_b in second_is_b]
         found.append(compare(first.tolist(), second.tolist(), flags))
     return found
+
+
+@pytest.mark.parametrize("pairs", [8, 10])
+def test_the_same_holds_for_pairs_with_restarts(pairs: int) -> None:
+    gain = gain_from(restarting(1.0, 0.05, normal, pairs, (0.2, 0.1)))
+    assert gain == pytest.approx(1 + (detectable_by(pairs, 0.05, restarting=True) or 0), rel=0.01)
+    found = restarting(gain, 0.05, normal, pairs, (0.2, 0.1), seed=12)
+    assert 0.77 <= share(one.shows_more for one in found) <= 0.83
 
 
 LOSSES = [(0.0, 0.0), (0.3, 0.3), (0.2, 0.1), (0.0, 0.2), (0.05, 0.0)]

@@ -21,7 +21,7 @@ from tests.report.test_runs import USED
 from tests.search.simulated import START_S, World, search
 from tuner.measure.bottleneck import judge as judge_stages
 from tuner.measure.spent import Spent
-from tuner.report.figures import percent
+from tuner.report.figures import percent, share
 from tuner.report.page import page as page_of
 from tuner.report.plot_course import incumbents_of
 from tuner.report.result import analyse
@@ -113,7 +113,7 @@ def test_the_first_screen_has_the_verdict_and_its_numbers(study: Study) -> None:
     assert f"95 % interval {percent(found.low)} to {percent(found.high)}" in first
     assert f"{found.pairs} pairs" in first
     assert f"p = {found.p:.3f}" in first
-    assert f"{found.detectable * 100:.1f} %" in first
+    assert share(found.detectable) in first
     assert "6.0 \N{RIGHTWARDS ARROW} 6.0 us" in first
     assert "0.9 \N{RIGHTWARDS ARROW} 0.9 s" in first
 

@@ -9,8 +9,12 @@ import pytest
 from tuner.measure.paired import Comparison
 from tuner.search.verdict import Claim, Verdict
 
-EPS = Comparison(8, ratio=1.244, low=1.10, high=1.41, p=0.031, least_p=0.008, detectable=0.15)
-PAID = Comparison(8, ratio=1.180, low=1.12, high=1.24, p=0.008, least_p=0.008, detectable=0.08)
+EPS = Comparison(
+    8, ratio=1.244, low=1.10, high=1.41, p=0.031, least_p=0.008, detectable=0.15, sigma=0.1
+)
+PAID = Comparison(
+    8, ratio=1.180, low=1.12, high=1.24, p=0.008, least_p=0.008, detectable=0.08, sigma=0.05
+)
 
 
 def test_the_claim_is_the_smaller_gain_with_the_smaller_bounds() -> None:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from tuner.measure.paired import Comparison, Pairs, compare
+from tuner.measure.power import detectable_by
 
 # Beyond so many pairs nobody waits for an answer.
 _MOST_PAIRS = 1000
@@ -67,9 +68,10 @@ def _decision(against: Comparison) -> Decision:
 
 
 def _pairs_wanted(against: Comparison) -> int | None:
-    """The error of a mean falls with the root of the number of pairs."""
+    """The fewest that are more than these and can detect a gain as far from the bar."""
     distance = abs(math.log(against.ratio))
-    if distance == 0:
-        return None
-    pairs = math.ceil(against.pairs * (math.log1p(against.detectable) / distance) ** 2)
-    return max(pairs, against.fewest) if pairs <= _MOST_PAIRS else None
+    for pairs in range(against.fewest, _MOST_PAIRS + 1):
+        gain = detectable_by(pairs, against.sigma, restarting=against.restarting)
+        if gain is not None and math.log1p(gain) <= distance:
+            return pairs
+    return None

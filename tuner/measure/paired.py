@@ -16,8 +16,8 @@ import numpy as np
 from scipy.special import stdtrit
 
 from tuner.measure.contrast import Contrast, share_as_far
+from tuner.measure.power import SIGNIFICANT, detectable
 
-_SIGNIFICANT = 0.05
 FEWEST_PAIRS = 6
 """With fewer the exact test cannot reach 0.05."""
 FEWEST_RESTARTING = 8
@@ -31,7 +31,8 @@ class Comparison:
 
     `p` is the exact two-sided probability of a difference as large when there is none, `least_p`
     what it is for a difference however clear; `detectable` the smallest gain (as a fraction) that n
-    such pairs show with 80 % power.
+    such pairs show with 80 % power, None where they can show nothing.  `sigma` is the standard
+    deviation of a run's logarithm by these pairs.
     `restarting` tells of pairs in which the engine restarted before one side.  `restarted` is the
     rate of such a run over that of any other, of A and of B: the ratio is free of it.
     """
@@ -42,7 +43,8 @@ class Comparison:
     high: float
     p: float
     least_p: float
-    detectable: float
+    detectable: float | None
+    sigma: float
     restarting: bool = False
     restarted: tuple[float, float] | None = None
 
@@ -54,7 +56,7 @@ class Comparison:
     @property
     def enough(self) -> bool:
         """Whether such pairs can show anything."""
-        return self.least_p < _SIGNIFICANT
+        return self.least_p < SIGNIFICANT
 
     @property
     def fewest(self) -> int:
@@ -65,12 +67,12 @@ class Comparison:
     def shows_more(self) -> bool:
         """Whether B is shown to be above A: the interval alone covers too seldom where the noise is
         skewed, so that the exact test must agree."""
-        return self.better and self.p < _SIGNIFICANT
+        return self.better and self.p < SIGNIFICANT
 
     @property
     def shows_less(self) -> bool:
         """Whether B is shown to be below A, likewise."""
-        return self.high < 1.0 and self.p < _SIGNIFICANT
+        return self.high < 1.0 and self.p < SIGNIFICANT
 
 
 def least(comparisons: Sequence[Comparison]) -> Comparison:
@@ -95,13 +97,15 @@ def _combined(
 ) -> Comparison:
     """The comparison by the outermost ratio and bounds, and the weakest evidence."""
     ratio = pick(one.ratio for one in comparisons)
+    known = [one.detectable for one in comparisons if one.detectable is not None]
     return replace(
         next(one for one in comparisons if one.ratio == ratio),
         low=pick(one.low for one in comparisons),
         high=pick(one.high for one in comparisons),
         p=max(one.p for one in comparisons),
         least_p=max(one.least_p for one in comparisons),
-        detectable=max(one.detectable for one in comparisons),
+        detectable=max(known) if len(known) == len(comparisons) else None,
+        sigma=max(one.sigma for one in comparisons),
     )
 
 
@@ -143,7 +147,6 @@ def compare(
     contrast = chosen.contrast
     fit = contrast.fit(np.log(chosen.values))
     quantile = float(stdtrit(fit.freedom, 0.975))
-    power = (quantile + float(stdtrit(fit.freedom, 0.8))) * fit.error
     return Comparison(
         pairs=contrast.of_a if contrast.paired else len(a),
         ratio=math.exp(fit.difference),
@@ -151,7 +154,8 @@ def compare(
         high=math.exp(fit.difference + quantile * fit.error),
         p=fit.p if chosen.settles else 1.0,
         least_p=contrast.least_p if chosen.settles else 1.0,
-        detectable=math.exp(power) - 1.0,
+        detectable=detectable(contrast, fit.error, fit.freedom) if chosen.settles else None,
+        sigma=fit.error * math.sqrt(contrast.runs_behind),
         restarting=restarting,
         restarted=_restarted(a, b, flags) if chosen.settles else None,
     )

@@ -16,7 +16,7 @@ from tuner.measure.overload import Overload
 from tuner.measure.paced_summary import PacedMeasurement
 from tuner.measure.paired import Comparison, compare
 from tuner.measure.sustain import Bounds, LoadTrial
-from tuner.report.figures import eps, interval, mebibytes
+from tuner.report.figures import eps, interval, mebibytes, share
 from tuner.report.runs import (
     bottleneck_blocks,
     effective_blocks,
@@ -158,7 +158,7 @@ def _self_text(itself: Comparison) -> str:
     covered = "covers" if itself.low <= 1.0 <= itself.high else "DOES NOT COVER"
     return (
         f"against itself in {itself.pairs} pairs of neighbouring runs: {interval(itself)}, which "
-        f"{covered} no difference; minimum detectable gain {itself.detectable:.1%}"
+        f"{covered} no difference; minimum detectable gain {share(itself.detectable)}"
     )
 
 

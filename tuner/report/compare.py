@@ -17,7 +17,7 @@ from tuner.measure.metrics import Result
 from tuner.measure.paced_summary import PacedMeasurement
 from tuner.measure.paired import FEWEST_PAIRS, Comparison, least, most
 from tuner.profile.metric import Metric
-from tuner.report.figures import eps, interval, mebibytes, restart_text
+from tuner.report.figures import eps, interval, mebibytes, restart_text, share
 from tuner.report.runs import percentiles_text
 from tuner.report.sections import Paragraph, PlainBlock, Table, bullets
 
@@ -140,12 +140,12 @@ def _sentence(compared: Compared) -> str:
         pairs, fewest = (0, FEWEST_PAIRS) if steady is None else (steady.pairs, steady.fewest)
         return f"No claim: {pairs} complete pairs, at least {fewest} are needed."
     of_both = most if compared.difference is Difference.SLOWER else least
-    change = interval(of_both((steady, paid)))
+    both = of_both((steady, paid))
+    change = interval(both)
     if compared.difference is Difference.NOT_SHOWN:
-        detectable = max(steady.detectable, paid.detectable)
         return (
             f"No difference is shown: B over A is {change}; {steady.pairs} such pairs can detect "
-            f"a difference of {detectable:.1%} or more."
+            f"a difference of {share(both.detectable)} or more."
         )
     claim = f"B is {compared.difference.value} than A: {change} events per second"
     return f"{claim}." if compared.interleaved else f"{claim}, in runs that were not interleaved."
@@ -162,7 +162,7 @@ def _table(compared: Compared) -> Table:
                 *(figure(metric, median(compared.runs, side, metric)) for side in (A, B)),
                 ratio_text(ratio),
                 "-" if ratio is None else f"{ratio.p:.3f}",
-                "-" if ratio is None else f"{ratio.detectable:.1%}",
+                "-" if ratio is None else share(ratio.detectable),
             )
         )
     return Table("B over A", header, tuple(rows))
@@ -185,13 +185,13 @@ def _ceiling(compared: Compared) -> Iterator[str]:
     if top is None:
         return
     yield f"the engine's own ceiling for the documents of A: {eps(top.eps)} EPS ({top.best})"
-    for letter, share in _shares(compared):
-        reached = f"{letter} reaches {share['of_ceiling']:.0%} of it"
-        if "of_cpu_bound" in share:
+    for letter, reaches in _shares(compared):
+        reached = f"{letter} reaches {reaches['of_ceiling']:.0%} of it"
+        if "of_cpu_bound" in reaches:
             reached += (
-                f"; {share['cpu_us']:.1f} us of CPU an event allow at most "
-                f"{eps(share['cpu_bound_eps'])} EPS on {compared.cores:g} cores: "
-                f"{share['of_cpu_bound']:.0%} of that"
+                f"; {reaches['cpu_us']:.1f} us of CPU an event allow at most "
+                f"{eps(reaches['cpu_bound_eps'])} EPS on {compared.cores:g} cores: "
+                f"{reaches['of_cpu_bound']:.0%} of that"
             )
         yield reached
 
@@ -204,12 +204,12 @@ def _shares(compared: Compared) -> Iterator[tuple[str, dict[str, float]]]:
         if compared.ceiling is None or len(found) < len(wanted):
             continue
         rate, paid, *each_us = found
-        share = {"of_ceiling": rate / compared.ceiling.eps, "cpu_us": sum(each_us)}
+        reaches = {"of_ceiling": rate / compared.ceiling.eps, "cpu_us": sum(each_us)}
         if compared.cores is not None:
             # Both with the work that was put off: the bound is of all that an event costs.
             bound = compared.cores * 1e6 / sum(each_us)
-            share |= {"cpu_bound_eps": bound, "of_cpu_bound": paid / bound}
-        yield letter, share
+            reaches |= {"cpu_bound_eps": bound, "of_cpu_bound": paid / bound}
+        yield letter, reaches
 
 
 def gate_text(gate: Gate, interleaved: bool) -> str:

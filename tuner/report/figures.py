@@ -19,6 +19,11 @@ def percent(ratio: float) -> str:
     return f"{(ratio - 1) * 100:+.1f} %"
 
 
+def share(value: float | None) -> str:
+    """A share or a gain, `12.3 %`; `-` for none."""
+    return "-" if value is None else f"{value * 100:.1f} %"
+
+
 def interval(comparison: Comparison) -> str:
     """A comparison as change and 95 % interval: `+37.0 % [+31.2 %, +43.1 %]`."""
     low, high = percent(comparison.low), percent(comparison.high)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 
 from tuner.measure.measurement import FailureKind, Measurement
 from tuner.measure.paired import Comparison
-from tuner.report.figures import eps, mebibytes, percent
+from tuner.report.figures import eps, mebibytes, percent, share
 from tuner.report.result import STEADY, StudyResult
 from tuner.report.search_course import course, how, not_traded, open_questions, sure, trials
 from tuner.report.search_evidence import change, diff, effects, evidence, limits
@@ -179,9 +179,7 @@ def _compared(result: StudyResult, claimed: Comparison) -> Iterator[Number]:
     yield Number(
         "evidence", f"{claimed.pairs} pairs", f"fresh, exact sign-flip p = {claimed.p:.3f}"
     )
-    yield Number(
-        "minimum detectable gain", f"{claimed.detectable * 100:.1f} %", "80 % power at 5 % error"
-    )
+    yield Number("minimum detectable gain", share(claimed.detectable), "80 % power at 5 % error")
     cpu: list[tuple[str, Comparison | None, Callable[[Measurement], float]]] = [
         ("rsyslogd CPU per event", verdict.shipper_cpu, lambda run: run.shipper_cpu_us)
     ]

@@ -13,6 +13,7 @@ from scipy.special import stdtrit
 
 from tuner.measure.covariates import ProbedRun, slopes_of, usual
 from tuner.measure.paired import Comparison, compare
+from tuner.measure.power import detectable_by
 from tuner.measure.speed import Speed
 
 Floats = NDArray[np.float64]
@@ -44,10 +45,10 @@ class Calibration:
     self_comparison: Comparison | None
     sigma_adjusted: float | None = None
 
-    def detectable(self, pairs: int) -> float:
-        """The smallest gain, as a fraction, that so many pairs show with 80 % power at 5 %."""
-        scale = float(stdtrit(pairs - 1, 0.975)) + float(stdtrit(pairs - 1, 0.8))
-        return math.expm1(scale * math.sqrt(2 / pairs) * self.sigma)
+    def detectable(self, pairs: int, *, restarting: bool = False) -> float | None:
+        """The smallest gain, as a fraction, that so many pairs show with 80 % power, where the
+        engine restarts in each or not; None where they can show nothing."""
+        return detectable_by(pairs, self.sigma, restarting=restarting)
 
     @property
     def drifts(self) -> bool:

@@ -20,7 +20,7 @@ _MINUTE_S = 60.0
 
 def calibrated(calibration: Calibration) -> Iterator[str]:
     """What the repeated runs of the profile showed of the noise."""
-    least_gain = calibration.detectable(FEWEST_PAIRS)
+    least_gain = calibration.detectable(FEWEST_PAIRS) or math.inf
     yield (
         f"baseline noise is {calibration.sigma:.1%} (standard deviation of "
         f"{calibration.runs} runs){_adjusted(calibration)}; {FEWEST_PAIRS} pairs can detect "
