@@ -68,7 +68,7 @@ def test_an_error_of_lint_is_repaired_too(tmp_path: Path) -> None:
     path = written(tmp_path, edit(SMALL, GIVES_UP))
     offered = CliRunner().invoke(app, ["validate", "--offline", str(path)])
     assert isinstance(offered.exception, BadProfile)
-    assert "makes 1 repair" in offered.stderr
+    assert "repairs 1 setting that loses events" in offered.stderr
     done = fixed(path)
     assert done.exit_code == 0
     assert path.read_text(encoding="utf-8") == edit(SMALL, {**GIVES_UP, next(iter(GIVES_UP)): -1})

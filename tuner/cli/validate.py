@@ -151,8 +151,8 @@ def _offer_repairs(profile: Path) -> None:
 
 
 def _offer(profile: Path, count: int) -> str:
-    repairs = "1 repair" if count == 1 else f"{count} repairs"
-    return f"rsyslog-tune validate --fix {profile} makes {repairs}: events are lost without"
+    repairs = "1 setting that loses" if count == 1 else f"{count} settings that lose"
+    return f"rsyslog-tune validate --fix {profile} repairs {repairs} events"
 
 
 Asked = tuple[str, Callable[[], Layer]]

@@ -10,6 +10,7 @@ from tuner.lint.load import draft_of
 from tuner.lint.repairs import repairs
 from tuner.profile.edit.leaf import edit_leaf
 from tuner.profile.paths import get
+from tuner.profile.values import spelled
 
 
 @dataclass(frozen=True)
@@ -24,8 +25,8 @@ class Mend:
     code: str
 
     def __str__(self) -> str:
-        before = "not set" if self.before is None else self.before
-        return f"{self.path}: {before} -> {self.after} ({self.why}) [{self.code}]"
+        values = f"{spelled(self.before)} -> {spelled(self.after)}"
+        return f"{self.path}: {values} ({self.why}) [{self.code}]"
 
 
 def mended(path: Path) -> tuple[str, tuple[Mend, ...]]:
