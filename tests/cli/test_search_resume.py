@@ -14,7 +14,7 @@ from typer.testing import CliRunner, Result
 from tests.search.simulated import ASKED, START_S, TEXT, World, search
 from tuner.cli.main import app
 from tuner.cli.run_directory import new_run_directory, writing_to
-from tuner.cli.search_job import has_changed, require_same
+from tuner.cli.search_job import has_changed, require_same, upgrades
 from tuner.errors import BadUsage, JobFailed, Locked, Refused
 from tuner.lint.load import load_profile
 from tuner.search.journal import ASIDE, NAME, journal
@@ -187,7 +187,6 @@ def on(here: Fingerprint) -> Header:
         (on(replace(HERE, engine="sink")), "engine was elasticsearch 8.19.3, heap 2g"),
         (on(replace(HERE, hardware="4 cores")), "hardware was 2 cores, 8.0 GiB, is 4"),
         (on(replace(HERE, workload="4567")), "workload was 0123, is 4567"),
-        (replace(BEGUN, tool="rsyslog-tune 9"), "was started by t, this is rsyslog-tune 9"),
         (replace(BEGUN, space=()), "its settings or their levels have changed"),
     ],
 )
@@ -200,3 +199,12 @@ def test_what_does_not_compare_is_not_gone_on_with(now: Header, reason: str) -> 
 def test_the_same_place_at_another_time_is_gone_on_with() -> None:
     later = replace(ASKED, started="tomorrow", command="rsyslog-tune search --resume x")
     require_same(ASKED, later)
+
+
+def test_other_versions_of_what_decides_are_named_and_do_not_refuse() -> None:
+    before = replace(ASKED, libraries=("numpy 2.4.6", "scipy 1.17.1"))
+    now = replace(before, tool="rsyslog-tune 9", libraries=("numpy 2.5.0", "scipy 1.17.1"))
+    require_same(before, now)
+    replaced = ("t was replaced by rsyslog-tune 9", "numpy 2.4.6 was replaced by numpy 2.5.0")
+    assert upgrades(before, now) == replaced
+    assert upgrades(before, before) == ()

@@ -28,7 +28,7 @@ from tuner.profile.model import Profile
 from tuner.search.budget import NODE_PACE, trial_seconds
 from tuner.search.journal import NAME, journal, recorded, reopened
 from tuner.search.record import record_of
-from tuner.search.replay import Replay
+from tuner.search.replay import Diverged, Replay
 from tuner.search.runner import Runner, Setup
 from tuner.search.search import Search, Step
 from tuner.search.strategies import strategy
@@ -236,20 +236,30 @@ def search(
     session = Session("now", os.getpid(), "0a1b2c3d")
     with reopened(folder) if has_begun else journal(folder, ASKED) as lines:
         replay = Replay(record, lines, session, world.measure, lambda: world.now_s, warms)
-        resumable = replace(
-            setup(world, seed=seed, name=name), evaluate=replay.evaluate, clock=replay.now_s
-        )
         ending = Ending.FAILED
         try:
-            searching = Search(Runner(resumable))
-            for step in searching.run():
-                if isinstance(step, Note):
-                    replay.note(step)
-                hear(searching, step)
+            try:
+                _follow(setup(world, seed=seed, name=name), replay, hear)
+            except Diverged:
+                replay.begin_anew()
+                replay.note(Note("begun anew", replay.now_s()))
+                _follow(setup(world, seed=seed, name=name), replay, hear)
             ending = Ending.FINISHED
         finally:
             lines.end(ending, world.now_s)
     return replay.study(ending)
+
+
+def _follow(asked: Setup, replay: Replay, hear: Callable[[Search, Step], None]) -> None:
+    resumable = replace(
+        asked, evaluate=replay.evaluate, clock=replay.now_s, prior=replay.record.prior
+    )
+    searching = Search(Runner(resumable))
+    for step in searching.run():
+        if isinstance(step, Note):
+            replay.note(step)
+        hear(searching, step)
+    replay.require_all_taken()
 
 
 if __name__ == "__main__":

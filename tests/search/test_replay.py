@@ -17,7 +17,6 @@ from tuner.errors import Interrupted, JobFailed
 from tuner.measure.paired import FEWEST_PAIRS
 from tuner.search.journal import NAME, read, recorded
 from tuner.search.pairs import pairs_of
-from tuner.search.replay import Diverged
 from tuner.search.study import Asked, Ending, Phase, Study
 from tuner.search.verdict import Claim, judge
 
@@ -57,7 +56,7 @@ def ended_anywhere(lines: list[bytes]) -> Iterator[bytes]:
 
 
 def test_the_search_that_is_ended_here_goes_through_every_phase(undisturbed: Study) -> None:
-    assert {trial.phase for trial in undisturbed.trials} == set(Phase)
+    assert {trial.phase for trial in undisturbed.trials} == set(Phase) - {Phase.EARLIER}
     assert judge(undisturbed).claim is Claim.IMPROVED
     assert undisturbed.notes
 
@@ -202,13 +201,55 @@ def test_a_resumed_session_gets_the_engine_warm_and_decides_by_the_time_that_too
         assert search(folder_with(tmp_path, text), World(START_S)).trials == study.trials
 
 
-def test_a_search_that_asks_otherwise_is_a_bug_and_says_where(
-    tmp_path: Path, undisturbed: Study
+def begun_anew(tmp_path: Path, kept: int, measured: list[Asked]) -> Study:
+    """A search that, after so many lines of its journal, decides as another one does: as it would
+    with another release of numpy."""
+    folder = folder_with(tmp_path, b"".join(lines_of(tmp_path)[:kept]))
+    return search(folder, World(START_S, stop=measured.append), seed=2, name="default")
+
+
+@pytest.mark.parametrize("share", [0.3, 0.5, 0.8])
+def test_a_search_that_decides_otherwise_goes_on_with_the_trials_as_observations(
+    tmp_path: Path, no_disk: None, share: float
 ) -> None:
-    lines = lines_of(tmp_path)
-    folder = folder_with(tmp_path, b"".join(lines[:40]))
-    with pytest.raises(Diverged, match=r"asks for trial \d+ \(search: .*journal holds trial \d+ "):
-        search(folder, World(START_S), seed=2)
+    whole = search(tmp_path, World(START_S), name="default")
+    measured: list[Asked] = []
+    study = begun_anew(tmp_path, int(share * len(lines_of(tmp_path))), measured)
+    before = [one for one in whole.trials if one.ended_s <= study.sessions[-1].at_s]
+    taken, fresh = study.trials[: len(before)], study.trials[len(before) :]
+    assert [one.outcome for one in taken] == [one.outcome for one in before]
+    assert not {one.phase for one in taken} - {Phase.EARLIER, Phase.WARM_UP, Phase.CHECK}
+    assert [one.number for one in study.trials] == list(range(-1, len(study.trials) - 1))
+    assert [one.number for one in fresh] == [asked.number for asked in measured]
+    tried = {one.changes for one in before}
+    assert not tried & {one.changes for one in fresh if one.phase is Phase.SEARCH}
+    assert study.sessions[-1].anew
+    assert judge(study).claim is Claim.IMPROVED
+    assert read(tmp_path / "again") == study
+
+
+def test_after_it_began_anew_it_resumes_like_any_other(tmp_path: Path, no_disk: None) -> None:
+    search(tmp_path, World(START_S), name="default")
+    study = begun_anew(tmp_path, 60, [])
+    lines = lines_of(tmp_path / "again")
+    for share in (0.6, 0.9):
+        folder = folder_with(tmp_path, b"".join(lines[: int(share * len(lines))]))
+        assert search(folder, World(START_S), seed=2, name="default").trials == study.trials
+
+
+def test_what_it_learnt_before_it_began_anew_is_not_forgotten(
+    tmp_path: Path, no_disk: None
+) -> None:
+    """There is no time left to search: what it recommends is from before."""
+    whole = search(tmp_path, World(START_S), name="default")
+    searched = [one.ended_s for one in whole.of(Phase.SEARCH)]
+    kept = sum(b'"phase": "confirm"' not in line for line in lines_of(tmp_path)[:-1]) - 1
+    study = begun_anew(tmp_path, kept, [])
+    assert study.sessions[-1].at_s > searched[-1]
+    assert not study.of(Phase.SEARCH)
+    confirmed = {one.changes for one in study.of(Phase.CONFIRM)} - {()}
+    assert confirmed <= {one.changes for one in whole.trials}
+    assert judge(study).claim is Claim.IMPROVED
 
 
 def test_a_profile_that_failed_fails_again_without_being_measured(

@@ -7,6 +7,7 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from importlib.metadata import version
 from pathlib import Path
 
 from tuner import __version__
@@ -28,6 +29,9 @@ from tuner.search.study import SCHEMA, Axis, Changes, Earlier, Fingerprint, Head
 from tuner.search.warm_start import earlier_points
 from tuner.space.knob import Knob
 from tuner.space.knobs import knobs
+
+# What their arithmetic gives to the last bit decides between points that look alike.
+_LIBRARIES = ("numpy", "scipy")
 
 
 @dataclass
@@ -152,6 +156,7 @@ def header_of(job: Job, lab: Lab) -> Header:
         substitutions=tuple(str(one) for one in lab.bind(profile, "trial").substitutions),
         profile_layers=job.loaded.layers,
         earlier=_earlier(job, lab),
+        libraries=tuple(f"{name} {version(name)}" for name in _LIBRARIES),
         limits=Limits.of(profile.guardrails),
         options=job.options,
         fingerprint=fingerprint_of(profile, lab),
@@ -202,15 +207,18 @@ def require_strategy(before: Header) -> None:
 
 
 def require_same(before: Header, now: Header) -> None:
-    """Raise Refused unless what would be measured now compares with what was measured before, and
-    the search would decide as it did."""
+    """Raise Refused unless what would be measured now compares with what was measured before."""
     reasons = list(before.fingerprint.differences(now.fingerprint))
-    if before.tool != now.tool:
-        reasons.append(f"it was started by {before.tool}, this is {now.tool}")
     if before.space != now.space:
         reasons.append("its settings or their levels have changed")
     if reasons:
         raise _refused(reasons)
+
+
+def upgrades(before: Header, now: Header) -> tuple[str, ...]:
+    """What has another version now that decides what a search measures next, a phrase for each."""
+    pairs = zip((before.tool, *before.libraries), (now.tool, *now.libraries), strict=False)
+    return tuple(f"{a} was replaced by {b}" for a, b in pairs if a != b)
 
 
 def _refused(reasons: Sequence[str]) -> Refused:

@@ -12,7 +12,14 @@ from tuner.cli.console import Voice
 from tuner.cli.metrics_file import MetricsFile
 from tuner.cli.progress import Progress, Running
 from tuner.cli.run_directory import write_results
-from tuner.cli.search_job import Job, dimensions, header_of, require_same, warm_start_notes
+from tuner.cli.search_job import (
+    Job,
+    dimensions,
+    header_of,
+    require_same,
+    upgrades,
+    warm_start_notes,
+)
 from tuner.cli.search_screen import Screen, screen
 from tuner.engine.owned import Owner, remove
 from tuner.errors import Interrupted
@@ -28,12 +35,13 @@ from tuner.profile.model import Profile
 from tuner.report.figures import seconds
 from tuner.report.gauges import of_header, of_intent, of_study, of_trials
 from tuner.search.journal import Journal, journal, reopened
+from tuner.search.notes import begun_anew
 from tuner.search.record import Record, record_of
-from tuner.search.replay import Replay
+from tuner.search.replay import Diverged, Replay
 from tuner.search.runner import Runner, Setup, trials_expected
 from tuner.search.search import Search
 from tuner.search.strategies import strategy
-from tuner.search.study import BASELINE, Asked, Ending, Header, Session, Study, Trial
+from tuner.search.study import BASELINE, Asked, Ending, Header, Note, Session, Study, Trial
 
 Measure = Callable[[Asked, Profile], Result]
 
@@ -53,7 +61,7 @@ def work_on(job: Job, lab: Lab, voice: Voice, metrics: MetricsFile) -> Study:
         measure = _watched(job, _measuring(job, lab, shown), metrics)
         replay = Replay(record, lines, session, measure, job.clock)
         try:
-            _search(job, lab, replay, shown, metrics)
+            _search(job, lab, replay, shown, metrics, header)
             ending = Ending.FINISHED
         except Interrupted:
             ending = Ending.INTERRUPTED
@@ -88,7 +96,7 @@ def _taken_over(job: Job, lab: Lab, header: Header, voice: Voice) -> Record:
         owner = Owner(session.run_id)
         remove(lab.client, owner, owner.prefix)
     voice.say(
-        f"resuming {job.directory}: {len(job.record.steps)} trials done, "
+        f"resuming {job.directory}: {len(job.record.steps) + len(job.record.prior)} trials done, "
         f"{seconds(job.record.spent_s)} of {seconds(job.budget_s)} used"
     )
     return job.record
@@ -129,8 +137,29 @@ def _watched(job: Job, measure: Measure, metrics: MetricsFile) -> Measure:
     return watched
 
 
-def _search(job: Job, lab: Lab, replay: Replay, shown: Screen, metrics: MetricsFile) -> None:
-    """Search to the end, and show each step that was not taken over."""
+def _search(
+    job: Job, lab: Lab, replay: Replay, shown: Screen, metrics: MetricsFile, now: Header
+) -> None:
+    """Search to the end; where it cannot repeat what the journal holds, it begins anew with all
+    trials of that as observations, in what is left of the budget."""
+    try:
+        _run(job, lab, replay, shown, metrics)
+        replay.require_all_taken()
+    except Diverged as diverged:
+        reasons = upgrades(replay.record.study.header, now) or (
+            f"{diverged}, a bug: please report it",
+        )
+        replay.begin_anew()
+        record = replay.record
+        note = Note(begun_anew(len(record.prior), reasons), replay.now_s())
+        replay.note(note)
+        shown.begin_anew(record.study.trials, job.budget_s - job.clock())
+        shown.say(note.text)
+        _run(job, lab, replay, shown, metrics)
+
+
+def _run(job: Job, lab: Lab, replay: Replay, shown: Screen, metrics: MetricsFile) -> None:
+    """Search, and show each step that was not taken over."""
     checker = Checker(job.loaded, job.options.allow, job.repairs)
     runner = Runner(
         Setup(
@@ -147,6 +176,7 @@ def _search(job: Job, lab: Lab, replay: Replay, shown: Screen, metrics: MetricsF
             repairs=job.repairs,
             limits=replay.record.study.header.limits,
             earlier=replay.record.study.header.earlier,
+            prior=replay.record.prior,
         )
     )
     search, taken_over = Search(runner), len(replay.record.steps)

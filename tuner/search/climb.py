@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from tuner.measure.covariates import Adjustment
-from tuner.measure.measurement import Measurement, TrialPlan
+from tuner.measure.measurement import Failure, Measurement, TrialPlan
 from tuner.measure.paced_summary import PacedMeasurement
 from tuner.search.finalists import next_replication
 from tuner.search.guardrails import Limits
@@ -17,7 +17,7 @@ from tuner.search.points import Knobs, preferred
 from tuner.search.space import Observation, Strategy
 from tuner.search.speed import adjustment_of
 from tuner.search.strategies.model import Guard
-from tuner.search.study import BASELINE, SCORED, Changes, Trial
+from tuner.search.study import BASELINE, SCORED, Changes, Phase, Trial
 from tuner.space.remedies import mattering
 
 # How many standard deviations about the mean are 95 %.
@@ -111,6 +111,21 @@ class Climb:
             return value, self.noise.over(run.window_s)
         error = self.noise.over(run.window_s, adjustment.share)
         return value - adjustment.of(run.speed.logs), error
+
+    def take_over(self, trials: Sequence[Trial]) -> None:
+        """Learn from trials that were measured before it began; recipes among them are done."""
+        measured = {trial.changes for trial in trials}
+        self.recipes = [one for one in self.recipes if one[0] not in measured]
+        self.tell(*filter(self._tells_of_its_point, trials))
+        for trial in trials:
+            if trial.phase is Phase.CHECK:
+                self.checked(trial)
+
+    def _tells_of_its_point(self, trial: Trial) -> bool:
+        """Whether a trial changed nothing beside the knobs, and did not fail by a hiccup."""
+        is_hiccup = isinstance(trial.outcome, Failure) and trial.outcome.is_hiccup
+        is_of_these = self.knobs.changes(self.knobs.point(trial.changes)) == trial.changes
+        return trial.phase is Phase.EARLIER and is_of_these and not is_hiccup
 
     def checked(self, trial: Trial) -> None:
         """Learn from a run at a fixed rate whether a point keeps the guardrails there; not how far,

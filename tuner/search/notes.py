@@ -52,6 +52,14 @@ def repeating(number: int, failure: Failure) -> str:
     return f"trial {number} failed: {failure}; repeating it once"
 
 
+def begun_anew(trials: int, reasons: Sequence[str]) -> str:
+    """A search goes on, though not as the journal has it."""
+    return (
+        f"the search cannot repeat its decisions: {'; '.join(reasons)}; its {trials} trials are "
+        "kept as observations, and it goes on with what is left of the budget"
+    )
+
+
 def shrinking(at_most_s: float) -> str:
     """What comes after the budget."""
     return (

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from tuner.search.study import Asked, Ending, Header, Note, Phase, Session, Study, Trial
 
@@ -55,12 +55,21 @@ class Step:
 @dataclass(frozen=True)
 class Record:
     """A study with what its search saw: the time at its start (None: it has not begun), the trials,
-    and how many seconds of the budget are used."""
+    and how many seconds of the budget are used.  From `prior` trials it learns, whose decisions it
+    could not repeat."""
 
     study: Study
     began_s: float | None
     steps: tuple[Step, ...]
     spent_s: float
+    prior: tuple[Trial, ...] = ()
+
+    def anew(self) -> Record:
+        """That of a search that begins anew and learns from all trials so far."""
+        trials = tuple(map(_earlier, self.study.trials))
+        study = replace(self.study, trials=trials)
+        prior = (*self.prior, *(_earlier(step.trial) for step in self.steps))
+        return Record(study, None, (), self.spent_s, prior)
 
 
 def record_of(header: Header, lines: Sequence[Line]) -> Record:
@@ -84,6 +93,7 @@ class _Lines:
     sessions: list[Session] = field(default_factory=list)
     notes: list[Note] = field(default_factory=list)
     notes_kept: int = 0
+    prior: list[Trial] = field(default_factory=list)
 
     def add(self, line: Line) -> None:
         match line:
@@ -105,9 +115,13 @@ class _Lines:
         self.spent_s = max(self.spent_s, _at_s(line))
 
     def _session(self, session: Session) -> None:
-        """Another session decides anew what follows the last trial: its notes are void."""
+        """Another session decides again what follows the last trial: its notes are void."""
         self.sessions.append(session)
         self.ending = Ending.INTERRUPTED
+        if session.anew:
+            self.prior += [_earlier(step.trial) for step in self.steps]
+            self.trials = list(map(_earlier, self.trials))
+            self.steps, self.notes_kept = [], len(self.notes)
         del self.notes[self.notes_kept :]
         self._saw(session.at_s)
 
@@ -126,7 +140,13 @@ class _Lines:
             tuple(self.notes),
             tuple(self.sessions),
         )
-        return Record(study, self.began_s, tuple(self.steps), self.spent_s)
+        return Record(study, self.began_s, tuple(self.steps), self.spent_s, tuple(self.prior))
+
+
+def _earlier(trial: Trial) -> Trial:
+    """A trial as a search that began anew sees it: no pair of its confirmation, and no choice."""
+    is_same = trial.phase in (Phase.WARM_UP, Phase.CHECK)
+    return trial if is_same else replace(trial, phase=Phase.EARLIER)
 
 
 def _at_s(line: Line) -> float:

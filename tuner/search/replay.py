@@ -20,7 +20,7 @@ from tuner.search.study import Asked, Ending, Note, Phase, Session, Study, Trial
 
 
 class Diverged(RuntimeError):
-    """A resumed search asks for another trial than it did before: a bug."""
+    """A resumed search asks for another trial than it did before, as after an upgrade of numpy."""
 
 
 @dataclass
@@ -82,6 +82,21 @@ class Replay:
             self.journal.note(note)
         self._notes.append(note)
 
+    def begin_anew(self) -> None:
+        """Give up to repeat the decisions of the journal: its trials are what a search that begins
+        now, with what is left of the budget, learns from."""
+        self.record = self.record.anew()
+        study = self.record.study
+        self.session = replace(self.session, anew=True)
+        self._taken, self._first, self._phase = 0, None, None
+        self._trials, self._notes = list(study.trials), list(study.notes)
+
+    def require_all_taken(self) -> None:
+        """Raise Diverged where the search ended before the journal does."""
+        if self.is_taking_over:
+            after = self.record.steps[self._taken].trial
+            raise Diverged(f"the resumed search ends where the journal holds {after.asked}")
+
     def study(self, ending: Ending) -> Study:
         """All that is known, with how it ended."""
         before = self.record.study
@@ -107,7 +122,8 @@ class Replay:
             return
         self._is_live = True
         self._seen_s = self.clock()
-        self.session = replace(self.session, taken_over=self._taken, at_s=self._seen_s)
+        taken_over = self._taken + len(self.record.prior)
+        self.session = replace(self.session, taken_over=taken_over, at_s=self._seen_s)
         self.journal.session(self.session)
         if self.warms and self._first is not None and self._first[0].phase is Phase.WARM_UP:
             self._warm_up(*self._first)

@@ -32,7 +32,8 @@ class Setup:
     what `earlier` searches ended with is measured first.  `strategy` is made of the space and
     the noise of one trial.  `clock` gives the seconds since the
     command started.  With `shrinks` the winner is made smaller after the budget.  Every point
-    that is proposed contains the `repairs`.
+    that is proposed contains the `repairs`.  `prior` trials were measured before the search began
+    anew: it learns from them, and measures none of their points for the first time.
     """
 
     knobs: tuple[Knob, ...]
@@ -48,6 +49,7 @@ class Setup:
     earlier: tuple[Earlier, ...] = ()
     shrinks: bool = True
     repairs: Changes = ()
+    prior: tuple[Trial, ...] = ()
 
 
 @dataclass
@@ -175,7 +177,7 @@ class Runner:
         return spend(self.left_s(), self.overhead_s(), setup.pace, fixed_s)
 
     def _number(self) -> int:
-        return _WARM_UP_NUMBER + len(self.trials)
+        return _WARM_UP_NUMBER + len(self.setup.prior) + len(self.trials)
 
     def _evaluated(self, asked: Asked) -> Trial:
         trial = self.setup.evaluate(asked, self.setup.candidate(asked.changes))

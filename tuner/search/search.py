@@ -101,12 +101,13 @@ class Search:
 
     def _kept(self) -> tuple[Knob, ...]:
         """The knobs that the budget suffices for, the most promising ones, and those that earlier
-        searches changed, in their order."""
+        searches or trials changed, in their order."""
         setup = self.runner.setup
         every = affordable(setup.knobs, setup.budget_s, setup.pace)
         count = self.runner.plans.knobs_kept(len(every))
         promising = most_promising(every, count)
-        known = {path for one in setup.earlier for path, _ in one.changes}
+        changed = [one.changes for one in setup.earlier] + [one.changes for one in setup.prior]
+        known = {path for changes in changed for path, _ in changes}
         return tuple(knob for knob in every if knob in promising or knob.path in known)
 
     def _begin(self, kept: tuple[Knob, ...], calibration: Calibration) -> Climb:
@@ -127,6 +128,7 @@ class Search:
         climb = Climb(strategy, knobs, noise, usable, setup.limits, checks)
         calibrated = [one for one in runner.trials if one.phase is Phase.CALIBRATE]
         climb.tell(*(trial for trial in calibrated if trial.measurement is not None))
+        climb.take_over(setup.prior)
         return climb
 
     def _climb(self, climb: Climb) -> Iterator[Step]:

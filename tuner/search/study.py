@@ -24,8 +24,10 @@ class Phase(Enum):
 
     `FINAL` measures good points again, to choose among them.  `CHECK` runs both sides of the
     confirmation at a fixed rate, `SHRINK` undoes changes of the winner to see whether they matter.
+    `EARLIER` trials were for any of these in a search that then began anew and learnt from them.
     """
 
+    EARLIER = "earlier"
     WARM_UP = "warm-up"
     CALIBRATE = "calibrate"
     SEARCH = "search"
@@ -35,7 +37,7 @@ class Phase(Enum):
     SHRINK = "shrink"
 
 
-SCORED = frozenset({Phase.CALIBRATE, Phase.SEARCH, Phase.FINAL})
+SCORED = frozenset({Phase.EARLIER, Phase.CALIBRATE, Phase.SEARCH, Phase.FINAL})
 """The phases whose trials a search learns from."""
 
 
@@ -99,7 +101,8 @@ class Header:
     """What a search was asked to do, and where it ran.
 
     `profile_layers` holds the names and texts of the layers that the profile extends, `limits` its
-    guardrails, and `earlier` what earlier searches recommended, to be measured first.
+    guardrails, and `earlier` what earlier searches recommended, to be measured first.  `libraries`
+    are those whose versions decide what it measures next.
     """
 
     schema: int
@@ -116,6 +119,7 @@ class Header:
     substitutions: tuple[str, ...]
     profile_layers: tuple[tuple[str, str], ...] = ()
     earlier: tuple[Earlier, ...] = ()
+    libraries: tuple[str, ...] = ()
     limits: Limits = field(kw_only=True)
     options: Options = field(kw_only=True)
     fingerprint: Fingerprint = field(kw_only=True)
@@ -132,7 +136,8 @@ class Session:
     """One command that worked on a search: the first, or one that resumed it.
 
     `run_id` names what it creates in the engine; it took over `taken_over` trials, and at `at_s`
-    seconds of the budget it was ready to measure.
+    seconds of the budget it was ready to measure.  One that begins `anew` could not repeat the
+    decisions that led to those trials, and only learnt from them.
     """
 
     started: str
@@ -140,6 +145,7 @@ class Session:
     run_id: str
     taken_over: int = 0
     at_s: float = 0.0
+    anew: bool = False
 
 
 @dataclass(frozen=True)
