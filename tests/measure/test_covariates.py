@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tuner.measure.covariates import PRIOR, ProbedRun, moved, slopes_of, usual
+from tuner.measure.covariates import PRIOR, ProbedRun, slopes_of, usual
 from tuner.measure.speed import Logs
 
 PUBLISHED = Path(__file__).parents[3] / "shared" / "data" / "speed_probe.csv"
@@ -84,24 +84,3 @@ def test_the_published_runs_lose_three_quarters_of_their_variance() -> None:
     raw = statistics.variance(run.log_rate for run in published)
     assert statistics.variance(adjusted) < 0.25 * raw
     assert (PRIOR.zlib, PRIOR.socket) == pytest.approx((slopes.zlib, slopes.socket), abs=0.1)
-
-
-def sides(seed: int, pairs: int, shift: float) -> tuple[list[Logs], list[Logs]]:
-    """Interleaved pairs on a machine that gets slower; the second side moves the probe."""
-    rng = random.Random(seed)
-    first = [near(rng, 0.05, 0.1 * pair) for pair in range(pairs)]
-    second = [near(rng, 0.05, 0.1 * pair + shift) for pair in range(pairs)]
-    return first, second
-
-
-def test_chance_alone_seldom_looks_like_settings_that_move_the_probe() -> None:
-    assert sum(moved(*sides(seed, 6, 0.0)) for seed in range(400)) == pytest.approx(20, abs=12)
-
-
-def test_settings_that_move_the_probe_are_noticed() -> None:
-    assert sum(moved(*sides(seed, 6, 0.12)) for seed in range(100)) > 75
-    assert sum(moved(*sides(seed, 8, -0.12)) for seed in range(100)) > 85
-
-
-def test_two_pairs_show_nothing() -> None:
-    assert not moved(*sides(1, 2, 1.0))

@@ -15,7 +15,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import stdtrit
 
 from tuner.measure.speed import Logs
 
@@ -29,8 +28,6 @@ Floats = NDArray[np.float64]
 _PRIOR_SLOPES = np.array([-1.2, -1.2])
 _PRIOR_SIGMA = 0.85
 _RESIDUAL_SIGMA = 0.07
-_CHANCE = 0.05
-_FEWEST_PAIRS = 3
 # In standard deviations within settings, and in settings.
 _REACH = 3.0
 _WEIGHT_UNMOVED = 4
@@ -89,22 +86,6 @@ def _centred(runs: Sequence[ProbedRun]) -> tuple[Floats, Floats]:
 def usual(runs: Sequence[Logs]) -> Logs:
     """The mean of the covariates."""
     return statistics.fmean(one[0] for one in runs), statistics.fmean(one[1] for one in runs)
-
-
-def moved(first: Sequence[Logs], second: Sequence[Logs]) -> bool:
-    """Whether the settings themselves move the probe: of interleaved pairs of runs, whether its
-    mean differs between the sides by more than chance explains in 19 of 20 cases.
-
-    What is tested is what an adjustment would add, so by the slopes that are believed beforehand:
-    one Student's t on the pairs' differences, and not one for each piece.  Then the raw figures
-    count; where chance alone moved the probe (1 case in 20), those tend to differ by chance as
-    well, so that a claim then needs both, raw and adjusted.
-    """
-    added = [PRIOR.explained(b, a) for a, b in zip(first, second, strict=True)]
-    if len(added) < _FEWEST_PAIRS:
-        return False
-    error = statistics.stdev(added) / math.sqrt(len(added))
-    return abs(statistics.fmean(added)) > float(stdtrit(len(added) - 1, 1 - _CHANCE / 2)) * error
 
 
 @dataclass(frozen=True)

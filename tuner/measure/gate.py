@@ -43,7 +43,7 @@ def gate(rates: Sequence[Pairs], bar: float) -> Gate:
     it.  Shown means that the whole 95 % interval lies on that side and the exact sign-flip test
     agrees.
     """
-    against = [compare([bar * one for one in a], b, turns) for a, b, turns in rates]
+    against = [compare(*one._replace(a=[bar * each for each in one.a])) for one in rates]
     decisions = [_decision(one) for one in against]
     if Decision.BELOW in decisions:
         return Gate(bar, Decision.BELOW)

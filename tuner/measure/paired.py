@@ -9,14 +9,14 @@ from __future__ import annotations
 import math
 import statistics
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import stdtrit
 
+from tuner.measure.adjusted import BySpeed, Estimate, adjust, estimate, largest
 from tuner.measure.contrast import Contrast, share_as_far
-from tuner.measure.power import SIGNIFICANT, detectable
+from tuner.measure.power import SIGNIFICANT
 
 FEWEST_PAIRS = 6
 """With fewer the exact test cannot reach 0.05."""
@@ -35,6 +35,7 @@ class Comparison:
     deviation of a run's logarithm by these pairs.
     `restarting` tells of pairs in which the engine restarted before one side.  `restarted` is the
     rate of such a run over that of any other, of A and of B: the ratio is free of it.
+    `by_speed` has it raw and adjusted by the machine's speed, of which one counts here.
     """
 
     pairs: int
@@ -47,6 +48,7 @@ class Comparison:
     sigma: float
     restarting: bool = False
     restarted: tuple[float, float] | None = None
+    by_speed: BySpeed | None = None
 
     @property
     def better(self) -> bool:
@@ -96,26 +98,49 @@ def _combined(
     comparisons: Sequence[Comparison], pick: Callable[[Iterable[float]], float]
 ) -> Comparison:
     """The comparison by the outermost ratio and bounds, and the weakest evidence."""
-    ratio = pick(one.ratio for one in comparisons)
-    known = [one.detectable for one in comparisons if one.detectable is not None]
+    first = comparisons[0]
+    by_speeds = [one.by_speed for one in comparisons if one.by_speed is not None]
+    by_speed = None
+    if len(by_speeds) == len(comparisons):
+        # Of the same runs the same rule says which counts.
+        by_speed = replace(
+            by_speeds[0],
+            raw=_outermost([one.raw for one in by_speeds], pick),
+            adjusted=_outermost([one.adjusted for one in by_speeds], pick),
+        )
     return replace(
-        next(one for one in comparisons if one.ratio == ratio),
-        low=pick(one.low for one in comparisons),
-        high=pick(one.high for one in comparisons),
-        p=max(one.p for one in comparisons),
+        first,
+        **asdict(_outermost(comparisons, pick)),
         least_p=max(one.least_p for one in comparisons),
-        detectable=max(known) if len(known) == len(comparisons) else None,
-        sigma=max(one.sigma for one in comparisons),
+        by_speed=by_speed,
     )
 
 
+def _outermost(
+    estimates: Sequence[Comparison | Estimate], pick: Callable[[Iterable[float]], float]
+) -> Estimate:
+    return Estimate(
+        ratio=pick(one.ratio for one in estimates),
+        low=pick(one.low for one in estimates),
+        high=pick(one.high for one in estimates),
+        p=max(one.p for one in estimates),
+        detectable=largest([one.detectable for one in estimates]),
+        sigma=max(one.sigma for one in estimates),
+    )
+
+
+Speeds = tuple[Sequence[float], Sequence[float]]
+"""What the probe is expected to explain of the logarithm of each run's rate, of A and of B."""
+
+
 class Pairs(NamedTuple):
-    """What both sides of each pair showed, and whether the engine restarted just before the run of
-    A, and of B."""
+    """What both sides of each pair showed, whether the engine restarted just before the run of A,
+    and of B, and how fast the machine was in each, None where that is not known of all."""
 
     a: Sequence[float]
     b: Sequence[float]
     restarts: Sequence[tuple[bool, bool]] = ()
+    speeds: Speeds | None = None
 
 
 def fewest_pairs(*, restarting: bool) -> int:
@@ -124,7 +149,10 @@ def fewest_pairs(*, restarting: bool) -> int:
 
 
 def compare(
-    a: Sequence[float], b: Sequence[float], restarts: Sequence[tuple[bool, bool]] = ()
+    a: Sequence[float],
+    b: Sequence[float],
+    restarts: Sequence[tuple[bool, bool]] = (),
+    speeds: Speeds | None = None,
 ) -> Comparison:
     """Compare B with A, pair by pair; needs at least two pairs of positive values.
 
@@ -138,52 +166,62 @@ def compare(
     and then trust the pairs misleads (Freeman 1989, Stat Med 8:1421-1432).  So runs just after a
     restart do not count.  Where six pairs are without one, those are compared; else the other
     runs, each by itself, with the permutation test of their labels.
+
+    With `speeds` the comparison is that which counts of the raw one and of the one without what
+    they explain, see `tuner.measure.adjusted`.
     """
     if len(a) != len(b) or len(a) < 2:
         raise ValueError("a comparison needs at least two pairs")
     flags = restarts or ((False, False),) * len(a)
-    chosen = _chosen(a, b, flags)
-    restarting = len(set(flags)) > 1
+    chosen = _chosen(flags)
     contrast = chosen.contrast
-    fit = contrast.fit(np.log(chosen.values))
-    quantile = float(stdtrit(fit.freedom, 0.975))
+    logs = np.log([*(a[at] for at in chosen.of_a), *(b[at] for at in chosen.of_b)])
+    counted = raw = estimate(contrast, contrast.fit(logs))
+    by_speed = None
+    if speeds is not None and chosen.settles:
+        of_runs = [*(speeds[0][at] for at in chosen.of_a), *(speeds[1][at] for at in chosen.of_b)]
+        by_speed = adjust(contrast, raw, logs, np.asarray(of_runs))
+        counted = raw if by_speed is None else by_speed.counted
     return Comparison(
         pairs=contrast.of_a if contrast.paired else len(a),
-        ratio=math.exp(fit.difference),
-        low=math.exp(fit.difference - quantile * fit.error),
-        high=math.exp(fit.difference + quantile * fit.error),
-        p=fit.p if chosen.settles else 1.0,
+        ratio=counted.ratio,
+        low=counted.low,
+        high=counted.high,
+        p=counted.p if chosen.settles else 1.0,
         least_p=contrast.least_p if chosen.settles else 1.0,
-        detectable=detectable(contrast, fit.error, fit.freedom) if chosen.settles else None,
-        sigma=fit.error * math.sqrt(contrast.runs_behind),
-        restarting=restarting,
+        detectable=counted.detectable if chosen.settles else None,
+        sigma=counted.sigma,
+        restarting=len(set(flags)) > 1,
         restarted=_restarted(a, b, flags) if chosen.settles else None,
+        by_speed=by_speed,
     )
 
 
 @dataclass(frozen=True)
 class _Chosen:
-    """The runs that count, those of A first, and whether they can settle anything."""
+    """Which runs count, by their numbers, and whether they can settle anything."""
 
-    values: Sequence[float]
-    contrast: Contrast
+    of_a: Sequence[int]
+    of_b: Sequence[int]
+    paired: bool
     settles: bool = True
 
+    @property
+    def contrast(self) -> Contrast:
+        return Contrast(len(self.of_a), len(self.of_b), self.paired)
 
-def _chosen(a: Sequence[float], b: Sequence[float], flags: Sequence[tuple[bool, bool]]) -> _Chosen:
+
+def _chosen(flags: Sequence[tuple[bool, bool]]) -> _Chosen:
     """The runs that count: of pairs without a restart, of all runs without one or, where there are
     too few, of all pairs, which settle nothing then."""
-    pairs = [
-        both for both, after in zip(zip(a, b, strict=True), flags, strict=True) if not any(after)
-    ]
-    if len(pairs) == len(a) or len(pairs) >= FEWEST_PAIRS:
-        values = [one for side in zip(*pairs, strict=True) for one in side]
-        return _Chosen(values, Contrast(len(pairs), len(pairs), paired=True))
-    of_a = [one for one, (after, _) in zip(a, flags, strict=True) if not after]
-    of_b = [one for one, (_, after) in zip(b, flags, strict=True) if not after]
+    every = range(len(flags))
+    without = [at for at in every if not any(flags[at])]
+    if len(without) == len(every) or len(without) >= FEWEST_PAIRS:
+        return _Chosen(without, without, paired=True)
+    of_a, of_b = ([at for at in every if not flags[at][side]] for side in (0, 1))
     if min(len(of_a), len(of_b)) < _FEWEST_RUNS:
-        return _Chosen([*a, *b], Contrast(len(a), len(a), paired=True), settles=False)
-    return _Chosen([*of_a, *of_b], Contrast(len(of_a), len(of_b), paired=False))
+        return _Chosen(every, every, paired=True, settles=False)
+    return _Chosen(of_a, of_b, paired=False)
 
 
 def _restarted(

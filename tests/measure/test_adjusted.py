@@ -1,0 +1,148 @@
+"""What the machine's speed explains of a comparison, and when that counts."""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Iterable
+
+import numpy as np
+import pytest
+
+from tests.benchmarks.adjusted_coverage import PUBLISHED, compared, resampled, simulated
+from tuner.measure.adjusted import BySpeed, Counts
+from tuner.measure.paired import Comparison, compare, least
+
+NOISE = 0.146
+COMPARISONS = 600
+
+
+@functools.cache
+def comparisons(
+    correlation: float, pairs: int, moved: float = 0.0, gain: float = 0.0
+) -> tuple[Comparison, ...]:
+    draw = simulated(np.random.default_rng(3), NOISE, correlation)
+    return tuple(compared(draw, pairs, COMPARISONS, gain, moved))
+
+
+def share(facts: Iterable[bool]) -> float:
+    return sum(facts) / COMPARISONS
+
+
+def by_speeds(found: Iterable[Comparison]) -> list[BySpeed]:
+    return [one.by_speed for one in found if one.by_speed is not None]
+
+
+def told_apart(found: Iterable[Comparison]) -> float:
+    return share(one.shows_more or one.shows_less for one in found)
+
+
+@pytest.mark.parametrize("pairs", [6, 8])
+@pytest.mark.parametrize("correlation", [0.0, 0.4, 0.85])
+def test_equal_ones_are_seldom_told_apart_and_the_truth_is_covered(
+    correlation: float, pairs: int
+) -> None:
+    found = comparisons(correlation, pairs)
+    assert told_apart(found) <= 0.06
+    assert share(one.low <= 1.0 <= one.high for one in found) >= 0.93
+
+
+@pytest.mark.parametrize("moved", [0.02, -0.03])
+def test_settings_may_move_the_probe_a_little(moved: float) -> None:
+    found = comparisons(0.85, 8, moved)
+    assert told_apart(found) <= 0.06
+    assert share(one.low <= 1.0 <= one.high for one in found) >= 0.93
+
+
+def test_where_settings_move_the_probe_the_raw_ratio_counts() -> None:
+    found = comparisons(0.85, 8, moved=0.3)
+    counts = [one.counts for one in by_speeds(found)]
+    assert counts.count(Counts.MOVED) > 0.7 * COMPARISONS
+    assert Counts.ADJUSTED not in counts
+    assert told_apart(found) <= 0.06
+    each = next(one for one in found if one.by_speed and one.by_speed.counts is Counts.MOVED)
+    assert each.by_speed is not None
+    assert (each.ratio, each.low) == (each.by_speed.raw.ratio, each.by_speed.raw.low)
+    assert each.by_speed.moved > 1.2
+
+
+def test_where_it_is_suspected_both_must_show_it() -> None:
+    for one in comparisons(0.85, 8, moved=0.12, gain=0.3):
+        if one.by_speed is not None and one.by_speed.counts is Counts.BOTH:
+            both = one.by_speed.raw, one.by_speed.adjusted
+            assert one.ratio == one.by_speed.raw.ratio
+            assert one.low == min(each.low for each in both)
+            assert one.shows_more == all(each.low > 1 and each.p < 0.05 for each in both)
+
+
+def test_a_probe_that_sees_the_noise_makes_the_interval_shorter_and_gains_shown() -> None:
+    found = comparisons(0.85, 8, gain=math.log(1.2))
+    lengths = [
+        [math.log(one.high / one.low) for one in (each.raw, each.adjusted)]
+        for each in by_speeds(found)
+    ]
+    raw, adjusted = np.mean(np.square(lengths), axis=0) ** 0.5
+    assert adjusted < 0.68 * raw
+    raw_only = share(one.raw.low > 1 and one.raw.p < 0.05 for one in by_speeds(found))
+    assert share(one.shows_more for one in found) > raw_only + 0.25
+
+
+@pytest.mark.skipif(not PUBLISHED.exists(), reason=f"{PUBLISHED} is not there")
+def test_equal_published_runs_are_seldom_told_apart() -> None:
+    found = compared(resampled(np.random.default_rng(5), PUBLISHED), 8, COMPARISONS)
+    assert told_apart(found) <= 0.06
+    assert share(one.low <= 1.0 <= one.high for one in found) >= 0.93
+
+
+RATES = [100.0, 110, 90, 105, 95, 100, 98, 104]
+
+
+def test_what_the_speed_explains_wholly_is_taken_off() -> None:
+    rng = np.random.default_rng(1)
+    speeds = rng.normal(0, 0.2, (2, 8))
+    a, b = np.exp(1.5 * speeds), 1.3 * np.exp(1.5 * speeds)
+    found = compare(a[0].tolist(), b[1].tolist(), (), (speeds[0].tolist(), speeds[1].tolist()))
+    assert found.by_speed is not None
+    assert found.by_speed.slope == pytest.approx(1.5)
+    assert found.by_speed.adjusted.ratio == pytest.approx(1.3, rel=0.01)
+    assert abs(found.by_speed.raw.ratio - 1.3) > 0.02
+
+
+def test_a_machine_of_steady_speed_leaves_the_raw_ratio() -> None:
+    slower = [0.97 * one for one in RATES[::-1]]
+    raw = compare(RATES, slower)
+    assert compare(RATES, slower, (), ([0.0] * 8, [0.0] * 8)) == raw
+    hardly = [0.001 * one for one in range(8)]
+    found = compare(RATES, slower, (), (hardly, hardly[::-1]))
+    assert found.by_speed is not None
+    assert found.by_speed.counts is Counts.STEADY
+    assert (found.ratio, found.low, found.p) == (raw.ratio, raw.low, raw.p)
+
+
+def test_too_few_pairs_have_no_slope() -> None:
+    few = compare(RATES[:3], RATES[3:6], (), ([0.1, 0.2, 0.3], [0.3, 0.1, 0.2]))
+    assert few.by_speed is None
+
+
+def test_runs_of_pairs_with_restarts_are_adjusted_as_well() -> None:
+    rng = np.random.default_rng(2)
+    speeds = rng.normal(0, 0.2, (2, 10))
+    rates = np.exp(speeds + rng.normal(0, 0.01, (2, 10)))
+    turns = [(at % 2 == 1, at % 2 == 0) for at in range(10)]
+    a, b = rates[0].tolist(), (1.2 * rates[1]).tolist()
+    found = compare(a, b, turns, (speeds[0].tolist(), speeds[1].tolist()))
+    assert found.by_speed is not None
+    assert found.by_speed.adjusted.low <= 1.2 <= found.by_speed.adjusted.high
+    assert found.by_speed.adjusted.sigma < 0.5 * found.by_speed.raw.sigma
+
+
+def test_the_smaller_of_two_is_the_smaller_raw_and_adjusted() -> None:
+    one, two = comparisons(0.85, 8)[:2]
+    both = least([one, two])
+    assert one.by_speed
+    assert two.by_speed
+    assert both.by_speed
+    assert both.by_speed.raw.low == min(one.by_speed.raw.low, two.by_speed.raw.low)
+    assert both.by_speed.adjusted.ratio == min(
+        one.by_speed.adjusted.ratio, two.by_speed.adjusted.ratio
+    )

@@ -1,0 +1,154 @@
+"""A comparison without what the machine's speed explains, and whether that one counts; pure."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum
+
+import numpy as np
+from scipy.special import stdtrit
+
+from tuner.measure.contrast import Contrast, Fit, Numbers, share_as_far
+from tuner.measure.power import SIGNIFICANT, detectable
+
+# What settings may do to the probe is no noise of the machine: by so much of a rate, as a standard
+# deviation, they are allowed to move it.  Simulated, with a probe that explains three quarters of
+# the variance: equal settings that move it by up to 0.03 are told apart in at most 5 % of
+# comparisons, and the interval is 0.63 of the raw one (0.58 without the allowance).
+_ALLOWED = 0.02
+# A test at 5 % would notice a move of 0.12 too seldom: equal settings were then told apart in 24 %
+# of comparisons of six pairs, at 20 % in 13 %; where nothing moves it, that costs 6 % of power.
+_SUSPICIOUS = 0.2
+_CERTAIN = 0.01
+_LEAST_BY_CHANCE = 0.5
+_FEWEST_FREE = 3
+
+
+class Counts(Enum):
+    """Which of the two is claimed, and why."""
+
+    ADJUSTED = "the adjusted one counts, because the settings do not move the probe"
+    BOTH = "both must show it, because the settings seem to move the probe itself"
+    MOVED = "the raw one counts, because the settings move the probe itself"
+    STEADY = "the raw one counts, because the machine's speed hardly varied"
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A ratio with its 95 % interval, the exact two-sided p, what such runs can detect (None:
+    nothing), and the standard deviation of a run's logarithm."""
+
+    ratio: float
+    low: float
+    high: float
+    p: float
+    detectable: float | None
+    sigma: float
+
+
+@dataclass(frozen=True)
+class BySpeed:
+    """The same runs with and without what the machine's speed explains.
+
+    `slope` is by how much the logarithm of a run's figure rises for what the probe is expected to
+    explain of a rate, `moved` the ratio of B's speed to A's in those terms.
+    """
+
+    raw: Estimate
+    adjusted: Estimate
+    slope: float
+    moved: float
+    counts: Counts
+
+    @property
+    def counted(self) -> Estimate:
+        """What may be claimed; where both must show it, the raw ratio within both intervals."""
+        raw, adjusted = self.raw, self.adjusted
+        match self.counts:
+            case Counts.ADJUSTED:
+                return adjusted
+            case Counts.MOVED | Counts.STEADY:
+                return raw
+            case Counts.BOTH:
+                return Estimate(
+                    raw.ratio,
+                    min(raw.low, adjusted.low),
+                    max(raw.high, adjusted.high),
+                    max(raw.p, adjusted.p),
+                    largest((raw.detectable, adjusted.detectable)),
+                    max(raw.sigma, adjusted.sigma),
+                )
+
+
+def largest(gains: Sequence[float | None]) -> float | None:
+    """What all of several can detect; None where one detects nothing."""
+    known = [one for one in gains if one is not None]
+    return max(known) if len(known) == len(gains) else None
+
+
+def estimate(contrast: Contrast, fit: Fit) -> Estimate:
+    """A fit of logarithms as a ratio."""
+    half = float(stdtrit(fit.freedom, 1 - SIGNIFICANT / 2)) * fit.error
+    return Estimate(
+        ratio=math.exp(fit.difference),
+        low=math.exp(fit.difference - half),
+        high=math.exp(fit.difference + half),
+        p=fit.p,
+        detectable=detectable(contrast, fit.error, fit.freedom),
+        sigma=fit.error * math.sqrt(contrast.runs_behind),
+    )
+
+
+def adjust(contrast: Contrast, raw: Estimate, logs: Numbers, speeds: Numbers) -> BySpeed | None:
+    """Analysis of covariance on the logarithms of runs: `speeds` is what the probe is expected to
+    explain of each.  None with too few runs to estimate a slope, or where the speed never varies.
+
+    The slope is that within settings, by the squares of all runs without those between the sides.
+    It is estimated anew under every labelling, and all else that enters is the same under all of
+    them: so where labels are arbitrary, of figures and speeds together, the test is exact.
+
+    Only as much of the sides' difference in speed is taken off as chance explains beside what the
+    settings are allowed, as in a model with a random effect; where that is less than half, the raw
+    one counts.  The rule looks at speeds alone, never at figures.  Where the settings move the
+    probe, the adjusted one is biased; where they only seem to, the raw one is, because chance gave
+    one side the faster machine.  So the raw one counts where that is certain, and where it is
+    suspected both must show it.
+    """
+    if contrast.freedom < _FEWEST_FREE or float(np.ptp(speeds)) == 0.0:
+        return None
+    fit, slope, by_chance = _adjusted(contrast, logs - logs.mean(), speeds - speeds.mean())
+    of_speed = contrast.fit(speeds)
+    counts = _counts(of_speed, by_chance)
+    return BySpeed(raw, estimate(contrast, fit), slope, math.exp(of_speed.difference), counts)
+
+
+def _counts(of_speed: Fit, by_chance: float) -> Counts:
+    apart = abs(of_speed.difference) / math.hypot(of_speed.error, _ALLOWED)
+    if by_chance < _LEAST_BY_CHANCE:
+        return Counts.STEADY
+    if apart > float(stdtrit(of_speed.freedom, 1 - _CERTAIN / 2)):
+        return Counts.MOVED
+    suspicious = apart > float(stdtrit(of_speed.freedom, 1 - _SUSPICIOUS / 2))
+    return Counts.BOTH if suspicious else Counts.ADJUSTED
+
+
+def _adjusted(contrast: Contrast, logs: Numbers, speeds: Numbers) -> tuple[Fit, float, float]:
+    """The fit without what the speeds explain, the slope, and the share of the sides' difference in
+    speed that chance explains; from deviations from the mean of all runs."""
+    runs = contrast.runs_behind
+    of_logs, of_speeds = contrast.differences(logs), contrast.differences(speeds)
+    squares = speeds @ speeds - runs * of_speeds**2
+    slopes = (speeds @ logs - runs * of_speeds * of_logs) / squares
+    by_chance = float(np.mean(of_speeds**2))
+    by_chance /= by_chance + _ALLOWED**2
+    differences = of_logs - by_chance * slopes * of_speeds
+    slope = float(slopes[0])
+    # Of a slope from pairs and from the runs between them, only that of the pairs costs freedom.
+    freedom = contrast.freedom - contrast.squares(speeds) / float(squares[0])
+    variance = contrast.squares(logs - slope * speeds) / freedom
+    of_slope = (by_chance * float(of_speeds[0])) ** 2 / float(squares[0])
+    error = math.sqrt(variance * (1 / runs + of_slope) + by_chance * (slope * _ALLOWED) ** 2)
+    fit = Fit(float(differences[0]), error, freedom, share_as_far(differences))
+    return fit, slope, by_chance
