@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import math
+import random
 import re
 from dataclasses import replace
 
@@ -12,6 +14,7 @@ from tests.measure.factory import failed, measured
 from tests.measure.paced import paced
 from tuner.measure.blocks import Run
 from tuner.measure.gate import Decision, Gate
+from tuner.measure.speed import Speed
 from tuner.measure.spent import Spent
 from tuner.report.compare import A, B, Compared, Difference, Side, compare_blocks, compare_json
 from tuner.report.markdown import blocks_markdown
@@ -146,3 +149,31 @@ def test_the_gate_is_told_and_stands_in_the_json() -> None:
     assert data["metrics"]["eps"]["to_the_first"]["B"]["ratio"] == pytest.approx(1.2)
     assert len(data["runs"]) == 12
     assert data["interleaved"] is True
+
+
+def probed(count: int) -> tuple[Run, ...]:
+    """So many pairs on a machine whose speed varies by 20 %, with B 1.2 times as fast."""
+    rng = random.Random(1)
+    found = []
+    for block in range(1, count + 1):
+        for arm, faster in ((A, 1.0), (B, 1.2)):
+            slow = math.exp(rng.gauss(0, 0.08))
+            speed = Speed(900 * slow, 180 * slow, 1200.0, 250.0, 75)
+            found.append(Run(arm, block, measured(50_000 * faster / slow**2.4, speed=speed)))
+    return tuple(found)
+
+
+def test_both_ways_are_told_and_which_of_them_counts() -> None:
+    text = markdown_of(replace(compared(), runs=probed(8)))
+    assert re.search(r"B is faster than A: \+(19|20)\.\d %", text)
+    raw = r"EPS.*: [+-][\d.]+ % \[.*\] raw"
+    assert re.search(raw + r", \+(19|20)\.\d % \[.*\] adjusted by the machine's speed", text)
+    assert "the adjusted one counts, because the settings do not move the probe" in text
+
+
+def test_both_ways_are_in_the_json() -> None:
+    data = json.loads(json.dumps(compare_json(replace(compared(), runs=probed(8)))))
+    both = data["metrics"]["eps"]["to_the_first"][B]["by_speed"]
+    assert both["adjusted"]["ratio"] == pytest.approx(1.2, abs=0.01)
+    assert both["counts"].startswith("the adjusted one counts")
+    assert data["metrics"]["store_bytes_per_event"]["to_the_first"][B]["by_speed"] is None

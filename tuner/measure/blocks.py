@@ -7,7 +7,7 @@ import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tuner.measure.metrics import Result, restarts, value_of
+from tuner.measure.metrics import VARYING, Result, restarts, speeds, value_of
 from tuner.measure.paired import Comparison, Pairs, compare
 from tuner.profile.metric import Metric
 from tuner.profile.model import Profile
@@ -67,6 +67,7 @@ def pairs(runs: Sequence[Run], first: str, other: str, metric: Metric) -> Pairs:
         tuple(before[block] for block in blocks),
         tuple(after[block] for block in blocks),
         restarts(a, b),
+        speeds(a, b) if metric in VARYING else None,
     )
 
 

@@ -4,9 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
+from tuner.measure.covariates import PRIOR
 from tuner.measure.measurement import Failure, Measurement
 from tuner.measure.paced_summary import PacedMeasurement
+from tuner.measure.paired import Speeds
 from tuner.profile.metric import Metric
+
+# Only differences of speeds count.
+_ORIGIN = (0.0, 0.0)
 
 Result = Measurement | PacedMeasurement | Failure
 """What a run gives."""
@@ -64,9 +69,30 @@ _AT_A_RATE: Mapping[Metric, Callable[[PacedMeasurement], float | None]] = {
 }
 
 
+VARYING = frozenset({
+    Metric.EPS, Metric.EPS_PAID, Metric.EPS_DURABLE,
+    Metric.SHIPPER_CPU, Metric.ENGINE_CPU, Metric.FLOOD_CPU,
+})  # fmt: skip
+"""What varies with the machine's speed."""
+
+
 def restarts(before: Sequence[Result], after: Sequence[Result]) -> tuple[tuple[bool, bool], ...]:
     """Of each pair, whether the engine restarted just before the run of each side."""
     return tuple((restarted(a), restarted(b)) for a, b in zip(before, after, strict=True))
+
+
+def speeds(before: Sequence[Result], after: Sequence[Result]) -> Speeds | None:
+    """What the probe is expected to explain of the rate of each run of both sides; None where one
+    of them had none."""
+    of_a, of_b = ([_speed(one) for one in side] for side in (before, after))
+    a, b = ([one for one in side if one is not None] for side in (of_a, of_b))
+    return (a, b) if len(a) == len(of_a) and len(b) == len(of_b) else None
+
+
+def _speed(result: Result) -> float | None:
+    if isinstance(result, Failure) or result.speed is None:
+        return None
+    return PRIOR.explained(result.speed.logs, _ORIGIN)
 
 
 def restarted(result: Result) -> bool:

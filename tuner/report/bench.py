@@ -5,18 +5,19 @@ from __future__ import annotations
 import json
 import statistics
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 from pydantic import TypeAdapter, ValidationError
 
 from tuner.errors import JobFailed
 from tuner.measure.ceiling import Ceiling, Combination
 from tuner.measure.measurement import Failure, Measurement, Outcome
+from tuner.measure.metrics import speeds
 from tuner.measure.overload import Overload
 from tuner.measure.paced_summary import PacedMeasurement
 from tuner.measure.paired import Comparison, compare
 from tuner.measure.sustain import Bounds, LoadTrial
-from tuner.report.figures import eps, interval, mebibytes, share
+from tuner.report.figures import eps, interval, mebibytes, raw_and_adjusted, share
 from tuner.report.runs import (
     bottleneck_blocks,
     effective_blocks,
@@ -60,6 +61,7 @@ class Bench:
 
 _BENCH = TypeAdapter(Bench)
 _CEILING = TypeAdapter(Ceiling)
+_COMPARISON = TypeAdapter(Comparison)
 
 
 def bench_json(bench: Bench) -> dict[str, object]:
@@ -69,7 +71,7 @@ def bench_json(bench: Bench) -> dict[str, object]:
     if bench.ceiling is not None:
         fields["ceiling"] = ceiling_json(bench.ceiling, _median(figures))
     itself = self_comparison(bench.outcomes)
-    spread = None if itself is None else asdict(itself)
+    spread = None if itself is None else _COMPARISON.dump_python(itself, mode="json")
     header = {"schema": SCHEMA, "kind": "bench", "summary": figures, "self_comparison": spread}
     return {**header, **fields}
 
@@ -147,11 +149,12 @@ def _median(figures: dict[str, float] | None) -> float | None:
 def self_comparison(outcomes: Sequence[Outcome]) -> Comparison | None:
     """The profile against itself (A/A): each second run over the one before it, from two pairs on.
     None when there are fewer, or a run failed."""
-    rates = [outcome.eps for outcome in outcomes if isinstance(outcome, Measurement)]
-    if len(rates) < len(outcomes) or len(rates) < 4:
+    runs = [outcome for outcome in outcomes if isinstance(outcome, Measurement)]
+    if len(runs) < len(outcomes) or len(runs) < 4:
         return None
-    paired = len(rates) // 2 * 2
-    return compare(rates[0:paired:2], rates[1:paired:2])
+    paired = len(runs) // 2 * 2
+    a, b = runs[0:paired:2], runs[1:paired:2]
+    return compare([run.eps for run in a], [run.eps for run in b], (), speeds(a, b))
 
 
 def _self_text(itself: Comparison) -> str:
@@ -159,6 +162,7 @@ def _self_text(itself: Comparison) -> str:
     return (
         f"against itself in {itself.pairs} pairs of neighbouring runs: {interval(itself)}, which "
         f"{covered} no difference; minimum detectable gain {share(itself.detectable)}"
+        f"{raw_and_adjusted(itself, '; ')}"
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from enum import Enum
 
 from pydantic import TypeAdapter
@@ -17,7 +17,7 @@ from tuner.measure.metrics import Result
 from tuner.measure.paced_summary import PacedMeasurement
 from tuner.measure.paired import FEWEST_PAIRS, Comparison, least, most
 from tuner.profile.metric import Metric
-from tuner.report.figures import eps, interval, mebibytes, restart_text, share
+from tuner.report.figures import eps, interval, mebibytes, raw_and_adjusted, restart_text, share
 from tuner.report.runs import percentiles_text
 from tuner.report.sections import Paragraph, PlainBlock, Table, bullets
 
@@ -86,6 +86,7 @@ class Compared:
 
 
 _COMPARED = TypeAdapter(Compared)
+_COMPARISON = TypeAdapter(Comparison)
 
 
 def compare_json(compared: Compared) -> dict[str, object]:
@@ -111,8 +112,14 @@ def compare_blocks(compared: Compared) -> tuple[PlainBlock, ...]:
     blocks += [Paragraph(_sentence(compared), is_lead=True), _table(compared)]
     eps_compared = compared.of(Metric.EPS)
     restarts = "" if eps_compared is None else restart_text(eps_compared)
+    both_ways = [
+        f"{metric.about.label}: {raw_and_adjusted(one)}"
+        for metric in RATES
+        if (one := compared.of(metric)) is not None and one.by_speed is not None
+    ]
     doubts = (*compared.doubts, *remarks(compared.runs))
     notes = [
+        *both_ways,
         *([restarts] if restarts else []),
         *_freshness(compared),
         *_ceiling(compared),
@@ -257,7 +264,10 @@ def metric_json(runs: Sequence[Run], arms: Sequence[str], metric: Metric) -> dic
         "more_is_better": about.more_is_better,
         "values": {arm: list(values(runs, arm, metric).values()) for arm in arms},
         "medians": {arm: median(runs, arm, metric) for arm in arms},
-        "to_the_first": {arm: None if one is None else asdict(one) for arm, one in found.items()},
+        "to_the_first": {
+            arm: None if one is None else _COMPARISON.dump_python(one, mode="json")
+            for arm, one in found.items()
+        },
     }
 
 

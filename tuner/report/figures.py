@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tuner.measure.adjusted import Estimate
 from tuner.measure.paired import Comparison
 from tuner.space.knob import Level, level_text
 
@@ -24,10 +25,22 @@ def share(value: float | None) -> str:
     return "-" if value is None else f"{value * 100:.1f} %"
 
 
-def interval(comparison: Comparison) -> str:
+def interval(comparison: Comparison | Estimate) -> str:
     """A comparison as change and 95 % interval: `+37.0 % [+31.2 %, +43.1 %]`."""
     low, high = percent(comparison.low), percent(comparison.high)
     return f"{percent(comparison.ratio)} [{low}, {high}]"
+
+
+def raw_and_adjusted(found: Comparison, lead: str = "") -> str:
+    """A comparison with and without what the machine's speed explains, and which counts, after
+    `lead`; empty where there was no probe."""
+    both = found.by_speed
+    if both is None:
+        return ""
+    return (
+        f"{lead}{interval(both.raw)} raw, {interval(both.adjusted)} adjusted by the machine's "
+        f"speed; {both.counts.value}"
+    )
 
 
 def restart_text(found: Comparison) -> str:

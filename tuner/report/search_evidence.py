@@ -11,7 +11,7 @@ from tuner.measure.measurement import Failure
 from tuner.measure.paced_summary import PacedMeasurement
 from tuner.render.artefacts import render
 from tuner.render.tree import unified
-from tuner.report.figures import eps, interval, percent, restart_text, setting
+from tuner.report.figures import eps, interval, percent, raw_and_adjusted, restart_text, setting
 from tuner.report.plot_confirmed import freshness_plot, pairs_plot, stages_plot
 from tuner.report.plot_effects import cost_plot, effects_plot
 from tuner.report.result import FixedRateRun, StudyResult
@@ -136,6 +136,8 @@ def _comparisons(result: StudyResult) -> Iterator[str]:
     for name, comparison, of_sink in compared:
         if comparison is not None and (of_sink or not result.is_sink):
             yield f"{name}: {interval(comparison)}"
+    if verdict.claimed is not None and verdict.claimed.by_speed is not None:
+        yield f"of that claim: {raw_and_adjusted(verdict.claimed)}"
     if verdict.claimed is not None and (restarts := restart_text(verdict.claimed)):
         yield restarts
     if verdict.claimed is not None and not result.is_sink:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 
 from tuner.measure.measurement import FailureKind, Measurement
 from tuner.measure.paired import Comparison
-from tuner.report.figures import eps, mebibytes, percent, share
+from tuner.report.figures import eps, mebibytes, percent, raw_and_adjusted, share
 from tuner.report.result import STEADY, StudyResult
 from tuner.report.search_course import course, how, not_traded, open_questions, sure, trials
 from tuner.report.search_evidence import change, diff, effects, evidence, limits
@@ -175,6 +175,10 @@ def _compared(result: StudyResult, claimed: Comparison) -> Iterator[Number]:
 
     low, high = percent(claimed.low), percent(claimed.high)
     yield Number("gain", percent(claimed.ratio), f"95 % interval {low} to {high}")
+    if claimed.by_speed is not None:
+        raw, adjusted = claimed.by_speed.raw, claimed.by_speed.adjusted
+        both = f"{percent(raw.ratio)}, {percent(adjusted.ratio)}"
+        yield Number("raw, adjusted", both, raw_and_adjusted(claimed))
     yield Number("events per second", medians(rate.of, eps), f"medians, {rate.over}")
     yield Number(
         "evidence", f"{claimed.pairs} pairs", f"fresh, exact sign-flip p = {claimed.p:.3f}"

@@ -12,9 +12,9 @@ from pydantic import TypeAdapter
 from tuner.measure.blocks import Run, comparison, median, values
 from tuner.measure.metrics import restarted
 from tuner.profile.metric import Metric
-from tuner.report.compare import figure, metric_json, ratio_text, remarks
+from tuner.report.compare import RATES, figure, metric_json, ratio_text, remarks
 from tuner.report.drawing import matplotlib_settings
-from tuner.report.figures import size
+from tuner.report.figures import raw_and_adjusted, size
 from tuner.report.sections import Paragraph, PlainBlock, Table, bullets
 from tuner.space.experiment import Experiment, Projection
 
@@ -73,7 +73,7 @@ def sweep_blocks(sweep: Sweep) -> tuple[PlainBlock, ...]:
     blocks = bullets(head)
     for metric in asked.metrics:
         blocks += [Paragraph(f"{metric.about.label}, {metric.about.unit}:"), _table(sweep, metric)]
-    notes = [*_restarts(sweep), *_thresholds(sweep)]
+    notes = [*_by_speed(sweep), *_restarts(sweep), *_thresholds(sweep)]
     blocks += bullets(notes)
     if asked.projection is not None:
         blocks += _projection(sweep, asked.projection)
@@ -146,6 +146,16 @@ def _ratio(sweep: Sweep, metric: Metric, arm: str) -> str:
 
 def _saved(ratio: float | None) -> str:
     return "-" if ratio is None else saved(ratio)
+
+
+def _by_speed(sweep: Sweep) -> Iterator[str]:
+    """Each ratio of rates with and without what the machine's speed explains."""
+    first, *others = sweep.arms
+    for metric in sweep.experiment.metrics:
+        for arm in others if metric in RATES else ():
+            found = comparison(sweep.runs, first, arm, metric)
+            if found is not None and found.by_speed is not None:
+                yield f"{arm} to {first}, {metric.about.label}: {raw_and_adjusted(found)}"
 
 
 def _restarts(sweep: Sweep) -> Iterator[str]:

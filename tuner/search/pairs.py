@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from itertools import pairwise
 
 from tuner.measure.measurement import Measurement
-from tuner.measure.metrics import restarts
+from tuner.measure.metrics import restarts, speeds
 from tuner.measure.paired import Comparison, compare
 from tuner.search.study import BASELINE, Phase, Trial
 
@@ -27,12 +27,16 @@ def pairs_of(trials: Sequence[Trial]) -> tuple[Pair, ...]:
     return tuple(pairs)
 
 
-def compared(pairs: Sequence[Pair], of: Callable[[Measurement], float | None]) -> Comparison | None:
-    """The second side of the pairs over the first by one figure; None with less than two pairs, or
-    where a run does not show the figure: CPU is counted in ticks of 10 ms, so that a short run can
-    show none, and our sink has nothing on disk."""
+def compared(
+    pairs: Sequence[Pair], of: Callable[[Measurement], float | None], *, by_speed: bool = True
+) -> Comparison | None:
+    """The second side of the pairs over the first by one figure, adjusted `by_speed` where the runs
+    have a probe beside them; None with less than two pairs, or where a run does not show the
+    figure: CPU is counted in ticks of 10 ms, so that a short run can show none, and our sink has
+    nothing on disk."""
     before, after = [a for a, _ in pairs], [b for _, b in pairs]
     first, second = ([one for one in map(of, side) if one] for side in (before, after))
     if len(pairs) < 2 or not len(first) == len(second) == len(pairs):
         return None
-    return compare(first, second, restarts(before, after))
+    of_machine = speeds(before, after) if by_speed else None
+    return compare(first, second, restarts(before, after), of_machine)

@@ -86,7 +86,7 @@ def judge(study: Study) -> Verdict:
         compared(pairs, lambda run: run.shipper_cpu_us),
         compared(pairs, lambda run: run.engine_cpu_paid_us),
         compared(pairs, lambda run: run.eps_merged),
-        compared(pairs, lambda run: run.store_bytes_per_event),
+        compared(pairs, lambda run: run.store_bytes_per_event, by_speed=False),
         confirmed=changes,
         attempts=attempts,
     )
