@@ -13,13 +13,14 @@ from scipy.special import stdtrit
 from tuner.measure.contrast import Contrast, Fit, Numbers, share_as_far
 from tuner.measure.power import SIGNIFICANT, detectable
 
-# What settings may do to the probe is no noise of the machine: by so much of a rate, as a standard
-# deviation, they are allowed to move it.  Simulated, with a probe that explains three quarters of
-# the variance: equal settings that move it by up to 0.03 are told apart in at most 5 % of
-# comparisons, and the interval is 0.63 of the raw one (0.58 without the allowance).
+# What settings do to the probe is no noise of the machine: by so much of a rate, as a standard
+# deviation, they are allowed to move it.  By tests/benchmarks/adjusted_coverage.py, correlation
+# 0.85: equal settings that move it by up to 0.03 are told apart in at most 5 % of comparisons, and
+# the interval is 0.62 of the raw one (0.58 without the allowance).
 _ALLOWED = 0.02
-# A test at 5 % would notice a move of 0.12 too seldom: equal settings were then told apart in 24 %
-# of comparisons of six pairs, at 20 % in 13 %; where nothing moves it, that costs 6 % of power.
+# No level makes up for larger moves that are not noticed.  The worst, 0.12 where rates vary by
+# 15 %, has equal settings told apart in 12 % of comparisons of six pairs and in 22 % of eight; with
+# a level of 5 % in 24 % and 37 %.  Where nothing moves the probe, this one costs 6 % of power.
 _SUSPICIOUS = 0.2
 _CERTAIN = 0.01
 _LEAST_BY_CHANCE = 0.5
