@@ -115,7 +115,7 @@ def adjustment(settings: Sequence[Sequence[ProbedRun]], middle: Logs) -> Adjustm
     A point that was run once does not show whether the machine or its settings moved the probe.
     The share is the best linear prediction of the machine's part (an intraclass correlation, from
     the mean squares within and between settings: Searle, Casella and McCulloch 1992, Variance
-    Components, 3.6): where settings move the probe as much as they like, the raw rate counts.
+    Components, 3.6): the more settings move the probe, the less is taken off.
     """
     slopes = slopes_of(settings)
     scores = [[slopes.explained(run.logs, middle) for run in runs] for runs in settings if runs]
