@@ -1,6 +1,6 @@
 """How much of the spread of equal runs the probe explains, on a real engine.  Run by hand:
 
-python -m tests.benchmarks.probe_spread [--runs 40] [--seconds 4] [--profile P] spread.csv
+python -m tests.benchmarks.probe_spread [--runs 40] [--seconds 4] [--warm-up 60] spread.csv
 
 Runs are added to the file, so that several times of a day come together; `--runs 0` only tells what
 is in it.
@@ -19,7 +19,7 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 
 from tuner.lab.lab import new_run_id, node_lab
@@ -33,7 +33,6 @@ from tuner.measure.trial import run_trial
 from tuner.profile.model import Profile
 
 DEFAULT = Path(__file__).parents[2] / "profiles" / "default.yaml"
-_WARM_UP_S = 60.0
 _PAIRS = 6
 _COMPARISONS = 2000
 
@@ -62,7 +61,7 @@ def say(line: str) -> None:
     sys.stdout.flush()
 
 
-def measure(profile: Profile, runs: int, seconds: float, path: Path) -> None:
+def measure(profile: Profile, runs: int, warm_up_s: float, plan: TrialPlan, path: Path) -> None:
     """Add runs to the file, each as soon as it is known."""
     with (
         tempfile.TemporaryDirectory() as folder,
@@ -73,9 +72,10 @@ def measure(profile: Profile, runs: int, seconds: float, path: Path) -> None:
         lines = csv.DictWriter(file, [one.name for one in fields(Row)])
         if path.stat().st_size == 0:
             lines.writeheader()
-        run_trial(lab, profile, TrialPlan(_WARM_UP_S, seconds), "warm-up", lambda _: None)
+        warm_up = replace(plan, warm_up_s=warm_up_s)
+        run_trial(lab, profile, warm_up, "warm-up", lambda _: None)
         for number in range(runs):
-            outcome = run_trial(lab, profile, TrialPlan(1.0, seconds), f"r{number}", lambda _: None)
+            outcome = run_trial(lab, profile, plan, f"r{number}", lambda _: None)
             if isinstance(outcome, Failure):
                 say(f"run {number}: {outcome}")
                 continue
@@ -158,12 +158,14 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--runs", type=int, default=40)
     parser.add_argument("--seconds", type=float, default=4.0)
+    parser.add_argument("--warm-up", type=float, default=60.0, help="of the engine, in seconds")
     parser.add_argument("--profile", type=Path, default=DEFAULT)
     parser.add_argument("path", type=Path)
     chosen = parser.parse_args()
     if chosen.runs > 0:
         profile = load_profile(chosen.profile).profile
-        measure(profile, chosen.runs, chosen.seconds, chosen.path)
+        plan = TrialPlan(1.0, chosen.seconds)
+        measure(profile, chosen.runs, chosen.warm_up, plan, chosen.path)
     rows = read(chosen.path)
     spread(rows)
     if len(rows) >= 2 * _PAIRS + 1:

@@ -57,6 +57,15 @@ def test_a_few_runs_change_little() -> None:
     assert -2.2 < statistics.fmean(one.zlib + one.socket for one in few) < -0.2
 
 
+def test_an_engine_that_gets_warm_tells_nothing_of_slopes() -> None:
+    """Three runs, each half as fast again as the one before, while the probe hardly varies."""
+    rng = random.Random(5)
+    for _ in range(50):
+        warming = [ProbedRun(9.0 + 0.45 * at, near(rng, 0.015)) for at in range(3)]
+        slopes = slopes_of([warming])
+        assert slopes.zlib + slopes.socket == pytest.approx(PRIOR.zlib + PRIOR.socket, abs=0.6)
+
+
 def test_what_differs_between_settings_tells_nothing_of_slopes() -> None:
     rng = random.Random(4)
     settings = [runs(rng, (-1.2, -1.2), 3) for _ in range(100)]

@@ -28,6 +28,8 @@ Floats = NDArray[np.float64]
 _PRIOR_SLOPES = np.array([-1.2, -1.2])
 _PRIOR_SIGMA = 0.85
 _RESIDUAL_SIGMA = 0.07
+_RESIDUAL_WEIGHT = 4
+_ROUNDS = 6
 # In standard deviations within settings, and in settings.
 _REACH = 3.0
 _WEIGHT_UNMOVED = 4
@@ -62,16 +64,23 @@ PRIOR = Slopes(*map(float, _PRIOR_SLOPES))
 def slopes_of(settings: Sequence[Sequence[ProbedRun]]) -> Slopes:
     """The slopes within settings: each item of `settings` holds all runs of the same ones.
 
-    A Bayesian regression with a normal prior and known noise (Gelman et al., Bayesian Data
-    Analysis, 3rd ed., 14.8), because three to six runs alone would tell of nearly any slopes.  Each
-    group's own means are taken out first: what differs between settings tells nothing of slopes.
+    A Bayesian regression with priors on slopes and noise (Gelman et al., Bayesian Data Analysis,
+    3rd ed., 14.8; the mode of both in turn), because three to six runs alone would tell of nearly
+    any slopes, and of anything where an engine still gets warm.  Each group's own means are taken
+    out first: what differs between settings tells nothing of slopes.
     """
     centred = [_centred(runs) for runs in settings if len(runs) > 1]
     rates = np.concatenate([one for one, _ in centred] or [np.empty(0)])
     logs = np.concatenate([one for _, one in centred] or [np.empty((0, 2))])
-    prior = np.eye(2) * (_RESIDUAL_SIGMA / _PRIOR_SIGMA) ** 2
-    shown = logs.T @ logs
-    slopes = np.linalg.solve(prior + shown, prior @ _PRIOR_SLOPES + logs.T @ rates)
+    shown, target = logs.T @ logs, logs.T @ rates
+    freedom = len(rates) - len(centred)
+    variance = _RESIDUAL_SIGMA**2
+    for _ in range(_ROUNDS):
+        prior = np.eye(2) * variance / _PRIOR_SIGMA**2
+        slopes = np.linalg.solve(prior + shown, prior @ _PRIOR_SLOPES + target)
+        rest = rates - logs @ slopes
+        expected = _RESIDUAL_WEIGHT * _RESIDUAL_SIGMA**2
+        variance = (expected + float(rest @ rest)) / (_RESIDUAL_WEIGHT + freedom)
     estimated = float(np.trace(np.linalg.solve(prior + shown, shown)))
     return Slopes(float(slopes[0]), float(slopes[1]), estimated)
 
