@@ -6,6 +6,7 @@ import json
 import re
 import signal
 import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -20,6 +21,7 @@ from tuner.search.study import Ending, Phase
 
 pytestmark = [pytest.mark.live, pytest.mark.usefixtures("nothing_left_behind")]
 
+UPGRADED = (sys.executable, str(Path(__file__).with_name("upgraded.py")))
 BUDGET_S = smallest_budget_s(SINK_PACE) + 20
 OPTIONS = ("--engine", "sink", "--budget", f"{BUDGET_S:g}s", "--no-shrink")
 
@@ -99,6 +101,27 @@ def test_killed_and_interrupted_it_goes_on_to_its_end_and_leaves_nothing(
         "trials.jsonl", "best.yaml", "rendered",
         "report.html", "report.md", "report.json", "trials.csv",
     }  # fmt: skip
+
+
+@pytest.mark.full
+def test_with_another_release_of_numpy_it_goes_on_from_the_trials_it_has(tmp_path: Path) -> None:
+    stopped = tune_and_signal(
+        "search", *OPTIONS, "--run-dir", "run", folder=tmp_path, number=signal.SIGINT,
+        after_line="trial   8", command=QUICK,
+    )  # fmt: skip
+    assert stopped.code == 130
+    before = recorded(tmp_path / "run").study.trials
+    done = tune("search", "--resume", "run", folder=tmp_path, command=UPGRADED)
+    assert done.code == 0, done.err
+    (line,) = [line for line in done.err.splitlines() if "cannot repeat its decisions" in line]
+    assert "was replaced by numpy 99.1" in line
+    assert f"its {len(before)} trials are kept as observations" in line
+    study = recorded(tmp_path / "run").study
+    assert [one.outcome for one in study.trials[: len(before)]] == [one.outcome for one in before]
+    assert {one.phase for one in study.trials[: len(before)]} == {Phase.WARM_UP, Phase.EARLIER}
+    assert study.sessions[-1].anew
+    assert len({trial.pair for trial in study.of(Phase.CONFIRM)}) >= 6
+    assert "earlier: before the search began anew" in (tmp_path / "run" / "report.md").read_text()
 
 
 @pytest.mark.full
