@@ -5,12 +5,13 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Iterable
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from tests.benchmarks.adjusted_coverage import PUBLISHED, compared, resampled, simulated
-from tuner.measure.adjusted import BySpeed, Counts
+from tuner.measure.adjusted import BySpeed, Counts, Estimate
 from tuner.measure.paired import Comparison, compare, least
 
 NOISE = 0.146
@@ -64,6 +65,23 @@ def test_where_settings_move_the_probe_the_raw_ratio_counts() -> None:
     assert each.by_speed is not None
     assert (each.ratio, each.low) == (each.by_speed.raw.ratio, each.by_speed.raw.low)
     assert each.by_speed.moved > 1.2
+
+
+def test_settings_that_move_the_probe_unnoticed_seldom_claim_something() -> None:
+    """Because the raw ratio must lean the same way."""
+    found = comparisons(0.85, 8, moved=0.12)
+    adjusted = [one for one in by_speeds(found) if one.counts is Counts.ADJUSTED]
+    wrong = [one for one in adjusted if one.adjusted.low > 1 or one.adjusted.high < 1]
+    assert len(wrong) > 0.1 * COMPARISONS
+    assert told_apart(found) <= 0.1
+
+
+def test_an_adjusted_ratio_that_the_raw_one_contradicts_is_not_shown() -> None:
+    against = Estimate(ratio=0.9, low=0.7, high=1.1, p=0.1, detectable=0.2, sigma=0.1)
+    clear = Estimate(ratio=1.2, low=1.1, high=1.3, p=0.01, detectable=0.1, sigma=0.05)
+    leaning = replace(against, ratio=1.1, high=1.4)
+    p = [BySpeed(raw, clear, 1.0, 1.0, Counts.ADJUSTED).counted.p for raw in (against, leaning)]
+    assert p == [1.0, 0.025]
 
 
 def test_where_it_is_suspected_both_must_show_it() -> None:
