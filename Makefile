@@ -36,7 +36,7 @@ engines: engine
 	@$(BIN)/rsyslog-tune doctor --fetch all > /dev/null
 
 demo: setup
-	$(BIN)/rsyslog-tune search --budget 5m --seed 1
+	$(BIN)/rsyslog-tune search examples/published/stock.yaml --budget 5m --seed 1
 
 # What the product promises, on real components, in minutes.
 test: setup

@@ -88,7 +88,7 @@ def run(surface: Surface, name: str, seed: int, sigma: float, plan: Plan) -> Res
         clock = time.process_time()
         searcher.tell(seen[-1])
     for left in range(plan.trials - 2 * plan.pairs - len(seen), 0, -1):
-        point = next_replication(searcher.beliefs(), sigma, left)
+        point = next_replication(searcher.beliefs(), sigma, left, lambda _: 1.0)
         if point is None:
             break
         seen.append(bench.measure(point, long=True))

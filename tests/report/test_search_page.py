@@ -108,7 +108,7 @@ def test_the_first_screen_has_the_verdict_and_its_numbers(study: Study) -> None:
     assert found is not None
     text = seen(page(study)).text
     first = " ".join(text.split("What to change")[0].split())
-    assert f"{len(verdict.confirmed)} changed settings let" in first
+    assert f"{len(verdict.changes)} changed setting" in first
     assert percent(found.ratio) in first
     assert f"95 % interval {percent(found.low)} to {percent(found.high)}" in first
     assert f"{found.pairs} pairs" in first
@@ -118,17 +118,14 @@ def test_the_first_screen_has_the_verdict_and_its_numbers(study: Study) -> None:
     assert "0.9 \N{RIGHTWARDS ARROW} 0.9 s" in first
 
 
-def test_the_gain_is_that_of_what_was_confirmed_and_not_of_what_shrinking_left(
-    study: Study,
-) -> None:
-    verdict = judge(study)
+def test_what_was_removed_before_the_pairs_is_counted_beside_what_is_left(study: Study) -> None:
+    verdict = replace(judge(study), chosen=judge(study).changes)
     result = analyse(study)
-    said = sentence(replace(result, verdict=replace(verdict, changes=verdict.confirmed[:1])))
-    undone = len(verdict.confirmed) - 1
-    assert f"{len(verdict.confirmed)} changed settings let" in said
-    assert f"{undone} of them were undone afterwards" in said
-    kept = replace(verdict, changes=verdict.confirmed)
-    assert "undone" not in sentence(replace(result, verdict=kept))
+    assert "removed" not in sentence(replace(result, verdict=verdict))
+    longer = replace(verdict, chosen=(*verdict.changes, ("x", 1), ("y", 2)))
+    said = sentence(replace(result, verdict=longer))
+    assert f"{len(verdict.changes)} changed setting" in said
+    assert said.endswith("2 more were removed before these pairs, because they did not help.")
 
 
 def test_a_winner_that_was_slower_in_the_pairs_is_called_so(study: Study) -> None:

@@ -6,7 +6,7 @@ import json
 import math
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -21,6 +21,7 @@ from tuner.report.result import analyse
 from tuner.report.search_files import report_json
 from tuner.report.search_report import SECTIONS, numbers, search_report
 from tuner.report.sections import FileDiff
+from tuner.search.budget import SHRINK_PAIRS
 from tuner.search.study import BASELINE, Ending, Phase, Study, Trial
 from tuner.search.times import times
 from tuner.search.verdict import Claim, judge
@@ -101,15 +102,11 @@ def test_a_limit_of_memory_stands_beside_what_was_used(study: Study) -> None:
     assert "rss_bytes allows" not in section(markdown(unlimited), "What was not traded")
 
 
-def test_shrinking_that_was_interrupted_leaves_the_claim(study: Study) -> None:
-    """It comes after the budget, and the pairs that a claim rests on before it."""
+def test_a_search_that_was_interrupted_says_so(study: Study) -> None:
     early = replace(study, ending=Ending.INTERRUPTED)
-    first = markdown(early).split("\n## ", 1)[0]
-    assert "more events per second" in first
-    assert "Making the change smaller was interrupted, so parts of it may give nothing." in first
-    assert "The search was interrupted" not in first
-    searched = replace(early, trials=early.of(Phase.SEARCH))
-    assert "The search was interrupted." in markdown(searched)
+    assert "more events per second" in markdown(early).split("\n## ", 1)[0]
+    assert "The search was interrupted." in markdown(early)
+    assert "The search was interrupted." not in markdown(study)
 
 
 def test_the_shares_of_the_time_add_up(study: Study) -> None:
@@ -142,8 +139,7 @@ def test_the_overhead_comes_with_its_items_and_the_number_of_trials(study: Study
 
 def test_the_share_of_measuring_is_that_of_the_budget(study: Study) -> None:
     text = section(markdown(study), "The search")
-    assert f"{times(study).measuring * 100:.1f} % of the budget of 11 min 40 s" in text
-    assert "not counting what came after it" in text
+    assert f"{times(study).measuring * 100:.1f} % of the budget of 16 min 40 s" in text
 
 
 def test_a_search_that_measured_nothing_says_nothing_of_time(study: Study) -> None:
@@ -153,7 +149,7 @@ def test_a_search_that_measured_nothing_says_nothing_of_time(study: Study) -> No
 def test_each_change_has_an_effect_that_says_how_it_is_known(study: Study) -> None:
     verdict = judge(study)
     found = rows(section(markdown(study), "What each change gave"))
-    assert {path for row in found for path in changed(row)} == dict(verdict.confirmed).keys()
+    assert {path for row in found for path in changed(row)} == dict(verdict.chosen).keys()
     for settings, effect, known in found:
         assert re.search(r"[+-]\d+\.\d % \[[+-]\d+\.\d %, [+-]\d+\.\d %\]$", effect)
         several = len(changed((settings,)))
@@ -168,44 +164,53 @@ def changed(row: Sequence[str]) -> list[str]:
     return re.findall(r"`([^`]+)` [^>]+ -> ", row[0])
 
 
-def test_what_was_undone_is_listed_with_why(study: Study) -> None:
-    """The rounds of the end, as if the first changes undone had given nothing."""
-    trials = tuple(
-        replace(t, outcome=measured(1000.0 + (t.pair or 0))) if t.phase is Phase.SHRINK else t
-        for t in study.trials
-    )
-    undoing = replace(study, trials=trials)
-    verdict = judge(undoing)
-    found = rows(section(markdown(undoing), "What each change gave"))
-    told = [row for row in found if "undone, because that cost" in row[2]]
-    undone = {path for row in told for path in changed(row)}
-    assert undone
-    assert undone == dict(verdict.confirmed).keys() - dict(verdict.changes).keys()
-    to_change = rows(section(markdown(undoing), "What to change"))
-    assert not undone & {row[0].strip("`") for row in to_change}
+def one_round(study: Study, *, kept: bool, rate: Callable[[Trial], float]) -> Study:
+    """The first round of pairs that tried fewer changes with other rates, and the confirmation of
+    what that left."""
+    runs = study.of(Phase.SHRINK)[: 2 * SHRINK_PAIRS]
+    after, before = sorted({trial.changes for trial in runs}, key=len)
+    left = after if kept else before
+
+    def retold(trial: Trial) -> Trial:
+        if trial in runs:
+            return replace(trial, outcome=measured(rate(trial)))
+        is_confirmed = trial.phase in {Phase.CHECK, Phase.CONFIRM} and trial.changes
+        return replace(trial, changes=left) if is_confirmed else trial
+
+    others = tuple(t for t in study.trials if t.phase is not Phase.SHRINK or t in runs)
+    return replace(study, trials=tuple(map(retold, others)))
+
+
+def test_what_was_removed_is_listed_with_why(study: Study) -> None:
+    removing = one_round(study, kept=True, rate=lambda trial: 1000.0 + (trial.pair or 0))
+    verdict = judge(removing)
+    found = rows(section(markdown(removing), "What each change gave"))
+    told = [row for row in found if "removed, because that cost" in row[2]]
+    removed = {path for row in told for path in changed(row)}
+    assert removed
+    assert removed == dict(verdict.chosen).keys() - dict(verdict.changes).keys()
+    to_change = rows(section(markdown(removing), "What to change"))
+    assert not removed & {row[0].strip("`") for row in to_change}
 
 
 def test_what_seems_to_give_nothing_and_is_kept_says_why(study: Study) -> None:
-    """The rounds of the end, the same on the average, in pairs that differ widely."""
+    """Both sides are the same on the average, in pairs that differ widely."""
 
-    def uneven(trial: Trial) -> Trial:
-        if trial.phase is not Phase.SHRINK:
-            return trial
-        swing = SWINGS[(trial.pair or 0) % 4] * len(trial.changes)
-        return replace(trial, outcome=measured(1000.0 * math.exp(swing)))
+    def uneven(trial: Trial) -> float:
+        return 1000.0 * math.exp(SWINGS[(trial.pair or 0) % 4] * len(trial.changes))
 
-    kept = replace(study, trials=tuple(map(uneven, study.trials)))
-    assert judge(kept).changes == judge(kept).confirmed
+    kept = one_round(study, kept=False, rate=uneven)
+    assert judge(kept).changes == judge(kept).chosen
     found = rows(section(markdown(kept), "What each change gave"))
     assert any("pairs; kept, because it may give 5 % or more" in row[2] for row in found)
-    assert "undone" not in section(markdown(kept), "What each change gave")
+    assert "removed" not in section(markdown(kept), "What each change gave")
 
 
 def test_every_other_knob_is_named_once(study: Study) -> None:
     text = section(markdown(study), "What each change gave")
     lines = [line for line in text.splitlines() if line.startswith("- ")]
     named = [path for line in lines for path in re.findall(r"`([^`]+)`", line)]
-    changed = dict(judge(study).confirmed).keys()
+    changed = dict(judge(study).chosen).keys()
     assert sorted(named) == sorted(a.path for a in study.header.space if a.path not in changed)
 
 
@@ -230,7 +235,7 @@ def test_programs_get_the_same(study: Study) -> None:
     assert found["times"]["total_s"] == study.trials[-1].ended_s
     assert found["times"]["overhead"]["parts"]["warm_up_s"] > 0
     paths = [one["path"] for one in found["explained"]["effects"]]
-    assert paths == [path for path, _ in judge(study).confirmed]
+    assert paths == [path for path, _ in judge(study).chosen]
     assert found["explained"]["effects"][0]["estimate"].keys() == {"ratio", "low", "high"}
 
 

@@ -4,14 +4,15 @@ from dataclasses import replace
 
 import pytest
 
+from tuner.measure.measurement import TrialPlan
 from tuner.measure.paired import FEWEST_PAIRS, FEWEST_RESTARTING
 from tuner.search.budget import (
     NODE_PACE,
+    SHRINK_PAIRS,
     SINK_PACE,
     Pace,
     Spending,
     fitted,
-    reserve_s,
     smallest_budget_s,
     spend,
     trial_seconds,
@@ -25,8 +26,15 @@ def test_the_issue_s_budgets_are_large_enough() -> None:
     assert smallest_budget_s(NODE_PACE) <= 300
 
 
+def pairs_s(plan: TrialPlan, pairs: int, overhead_s: float = 2.0, pace: Pace = NODE_PACE) -> float:
+    return 2 * pairs * trial_seconds(plan, overhead_s, pace)
+
+
 def reserved_s(plans: Spending, overhead_s: float, pace: Pace) -> float:
-    return reserve_s(plans.confirm, overhead_s, pace, plans.checks_s)
+    """What is set aside for what follows the choice."""
+    shrinking_s = 2 * SHRINK_PAIRS * plans.shrinks * trial_seconds(plans.search, overhead_s, pace)
+    confirming_s = pairs_s(plans.confirm, plans.pairs, overhead_s, pace)
+    return confirming_s + shrinking_s + plans.checks_s + pace.end_s
 
 
 def test_the_smallest_budget_holds_six_pairs_and_a_search() -> None:
@@ -45,6 +53,13 @@ def test_a_longer_budget_gives_longer_windows_and_a_smaller_share_to_the_confirm
     assert reserved_s(long, 2.0, NODE_PACE) / 1770 < reserved_s(short, 2.0, NODE_PACE) / 270
 
 
+def test_a_longer_budget_gives_more_pairs_and_rounds_that_make_the_change_smaller() -> None:
+    short, long = (spend(left, 4.0, NODE_PACE, CHECKS_S) for left in (270, 1770))
+    assert (short.pairs, short.shrinks) == (FEWEST_PAIRS, 0)
+    assert 8 <= long.pairs <= 10
+    assert long.shrinks == 3
+
+
 def test_trials_of_the_search_stay_short() -> None:
     assert spend(7000, 2.0, NODE_PACE, CHECKS_S).search.window_s <= NODE_PACE.longest_search_s
     assert spend(7000, 2.0, NODE_PACE, CHECKS_S).confirm.window_s <= NODE_PACE.longest_window_s
@@ -59,12 +74,12 @@ def test_the_time_of_the_runs_at_a_fixed_rate_is_set_aside() -> None:
 
 def test_pairs_are_made_shorter_where_less_time_is_left_and_never_longer() -> None:
     plans = spend(1770, 2.0, NODE_PACE, CHECKS_S)
-    planned_s = reserve_s(plans.confirm, 2.0, NODE_PACE, 0.0)
-    assert fitted(plans.confirm, planned_s + 100, 2.0, NODE_PACE, FEWEST_PAIRS) == plans.confirm
-    late = fitted(plans.confirm, planned_s - 60, 2.0, NODE_PACE, FEWEST_PAIRS)
-    assert reserve_s(late, 2.0, NODE_PACE, 0.0) == pytest.approx(planned_s - 60)
+    planned_s = pairs_s(plans.confirm, 6) + NODE_PACE.end_s
+    assert fitted(plans.confirm, planned_s + 100, 2.0, NODE_PACE, 6) == plans.confirm
+    late = fitted(plans.confirm, planned_s - 60, 2.0, NODE_PACE, 6)
+    assert pairs_s(late, 6) + NODE_PACE.end_s == pytest.approx(planned_s - 60)
     more = fitted(plans.confirm, planned_s, 2.0, NODE_PACE, FEWEST_RESTARTING)
-    assert reserve_s(more, 2.0, NODE_PACE, 0.0) < FEWEST_PAIRS / FEWEST_RESTARTING * planned_s + 1
+    assert pairs_s(more, FEWEST_RESTARTING) + NODE_PACE.end_s == pytest.approx(planned_s)
     assert fitted(plans.confirm, 5.0, 2.0, NODE_PACE, 6).window_s == NODE_PACE.window_s
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,7 +11,7 @@ import pytest
 
 from tests.measure.factory import measured
 from tests.search.simulated import ASKED, START_S, World, search
-from tests.search.test_guess import AXES, trials
+from tests.search.test_guess import AXES, TRUTH, trials
 from tests.search.test_shrink import round_of
 from tuner.measure.measurement import TrialPlan
 from tuner.search.explain import Effect, Explained, explain
@@ -39,6 +40,12 @@ def without(*paths: str) -> Changes:
     return tuple(one for one in WINNER if one[0] not in paths)
 
 
+def tried(number: int, after: Changes, ratio: float) -> list[Trial]:
+    """A round in which the winner ran with and without some of its changes."""
+    rate = 1000.0 * math.exp(sum(TRUTH.get(one, 0.0) for one in WINNER))
+    return round_of(number, WINNER, after, ratio, rate=rate)
+
+
 def explained(changes: Changes, *rounds: list[Trial], ratio: float = 1.4) -> Explained:
     every = [*trials(1), *confirmation(changes, ratio), *itertools.chain(*rounds)]
     study = Study(replace(ASKED, space=AXES), tuple(every), Ending.FINISHED)
@@ -50,7 +57,7 @@ def effects(found: Explained) -> dict[str, Effect]:
 
 
 def test_a_change_that_was_undone_alone_is_measured() -> None:
-    found = effects(explained(WINNER, round_of(0, WINNER, without("hump"), 0.8)))
+    found = effects(explained(WINNER, tried(0, without("hump"), 0.8)))
     hump = found["hump"]
     assert hump.pairs == 4
     assert hump.together == ()
@@ -60,7 +67,7 @@ def test_a_change_that_was_undone_alone_is_measured() -> None:
 
 
 def test_changes_that_were_undone_together_say_so() -> None:
-    found = effects(explained(WINNER, round_of(0, WINNER, without("hump", "idle1"), 0.8)))
+    found = effects(explained(WINNER, tried(0, without("hump", "idle1"), 0.8)))
     assert found["hump"].together == ("idle1",)
     assert found["idle1"].together == ("hump",)
     assert found["hump"].estimate == found["idle1"].estimate
@@ -68,8 +75,8 @@ def test_changes_that_were_undone_together_say_so() -> None:
 
 def test_the_attempt_with_the_least_beside_it_counts() -> None:
     both, one = without("hump", "idle1"), without("idle1")
-    rounds = round_of(0, WINNER, both, 0.8), round_of(1, WINNER, one, 0.999)
-    found = effects(explained(WINNER, *rounds))
+    rounds = tried(0, both, 0.8), tried(1, one, 0.999)
+    found = effects(explained(one, *rounds))
     assert found["idle1"].together == ()
     assert found["idle1"].estimate.ratio == pytest.approx(1 / 0.999)
     assert found["idle1"].undone
@@ -77,7 +84,7 @@ def test_the_attempt_with_the_least_beside_it_counts() -> None:
 
 
 def test_what_was_never_undone_is_a_guess() -> None:
-    found = effects(explained(WINNER, round_of(0, WINNER, without("hump"), 0.8)))
+    found = effects(explained(WINNER, tried(0, without("hump"), 0.8)))
     big = found["big"]
     assert big.pairs == 0
     assert big.estimate.low < 1.35 < big.estimate.high
@@ -132,8 +139,8 @@ def test_every_change_of_a_whole_search_is_explained(tmp_path: Path) -> None:
     verdict = judge(study)
     found = explain(study, verdict)
     assert verdict.claim is Claim.IMPROVED
-    assert [one.path for one in found.effects] == [path for path, _ in verdict.confirmed]
-    assert {one.path for one in found.effects if one.undone} == dict(verdict.confirmed).keys() - {
+    assert [one.path for one in found.effects] == [path for path, _ in verdict.chosen]
+    assert {one.path for one in found.effects if one.undone} == dict(verdict.chosen).keys() - {
         path for path, _ in verdict.changes
     }
     named = [*(one.path for one in found.effects), *found.alike, *found.slower, *found.unclear]

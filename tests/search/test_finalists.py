@@ -7,9 +7,14 @@ import pytest
 
 from tuner.measure.paired import compare
 from tuner.search.finalists import choose, next_replication, shrunken
-from tuner.search.space import Belief, Observation
+from tuner.search.space import Belief, Observation, Point
 
 NOISE = 0.05
+
+
+def evenly(_point: Point) -> float:
+    """Every trial takes as long."""
+    return 1.0
 
 
 def belief(at: int, mean: float, sd: float = 0.05, safe: float = 1.0) -> Belief:
@@ -24,24 +29,32 @@ def test_the_best_mean_that_keeps_the_guardrails_is_chosen() -> None:
 
 def test_of_two_close_ones_the_less_known_is_measured_again() -> None:
     beliefs = [belief(0, 1.0, sd=0.01), belief(1, 0.99, sd=0.08), belief(2, 0.2, sd=0.08)]
-    assert next_replication(beliefs, NOISE, 5) == (1,)
+    assert next_replication(beliefs, NOISE, 5, evenly) == (1,)
+
+
+def test_a_point_that_takes_much_longer_to_measure_is_left_alone() -> None:
+    beliefs = [belief(0, 1.0), belief(1, 1.0)]
+    dear: dict[Point, float] = {(0,): 10.0, (1,): 60.0}
+    assert next_replication(beliefs, NOISE, 5, dear.__getitem__) == (0,)
+    dear = {(0,): 60.0, (1,): 10.0}
+    assert next_replication(beliefs, NOISE, 5, dear.__getitem__) == (1,)
 
 
 def test_a_hopeless_point_is_not_measured_again() -> None:
     beliefs = [belief(0, 1.0), belief(1, 0.98), belief(2, 0.4)]
-    assert next_replication(beliefs, NOISE, 5) != (2,)
+    assert next_replication(beliefs, NOISE, 5, evenly) != (2,)
 
 
 def test_nothing_is_measured_again_without_trials_or_candidates() -> None:
-    assert next_replication([belief(0, 1.0)], NOISE, 0) is None
-    assert next_replication([], NOISE, 5) is None
-    assert next_replication([belief(0, 1.0)], NOISE, 5) is None
-    assert next_replication([belief(0, 1.0, safe=0.0)], NOISE, 5) is None
+    assert next_replication([belief(0, 1.0)], NOISE, 0, evenly) is None
+    assert next_replication([], NOISE, 5, evenly) is None
+    assert next_replication([belief(0, 1.0)], NOISE, 5, evenly) is None
+    assert next_replication([belief(0, 1.0, safe=0.0)], NOISE, 5, evenly) is None
 
 
 def test_what_is_known_without_doubt_and_without_noise_gives_no_trouble() -> None:
     beliefs = [belief(0, 1.0, sd=0.0), belief(1, 1.0, sd=0.0)]
-    assert next_replication(beliefs, 0.0, 3) in {(0,), (1,)}
+    assert next_replication(beliefs, 0.0, 3, evenly) in {(0,), (1,)}
 
 
 def test_a_mean_of_many_is_shrunken_less_than_one_lucky_value() -> None:
@@ -73,7 +86,7 @@ def chosen_after(trials: int, rng: np.random.Generator, adaptive: bool) -> float
     ]
     for left in range(trials, 0, -1):
         beliefs = shrunken(seen, NOISE)
-        point = next_replication(beliefs, NOISE, left) if adaptive else beliefs[0].point
+        point = next_replication(beliefs, NOISE, left, evenly) if adaptive else beliefs[0].point
         assert point is not None
         seen.append(Observation(point, truth[point[0]] + NOISE * rng.standard_normal(), NOISE))
     best = choose(shrunken(seen, NOISE))

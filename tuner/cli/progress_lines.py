@@ -92,8 +92,6 @@ def _name(row: Row) -> str:
     if trial.phase is Phase.WARM_UP:
         return "warm-up      "
     name = f"trial {trial.number:>3}/~{row.expected:<3}"
-    if trial.phase is Phase.SHRINK:
-        name = f"trial {trial.number:>3}"
     return name if trial.pair is None else f"{name} pair {trial.pair}"
 
 

@@ -102,7 +102,7 @@ def _status(progress: Progress, now_s: float, size: Size) -> Lines:
         yield Text("starting", style="bold")
         return
     phase, name = Text.assemble((_PHASES[running.phase], "bold")), trial_name(running)
-    if progress.rows and running.phase not in (Phase.WARM_UP, Phase.SHRINK):
+    if progress.rows and running.phase is not Phase.WARM_UP:
         name += f" of {'~' if size.is_narrow else 'about '}{progress.rows[-1].expected}"
     if running.pair is not None:
         name += f", pair {running.pair}"

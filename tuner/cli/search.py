@@ -71,7 +71,9 @@ Seed = Annotated[
     int, typer.Option(min=0, help="Seed of random choices; the same seed makes the same choices.")
 ]
 Strategy = Annotated[StrategyChoice, typer.Option(help="How candidates are chosen.")]
-Shrink = Annotated[bool, typer.Option(help="After the budget, remove changes that do not help.")]
+Shrink = Annotated[
+    bool, typer.Option(help="Before the confirmation, remove changes that do not help.")
+]
 Allow = Annotated[
     list[str] | None,
     typer.Option(

@@ -7,6 +7,7 @@ import os
 import random
 from collections.abc import Callable
 from contextlib import AbstractContextManager
+from datetime import datetime, timedelta
 
 from tuner.cli.console import Voice
 from tuner.cli.metrics_file import MetricsFile
@@ -35,7 +36,7 @@ from tuner.profile.model import Profile
 from tuner.report.figures import seconds
 from tuner.report.gauges import of_header, of_intent, of_study, of_trials
 from tuner.search.journal import Journal, journal, reopened
-from tuner.search.notes import begun_anew
+from tuner.search.notes import begun_anew, bought
 from tuner.search.record import Record, record_of
 from tuner.search.replay import Diverged, Replay
 from tuner.search.runner import Runner, Setup, trials_expected
@@ -55,6 +56,11 @@ def work_on(job: Job, lab: Lab, voice: Voice, metrics: MetricsFile) -> Study:
         voice.say(f"changed for the lab: {line}")
     for line in warm_start_notes(job, header):
         voice.say(line)
+    if job.record is None:
+        for line in bought(job.budget_s, job.pace, job.loaded.profile, dimensions(job, lab)):
+            voice.say(line)
+        ends = datetime.now() + timedelta(seconds=job.budget_s - job.clock())
+        voice.say(f"ends at about {ends:%H:%M:%S}; Ctrl-C ends it earlier, --resume continues")
     ending = Ending.FAILED
     with _journal(job, header) as lines, screen(voice, _nothing_yet(job, lab), job.clock) as shown:
         session = Session(header.started, os.getpid(), lab.owner.run_id)

@@ -174,7 +174,7 @@ _WHAT_FOR = {
     Phase.FINAL: "final: good ones again, to choose among them",
     Phase.CONFIRM: "confirm: fresh pairs",
     Phase.CHECK: "check: at a fixed rate",
-    Phase.SHRINK: "shrink: removing changes that do not help, beyond the budget",
+    Phase.SHRINK: "shrink: removing changes that do not help",
 }
 _PARTS = ("start", "warm-up", "window", "drain", "settle", "stop")
 
@@ -188,7 +188,7 @@ def time_plot(result: StudyResult) -> Plot | None:
     title = "Where the time went"
     says = (
         f"Of {seconds(times.total_s)} the solid part was spent in windows whose rates count: "
-        f"{times.measuring * 100:.0f} % of the budget, not counting what came after it."
+        f"{times.measuring * 100:.0f} % of the budget."
     )
     if times.overhead is not None:
         says += " Below, the parts of one trial of the search, each a median."

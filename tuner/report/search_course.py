@@ -96,11 +96,9 @@ def course(result: StudyResult) -> ReportSection:
 
 def _time_notes(times: Times, budget_s: float) -> Iterator[str]:
     """How much of the budget was measuring, and what a trial takes beside that."""
-    shrinks = any(one.phase is Phase.SHRINK for one in times.phases)
-    but = ", not counting what came after it" if shrinks else ""
     yield (
         f"measuring: {times.measuring * 100:.1f} % of the budget of {seconds(budget_s)} was "
-        f"windows of valid trials{but}"
+        f"windows of valid trials"
     )
     if times.overhead is not None:
         yield _overhead_text(times.overhead)

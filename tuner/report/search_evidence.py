@@ -225,7 +225,7 @@ def _how_known(effect: Effect) -> str:
         return "estimated, not measured"
     measured = f"measured, {effect.pairs} pairs"
     if effect.undone:
-        return f"{measured}; undone, because that cost no more than {TOLERATED * 100:.0f} %"
+        return f"{measured}; removed, because that cost no more than {TOLERATED * 100:.0f} %"
     seems_idle = 1 / effect.estimate.ratio >= 1 - TOLERATED
     why = f"; kept, because it may give {RULED_OUT * 100:.0f} % or more" if seems_idle else ""
     return f"{measured}{why}"

@@ -13,7 +13,6 @@ from tuner.report.result import STEADY, StudyResult
 from tuner.report.search_course import course, how, not_traded, open_questions, sure, trials
 from tuner.report.search_evidence import change, diff, effects, evidence, limits
 from tuner.report.sections import Caution, FirstScreen, Number, Report, ReportSection
-from tuner.search.shrink import RULED_OUT
 from tuner.search.study import BASELINE, Ending, Phase, Study
 from tuner.search.verdict import Claim, Verdict
 
@@ -78,8 +77,6 @@ def _cut_short(study: Study) -> str:
     if study.ending is Ending.FINISHED:
         return ""
     how_it_ended = "was interrupted" if study.ending is Ending.INTERRUPTED else "failed"
-    if study.of(Phase.SHRINK):
-        return f"Making the change smaller {how_it_ended}, so parts of it may give nothing."
     return f"The search {how_it_ended}."
 
 
@@ -104,13 +101,13 @@ def _at_risk(result: StudyResult) -> str:
 def _claim(result: StudyResult) -> str:
     verdict, claimed = result.verdict, result.verdict.claimed
     if verdict.claim is Claim.IMPROVED and claimed is not None:
-        count = len(result.tuning(verdict.confirmed))
+        count = len(result.tuning(verdict.changes))
         changes = "1 changed setting lets" if count == 1 else f"{count} changed settings let"
         what = "rsyslogd, sending to the test sink," if result.is_sink else "this pipeline"
         return (
             f"{changes} {what} carry {_gain(claimed.ratio)} more events per second (between "
             f"{_gain(claimed.low)} and {_gain(claimed.high)}, with 95 % confidence), and no event "
-            f"was lost.{_undone(verdict)}"
+            f"was lost.{_removed(verdict)}"
         )
     if verdict.claim is Claim.NOT_SHOWN:
         slower = claimed is not None and claimed.high < 1
@@ -128,14 +125,13 @@ def _gain(ratio: float) -> str:
     return f"{gain:.1f} %" if abs(gain) < 10 else f"{gain:.0f} %"
 
 
-def _undone(verdict: Verdict) -> str:
-    """The pairs were of all the changes: what is recommended may be fewer."""
-    count = len(verdict.confirmed) - len(verdict.changes)
+def _removed(verdict: Verdict) -> str:
+    """What was taken out of the change before the pairs, which are of what is left."""
+    count = len(verdict.chosen) - len(verdict.changes)
     if not count:
         return ""
-    were = "One of them was" if count == 1 else f"{count} of them were"
-    less = f"less than {RULED_OUT * 100:.0f} %"
-    return f" {were} undone afterwards, in steps shown to cost {less} each."
+    were = "One more was" if count == 1 else f"{count} more were"
+    return f" {were} removed before these pairs, because they did not help."
 
 
 def numbers(result: StudyResult) -> Iterator[Number]:

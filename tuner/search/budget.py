@@ -14,7 +14,8 @@ from tuner.space.knobs import without_node
 
 @dataclass(frozen=True)
 class Pace:
-    """What an engine needs, in seconds: to start, to warm up, for the shortest trial.
+    """What an engine needs, in seconds: to start, to warm up, for the shortest trial, and to end
+    with the reports written.
 
     Merges continue after a trial: `merging` seconds for each second that a window is longer than
     those of the search.
@@ -24,6 +25,7 @@ class Pace:
     """
 
     start_s: float
+    end_s: float
     engine_warm_up_s: float
     warm_up_s: float
     window_s: float
@@ -42,6 +44,7 @@ class Pace:
 
 NODE_PACE = Pace(
     start_s=15,
+    end_s=5,
     engine_warm_up_s=10,
     warm_up_s=2,
     window_s=4,
@@ -54,6 +57,7 @@ NODE_PACE = Pace(
 )
 SINK_PACE = Pace(
     start_s=1,
+    end_s=3,
     engine_warm_up_s=1,
     warm_up_s=0.6,
     window_s=1.2,
@@ -69,10 +73,15 @@ _FEWEST_CALIBRATING, _MOST_CALIBRATING = 3, 6
 FEWEST_SEARCH_TRIALS = 4
 """With fewer points tried there is nothing to choose from."""
 _FEWEST_FINALS, _MOST_FINALS = 2, 16
+SHRINK_PAIRS = 4
+"""The pairs of one round that tries to make the change smaller."""
+_MOST_ROUNDS = 3
+_SHRINK_SHARE = 0.15
+_MOST_PLANNED = 10
+_LEAST_BEYOND_S, _BEYOND_SHARE = 15.0, 0.05
 _FINALS_SHARE = 0.2
 _CALIBRATION_SHARE = 0.08
 _CHECK_FROM_S = 600.0
-_REPORT_S = 3.0
 _RESTARTS_SHARE = 0.25
 # With less than three trials for a knob, the least promising ones stay as they are.
 _TRIALS_PER_KNOB = 3
@@ -85,14 +94,16 @@ class Spending:
 
     `calibrating` runs of the profile as written, the first that is scored included; then
     `searching` trials by the same plan `search`; `finals` repetitions of good points by the plan
-    `final`, whose windows are longer, because merges begin only after some seconds of traffic; at
-    least six pairs by the plan `confirm`.  `checks_s` is set aside for a run at a fixed rate for
-    each side; 0 without such runs.
+    `final`, whose windows are longer, because merges begin only after some seconds of traffic;
+    `shrinks` rounds of pairs that try a smaller change; and `pairs` by the plan `confirm`.
+    `checks_s` is set aside for a run at a fixed rate for each side; 0 without such runs.
     """
 
     calibrating: int
     searching: int
     finals: int
+    shrinks: int
+    pairs: int
     search: TrialPlan
     final: TrialPlan
     confirm: TrialPlan
@@ -107,7 +118,7 @@ def smallest_budget_s(pace: Pace) -> float:
     """The smallest budget that leaves room for a search and six pairs, in whole tens of seconds."""
     trials = 2 * FEWEST_PAIRS + _FEWEST_CALIBRATING + FEWEST_SEARCH_TRIALS + _FEWEST_FINALS
     trials_s = trials * pace.shortest_trial_s
-    needed = pace.start_s + pace.engine_warm_up_s + trials_s + _REPORT_S
+    needed = pace.start_s + pace.engine_warm_up_s + trials_s + pace.end_s
     return math.ceil(needed / 10) * 10
 
 
@@ -127,37 +138,46 @@ def spend(left_s: float, overhead_s: float, pace: Pace, checks_s: float) -> Spen
     """Divide the seconds left after the warm-up; runs at a fixed rate would take `checks_s`.
 
     The share of the confirmation falls from 40 % of five minutes and less to 20 % of twenty and
-    more: its length is set by the interval it must reach, not by the size of the search.
+    more: its length is set by the interval it must reach, not by the size of the search.  Where its
+    windows are as long as those of the finals, more pairs tell more than longer ones.
     """
-    share = min(0.40, max(0.20, 0.40 - 0.20 * (left_s - 300) / 900))
-    trial_s = share * left_s / (2 * FEWEST_PAIRS)
-    window_s = _window_s(trial_s - pace.warm_up_s - overhead_s, pace)
-    confirm_s = min(max(window_s, pace.window_s), pace.longest_window_s)
+    confirm_s = min(0.40, max(0.20, 0.40 - 0.20 * (left_s - 300) / 900)) * left_s
+    full = TrialPlan(pace.warm_up_s, pace.longest_final_s)
+    full_pair_s = 2 * trial_seconds(full, overhead_s, pace)
+    pairs = int(min(_MOST_PLANNED, max(FEWEST_PAIRS, confirm_s / full_pair_s)))
+    window_s = _window_s(confirm_s / (2 * pairs) - pace.warm_up_s - overhead_s, pace)
+    window_s = min(max(window_s, pace.window_s), pace.longest_window_s)
     # Runs on the sink are short, and a round of rsyslog's counters would take as long again.
     awaits = pace.merging > 0
-    confirm = TrialPlan(pace.warm_up_s, confirm_s, awaits_counters=awaits)
-    search = TrialPlan(pace.warm_up_s, min(confirm_s, pace.longest_search_s))
-    final = TrialPlan(pace.warm_up_s, min(confirm_s, pace.longest_final_s))
-    checks_s = checks_s if left_s >= _CHECK_FROM_S else 0.0
-    free_s = left_s - reserve_s(confirm, overhead_s, pace, checks_s)
+    confirm = TrialPlan(pace.warm_up_s, window_s, awaits_counters=awaits)
+    search = TrialPlan(pace.warm_up_s, min(window_s, pace.longest_search_s))
+    final = TrialPlan(pace.warm_up_s, min(window_s, pace.longest_final_s))
     search_s, final_s = (trial_seconds(plan, overhead_s, pace) for plan in (search, final))
+    round_s = 2 * SHRINK_PAIRS * search_s
+    shrinks = int(min(_MOST_ROUNDS, _SHRINK_SHARE * left_s / round_s))
+    checks_s = checks_s if left_s >= _CHECK_FROM_S else 0.0
+    pairs_s = 2 * pairs * trial_seconds(confirm, overhead_s, pace)
+    free_s = left_s - pairs_s - shrinks * round_s - checks_s - pace.end_s
     runs = _CALIBRATION_SHARE * free_s / search_s
     calibrating = _between(_FEWEST_CALIBRATING, runs, _MOST_CALIBRATING)
     finals = _between(_FEWEST_FINALS, _FINALS_SHARE * free_s / final_s, _MOST_FINALS)
-    searching = int((free_s - finals * final_s) / search_s) - calibrating
-    return Spending(calibrating, max(0, searching), finals, search, final, confirm, checks_s)
+    searching = max(0, int((free_s - finals * final_s) / search_s) - calibrating)
+    return Spending(
+        calibrating, searching, finals, shrinks, pairs, search, final, confirm, checks_s
+    )
 
 
-def reserve_s(confirm: TrialPlan, overhead_s: float, pace: Pace, checks_s: float) -> float:
-    """The seconds to set aside for six pairs, the runs at a fixed rate and the report."""
-    pairs_s = 2 * FEWEST_PAIRS * trial_seconds(confirm, overhead_s, pace)
-    return pairs_s + checks_s + _REPORT_S
+def grace_s(budget_s: float) -> float:
+    """How far the pairs may go beyond the budget where trials took longer than they had before;
+    what is promised is 15 s or 5 %, whichever is more."""
+    return max(_LEAST_BEYOND_S, _BEYOND_SHARE * budget_s)
 
 
 def affordable(knobs: Sequence[Knob], budget_s: float, pace: Pace) -> tuple[Knob, ...]:
     """The knobs without those that the engine restarts for, where the restarts of a confirmation
-    would take more than a quarter of the budget; all, where there are no others."""
-    restarts_s = (1 + FEWEST_RESTARTING) * (pace.start_s + pace.engine_warm_up_s)
+    and of the runs at a fixed rate would take more than a quarter of the budget; all, where there
+    are no others."""
+    restarts_s = (3 + FEWEST_RESTARTING) * (pace.start_s + pace.engine_warm_up_s)
     if restarts_s <= _RESTARTS_SHARE * budget_s:
         return tuple(knobs)
     return without_node(knobs) or tuple(knobs)
@@ -167,8 +187,8 @@ def fitted(
     confirm: TrialPlan, left_s: float, overhead_s: float, pace: Pace, pairs: int
 ) -> TrialPlan:
     """The plan of the pairs, with windows short enough for this many to fit into the seconds left:
-    what restarts, a session that resumed late or a refused candidate left less time for."""
-    each_s = (left_s - _REPORT_S) / (2 * pairs)
+    what restarts, a session that resumed late, slow runs or a refused candidate left less time."""
+    each_s = (left_s - pace.end_s) / (2 * pairs)
     window_s = _window_s(each_s - confirm.warm_up_s - overhead_s, pace)
     return replace(confirm, window_s=min(confirm.window_s, max(pace.window_s, window_s)))
 

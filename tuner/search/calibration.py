@@ -11,10 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import stdtrit
 
+from tuner.errors import GuardrailBreached, JobFailed
 from tuner.measure.covariates import ProbedRun, slopes_of, usual
+from tuner.measure.measurement import Failure, FailureKind, Measurement
 from tuner.measure.paired import Comparison, compare
 from tuner.measure.power import detectable_by
 from tuner.measure.speed import Speed
+from tuner.search.study import Trial
 
 Floats = NDArray[np.float64]
 
@@ -117,3 +120,19 @@ def _drift(
     times = (at_s - at_s.mean()) / lasts_s
     spread = float((times**2).sum())
     return float((times * logs).sum()) / spread, sigma / math.sqrt(spread)
+
+
+def required(trial: Trial) -> Measurement:
+    """The measurement of the profile as written; raises GuardrailBreached or JobFailed where there
+    is none, because there is nothing to compare with."""
+    if isinstance(trial.outcome, Measurement):
+        return trial.outcome
+    if not isinstance(trial.outcome, Failure):
+        raise TypeError("a run at a fixed rate is no baseline")
+    outcome = trial.outcome
+    if outcome.kind is FailureKind.GUARDRAIL:
+        raise GuardrailBreached(
+            f"the profile as written breaches its own guardrails: {outcome.reason}: there is "
+            "nothing to compare with, so it stays as it is"
+        )
+    raise JobFailed(f"the profile as written cannot be measured: {outcome}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 from tuner.measure.covariates import Adjustment
@@ -134,11 +134,15 @@ class Climb:
         feasible = isinstance(outcome, PacedMeasurement) and self.limits.breach(outcome) is None
         self.checks.tell(Observation(point, math.nan, self.noise.sigma, trial.at_s, feasible))
 
-    def again(self, left: int, plan: TrialPlan) -> Changes | None:
-        """Which good point to measure again with so many trials by `plan` left; None when it is
-        clear."""
+    def again(
+        self, left: int, plan: TrialPlan, takes_s: Callable[[Changes], float]
+    ) -> Changes | None:
+        """Which good point to measure again with so many trials by `plan` left, if a trial of a
+        point takes so long; None when it is clear."""
         sigma = self.noise.over(plan.window_s)
-        point = next_replication(self.strategy.beliefs(), sigma, left)
+        beliefs = self.strategy.beliefs()
+        seconds = {one.point: takes_s(self.knobs.changes(one.point)) for one in beliefs}
+        point = next_replication(beliefs, sigma, left, seconds.__getitem__)
         return None if point is None else self.knobs.changes(point)
 
     def _mattering(self, outcome: Measurement) -> frozenset[int] | None:
@@ -150,14 +154,14 @@ class Climb:
         return frozenset(at for at, knob in enumerate(every) if knob in relevant)
 
     def winner(self, trials: Sequence[Trial]) -> Changes | None:
-        """What to confirm; None where nothing but the profile as written could be measured.
+        """What to confirm; the repairs alone where nothing else can be, None without any.
 
         Points that are like one that broke a guardrail at a fixed rate likely do so as well.
         """
         beliefs = self.strategy.beliefs()
         kept = self.checks.kept([one.point for one in beliefs])
         likely = [replace(one, safe=one.safe * kept[one.point]) for one in beliefs]
-        return preferred(likely, self.knobs, trials)
+        return preferred(likely, self.knobs, trials) or self.knobs.repairs or None
 
     def leader(self, trials: Sequence[Trial]) -> Leader | None:
         """The winner as things stand; None before anything beside the profile was measured.

@@ -56,7 +56,7 @@ def explain(study: Study, verdict: Verdict) -> Explained:
     axes = study.header.space
     estimates = guess(study.trials, axes)
     searched = {axis.path for axis in axes}
-    chosen = verdict.confirmed if verdict.claim is Claim.IMPROVED else ()
+    chosen = verdict.chosen if verdict.claim is Claim.IMPROVED else ()
     changes = [one for one in chosen if one[0] in searched]
     kept = dict(verdict.changes)
     effects = tuple(
@@ -80,7 +80,7 @@ def _effect(path: str, level: Level, verdict: Verdict, estimates: Guess, *, undo
         together = tuple(one for one in closest.undone if one != path)
         pairs = closest.comparison.pairs
         return Effect(path, level, _of_doing(closest), pairs, together, undone)
-    if len(verdict.confirmed) == 1 and verdict.paid is not None:
+    if len(verdict.chosen) == 1 and verdict.paid is not None:
         return Effect(path, level, _as_estimate(verdict.paid), verdict.paid.pairs)
     return Effect(path, level, estimates.of(path, level), undone=undone)
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from scipy.special import ndtr
@@ -33,8 +33,11 @@ def recommendable(beliefs: Sequence[Belief]) -> list[Belief]:
     return [one for one in beliefs if one.safe >= _SAFE]
 
 
-def next_replication(beliefs: Sequence[Belief], sigma: float, left: int) -> Point | None:
-    """The point whose next measurement is worth most, by the knowledge gradient.
+def next_replication(
+    beliefs: Sequence[Belief], sigma: float, left: int, takes_s: Callable[[Point], float]
+) -> Point | None:
+    """The point whose next measurement is worth most for each second that it takes, by the
+    knowledge gradient.
 
     What counts is by how much the mean of the point then chosen is expected to rise when this one
     is measured again, looking ahead at most two measurements, with noise of `sigma` each
@@ -51,7 +54,8 @@ def next_replication(beliefs: Sequence[Belief], sigma: float, left: int) -> Poin
     gaps = np.array([abs(mean - _best_of_others(means, at)) for at, mean in enumerate(means)])
     scaled = gaps / np.maximum(moved, 1e-12)
     gains = moved * (np.exp(-(scaled**2) / 2) / math.sqrt(2 * math.pi) - scaled * ndtr(-scaled))
-    return safe[int(np.argmax(gains))].point
+    seconds = np.array([takes_s(one.point) for one in safe])
+    return safe[int(np.argmax(gains / seconds))].point
 
 
 def shrunken(observations: Sequence[Observation], sigma: float) -> list[Belief]:

@@ -9,13 +9,24 @@ from tuner.measure.measurement import Failure
 from tuner.measure.paired import FEWEST_PAIRS, FEWEST_RESTARTING
 from tuner.profile.model import Profile
 from tuner.schema.path import short_names
-from tuner.search.budget import Pace, affordable, engine_warm_up, spend, trial_seconds
+from tuner.search.budget import (
+    SHRINK_PAIRS,
+    Pace,
+    affordable,
+    engine_warm_up,
+    spend,
+    trial_seconds,
+)
 from tuner.search.calibration import Calibration
 from tuner.search.checks import checks_s
 from tuner.space.knob import Cost, Knob
+from tuner.space.knobs import most_promising
 
 _NOISY = 0.15
 _MINUTE_S = 60.0
+_MOST_NAMES = 6
+# So much more than was needed.
+_SPARE = 1.2
 
 
 def calibrated(calibration: Calibration) -> Iterator[str]:
@@ -47,9 +58,9 @@ def _adjusted(calibration: Calibration) -> str:
     return "" if sigma is None else f", {sigma:.1%} adjusted for the machine's speed"
 
 
-def repeating(number: int, failure: Failure) -> str:
-    """A run that failed is made once more."""
-    return f"trial {number} failed: {failure}; repeating it once"
+def repeating(number: int, failure: Failure, what: str = "it") -> str:
+    """A run that failed is made once more, or the pair that it was in."""
+    return f"trial {number} failed: {failure}; repeating {what} once"
 
 
 def begun_anew(trials: int, reasons: Sequence[str]) -> str:
@@ -60,23 +71,30 @@ def begun_anew(trials: int, reasons: Sequence[str]) -> str:
     )
 
 
-def shrinking(at_most_s: float) -> str:
-    """What comes after the budget."""
+def too_short(needed_s: float) -> str:
+    """What budget would have been enough, as long as trials take here."""
     return (
-        f"after the budget: removing changes that do not help, at most "
-        f"{math.ceil(at_most_s / _MINUTE_S)} minutes (--no-shrink skips this)"
+        "no time is left for the pairs that could show a gain: trials take longer here than "
+        f"planned; use --budget {math.ceil(needed_s * _SPARE / _MINUTE_S)}m or more"
     )
 
 
 def frozen(every: Sequence[Knob], kept: Sequence[Knob]) -> str:
     """Which settings the budget is too small for."""
-    short = short_names([knob.path for knob in every])
     left = [knob for knob in every if knob not in kept]
     why = "; too short for engine restarts" if _restarts(left) and not _restarts(kept) else ""
     return (
         f"the budget is enough for {len(kept)} of {len(every)} settings{why}; not searched: "
-        f"{', '.join(short[knob.path] for knob in left)}"
+        f"{_some(left, every)}"
     )
+
+
+def _some(knobs: Sequence[Knob], every: Sequence[Knob]) -> str:
+    """The short names of the most promising of them, and how many more there are."""
+    short = short_names([knob.path for knob in every])
+    names = [short[path] for path in ranked(knobs)]
+    more = len(names) - _MOST_NAMES
+    return ", ".join(names) if more <= 1 else f"{', '.join(names[:-more])} and {more} more"
 
 
 def ranked(knobs: Sequence[Knob]) -> list[str]:
@@ -85,37 +103,37 @@ def ranked(knobs: Sequence[Knob]) -> list[str]:
 
 
 def bought(budget_s: float, pace: Pace, profile: Profile, knobs: Sequence[Knob]) -> Iterator[str]:
-    """What a budget will about buy, before anything was measured."""
+    """What a budget will about buy, before anything was measured: settings, trials, pairs, time."""
     warm_up = engine_warm_up(budget_s, pace)
     begun_s = pace.start_s + trial_seconds(warm_up, pace.overhead_s, pace)
     fixed_s = checks_s(profile, knobs, pace)
     plans = spend(budget_s - begun_s, pace.overhead_s, pace, fixed_s)
     turned = affordable(knobs, budget_s, pace)
-    kept = plans.knobs_kept(len(turned))
-    confirm_s = trial_seconds(plans.confirm, pace.overhead_s, pace)
-    yield f"engine start and warm-up: about {begun_s:.0f} s"
+    kept = most_promising(turned, plans.knobs_kept(len(turned)))
+    left = [knob for knob in knobs if knob not in kept]
+    too_short = f"; the budget is too short for {_some(left, knobs)}" if left else ""
+    yield f"settings: {len(kept)} of {len(knobs)} are searched{too_short}"
+    shrinking = 2 * SHRINK_PAIRS * plans.shrinks
     yield (
-        f"baseline noise: {plans.calibrating} runs of the profile as written; search: about "
-        f"{plans.searching} trials of {plans.search.window_s:.1f} s on {kept} of {len(knobs)} "
-        f"settings; choice among the best: {plans.finals} trials of {plans.final.window_s:.1f} s"
+        f"trials: {plans.calibrating} of the profile as written, about {plans.searching} to search "
+        f"({plans.search.window_s:.1f} s each), {plans.finals} to choose among the best "
+        f"({plans.final.window_s:.1f} s each), {shrinking or 'none'} to remove changes that do not "
+        "help"
+    )
+    restarting = (
+        f"; {FEWEST_RESTARTING} shorter ones with engine restarts if it changes the node"
+        if _restarts(kept)
+        else ""
+    )
+    fresh = "" if plans.checks_s else "; freshness is not measured in less than about 12 minutes"
+    yield (
+        f"pairs: {plans.pairs} of the profile as written and the best found "
+        f"({plans.confirm.window_s:.1f} s each run){restarting}{fresh}"
     )
     yield (
-        "freshness: the profile and the best candidate at a fixed rate, at most "
-        f"{plans.checks_s:.0f} s"
-        if plans.checks_s
-        else "freshness: not measured; it needs a budget of about 12 minutes"
+        f"time: {budget_s / _MINUTE_S:.3g} minutes in all, of which {begun_s:.0f} s start the "
+        "engine and warm it up"
     )
-    yield (
-        f"confirmation: {FEWEST_PAIRS} fresh pairs of the profile and the best candidate, runs of "
-        f"{plans.confirm.window_s:.1f} s, {2 * FEWEST_PAIRS * confirm_s / _MINUTE_S:.0f} minutes "
-        "in all; more pairs if time is left"
-    )
-    if _restarts(turned):
-        yield (
-            f"if the best candidate changes node settings: {FEWEST_RESTARTING} shorter pairs "
-            "instead, because the engine restarts within each pair"
-        )
-    yield "after the budget: removing changes that do not help (--no-shrink skips this)"
 
 
 def _restarts(knobs: Sequence[Knob]) -> bool:

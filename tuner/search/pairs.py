@@ -8,21 +8,30 @@ from itertools import pairwise
 from tuner.measure.measurement import Measurement
 from tuner.measure.metrics import restarts, speeds
 from tuner.measure.paired import Comparison, compare
-from tuner.search.study import BASELINE, Phase, Trial
+from tuner.search.study import BASELINE, Changes, Phase, Trial
 
 Pair = tuple[Measurement, Measurement]
 
 
+def candidate_of(trials: Sequence[Trial]) -> Changes | None:
+    """The point that the pairs of the confirmation are of, None before the first: the last one,
+    where others had to give way to it."""
+    sides = [one.changes for one in trials if one.phase is Phase.CONFIRM]
+    return next((changes for changes in reversed(sides) if changes != BASELINE), None)
+
+
 def pairs_of(trials: Sequence[Trial]) -> tuple[Pair, ...]:
-    """The complete pairs of the confirmation, baseline first.
+    """The complete pairs of the point that was confirmed last, baseline first.
 
     Two runs that another session lies between are no neighbours, and no pair.
     """
     pairs: list[Pair] = []
+    candidate = candidate_of(trials)
     for first, second in pairwise(one for one in trials if one.phase is Phase.CONFIRM):
         a, b = first.measurement, second.measurement
         adjacent = first.pair == second.pair and first.ended_s == second.at_s
-        if adjacent and a is not None and b is not None:
+        both = {first.changes, second.changes} == {BASELINE, candidate}
+        if adjacent and both and a is not None and b is not None:
             pairs.append((a, b) if first.changes == BASELINE else (b, a))
     return tuple(pairs)
 

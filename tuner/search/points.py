@@ -10,7 +10,7 @@ from functools import cached_property
 from tuner.search.finalists import choose, recommendable
 from tuner.search.space import Belief, Dimension, Point, Space
 from tuner.search.study import BASELINE, Changes, Trial
-from tuner.space.knob import Cost, Knob
+from tuner.space.knob import Cost, Knob, Level
 
 # Rates this close are the same: then what costs less, and changes less, is preferred.
 _SAME = 0.01
@@ -19,9 +19,11 @@ _CHEAPER = 0.98
 
 @dataclass(frozen=True)
 class Knobs:
-    """The knobs that a search turns, as the dimensions of a space."""
+    """The knobs that a search turns, as the dimensions of a space; whatever they are turned to,
+    the `repairs` are made as well."""
 
     knobs: tuple[Knob, ...]
+    repairs: Changes = BASELINE
 
     @cached_property
     def start(self) -> Point:
@@ -29,13 +31,13 @@ class Knobs:
         return self.point(BASELINE)
 
     def changes(self, point: Point) -> Changes:
-        """What differs from the profile as written at a point."""
-        levels = {
+        """What differs from the profile as written at a point; nothing at the start."""
+        levels: dict[str, Level] = {
             knob.path: knob.levels[level]
             for knob, level in zip(self.knobs, point, strict=True)
             if knob.levels[level] != knob.current
         }
-        return tuple(sorted(levels.items()))
+        return self._repaired(levels) if levels else BASELINE
 
     def point(self, changes: Changes) -> Point:
         """Where the profile with these changes is; changes of other knobs are not looked at."""
@@ -44,9 +46,13 @@ class Knobs:
         return tuple(knob.levels.index(level) for knob, level in levels)
 
     def known(self, changes: Changes) -> Changes:
-        """Those of the changes that are of these knobs."""
+        """Those of the changes that are of these knobs, with the repairs."""
         paths = {knob.path for knob in self.knobs}
-        return tuple(one for one in changes if one[0] in paths)
+        levels = {path: level for path, level in changes if path in paths}
+        return self._repaired(levels) if levels else BASELINE
+
+    def _repaired(self, levels: Mapping[str, Level]) -> Changes:
+        return tuple(sorted({**levels, **dict(self.repairs)}.items()))
 
     def space(
         self, is_valid: Callable[[Changes], bool], trial_s: float, move_s: Mapping[Cost, float]

@@ -5,13 +5,21 @@ from __future__ import annotations
 import random
 import statistics
 from collections.abc import Callable, Generator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from tuner.measure.measurement import Failure, Measurement, TrialPlan
 from tuner.measure.paired import FEWEST_RESTARTING, fewest_pairs
 from tuner.profile.model import Profile
 from tuner.search import notes
-from tuner.search.budget import Pace, Spending, fitted, reserve_s, spend, trial_seconds
+from tuner.search.budget import (
+    SHRINK_PAIRS,
+    Pace,
+    Spending,
+    fitted,
+    grace_s,
+    spend,
+    trial_seconds,
+)
 from tuner.search.checks import check_plan, checks_s
 from tuner.search.guardrails import Limits
 from tuner.search.space import Space, Strategy
@@ -21,6 +29,7 @@ from tuner.space.knob import Cost, Knob
 
 _WARM_UP_NUMBER = -1
 _RECENT = 5
+_SIDES = 2
 
 
 @dataclass(frozen=True)
@@ -31,7 +40,7 @@ class Setup:
     `evaluate` measures it as was asked for.  A recommendation keeps the `limits`;
     what `earlier` searches ended with is measured first.  `strategy` is made of the space and
     the noise of one trial.  `clock` gives the seconds since the
-    command started.  With `shrinks` the winner is made smaller after the budget.  Every point
+    command started.  With `shrinks` the winner is made smaller before it is confirmed.  Every point
     that is proposed contains the `repairs`.  `prior` trials were measured before the search began
     anew: it learns from them, and measures none of their points for the first time.
     """
@@ -81,16 +90,14 @@ class Runner:
             self._overheads_s.append(max(0.0, trial.outcome.total_s - planned_s))
         return trial
 
-    def persistent_trial(
-        self, phase: Phase, changes: Changes, plan: TrialPlan, why: str, pair: int | None = None
-    ) -> Generator[Trial | Note, None, Trial]:
-        """Measure a point, and once more where the first run failed by a hiccup; gives each run
-        and a note of the repeat, and returns the last."""
-        trial = self.trial(phase, changes, plan, why, pair)
+    def persistently(self, run: Callable[[str], Trial]) -> Generator[Trial | Note, None, Trial]:
+        """Run, and once more where a hiccup made the first run fail; gives each run and a note of
+        the repeat, and returns the last.  `run` is given what to add to why it is made."""
+        trial = run("")
         yield trial
         if isinstance(trial.outcome, Failure) and trial.outcome.is_hiccup:
             yield self.note(notes.repeating(trial.number, trial.outcome))
-            trial = self.trial(phase, changes, plan, f"{why}, repeated", pair)
+            trial = run(", repeated")
             yield trial
         return trial
 
@@ -105,21 +112,63 @@ class Runner:
         return Note(text, self.setup.clock())
 
     def free_s(self, best: Changes) -> float:
-        """The seconds that are left before the confirmation of `best`."""
-        aside_s = self.plans.checks_s + self._turning_s(best)
-        return self.left_s() - reserve_s(
-            self.plans.confirm, self.overhead_s(), self.setup.pace, aside_s
-        )
+        """The seconds that are left before the change is made smaller, if `best` is the point that
+        will be confirmed."""
+        return self.spare_s(best) - self.rounds_left() * self.round_s(best, best)
+
+    def spare_s(self, best: Changes) -> float:
+        """The seconds that are left before the runs at a fixed rate and the confirmation of
+        `best`."""
+        plans, is_checked = self.plans, any(one.phase is Phase.CHECK for one in self.trials)
+        checks_s = 0.0 if is_checked else plans.checks_s
+        restarts = self._restarts(best, self.planned_pairs(best))
+        if checks_s and self.turns(best):
+            restarts += _SIDES
+        pairs_s = _SIDES * plans.pairs * self.takes_s(plans.confirm)
+        aside_s = checks_s + restarts * self.restart_s() + self.setup.pace.end_s
+        return self.left_s() - pairs_s - aside_s
+
+    def rounds_left(self) -> int:
+        """How many rounds that try a smaller change are still planned."""
+        if not self.setup.shrinks:
+            return 0
+        runs = sum(trial.phase is Phase.SHRINK for trial in self.trials)
+        return max(0, self.plans.shrinks - runs // (_SIDES * SHRINK_PAIRS))
+
+    def round_s(self, before: Changes, after: Changes) -> float:
+        """What a round of pairs of two points takes, in seconds."""
+        restarts = 0 if self._node_part(before) == self._node_part(after) else SHRINK_PAIRS + 1
+        runs_s = _SIDES * SHRINK_PAIRS * self.takes_s(self.plans.search)
+        return runs_s + restarts * self.restart_s()
 
     def takes_s(self, plan: TrialPlan) -> float:
         """What a trial by this plan takes, in seconds, as trials went lately."""
         return trial_seconds(plan, self.overhead_s(), self.setup.pace)
 
-    def confirm_plan(self, winner: Changes) -> TrialPlan:
-        """The plan of the pairs, by the time that is left now."""
-        left_s = self.left_s() - self._turning_s(winner)
-        pairs = self.fewest_pairs(winner)
-        return fitted(self.plans.confirm, left_s, self.overhead_s(), self.setup.pace, pairs)
+    def next_s(self, changes: Changes, plan: TrialPlan) -> float:
+        """What a trial of a point would take now, in seconds, with the restart that it needs."""
+        stays = self._node_part(changes) == self._node_part(self.trials[-1].changes)
+        return self.takes_s(plan) + (0.0 if stays else self.restart_s())
+
+    def confirm_plan(self, plan: TrialPlan, winner: Changes, pairs: int) -> TrialPlan:
+        """The plan of the next of so many pairs, with shorter windows where time has run short."""
+        left_s = self.left_s() - self._restarts(winner, pairs) * self.restart_s()
+        return fitted(plan, left_s, self.overhead_s(), self.setup.pace, pairs)
+
+    def planned_pairs(self, winner: Changes) -> int:
+        """How many pairs are planned for a confirmation: no more than it needs where the engine
+        restarts in each."""
+        return FEWEST_RESTARTING if self.turns(winner) else self.plans.pairs
+
+    def least_pairs_s(self, winner: Changes) -> float:
+        """What the fewest pairs that can show anything take, with the shortest windows."""
+        shortest = replace(self.plans.confirm, window_s=self.setup.pace.window_s)
+        return self.fewest_pairs(winner) * self.pair_s(shortest, winner)
+
+    def has_time(self, seconds: float) -> bool:
+        """Whether so much can still be done without going too far beyond the budget."""
+        ends_s = seconds + self.setup.pace.end_s
+        return self.left_s() + grace_s(self.setup.budget_s) >= ends_s
 
     def fewest_pairs(self, winner: Changes) -> int:
         """How many pairs a confirmation needs."""
@@ -145,14 +194,11 @@ class Runner:
         pace, restarts_s = self.setup.pace, self._restarts_s
         return statistics.fmean(restarts_s) if restarts_s else pace.start_s + pace.engine_warm_up_s
 
-    def _turning_s(self, winner: Changes) -> float:
-        """What restarts take before the confirmation and in it: one in each pair where its sides
-        need them, and perhaps one before the first; the runs at a fixed rate need two more."""
-        before = self.trials[-1] if self.trials else None
-        if not self.turns(winner):
-            return self.restart_s() if before and self.turns(before.changes) else 0.0
-        checking = self.plans.checks_s > 0 and not (before and before.phase is Phase.CHECK)
-        return (FEWEST_RESTARTING + (3 if checking else 1)) * self.restart_s()
+    def _restarts(self, winner: Changes, pairs: int) -> int:
+        """How often the engine restarts in so many pairs, and perhaps before the first."""
+        if self.turns(winner):
+            return pairs + 1
+        return int(bool(self.trials) and self.turns(self.trials[-1].changes))
 
     def turns(self, changes: Changes) -> bool:
         """Whether the engine must restart between the profile as written and another point."""
@@ -190,34 +236,32 @@ class Runner:
         return trial
 
 
-_SIDES = 2
-
-
 def trials_expected(runner: Runner, best: Changes) -> int:
-    """About the number of the last trial, if `best` is what will be confirmed; what comes beyond
-    the budget is not counted."""
+    """About the number of the last trial, if `best` is what will be confirmed."""
     last = runner.trials[-1]
     confirming = [trial for trial in runner.trials if trial.phase is Phase.CONFIRM]
-    if last.phase is Phase.SHRINK:
-        return confirming[-1].number
     if confirming:
-        winner = next((trial.changes for trial in confirming if trial.changes != BASELINE), best)
+        winners = [trial.changes for trial in confirming if trial.changes != BASELINE]
+        winner = winners[-1] if winners else best
         more = int(max(0.0, runner.left_s()) / runner.pair_s(last.plan, winner))
         pair = last.pair or 0
         pairs_left = min(MOST_PAIRS - pair, max(runner.fewest_pairs(winner) - pair, more))
         is_half = sum(trial.pair == pair for trial in confirming) % _SIDES
         return last.number + is_half + _SIDES * pairs_left
     checks = _SIDES if runner.plans.checks_s and last.phase is not Phase.CHECK else 0
-    return (
-        last.number + _before_confirming(runner, best) + checks + _SIDES * runner.fewest_pairs(best)
-    )
+    before = 0 if last.phase is Phase.CHECK else _before_checks(runner, best)
+    return last.number + before + checks + _SIDES * runner.planned_pairs(best)
 
 
-def _before_confirming(runner: Runner, best: Changes) -> int:
-    """How many trials still fit: those of the search and, once those are over, the finals."""
-    plans, free_s = runner.plans, max(0.0, runner.free_s(best))
+def _before_checks(runner: Runner, best: Changes) -> int:
+    """How many trials still fit: those of the search, the finals, and those that try a smaller
+    change."""
+    plans, free_s, phase = runner.plans, max(0.0, runner.free_s(best)), runner.trials[-1].phase
+    shrinking = _SIDES * SHRINK_PAIRS * runner.rounds_left()
+    if phase is Phase.SHRINK:
+        return shrinking
     final_s = runner.takes_s(plans.final)
-    if runner.trials[-1].phase is Phase.FINAL:
-        return int(free_s / final_s)
+    if phase is Phase.FINAL:
+        return int(free_s / final_s) + shrinking
     searching_s = max(0.0, free_s - plans.finals * final_s)
-    return int(searching_s / runner.takes_s(plans.search)) + plans.finals
+    return int(searching_s / runner.takes_s(plans.search)) + plans.finals + shrinking

@@ -1,4 +1,5 @@
-"""The course of a search: warm up, calibrate, climb, measure the best again, check, confirm.
+"""The course of a search: warm up, calibrate, climb, measure the best again, make its change
+smaller, check, confirm.
 
 Everything it does is a function of its seed, the clock and the outcomes of its trials, so that a
 journal of those is enough to resume it.
@@ -9,11 +10,10 @@ from __future__ import annotations
 from collections.abc import Generator, Iterator
 from dataclasses import dataclass, field, replace
 
-from tuner.errors import GuardrailBreached, JobFailed
-from tuner.measure.measurement import Failure, FailureKind, Measurement, TrialPlan
+from tuner.measure.measurement import Failure, TrialPlan
 from tuner.search import notes
 from tuner.search.budget import FEWEST_SEARCH_TRIALS, affordable, engine_warm_up
-from tuner.search.calibration import Calibration, calibrate
+from tuner.search.calibration import Calibration, calibrate, required
 from tuner.search.checks import check_rate
 from tuner.search.climb import Climb, Leader, Noise
 from tuner.search.guess import effects_of
@@ -21,16 +21,15 @@ from tuner.search.pairs import compared, pairs_of
 from tuner.search.points import Knobs
 from tuner.search.runner import Runner
 from tuner.search.shrink import (
-    MOST_ROUNDS,
-    SHRINK_PAIRS,
     Attempt,
-    attempts_of,
+    attempts_from,
+    pairs_of_next_round,
     shorter,
     shrunk,
 )
 from tuner.search.strategies.model import Guard
 from tuner.search.study import BASELINE, Axis, Changes, Note, Phase, Trial
-from tuner.search.verdict import MOST_PAIRS, reason_of
+from tuner.search.verdict import MOST_PAIRS, disqualified, reason_of
 from tuner.space.knob import Cost, Knob
 from tuner.space.knobs import most_promising
 from tuner.space.recipes import RECIPES, changes_of
@@ -39,8 +38,8 @@ from tuner.space.recipes import RECIPES, changes_of
 _LOSING = 0.9
 # So many of the best are run at a fixed rate, until one of them keeps the guardrails there.
 _MOST_CHECKED = 3
-# Beyond the budget no more than this share of it.
-_BEYOND = 1 / 3
+# The windows of the pairs become a little shorter where a trial took longer than it had before.
+_NEARLY = 0.8
 _AS_WRITTEN = "the profile as written"
 _BEST = "the best found"
 
@@ -67,30 +66,37 @@ class Search:
         if len(kept) < len(self.runner.setup.knobs):
             yield self.runner.note(notes.frozen(self.runner.setup.knobs, kept))
         climb = self._climbing = self._begin(kept, calibration)
-        yield from self._climb(climb)
-        yield from self._finals(climb)
-        winner = yield from self._chosen(climb)
-        if winner is not None:
-            yield from self._confirm(winner)
-            if self.runner.setup.shrinks:
-                yield from self._shrink(winner, climb.knobs)
+        trials, before = self.runner.trials, -1
+        # What the finals choose may need less time for its pairs than what led before them.
+        while len(trials) > before:
+            before = len(trials)
+            yield from self._climb(climb)
+            yield from self._finals(climb)
+        while (winner := (yield from self._chosen(climb))) is not None:
+            yield from self._confirm(climb, winner)
+            if not self._disqualified(winner):
+                return
 
     def _warm_up(self) -> Iterator[Step]:
         runner = self.runner
         plan = engine_warm_up(runner.setup.budget_s, runner.setup.pace)
-        why = "warm-up, not scored"
-        _require((yield from runner.persistent_trial(Phase.WARM_UP, BASELINE, plan, why)))
+        trial = yield from runner.persistently(
+            lambda again: runner.trial(Phase.WARM_UP, BASELINE, plan, f"warm-up, not scored{again}")
+        )
+        required(trial)
         runner.fix_plans()
 
     def _calibrate(self) -> Generator[Step, None, Calibration]:
         """Repeated runs of the profile as written, and what they say of the noise."""
-        plans = self.runner.plans
+        runner, plans = self.runner, self.runner.plans
         rates, times, speeds = [], [], []
         for _ in range(plans.calibrating):
-            trial = yield from self.runner.persistent_trial(
-                Phase.CALIBRATE, BASELINE, plans.search, _AS_WRITTEN
+            trial = yield from runner.persistently(
+                lambda again: runner.trial(
+                    Phase.CALIBRATE, BASELINE, plans.search, f"{_AS_WRITTEN}{again}"
+                )
             )
-            run = _require(trial)
+            run = required(trial)
             rates.append(run.eps_paid)
             times.append(trial.at_s)
             speeds.append(run.speed)
@@ -112,7 +118,8 @@ class Search:
 
     def _begin(self, kept: tuple[Knob, ...], calibration: Calibration) -> Climb:
         """The climb, with what the calibration showed and what experts would try first."""
-        runner, setup, knobs = self.runner, self.runner.setup, Knobs(kept)
+        runner, setup = self.runner, self.runner.setup
+        knobs = Knobs(kept, setup.repairs)
         trial_s = runner.takes_s(runner.plans.search)
         space = knobs.space(setup.is_valid, trial_s, {Cost.NODE_RESTART: runner.restart_s()})
         strategy = setup.strategy(space, calibration.sigma)
@@ -121,6 +128,8 @@ class Search:
             *((changes_of(one, setup.knobs), f"recipe: {one.name}") for one in RECIPES),
         ]
         known = [(knobs.known(changes), why) for changes, why in recipes]
+        if setup.repairs:
+            known.insert(0, (setup.repairs, "repairs, not for speed"))
         usable = [one for one in known if one[0] and setup.is_valid(one[0])]
         checks = Guard(space, 0, calibration.sigma)
         window_s = runner.plans.search.window_s
@@ -161,57 +170,103 @@ class Search:
 
     def _finals(self, climb: Climb) -> Iterator[Step]:
         """Good points again, on longer windows, where that helps most to choose among them."""
-        plan = self.runner.plans.final
-        while (left := int(self._free_s(climb) / self.runner.takes_s(plan))) > 0:
-            changes = climb.again(left, plan)
+        runner, plan = self.runner, self.runner.plans.final
+        for _ in range(runner.plans.finals):
+            left = int(self._free_s(climb) / runner.takes_s(plan))
+            changes = climb.again(left, plan, lambda one: runner.next_s(one, plan))
             if changes is None:
                 return
             why = "again, to choose among the best"
-            trial = self.runner.trial(Phase.FINAL, changes, plan, why)
-            climb.tell(trial)
+            trial = runner.trial(Phase.FINAL, changes, plan, why)
+            self._learn(climb, trial)
             yield trial
 
-    def _confirm(self, winner: Changes) -> Iterator[Step]:
-        """Fresh pairs of the profile as written and the best found.
+    def _learn(self, climb: Climb, trial: Trial) -> None:
+        """Tell the climb of a run of a good point, but not of the first of its hiccups."""
+        is_hiccup = isinstance(trial.outcome, Failure) and trial.outcome.is_hiccup
+        if not is_hiccup or self._disqualified(trial.changes):
+            climb.tell(trial)
+
+    def _confirm(self, climb: Climb, winner: Changes) -> Iterator[Step]:
+        """Fresh pairs of the profile as written and exactly the point that is handed over.
 
         At least six, or eight where the engine restarts between the sides; more while there is
-        time, which depends on the clock and never on what the pairs show.  A winner that cannot be
-        recommended ends it.
+        time, which depends on the clock and never on what the pairs show.  A pair in which a run
+        failed by a hiccup is measured again; a winner that cannot be recommended ends it, and so
+        does time that has run out.
         """
         runner = self.runner
-        plan = runner.confirm_plan(winner)
+        plan, planned, complete = runner.plans.confirm, runner.planned_pairs(winner), 0
         for pair in range(1, MOST_PAIRS + 1):
+            plan = runner.confirm_plan(plan, winner, max(1, planned - complete))
+            if not runner.has_time(runner.pair_s(plan, winner)):
+                return
             so_far = compared(pairs_of(runner.trials), lambda run: run.eps)
             enough = so_far is not None and so_far.enough
-            if enough and runner.left_s() < runner.pair_s(plan, winner):
+            if enough and runner.left_s() < runner.pair_s(plan, winner) + runner.setup.pace.end_s:
                 return
-            for changes in runner.pair_order(Phase.CONFIRM, BASELINE, winner):
-                what = _AS_WRITTEN if changes == BASELINE else _BEST
-                trial = runner.trial(Phase.CONFIRM, changes, plan, what, pair)
-                yield trial
-                if changes == winner and reason_of(trial, runner.setup.limits) is not None:
-                    return
+            if (yield from self._pair(winner, plan, pair)):
+                complete += 1
+            elif self._disqualified(winner):
+                climb.checked(runner.trials[-1])
+                return
+
+    def _pair(self, winner: Changes, plan: TrialPlan, pair: int) -> Generator[Step, None, bool]:
+        """One pair of the confirmation; whether it is complete."""
+        runner = self.runner
+        for changes in runner.pair_order(Phase.CONFIRM, BASELINE, winner):
+            what = _AS_WRITTEN if changes == BASELINE else _BEST
+            trial = runner.trial(Phase.CONFIRM, changes, plan, what, pair)
+            yield trial
+            if isinstance(trial.outcome, Failure):
+                if trial.outcome.is_hiccup:
+                    yield runner.note(notes.repeating(trial.number, trial.outcome, "the pair"))
+                return False
+        return True
+
+    def _disqualified(self, changes: Changes) -> bool:
+        return disqualified(self.runner.trials, changes, self.runner.setup.limits) is not None
 
     def _chosen(self, climb: Climb) -> Generator[Step, None, Changes | None]:
-        """The best found that is also fresh at a fixed rate, well below what either side carries;
-        one that is not, gives way to the next best.  None without any."""
-        winner = climb.winner(self.runner.trials)
-        if winner is None or self.runner.plans.checks_s == 0:
-            return winner
-        per_second = check_rate(self._rates(winner))
-        yield self._checked(climb, BASELINE, per_second, _AS_WRITTEN)
+        """The point to confirm: the best found, made smaller, that is also fresh at a fixed rate
+        well below what either side carries; what is not gives way to the next best.  None without
+        any."""
+        runner = self.runner
         for _ in range(_MOST_CHECKED):
-            trial = self._checked(climb, winner, per_second, _BEST)
-            yield trial
-            if reason_of(trial, self.runner.setup.limits) is None:
+            winner = climb.winner(runner.trials)
+            needed_s = runner.least_pairs_s(winner or BASELINE)
+            was_idle = winner is None and not any(trial.changes for trial in runner.trials)
+            if was_idle or not runner.has_time(needed_s):
+                needed_s += was_idle * FEWEST_SEARCH_TRIALS * runner.takes_s(runner.plans.search)
+                yield runner.note(notes.too_short(runner.setup.clock() + needed_s))
+                return None
+            if winner is None or self._disqualified(winner):
+                return None
+            winner = yield from self._shrink(climb, winner)
+            if self._disqualified(winner):
+                continue
+            if runner.plans.checks_s == 0 or (yield from self._is_fresh(climb, winner)):
                 return winner
-            winner = climb.winner(self.runner.trials)
-            if winner is None:
-                break
         return None
 
-    def _checked(self, climb: Climb, changes: Changes, per_second: float, what: str) -> Trial:
-        trial = self.runner.check(changes, per_second, f"{what}, at a fixed rate")
+    def _is_fresh(self, climb: Climb, winner: Changes) -> Generator[Step, None, bool]:
+        """Run both sides at a fixed rate, the profile as written only once."""
+        checks = [one for one in self.runner.trials if one.phase is Phase.CHECK]
+        per_second = checks[0].per_second if checks else None
+        if per_second is None:
+            per_second = check_rate(self._rates(winner))
+            yield from self._checked(climb, BASELINE, per_second, _AS_WRITTEN)
+        trial = yield from self._checked(climb, winner, per_second, _BEST)
+        return reason_of(trial, self.runner.setup.limits) is None
+
+    def _checked(
+        self, climb: Climb, changes: Changes, per_second: float, what: str
+    ) -> Generator[Step, None, Trial]:
+        """A run at a fixed rate, made once more after a hiccup."""
+        why = f"{what}, at a fixed rate"
+        trial = yield from self.runner.persistently(
+            lambda again: self.runner.check(changes, per_second, f"{why}{again}")
+        )
         climb.checked(trial)
         return trial
 
@@ -221,50 +276,25 @@ class Search:
         measured = [one.measurement for one in scored if one.changes in (BASELINE, winner)]
         return [one.eps_paid for one in measured if one is not None]
 
-    def _shrink(self, winner: Changes, knobs: Knobs) -> Iterator[Step]:
-        """After the budget: undo changes of the winner that seem to matter least, and see."""
-        runner = self.runner
-        plan = _shrink_plan(runner, winner)
-        axes = [Axis.of(knob) for knob in knobs.knobs]
-        effects = effects_of(runner.trials, axes, winner)
+    def _shrink(self, climb: Climb, winner: Changes) -> Generator[Step, None, Changes]:
+        """What is left of a winner without the changes that seem to matter least, as far as pairs
+        with and without them show that they do not help; the winner itself where time is short."""
+        runner, plan = self.runner, self.runner.plans.search
+        tuned = tuple(one for one in winner if one not in runner.setup.repairs)
+        effects = effects_of(runner.trials, [Axis.of(knob) for knob in climb.knobs.knobs], tuned)
         tried: tuple[Attempt, ...] = ()
-        while (after := shorter(shrunk(winner, tried), effects, tried)) is not None:
-            if not tried:
-                yield runner.note(notes.shrinking(_shrinking_s(runner, plan, winner)))
+        for _ in range(runner.rounds_left()):
             before = shrunk(winner, tried)
-            for pair in range(1, SHRINK_PAIRS + 1):
+            after = shorter(before, effects, tried, runner.setup.is_valid)
+            if after is None or runner.spare_s(before) < _NEARLY * runner.round_s(before, after):
+                return before
+            for pair in pairs_of_next_round(runner.trials):
                 for changes in runner.pair_order(Phase.SHRINK, before, after):
                     what = _BEST if changes == before else "with fewer changes"
-                    number = len(tried) * SHRINK_PAIRS + pair
-                    yield runner.trial(Phase.SHRINK, changes, plan, what, number)
-            attempts = attempts_of(runner.trials)
-            if len(attempts) == len(tried):
-                return
-            tried = attempts
-
-
-def _shrink_plan(runner: Runner, winner: Changes) -> TrialPlan:
-    """The windows of the best measured again, unless so much beyond a short budget is too much."""
-    plans = runner.plans
-    is_long = _shrinking_s(runner, plans.final, winner) > _BEYOND * runner.setup.budget_s
-    return plans.search if is_long else plans.final
-
-
-def _shrinking_s(runner: Runner, plan: TrialPlan, winner: Changes) -> float:
-    """At most, in seconds; restarts if the change of the node is what is tried to undo."""
-    restarts_s = (1 + SHRINK_PAIRS) * runner.restart_s() if runner.turns(winner) else 0.0
-    return MOST_ROUNDS * (2 * SHRINK_PAIRS * runner.takes_s(plan) + restarts_s)
-
-
-def _require(trial: Trial) -> Measurement:
-    if isinstance(trial.outcome, Measurement):
-        return trial.outcome
-    if not isinstance(trial.outcome, Failure):
-        raise TypeError("a run at a fixed rate is no baseline")
-    outcome = trial.outcome
-    if outcome.kind is FailureKind.GUARDRAIL:
-        raise GuardrailBreached(
-            f"the profile as written breaches its own guardrails: {outcome.reason}: there is "
-            "nothing to compare with, so it stays as it is"
-        )
-    raise JobFailed(f"the profile as written cannot be measured: {outcome}")
+                    trial = runner.trial(Phase.SHRINK, changes, plan, what, pair)
+                    self._learn(climb, trial)
+                    yield trial
+                    if isinstance(trial.outcome, Failure):
+                        return before
+            tried = attempts_from(winner, runner.trials)
+        return shrunk(winner, tried)

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from tuner.measure.measurement import Measurement
 from tuner.measure.paired import Comparison
+from tuner.search.budget import SHRINK_PAIRS
 from tuner.search.pairs import compared
 from tuner.search.study import Changes, Phase, Trial
 
-SHRINK_PAIRS = 4
-MOST_ROUNDS = 3
 TOLERATED = 0.01
 """What a shorter list of changes may cost as measured, as a fraction."""
 RULED_OUT = 0.05
@@ -40,14 +40,37 @@ class Attempt:
         return cost.ratio >= 1.0 - TOLERATED and cost.low >= 1.0 - RULED_OUT
 
 
+def pairs_of_next_round(trials: Sequence[Trial]) -> range:
+    """The numbers of the pairs of another round."""
+    numbers = [trial.pair or 0 for trial in trials if trial.phase is Phase.SHRINK]
+    rounds = math.ceil(max(numbers, default=0) / SHRINK_PAIRS)
+    return range(rounds * SHRINK_PAIRS + 1, (rounds + 1) * SHRINK_PAIRS + 1)
+
+
 def attempts_of(trials: Sequence[Trial]) -> tuple[Attempt, ...]:
-    """What was tried to make the change smaller, from complete rounds of pairs, in order."""
+    """What was tried to make changes smaller, from complete rounds of pairs, in order."""
     rounds: dict[int, list[Trial]] = {}
     for trial in trials:
         if trial.phase is Phase.SHRINK and trial.pair is not None:
             rounds.setdefault((trial.pair - 1) // SHRINK_PAIRS, []).append(trial)
     attempts = (_attempt(one) for one in rounds.values())
     return tuple(attempt for attempt in attempts if attempt is not None)
+
+
+def attempts_from(winner: Changes, trials: Sequence[Trial]) -> tuple[Attempt, ...]:
+    """Those that began with this winner, or with what earlier ones of them left of it."""
+    chain: list[Attempt] = []
+    for attempt in attempts_of(trials):
+        if attempt.before == shrunk(winner, chain):
+            chain.append(attempt)
+    return tuple(chain)
+
+
+def attempts_to(changes: Changes, trials: Sequence[Trial]) -> tuple[Attempt, ...]:
+    """Those that left this point of what had been chosen; none where it was chosen itself."""
+    chains = [attempts_from(one.before, trials) for one in attempts_of(trials)]
+    leading = [chain for chain in chains if shrunk(chain[0].before, chain) == changes]
+    return max(leading, key=len, default=())
 
 
 def shrunk(winner: Changes, attempts: Sequence[Attempt]) -> Changes:
@@ -59,24 +82,29 @@ def shrunk(winner: Changes, attempts: Sequence[Attempt]) -> Changes:
 
 
 def shorter(
-    changes: Changes, effects: dict[str, float], attempts: Sequence[Attempt]
+    changes: Changes,
+    effects: dict[str, float],
+    attempts: Sequence[Attempt],
+    is_valid: Callable[[Changes], bool],
 ) -> Changes | None:
     """The next change to try: without the half that seems to matter least or, once that was too
-    much, without half as many; None when there is nothing left to try.
+    much, without half as many; None when there is nothing left to try.  Only what has an effect
+    among `effects` is undone, as a logarithm by its path.
 
     Of what was too much, something may matter among what has not been undone since: all of that is
     not undone again."""
-    if len(changes) < 2 or len(attempts) >= MOST_ROUNDS:
+    left = {path for path, _ in changes if path in effects}
+    if len(left) < 2:
         return None
-    left = {path for path, _ in changes}
     too_much = [left.intersection(one.undone) for one in attempts if not one.kept]
     matter = {path for paths in too_much if len(paths) == 1 for path in paths}
-    ranked = sorted(left - matter, key=lambda path: (effects.get(path, 0.0), path))
+    ranked = sorted(left - matter, key=lambda path: (effects[path], path))
     count = len(ranked) // 2
     while count > 0:
         undone = set(ranked[:count])
-        if not any(paths and paths <= undone for paths in too_much):
-            return tuple(one for one in changes if one[0] not in undone)
+        rest = tuple(one for one in changes if one[0] not in undone)
+        if not any(paths and paths <= undone for paths in too_much) and is_valid(rest):
+            return rest
         count //= 2
     return None
 

@@ -22,8 +22,8 @@ BASELINE: Changes = ()
 class Phase(Enum):
     """What a trial was for; only `CONFIRM` supports a claim.
 
-    `FINAL` measures good points again, to choose among them.  `CHECK` runs both sides of the
-    confirmation at a fixed rate, `SHRINK` undoes changes of the winner to see whether they matter.
+    `FINAL` measures good points again, to choose among them, `SHRINK` undoes changes of the winner
+    to see whether they matter.  `CHECK` runs both sides of the confirmation at a fixed rate.
     `EARLIER` trials were for any of these in a search that then began anew and learnt from them.
     """
 
@@ -32,12 +32,12 @@ class Phase(Enum):
     CALIBRATE = "calibrate"
     SEARCH = "search"
     FINAL = "final"
-    CONFIRM = "confirm"
-    CHECK = "check"
     SHRINK = "shrink"
+    CHECK = "check"
+    CONFIRM = "confirm"
 
 
-SCORED = frozenset({Phase.EARLIER, Phase.CALIBRATE, Phase.SEARCH, Phase.FINAL})
+SCORED = frozenset({Phase.EARLIER, Phase.CALIBRATE, Phase.SEARCH, Phase.FINAL, Phase.SHRINK})
 """The phases whose trials a search learns from."""
 
 
@@ -46,8 +46,8 @@ class Options:
     """What a search was asked for on the command line, beside its profile, budget and seed.
 
     `engine` is the kind of lab, `url` an engine that runs already; with `shrinks` the winner is
-    made smaller after the budget; `allow` names the guarantees that were opened; with `repairs`
-    what loses events under the profile's own tier is changed too.
+    made smaller before it is confirmed; `allow` names the guarantees that were opened; with
+    `repairs` what loses events under the profile's own tier is changed too.
     """
 
     engine: str

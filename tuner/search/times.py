@@ -60,8 +60,7 @@ def times(study: Study) -> Times:
     restarts_s = [_restart_s(trial) for trial in trials if _restart_s(trial) > 0]
     phases = tuple(_phase_time(phase, study.of(phase)) for phase in Phase if study.of(phase))
     in_trials_s = sum(one.seconds for one in phases) + sum(restarts_s)
-    # What makes the winner smaller comes after the budget.
-    windows_s = sum(one.windows_s for one in phases if one.phase is not Phase.SHRINK)
+    windows_s = sum(one.windows_s for one in phases)
     starts_s = sum(_gaps_s(trials))
     total_s = trials[-1].ended_s if trials else 0.0
     return Times(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 
@@ -10,8 +11,8 @@ from tuner.measure.measurement import Failure, Measurement
 from tuner.measure.paced_summary import PacedMeasurement
 from tuner.measure.paired import Comparison, least
 from tuner.search.guardrails import Limits
-from tuner.search.pairs import compared, pairs_of
-from tuner.search.shrink import Attempt, attempts_of, shrunk
+from tuner.search.pairs import candidate_of, compared, pairs_of
+from tuner.search.shrink import Attempt, attempts_to
 from tuner.search.study import BASELINE, Changes, Ending, Phase, Study, Trial
 
 MOST_PAIRS = 16
@@ -37,7 +38,8 @@ class Verdict:
     because what is done there alone takes longer than beside the traffic.  CPU, of which the
     engine's includes the work put off, and disk are winner over baseline, below 1 is less.
 
-    The pairs were of `confirmed`; `changes` is what `attempts` left of it.
+    The pairs were of `confirmed`, which `attempts` left of what had been `chosen`; `changes` is
+    what is recommended.
     """
 
     claim: Claim
@@ -51,6 +53,7 @@ class Verdict:
     disk: Comparison | None = None
     failure: str = ""
     confirmed: Changes = BASELINE
+    chosen: Changes = BASELINE
     attempts: tuple[Attempt, ...] = ()
 
     @property
@@ -62,24 +65,23 @@ class Verdict:
 
 def judge(study: Study) -> Verdict:
     """What the study shows; only pairs measured after the choice count."""
-    confirmed = [trial for trial in study.of(Phase.CONFIRM) if trial.changes != BASELINE]
-    if not confirmed:
+    candidate = candidate_of(study.trials)
+    if candidate is None:
         return _unconfirmed(study)
-    changes = confirmed[0].changes
-    failed = _first_failure(confirmed, study.header.limits)
-    pairs = pairs_of(study.trials)
-    if failed is not None:
-        why = f"The best found failed in the confirmation: {failed}."
+    failure = disqualified(study.trials, candidate, study.header.limits)
+    if failure is not None:
+        why = f"The best found failed in the confirmation: {failure}."
         return Verdict(Claim.INFEASIBLE, BASELINE, failure=why)
+    pairs = pairs_of(study.trials)
     eps = compared(pairs, lambda run: run.eps)
     paid = compared(pairs, lambda run: run.eps_paid)
     if eps is None or paid is None or not eps.enough:
         return Verdict(Claim.UNFINISHED, BASELINE)
     shown = eps.shows_more and paid.shows_more
-    attempts = attempts_of(study.trials)
+    attempts = attempts_to(candidate, study.trials)
     return Verdict(
         Claim.IMPROVED if shown else Claim.NOT_SHOWN,
-        shrunk(changes, attempts) if shown else BASELINE,
+        candidate if shown else BASELINE,
         eps,
         paid,
         compared(pairs, lambda run: run.eps_durable),
@@ -87,7 +89,8 @@ def judge(study: Study) -> Verdict:
         compared(pairs, lambda run: run.engine_cpu_paid_us),
         compared(pairs, lambda run: run.eps_merged),
         compared(pairs, lambda run: run.store_bytes_per_event, by_speed=False),
-        confirmed=changes,
+        confirmed=candidate,
+        chosen=attempts[0].before if attempts else candidate,
         attempts=attempts,
     )
 
@@ -104,10 +107,21 @@ def _unconfirmed(study: Study) -> Verdict:
     return Verdict(Claim.INFEASIBLE, BASELINE, failure=why)
 
 
-def _first_failure(trials: list[Trial], limits: Limits) -> str | None:
-    """Why the first of the trials that failed or breached a guardrail did; None when none did."""
-    reasons = (reason_of(trial, limits) for trial in trials)
-    return next((reason for reason in reasons if reason is not None), None)
+def disqualified(trials: Sequence[Trial], changes: Changes, limits: Limits) -> str | None:
+    """Why a point cannot be recommended, by any of its runs in whatever phase; None when it can.
+
+    A hiccup, such as a stall, counts only where the next run of the point had one as well.
+    """
+    was_hiccup = False
+    for trial in trials:
+        if trial.changes != changes:
+            continue
+        reason = reason_of(trial, limits)
+        is_hiccup = isinstance(trial.outcome, Failure) and trial.outcome.is_hiccup
+        if reason is not None and (was_hiccup or not is_hiccup):
+            return reason
+        was_hiccup = is_hiccup
+    return None
 
 
 def reason_of(trial: Trial, limits: Limits) -> str | None:
