@@ -54,6 +54,7 @@ def test_repairs_stand_apart_from_what_is_tuned(
     result = analyse(recommending(study, monkeypatch, both))
     assert not sentence(result).startswith("This profile can lose")
     assert sentence(result).startswith("1 changed setting lets")
+    assert "The change contains 2 repairs, not for speed." in sentence(result)
     text = report_markdown(search_report(result))
     section = text.split("## What to change\n", 1)[1].split("\n## ", 1)[0]
     tuned, mended = section.split("### Repairs\n")
@@ -73,3 +74,12 @@ def test_what_a_change_gives_up_is_named(study: Study, monkeypatch: pytest.Monke
     assert report_json(result)["gives_up"] == [line]
     first = search_report(result).first
     assert [one.lines for one in first.cautions if one.lines] == [(line,)]
+
+
+def test_repairs_that_are_faster_too_are_said_to_be_alone(
+    study: Study, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    needed = every_change(repairs(analyse(study).written.profile))
+    assert sentence(analyse(recommending(study, monkeypatch, needed))).startswith(
+        "The repairs alone let "
+    )

@@ -43,6 +43,7 @@ from tuner.search.runner import Runner, Setup, trials_expected
 from tuner.search.search import Search
 from tuner.search.strategies import strategy
 from tuner.search.study import BASELINE, Asked, Ending, Header, Note, Session, Study, Trial
+from tuner.space.knob import level_text
 
 Measure = Callable[[Asked, Profile], Result]
 
@@ -59,6 +60,9 @@ def work_on(job: Job, lab: Lab, voice: Voice, metrics: MetricsFile) -> Study:
     if job.record is None:
         for line in bought(job.budget_s, job.pace, job.loaded.profile, dimensions(job, lab)):
             voice.say(line)
+        if job.repairs:
+            names = ", ".join(f"{path} {level_text(level)}" for path, level in job.repairs)
+            voice.say(f"repairs, not for speed, in every candidate: {names}")
         ends = datetime.now() + timedelta(seconds=job.budget_s - job.clock())
         voice.say(f"ends at about {ends:%H:%M:%S}; Ctrl-C ends it earlier, --resume continues")
     ending = Ending.FAILED

@@ -101,13 +101,11 @@ def _at_risk(result: StudyResult) -> str:
 def _claim(result: StudyResult) -> str:
     verdict, claimed = result.verdict, result.verdict.claimed
     if verdict.claim is Claim.IMPROVED and claimed is not None:
-        count = len(result.tuning(verdict.changes))
-        changes = "1 changed setting lets" if count == 1 else f"{count} changed settings let"
         what = "rsyslogd, sending to the test sink," if result.is_sink else "this pipeline"
         return (
-            f"{changes} {what} carry {_gain(claimed.ratio)} more events per second (between "
-            f"{_gain(claimed.low)} and {_gain(claimed.high)}, with 95 % confidence), and no event "
-            f"was lost.{_removed(verdict)}"
+            f"{_changing(result)} {what} carry {_gain(claimed.ratio)} more events per second "
+            f"(between {_gain(claimed.low)} and {_gain(claimed.high)}, with 95 % confidence), and no event "
+            f"was lost.{_repaired(result)}{_removed(verdict)}"
         )
     if verdict.claim is Claim.NOT_SHOWN:
         slower = claimed is not None and claimed.high < 1
@@ -118,6 +116,23 @@ def _claim(result: StudyResult) -> str:
         )
     claim = verdict.claim.value
     return f"{claim[0].upper()}{claim[1:]}. {verdict.failure}".strip().removesuffix(".") + "."
+
+
+def _changing(result: StudyResult) -> str:
+    count = len(result.tuning(result.verdict.changes))
+    if not count:
+        return "The repairs alone let"
+    return "1 changed setting lets" if count == 1 else f"{count} changed settings let"
+
+
+def _repaired(result: StudyResult) -> str:
+    """That repairs are part of what was confirmed."""
+    count = len(result.repaired)
+    if not count:
+        return ""
+    return (
+        f" The change contains {'1 repair' if count == 1 else f'{count} repairs'}, not for speed."
+    )
 
 
 def _gain(ratio: float) -> str:
