@@ -104,8 +104,8 @@ def _claim(result: StudyResult) -> str:
         what = "rsyslogd, sending to the test sink," if result.is_sink else "this pipeline"
         return (
             f"{_changing(result)} {what} carry {_gain(claimed.ratio)} more events per second "
-            f"(between {_gain(claimed.low)} and {_gain(claimed.high)}, with 95 % confidence), and no event "
-            f"was lost.{_repaired(result)}{_removed(verdict)}"
+            f"(between {_gain(claimed.low)} and {_gain(claimed.high)}, with 95 % confidence), and "
+            f"no event was lost.{_repaired(result)}{_removed(verdict)}"
         )
     if verdict.claim is Claim.NOT_SHOWN:
         slower = claimed is not None and claimed.high < 1
