@@ -1,8 +1,10 @@
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 
-from tuner.measure.window import Poll, rate_over, slope
+from tuner.measure.window import Mark, Poll, is_flat, rate_over, slope
 
 
 def steady(rate: float, count: int = 51) -> list[Poll]:
@@ -35,3 +37,38 @@ def test_what_slows_down_in_the_end_counts_in_full() -> None:
     """Five seconds at full rate, and one in which the engine did little else than refresh."""
     refreshing = [Poll(105 + n / 10, 30_000 + 100 * n, 10**6) for n in range(1, 11)]
     assert rate_over([*steady(6000), *refreshing]).per_second == pytest.approx(31_000 / 6)
+
+
+def marked(cpu_us: Sequence[float], rates: Sequence[float]) -> list[Mark]:
+    """Marks of a warm-up, by what each of its spans of 3 s showed."""
+    marks = [Mark(100.0, 0, 5000)]
+    for cost, rate in zip(cpu_us, rates, strict=True):
+        last, events = marks[-1], int(3 * rate)
+        cpu_ms = last.engine_cpu_ms + round(events * cost / 1000)
+        marks.append(Mark(last.at_s + 3.0, last.indexed + events, cpu_ms))
+    return marks
+
+
+def test_an_engine_whose_cpu_per_event_still_falls_is_not_warm() -> None:
+    falling = marked([60.0 * 0.98**at for at in range(20)], [20_000.0] * 20)
+    level = marked([30.0, 31.0, 29.0, 30.5] * 5, [40_000.0, 41_000.0] * 10)
+    rising = marked([30.0] * 20, [20_000.0 * 1.03**at for at in range(20)])
+    assert not is_flat(falling)
+    assert is_flat(level)
+    assert not is_flat(rising)
+
+
+def test_an_engine_gets_half_a_minute_before_it_is_judged() -> None:
+    level = marked([30.0] * 20, [40_000.0] * 20)
+    assert not is_flat(level[:10])
+    assert is_flat(level[:11])
+
+
+def test_the_fast_beginning_of_a_long_warm_up_does_not_count() -> None:
+    costs = [100.0, 80.0, 60.0, 50.0, 42.0, 36.0, 32.0, *[30.0] * 12]
+    assert is_flat(marked(costs, [40_000.0] * len(costs)))
+
+
+def test_an_engine_whose_cpu_nobody_counts_is_judged_by_its_rate() -> None:
+    assert is_flat(marked([0.0] * 20, [40_000.0] * 20))
+    assert not is_flat(marked([0.0] * 20, [20_000.0 * 1.03**at for at in range(20)]))

@@ -20,7 +20,8 @@ class TrialPlan:
     """How long a trial lasts, in seconds.
 
     A window that is not steady is made longer by `extension_s`, once.  It is cut short once it is
-    clear that its rate stays below `loses_below` events per second.  With `awaits_counters` the
+    clear that its rate stays below `loses_below` events per second or, with `until_flat`, once the
+    engine is warm.  With `awaits_counters` the
     trial goes on until rsyslog's own counters tell of all that was delivered, and merges get longer
     to end.  With `reads_files` it reads what outputs wrote into files, once rsyslogd has ended.
     """
@@ -31,6 +32,7 @@ class TrialPlan:
     loses_below: float | None = None
     awaits_counters: bool = False
     reads_files: bool = False
+    until_flat: bool = False
 
 
 @dataclass(frozen=True)

@@ -30,7 +30,7 @@ from tuner.measure.settle import settle
 from tuner.measure.spent import StageClock, TrialPart
 from tuner.measure.summary import Observed, core_use, summarise
 from tuner.measure.watch import SILENCE_S, Stalled, Watch, saturate
-from tuner.measure.window import Poll, is_losing, steadiness
+from tuner.measure.window import MARK_S, Mark, Poll, is_flat, is_losing, steadiness
 from tuner.profile.backlog import backlog_marks
 from tuner.profile.model import Profile
 
@@ -170,15 +170,26 @@ class _SaturatedRun:
                 sampler.see(time.monotonic(), bulk_tasks(self.lab.client, SILENCE_S))
 
         below = self.plan.loses_below
+        marks: list[Mark] = []
 
-        def loses(samples: Sequence[Poll]) -> bool:
+        def enough(samples: Sequence[Poll]) -> bool:
+            if self.plan.until_flat:
+                return self._is_warm(samples[-1], marks)
             return below is not None and is_losing(samples, below)
 
-        samples = watch.follow(self.plan.window_s, each, loses)
+        samples = watch.follow(self.plan.window_s, each, enough)
         if self.plan.extension_s > 0 and not steadiness(samples).steady:
             self.stages.begin(TrialPart.WINDOW, "window, extended because the rate is not steady")
             samples += watch.follow(self.plan.extension_s, each)
         return samples
+
+    def _is_warm(self, latest: Poll, marks: list[Mark]) -> bool:
+        """Whether the engine is warm, by the marks so far; makes another when it is time."""
+        if marks and latest.at_s - marks[-1].at_s < MARK_S:
+            return False
+        cpu_ms = node_counters(self.lab.client, SILENCE_S).cpu_ms
+        marks.append(Mark(latest.at_s, latest.indexed, cpu_ms))
+        return is_flat(marks)
 
     def _steering(self, flood: Flood) -> Callable[[Sequence[Poll]], None]:
         """What to do after each poll: nothing to a pace that waits for nobody."""

@@ -83,6 +83,48 @@ def is_losing(samples: Sequence[Poll], below: float) -> bool:
     return slope(samples[half:]) <= _RISING * slope(samples[: half + 1])
 
 
+MARK_S = 3.0
+"""How often a warm-up asks for the engine's CPU."""
+_FLAT_OVER_S = 30.0
+_FALLING = 0.05
+_CLIMBING = 0.10
+
+
+@dataclass(frozen=True)
+class Mark:
+    """Events indexed and milliseconds of CPU that the engine had used by one time (monotonic
+    seconds) of a warm-up."""
+
+    at_s: float
+    indexed: int
+    engine_cpu_ms: int
+
+
+def is_flat(marks: Sequence[Mark]) -> bool:
+    """Whether an engine is warm: over the last 30 s its CPU per event fell by less than 5 % and the
+    rate rose by less than 10 %, each by a straight line through its logarithms.
+
+    A JVM compiles what it runs often: on a slow machine the CPU per event went 114, 100, 63, 51,
+    45, 35 us over four minutes (Elasticsearch 8.19).
+    """
+    last = marks[-1].at_s
+    recent = [mark for mark in marks if last - mark.at_s <= _FLAT_OVER_S]
+    if last - marks[0].at_s < _FLAT_OVER_S or len(recent) < 3:
+        return False
+    passed_s = np.diff([mark.at_s for mark in recent])
+    events = np.diff([mark.indexed for mark in recent])
+    cpu_ms = np.diff([mark.engine_cpu_ms for mark in recent])
+    if events.min() <= 0:
+        return False
+    fell = cpu_ms.min() > 0 and _change(np.log(cpu_ms / events)) <= -_FALLING
+    return not fell and _change(np.log(events / passed_s)) < _CLIMBING
+
+
+def _change(logs: np.ndarray[tuple[int], np.dtype[np.float64]]) -> float:
+    """By how much a straight line through the values rises from the first to the last."""
+    return float(np.polyfit(np.linspace(0.0, 1.0, len(logs)), logs, 1)[0])
+
+
 _BATCH = 5
 _HALVES_APART = 0.05
 _DRIFT = 0.10
