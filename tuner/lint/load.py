@@ -15,6 +15,8 @@ from tuner.profile.model import Profile
 from tuner.profile.source import MAX_BYTES, UNREADABLE, Position, Source, problem_at, read
 from tuner.profile.wording import problems_of
 
+_REPAIRS = "rsyslog-tune validate --fix writes that"
+
 
 @dataclass(frozen=True)
 class LoadedProfile:
@@ -143,7 +145,9 @@ def _schema_problems(error: ValidationError, source: Source) -> tuple[Problem, .
 
 def _problem(finding: Finding, source: Source) -> Problem:
     where, file = source.position(finding.path), source.file_of(finding.path)
-    return Problem(file, where.line, where.column, finding.message, finding.code, finding.severity)
+    is_repairable = finding.cure is not None and finding.severity is Severity.ERROR
+    message = f"{finding.message} ({_REPAIRS})" if is_repairable else finding.message
+    return Problem(file, where.line, where.column, message, finding.code, finding.severity)
 
 
 def _unreadable(path: Path, message: str, where: Position) -> BadProfile:
