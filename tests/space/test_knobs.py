@@ -192,7 +192,7 @@ def test_threads_of_imtcp_are_a_knob_since_it_has_them() -> None:
 
 def test_the_most_promising_knobs_stay() -> None:
     every = knobs(small())
-    kept = most_promising(every, 8)
+    kept = most_promising(every, 8, ())
     assert len(kept) <= 8
     assert {"outputs[logs].filter_path", "outputs[logs].queue.dequeueBatchSize"} <= {
         knob.path for knob in kept

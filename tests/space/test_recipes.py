@@ -43,7 +43,7 @@ def test_every_recipe_is_a_valid_point(path: str) -> None:
 def test_what_a_budget_leaves_of_a_recipe_is_valid_too(path: str, left_out: int) -> None:
     written = load_profile(ROOT / path)
     every = knobs(written.profile)
-    kept = Knobs(most_promising(every, len(every) - left_out))
+    kept = Knobs(most_promising(every, len(every) - left_out, ()))
     checker = Checker(written)
     for recipe in RECIPES:
         changes = kept.known(changes_of(recipe, every))

@@ -153,12 +153,15 @@ class Climb:
         relevant = mattering(outcome.verdict.bottleneck, every)
         return frozenset(at for at, knob in enumerate(every) if knob in relevant)
 
-    def winner(self, trials: Sequence[Trial]) -> Changes | None:
-        """What to confirm; the repairs alone where nothing else can be, None without any.
+    def winner(
+        self, trials: Sequence[Trial], fits: Callable[[Changes], bool] = lambda _: True
+    ) -> Changes | None:
+        """What to confirm, of what `fits` into the time that is left; the repairs alone where
+        nothing else can be, None without any.
 
         Points that are like one that broke a guardrail at a fixed rate likely do so as well.
         """
-        beliefs = self.strategy.beliefs()
+        beliefs = [one for one in self.strategy.beliefs() if fits(self.knobs.changes(one.point))]
         kept = self.checks.kept([one.point for one in beliefs])
         likely = [replace(one, safe=one.safe * kept[one.point]) for one in beliefs]
         return preferred(likely, self.knobs, trials) or self.knobs.repairs or None

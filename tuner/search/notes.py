@@ -21,6 +21,7 @@ from tuner.search.calibration import Calibration
 from tuner.search.checks import checks_s
 from tuner.space.knob import Cost, Knob
 from tuner.space.knobs import most_promising
+from tuner.space.recipes import in_recipes
 
 _NOISY = 0.15
 _MINUTE_S = 60.0
@@ -109,7 +110,7 @@ def bought(budget_s: float, pace: Pace, profile: Profile, knobs: Sequence[Knob])
     fixed_s = checks_s(profile, knobs, pace)
     plans = spend(budget_s - begun_s, pace.overhead_s, pace, fixed_s)
     turned = affordable(knobs, budget_s, pace)
-    kept = most_promising(turned, plans.knobs_kept(len(turned)))
+    kept = most_promising(turned, plans.knobs_kept(len(turned)), in_recipes(turned))
     left = [knob for knob in knobs if knob not in kept]
     too_short = f"; the budget is too short for {_some(left, knobs)}" if left else ""
     yield f"settings: {len(kept)} of {len(knobs)} are searched{too_short}"

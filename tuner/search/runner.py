@@ -30,6 +30,9 @@ from tuner.space.knob import Cost, Knob
 _WARM_UP_NUMBER = -1
 _RECENT = 5
 _SIDES = 2
+# Set aside for the pairs, as a factor: with one pair too few nothing can be claimed, and what is
+# left over becomes another pair.
+_SPARE = 1.1
 
 
 @dataclass(frozen=True)
@@ -68,7 +71,7 @@ class Runner:
     setup: Setup
     trials: list[Trial] = field(default_factory=list)
     _spending: Spending | None = None
-    _overheads_s: list[float] = field(default_factory=list)
+    _overheads_s: list[tuple[bool, float]] = field(default_factory=list)
     _restarts_s: list[float] = field(default_factory=list)
 
     @property
@@ -87,7 +90,8 @@ class Runner:
         trial = self._evaluated(Asked(self._number(), phase, changes, why, plan, pair))
         if isinstance(trial.outcome, Measurement) and plan.loses_below is None:
             planned_s = trial_seconds(plan, 0.0, self.setup.pace)
-            self._overheads_s.append(max(0.0, trial.outcome.total_s - planned_s))
+            overhead_s = max(0.0, trial.outcome.total_s - planned_s)
+            self._overheads_s.append((changes == BASELINE, overhead_s))
         return trial
 
     def persistently(self, run: Callable[[str], Trial]) -> Generator[Trial | Note, None, Trial]:
@@ -124,7 +128,7 @@ class Runner:
         restarts = self._restarts(best, self.planned_pairs(best))
         if checks_s and self.turns(best):
             restarts += _SIDES
-        pairs_s = _SIDES * plans.pairs * self.takes_s(plans.confirm)
+        pairs_s = _SPARE * plans.pairs * self._runs_s(plans.confirm)
         aside_s = checks_s + restarts * self.restart_s() + self.setup.pace.end_s
         return self.left_s() - pairs_s - aside_s
 
@@ -153,7 +157,7 @@ class Runner:
     def confirm_plan(self, plan: TrialPlan, winner: Changes, pairs: int) -> TrialPlan:
         """The plan of the next of so many pairs, with shorter windows where time has run short."""
         left_s = self.left_s() - self._restarts(winner, pairs) * self.restart_s()
-        return fitted(plan, left_s, self.overhead_s(), self.setup.pace, pairs)
+        return fitted(plan, left_s, self.pair_overhead_s(), self.setup.pace, pairs)
 
     def planned_pairs(self, winner: Changes) -> int:
         """How many pairs are planned for a confirmation: no more than it needs where the engine
@@ -164,6 +168,10 @@ class Runner:
         """What the fewest pairs that can show anything take, with the shortest windows."""
         shortest = replace(self.plans.confirm, window_s=self.setup.pace.window_s)
         return self.fewest_pairs(winner) * self.pair_s(shortest, winner)
+
+    def fits(self, changes: Changes) -> bool:
+        """Whether the fewest pairs of a point still fit into the time."""
+        return self.has_time(self.least_pairs_s(changes))
 
     def has_time(self, seconds: float) -> bool:
         """Whether so much can still be done without going too far beyond the budget."""
@@ -186,8 +194,11 @@ class Runner:
 
     def pair_s(self, plan: TrialPlan, winner: Changes) -> float:
         """What one more pair takes, in seconds."""
-        runs_s = 2 * self.takes_s(plan)
-        return runs_s + (self.restart_s() if self.turns(winner) else 0.0)
+        return self._runs_s(plan) + (self.restart_s() if self.turns(winner) else 0.0)
+
+    def _runs_s(self, plan: TrialPlan) -> float:
+        """What the runs of a pair take, in seconds."""
+        return _SIDES * trial_seconds(plan, self.pair_overhead_s(), self.setup.pace)
 
     def restart_s(self) -> float:
         """What restarting the engine took in the mean, in seconds, until it was warm again."""
@@ -210,8 +221,18 @@ class Runner:
 
     def overhead_s(self) -> float:
         """What a trial took lately beside its warm-up and window."""
-        recent = self._overheads_s[-_RECENT:]
+        recent = [seconds for _, seconds in self._overheads_s[-_RECENT:]]
         return statistics.fmean(recent) if recent else self.setup.pace.overhead_s
+
+    def pair_overhead_s(self) -> float:
+        """The same of the runs of a pair: the profile as written may drain for longer than what
+        was found, and lately hardly ran."""
+        sides = [
+            [seconds for is_written, seconds in self._overheads_s if is_written is side][-_RECENT:]
+            for side in (True, False)
+        ]
+        known = [statistics.fmean(side) for side in sides if side]
+        return statistics.fmean(known) if known else self.setup.pace.overhead_s
 
     def left_s(self) -> float:
         """The seconds that are left of the budget."""

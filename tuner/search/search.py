@@ -32,7 +32,7 @@ from tuner.search.study import BASELINE, Axis, Changes, Note, Phase, Trial
 from tuner.search.verdict import MOST_PAIRS, disqualified, reason_of
 from tuner.space.knob import Cost, Knob
 from tuner.space.knobs import most_promising
-from tuner.space.recipes import RECIPES, changes_of
+from tuner.space.recipes import RECIPES, changes_of, in_recipes
 
 # A rate this far below the best so far cannot win: its window is cut short.
 _LOSING = 0.9
@@ -106,15 +106,14 @@ class Search:
         return calibration
 
     def _kept(self) -> tuple[Knob, ...]:
-        """The knobs that the budget suffices for, the most promising ones, and those that earlier
-        searches or trials changed, in their order."""
+        """The knobs that the budget suffices for, the most promising ones, and those that recipes,
+        earlier searches or trials changed, in their order."""
         setup = self.runner.setup
         every = affordable(setup.knobs, setup.budget_s, setup.pace)
         count = self.runner.plans.knobs_kept(len(every))
-        promising = most_promising(every, count)
         changed = [one.changes for one in setup.earlier] + [one.changes for one in setup.prior]
         known = {path for changes in changed for path, _ in changes}
-        return tuple(knob for knob in every if knob in promising or knob.path in known)
+        return most_promising(every, count, known | in_recipes(every))
 
     def _begin(self, kept: tuple[Knob, ...], calibration: Calibration) -> Climb:
         """The climb, with what the calibration showed and what experts would try first."""
@@ -233,10 +232,10 @@ class Search:
         any."""
         runner = self.runner
         for _ in range(_MOST_CHECKED):
-            winner = climb.winner(runner.trials)
+            winner = climb.winner(runner.trials, runner.fits) or climb.winner(runner.trials)
             needed_s = runner.least_pairs_s(winner or BASELINE)
             was_idle = winner is None and not any(trial.changes for trial in runner.trials)
-            if was_idle or not runner.has_time(needed_s):
+            if was_idle or not runner.fits(winner or BASELINE):
                 needed_s += was_idle * FEWEST_SEARCH_TRIALS * runner.takes_s(runner.plans.search)
                 yield runner.note(notes.too_short(runner.setup.clock() + needed_s))
                 return None

@@ -138,9 +138,9 @@ def without_node(every: Sequence[Knob]) -> tuple[Knob, ...]:
     return tuple(knob for knob in every if knob.cost is not Cost.NODE_RESTART)
 
 
-def most_promising(every: Sequence[Knob], most: int) -> tuple[Knob, ...]:
-    """At most so many knobs, those of the best rank, in their order; what needs one that is left
-    out goes with it unless it is active as the profile is written."""
+def most_promising(every: Sequence[Knob], most: int, also: Container[str]) -> tuple[Knob, ...]:
+    """At most so many knobs, those of the best rank, and those of the paths `also`, in their order;
+    what needs one that is left out goes with it unless it is active as the profile is written."""
     best = sorted(every, key=lambda knob: knob.rank)[:most]
-    paths = {knob.path for knob in best}
+    paths = [knob.path for knob in every if knob in best or knob.path in also]
     return settled(tuple(every), Search(only=tuple(paths)))

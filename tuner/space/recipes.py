@@ -81,6 +81,11 @@ def changes_of(recipe: Recipe, knobs: Sequence[Knob]) -> tuple[tuple[str, Level]
     return tuple(sorted(changes.items()))
 
 
+def in_recipes(knobs: Sequence[Knob]) -> frozenset[str]:
+    """The paths of the knobs that recipes turn."""
+    return frozenset(path for recipe in RECIPES for path, _ in changes_of(recipe, knobs))
+
+
 def _of_row(key: str, knobs: Sequence[Knob]) -> list[Knob]:
     """The knobs of a row: those that are nothing else first, so that a main queue does a Direct
     action's work only where the action cannot have a queue of its own."""
