@@ -87,16 +87,17 @@ class Climb:
         """Learn what trials showed; a window that was cut short counts for less, a long one for
         more."""
         self._learnt += trials
+        adjustment = adjustment_of(self._learnt)
         for trial in trials:
-            self._tell(trial)
+            self._tell(trial, adjustment)
 
-    def _tell(self, trial: Trial) -> None:
+    def _tell(self, trial: Trial, adjustment: Adjustment | None) -> None:
         point, outcome = self.knobs.point(trial.changes), trial.outcome
         if isinstance(outcome, PacedMeasurement):
             raise TypeError("a run at a fixed rate tells nothing of the highest rate")
         margins = self.limits.margins(outcome)
         if isinstance(outcome, Measurement):
-            value, error = self._value(outcome, adjustment_of(self._learnt))
+            value, error = self._value(outcome, adjustment)
             matters = self._mattering(outcome)
             observation = Observation(point, value, error, trial.at_s, True, margins, matters)
         else:
