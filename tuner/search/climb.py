@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 from tuner.measure.covariates import Adjustment
-from tuner.measure.measurement import Failure, Measurement, TrialPlan
+from tuner.measure.measurement import Measurement, TrialPlan
 from tuner.measure.paced_summary import PacedMeasurement
 from tuner.search.finalists import next_replication
 from tuner.search.guardrails import Limits
@@ -124,9 +124,8 @@ class Climb:
 
     def _tells_of_its_point(self, trial: Trial) -> bool:
         """Whether a trial changed nothing beside the knobs, and did not fail by a hiccup."""
-        is_hiccup = isinstance(trial.outcome, Failure) and trial.outcome.is_hiccup
         is_of_these = self.knobs.changes(self.knobs.point(trial.changes)) == trial.changes
-        return trial.phase is Phase.EARLIER and is_of_these and not is_hiccup
+        return trial.phase is Phase.EARLIER and is_of_these and not trial.is_hiccup
 
     def checked(self, trial: Trial) -> None:
         """Learn from a run at a fixed rate whether a point keeps the guardrails there; not how far,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 
-from tuner.measure.measurement import Failure
 from tuner.measure.paired import FEWEST_PAIRS, FEWEST_RESTARTING
 from tuner.profile.model import Profile
 from tuner.schema.path import short_names
@@ -19,6 +18,7 @@ from tuner.search.budget import (
 )
 from tuner.search.calibration import Calibration
 from tuner.search.checks import checks_s
+from tuner.search.study import Trial
 from tuner.space.knob import Cost, Knob
 from tuner.space.knobs import most_promising
 from tuner.space.recipes import in_recipes
@@ -59,9 +59,9 @@ def _adjusted(calibration: Calibration) -> str:
     return "" if sigma is None else f", {sigma:.1%} adjusted for the machine's speed"
 
 
-def repeating(number: int, failure: Failure, what: str = "it") -> str:
+def repeating(failed: Trial, what: str = "it") -> str:
     """A run that failed is made once more, or the pair that it was in."""
-    return f"trial {number} failed: {failure}; repeating {what} once"
+    return f"trial {failed.number} failed: {failed.outcome}; repeating {what} once"
 
 
 def begun_anew(trials: int, reasons: Sequence[str]) -> str:

@@ -99,8 +99,8 @@ class Runner:
         the repeat, and returns the last.  `run` is given what to add to why it is made."""
         trial = run("")
         yield trial
-        if isinstance(trial.outcome, Failure) and trial.outcome.is_hiccup:
-            yield self.note(notes.repeating(trial.number, trial.outcome))
+        if trial.is_hiccup:
+            yield self.note(notes.repeating(trial))
             trial = run(", repeated")
             yield trial
         return trial

@@ -182,8 +182,7 @@ class Search:
 
     def _learn(self, climb: Climb, trial: Trial) -> None:
         """Tell the climb of a run of a good point, but not of the first of its hiccups."""
-        is_hiccup = isinstance(trial.outcome, Failure) and trial.outcome.is_hiccup
-        if not is_hiccup or self._disqualified(trial.changes):
+        if not trial.is_hiccup or self._disqualified(trial.changes):
             climb.tell(trial)
 
     def _confirm(self, climb: Climb, winner: Changes) -> Iterator[Step]:
@@ -218,8 +217,8 @@ class Search:
             trial = runner.trial(Phase.CONFIRM, changes, plan, what, pair)
             yield trial
             if isinstance(trial.outcome, Failure):
-                if trial.outcome.is_hiccup:
-                    yield runner.note(notes.repeating(trial.number, trial.outcome, "the pair"))
+                if trial.is_hiccup:
+                    yield runner.note(notes.repeating(trial, "the pair"))
                 return False
         return True
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, fields
 from enum import Enum
 
 from tuner.lab.engine import stores
-from tuner.measure.measurement import Measurement, TrialPlan
+from tuner.measure.measurement import Failure, Measurement, TrialPlan
 from tuner.measure.metrics import Result
 from tuner.search.guardrails import Limits
 from tuner.space.knob import Knob, Level, level_text
@@ -197,6 +197,11 @@ class Trial:
     def measurement(self) -> Measurement | None:
         """The measurement, or None when the trial failed."""
         return self.outcome if isinstance(self.outcome, Measurement) else None
+
+    @property
+    def is_hiccup(self) -> bool:
+        """Whether the trial failed, and the machine may be the cause rather than the settings."""
+        return isinstance(self.outcome, Failure) and self.outcome.is_hiccup
 
 
 @dataclass(frozen=True)

@@ -117,10 +117,9 @@ def disqualified(trials: Sequence[Trial], changes: Changes, limits: Limits) -> s
         if trial.changes != changes:
             continue
         reason = reason_of(trial, limits)
-        is_hiccup = isinstance(trial.outcome, Failure) and trial.outcome.is_hiccup
-        if reason is not None and (was_hiccup or not is_hiccup):
+        if reason is not None and (was_hiccup or not trial.is_hiccup):
             return reason
-        was_hiccup = is_hiccup
+        was_hiccup = trial.is_hiccup
     return None
 
 
