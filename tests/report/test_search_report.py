@@ -21,7 +21,7 @@ from tuner.report.result import analyse
 from tuner.report.search_files import report_json
 from tuner.report.search_report import SECTIONS, numbers, search_report
 from tuner.report.sections import FileDiff
-from tuner.search.budget import SHRINK_PAIRS
+from tuner.search.budget import SHRINK_TRIALS
 from tuner.search.study import BASELINE, Ending, Phase, Study, Trial
 from tuner.search.times import times
 from tuner.search.verdict import Claim, judge
@@ -167,7 +167,7 @@ def changed(row: Sequence[str]) -> list[str]:
 def one_round(study: Study, *, kept: bool, rate: Callable[[Trial], float]) -> Study:
     """The first round of pairs that tried fewer changes with other rates, and the confirmation of
     what that left."""
-    runs = study.of(Phase.SHRINK)[: 2 * SHRINK_PAIRS]
+    runs = study.of(Phase.SHRINK)[:SHRINK_TRIALS]
     after, before = sorted({trial.changes for trial in runs}, key=len)
     left = after if kept else before
 

@@ -8,7 +8,7 @@ from tuner.measure.measurement import TrialPlan
 from tuner.measure.paired import FEWEST_PAIRS, FEWEST_RESTARTING
 from tuner.search.budget import (
     NODE_PACE,
-    SHRINK_PAIRS,
+    SHRINK_TRIALS,
     SINK_PACE,
     Pace,
     Spending,
@@ -32,7 +32,7 @@ def pairs_s(plan: TrialPlan, pairs: int, overhead_s: float = 2.0, pace: Pace = N
 
 def reserved_s(plans: Spending, overhead_s: float, pace: Pace) -> float:
     """What is set aside for what follows the choice."""
-    shrinking_s = 2 * SHRINK_PAIRS * plans.shrinks * trial_seconds(plans.search, overhead_s, pace)
+    shrinking_s = SHRINK_TRIALS * plans.shrinks * trial_seconds(plans.search, overhead_s, pace)
     confirming_s = pairs_s(plans.confirm, plans.pairs, overhead_s, pace)
     return confirming_s + shrinking_s + plans.checks_s + pace.end_s
 

@@ -75,6 +75,7 @@ FEWEST_SEARCH_TRIALS = 4
 _FEWEST_FINALS, _MOST_FINALS = 2, 16
 SHRINK_PAIRS = 4
 """The pairs of one round that tries to make the change smaller."""
+SHRINK_TRIALS = 2 * SHRINK_PAIRS
 _MOST_ROUNDS = 3
 _SHRINK_SHARE = 0.15
 _MOST_PLANNED = 10
@@ -155,7 +156,7 @@ def spend(left_s: float, overhead_s: float, pace: Pace, checks_s: float) -> Spen
     search = TrialPlan(pace.warm_up_s, min(window_s, pace.longest_search_s))
     final = TrialPlan(pace.warm_up_s, min(window_s, pace.longest_final_s))
     search_s, final_s = (trial_seconds(plan, overhead_s, pace) for plan in (search, final))
-    round_s = 2 * SHRINK_PAIRS * search_s
+    round_s = SHRINK_TRIALS * search_s
     shrinks = int(min(_MOST_ROUNDS, _SHRINK_SHARE * left_s / round_s))
     checks_s = checks_s if left_s >= _CHECK_FROM_S else 0.0
     pairs_s = 2 * pairs * trial_seconds(confirm, overhead_s, pace)

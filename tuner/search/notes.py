@@ -9,7 +9,7 @@ from tuner.measure.paired import FEWEST_PAIRS, FEWEST_RESTARTING
 from tuner.profile.model import Profile
 from tuner.schema.path import short_names
 from tuner.search.budget import (
-    SHRINK_PAIRS,
+    SHRINK_TRIALS,
     Pace,
     affordable,
     engine_warm_up,
@@ -114,7 +114,7 @@ def bought(budget_s: float, pace: Pace, profile: Profile, knobs: Sequence[Knob])
     left = [knob for knob in knobs if knob not in kept]
     too_short = f"; the budget is too short for {_some(left, knobs)}" if left else ""
     yield f"settings: {len(kept)} of {len(knobs)} are searched{too_short}"
-    shrinking = 2 * SHRINK_PAIRS * plans.shrinks
+    shrinking = SHRINK_TRIALS * plans.shrinks
     yield (
         f"trials: {plans.calibrating} of the profile as written, about {plans.searching} to search "
         f"({plans.search.window_s:.1f} s each), {plans.finals} to choose among the best "

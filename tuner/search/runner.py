@@ -13,6 +13,7 @@ from tuner.profile.model import Profile
 from tuner.search import notes
 from tuner.search.budget import (
     SHRINK_PAIRS,
+    SHRINK_TRIALS,
     Pace,
     Spending,
     fitted,
@@ -137,12 +138,12 @@ class Runner:
         if not self.setup.shrinks:
             return 0
         runs = sum(trial.phase is Phase.SHRINK for trial in self.trials)
-        return max(0, self.plans.shrinks - runs // (_SIDES * SHRINK_PAIRS))
+        return max(0, self.plans.shrinks - runs // SHRINK_TRIALS)
 
     def round_s(self, before: Changes, after: Changes) -> float:
         """What a round of pairs of two points takes, in seconds."""
         restarts = 0 if self._node_part(before) == self._node_part(after) else SHRINK_PAIRS + 1
-        runs_s = _SIDES * SHRINK_PAIRS * self.takes_s(self.plans.search)
+        runs_s = SHRINK_TRIALS * self.takes_s(self.plans.search)
         return runs_s + restarts * self.restart_s()
 
     def takes_s(self, plan: TrialPlan) -> float:
@@ -278,7 +279,7 @@ def _before_checks(runner: Runner, best: Changes) -> int:
     """How many trials still fit: those of the search, the finals, and those that try a smaller
     change."""
     plans, free_s, phase = runner.plans, max(0.0, runner.free_s(best)), runner.trials[-1].phase
-    shrinking = _SIDES * SHRINK_PAIRS * runner.rounds_left()
+    shrinking = SHRINK_TRIALS * runner.rounds_left()
     if phase is Phase.SHRINK:
         return shrinking
     final_s = runner.takes_s(plans.final)
