@@ -7,15 +7,15 @@ import statistics
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
-from tuner.measure.covariates import Adjustment
+from tuner.measure.covariates import Adjustment, ProbedRun, adjustment, usual
 from tuner.measure.measurement import Measurement, TrialPlan
+from tuner.measure.metrics import restarted
 from tuner.measure.paced_summary import PacedMeasurement
 from tuner.search.finalists import next_replication
 from tuner.search.guardrails import Limits
 from tuner.search.guess import Estimate
 from tuner.search.points import Knobs, preferred
 from tuner.search.space import Observation, Strategy
-from tuner.search.speed import adjustment_of
 from tuner.search.strategies.model import Guard
 from tuner.search.study import BASELINE, SCORED, Changes, Phase, Trial
 from tuner.space.remedies import mattering
@@ -87,17 +87,17 @@ class Climb:
         """Learn what trials showed; a window that was cut short counts for less, a long one for
         more."""
         self._learnt += trials
-        adjustment = adjustment_of(self._learnt)
+        explained = adjustment_of(self._learnt)
         for trial in trials:
-            self._tell(trial, adjustment)
+            self._tell(trial, explained)
 
-    def _tell(self, trial: Trial, adjustment: Adjustment | None) -> None:
+    def _tell(self, trial: Trial, explained: Adjustment | None) -> None:
         point, outcome = self.knobs.point(trial.changes), trial.outcome
         if isinstance(outcome, PacedMeasurement):
             raise TypeError("a run at a fixed rate tells nothing of the highest rate")
         margins = self.limits.margins(outcome)
         if isinstance(outcome, Measurement):
-            value, error = self._value(outcome, adjustment)
+            value, error = self._value(outcome, explained)
             matters = self._mattering(outcome)
             observation = Observation(point, value, error, trial.at_s, True, margins, matters)
         else:
@@ -105,13 +105,13 @@ class Climb:
         moved_s = 0.0 if outcome.spent is None else outcome.spent.restart_s
         self.strategy.tell(replace(observation, moved_s=moved_s))
 
-    def _value(self, run: Measurement, adjustment: Adjustment | None) -> tuple[float, float]:
+    def _value(self, run: Measurement, explained: Adjustment | None) -> tuple[float, float]:
         """The logarithm of a rate without what the machine's speed explains, and its error."""
         value = math.log(run.eps_paid)
-        if run.speed is None or adjustment is None:
+        if run.speed is None or explained is None:
             return value, self.noise.over(run.window_s)
-        error = self.noise.over(run.window_s, adjustment.share)
-        return value - adjustment.of(run.speed.logs), error
+        error = self.noise.over(run.window_s, explained.share)
+        return value - explained.of(run.speed.logs), error
 
     def take_over(self, trials: Sequence[Trial]) -> None:
         """Learn from trials that were measured before it began; recipes among them are done."""
@@ -173,9 +173,9 @@ class Climb:
         below the best is not meant to be read, for it may squeeze low values together.
         """
         changes = self.winner(trials)
-        adjustment = adjustment_of(self._learnt)
+        explained = adjustment_of(self._learnt)
         written = [
-            self._value(trial.measurement, adjustment)[0]
+            self._value(trial.measurement, explained)[0]
             for trial in trials
             if trial.changes == BASELINE and trial.phase in SCORED and trial.measurement
         ]
@@ -187,3 +187,23 @@ class Climb:
         half = _REACH * math.hypot(best.sd, self.noise.sigma / math.sqrt(len(written)))
         estimate = Estimate(math.exp(mean), math.exp(mean - half), math.exp(mean + half))
         return Leader(changes, estimate)
+
+
+def adjustment_of(trials: Sequence[Trial]) -> Adjustment | None:
+    """The adjustment that the trials so far allow, to the speed of the machine while the profile
+    was calibrated; None without a probe.
+
+    A run just after a restart of the engine is slow for a reason of its own, and tells nothing of
+    slopes.
+    """
+    by_settings: dict[Changes, list[ProbedRun]] = {}
+    calibrated = []
+    for trial in trials:
+        run = trial.measurement
+        if run is None or run.speed is None or restarted(run):
+            continue
+        logs = run.speed.logs
+        by_settings.setdefault(trial.changes, []).append(ProbedRun(math.log(run.eps_paid), logs))
+        if trial.phase is Phase.CALIBRATE:
+            calibrated.append(logs)
+    return adjustment(list(by_settings.values()), usual(calibrated)) if calibrated else None
