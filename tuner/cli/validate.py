@@ -25,8 +25,7 @@ from tuner.errors import (
     TuneError,
 )
 from tuner.lint.load import LoadedProfile, load_profile
-from tuner.lint.mend import Mend, mended
-from tuner.lint.repairs import repairs
+from tuner.lint.repairs import Mend, mended, repairs
 from tuner.render.templates import Templates
 from tuner.validate.layer import Layer
 from tuner.validate.layers import layers

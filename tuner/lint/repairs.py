@@ -1,16 +1,22 @@
-"""Repairs: the changes that stop losses of events which a profile does not allow."""
+"""Repairs: the changes that stop losses of events which a profile does not allow, and a profile's
+own text with them written in."""
 
 from __future__ import annotations
 
+import pathlib
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 from pydantic import ValidationError
 
-from tuner.errors import KeyPath
+from tuner.errors import BadUsage, KeyPath
 from tuner.lint.lint import lint
+from tuner.lint.load import draft_of
 from tuner.profile.edit import changed
+from tuner.profile.edit.leaf import edit_leaf
 from tuner.profile.model import Profile
+from tuner.profile.paths import get
+from tuner.profile.values import spelled
 from tuner.schema.path import Path
 from tuner.space.knob import Level, level_text
 
@@ -58,6 +64,39 @@ def every_change(several: Iterable[Repair]) -> tuple[tuple[str, Level], ...]:
     return tuple(sorted({path: level for one in several for path, level in one.changes}.items()))
 
 
+@dataclass(frozen=True)
+class Mend:
+    """One setting that was changed: what the file said (None: nothing), what it says now, why, and
+    the rule that asks for it."""
+
+    path: str
+    before: object
+    after: object
+    why: str
+    code: str
+
+    def __str__(self) -> str:
+        values = f"{spelled(self.before)} -> {spelled(self.after)}"
+        return f"{self.path}: {values} ({self.why}) [{self.code}]"
+
+
+def mended(path: pathlib.Path) -> tuple[str, tuple[Mend, ...]]:
+    """The text of the profile in that file with its repairs, and what they change; layers below
+    stay as they are.  What else lint refuses does not matter.  Raises BadProfile and, where the
+    text cannot be edited in place, BadUsage."""
+    draft = draft_of(path)
+    mends = tuple(
+        Mend(setting, get(draft.source.data, setting), level, repair.why, repair.code)
+        for repair in repairs(draft.profile)
+        for setting, level in repair.changes
+    )
+    try:
+        text = edit_leaf(draft.leaf, draft.below, {one.path: one.after for one in mends})
+    except BadUsage as reason:
+        raise BadUsage(f"nothing was repaired: {reason}") from None
+    return text, mends
+
+
 def _is_sound(data: object, before: set[tuple[str, KeyPath]]) -> bool:
     """Whether repaired data are a profile in which lint finds nothing new."""
     try:
@@ -69,11 +108,11 @@ def _is_sound(data: object, before: set[tuple[str, KeyPath]]) -> bool:
 
 def _path_of(profile: Profile, path: KeyPath) -> Path:
     """The path as knobs and edits spell it: outputs by their names."""
-    spelled = Path("")
+    name = Path("")
     for number, step in enumerate(path):
         if isinstance(step, int):
             is_output = path[:number] == ("outputs",)
-            spelled = spelled.item(profile.outputs[step].name if is_output else str(step))
+            name = name.item(profile.outputs[step].name if is_output else str(step))
         else:
-            spelled = spelled / step if spelled else Path(step)
-    return spelled
+            name = name / step if name else Path(step)
+    return name
