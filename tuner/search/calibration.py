@@ -123,8 +123,9 @@ def _drift(
 
 
 def required(trial: Trial) -> Measurement:
-    """The measurement of the profile as written; raises GuardrailBreached or JobFailed where there
-    is none, because there is nothing to compare with."""
+    """The measurement of the profile as written, without which no candidate can be compared with
+    it; raises GuardrailBreached where it breached a guardrail, JobFailed where it failed
+    otherwise."""
     if isinstance(trial.outcome, Measurement):
         return trial.outcome
     if not isinstance(trial.outcome, Failure):

@@ -128,8 +128,9 @@ class Climb:
         return trial.phase is Phase.EARLIER and is_of_these and not trial.is_hiccup
 
     def checked(self, trial: Trial) -> None:
-        """Learn from a run at a fixed rate whether a point keeps the guardrails there; not how far,
-        for so few runs would take a point beside one that broke them for a safe one."""
+        """Learn whether a point can be recommended, from a run at a fixed rate, or from a run of a
+        pair that failed, after which it cannot.  Not how far it keeps the guardrails: with so few
+        runs, the neighbours of a point that broke them would pass for safe ones."""
         point, outcome = self.knobs.point(trial.changes), trial.outcome
         feasible = isinstance(outcome, PacedMeasurement) and self.limits.breach(outcome) is None
         self.checks.tell(Observation(point, math.nan, self.noise.sigma, trial.at_s, feasible))
