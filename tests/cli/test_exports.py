@@ -53,7 +53,7 @@ def test_a_comparison_is_exported_beside_what_is_printed(run: Path, tmp_path: Pa
     )
     assert done.exit_code == 0, done.exception
     assert json.loads(data.read_text("utf-8"))["kind"] == "compare"
-    assert "| metric | A | B |" in text.read_text("utf-8")
+    assert "| metric, geometric mean | A | B |" in text.read_text("utf-8")
     assert "| metric |" not in done.stdout
     assert "metric" in done.stdout
     assert {path.name for path in tmp_path.iterdir()} == {"it.json", "it.md"}

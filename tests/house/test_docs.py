@@ -44,6 +44,8 @@ def named(page: str, heading: str) -> Sequence[str]:
 
 def test_doubts_and_bottlenecks_are_all_explained() -> None:
     assert sorted(named("measuring.md", "doubt")) == sorted(kind.value for kind in DoubtKind)
+    for name, _, consequence in rows(DOCS / "measuring.md", "doubt"):
+        assert consequence.startswith(DoubtKind(name).consequence.value)
     assert sorted(named("measuring.md", "bottleneck")) == sorted(b.value for b in Bottleneck)
 
 

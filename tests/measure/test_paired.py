@@ -57,6 +57,16 @@ def test_the_ratio_is_the_mean_of_the_log_ratios() -> None:
     assert found.low < 1.0 < found.high
 
 
+def test_the_ratio_is_that_of_the_averages() -> None:
+    rng = np.random.default_rng(4)
+    a, b = np.exp(rng.normal(0, 0.2, (2, 10))).tolist()
+    turns = [(at % 2 == 1, at % 2 == 0) for at in range(10)]
+    found = [compare(a, b), compare(a, b, turns), least([compare(b, a), compare(a, b)])]
+    for one in found:
+        assert one.averages[1] / one.averages[0] == pytest.approx(one.ratio)
+    assert found[0].averages[0] == pytest.approx(statistics.geometric_mean(a))
+
+
 def test_equal_gains_in_every_pair_are_shown() -> None:
     found = compare([100, 110, 90, 105, 95, 100], [131, 142, 118, 136, 124, 129])
     assert found.better

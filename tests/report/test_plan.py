@@ -9,8 +9,8 @@ import pytest
 from tuner.plan.inputs import Request, settle
 from tuner.plan.measured import NOTHING
 from tuner.plan.plan import plan
-from tuner.report.figures import bits, size
-from tuner.report.plan import PlanText, counted, duration, plan_json, plan_text
+from tuner.report.figures import bits, counted, size
+from tuner.report.plan import PlanText, duration, plan_json, plan_text
 
 REQUEST = Request(rate=10_000, message_bytes=244)
 

@@ -73,7 +73,8 @@ def test_what_a_change_gives_up_is_named(study: Study, monkeypatch: pytest.Monke
     )
     assert report_json(result)["gives_up"] == [line]
     first = search_report(result).first
-    assert [one.lines for one in first.cautions if one.lines] == [(line,)]
+    (costs,) = [one for one in first.cautions if one.lead == "What it costs"]
+    assert costs.lines[-1] == line
 
 
 def test_repairs_that_are_faster_too_are_said_to_be_alone(

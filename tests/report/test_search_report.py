@@ -19,7 +19,8 @@ from tuner.report.markdown import blocks_markdown, report_markdown
 from tuner.report.page import page
 from tuner.report.result import analyse
 from tuner.report.search_files import report_json
-from tuner.report.search_report import SECTIONS, numbers, search_report
+from tuner.report.search_numbers import numbers
+from tuner.report.search_report import SECTIONS, search_report
 from tuner.report.sections import FileDiff
 from tuner.search.budget import SHRINK_TRIALS
 from tuner.search.study import BASELINE, Ending, Phase, Study, Trial

@@ -16,10 +16,26 @@ from tuner.search.pairs import Pair, compared
 from tuner.search.verdict import Claim, Verdict
 
 EPS = Comparison(
-    8, ratio=1.244, low=1.10, high=1.41, p=0.031, least_p=0.008, detectable=0.15, sigma=0.1
+    8,
+    (50_000.0, 62_200.0),
+    ratio=1.244,
+    low=1.10,
+    high=1.41,
+    p=0.031,
+    least_p=0.008,
+    detectable=0.15,
+    sigma=0.1,
 )
 PAID = Comparison(
-    8, ratio=1.180, low=1.12, high=1.24, p=0.008, least_p=0.008, detectable=0.08, sigma=0.05
+    8,
+    (50_000.0, 59_000.0),
+    ratio=1.180,
+    low=1.12,
+    high=1.24,
+    p=0.008,
+    least_p=0.008,
+    detectable=0.08,
+    sigma=0.05,
 )
 
 

@@ -12,6 +12,7 @@ from rich.text import Text
 from tuner.cli.console import show
 from tuner.report.sections import (
     Bullets,
+    Caution,
     Cell,
     Paragraph,
     PlainBlock,
@@ -24,13 +25,19 @@ from tuner.report.sections import (
 _SHORT = 24
 
 
-def show_blocks(blocks: Iterable[PlainBlock]) -> None:
+def show_blocks(blocks: Iterable[PlainBlock | Caution]) -> None:
     """Print blocks as the result of a command, tables as wide as the terminal."""
-    show(*(laid_out for block in blocks for laid_out in _laid_out(block)))
+    show(*(one for block in blocks for one in laid_out(block)))
 
 
-def _laid_out(block: PlainBlock) -> Iterator[RenderableType]:
+def laid_out(block: PlainBlock | Caution) -> Iterator[RenderableType]:
+    """A block for a terminal of any width."""
     match block:
+        case Caution(lead, text, lines):
+            said = f"{lead}: {text}".removesuffix(": ") + (":" if lines else "")
+            yield Text(shown(said), style="bold yellow")
+            if lines:
+                yield _list(lines)
         case Paragraph(text, is_lead):
             yield Text(shown(text), style="bold" if is_lead else "")
         case Bullets(lines):

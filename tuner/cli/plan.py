@@ -15,7 +15,8 @@ from tuner.plan.inputs import settle
 from tuner.plan.measured import NOTHING, Measured, Sample, of_runs, of_study, sample_of
 from tuner.plan.plan import plan as plan_of
 from tuner.report.bench import read_bench
-from tuner.report.plan import counted, plan_blocks, plan_json, plan_text
+from tuner.report.figures import counted
+from tuner.report.plan import plan_blocks, plan_json, plan_text
 from tuner.search.journal import read
 
 _SAMPLE_BYTES = 64 * 1024**2

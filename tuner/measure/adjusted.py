@@ -34,17 +34,19 @@ _FEWEST_FREE = 3
 class Counts(Enum):
     """Which of the two is claimed, and why."""
 
-    ADJUSTED = "the adjusted one counts, because the settings do not move the probe"
-    BOTH = "both must show it, because the settings seem to move the probe itself"
-    MOVED = "the raw one counts, because the settings move the probe itself"
-    STEADY = "the raw one counts, because the machine's speed hardly varied"
+    ADJUSTED = "adjusted counts"
+    BOTH = "the smaller counts: the settings may move the probe"
+    MOVED = "raw counts: the settings move the probe"
+    STEADY = "raw counts: the machine's speed hardly varied"
 
 
 @dataclass(frozen=True)
 class Estimate:
     """A ratio with its 95 % interval, the exact two-sided p, what such runs can detect (None:
-    nothing), and the standard deviation of a run's logarithm."""
+    nothing), and the standard deviation of a run's logarithm.  `averages` are the geometric means
+    of A and of B: the ratio is that of the second to the first."""
 
+    averages: tuple[float, float]
     ratio: float
     low: float
     high: float
@@ -69,7 +71,8 @@ class BySpeed:
 
     @property
     def counted(self) -> Estimate:
-        """What may be claimed; where both must show it, the raw ratio within both intervals."""
+        """What may be claimed; where both must show it, the ratio that differs less, within both
+        intervals."""
         raw, adjusted = self.raw, self.adjusted
         match self.counts:
             case Counts.ADJUSTED:
@@ -77,13 +80,13 @@ class BySpeed:
             case Counts.MOVED | Counts.STEADY:
                 return raw
             case Counts.BOTH:
-                return Estimate(
-                    raw.ratio,
-                    min(raw.low, adjusted.low),
-                    max(raw.high, adjusted.high),
-                    max(raw.p, adjusted.p),
-                    largest((raw.detectable, adjusted.detectable)),
-                    max(raw.sigma, adjusted.sigma),
+                return replace(
+                    min(raw, adjusted, key=lambda one: abs(math.log(one.ratio))),
+                    low=min(raw.low, adjusted.low),
+                    high=max(raw.high, adjusted.high),
+                    p=max(raw.p, adjusted.p),
+                    detectable=largest((raw.detectable, adjusted.detectable)),
+                    sigma=max(raw.sigma, adjusted.sigma),
                 )
 
     @property
@@ -107,10 +110,12 @@ def largest(gains: Sequence[float | None]) -> float | None:
     return max(known) if len(known) == len(gains) else None
 
 
-def estimate(contrast: Contrast, fit: Fit) -> Estimate:
+def estimate(contrast: Contrast, fit: Fit, logs: Numbers) -> Estimate:
     """A fit of logarithms as a ratio."""
     half = float(stdtrit(fit.freedom, 1 - SIGNIFICANT / 2)) * fit.error
+    a, b = logs[: contrast.of_a], logs[contrast.of_a :]
     return Estimate(
+        averages=(math.exp(a.mean()), math.exp(b.mean())),
         ratio=math.exp(fit.difference),
         low=math.exp(fit.difference - half),
         high=math.exp(fit.difference + half),
@@ -137,10 +142,12 @@ def adjust(contrast: Contrast, raw: Estimate, logs: Numbers, speeds: Numbers) ->
     """
     if contrast.freedom < _FEWEST_FREE or float(np.ptp(speeds)) == 0.0:
         return None
-    fit, slope, by_chance = _adjusted(contrast, logs - logs.mean(), speeds - speeds.mean())
+    apart = speeds - speeds.mean()
+    fit, slope, by_chance = _adjusted(contrast, logs - logs.mean(), apart)
     of_speed = contrast.fit(speeds)
     counts = _counts(of_speed, by_chance)
-    return BySpeed(raw, estimate(contrast, fit), slope, math.exp(of_speed.difference), counts)
+    adjusted = estimate(contrast, fit, logs - by_chance * slope * apart)
+    return BySpeed(raw, adjusted, slope, math.exp(of_speed.difference), counts)
 
 
 def _counts(of_speed: Fit, by_chance: float) -> Counts:

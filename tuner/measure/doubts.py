@@ -16,9 +16,10 @@ from tuner.profile.backlog import backlog_marks
 from tuner.profile.model import Profile
 from tuner.schema.units import seconds
 
+DISTURBED = 0.2
+"""The share of the machine that others may use.  Runs of the same settings differed by more than
+two while others took 36 to 71 % of two cores."""
 _FEW = 20
-# Runs of the same settings differed by more than two while others took 36 to 71 % of two cores.
-_DISTURBED = 0.2
 _STOLEN = 0.02
 _STARVED = 0.2
 _STEP_S = 0.05
@@ -53,7 +54,7 @@ def of_machine(window: Window, others_cpu: float | None) -> Iterator[Doubt]:
     """Doubts about the machine over the window: other work, stolen time, a clock that was set."""
     growth = window.growth
     passed_s = growth.passed_s
-    if others_cpu is not None and others_cpu >= _DISTURBED:
+    if others_cpu is not None and others_cpu >= DISTURBED:
         yield Doubt(DoubtKind.DISTURBED, f"{others_cpu:.0%} of the cores")
     stolen_s = growth.machine.stolen_s
     if stolen_s > _STOLEN * max(growth.machine.busy_s, passed_s):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 
@@ -69,6 +70,14 @@ class Delivery:
         return text
 
 
+class Consequence(Enum):
+    """What a doubt about the runs of pairs does to their comparison, the gravest first."""
+
+    QUESTIONS = "puts the claim in question"
+    WIDENS = "widens the interval"
+    INFORMS = "for information"
+
+
 class DoubtKind(Enum):
     """Why a measurement should be trusted less."""
 
@@ -84,10 +93,27 @@ class DoubtKind(Enum):
     UNMERGED = "unmerged"
 
     @property
+    def consequence(self) -> Consequence:
+        """What it does to a comparison of such runs."""
+        return _CONSEQUENCES.get(self, Consequence.INFORMS)
+
+    @property
     def advice(self) -> str:
         """What it means and what to do about it."""
         return _ADVICE[self]
 
+
+# What bends the rate of one side is in no interval; what disturbs all runs alike is.  What a short
+# window postpones is charged to the rate that is claimed.
+_CONSEQUENCES = {
+    DoubtKind.SENDER_LIMITED: Consequence.QUESTIONS,
+    DoubtKind.CARRIED_OVER: Consequence.QUESTIONS,
+    DoubtKind.UNMERGED: Consequence.QUESTIONS,
+    DoubtKind.PACE_MISSED: Consequence.QUESTIONS,
+    DoubtKind.DISTURBED: Consequence.WIDENS,
+    DoubtKind.UNSTEADY: Consequence.WIDENS,
+    DoubtKind.FEW_SAMPLES: Consequence.WIDENS,
+}
 
 _ADVICE = {
     DoubtKind.UNSTEADY: "the rate did not settle: its halves differ by more than 5 % and it drifts "
@@ -180,6 +206,11 @@ class Measurement(RunFigures):
     def store_bytes_per_event(self) -> float:
         """Bytes on disk for each event."""
         return self.store_bytes / max(1, self.delivery.indexed)
+
+
+def others_used(runs: Sequence[Measurement]) -> float:
+    """The largest share of this machine that others used beside a run."""
+    return max((run.verdict.others_cpu for run in runs if run.verdict is not None), default=0.0)
 
 
 class FailureKind(Enum):

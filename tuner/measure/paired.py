@@ -27,7 +27,8 @@ _FEWEST_RUNS = 2
 
 @dataclass(frozen=True)
 class Comparison:
-    """The ratio B/A over n pairs with its 95 % interval.
+    """The ratio B/A over n pairs with its 95 % interval, and the geometric means of A and of B that
+    it is the ratio of, of the runs that count.
 
     `p` is the exact two-sided probability of a difference as large when there is none, `least_p`
     what it is for a difference however clear; `detectable` the smallest gain (as a fraction) that n
@@ -39,6 +40,7 @@ class Comparison:
     """
 
     pairs: int
+    averages: tuple[float, float]
     ratio: float
     low: float
     high: float
@@ -54,6 +56,11 @@ class Comparison:
     def better(self) -> bool:
         """Whether the whole interval lies above 1."""
         return self.low > 1.0
+
+    @property
+    def is_adjusted(self) -> bool:
+        """Whether the ratio is the one without what the machine's speed explains."""
+        return self.by_speed is not None and self.ratio == self.by_speed.adjusted.ratio
 
     @property
     def enough(self) -> bool:
@@ -119,8 +126,10 @@ def _combined(
 def _outermost(
     estimates: Sequence[Comparison | Estimate], pick: Callable[[Iterable[float]], float]
 ) -> Estimate:
+    ratio = pick(one.ratio for one in estimates)
     return Estimate(
-        ratio=pick(one.ratio for one in estimates),
+        averages=next(one.averages for one in estimates if one.ratio == ratio),
+        ratio=ratio,
         low=pick(one.low for one in estimates),
         high=pick(one.high for one in estimates),
         p=max(one.p for one in estimates),
@@ -176,7 +185,7 @@ def compare(
     chosen = _chosen(flags)
     contrast = chosen.contrast
     logs = np.log([*(a[at] for at in chosen.of_a), *(b[at] for at in chosen.of_b)])
-    counted = raw = estimate(contrast, contrast.fit(logs))
+    counted = raw = estimate(contrast, contrast.fit(logs), logs)
     by_speed = None
     if speeds is not None and chosen.settles:
         of_runs = [*(speeds[0][at] for at in chosen.of_a), *(speeds[1][at] for at in chosen.of_b)]
@@ -184,6 +193,7 @@ def compare(
         counted = raw if by_speed is None else by_speed.counted
     return Comparison(
         pairs=contrast.of_a if contrast.paired else len(a),
+        averages=counted.averages,
         ratio=counted.ratio,
         low=counted.low,
         high=counted.high,

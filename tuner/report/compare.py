@@ -17,7 +17,14 @@ from tuner.measure.metrics import Result
 from tuner.measure.paced_summary import PacedMeasurement
 from tuner.measure.paired import FEWEST_PAIRS, Comparison, least, most
 from tuner.profile.metric import Metric
-from tuner.report.figures import eps, interval, mebibytes, raw_and_adjusted, restart_text, share
+from tuner.report.figures import (
+    eps,
+    interval,
+    mebibytes,
+    raw_and_adjusted,
+    restart_text,
+    share,
+)
 from tuner.report.runs import percentiles_text
 from tuner.report.sections import Paragraph, PlainBlock, Table, bullets
 
@@ -159,14 +166,15 @@ def _sentence(compared: Compared) -> str:
 
 
 def _table(compared: Compared) -> Table:
-    header = ("metric", "A", "B", "B over A [95 %]", "p", "minimum detectable")
+    header = ("metric, geometric mean", "A", "B", "B over A [95 %]", "p", "minimum detectable")
     rows = []
     for metric in COMPARED:
         ratio, about = compared.of(metric), metric.about
+        sides = tuple(median(compared.runs, side, metric) for side in (A, B))
         rows.append(
             (
                 f"{about.label}, {about.unit}",
-                *(figure(metric, median(compared.runs, side, metric)) for side in (A, B)),
+                *(figure(metric, one) for one in (sides if ratio is None else ratio.averages)),
                 ratio_text(ratio),
                 "-" if ratio is None else f"{ratio.p:.3f}",
                 "-" if ratio is None else share(ratio.detectable),
@@ -243,7 +251,7 @@ def figure(metric: Metric, value: float | None) -> str:
         return "-"
     if metric is Metric.MEMORY:
         return mebibytes(round(value))
-    return eps(value) if value >= 999.5 else f"{value:.3g}"
+    return eps(value) if value >= 999.5 else f"{value:.4g}"
 
 
 def ratio_text(found: Comparison | None) -> str:
@@ -281,7 +289,7 @@ def remarks(runs: Sequence[Run]) -> Iterator[str]:
     )
     for (arm, kind), count in doubts.items():
         of = sum(run.arm == arm for run in runs)
-        yield f"{arm}, {count} of {of} runs: {kind.value}: {kind.advice}"
+        yield f"{arm}, {count} of {of} runs: {kind.value} ({kind.consequence.value}): {kind.advice}"
     for run in runs:
         if isinstance(run.result, Failure):
             yield f"{run.arm}, block {run.block} failed: {run.result}"

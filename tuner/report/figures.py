@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from tuner.measure.adjusted import Estimate
 from tuner.measure.paired import Comparison
 from tuner.space.knob import Level, level_text
@@ -13,6 +15,11 @@ _DECIMAL = ("bit/s", "kbit/s", "Mbit/s", "Gbit/s", "Tbit/s")
 def eps(value: float) -> str:
     """Events per second: `71,234`."""
     return f"{value:,.0f}"
+
+
+def counted(number: int, noun: str) -> str:
+    """`1 collector`, `1,200 collectors`."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def percent(ratio: float) -> str:
@@ -38,7 +45,7 @@ def raw_and_adjusted(found: Comparison, lead: str = "") -> str:
     if both is None:
         return ""
     return (
-        f"{lead}{interval(both.raw)} raw, {interval(both.adjusted)} adjusted by the machine's "
+        f"{lead}{interval(both.raw)} raw, {interval(both.adjusted)} adjusted for the machine's "
         f"speed; {both.counts.value}"
     )
 
@@ -80,6 +87,13 @@ def digits(value: float) -> str:
     if value >= 99.95:
         return f"{value:,.0f}"
     return f"{value:.1f}" if value >= 9.995 else f"{value:.2f}"
+
+
+def significant(value: float) -> str:
+    """A number with four digits that matter, and all of those before the point: `6.023`."""
+    if value <= 0:
+        return "0"
+    return f"{value:,.{max(0, 3 - math.floor(math.log10(value)))}f}"
 
 
 def seconds(value: float) -> str:

@@ -10,7 +10,7 @@ from tuner.plan.nodes import DataNodes
 from tuner.plan.notes import notes
 from tuner.plan.plan import Plan, Space
 from tuner.plan.reference import DISK_ROOM
-from tuner.report.figures import bits, digits, eps, size
+from tuner.report.figures import bits, counted, digits, eps, size
 from tuner.report.sections import Paragraph, PlainBlock, Table, bullets
 
 SCHEMA = 1
@@ -71,11 +71,6 @@ def _headline(inputs: Inputs, made: Plan) -> str:
         f"{counted(int(inputs.replicas.value), 'replica')}: {counted(hosts.count, 'collector')}, "
         f"{counted(nodes.count, 'data node')}, {size(nodes.disk_bytes)} of disk"
     )
-
-
-def counted(number: int, noun: str) -> str:
-    """`1 collector`, `1,200 collectors`."""
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def duration(value: float) -> str:

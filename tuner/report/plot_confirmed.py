@@ -32,7 +32,8 @@ def pairs_plot(result: StudyResult) -> Plot | None:
     title = "The profile as written against the best found, pair by pair"
     says = (
         f"Events per second {rate.over} in {claimed.pairs} fresh pairs, and below them by how much "
-        f"each pair differs: {interval(claimed)}, the band, with 95 % confidence."
+        f"each pair differs: {interval(claimed)}, the band, with 95 % confidence"
+        f"{', adjusted for the speed of the machine' if claimed.is_adjusted else ''}."
     )
     if restarts := restart_text(claimed):
         says += f" Single pairs lie off the mean, because {restarts}."

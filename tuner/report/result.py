@@ -11,11 +11,14 @@ from tuner.lint.repairs import Repair, every_change, repairs
 from tuner.measure.measurement import Failure, Measurement
 from tuner.measure.paced_summary import PacedMeasurement
 from tuner.profile.paths import get
+from tuner.report.doubted import Doubted, doubted
+from tuner.report.pair_figures import Cost, costs
 from tuner.search.explain import Effect, Explained, explain
+from tuner.search.losses import Loss, losses
 from tuner.search.pairs import Pair, pairs_of
 from tuner.search.study import BASELINE, Changes, Phase, Study, Trial
 from tuner.search.times import Times, times
-from tuner.search.verdict import Verdict, judge
+from tuner.search.verdict import Claim, Verdict, judge
 from tuner.space.guarantees import Guarantee, opened
 from tuner.space.kept import concessions
 from tuner.space.knob import Knob, Level
@@ -50,8 +53,9 @@ class StudyResult:
 
     `claimed_rate` is the rate that the claim rests on, the one that gained less.  `last_runs` are
     the last confirming runs by side, `fixed_rate` all runs at a fixed rate and `fresh` those of
-    them that stand for a side.  `measured` are all valid saturating runs.  Of the repairs that the
-    profile needs, `repaired` are part of what is recommended, and `unrepaired` are not.
+    them that stand for a side.  `measured` are all valid saturating runs, `losses` the trials that
+    lost or doubled events.  Of the repairs that the profile needs, `repaired` are part of what is
+    recommended, and `unrepaired` are not.
     """
 
     study: Study
@@ -68,6 +72,7 @@ class StudyResult:
     fresh: Mapping[str, PacedMeasurement]
     measured: tuple[Measurement, ...]
     failures: tuple[Failure, ...]
+    losses: tuple[Loss, ...]
     repaired: tuple[Repair, ...]
     unrepaired: tuple[Repair, ...]
 
@@ -96,6 +101,19 @@ class StudyResult:
         profile = self.written.profile
         changed = candidate(self.written, self.verdict.changes).profile
         return concessions(profile, changed, self.verdict.changes, self.knobs)
+
+    @property
+    def costs(self) -> tuple[Cost, ...]:
+        """What gets worse with the recommended changes."""
+        if self.verdict.claim is not Claim.IMPROVED:
+            return ()
+        sides = [self.fresh[side] for side in (AS_WRITTEN, BEST) if side in self.fresh]
+        return tuple(costs(self.verdict, sides, is_sink=self.is_sink))
+
+    @property
+    def doubts(self) -> tuple[Doubted, ...]:
+        """The doubts about the confirming pairs, the gravest first."""
+        return doubted(self.pairs)
 
     def as_written(self, path: str) -> Level:
         """The level of a setting in the profile as written; None where it writes none."""
@@ -140,6 +158,7 @@ def analyse(study: Study) -> StudyResult:
         fresh=_fresh(fixed_rate, verdict),
         measured=tuple(one.measurement for one in study.trials if one.measurement is not None),
         failures=tuple(one.outcome for one in study.trials if isinstance(one.outcome, Failure)),
+        losses=losses(study.trials, verdict.changes),
         repaired=tuple(one for one in needed if recommended.issuperset(one.changes)),
         unrepaired=tuple(one for one in needed if not recommended.issuperset(one.changes)),
     )

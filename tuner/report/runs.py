@@ -13,7 +13,7 @@ from tuner.measure.measurement import Failure, Measurement
 from tuner.measure.overload import Overload
 from tuner.measure.paced_summary import PacedMeasurement
 from tuner.measure.sustain import Bounds, LoadTrial
-from tuner.report.figures import eps, mebibytes
+from tuner.report.figures import counted, eps, mebibytes
 from tuner.report.sections import Bullets, Paragraph, PlainBlock, Table, bullets
 
 _LIMITED_BY = {
@@ -82,7 +82,7 @@ def effective_table(used: Effective, name: str) -> Table:
         (
             one.name,
             "",
-            f"{_counted(one.count, 'thread')}, {one.cpu_us:.2f} us CPU per event",
+            f"{counted(one.count, 'thread')}, {one.cpu_us:.2f} us CPU per event",
         )
         for one in used.threads
     )
@@ -123,19 +123,15 @@ def _latency(bulk: BulkLatency) -> str:
 
 
 def _configured(queue: QueueUse) -> str:
-    workers = _counted(queue.workers, "worker")
+    workers = counted(queue.workers, "worker")
     return f"{queue.size:,} messages, batch {queue.batch:,}, {workers}"
 
 
 def _used(queue: QueueUse) -> str:
-    ran = f"{_counted(queue.running, 'worker')} ran"
+    ran = f"{counted(queue.running, 'worker')} ran"
     if queue.most_held is None or not queue.size:
         return ran
     return f"held at most {queue.most_held:,} ({queue.most_held / queue.size:.0%}), {ran}"
-
-
-def _counted(count: int, noun: str) -> str:
-    return f"1 {noun}" if count == 1 else f"{count} {noun}s"
 
 
 def percentiles_text(fresh: Percentiles) -> str:

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tuner.lint.repairs import every_change
-from tuner.measure.measurement import DoubtKind, Failure
+from tuner.measure.measurement import Consequence, DoubtKind, Failure
 from tuner.measure.paced_summary import PacedMeasurement
 from tuner.report.figures import eps, mebibytes, seconds, setting
 from tuner.report.plot_course import course_plot, time_plot
@@ -36,7 +36,12 @@ def sure(result: StudyResult) -> ReportSection:
     """What the search said of itself: its noise, what it left out, what it did beyond its time,
     and what the doubts about its runs mean."""
     kinds = {doubt.kind for run in result.measured for doubt in run.doubts}
-    doubts = [f"{kind.value}: {kind.advice}" for kind in DoubtKind if kind in kinds]
+    doubts = [
+        f"{kind.value} ({consequence.value}): {kind.advice}"
+        for consequence in Consequence
+        for kind in DoubtKind
+        if kind in kinds and kind.consequence is consequence
+    ]
     blocks: list[Block] = [*bullets(note.text for note in result.study.notes)]
     if doubts:
         blocks += [Subheading("What the doubts mean"), *bullets(doubts)]
@@ -59,7 +64,8 @@ def not_traded(result: StudyResult) -> ReportSection:
     tier = result.written.profile.guardrails.tier.value
     lines = [
         f"delivery: {sent:,} events sent in the {len(runs)} valid trials, every one indexed "
-        "exactly once; a trial that misses or doubles an event is invalid",
+        "exactly once; a trial that misses or doubles an event is invalid: "
+        f"{len(result.losses) or 'none'} did",
         f"tier `{tier}`: durability, replicas, `_source`, retries and queue files are never "
         f"searched; `best.yaml` has them as you wrote them{but}",
         f"memory: rsyslogd used at most {memory}{allowed}",

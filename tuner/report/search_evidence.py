@@ -11,16 +11,18 @@ from tuner.measure.measurement import Failure
 from tuner.measure.paced_summary import PacedMeasurement
 from tuner.render.artefacts import render
 from tuner.render.tree import unified
-from tuner.report.figures import eps, interval, percent, raw_and_adjusted, restart_text, setting
+from tuner.report.figures import eps, percent, raw_and_adjusted, restart_text, setting
+from tuner.report.pair_figures import compared_figures
 from tuner.report.plot_confirmed import freshness_plot, pairs_plot, stages_plot
 from tuner.report.plot_effects import cost_plot, effects_plot
-from tuner.report.result import FixedRateRun, StudyResult
+from tuner.report.result import AS_WRITTEN, BEST, FixedRateRun, StudyResult
 from tuner.report.runs import (
     bottleneck_blocks,
     effective_blocks,
     effective_table,
     percentiles_text,
 )
+from tuner.report.search_losses import losses_table
 from tuner.report.sections import (
     Block,
     Columns,
@@ -87,7 +89,9 @@ def evidence(result: StudyResult) -> ReportSection:
     if result.pairs:
         header = ("pair", "as written, EPS", "best found, EPS", "change",
                   "as written, sent / indexed", "best found, sent / indexed")  # fmt: skip
-        blocks += bullets(list(_comparisons(result)))
+        means = ("geometric means", AS_WRITTEN, BEST, "change", "95 % interval")
+        blocks.append(Table("What the pairs compare", means, tuple(_comparisons(result))))
+        blocks += bullets(list(_claimed(result)))
         blocks.append(Subheading("Every pair, with its delivery check"))
         blocks.append(Table("Pairs", header, tuple(_pair_rows(result))))
     else:
@@ -101,6 +105,8 @@ def evidence(result: StudyResult) -> ReportSection:
         rows = tuple(_fixed_rate_row(run) for run in result.fixed_rate)
         blocks += [Subheading("At a fixed rate"), Paragraph(_OPEN_LOOP)]
         blocks.append(Table("At a fixed rate", columns, rows))
+    if result.losses:
+        blocks += [Subheading("Trials that lost or doubled events"), losses_table(result)]
     return ReportSection("evidence", "Evidence", tuple(blocks))
 
 
@@ -121,21 +127,20 @@ def _pair_rows(result: StudyResult) -> Iterator[tuple[str, ...]]:
         )
 
 
-def _comparisons(result: StudyResult) -> Iterator[str]:
-    """Everything that the pairs compare, with intervals, and what the claim is made of."""
+def _comparisons(result: StudyResult) -> Iterator[tuple[str, ...]]:
+    """Everything that the pairs compare: the averages, their ratio and its interval."""
+    for figure, comparison in compared_figures(result.verdict, is_sink=result.is_sink):
+        yield (
+            f"{figure.name}{', adjusted' if comparison.is_adjusted else ''}",
+            *map(figure.write, figure.averages(comparison)),
+            percent(comparison.ratio),
+            f"{percent(comparison.low)} to {percent(comparison.high)}",
+        )
+
+
+def _claimed(result: StudyResult) -> Iterator[str]:
+    """What the claim is made of."""
     verdict = result.verdict
-    compared = [
-        ("events per second, steady window", verdict.eps, True),
-        ("events per second, including deferred work", verdict.paid, False),
-        ("events per second, first send to refreshed and flushed", verdict.durable, False),
-        ("events per second, first send to merged as well", verdict.merged, False),
-        ("rsyslogd CPU per event", verdict.shipper_cpu, True),
-        ("engine CPU per event, including deferred work", verdict.engine_cpu, False),
-        ("bytes on disk per event, after those merges", verdict.disk, False),
-    ]
-    for name, comparison, of_sink in compared:
-        if comparison is not None and (of_sink or not result.is_sink):
-            yield f"{name}: {interval(comparison)}"
     if verdict.claimed is not None and verdict.claimed.by_speed is not None:
         yield f"of that claim: {raw_and_adjusted(verdict.claimed)}"
     if verdict.claimed is not None and (restarts := restart_text(verdict.claimed)):

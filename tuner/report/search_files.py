@@ -11,12 +11,14 @@ from dataclasses import asdict
 from pydantic import TypeAdapter
 
 from tuner.lint.repairs import Repair
-from tuner.measure.measurement import Failure, Measurement
+from tuner.measure.measurement import Delivery, Failure, Measurement
 from tuner.measure.metrics import Result as Outcome
 from tuner.measure.paced_summary import PacedMeasurement
+from tuner.report.doubted import Doubted
 from tuner.report.result import StudyResult
 from tuner.report.sections import shown
 from tuner.search.explain import Explained
+from tuner.search.losses import Loss
 from tuner.search.study import SCHEMA, Study, Trial
 from tuner.search.times import Times
 from tuner.search.verdict import Verdict
@@ -26,6 +28,8 @@ _STUDY = TypeAdapter(Study)
 _VERDICT = TypeAdapter(Verdict)
 _EXPLAINED = TypeAdapter(Explained)
 _TIMES = TypeAdapter(Times)
+_LOSSES = TypeAdapter(tuple[Loss, ...])
+_DOUBTS = TypeAdapter(tuple[Doubted, ...])
 
 # What spreadsheets take for a formula, numbers left out.
 _FORMULA = re.compile(r"(?![+-]?[\d.]+$)[=+@\t-]")
@@ -50,6 +54,9 @@ def report_json(result: StudyResult) -> dict[str, object]:
         "verdict": _VERDICT.dump_python(result.verdict, mode="json"),
         "repairs": [_repair(one, result) for one in (*result.repaired, *result.unrepaired)],
         "gives_up": list(result.given_up),
+        "costs": [asdict(one) for one in result.costs],
+        "losses": _LOSSES.dump_python(result.losses, mode="json"),
+        "doubts": _DOUBTS.dump_python(result.doubts, mode="json"),
         "explained": _EXPLAINED.dump_python(result.explained, mode="json"),
         "times": _TIMES.dump_python(result.times, mode="json"),
         "study": _STUDY.dump_python(result.study, mode="json"),
@@ -97,7 +104,9 @@ def _asked(trial: Trial) -> tuple[CsvCell, ...]:
 def _came_out(outcome: Outcome) -> dict[str, CsvCell]:
     match outcome:
         case Failure():
-            account = {"sent": outcome.sent, "indexed": outcome.indexed}
+            account: dict[str, CsvCell] = {"sent": outcome.sent, "indexed": outcome.indexed}
+            if outcome.delivery is not None:
+                account = _account(outcome.delivery)
             memory = {"shipper_rss_bytes": outcome.shipper_rss_bytes}
             return {"outcome": "failed", **account, **memory, "failure": str(outcome)}
         case PacedMeasurement():
@@ -106,13 +115,14 @@ def _came_out(outcome: Outcome) -> dict[str, CsvCell]:
             return {"outcome": "measured", **_measured(outcome), **_rates(outcome)}
 
 
+def _account(delivery: Delivery) -> dict[str, CsvCell]:
+    return {name: getattr(delivery, name) for name in ("sent", "indexed", "lost", "duplicated")}
+
+
 def _measured(outcome: Measurement | PacedMeasurement) -> dict[str, CsvCell]:
     return {
         "eps": outcome.eps,
-        "sent": outcome.delivery.sent,
-        "indexed": outcome.delivery.indexed,
-        "lost": outcome.delivery.lost,
-        "duplicated": outcome.delivery.duplicated,
+        **_account(outcome.delivery),
         "shipper_cpu_us": outcome.shipper_cpu_us,
         "engine_cpu_us": outcome.engine_cpu_us,
         "shipper_rss_bytes": outcome.shipper_rss_bytes,

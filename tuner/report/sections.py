@@ -155,11 +155,13 @@ class Caution:
 
 @dataclass(frozen=True)
 class Number:
-    """A number of the first screen: what it is of, the number, and what qualifies it."""
+    """A number of the first screen: what it is of, the number, and what qualifies it; a bad one
+    stands out."""
 
     name: str
     value: str
     detail: str
+    is_bad: bool = False
 
     def __str__(self) -> str:
         return f"{self.name}: {self.value} ({self.detail})"

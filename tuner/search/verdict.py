@@ -35,8 +35,9 @@ class Verdict:
     the windows would be done as well.  Settings can push work past a window, so what is claimed is
     the smaller of the two.  `durable` compares the rates from the first event sent to everything
     refreshed and flushed, `merged` to the end of the merges: both are reported and not claimed,
-    because what is done there alone takes longer than beside the traffic.  CPU, of which the
-    engine's includes the work put off, and disk are winner over baseline, below 1 is less.
+    because what is done there alone takes longer than beside the traffic.  The others are winner
+    over baseline, below 1 is less: CPU, of which the engine's includes the work put off, disk, the
+    peak memory of rsyslogd, and `bulk`, the median of how long the engine took for a bulk request.
 
     The pairs were of `confirmed`, which `attempts` left of what had been `chosen`; `changes` is
     what is recommended.
@@ -51,6 +52,8 @@ class Verdict:
     engine_cpu: Comparison | None = None
     merged: Comparison | None = None
     disk: Comparison | None = None
+    memory: Comparison | None = None
+    bulk: Comparison | None = None
     failure: str = ""
     confirmed: Changes = BASELINE
     chosen: Changes = BASELINE
@@ -89,10 +92,17 @@ def judge(study: Study) -> Verdict:
         compared(pairs, lambda run: run.engine_cpu_paid_us),
         compared(pairs, lambda run: run.eps_merged),
         compared(pairs, lambda run: run.store_bytes_per_event, by_speed=False),
+        compared(pairs, lambda run: run.shipper_rss_bytes, by_speed=False),
+        compared(pairs, _bulk_p50_ms),
         confirmed=candidate,
         chosen=attempts[0].before if attempts else candidate,
         attempts=attempts,
     )
+
+
+def _bulk_p50_ms(run: Measurement) -> float | None:
+    used = run.effective
+    return None if used is None or used.bulk is None else used.bulk.p50_ms
 
 
 def _unconfirmed(study: Study) -> Verdict:

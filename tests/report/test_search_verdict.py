@@ -1,0 +1,305 @@
+"""What the verdict of a search says beside its gain: losses, costs, doubts, and figures that
+agree."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from tests.measure.factory import failed, measured
+from tests.measure.paced import paced
+from tests.report.markup import seen
+from tests.report.test_runs import USED
+from tests.report.test_search_report import markdown, rows, section
+from tests.search.simulated import START_S, Machine, Probe, World, search
+from tuner.cli.layout import laid_out
+from tuner.engine.bulk_times import BulkLatency
+from tuner.measure.bottleneck import Bottleneck, Verdict
+from tuner.measure.measurement import Delivery, Doubt, DoubtKind, Measurement
+from tuner.report.page import page
+from tuner.report.result import analyse
+from tuner.report.search_files import report_json, trials_csv
+from tuner.report.search_outcome import next_command, outcome_blocks
+from tuner.report.search_report import search_report, sentence
+from tuner.search.study import BASELINE, Changes, Phase, Study, Trial
+from tuner.search.verdict import Claim, judge
+from tuner.space.knob import level_text
+
+MIB = 1024**2
+DIRECTORY = Path("run")
+
+
+@pytest.fixture(scope="module")
+def study(tmp_path_factory: pytest.TempPathFactory) -> Study:
+    """A search that is shown to have found something, in which no trial lost an event."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "fsync", lambda _: None)
+        found = search(tmp_path_factory.mktemp("run"), World(START_S, crashes=0.0))
+    assert judge(found).claim is Claim.IMPROVED
+    return on_an_engine(found)
+
+
+def on_an_engine(study: Study) -> Study:
+    return replace(study, header=replace(study.header, engine="elasticsearch 8.19.0"))
+
+
+def told(study: Study) -> str:
+    """What the terminal shows."""
+    return terminal(study, 1000)
+
+
+def terminal(study: Study, width: int) -> str:
+    console = Console(file=io.StringIO(), width=width)
+    for block in outcome_blocks(analyse(study)):
+        console.print(*laid_out(block), sep="\n")
+    assert isinstance(console.file, io.StringIO)
+    return console.file.getvalue()
+
+
+def first_screen(study: Study) -> str:
+    return markdown(study).split("\n## ", 1)[0]
+
+
+def with_runs(study: Study, change: Callable[[Trial, Measurement], Measurement]) -> Study:
+    """The study with other runs in its confirmation."""
+    trials = tuple(
+        replace(one, outcome=change(one, one.measurement))
+        if one.phase is Phase.CONFIRM and one.measurement is not None
+        else one
+        for one in study.trials
+    )
+    return replace(study, trials=trials)
+
+
+def with_lost(study: Study, changes: Changes) -> tuple[Study, int]:
+    """The study, one of whose first trials had these changes, and lost one event."""
+    tried = study.of(Phase.SEARCH)[0]
+    delivery = Delivery(369_730, 369_729, 369_729, 1, 0)
+    outcome = replace(failed(str(delivery)), sent=369_730, indexed=369_729, delivery=delivery)
+    lost = replace(tried, changes=changes, outcome=outcome)
+    trials = tuple(lost if one is tried else one for one in study.trials)
+    return replace(study, trials=trials), lost.number
+
+
+def near(study: Study) -> Changes:
+    """The recommendation without its last change."""
+    return judge(study).changes[:-1]
+
+
+def test_where_no_trial_lost_an_event_the_verdict_says_so(study: Study) -> None:
+    assert "no trial lost or doubled an event" in sentence(analyse(study))
+    assert "Trials that lost or doubled events" not in markdown(study)
+
+
+def test_a_trial_that_lost_an_event_stands_in_the_verdict_with_its_distance(study: Study) -> None:
+    """Once "no event was lost" stood above a search in which a trial lost one, with settings almost
+    those recommended."""
+    lossy, number = with_lost(study, near(study))
+    trials, changes = len(study.trials), len(judge(study).changes)
+    said = sentence(analyse(lossy))
+    assert f"1 of {trials} trials lost or doubled events, which differs from this in 1 set" in said
+    assert "no trial" not in said
+    path, level = judge(study).changes[-1]
+    for text in (first_screen(lossy), told(lossy)):
+        assert f"trial {number} lost 1 of 369,730 events, with {changes - 1} of the " in text
+        assert f"{changes} recommended changes; it differs in `{path}` " in text
+        assert f"instead of `{level}`" in text
+    shown = seen(page(search_report(analyse(lossy))))
+    assert "1 of " in shown.text
+    assert ("div", {"class": "bad"}) in shown.elements
+    row = next(one for one in csv.DictReader(io.StringIO(trials_csv(lossy)))
+               if one["trial"] == str(number))  # fmt: skip
+    assert (row["outcome"], row["lost"], row["duplicated"]) == ("failed", "1", "0")
+    (loss,) = json.loads(json.dumps(report_json(analyse(lossy))))["losses"]
+    assert (loss["trial"], loss["lost"], loss["apart"]) == (number, 1, [path])
+
+
+def test_of_several_losses_the_nearest_comes_first_and_all_are_in_the_evidence(
+    study: Study,
+) -> None:
+    lossy, near_by = with_lost(study, near(study))
+    far = [trial for trial in lossy.of(Phase.SEARCH) if trial.measurement is not None][:4]
+    trials = [replace(one, outcome=failed()) if one in far else one for one in lossy.trials]
+    many = replace(lossy, trials=tuple(trials))
+    found = analyse(many).losses
+    assert found[0].trial == near_by
+    assert sorted(one.trial for one in found) == sorted([near_by, *(one.number for one in far)])
+    assert "the nearest differs from this in 1 setting;" in sentence(analyse(many))
+    assert "2 more trials, further away: " in first_screen(many)
+    listed = section(markdown(many), "Evidence").split("### Trials that lost or doubled events")[1]
+    assert [int(row[0]) for row in rows(listed)] == [one.trial for one in found]
+
+
+def test_the_profile_as_written_that_loses_events_is_named_so(study: Study) -> None:
+    lossy, number = with_lost(study, BASELINE)
+    assert f"trial {number} lost 1 of 369,730 events, with the profile as" in told(lossy)
+
+
+def slower_bulks(trial: Trial, run: Measurement) -> Measurement:
+    """The best found takes ten times as long for a bulk request, and more memory."""
+    factor = 10.0 if trial.changes else 1.0
+    p50_ms = factor * (20 + (trial.pair or 0))
+    used = replace(USED, bulk=BulkLatency(p50_ms, 900, 1200, 1280, 330, 614_400.0, "histogram"))
+    rss_bytes = int((90 + 40 * bool(trial.changes) + (trial.pair or 0)) * MIB)
+    return replace(run, effective=used, shipper_rss_bytes=rss_bytes)
+
+
+def test_what_got_worse_stands_beside_the_gain(study: Study) -> None:
+    costly = with_runs(study, slower_bulks)
+    fresh = tuple(
+        replace(one, outcome=paced(p99_s=22.3 if one.changes else 10.6))
+        if one.phase is Phase.CHECK
+        else one
+        for one in costly.trials
+    )
+    costly = replace(costly, trials=fresh)
+    for text in (first_screen(costly), told(costly)):
+        assert re.search(r"What it costs:", text)
+        assert "freshness p99, one run each: 10.60 -> 22.30 s" in text
+        assert re.search(r"bulk request, p50: 2\d\.\d\d -> 2\d\d\.\d ms", text)
+        assert re.search(r"rsyslogd memory, peak: 9\d\.\d\d -> 13\d\.\d MiB", text)
+        assert "CPU per event:" not in text.split("What it costs:")[1].split("\n\n")[0]
+    elements = seen(page(search_report(analyse(costly)))).elements
+    assert ("div", {"class": "warning"}) in elements
+    names = [one["figure"] for one in json.loads(json.dumps(report_json(analyse(costly))))["costs"]]
+    assert names[0].startswith("freshness p99")
+
+
+def test_what_differs_by_noise_or_hardly_is_no_cost(study: Study) -> None:
+    def noisy(trial: Trial, run: Measurement) -> Measurement:
+        up = (trial.pair or 0) % 2 == 0
+        worse = (trial.changes and up) or (not trial.changes and not up)
+        cpu_us = run.shipper_cpu_us * (1.3 if worse else 1.0)
+        hardly = run.engine_cpu_us * (1.02 if trial.changes else 1.0)
+        return replace(run, shipper_cpu_us=cpu_us, engine_cpu_us=hardly)
+
+    assert analyse(with_runs(study, noisy)).costs == ()
+
+
+def test_a_gain_that_is_not_shown_has_no_costs(study: Study) -> None:
+    unshown = with_runs(
+        study, lambda trial, _: slower_bulks(trial, measured(1000 + trial.number % 3))
+    )
+    assert judge(unshown).claim is Claim.NOT_SHOWN
+    assert "What it costs" not in told(unshown)
+    assert "minimum detectable gain: " in told(unshown)
+
+
+def number(text: str) -> float:
+    return float(text.split()[0].replace(",", "").replace("+", ""))
+
+
+def assert_agrees(before: float, after: float, change: float, *, digits: int = 4) -> None:
+    """B/A is the change as printed, as far as the digits of both can tell."""
+    ratio = after / before
+    assert abs((ratio - 1) * 100 - change) <= 0.05 + 100 * ratio * 10.0 ** (1 - digits)
+
+
+@pytest.fixture(scope="module", params=[Probe.NONE, Probe.SEES, Probe.BLIND])
+def on_a_machine(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Study:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "fsync", lambda _: None)
+        world = World(START_S, crashes=0.0, adds=Machine(0.15, request.param))
+        return on_an_engine(search(tmp_path_factory.mktemp("run"), world))
+
+
+def test_the_averages_are_those_that_the_ratio_is_of(on_a_machine: Study) -> None:
+    """Once medians of +61.6 % stood beside a gain of +65.9 %."""
+    text = first_screen(on_a_machine)
+    shown = re.search(
+        r"events per second: ([\d,]+) -> ([\d,]+) \(geometric means(, adjusted)?", text
+    )
+    gain = re.search(r"gain: ([+-][\d.]+) %", text)
+    assert shown
+    assert gain
+    assert_agrees(number(shown[1]), number(shown[2]), float(gain[1]), digits=5)
+    evidence = section(markdown(on_a_machine), "Evidence").split("| geometric means")[1]
+    compared = rows(f"| geometric means{evidence}".split("\n\n", maxsplit=1)[0])
+    assert len(compared) >= 6
+    for _, before, after, change, _ in compared:
+        assert_agrees(number(before), number(after), number(change))
+    claimed = judge(on_a_machine).claimed
+    assert claimed is not None
+    assert (shown[3] is not None) == claimed.is_adjusted
+
+
+def doubting(
+    kind: DoubtKind, written: bool = True, others: float = 0.0
+) -> Callable[[Trial, Measurement], Measurement]:
+    """The same doubt about all runs of the pairs, or about those of the best found alone."""
+
+    def change(trial: Trial, run: Measurement) -> Measurement:
+        doubts = (Doubt(kind, "12 %"),) if written or trial.changes else ()
+        used = others + 0.01 * (trial.pair or 0)
+        return replace(run, doubts=doubts, verdict=Verdict(Bottleneck.UNCLEAR, (), (), used))
+
+    return change
+
+
+def test_a_doubt_for_information_is_no_part_of_the_verdict(study: Study) -> None:
+    short = with_runs(study, doubting(DoubtKind.SHORT_WINDOW))
+    runs = len(short.of(Phase.CONFIRM))
+    assert sentence(analyse(short)) == sentence(analyse(study))
+    assert f"doubted runs: 0 of {runs} (short window {runs} (for information))" in first_screen(
+        short
+    )
+    assert search_report(analyse(short)).first.is_improvement
+
+
+def test_the_doubt_that_matters_is_named_in_the_verdict_with_its_size(study: Study) -> None:
+    disturbed = with_runs(study, doubting(DoubtKind.DISTURBED, others=0.4))
+    runs, most = len(disturbed.of(Phase.CONFIRM)), 40 + len(disturbed.of(Phase.CONFIRM)) // 2
+    wanted = f"{runs} of {runs} runs disturbed: others used up to {most} % of the machine."
+    assert sentence(analyse(disturbed)).endswith(wanted)
+    assert wanted in told(disturbed)
+    assert search_report(analyse(disturbed)).first.is_improvement
+    assert f"disturbed {runs} (widens the interval)" in first_screen(disturbed)
+
+
+def test_a_doubt_that_puts_the_claim_in_question_takes_its_green(study: Study) -> None:
+    bent = with_runs(study, doubting(DoubtKind.SENDER_LIMITED))
+    assert " In question: " in sentence(analyse(bent))
+    assert not search_report(analyse(bent)).first.is_improvement
+    assert 'class="improved"' not in page(search_report(analyse(bent)))
+
+
+def test_a_sender_that_limits_the_best_alone_makes_the_gain_no_smaller(study: Study) -> None:
+    careful = with_runs(study, doubting(DoubtKind.SENDER_LIMITED, written=False))
+    assert "In question" not in sentence(analyse(careful))
+    assert search_report(analyse(careful)).first.is_improvement
+
+
+@pytest.mark.parametrize("width", [80, 120])
+def test_the_terminal_says_what_changed_from_what_and_fits(study: Study, width: int) -> None:
+    lossy, _ = with_lost(with_runs(study, slower_bulks), near(study))
+    text = terminal(lossy, width)
+    assert max(map(len, text.splitlines())) <= width
+    words = " ".join(text.split())
+    result = analyse(lossy)
+    assert " ".join(sentence(result).split()) in words
+    for path, level in result.verdict.changes:
+        assert f"{path}:" in words
+        assert f"-> {level_text(level)}" in words
+    assert re.search(r"events per second: [\d,]+ -> [\d,]+", words)
+    for cost in result.costs:
+        assert str(cost) in words
+
+
+def test_the_next_command_follows_from_the_verdict(study: Study) -> None:
+    assert next_command(analyse(study), DIRECTORY) == (
+        "rsyslog-tune render run/best.yaml -o rendered"
+    )
+    unshown = analyse(with_runs(study, lambda one, _: measured(1000 + one.number % 3)))
+    assert unshown.verdict.claim is Claim.NOT_SHOWN
+    command = next_command(unshown, DIRECTORY)
+    assert command is not None
+    assert command.startswith("rsyslog-tune search small.yaml --budget 33m --warm-start run ")
