@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import time
 
-from tuner.host.machine import core_time
+from tuner.host.machine import busy_share, core_time
+from tuner.host.usage import cores
 
 
 def test_working_makes_the_cores_busy() -> None:
@@ -15,3 +18,12 @@ def test_working_makes_the_cores_busy() -> None:
     after = core_time()
     assert after.busy_s - before.busy_s >= 0.05
     assert after.io_wait_s >= 0
+
+
+def test_a_machine_is_as_busy_as_what_runs_there() -> None:
+    spinning = subprocess.Popen([sys.executable, "-c", "while True: pass"])
+    try:
+        assert busy_share(0.3) > 0.5 / cores()
+    finally:
+        spinning.kill()
+        spinning.wait()

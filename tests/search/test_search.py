@@ -22,13 +22,14 @@ from tests.search.simulated import (
     workers_in,
 )
 from tests.search.test_journal import HEADER
-from tuner.errors import GuardrailBreached, JobFailed
+from tuner.errors import GuardrailBreached, JobFailed, Refused
 from tuner.lint.knobs_check import Checker
 from tuner.lint.load import LoadedProfile, parse_profile
 from tuner.measure.measurement import Failure, FailureKind
 from tuner.profile.model import Profile
 from tuner.search.budget import NODE_PACE
 from tuner.search.guardrails import Limits
+from tuner.search.notes import bought
 from tuner.search.pairs import pairs_of
 from tuner.search.runner import Runner
 from tuner.search.search import Search
@@ -44,6 +45,7 @@ from tuner.search.study import (
     Trial,
 )
 from tuner.search.verdict import Claim, judge
+from tuner.space.knobs import knobs
 
 
 def loaded() -> LoadedProfile:
@@ -73,6 +75,8 @@ def run(
     name: str = "random",
     limits: Limits = LIMITS,
     earlier: tuple[Earlier, ...] = (),
+    *,
+    refuse_noise: float = math.inf,
 ) -> Study:
     checker = Checker(loaded())
     asked = replace(
@@ -84,6 +88,7 @@ def run(
         shrinks=shrinks,
         limits=limits,
         earlier=earlier,
+        refuse_noise=refuse_noise,
     )
     header = replace(HEADER, profile_text=TEXT, budget_s=budget_s, limits=limits)
     steps = list(Search(Runner(asked)).run())
@@ -328,6 +333,32 @@ def test_the_noise_is_noted_before_the_search() -> None:
     (noise,) = [note for note in study.notes if note.text.startswith("baseline noise")]
     first = next(trial for trial in study.trials if trial.phase is Phase.SEARCH)
     assert noise.at_s <= first.at_s
+
+
+def test_on_a_noisy_machine_it_says_what_that_costs_in_pairs() -> None:
+    quiet, noisy = (
+        [note.text for note in run(replace(calm(0.1), noise=noise)).notes] for noise in (0.01, 0.3)
+    )
+    assert not [text for text in quiet if "is noisy" in text]
+    (said,) = [text for text in noisy if "is noisy" in text]
+    here, there = map(int, re.findall(r"(\d+)(?: pairs here|\s+where)", said))
+    assert here > 10 * there
+
+
+def test_a_machine_noisier_than_allowed_is_refused_before_a_candidate_is_measured() -> None:
+    world = replace(calm(0.1), noise=0.3)
+    runner = Runner(replace(setup(world), refuse_noise=0.1))
+    with pytest.raises(Refused, match=r"baseline noise is .* --refuse-noise allows 10.0%"):
+        list(Search(runner).run())
+    assert {trial.phase for trial in runner.trials} == {Phase.WARM_UP, Phase.CALIBRATE}
+    assert run(calm(0.1)).trials == run(calm(0.1), refuse_noise=0.1).trials
+
+
+def test_what_a_budget_leaves_out_is_said_in_the_same_words_before_and_after() -> None:
+    """So that a search need not say it twice."""
+    small = run(calm(0.1), 250.0)
+    (after,) = [note.text for note in small.notes if "is enough for" in note.text]
+    assert after == next(bought(250.0, NODE_PACE, loaded().profile, knobs(loaded().profile)))
 
 
 def test_a_small_budget_leaves_the_least_promising_knobs_alone_and_says_so() -> None:

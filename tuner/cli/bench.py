@@ -29,7 +29,7 @@ from tuner.cli.options import (
     duration_s,
 )
 from tuner.cli.profiles import load
-from tuner.cli.site import Wanted, open_lab, prepare
+from tuner.cli.site import Wanted, open_lab, prepare, tell_of_others
 from tuner.engines.index import MappingStyle
 from tuner.errors import GuardrailBreached
 from tuner.flood.schedule import fixed
@@ -97,6 +97,7 @@ def bench(
     parent = Path(tempfile.gettempdir())
     gauges = Gauges("bench", loaded.profile.name, BENCH_PHASES, time.time(), planned=repeat)
     with running_metrics(metrics_path, gauges) as metrics:
+        tell_of_others(say)
         prepare(wanted, loaded.profile, say)
         with open_lab(wanted, loaded.profile, parent, say) as lab:
             measured = _measure(lab, loaded.profile, chosen, metrics)

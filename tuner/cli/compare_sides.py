@@ -12,7 +12,7 @@ from pathlib import Path
 from tuner.cli.blocks import SideBySide, lab_pace, result_text
 from tuner.cli.console import say, working
 from tuner.cli.profiles import load
-from tuner.cli.site import Wanted, open_lab, prepare
+from tuner.cli.site import Wanted, open_lab, prepare, tell_of_others
 from tuner.engines.index import MappingStyle
 from tuner.errors import BadUsage
 from tuner.host.usage import cores, describe_machine
@@ -55,6 +55,7 @@ def measured(a: Path, b: Path, wanted: Wanted, chosen: Chosen) -> Compared:
         doubts.append("the workloads differ: both sides were measured with that of A")
     if first.workload.rate != "max":
         doubts.append("workload.rate is fixed: both sides were offered exactly that rate")
+    tell_of_others(say)
     prepare(wanted, first, say)
     flooded(second)
     arms = (Arm(A, first), Arm(B, second))

@@ -38,15 +38,14 @@ from tuner.cli.search_job import (
     resumed,
 )
 from tuner.cli.search_session import work_on
-from tuner.cli.site import open_lab, prepare
+from tuner.cli.site import open_lab, prepare, tell_of_others
 from tuner.errors import BadUsage, GuardrailBreached, JobFailed, NoImprovement
 from tuner.lint.repairs import repairs
 from tuner.profile.model import Profile
 from tuner.report.gauges import SEARCH_PHASES, Gauges
 from tuner.report.result import analyse
 from tuner.report.search_files import report_json
-from tuner.report.search_report import first_screen
-from tuner.report.sections import Bullets, Caution, Paragraph, PlainBlock
+from tuner.report.search_outcome import next_command, outcome_blocks
 from tuner.search.budget import smallest_budget_s
 from tuner.search.journal import read
 from tuner.search.notes import bought, ranked
@@ -112,6 +111,16 @@ WarmStart = Annotated[
         show_default=False,
     ),
 ]
+RefuseNoise = Annotated[
+    float | None,
+    typer.Option(
+        metavar="PERCENT",
+        min=0.1,
+        help="Exit with 5 if the baseline noise, the standard deviation of runs of the profile as "
+        "written, is above PERCENT: before candidates are measured.",
+        show_default=False,
+    ),
+]
 RequireGain = Annotated[
     bool, typer.Option("--require-gain", help="Exit with 7 if no improvement is shown.")
 ]
@@ -132,6 +141,7 @@ def search(
     run_dir: RunDir = None,
     resume: Resume = None,
     warm_start: WarmStart = None,
+    refuse_noise: RefuseNoise = None,
     require_gain: RequireGain = False,
     metrics_path: MetricsFileOption = None,
     output: OutputOption = Output.TEXT,
@@ -154,7 +164,13 @@ def search(
     loaded = load_or_default(profile)
     allowed(loaded.profile, allow or ())
     options = Options(
-        engine.value, elasticsearch, strategy.value, shrink, tuple(allow or ()), repair
+        engine.value,
+        elasticsearch,
+        strategy.value,
+        shrink,
+        tuple(allow or ()),
+        repair,
+        None if refuse_noise is None else refuse_noise / 100,
     )
     budget_s = _affordable(budget, engine)
     if dry_run:
@@ -235,30 +251,25 @@ def _studied(job: Job, voice: Voice, metrics_path: Path | None) -> Study:
     gauges = Gauges("search", profile.name, SEARCH_PHASES, time.time())
     with contextlib.ExitStack() as stack:
         metrics = stack.enter_context(running_metrics(metrics_path, gauges))
+        tell_of_others(voice.say)
         job.clock.downloads_s = prepare(job.wanted, profile, voice.say)
         with voice.working("starting the lab"):
             lab = stack.enter_context(open_lab(job.wanted, profile, job.directory, voice.say))
         return work_on(job, lab, voice, metrics)
 
 
-def _caution(caution: Caution) -> tuple[PlainBlock, ...]:
-    if caution.lines:
-        return Paragraph(f"{caution.lead}:"), Bullets(caution.lines)
-    return (Paragraph(f"{caution.lead.rstrip('.')}."),)
-
-
 def _conclude(study: Study, directory: Path, require_gain: bool, output: Output) -> None:
     """Print the verdict and choose the exit code."""
     analysed = analyse(study)
-    verdict = analysed.verdict
+    verdict, after = analysed.verdict, next_command(analysed, directory)
     if output is Output.JSON:
-        result_json({**report_json(analysed), "run_directory": str(directory)})
+        data = {**report_json(analysed), "run_directory": str(directory), "next": after}
+        result_json(data)
     else:
-        first = first_screen(analysed)
-        cautions = (block for one in first.cautions for block in _caution(one))
-        numbers = Bullets(tuple(map(str, first.numbers)))
-        show_blocks((Paragraph(first.verdict, is_lead=True), *cautions, numbers))
+        show_blocks(outcome_blocks(analysed))
         result(f"report: {directory / 'report.html'}\nbest profile: {directory / 'best.yaml'}")
+        if after is not None:
+            result(f"next: {after}")
     if verdict.claim is Claim.INFEASIBLE:
         raise GuardrailBreached(verdict.claim.value)
     if verdict.claim is Claim.UNFINISHED:

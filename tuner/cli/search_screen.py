@@ -30,11 +30,13 @@ _REMEMBERED = 200
 
 
 class Screen:
-    """Shows a search in lines: one for each trial and note, with `-v` for each stage too."""
+    """Shows a search in lines: one for each trial and note, with `-v` for each stage too.  What was
+    `said` before it began need not be said again."""
 
-    def __init__(self, voice: Voice, progress: Progress) -> None:
+    def __init__(self, voice: Voice, progress: Progress, said: tuple[str, ...] = ()) -> None:
         self.voice = voice
         self.progress = progress
+        self.said = said
 
     def say(self, text: str) -> None:
         """Something to know that stays to be read."""
@@ -78,9 +80,14 @@ class LiveScreen(Screen):
     """
 
     def __init__(
-        self, voice: Voice, progress: Progress, console: Console, now_s: Callable[[], float]
+        self,
+        voice: Voice,
+        progress: Progress,
+        console: Console,
+        now_s: Callable[[], float],
+        said: tuple[str, ...] = (),
     ) -> None:
-        super().__init__(voice, progress)
+        super().__init__(voice, progress, said)
         self._view = _View(console, lambda size: view_lines(self.progress, now_s(), size))
 
     def start(self) -> None:
@@ -154,14 +161,17 @@ class _View(Live):
 
 
 @contextlib.contextmanager
-def screen(voice: Voice, progress: Progress, now_s: Callable[[], float]) -> Iterator[Screen]:
-    """Where to show a search: a view on a terminal, lines elsewhere."""
+def screen(
+    voice: Voice, progress: Progress, now_s: Callable[[], float], said: tuple[str, ...] = ()
+) -> Iterator[Screen]:
+    """Where to show a search: a view on a terminal, lines elsewhere; `said` is what stands above
+    it."""
     if voice.is_quiet or not is_live():
-        lines = Screen(voice, progress)
+        lines = Screen(voice, progress, said)
         lines.say("first trial")
         yield lines
         return
-    live = LiveScreen(voice, progress, stderr(), now_s)
+    live = LiveScreen(voice, progress, stderr(), now_s, said)
     try:
         live.start()
         yield live

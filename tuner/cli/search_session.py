@@ -3,6 +3,7 @@ of the session, with its results."""
 
 from __future__ import annotations
 
+import math
 import os
 import random
 from collections.abc import Callable
@@ -57,8 +58,10 @@ def work_on(job: Job, lab: Lab, voice: Voice, metrics: MetricsFile) -> Study:
         voice.say(f"changed for the lab: {line}")
     for line in warm_start_notes(job, header):
         voice.say(line)
+    said: tuple[str, ...] = ()
     if job.record is None:
-        for line in bought(job.budget_s, job.pace, job.loaded.profile, dimensions(job, lab)):
+        said = tuple(bought(job.budget_s, job.pace, job.loaded.profile, dimensions(job, lab)))
+        for line in said:
             voice.say(line)
         if job.repairs:
             names = ", ".join(f"{path} {level_text(level)}" for path, level in job.repairs)
@@ -66,7 +69,8 @@ def work_on(job: Job, lab: Lab, voice: Voice, metrics: MetricsFile) -> Study:
         ends = datetime.now() + timedelta(seconds=job.budget_s - job.clock())
         voice.say(f"ends at about {ends:%H:%M:%S}; Ctrl-C ends it earlier, --resume continues")
     ending = Ending.FAILED
-    with _journal(job, header) as lines, screen(voice, _nothing_yet(job, lab), job.clock) as shown:
+    seen = screen(voice, _nothing_yet(job, lab), job.clock, said)
+    with _journal(job, header) as lines, seen as shown:
         session = Session(header.started, os.getpid(), lab.owner.run_id)
         measure = _watched(job, _measuring(job, lab, shown), metrics)
         replay = Replay(record, lines, session, measure, job.clock)
@@ -187,6 +191,7 @@ def _run(job: Job, lab: Lab, replay: Replay, shown: Screen, metrics: MetricsFile
             limits=replay.record.study.header.limits,
             earlier=replay.record.study.header.earlier,
             prior=replay.record.prior,
+            refuse_noise=job.options.refuse_noise or math.inf,
         )
     )
     search, taken_over = Search(runner), len(replay.record.steps)
@@ -200,5 +205,5 @@ def _run(job: Job, lab: Lab, replay: Replay, shown: Screen, metrics: MetricsFile
             metrics.update(of_trials(metrics.gauges, runner.trials, expected, left_s))
         else:
             replay.note(step)
-            if is_new:
+            if is_new and step.text not in shown.said:
                 shown.say(step.text)

@@ -15,15 +15,19 @@ from tuner.engines.versions import distribution_for
 from tuner.errors import BadUsage, Refused
 from tuner.host.allow import require_allowed
 from tuner.host.lock import measuring
+from tuner.host.machine import busy_share
 from tuner.host.programs import omelasticsearch, rsyslogd
 from tuner.lab import standing
 from tuner.lab.distribution import fetch, home_of
 from tuner.lab.lab import Lab, attached_lab, new_run_id, node_lab, sink_lab
 from tuner.lab.scratch import remove_abandoned, scratch
+from tuner.measure.doubts import DISTURBED
 from tuner.profile.bind_inputs import flooded
 from tuner.profile.model import Profile
 
 Tell = Callable[[str], None]
+
+_WATCHED_S = 0.5
 
 
 @dataclass(frozen=True)
@@ -58,6 +62,16 @@ def prepare(wanted: Wanted, profile: Profile, tell: Tell) -> float:
     started = time.monotonic()
     fetch(distribution)
     return time.monotonic() - started
+
+
+def tell_of_others(tell: Tell) -> None:
+    """Say so where others keep this machine busy, before anything of ours does."""
+    used = busy_share(_WATCHED_S)
+    if used >= DISTURBED:
+        tell(
+            f"others use {used:.0%} of this machine: runs will differ more, so a gain takes more "
+            "pairs to show; stop them, or measure elsewhere"
+        )
 
 
 @contextlib.contextmanager

@@ -20,7 +20,7 @@ from tuner.cli.layout import show_blocks
 from tuner.cli.options import EngineChoice, Output, OutputOption, UrlOption, duration_s
 from tuner.cli.run_directory import new_run_directory
 from tuner.cli.search_job import pace_of
-from tuner.cli.site import Wanted, open_lab, prepare
+from tuner.cli.site import Wanted, open_lab, prepare, tell_of_others
 from tuner.errors import Interrupted
 from tuner.host.usage import describe_machine
 from tuner.lab.lab import Lab
@@ -78,6 +78,7 @@ def sweep(
     if dry_run:
         _tell_plan(loaded, repeats or asked.repeats, window_s, wanted.engine, output)
         return
+    tell_of_others(say)
     prepare(wanted, first, say)
     with (
         new_run_directory(run_dir, asked.name) as directory,

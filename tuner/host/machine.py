@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
 
 import psutil
 
 from tuner.host.quota import cpu_quota
+from tuner.host.usage import cores
 
 
 @dataclass(frozen=True)
@@ -37,3 +39,11 @@ def core_time() -> CoreTime:
         io_wait_s=sum(one.iowait for one in ours),
         stolen_s=sum(one.steal for one in ours),
     )
+
+
+def busy_share(seconds: float) -> float:
+    """The share of those cores that is in use, watched for so long."""
+    before, began_s = core_time(), time.monotonic()
+    time.sleep(seconds)
+    passed_s = time.monotonic() - began_s
+    return (core_time().busy_s - before.busy_s) / (passed_s * cores())

@@ -12,10 +12,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from tuner.measure.paired import Comparison, Pairs, compare
-from tuner.measure.power import detectable_by
-
-# Beyond so many pairs nobody waits for an answer.
-_MOST_PAIRS = 1000
+from tuner.measure.power import pairs_to_detect
 
 
 class Decision(Enum):
@@ -69,9 +66,5 @@ def _decision(against: Comparison) -> Decision:
 
 def _pairs_wanted(against: Comparison) -> int | None:
     """The fewest that are more than these and can detect a gain as far from the bar."""
-    distance = abs(math.log(against.ratio))
-    for pairs in range(against.fewest, _MOST_PAIRS + 1):
-        gain = detectable_by(pairs, against.sigma, restarting=against.restarting)
-        if gain is not None and math.log1p(gain) <= distance:
-            return pairs
-    return None
+    gain = math.expm1(abs(math.log(against.ratio)))
+    return pairs_to_detect(gain, against.sigma, against.fewest, restarting=against.restarting)

@@ -11,6 +11,8 @@ from tuner.measure.contrast import Contrast
 
 SIGNIFICANT = 0.05
 _POWER = 0.8
+# Beyond so many pairs nobody waits for an answer.
+MOST_PAIRS = 1000
 
 # A claim needs the exact test beside the interval, which costs power: of six pairs all must agree.
 # By how much the gain that is shown in 80 % of comparisons exceeds what Student's t alone promises,
@@ -42,3 +44,15 @@ def detectable_by(pairs: int, sigma: float, *, restarting: bool = False) -> floa
     a, b = ((pairs + 1) // 2, pairs // 2) if restarting else (pairs, pairs)
     contrast = Contrast(a, b, paired=not restarting)
     return detectable(contrast, sigma / math.sqrt(contrast.runs_behind), contrast.freedom)
+
+
+def pairs_to_detect(
+    gain: float, sigma: float, fewest: int, *, restarting: bool = False
+) -> int | None:
+    """How many pairs, `fewest` at least, show such a gain with 80 % power where `sigma` is the
+    standard deviation of a run's logarithm; None for more than 1000."""
+    for pairs in range(fewest, MOST_PAIRS + 1):
+        least = detectable_by(pairs, sigma, restarting=restarting)
+        if least is not None and least <= gain:
+            return pairs
+    return None

@@ -5,7 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 
+from tuner.measure.doubts import DISTURBED
 from tuner.measure.paired import FEWEST_PAIRS, FEWEST_RESTARTING
+from tuner.measure.power import MOST_PAIRS, pairs_to_detect
 from tuner.profile.model import Profile
 from tuner.schema.path import short_names
 from tuner.search.budget import (
@@ -23,15 +25,17 @@ from tuner.space.knob import Cost, Knob
 from tuner.space.knobs import most_promising
 from tuner.space.recipes import in_recipes
 
-_NOISY = 0.15
+# A noisy machine, a quiet one, and the gain that tells them apart in pairs.
+_NOISY, _QUIET, _GAIN = 0.1, 0.05, 0.1
 _MINUTE_S = 60.0
 _MOST_NAMES = 6
 # So much more than was needed.
 _SPARE = 1.2
 
 
-def calibrated(calibration: Calibration) -> Iterator[str]:
-    """What the repeated runs of the profile showed of the noise."""
+def calibrated(calibration: Calibration, others_cpu: float = 0.0) -> Iterator[str]:
+    """What the repeated runs of the profile showed of the noise; others used up to `others_cpu` of
+    the machine beside them."""
     least_gain = calibration.detectable(FEWEST_PAIRS) or math.inf
     yield (
         f"baseline noise is {calibration.sigma:.1%} (standard deviation of "
@@ -50,7 +54,25 @@ def calibrated(calibration: Calibration) -> Iterator[str]:
             "interleaved, so the drift cancels out"
         )
     if calibration.sigma > _NOISY:
-        yield "this machine is noisy: a quieter one, or a longer budget, detects smaller gains"
+        used = f" (others used up to {others_cpu:.0%} of it)" if others_cpu >= DISTURBED else ""
+        yield (
+            f"this machine is noisy{used}: to detect a gain of {_GAIN:.0%} takes "
+            f"{_pairs(calibration.sigma)} pairs here, {_pairs(_QUIET)} where noise is {_QUIET:.0%}"
+        )
+
+
+def too_noisy(calibration: Calibration, allowed: float) -> str:
+    """Why a search is refused on such a machine."""
+    return (
+        f"baseline noise is {calibration.sigma:.1%}, --refuse-noise allows {allowed:.1%}: to "
+        f"detect a gain of {_GAIN:.0%} would take {_pairs(calibration.sigma)} pairs here; use a "
+        "quieter machine, or allow more"
+    )
+
+
+def _pairs(sigma: float) -> str:
+    pairs = pairs_to_detect(_GAIN, sigma, FEWEST_PAIRS)
+    return f"more than {MOST_PAIRS}" if pairs is None else str(pairs)
 
 
 def _adjusted(calibration: Calibration) -> str:
@@ -111,9 +133,8 @@ def bought(budget_s: float, pace: Pace, profile: Profile, knobs: Sequence[Knob])
     plans = spend(budget_s - begun_s, pace.overhead_s, pace, fixed_s)
     turned = affordable(knobs, budget_s, pace)
     kept = most_promising(turned, plans.knobs_kept(len(turned)), in_recipes(turned))
-    left = [knob for knob in knobs if knob not in kept]
-    too_short = f"; the budget is too short for {_some(left, knobs)}" if left else ""
-    yield f"settings: {len(kept)} of {len(knobs)} are searched{too_short}"
+    enough_for_all = f"the budget is enough for all {len(knobs)} settings"
+    yield frozen(knobs, kept) if len(kept) < len(knobs) else enough_for_all
     shrinking = SHRINK_TRIALS * plans.shrinks
     yield (
         f"trials: {plans.calibrating} of the profile as written, about {plans.searching} to search "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 import statistics
 from collections.abc import Callable, Generator
@@ -46,7 +47,8 @@ class Setup:
     the noise of one trial.  `clock` gives the seconds since the
     command started.  With `shrinks` the winner is made smaller before it is confirmed.  Every point
     that is proposed contains the `repairs`.  `prior` trials were measured before the search began
-    anew: it learns from them, and measures none of their points for the first time.
+    anew: it learns from them, and measures none of their points for the first time.  Where the
+    baseline noise is above `refuse_noise`, it ends.
     """
 
     knobs: tuple[Knob, ...]
@@ -63,6 +65,7 @@ class Setup:
     shrinks: bool = True
     repairs: Changes = ()
     prior: tuple[Trial, ...] = ()
+    refuse_noise: float = math.inf
 
 
 @dataclass

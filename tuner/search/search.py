@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Generator, Iterator
 from dataclasses import dataclass, field, replace
 
-from tuner.measure.measurement import Failure, TrialPlan
+from tuner.errors import Refused
+from tuner.measure.measurement import Failure, TrialPlan, others_used
 from tuner.search import notes
 from tuner.search.budget import FEWEST_SEARCH_TRIALS, affordable, engine_warm_up
 from tuner.search.calibration import Calibration, calibrate, required
@@ -59,7 +60,7 @@ class Search:
         return None if self._climbing is None else self._climbing.leader(self.runner.trials)
 
     def run(self) -> Iterator[Step]:
-        """Raises JobFailed when the profile as written cannot be measured."""
+        """Raises JobFailed when the profile as written cannot be measured, Refused by the noise."""
         yield from self._warm_up()
         calibration = yield from self._calibrate()
         kept = self._kept()
@@ -89,20 +90,20 @@ class Search:
     def _calibrate(self) -> Generator[Step, None, Calibration]:
         """Repeated runs of the profile as written, and what they say of the noise."""
         runner, plans = self.runner, self.runner.plans
-        rates, times, speeds = [], [], []
+        runs, times = [], []
         for _ in range(plans.calibrating):
             trial = yield from runner.persistently(
                 lambda again: runner.trial(
                     Phase.CALIBRATE, BASELINE, plans.search, f"{_AS_WRITTEN}{again}"
                 )
             )
-            run = required(trial)
-            rates.append(run.eps_paid)
+            runs.append(required(trial))
             times.append(trial.at_s)
-            speeds.append(run.speed)
-        calibration = calibrate(rates, times, speeds)
-        for text in notes.calibrated(calibration):
-            yield self.runner.note(text)
+        calibration = calibrate([one.eps_paid for one in runs], times, [one.speed for one in runs])
+        for text in notes.calibrated(calibration, others_used(runs)):
+            yield runner.note(text)
+        if calibration.sigma > (allowed := runner.setup.refuse_noise):
+            raise Refused(notes.too_noisy(calibration, allowed))
         return calibration
 
     def _kept(self) -> tuple[Knob, ...]:

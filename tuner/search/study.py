@@ -47,7 +47,8 @@ class Options:
 
     `engine` is the kind of lab, `url` an engine that runs already; with `shrinks` the winner is
     made smaller before it is confirmed; `allow` names the guarantees that were opened; with
-    `repairs` what loses events under the profile's own tier is changed too.
+    `repairs` what loses events under the profile's own tier is changed too.  Where the baseline
+    noise is above `refuse_noise`, as a share, the search ends.
     """
 
     engine: str
@@ -56,6 +57,7 @@ class Options:
     shrinks: bool = True
     allow: tuple[str, ...] = ()
     repairs: bool = True
+    refuse_noise: float | None = None
 
 
 @dataclass(frozen=True)
