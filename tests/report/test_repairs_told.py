@@ -13,7 +13,7 @@ from tuner.lint.repairs import every_change, repairs
 from tuner.report.markdown import report_markdown
 from tuner.report.result import analyse
 from tuner.report.search_files import report_json
-from tuner.report.search_report import search_report, sentence
+from tuner.report.search_report import first_screen, search_report, sentence
 from tuner.search.study import Changes, Study
 from tuner.search.verdict import judge
 
@@ -54,7 +54,7 @@ def test_repairs_stand_apart_from_what_is_tuned(
     result = analyse(recommending(study, monkeypatch, both))
     assert not sentence(result).startswith("This profile can lose")
     assert sentence(result).startswith("1 changed setting lets")
-    assert "The change contains 2 repairs, not for speed." in sentence(result)
+    assert first_screen(result).remarks[0] == "The change contains 2 repairs, not for speed."
     text = report_markdown(search_report(result))
     section = text.split("## What to change\n", 1)[1].split("\n## ", 1)[0]
     tuned, mended = section.split("### Repairs\n")

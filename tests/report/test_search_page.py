@@ -26,7 +26,7 @@ from tuner.report.page import page as page_of
 from tuner.report.plot_course import incumbents_of
 from tuner.report.result import analyse
 from tuner.report.search_files import trials_csv
-from tuner.report.search_report import search_report, sentence
+from tuner.report.search_report import first_screen, search_report
 from tuner.search.journal import read
 from tuner.search.study import BASELINE, Ending, Note, Phase, Study
 from tuner.search.verdict import Claim, judge
@@ -121,11 +121,12 @@ def test_the_first_screen_has_the_verdict_and_its_numbers(study: Study) -> None:
 def test_what_was_removed_before_the_pairs_is_counted_beside_what_is_left(study: Study) -> None:
     verdict = replace(judge(study), chosen=judge(study).changes)
     result = analyse(study)
-    assert "removed" not in sentence(replace(result, verdict=verdict))
+    assert first_screen(replace(result, verdict=verdict)).remarks == ()
     longer = replace(verdict, chosen=(*verdict.changes, ("x", 1), ("y", 2)))
-    said = sentence(replace(result, verdict=longer))
-    assert f"{len(verdict.changes)} changed setting" in said
-    assert said.endswith("2 more were removed before these pairs, because they did not help.")
+    first = first_screen(replace(result, verdict=longer))
+    assert f"{len(verdict.changes)} changed setting" in first.verdict
+    removed = "2 more changes were removed before these pairs, because they did not help."
+    assert first.remarks == (removed,)
 
 
 def test_a_winner_that_was_slower_in_the_pairs_is_called_so(study: Study) -> None:

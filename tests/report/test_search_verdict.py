@@ -106,7 +106,7 @@ def test_a_trial_that_lost_an_event_stands_in_the_verdict_with_its_distance(stud
     lossy, number = with_lost(study, near(study))
     trials, changes = len(study.trials), len(judge(study).changes)
     said = sentence(analyse(lossy))
-    assert f"1 of {trials} trials lost or doubled events, which differs from this in 1 set" in said
+    assert f"1 of {trials} trials lost or doubled events, 1 setting away from this." in said
     assert "no trial" not in said
     path, level = judge(study).changes[-1]
     for text in (first_screen(lossy), told(lossy)):
@@ -133,7 +133,7 @@ def test_of_several_losses_the_nearest_comes_first_and_all_are_in_the_evidence(
     found = analyse(many).losses
     assert found[0].trial == near_by
     assert sorted(one.trial for one in found) == sorted([near_by, *(one.number for one in far)])
-    assert "the nearest differs from this in 1 setting;" in sentence(analyse(many))
+    assert "events, the nearest 1 setting away from this." in sentence(analyse(many))
     assert "2 more trials, further away: " in first_screen(many)
     listed = section(markdown(many), "Evidence").split("### Trials that lost or doubled events")[1]
     assert [int(row[0]) for row in rows(listed)] == [one.trial for one in found]

@@ -46,4 +46,4 @@ def busy_share(seconds: float) -> float:
     before, began_s = core_time(), time.monotonic()
     time.sleep(seconds)
     passed_s = time.monotonic() - began_s
-    return (core_time().busy_s - before.busy_s) / (passed_s * cores())
+    return min(1.0, (core_time().busy_s - before.busy_s) / (passed_s * cores()))

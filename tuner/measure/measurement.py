@@ -98,6 +98,11 @@ class DoubtKind(Enum):
         return _CONSEQUENCES.get(self, Consequence.INFORMS)
 
     @property
+    def meaning(self) -> str:
+        """What it means."""
+        return self.advice.partition(":")[0]
+
+    @property
     def advice(self) -> str:
         """What it means and what to do about it."""
         return _ADVICE[self]

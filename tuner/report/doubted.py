@@ -52,7 +52,7 @@ def _doubted(pairs: Sequence[Pair]) -> Iterator[Doubted]:
         having = [run for run in runs if _has(kind, run)]
         if not having:
             continue
-        consequence, why = kind.consequence, kind.advice
+        consequence, why = kind.consequence, kind.meaning
         if kind is DoubtKind.SENDER_LIMITED and not any(_has(kind, run) for run in before):
             consequence, why = Consequence.INFORMS, "the best found may carry more than that"
         if kind is DoubtKind.DISTURBED and (most := others_used(having)) >= DISTURBED:

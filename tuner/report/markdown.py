@@ -43,6 +43,7 @@ def blocks_markdown(blocks: Iterable[Block]) -> str:
 def _first(first: FirstScreen) -> Iterator[str]:
     yield f"# {_plain(first.title)}"
     yield f"**{_plain(first.verdict)}**"
+    yield from map(_plain, first.remarks)
     for caution in first.cautions:
         yield from _caution(caution)
     if first.numbers:

@@ -24,6 +24,7 @@ def outcome_blocks(result: StudyResult) -> Iterator[PlainBlock | Caution]:
     """The verdict first; of a search that confirmed nothing, the numbers that are known."""
     first, verdict = first_screen(result), result.verdict
     yield Paragraph(first.verdict, is_lead=True)
+    yield from map(Paragraph, first.remarks)
     if verdict.changes:
         yield Paragraph("What changed:")
         yield Bullets(tuple(_changes(result)))

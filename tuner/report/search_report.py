@@ -12,7 +12,7 @@ from tuner.report.search_losses import loss_lines
 from tuner.report.search_numbers import numbers
 from tuner.report.sections import Caution, FirstScreen, Report, ReportSection
 from tuner.search.study import Ending, Study
-from tuner.search.verdict import Claim, Verdict
+from tuner.search.verdict import Claim
 
 SECTIONS: tuple[Callable[[StudyResult], ReportSection], ...] = (
     change,
@@ -43,6 +43,7 @@ def first_screen(result: StudyResult) -> FirstScreen:
         title=f"rsyslog-tune: {name}",
         name=f"{name}: {result.verdict.claim.value} (rsyslog-tune)",
         verdict=sentence(result),
+        remarks=tuple(_remarks(result)),
         is_improvement=result.verdict.claim is Claim.IMPROVED and not _in_question(result),
         cautions=tuple(_cautions(result)),
         numbers=tuple(numbers(result)),
@@ -100,7 +101,7 @@ def _claim(result: StudyResult) -> str:
         return (
             f"{_changing(result)} {what} carry {_gain(claimed.ratio)} more events per second "
             f"(between {_gain(claimed.low)} and {_gain(claimed.high)}, with 95 % confidence)"
-            f"{_delivered(result)}{_repaired(result)}{_removed(verdict)}"
+            f"{_delivered(result)}"
         )
     if verdict.claim is Claim.NOT_SHOWN:
         slower = claimed is not None and claimed.high < 1
@@ -119,11 +120,10 @@ def _delivered(result: StudyResult) -> str:
         ended = " that came to its end" if result.failures else ""
         return f", and no trial{ended} lost or doubled an event."
     faulty, trials = len(result.losses), len(result.study.trials)
+    nearest = "the nearest " if faulty > 1 else ""
     settings = counted(len(result.losses[0].apart), "setting")
-    nearest = "the nearest" if faulty > 1 else "which"
     return (
-        f". {faulty} of {trials} trials lost or doubled events, {nearest} differs from this in "
-        f"{settings}; the runs of the pairs lost none."
+        f". {faulty} of {trials} trials lost or doubled events, {nearest}{settings} away from this."
     )
 
 
@@ -146,25 +146,20 @@ def _changing(result: StudyResult) -> str:
     return "1 changed setting lets" if count == 1 else f"{count} changed settings let"
 
 
-def _repaired(result: StudyResult) -> str:
-    """That repairs are part of what was confirmed."""
-    count = len(result.repaired)
-    if not count:
-        return ""
-    return (
-        f" The change contains {'1 repair' if count == 1 else f'{count} repairs'}, not for speed."
-    )
+def _remarks(result: StudyResult) -> Iterator[str]:
+    """What is part of the change for another reason, and what was taken out of it before the pairs,
+    which are of what is left."""
+    verdict = result.verdict
+    if verdict.claim is not Claim.IMPROVED:
+        return
+    if result.repaired:
+        yield f"The change contains {counted(len(result.repaired), 'repair')}, not for speed."
+    removed = len(verdict.chosen) - len(verdict.changes)
+    if removed:
+        were, they = ("change was", "it") if removed == 1 else ("changes were", "they")
+        yield f"{removed} more {were} removed before these pairs, because {they} did not help."
 
 
 def _gain(ratio: float) -> str:
     gain = (ratio - 1) * 100
     return f"{gain:.1f} %" if abs(gain) < 10 else f"{gain:.0f} %"
-
-
-def _removed(verdict: Verdict) -> str:
-    """What was taken out of the change before the pairs, which are of what is left."""
-    count = len(verdict.chosen) - len(verdict.changes)
-    if not count:
-        return ""
-    were = "One more was" if count == 1 else f"{count} more were"
-    return f" {were} removed before these pairs, because they did not help."

@@ -169,11 +169,13 @@ class Number:
 
 @dataclass(frozen=True)
 class FirstScreen:
-    """What stands above all sections: the verdict in one sentence, cautions, and the numbers."""
+    """What stands above all sections: the verdict in one sentence, remarks on it, cautions, and the
+    numbers."""
 
     title: str
     name: str
     verdict: str
+    remarks: tuple[str, ...]
     is_improvement: bool
     cautions: tuple[Caution, ...]
     numbers: tuple[Number, ...]
