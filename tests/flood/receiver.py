@@ -6,7 +6,6 @@ import re
 import socket
 import threading
 from contextlib import suppress
-from types import TracebackType
 from typing import Self
 
 SEQ = re.compile(rb" seq=(\d{12}) ")
@@ -28,12 +27,7 @@ class Receiver:
         self._threads[0].start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self._over.set()
         with suppress(OSError):
             self._listener.shutdown(socket.SHUT_RDWR)

@@ -47,10 +47,12 @@ def test_it_ignores_sigint_and_ends_with_its_statement() -> None:
     assert wait_gone(pid)
 
 
-def test_a_dead_parent_ends_it() -> None:
+@pytest.mark.parametrize("handle", ["tuner.lab.sink.Sink", "tuner.lab.probe.Probe"])
+def test_a_dead_parent_ends_it(handle: str) -> None:
+    module, _, name = handle.rpartition(".")
     code = (
-        "import time; from tuner.lab.sink import Sink\n"
-        "with Sink() as sink: print(sink.pid, flush=True); time.sleep(60)"
+        f"import time; from {module} import {name}\n"
+        f"with {name}() as child: print(child.pid, flush=True); time.sleep(60)"
     )
     with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE) as parent:
         assert parent.stdout is not None

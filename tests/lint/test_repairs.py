@@ -85,8 +85,8 @@ def test_a_repair_says_what_is_lost_without_it() -> None:
     )
     assert first.why == f"not for speed: without it {first.loss}"
     assert str(second) == (
-        f"{EMPTIES}: 10000 (not for speed: without it events that the action queue still holds "
-        "10 ms after rsyslog is told to stop are lost) [RT115]"
+        f"{EMPTIES}: 10000 (not for speed: without it events still in the action queue 10 ms "
+        "after rsyslog begins to stop are lost) [RT115]"
     )
 
 

@@ -52,7 +52,8 @@ DEFAULT = VERSIONS[1]
 
 
 def distribution_for(release: Release) -> Distribution:
-    """The version that stands in for `release` in a lab; raises JobFailed if there is none."""
+    """The version that stands in for `release` in a lab; raises JobFailed for an
+    engine that no lab can run."""
     major = release.engine_version[0]
     for one in VERSIONS:
         if (one.engine, one.major) == (release.engine, major):

@@ -30,9 +30,9 @@ def received() -> Interrupted | None:
 def _raise(number: int, _frame: FrameType | None) -> None:
     for every in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(every, signal.SIG_IGN)
-    # pydantic takes whatever is raised while it serializes a member of a union for a sign that it
-    # is another member, and only warns in the end (pydantic-core, serializers/type_serializers/
-    # union.rs; seen with 2.12): the warning must not let the command go on.
+    # While pydantic serializes a union it catches any exception, tries the other members and then
+    # only warns (pydantic-core, serializers/type_serializers/union.rs; seen with 2.12). As an
+    # error the warning ends the command all the same.
     warnings.filterwarnings("error", "Pydantic serializer warnings")
     _RECEIVED.append(Interrupted(number))
     raise _RECEIVED[0]

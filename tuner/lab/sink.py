@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import select
 from collections.abc import Sequence
-from types import TracebackType
 from typing import Self
 
 from tuner.errors import JobFailed
@@ -50,12 +49,7 @@ class Sink:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.stop()
 
     def stop(self) -> None:

@@ -86,8 +86,8 @@ def _hasty_shutdown(profile: Profile) -> Iterator[Complaint]:
                 f"lost, which the durable tier forbids: set timeoutShutdown to {EMPTIED_IN_MS}",
                 Cure(
                     EMPTIED_IN_MS,
-                    f"events that the action queue still holds {timeout} ms after rsyslog is told "
-                    "to stop are lost",
+                    f"events still in the action queue {timeout} ms after rsyslog begins to stop "
+                    "are lost",
                 ),
             )
 

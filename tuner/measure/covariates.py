@@ -23,8 +23,8 @@ Floats = NDArray[np.float64]
 # 20 runs of one profile on Elasticsearch, two cores, windows of 4 s: least squares
 # of log(EPS) on the logs of both pieces gave -1.18 (standard error 0.36) and -1.23 (0.39), with a
 # correlation of -0.67 and a residual standard deviation of 0.071; without them it was 0.146.
-# Machines differ, and a pipeline that waits for its disk heeds the cores little, so the prior is
-# wider than those errors: five runs on a machine whose speed varies as much outweigh it.
+# Machines differ, and a pipeline that waits for its disk depends little on the cores, so the prior
+# is wider than those errors: five runs on a machine whose speed varies as much outweigh it.
 _PRIOR_SLOPES = np.array([-1.2, -1.2])
 _PRIOR_SIGMA = 0.85
 _RESIDUAL_SIGMA = 0.07

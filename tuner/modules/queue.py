@@ -11,7 +11,7 @@ from tuner.schema.scalars import NonNegative, Positive, Switch
 
 Severity = Annotated[int, Field(ge=0, le=8, strict=True)]
 
-# Nobody waits a day for room in a queue; rsyslog has no value for ever (F9).
+# Nobody waits a day for room in a queue; rsyslog has no value that means forever (F9).
 ROOM_AWAITED_MS = 86_400_000
 # In this time a queue of usual size is emptied when rsyslog stops.
 EMPTIED_IN_MS = 10_000

@@ -36,7 +36,8 @@ def layers_below(leaf: Source, read_text: Read) -> tuple[Source, ...]:
 
 
 def _extended(source: Source) -> Path | None:
-    """The file that `source` extends, relative to its own folder; None if there is none."""
+    """The file that `source` extends, relative to its own folder; None if it extends
+    nothing."""
     written = at(source.data, (EXTENDS,))
     if written is None:
         return None
@@ -148,7 +149,7 @@ def _name(item: object) -> object:
 
 
 def number_of(items: object, name: object) -> int | None:
-    """The number of the item called `name` in plain data; None if there is none."""
+    """The number of the item called `name` in plain data; None if no item is."""
     if not isinstance(items, list) or not isinstance(name, str):
         return None
     return next((i for i, item in enumerate(items) if _name(item) == name), None)
