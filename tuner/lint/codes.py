@@ -67,7 +67,7 @@ _OTHERS = (
     ),
     CodeExplanation(
         "RT012", "schema", "error",
-        "A profile may have at most 1 MiB and 32 levels of nesting: real ones are far smaller, "
+        "A profile may have at most 128 KiB and 32 levels of nesting: real ones are far smaller, "
         "and larger ones could exhaust memory.",
         "rsyslog-tune's own: docs/profiles.md",
     ),
