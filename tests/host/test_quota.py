@@ -1,13 +1,17 @@
-"""CPU quotas of containers, as the kernel shows them in files."""
+"""Limits of containers, as the kernel shows them in files, and as a real one has them."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
 
-from tuner.host.quota import cores_of, cpu_quota, used_in
+from tuner.host.quota import cores_of, cpu_quota, memory_limit, used_in
 
 VERSION_2 = "30 23 0:26 / /sys/fs/cgroup rw,nosuid - cgroup2 cgroup2 rw,nsdelegate\n"
 # Docker without a namespace of its own for control groups: the mount shows the container's group.
@@ -99,3 +103,83 @@ def test_the_files_of_either_version_are_read() -> None:
     assert cores_of("", "", "") is None
     assert used_in("usage_usec 1500000\nuser_usec 9\n") == 1.5
     assert used_in("1500000000\n") == 1.5
+
+
+def test_the_smallest_memory_of_a_group_and_those_above_it_counts(tmp_path: Path) -> None:
+    files = {
+        "pod/a/memory.max": "4294967296\n",
+        "pod/memory.max": "1073741824\n",
+        "memory.max": "max\n",
+    }
+    assert memory_limit(machine(tmp_path, "0::/pod/a\n", VERSION_2, files)) == 1 << 30
+
+
+def test_the_memory_of_version_1_is_that_of_its_own_hierarchy(tmp_path: Path) -> None:
+    files = {"memory/memory.limit_in_bytes": "536870912\n"}
+    groups = "5:memory:/docker/4f\n4:cpu,cpuacct:/docker/4f\n"
+    root = machine(tmp_path, groups, VERSION_1, files)
+    assert memory_limit(root) == 512 << 20
+    assert cpu_quota(8, root) is None
+
+
+def test_without_a_limit_all_memory_may_be_used(tmp_path: Path) -> None:
+    assert memory_limit(tmp_path) is None
+    assert memory_limit(machine(tmp_path, "0::/\n", VERSION_2, {"memory.max": "max\n"})) is None
+
+
+CONTROL_GROUPS = Path("/sys/fs/cgroup")
+HALF_A_CORE = {
+    "cpu.max": "50000 100000",
+    "cpu.cfs_quota_us": "50000",
+    "memory.max": str(512 << 20),
+    "memory.limit_in_bytes": str(512 << 20),
+}
+
+
+@pytest.fixture
+def groups() -> Iterator[list[Path]]:
+    """A control group of half a core and 512 MiB, in each hierarchy that there is."""
+    if os.geteuid() != 0:
+        pytest.skip("only root makes control groups")
+    is_version_2 = (CONTROL_GROUPS / "cgroup.controllers").exists()
+    hierarchies = [""] if is_version_2 else ["cpu", "cpuacct", "memory"]
+    name = f"rsyslog-tune-tests-{os.getpid()}"
+    folders = [CONTROL_GROUPS / hierarchy / name for hierarchy in hierarchies]
+    made = []
+    try:
+        for folder in folders:
+            folder.mkdir()
+            made.append(folder)
+        limited = [folder / file for folder in folders for file in HALF_A_CORE]
+        limited = [file for file in limited if file.exists()]
+        for file in limited:
+            file.write_text(HALF_A_CORE[file.name], encoding="ascii")
+        if len(limited) != 2:
+            pytest.skip("no control group can have limits here")
+        yield folders
+    except OSError as error:
+        pytest.skip(f"no control group can be made here: {error}")
+    finally:
+        for folder in made:
+            folder.rmdir()
+
+
+ENTER = 'for group; do echo $$ > "$group/cgroup.procs"; done; exec "$PYTHON" -c "$PROGRAM"'
+PROGRAM = """
+import json, time
+from tuner.host.machine import core_time
+from tuner.host.usage import cores, memory_bytes
+print(json.dumps([cores(), memory_bytes(), core_time().busy_s - time.process_time()]))
+"""
+
+
+def test_a_real_control_group_is_the_machine(groups: list[Path]) -> None:
+    """Its cores, its memory, and of the time that cores were busy its own."""
+    environment = {**os.environ, "PYTHON": sys.executable, "PROGRAM": PROGRAM}
+    done = subprocess.run(
+        ["sh", "-c", ENTER, "sh", *map(str, groups)],
+        env=environment, cwd=Path(__file__).parents[2], capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    cores, memory, busy_of_others_s = json.loads(done.stdout)
+    assert (cores, memory) == (0.5, 512 << 20)
+    assert abs(busy_of_others_s) < 1

@@ -1,15 +1,16 @@
-"""The CPU quota of a container or service: how many cores its control groups allow.
+"""What control groups allow a container or a service: so many cores, and so much memory.
 
-A quota leaves the affinity alone, so that the machine seems to have all its cores.  Version 2 has
-it in `cpu.max`, version 1 in `cpu.cfs_quota_us` (kernel documentation: admin-guide/cgroup-v2,
-scheduler/sched-bwc); the tightest of a group and those above it counts.
+A quota of cores leaves the affinity alone, so that the machine seems to have all its cores.
+Version 2 has it in `cpu.max`, version 1 in `cpu.cfs_quota_us`, and memory in `memory.max` and
+`memory.limit_in_bytes` (kernel documentation: admin-guide/cgroup-v2, scheduler/sched-bwc,
+admin-guide/cgroup-v1/memory); the tightest of a group and those above it counts.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
 _HERE = Path("/")
 
@@ -32,26 +33,28 @@ class CpuQuota:
 def cpu_quota(processors: int, root: Path = _HERE) -> CpuQuota | None:
     """The tightest quota on this process, of the machine whose files are under `root`; None where
     it may use all of so many processors."""
-    try:
-        groups = (root / "proc/self/cgroup").read_text(encoding="utf-8")
-        mounts = (root / "proc/self/mountinfo").read_text(encoding="utf-8")
-    except OSError:
-        return None
     quotas = []
-    for folder, usage in _levels(groups, mounts):
-        texts = [_text(root / str(folder / name).lstrip("/")) for name in _QUOTA_FILES]
-        cores = cores_of(*texts)
+    for group in _groups("cpu", root):
+        cores = cores_of(*(_text(group.folder / name) for name in _QUOTA_FILES))
         if cores is not None and cores < processors:
-            quotas.append(CpuQuota(cores, root / str(usage).lstrip("/")))
+            quotas.append(CpuQuota(cores, group.usage))
     return min(quotas, key=lambda one: one.cores, default=None)
 
 
+def memory_limit(root: Path = _HERE) -> int | None:
+    """The bytes of memory that this process and those that share its limit may have; None where
+    there is no limit.  Without one version 1 writes a number above any machine's memory."""
+    texts = (_text(group.folder / name) for group in _groups("memory", root) for name in _LIMITS)
+    return min((int(text) for text in texts if text.strip().isdigit()), default=None)
+
+
 _QUOTA_FILES = ("cpu.max", "cpu.cfs_quota_us", "cpu.cfs_period_us")
+_LIMITS = ("memory.max", "memory.limit_in_bytes")
 
 
 def _text(path: Path) -> str:
     try:
-        return path.read_text(encoding="ascii")
+        return path.read_text(encoding="utf-8")
     except OSError:
         return ""
 
@@ -79,33 +82,41 @@ class _Mount:
     root of the mount, and where that is."""
 
     controllers: frozenset[str]
-    group: PurePosixPath
-    folder: PurePosixPath
+    group: Path
+    folder: Path
 
 
-def _levels(groups: str, mounts: str) -> Iterator[tuple[PurePosixPath, PurePosixPath]]:
-    """The folder of each group that can limit this process, from its own up, with the file that
-    counts what the group used."""
-    mounted = list(_mounts(mounts))
-    for line in groups.splitlines():
+@dataclass(frozen=True)
+class _Group:
+    """The folder of a control group, and the file that counts what it used of the cores."""
+
+    folder: Path
+    usage: Path
+
+
+def _groups(controller: str, root: Path) -> Iterator[_Group]:
+    """Each group that can limit what this process has of `controller`, from its own up."""
+    mounts = list(_mounts(_text(root / "proc/self/mountinfo"), root))
+    for line in _text(root / "proc/self/cgroup").splitlines():
         number, names, path = line.split(":", 2)
         controllers = frozenset(filter(None, names.split(",")))
-        if number != "0" and "cpu" not in controllers:
+        if number != "0" and controller not in controllers:
             continue
-        for mount in mounted:
+        for mount in mounts:
             if mount.controllers >= controllers and bool(mount.controllers) == bool(controllers):
-                below = _below(PurePosixPath(path), mount.group)
+                below = _below(Path(path), mount.group)
                 for level in (below, *below.parents):
-                    yield mount.folder / level, _usage(mount, mounted) / level / _counter(mount)
+                    usage = _usage(mount, mounts) / level / _counter(mount)
+                    yield _Group(mount.folder / level, usage)
 
 
-def _below(path: PurePosixPath, group: PurePosixPath) -> PurePosixPath:
+def _below(path: Path, group: Path) -> Path:
     """Where a group is below the root of a mount; there itself when it is not below it, as a
     process in a container sees it that has no namespace of its own."""
-    return path.relative_to(group) if path.is_relative_to(group) else PurePosixPath()
+    return path.relative_to(group) if path.is_relative_to(group) else Path()
 
 
-def _mounts(mountinfo: str) -> Iterator[_Mount]:
+def _mounts(mountinfo: str, root: Path) -> Iterator[_Mount]:
     """The hierarchies in /proc/self/mountinfo (proc(5)); version 1 has its controllers in the
     options of the file system."""
     for line in mountinfo.splitlines():
@@ -114,10 +125,10 @@ def _mounts(mountinfo: str) -> Iterator[_Mount]:
         if kind in {"cgroup", "cgroup2"}:
             group, folder = head.split()[3:5]
             names = frozenset(options.split(",")) if kind == "cgroup" else frozenset[str]()
-            yield _Mount(names, PurePosixPath(group), PurePosixPath(folder))
+            yield _Mount(names, Path(group), root / folder.lstrip("/"))
 
 
-def _usage(mount: _Mount, mounted: list[_Mount]) -> PurePosixPath:
+def _usage(mount: _Mount, mounted: list[_Mount]) -> Path:
     """Where the same groups are that count what was used."""
     if not mount.controllers:
         return mount.folder

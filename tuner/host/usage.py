@@ -9,7 +9,7 @@ from pathlib import Path
 import psutil
 
 from tuner.errors import JobFailed
-from tuner.host.quota import cpu_quota
+from tuner.host.quota import cpu_quota, memory_limit
 
 
 @dataclass(frozen=True)
@@ -65,8 +65,9 @@ def _who(pid: int | None) -> str:
 
 
 def memory_bytes() -> int:
-    """The machine's memory."""
-    return psutil.virtual_memory().total
+    """The machine's memory, or the limit of its container where that is less."""
+    total, limit = psutil.virtual_memory().total, memory_limit()
+    return total if limit is None else min(total, limit)
 
 
 def cores() -> float:
