@@ -227,6 +227,15 @@ def test_a_file_that_cannot_be_written_is_said_in_words(tmp_path: Path) -> None:
         Flood(spec(Transport((str(tmp_path),), "file"))).__enter__()
 
 
+def test_a_link_is_no_file_to_write_to(tmp_path: Path) -> None:
+    precious, link = tmp_path / "precious", tmp_path / "link"
+    precious.touch()
+    link.symlink_to(precious)
+    with pytest.raises(JobFailed, match="could not be opened: too many levels of symbolic links"):
+        Flood(spec(Transport((str(link),), "file"))).__enter__()
+    assert not precious.stat().st_size
+
+
 @pytest.fixture(scope="module")
 def certificates(tmp_path_factory: pytest.TempPathFactory) -> Certificates:
     made = Certificates(str(tmp_path_factory.mktemp("certificates") / "tls"))

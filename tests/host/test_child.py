@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 from collections.abc import Iterator
@@ -79,6 +80,17 @@ def test_an_interrupt_of_ours_does_not_reach_it(echo: Child) -> None:
     os.kill(echo.pid, signal.SIGKILL)
     assert echo.wait(5)
     assert echo.ending() == "SIGKILL"
+
+
+def test_a_shell_does_not_reach_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    program = "import json, os; print(json.dumps(dict(os.environ)), flush=True)"
+    (tmp_path / "environment.py").write_text(program, encoding="utf-8")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")
+    monkeypatch.setenv("SSLKEYLOGFILE", "/nonexistent")
+    with child("environment") as running:
+        found = json.loads(running.stdout.readline())
+    assert not {"http_proxy", "SSLKEYLOGFILE"} & set(found)
 
 
 def test_the_package_is_found_from_any_folder_and_never_shadowed(

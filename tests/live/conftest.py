@@ -28,9 +28,9 @@ COMMAND = (str(Path(sys.executable).with_name("rsyslog-tune")),)
 QUICK = (sys.executable, str(Path(__file__).with_name("quick.py")))
 """The same with the shortest trials, for searches that are to end, not to find."""
 
-# Everything that this test run starts inherits this, and can be told from what others run here.
-_MARK = ("RSYSLOG_TUNE_TEST_RUN", secrets.token_hex(8))
-os.environ[_MARK[0]] = _MARK[1]
+# Everything that this test run starts inherits PATH, and can be told from what others run here.
+_MARK = f"/nonexistent/rsyslog-tune-tests-{secrets.token_hex(8)}"
+os.environ["PATH"] += f"{os.pathsep}{_MARK}"
 
 
 @pytest.fixture(scope="session")
@@ -117,7 +117,8 @@ def daemons() -> set[int]:
     for process in psutil.process_iter():
         with suppress(psutil.Error):
             alive = process.status() != psutil.STATUS_ZOMBIE
-            if alive and process.environ().get(_MARK[0]) == _MARK[1] and process.pid != os.getpid():
+            ours = process.environ().get("PATH", "").endswith(_MARK)
+            if alive and ours and process.pid != os.getpid():
                 found.add(process.pid)
     return found
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 import socket
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -10,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tests.profile.examples import small
+from tuner.host.process import give_to_daemons
 from tuner.lab.entrances import EventSource, TcpPort
 from tuner.lab.ports import free_port
 from tuner.lab.rsyslogd import Rsyslogd
@@ -65,8 +67,11 @@ def place(folder: Path) -> Iterator[Place]:
 
 @contextmanager
 def daemon(config: str, folder: Path, entrances: Sequence[EventSource]) -> Iterator[Rsyslogd]:
-    """rsyslogd with that configuration; it is given time to empty its queues."""
-    running = Rsyslogd(config, folder, entrances)
+    """rsyslogd with that configuration, which may write to `folder`, as others before it could; it
+    is given time to empty its queues."""
+    own = subfolder(folder.parent, f"{folder.name}-{secrets.token_hex(2)}")
+    give_to_daemons(folder)
+    running = Rsyslogd(config, own, entrances)
     try:
         yield running
     finally:

@@ -15,6 +15,7 @@ import pytest
 from tests.live.outputs import Place, lines, place, receiving, wait
 from tuner.engine.client import EngineClient
 from tuner.engine.feed import kept
+from tuner.host.process import give_to_daemons
 from tuner.lab.entrances import TcpPort
 from tuner.lab.ports import free_port
 from tuner.lab.rsyslogd import Rsyslogd
@@ -140,9 +141,10 @@ def test_a_receiver_that_dies_takes_events_with_it_unless_it_acknowledges_them(
 ) -> None:
     """It hangs first, so that events are under way when it dies; rsyslogd starts anew after it."""
     with scratch(tmp_path) as below:
-        folder, port = subfolder(below, "receiver"), free_port()
+        folder, port = subfolder(below, "received"), free_port()
+        give_to_daemons(folder)
         config = receiving(module, f'port="{port}"', folder / "received")
-        receiver = Rsyslogd(config, folder, [TcpPort(port)])
+        receiver = Rsyslogd(config, subfolder(below, "first"), [TcpPort(port)])
         up: dict[str, object] = {
             "name": "up", "type": kind, "target": "127.0.0.1", "port": port,
             "action.resumeInterval": 1,
@@ -156,7 +158,7 @@ def test_a_receiver_that_dies_takes_events_with_it_unless_it_acknowledges_them(
             os.kill(receiver.pid, signal.SIGSTOP)
             send(site, 1)
             receiver.stop()
-            receiver = Rsyslogd(config, folder, [TcpPort(port)])
+            receiver = Rsyslogd(config, subfolder(below, "second"), [TcpPort(port)])
             send(site, 2)
             wait(lambda: max(written(folder / "received"), default=0) == 3 * PHASE - 1)
         receiver.stop(5)

@@ -24,7 +24,6 @@ from tuner.engine.delivery import FaultCount, fault_counts
 from tuner.engines.release import Release
 from tuner.engines.versions import distribution_for
 from tuner.errors import Unreachable
-from tuner.host.process import give_to_daemons
 from tuner.host.programs import rsyslog_version
 from tuner.lab.distribution import fetch
 from tuner.lab.engine import SinkEngine
@@ -129,7 +128,6 @@ def small_disk(folder: Path) -> Iterator[None]:
     """A file system of 4 MB on `folder`."""
     subprocess.run(["mount", "-t", "tmpfs", "-o", "size=4m", "tmpfs", str(folder)], check=True)
     try:
-        give_to_daemons(folder)
         yield
     finally:
         # The engine's processes are being ended and may hold it for another moment.

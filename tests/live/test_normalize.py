@@ -12,6 +12,7 @@ from tests.live.test_documents import INDEX, differences, framed, run
 from tests.profile.examples import small
 from tuner.engine.client import EngineClient
 from tuner.engine.feed import kept
+from tuner.host.process import give_to_daemons
 from tuner.lab.ports import free_port
 from tuner.lab.scratch import scratch, subfolder
 from tuner.lab.sink import Sink
@@ -58,6 +59,7 @@ def test_rules_become_typed_fields_and_the_rest_stays_empty(tmp_path: Path) -> N
     with Sink(keep=CASES) as sink, scratch(tmp_path) as below:
         rulebase = subfolder(below, "rules") / "ssh.rb"
         rulebase.write_bytes(RULES.read_bytes())
+        give_to_daemons(rulebase.parent)
         client = EngineClient(sink.url)
         changes: dict[str, object] = {
             "inputs[0].port": free_port(),

@@ -87,7 +87,8 @@ def free_port() -> int:
 def shipper(url: str, index: str, parent: Path) -> Iterator[Shipper]:
     """An rsyslogd that has everything delivered or given up when the statement ends."""
     with scratch(parent) as folder:
-        port, rejected = free_port(), folder / "rejected.json"
+        port, own = free_port(), subfolder(folder, "shipper")
+        rejected = own / "rejected.json"
         profile = small(
             {
                 "inputs[0].port": port,
@@ -98,7 +99,7 @@ def shipper(url: str, index: str, parent: Path) -> Iterator[Shipper]:
                 "outputs[logs].index.name": index,
             }
         )
-        daemon = Rsyslogd(rsyslog_conf(profile), subfolder(folder, "shipper"), [TcpPort(port)])
+        daemon = Rsyslogd(rsyslog_conf(profile), own, [TcpPort(port)])
         try:
             yield Shipper(port, rejected)
         finally:

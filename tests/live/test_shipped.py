@@ -23,7 +23,6 @@ from tests.shipped import EXAMPLES
 from tests.shipped import PROFILES as SHIPPED
 from tuner.engine.client import EngineClient, EngineRefused
 from tuner.engines.release import Release
-from tuner.host.process import give_to_daemons
 from tuner.lab.entrances import TcpPort, make_certificates
 from tuner.lab.lab import attached_lab, new_run_id, sink_lab
 from tuner.lab.ports import free_port
@@ -75,7 +74,6 @@ def with_secrets(text: str, folder: Path) -> str:
     make_certificates(made)
     password = folder / "es.pwd"
     password.write_text("secret", "utf-8")
-    give_to_daemons(password)
     places = {
         "/etc/rsyslog.d/tls/ca.pem": made.authority,
         "/etc/rsyslog.d/tls/collector.pem": made.collector,

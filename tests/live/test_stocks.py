@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from tuner.engine.client import EngineClient
-from tuner.host.process import give_to_daemons
 from tuner.lab.entrances import TcpPort
 from tuner.lab.ports import free_port
 from tuner.lab.rsyslogd import Rsyslogd
@@ -105,7 +104,6 @@ def test_the_quotes_become_the_published_documents(
         folder = subfolder(below, "rsyslog")
         quotes = folder / "stocks.csv"
         quotes.write_bytes((STOCKS / "stocks.csv").read_bytes())
-        give_to_daemons(quotes)
         port = free_port()
         profile = profile_of(name, folder, port, engine.url)
         create_indices(engine, profile)

@@ -99,7 +99,7 @@ def _ship(profile: Profile, node: NodeProcess, folder: Path) -> standing.Standin
     transport = transport_for(bound)
     work = subfolder(folder, lab.trial_folder("lab").name)
     furnish(bound)
-    rsyslogd = Rsyslogd(rsyslog_conf(bound), work, entrances(bound), False)
+    rsyslogd = Rsyslogd(rsyslog_conf(bound), work, entrances(bound), dies_with_us=False)
     try:
         started = standing.Standing(
             url=node.url,

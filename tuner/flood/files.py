@@ -12,12 +12,14 @@ from tuner.flood.stream import Broken, describe
 class FileConnection(Connection):
     """Appends to one file, which is made when it is not there; a message counts once it is written.
 
-    Nothing waits: the file system takes whatever comes.
+    Nothing waits: the file system takes whatever comes.  A link is refused: in a lab the file lies
+    in a folder of rsyslogd's user, and root must not write to what that user lets it lead to.
     """
 
     def __init__(self, name: str, target: str) -> None:
         super().__init__(name)
-        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NONBLOCK
+        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK
+        flags |= os.O_CLOEXEC
         try:
             self._descriptor = os.open(target, flags, 0o644)
         except OSError as error:

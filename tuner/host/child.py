@@ -11,7 +11,7 @@ from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import IO, cast
 
-from tuner.host.process import describe_exit
+from tuner.host.process import describe_exit, own_environment
 
 
 class Child:
@@ -81,7 +81,12 @@ class Child:
         self._opened.close()
 
 
+# What a Python that runs already goes by, and so must one that it starts.
+_INTERPRETER = ("PYTHON", "LD_", "OPENBLAS_")
+
+
 def _environment() -> dict[str, str]:
-    """Ours, with the package findable: `-P` keeps the working directory from shadowing it."""
+    """Small, with the package findable: `-P` keeps the working directory from shadowing it."""
     places = [str(Path(__file__).parents[2]), os.environ.get("PYTHONPATH", "")]
-    return {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, places))}
+    names = (name for name in os.environ if name.startswith(_INTERPRETER))
+    return own_environment(*names) | {"PYTHONPATH": os.pathsep.join(filter(None, places))}

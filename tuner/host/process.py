@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 import pwd
 import signal
+import stat
 import subprocess
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import BinaryIO
 
 from tuner.errors import JobFailed
 
@@ -23,16 +25,49 @@ def unprivileged_user() -> str | None:
 
 
 def give_to_daemons(path: Path) -> None:
-    """Make `path` belong to the user that our daemons run as."""
+    """Make a file, or a folder with all in it, belong to the user that our daemons run as.
+
+    It comes last: that user may then put a link in the place of any file in the folder, which root
+    would follow where it writes, or gives a file away, afterwards.
+    """
     user = unprivileged_user()
-    if user is not None:
-        entry = pwd.getpwnam(user)
-        os.chown(path, entry.pw_uid, entry.pw_gid)
+    if user is None:
+        return
+    entry = pwd.getpwnam(user)
+    for each in (*path.rglob("*"), path):
+        os.chown(each, entry.pw_uid, entry.pw_gid, follow_symlinks=False)
+
+
+def open_given(path: Path) -> BinaryIO:
+    """A file for reading in a folder that was given to daemons; raises OSError where they put a
+    link in its place, or what is not a file."""
+    number = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    if not stat.S_ISREG(os.fstat(number).st_mode):
+        os.close(number)
+        raise FileNotFoundError(f"{path} is not a file")
+    return os.fdopen(number, "rb")
+
+
+_INHERITED = ("PATH", "HOME", "TZ")
+
+
+def own_environment(*names: str) -> dict[str, str]:
+    """What a program that we start has of our environment: where programs are, the time zone, and
+    the variables `names`.
+
+    Others would change what is measured: libcurl in rsyslogd follows http_proxy, a JVM
+    JAVA_TOOL_OPTIONS, Elasticsearch ES_JAVA_OPTS and ES_PATH_CONF.
+    """
+    inherited = {name: os.environ[name] for name in (*_INHERITED, *names) if name in os.environ}
+    return {**inherited, "LC_ALL": "C.UTF-8"}
 
 
 @dataclass(frozen=True)
 class Command:
-    """What to run: arguments, environment added to ours, folder, and the file for its output."""
+    """What to run: arguments, the whole environment, folder, and the file in it for the output.
+
+    The folder is new, complete, and given to the daemon as it starts.
+    """
 
     arguments: Sequence[str]
     log: Path
@@ -41,16 +76,21 @@ class Command:
     dies_with_us: bool = True
 
 
-def _wrapped(command: Command) -> list[str]:
+def _wrapped(arguments: Sequence[str], dies_with_us: bool) -> list[str]:
     """The command behind setpriv(1), which drops root and asks the kernel to end it with us."""
     prefix = ["setpriv"]
-    if command.dies_with_us:
+    if dies_with_us:
         prefix += ["--pdeathsig", "KILL"]
     user = unprivileged_user()
     if user is not None:
         entry = pwd.getpwnam(user)
         prefix += ["--reuid", str(entry.pw_uid), "--regid", str(entry.pw_gid), "--clear-groups"]
-    return [*(prefix if len(prefix) > 1 else []), *command.arguments]
+    return [*(prefix if len(prefix) > 1 else []), *arguments]
+
+
+def daemons_can_read(path: str) -> bool:
+    """Whether our daemons can read a file, by whatever the kernel judges that."""
+    return run(_wrapped(["test", "-r", path], dies_with_us=True), timeout_s=10).returncode == 0
 
 
 class Daemon:
@@ -58,14 +98,15 @@ class Daemon:
 
     def __init__(self, command: Command) -> None:
         self.log = command.log
-        with command.log.open("ab") as output:
+        with command.log.open("xb") as output:
+            give_to_daemons(command.folder)
             self._process = subprocess.Popen(
-                _wrapped(command),
+                _wrapped(command.arguments, command.dies_with_us),
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=subprocess.STDOUT,
                 cwd=command.folder,
-                env={**os.environ, **command.environment},
+                env=command.environment,
                 start_new_session=True,
             )
 
@@ -79,9 +120,13 @@ class Daemon:
         code = self._process.poll()
         return None if code is None else describe_exit(code)
 
-    def last_lines(self, count: int = 12) -> str:
-        """The end of the output, for error messages."""
-        return last_lines(self.log, count)
+    def last_lines(self, count: int) -> list[str]:
+        """The end of the output, for error messages; nothing when it cannot be read."""
+        try:
+            with open_given(self.log) as log:
+                return log.read().decode(errors="replace").splitlines()[-count:]
+        except OSError:
+            return []
 
     def stop(self, grace_s: float = 0.0) -> None:
         """Ask with SIGTERM for `grace_s` seconds, then end the whole group with SIGKILL."""
@@ -108,19 +153,14 @@ def describe_exit(code: int) -> str:
     return f"exit code {code}"
 
 
-def last_lines(log: Path, count: int) -> str:
-    """The last `count` lines of a text file; empty when there is none."""
-    try:
-        text = log.read_text(encoding="utf-8", errors="replace")
-    except FileNotFoundError:
-        return ""
-    return "\n".join(text.splitlines()[-count:])
-
-
 def run(
-    arguments: Sequence[str], timeout_s: float, folder: Path | None = None
+    arguments: Sequence[str],
+    timeout_s: float,
+    folder: Path | None = None,
+    environment: Mapping[str, str] | None = None,
 ) -> subprocess.CompletedProcess[str]:
-    """Run a short program to its end, in `folder` or the current one, and keep its output.
+    """Run a short program to its end, in `folder` or the current one, with `environment` or the
+    usual one of ours, and keep its output.
 
     Raises JobFailed when it takes longer than `timeout_s`; the exit code is the caller's to judge.
     """
@@ -128,6 +168,7 @@ def run(
         return subprocess.run(
             arguments, capture_output=True, text=True, errors="replace", timeout=timeout_s,
             check=False, stdin=subprocess.DEVNULL, cwd=folder,
+            env=own_environment() if environment is None else environment,
         )  # fmt: skip
     except subprocess.TimeoutExpired:
         raise JobFailed(f"{arguments[0]} did not end within {timeout_s:g} s") from None

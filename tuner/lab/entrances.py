@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Protocol
 
 from tuner.errors import JobFailed
-from tuner.host.process import give_to_daemons, run
+from tuner.host.process import run
 from tuner.host.programs import openssl
 from tuner.lab.ports import is_bound, is_listening, require_free
 from tuner.modules.certificates import COLLECTOR_NAME, SENDER_NAME, Certificates
@@ -126,9 +126,7 @@ def furnish(bound: Profile) -> None:
         make_certificates(source.certificates)
     if source.transport == "file":
         for name in source.paths(bound.workload.connections):
-            path = Path(name)
-            path.touch(mode=0o644, exist_ok=False)
-            give_to_daemons(path)
+            Path(name).touch(mode=0o644, exist_ok=False)
 
 
 _DAYS = 30
@@ -152,7 +150,7 @@ subjectAltName = DNS:{sender}
 
 
 def make_certificates(files: Certificates) -> None:
-    """Write the files of `wanted`, which serve 30 days, with openssl(1); raises JobFailed."""
+    """Write the certificate `files`, which serve 30 days, with openssl(1); raises JobFailed."""
     folder = Path(files.folder)
     folder.mkdir(mode=0o700)
     text = _CONFIGURATION.format(collector=COLLECTOR_NAME, sender=SENDER_NAME)
@@ -161,8 +159,6 @@ def make_certificates(files: Certificates) -> None:
     signed = ("-CA", files.authority, "-CAkey", files.authority_key)
     _make(folder, COLLECTOR_NAME, files.collector, files.collector_key, *signed)
     _make(folder, SENDER_NAME, files.sender, files.sender_key, *signed)
-    for path in (folder, *folder.iterdir()):
-        give_to_daemons(path)
 
 
 def _make(folder: Path, name: str, certificate: str, key: str, *signed: str) -> None:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
+from tuner.host.process import open_given
 from tuner.render.quoting import Emitted, quote
 
 INTERVAL_S = 1
@@ -96,8 +97,9 @@ def impstats_section(path: Path) -> Emitted:
 def read(path: Path) -> tuple[Snapshot, ...]:
     """The complete rounds in the file, oldest first; none when there is no file yet."""
     try:
-        text = path.read_text(encoding="utf-8", errors="replace")
-    except FileNotFoundError:
+        with open_given(path) as file:
+            text = file.read().decode(errors="replace")
+    except OSError:
         return ()
     return tuple(_snapshots(text.splitlines()))
 

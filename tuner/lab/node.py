@@ -15,7 +15,7 @@ from tuner.engine.probe import answers
 from tuner.engines.release import Engine
 from tuner.engines.versions import Distribution
 from tuner.errors import JobFailed, Unreachable
-from tuner.host.process import Command, Daemon, give_to_daemons
+from tuner.host.process import Command, Daemon, own_environment
 from tuner.host.programs import Java, java_for
 from tuner.lab.distribution import home_of
 from tuner.lab.ports import free_port
@@ -93,7 +93,7 @@ class NodeProcess:
         client.close()
 
     def _reasons(self) -> str:
-        lines = self._daemon.last_lines(200).splitlines()
+        lines = self._daemon.last_lines(200)
         telling = [line for line in lines if not re.match(r"\s+at |\s*\.\.\. ", line)]
         return "\n".join(telling[-12:])
 
@@ -110,16 +110,21 @@ def _prepare(plan: NodePlan, folder: Path, port: int, java: Java) -> Command:
         subfolder(folder, name)
     options = subfolder(config, "jvm.options.d") / "heap.options"
     engine = plan.distribution.engine
-    _write(config / f"{engine.value}.yml", _settings(plan, folder, port))
-    _write(config / "jvm.options", _jvm_options(home / "config" / "jvm.options", folder))
-    _write(config / "log4j2.properties", (home / "config" / "log4j2.properties").read_text("utf-8"))
-    _write(options, f"-Xms{plan.heap}\n-Xmx{plan.heap}\n")
+    written = {
+        config / f"{engine.value}.yml": _settings(plan, folder, port),
+        config / "jvm.options": _jvm_options(home / "config" / "jvm.options", folder),
+        config / "log4j2.properties": (home / "config" / "log4j2.properties").read_text("utf-8"),
+        options: f"-Xms{plan.heap}\n-Xmx{plan.heap}\n",
+    }
+    for path, text in written.items():
+        path.write_text(text, encoding="utf-8")
     prefix = "ES" if engine is Engine.ELASTICSEARCH else "OPENSEARCH"
     return Command(
         arguments=[str(home / "bin" / engine.value)],
         log=folder / "engine.log",
         folder=folder,
-        environment={
+        environment=own_environment()
+        | {
             f"{prefix}_JAVA_HOME": str(java.home),
             f"{prefix}_PATH_CONF": str(config),
             f"{prefix}_TMPDIR": str(folder / "tmp"),
@@ -154,11 +159,6 @@ def _jvm_options(shipped: Path, folder: Path) -> str:
     text = "\n".join(kept) + "\n"
     text = text.replace("=logs/", f"={folder}/logs/")
     return re.sub(r"HeapDumpPath=\S+", f"HeapDumpPath={folder}/data", text)
-
-
-def _write(path: Path, text: str) -> None:
-    path.write_text(text, encoding="utf-8")
-    give_to_daemons(path)
 
 
 class NodeRefused(JobFailed):

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tuner.errors import JobFailed
-from tuner.host.process import Command, Daemon, give_to_daemons
+from tuner.host.process import Command, Daemon, own_environment
 from tuner.host.programs import rsyslogd
 from tuner.host.usage import Usage, usage_of
 from tuner.lab.entrances import EventSource
@@ -20,23 +20,31 @@ class RsyslogdDied(JobFailed):
 
 
 class Rsyslogd:
-    """A running rsyslogd that takes events at all of `entrances`; `stop` ends it."""
+    """A running rsyslogd that takes events at all of `entrances`; `stop` ends it.
+
+    It gets `folder`, which is new, for its own; of our environment the variables `inherits`, which
+    hold secrets that `config` refers to.
+    """
 
     def __init__(
-        self, config: str, folder: Path, entrances: Sequence[EventSource], dies_with_us: bool = True
+        self,
+        config: str,
+        folder: Path,
+        entrances: Sequence[EventSource],
+        inherits: Sequence[str] = (),
+        dies_with_us: bool = True,
     ) -> None:
         for entrance in entrances:
             entrance.require_free()
         path = folder / "rsyslog.conf"
+        path.touch(mode=0o600, exist_ok=False)
         path.write_text(config, encoding="utf-8")
-        path.chmod(0o600)
-        give_to_daemons(path)
         self._daemon = Daemon(
             Command(
                 arguments=[rsyslogd(), "-n", "-f", str(path), "-i", str(folder / "rsyslogd.pid")],
                 log=folder / "rsyslogd.log",
                 folder=folder,
-                environment={},
+                environment=own_environment(*inherits),
                 dies_with_us=dies_with_us,
             )
         )
@@ -78,7 +86,7 @@ class Rsyslogd:
         omelasticsearch are requests that failed.
         """
         self.stop(grace_s)
-        lines = self._daemon.last_lines(1000).splitlines()
+        lines = self._daemon.last_lines(1000)
         failed = next((line for line in lines if "omelasticsearch" in line), None)
         if failed is None and self.ending() == "SIGKILL":
             return f"it did not end within {grace_s:g} s: it still held events"
@@ -93,6 +101,6 @@ class Rsyslogd:
             time.sleep(0.02)
 
     def _reason(self) -> str:
-        lines = self._daemon.last_lines(50).splitlines()
+        lines = self._daemon.last_lines(50)
         errors = [line for line in lines if "rror" in line]
         return " | ".join((errors or lines)[:3]) or "it printed nothing"

@@ -13,26 +13,25 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from tuner.host.lock import locked, state_folder
-from tuner.host.process import give_to_daemons, unprivileged_user
+from tuner.host.process import unprivileged_user
 
 _PREFIX = "rsyslog-tune-lab-"
 
 
 @contextlib.contextmanager
 def scratch(parent: Path) -> Iterator[Path]:
-    """A new folder below `parent` that our daemons may write to, gone afterwards.
+    """A new folder below `parent` for the folders of our daemons, gone afterwards.
 
-    When we are root the daemons run as another user; where that user cannot reach `parent`
-    (as under /root), the folder is made in the system's temporary folder instead.  It is on record
-    until it is gone, so that `remove_abandoned` finds it after a SIGKILL.
+    When we are root the daemons run as another user, who may only pass through it; where that user
+    cannot reach `parent` (as under /root), the folder is made in the system's temporary folder
+    instead.  It is on record until it is gone, so that `remove_abandoned` finds it after a SIGKILL.
     """
     reachable = unprivileged_user() is None or is_reachable(parent)
     base = parent.resolve() if reachable else Path(tempfile.gettempdir())
     folder = base / f"{_PREFIX}{secrets.token_hex(4)}"
     with _on_record(folder):
         try:
-            folder.mkdir(mode=0o700)
-            give_to_daemons(folder)
+            make_passage(folder)
             yield folder
         finally:
             shutil.rmtree(folder, ignore_errors=True)
@@ -90,11 +89,18 @@ def _recorded(path: Path) -> Path | None:
 
 
 def subfolder(parent: Path, name: str) -> Path:
-    """A folder below a scratch folder that our daemons may write to."""
+    """A new folder below a scratch folder, ours until a daemon starts in it."""
     folder = parent / name
     folder.mkdir(mode=0o700)
-    give_to_daemons(folder)
     return folder
+
+
+def make_passage(folder: Path) -> None:
+    """Make a folder that stays ours: daemons have their own folders in it, and no more than the
+    right to pass, so that they cannot put a link in the place of one."""
+    folder.mkdir(mode=0o700)
+    if unprivileged_user() is not None:
+        folder.chmod(0o711)
 
 
 def is_reachable(folder: Path) -> bool:

@@ -13,6 +13,7 @@ from typing import BinaryIO, Protocol
 
 import zstandard
 
+from tuner.host.process import open_given
 from tuner.modules.omfile import OmfileOutput
 from tuner.profile.model import Profile
 
@@ -69,13 +70,13 @@ def _paths(output: OmfileOutput) -> Iterator[Path]:
         paths = [Path(output.file)]
     elif output.dyna_file is not None:
         paths = list(Path(output.dyna_file.before).rglob("*"))
-    yield from (path for path in paths if path.is_file())
+    yield from (path for path in paths if path.is_file() and not path.is_symlink())
 
 
 def _read(path: Path, mark: bytes) -> tuple[int, int, float | None]:
     """The bytes of text in a file, how often `mark` is in it, and the processor seconds of
     decompressing it, counting not included."""
-    with path.open("rb") as raw, closing(_opened(raw)) as text:
+    with open_given(path) as raw, closing(_opened(raw)) as text:
         total, marks, rest, took_s = 0, 0, b"", 0.0
         while True:
             began_s = time.thread_time()

@@ -18,6 +18,7 @@ from tuner.modules.input import Parsers
 from tuner.modules.omelasticsearch import OmelasticsearchOutput
 from tuner.modules.queue import Queue
 from tuner.modules.registry import AnyInput, AnyOutput, Parse
+from tuner.modules.secrets import SecretRef
 from tuner.profile.lanes import Lanes
 from tuner.profile.workload import Workload as Workload
 from tuner.schema.scalars import AbsolutePath, Name, ProfilePath, Switch
@@ -102,6 +103,18 @@ class Profile(Section):
     def indexed(self) -> tuple[OmelasticsearchOutput, ...]:
         """The outputs into the engine."""
         return tuple(output for _, output in self.enumerated)
+
+    @property
+    def secrets(self) -> tuple[SecretRef, ...]:
+        """What the outputs into the engine log in with."""
+        passwords = (one.auth.pwd for one in self.indexed if one.auth is not None)
+        keys = (one.apikey for one in self.indexed if one.apikey is not None)
+        return (*passwords, *keys)
+
+    @property
+    def secret_variables(self) -> tuple[str, ...]:
+        """The variables of the environment that rsyslogd takes those secrets from."""
+        return tuple(one.env for one in self.secrets if one.env is not None)
 
     @property
     def measured(self) -> OmelasticsearchOutput:

@@ -31,12 +31,7 @@ def layers(
 
 
 def _secret_files(loaded: LoadedProfile) -> list[str]:
-    references = [
-        reference
-        for output in loaded.profile.indexed
-        for reference in (output.auth.pwd if output.auth is not None else None, output.apikey)
-    ]
-    return [one.file for one in references if one is not None and one.file is not None]
+    return [one.file for one in loaded.profile.secrets if one.file is not None]
 
 
 def _absent_secret(loaded: LoadedProfile) -> str | None:
@@ -66,7 +61,7 @@ def _rsyslogd(loaded: LoadedProfile, offline: bool, templates: Templates | None)
     files = render(loaded.profile, templates)
     config = next(file.text for file in files if file.path == RSYSLOG)
     try:
-        verdict = check(config)
+        verdict = check(config, loaded.profile.secret_variables)
     except ProgramMissing as missing:
         return Layer(name, None, str(missing))
     return Layer(name, verdict.accepted, "; ".join(verdict.complaints))

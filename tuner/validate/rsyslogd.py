@@ -2,6 +2,9 @@
 
 Necessary and not sufficient: it accepts nonsense queue sizes, and it crashes on some bad
 configurations, which counts as rejecting them.
+
+It starts nothing and runs as the user who asks, not as `nobody`: rsyslogd reads its configuration
+as root, and what only root may read (secrets, keys, rulebases) would be reported as missing.
 """
 
 from __future__ import annotations
@@ -11,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tuner.host.process import describe_exit, run
+from tuner.host.process import describe_exit, own_environment, run
 from tuner.host.programs import rsyslogd
 from tuner.modules.registry import packages
 
@@ -26,13 +29,15 @@ class Check:
     complaints: tuple[str, ...]
 
 
-def check(config: str) -> Check:
-    """Let the installed rsyslogd read `config`; death by a signal is a rejection too."""
+def check(config: str, inherits: Sequence[str] = ()) -> Check:
+    """Let the installed rsyslogd read `config`, which may refer to the variables `inherits`; death
+    by a signal is a rejection too."""
     with tempfile.TemporaryDirectory(prefix="rsyslog-tune-") as folder:
         path = Path(folder) / "rsyslog.conf"
         path.touch(mode=0o600)
         path.write_text(config, encoding="utf-8")
-        result = run([rsyslogd(), "-N1", "-f", str(path)], _TIMEOUT_S)
+        environment = own_environment(*inherits)
+        result = run([rsyslogd(), "-N1", "-f", str(path)], _TIMEOUT_S, environment=environment)
     lines = [line.replace(str(path), "rsyslog.conf") for line in result.stderr.splitlines()]
     said = [line for line in lines if "version 8." not in line and "End of config" not in line]
     if result.returncode < 0:

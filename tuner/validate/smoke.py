@@ -6,6 +6,7 @@ import re
 import secrets
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
@@ -16,6 +17,7 @@ from tuner.flood.flood import Flood
 from tuner.flood.messages import Messages
 from tuner.flood.spec import FloodSpec
 from tuner.flood.workload import flood_spec
+from tuner.host.process import open_given
 from tuner.lab.lab import Lab
 from tuner.measure.measurement import Failure
 from tuner.measure.pipeline import Pipeline
@@ -180,7 +182,8 @@ def _refusal(pipe: Pipeline) -> str | None:
     """Why the engine refused the event, from the file that omelasticsearch or the retry ruleset
     writes then."""
     for path in pipe.stats.parent.glob("*.json"):
-        said = _REASON.findall(path.read_text("utf-8", "replace"))
+        with suppress(OSError), open_given(path) as file:
+            said = _REASON.findall(file.read().decode(errors="replace"))
         if said:
             return str(said[0])
     return None

@@ -1,0 +1,52 @@
+"""What the programs that we start inherit of a shell's environment: nothing that could change what
+is measured."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tuner.host.process import Command, Daemon, own_environment, run, wait_until
+from tuner.lab.scratch import scratch, subfolder
+
+SHELL = {
+    "http_proxy": "http://127.0.0.1:9",
+    "HTTPS_PROXY": "http://127.0.0.1:9",
+    "ES_JAVA_OPTS": "-Xmx100m",
+    "ES_PATH_CONF": "/nonexistent",
+    "JAVA_TOOL_OPTIONS": "-Xmx100m",
+    "RSYSLOG_DEBUG": "Debug",
+    "LC_ALL": "tr_TR",
+    "TZ": "Asia/Kathmandu",
+    "ES_PWD": "secret",
+}
+
+
+def of_a_daemon(folder: Path) -> str:
+    with scratch(folder) as below:
+        own = subfolder(below, "own")
+        daemon = Daemon(Command(["env"], own / "log", own, own_environment("ES_PWD")))
+        assert wait_until(lambda: daemon.ending() is not None, 10)
+        return "\n".join(daemon.last_lines(100))
+
+
+def of_a_program(_folder: Path) -> str:
+    return run(["env"], 10, environment=own_environment("ES_PWD")).stdout
+
+
+@pytest.mark.parametrize("environment", [of_a_daemon, of_a_program])
+def test_a_shell_changes_nothing_but_the_time_zone(
+    environment: Callable[[Path], str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in SHELL.items():
+        monkeypatch.setenv(name, value)
+    found = dict(line.split("=", 1) for line in environment(tmp_path).splitlines())
+    assert set(found) <= {"PATH", "HOME", "TZ", "LC_ALL", "ES_PWD"}
+    assert (found["TZ"], found["LC_ALL"], found["ES_PWD"]) == (SHELL["TZ"], "C.UTF-8", "secret")
+
+
+def test_a_program_has_no_secret_that_it_does_not_ask_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ES_PWD", "secret")
+    assert "secret" not in run(["env"], 10).stdout
