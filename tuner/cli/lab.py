@@ -120,7 +120,7 @@ def _ship(profile: Profile, node: NodeProcess, folder: Path) -> standing.Standin
 
 def _show(lab: standing.Standing, output: Output) -> None:
     if output is Output.JSON:
-        result_json({"schema": 1, "kind": "lab", **asdict(lab)})
+        result_json({"schema": 2, "kind": "lab", **asdict(lab)})
         return
     result(
         f"engine    {lab.url} ({lab.version}, {lab.heap} heap, pid {lab.engine.pid})\n"

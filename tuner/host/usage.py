@@ -35,15 +35,20 @@ def usage_of(pid: int) -> Usage:
     return Usage(cpu_s=times.user + times.system, peak_rss_bytes=kib * 1024)
 
 
-def started_at(pid: int) -> float | None:
-    """When the process started (seconds since the epoch), or None when there is no such process.
+def started_at(pid: int) -> str | None:
+    """When the process started: the clock ticks since which boot (`starttime` of proc(5)); None
+    when there is no such process, or it has ended.
 
-    With the pid it names a process for good: a pid alone may be somebody else's by now.
+    With the pid it names a process for good: a pid alone may be somebody else's by now, and the
+    time of day changes when the clock is set.
     """
     try:
-        return psutil.Process(pid).create_time()
-    except psutil.NoSuchProcess:
+        stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
+    except (FileNotFoundError, ProcessLookupError):
         return None
+    fields = stat[stat.rindex(")") + 1 :].split()
+    boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
+    return None if fields[0] in "ZX" else f"{fields[19]} ticks since boot {boot}"
 
 
 def listener_on(port: int) -> str | None:

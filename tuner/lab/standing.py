@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from pydantic import TypeAdapter, ValidationError
 
-from tuner.errors import JobFailed
+from tuner.errors import JobFailed, Refused
 from tuner.host.lock import state_folder
-from tuner.host.process import end_group, give_to_daemons
+from tuner.host.process import end_group
 from tuner.host.usage import started_at
+from tuner.lab.scratch import make_passage
 
 RUN_ID = "standing"
 """The run that owns what a standing lab creates in its engine."""
@@ -20,10 +22,10 @@ RUN_ID = "standing"
 
 @dataclass(frozen=True)
 class Process:
-    """A process for good: its pid, and when it started (seconds since the epoch)."""
+    """A process for good: its pid, and when it started."""
 
     pid: int
-    started: float
+    started: str
 
     @property
     def alive(self) -> bool:
@@ -70,12 +72,23 @@ def process_of(pid: int) -> Process:
 
 
 def read() -> Standing | None:
-    """The record of the standing lab, alive or not; None when none is up."""
+    """The record of the standing lab, alive or not; None when none is up.
+
+    Raises Refused where others can write it, since `end` kills what it names.
+    """
     path = folder() / "lab.json"
     try:
-        return _STANDING.validate_json(path.read_text(encoding="utf-8"))
+        owner = folder().stat(follow_symlinks=False).st_uid
+        text = path.read_text(encoding="utf-8")
     except FileNotFoundError:
         return None
+    if owner != os.geteuid():
+        raise Refused(
+            f"{folder()} belongs to another user, who may have changed the record of the lab in "
+            "it: end its processes yourself and remove the folder"
+        )
+    try:
+        return _STANDING.validate_json(text)
     except ValidationError:
         raise JobFailed(f"{path} cannot be read: end its processes and remove it") from None
 
@@ -90,8 +103,7 @@ def make_folder() -> Path:
     """An empty folder for a new standing lab."""
     folder().parent.mkdir(mode=0o755, parents=True, exist_ok=True)
     shutil.rmtree(folder(), ignore_errors=True)
-    folder().mkdir(mode=0o700)
-    give_to_daemons(folder())
+    make_passage(folder())
     return folder()
 
 
