@@ -16,6 +16,7 @@ from tuner.errors import BadUsage, Refused
 from tuner.host.allow import require_allowed
 from tuner.host.lock import measuring
 from tuner.host.machine import busy_share
+from tuner.host.process import UNPRIVILEGED, daemons_can_read
 from tuner.host.programs import omelasticsearch, rsyslogd
 from tuner.lab import standing
 from tuner.lab.distribution import fetch, home_of
@@ -50,6 +51,7 @@ def prepare(wanted: Wanted, profile: Profile, tell: Tell) -> float:
         if wanted.engine is EngineChoice.SINK:
             raise BadUsage("--engine sink and --elasticsearch cannot be combined")
         require_allowed(wanted.url)
+        _require_readable(profile)
         return 0.0
     if wanted.engine is EngineChoice.SINK:
         return 0.0
@@ -72,6 +74,21 @@ def tell_of_others(tell: Tell) -> None:
             f"others use {used:.0%} of this machine: runs will differ more, so a gain takes more "
             "pairs to show; stop them, or measure elsewhere"
         )
+
+
+def _require_readable(profile: Profile) -> None:
+    """Raise Refused where only root can read what rsyslogd logs in with: as root we start it as
+    another user, and whoever runs as that user could read a copy too."""
+    files = [one.file for one in profile.secrets]
+    for tls in (output.tls for output in profile.indexed if output.tls is not None):
+        files += [tls.cacert, tls.mycert, tls.myprivkey]
+    for path in files:
+        if path is not None and Path(path).exists() and not daemons_can_read(path):
+            raise Refused(
+                f"{path} is needed to log in, and rsyslogd, which runs as {UNPRIVILEGED} when you "
+                "are root, cannot read it: run this without root as a user who can, or give "
+                f"{UNPRIVILEGED} access to it (setfacl -m u:{UNPRIVILEGED}:r {path})"
+            )
 
 
 @contextlib.contextmanager
@@ -98,6 +115,7 @@ def _lab(
     distribution = distribution_for(profile.release)
     up = standing.usable(distribution.version)
     if up is not None:
+        require_allowed(up.url)
         tell(f"using the running lab at {up.url}")
         return attached_lab(EngineClient(up.url), folder, run_id, up.heap)
     tell(f"starting {distribution.engine.value} {distribution.version}")
