@@ -12,12 +12,14 @@ _GROUPS = {Engine.ELASTICSEARCH: "org.elasticsearch", Engine.OPENSEARCH: "org.op
 
 @dataclass(frozen=True)
 class Distribution:
-    """One engine version, and the Java versions it runs on; `is_tested` means that tests run it."""
+    """One engine version, the Java versions it runs on, and the SHA-256 of its archive in Maven
+    Central; `is_tested` means that tests run it."""
 
     engine: Engine
     version: str
     java_lowest: int
     java_highest: int
+    sha256: str
     is_tested: bool = False
 
     @property
@@ -40,12 +42,17 @@ class Distribution:
 # One version for each major version of an engine.  The highest Java of each is the newest one
 # with long-term support that the version is known to start on.
 VERSIONS = (
-    Distribution(Engine.ELASTICSEARCH, "7.17.28", 11, 17, is_tested=True),
-    Distribution(Engine.ELASTICSEARCH, "8.19.0", 17, 21, is_tested=True),
-    Distribution(Engine.ELASTICSEARCH, "9.2.0", 21, 25),
-    Distribution(Engine.OPENSEARCH, "2.19.1", 17, 21, is_tested=True),
-    Distribution(Engine.OPENSEARCH, "3.2.0", 21, 25),
-)
+    Distribution(Engine.ELASTICSEARCH, "7.17.28", 11, 17,
+        "37004c9bd95165eb41b229204bbb9f311d8099d6db22ec22b2f019664f0a75ab", is_tested=True),
+    Distribution(Engine.ELASTICSEARCH, "8.19.0", 17, 21,
+        "14833b2d86c30656901f92049f81fb5777a8e4545413c8656cd1a21b55173033", is_tested=True),
+    Distribution(Engine.ELASTICSEARCH, "9.2.0", 21, 25,
+        "bf44938a0490ba2a303d39c9cb64b38963dd08c812ce93e10816e878585bcb6b"),
+    Distribution(Engine.OPENSEARCH, "2.19.1", 17, 21,
+        "af7152d8b7f6f1cee09d47276b32b70479fe6dd8cdbb61213f84eb7f8098b261", is_tested=True),
+    Distribution(Engine.OPENSEARCH, "3.2.0", 21, 25,
+        "8c1fb97a5a6f74cac9a25199c0181caa09052e5f941b45f56ee028c32c9de17d"),
+)  # fmt: skip
 TESTED = tuple(one for one in VERSIONS if one.is_tested)
 DEFAULT = VERSIONS[1]
 """The engine of a profile that names none."""

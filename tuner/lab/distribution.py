@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import shutil
 import tempfile
+import zipfile
 from pathlib import Path
 
 import platformdirs
 
 from tuner.engines.versions import VERSIONS, Distribution
-from tuner.errors import Unreachable
-from tuner.host.process import run
+from tuner.errors import Refused, Unreachable
+from tuner.host.process import own_environment, run
 from tuner.host.programs import maven
+
+_PLUGIN = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1"
+# Where Maven is told of proxies and of authorities to trust.
+_MAVEN = ("JAVA_HOME", "JAVA_TOOL_OPTIONS", "MAVEN_ARGS", "MAVEN_OPTS")
 
 
 def cache_folder() -> Path:
@@ -33,32 +39,55 @@ def cached() -> tuple[Distribution, ...]:
 
 
 def fetch(distribution: Distribution) -> Path:
-    """The engine's home folder, fetched by Maven with strict checksums when it is not there yet.
+    """The engine's home folder, fetched by Maven when it is not there yet.
 
     It is unpacked beside its place and renamed, so that an interrupted fetch leaves nothing.
+    Raises Unreachable when Maven cannot fetch it, Refused when what it fetched is not the archive
+    that the table of versions names.
     """
     home = home_of(distribution)
     if home.is_dir():
         return home
     cache_folder().mkdir(mode=0o755, parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=cache_folder(), prefix=".fetch-") as folder:
-        _unpack(distribution, Path(folder))
-        unpacked = next(Path(folder).glob(f"{distribution.engine.value}-*"))
+        _unpack(_downloaded(distribution, Path(folder)), Path(folder))
+        unpacked = next(Path(folder).glob(f"{distribution.engine.value}-*/"))
         _make_readable(unpacked)
         if not home.is_dir():
             shutil.move(unpacked, home)
     return home
 
 
-def _unpack(distribution: Distribution, folder: Path) -> None:
-    command = [maven(), "-q", "-B", "-C", "dependency:unpack"]
+def _downloaded(distribution: Distribution, folder: Path) -> Path:
+    """The archive, as Maven put it into `folder`."""
+    command = [maven(), "-q", "-B", "-C", f"{_PLUGIN}:copy"]
     command += [f"-Dartifact={distribution.artefact}", f"-DoutputDirectory={folder}"]
     # Without a project the plugin keeps its marks in a folder below the current one.
-    result = run(command, timeout_s=900, folder=folder)
+    result = run(command, 900, folder, own_environment(*_MAVEN))
     if result.returncode != 0:
         lines = [line for line in result.stdout.splitlines() if "ERROR" in line]
         why = lines[0] if lines else "no reason given"
         raise Unreachable(f"Maven could not fetch {distribution.artefact}: {why}")
+    archive = next(folder.glob("*.zip"))
+    with archive.open("rb") as file:
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+    if digest != distribution.sha256:
+        raise Refused(
+            f"Maven fetched {distribution.artefact} with SHA-256 {digest}, which should be "
+            f"{distribution.sha256}: remove it from ~/.m2/repository, and check which repository "
+            "or mirror Maven is set up to use"
+        )
+    return archive
+
+
+def _unpack(archive: Path, folder: Path) -> None:
+    """Unpack a ZIP archive with the right to run programs, which zipfile forgets (CPython issue
+    15795)."""
+    with zipfile.ZipFile(archive) as packed:
+        for entry in packed.infolist():
+            path = Path(packed.extract(entry, folder))
+            if entry.external_attr >> 16 & 0o100:
+                path.chmod(0o700)
 
 
 def _make_readable(home: Path) -> None:
