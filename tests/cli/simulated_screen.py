@@ -21,7 +21,7 @@ from tuner.cli.progress import Progress, Running
 from tuner.cli.search_screen import Screen, screen
 from tuner.errors import Interrupted
 from tuner.host.signals import end_orderly
-from tuner.measure.bottleneck import Bottleneck, Verdict
+from tuner.measure.bottleneck import Bottleneck, Diagnosis
 from tuner.measure.measurement import Doubt, DoubtKind, Measurement
 from tuner.search.runner import trials_expected
 from tuner.search.search import Search, Step
@@ -37,7 +37,7 @@ def judged(asked: Asked, measurement: Measurement) -> Measurement:
     limits = Bottleneck.ENGINE_CPU if asked.changes else Bottleneck.MAIN_WORKER
     is_unsteady = random.Random(asked.number).random() < 0.2
     doubts = (Doubt(DoubtKind.UNSTEADY, "12 % drift"),) if is_unsteady else ()
-    return replace(measurement, doubts=doubts, verdict=Verdict(limits, (), (), 0.0))
+    return replace(measurement, doubts=doubts, verdict=Diagnosis(limits, (), (), 0.0))
 
 
 def watch(

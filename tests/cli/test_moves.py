@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from tests.search.simulated import PROFILE
-from tuner.cli.moves import Step, move, steps_text
+from tuner.cli.moves import SettingChange, move, steps_text
 from tuner.search.study import BASELINE
 from tuner.space.knobs import knobs
 
 
 def test_as_many_steps_are_named_as_there_is_room_for() -> None:
-    found = [Step(f"a_{at}", 1, 2) for at in range(6)]
+    found = [SettingChange(f"a_{at}", 1, 2) for at in range(6)]
     names = {step.path: step.path for step in found}
     assert steps_text(found, names) == "a_0 1 -> 2, a_1 1 -> 2, a_2 1 -> 2, 3 more"
     assert steps_text(found, names, room=30) == "a_0 1 -> 2, a_1 1 -> 2, 4 more"
@@ -18,7 +18,7 @@ def test_as_many_steps_are_named_as_there_is_room_for() -> None:
 
 
 def test_long_levels_are_cut_and_missing_ones_named() -> None:
-    step = Step("filter_path", None, ("errors", "items.*.status"))
+    step = SettingChange("filter_path", None, ("errors", "items.*.status"))
     assert steps_text([step], {"filter_path": "f"}) == "f not set -> errors,it..."
 
 

@@ -11,11 +11,11 @@ from tests.measure.paced import paced
 from tests.search.simulated import PROFILE
 from tuner.cli.progress import Progress, Running
 from tuner.cli.progress_lines import detail_lines, stage_line, trial_line
-from tuner.measure.bottleneck import Bottleneck, Verdict
+from tuner.measure.bottleneck import Bottleneck, Diagnosis
 from tuner.measure.measurement import Doubt, DoubtKind, TrialPlan
 from tuner.measure.metrics import Result
 from tuner.search.climb import Leader
-from tuner.search.guess import Estimate
+from tuner.search.guess import EffectRatio
 from tuner.search.study import BASELINE, Changes, Phase, Trial
 from tuner.space.knobs import knobs
 
@@ -25,7 +25,7 @@ BATCH = "outputs[logs].queue.dequeueBatchSize"
 REFRESH = "outputs[logs].index.settings.refresh_interval"
 LONGER: Changes = ((REFRESH, "30s"), (BATCH, 2000), (SIZE, 100_000))
 CHANGED: Changes = ((SIZE, 100_000),)
-LEADER = Leader(LONGER, Estimate(1.3, 1.2, 1.4))
+LEADER = Leader(LONGER, EffectRatio(1.3, 1.2, 1.4))
 NOTHING_YET = Progress("small", 600.0, knobs(PROFILE))
 
 
@@ -83,7 +83,7 @@ def test_what_is_measured_again_is_told_by_its_first_trial() -> None:
     first = trial(measured(1.0), LONGER, number=7)
     again = trial(measured(1.0), LONGER, Phase.FINAL, 9)
     assert lines(first, again, leader=LEADER)[-1].endswith("again, as trial 7, the best so far")
-    other = Leader(CHANGED, Estimate(1.3, 1.2, 1.4))
+    other = Leader(CHANGED, EffectRatio(1.3, 1.2, 1.4))
     assert lines(first, again, leader=other)[-1].endswith("again, as trial 7")
 
 
@@ -140,7 +140,7 @@ def test_what_has_no_rate_of_its_own_says_what_it_has(outcome: Result, said: str
 
 def test_all_that_a_trial_showed_is_told_to_those_who_ask() -> None:
     doubt = Doubt(DoubtKind.UNSTEADY, "12 % drift")
-    verdict = Verdict(Bottleneck.ENGINE_CPU, (), (), 0.0)
+    verdict = Diagnosis(Bottleneck.ENGINE_CPU, (), (), 0.0)
     outcome = replace(measured(1.0), doubts=(doubt,), verdict=verdict)
     shown = "\n".join(detail_lines(after(trial(outcome, CHANGED))))
     assert f"{SIZE}: 50000 -> 100000" in shown
@@ -153,7 +153,7 @@ def test_all_that_a_trial_showed_is_told_to_those_who_ask() -> None:
 def test_doubts_and_verdicts_are_gathered() -> None:
     doubt = Doubt(DoubtKind.UNSTEADY, "12 % drift")
     runs = [
-        replace(measured(1.0), doubts=(doubt,), verdict=Verdict(limit, (), (), 0.0))
+        replace(measured(1.0), doubts=(doubt,), verdict=Diagnosis(limit, (), (), 0.0))
         for limit in (Bottleneck.INPUT, Bottleneck.DISK)
     ]
     progress = after(*map(trial, runs))

@@ -131,3 +131,13 @@ def test_modules_and_functions_stay_small() -> None:
 def test_no_module_is_a_bag() -> None:
     bags = {"utils", "util", "helpers", "common", "manager", "misc"}
     assert not [module for module in MODULES if module.stem in bags]
+
+
+def test_two_types_never_share_a_name() -> None:
+    homes: dict[str, list[str]] = {}
+    for module in MODULES:
+        for node in tree_of(module).body:
+            if isinstance(node, ast.ClassDef):
+                homes.setdefault(node.name, []).append(name_of(module))
+    shared = {name: where for name, where in homes.items() if len(where) > 1}
+    assert not shared, shared

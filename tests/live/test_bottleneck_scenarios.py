@@ -29,7 +29,7 @@ from tuner.lab.node import NodePlan, NodeProcess
 from tuner.lab.scratch import scratch, subfolder
 from tuner.lab.sink import Sink
 from tuner.lint.load import parse_profile
-from tuner.measure.bottleneck import Bottleneck, Verdict
+from tuner.measure.bottleneck import Bottleneck, Diagnosis
 from tuner.measure.measurement import DoubtKind, Measurement, TrialPlan
 from tuner.measure.trial import run_trial
 from tuner.profile.edit import edit
@@ -151,7 +151,7 @@ def pinned_lab(tmp_path: Path) -> Iterator[Lab]:
             node.stop()
 
 
-def undisturbed(lab: Lab, profile: Profile, plan: TrialPlan) -> Verdict:
+def undisturbed(lab: Lab, profile: Profile, plan: TrialPlan) -> Diagnosis:
     """The verdict of the first trial during which nothing else kept this machine busy: what others
     use is missing here, and then the cores are the bottleneck."""
     for number in range(TRIES):

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from tests.measure.factory import SPEED, failed, measured
 from tests.measure.paced import paced
-from tuner.measure.bottleneck import Bottleneck, Verdict
+from tuner.measure.bottleneck import Bottleneck, Diagnosis
 from tuner.measure.ceiling import Ceiling, Combination
 from tuner.measure.measurement import Outcome
 from tuner.report.bench import Bench, bench_blocks, bench_json, ceiling_blocks, ceiling_json
@@ -90,7 +90,7 @@ def test_programs_get_everything_under_a_schema_number() -> None:
 
 
 def test_a_failed_run_still_says_what_limited_it() -> None:
-    rejected = Verdict(Bottleneck.REJECTIONS, (("rejections", "12 bulks"),), (), 0.0)
+    rejected = Diagnosis(Bottleneck.REJECTIONS, (("rejections", "12 bulks"),), (), 0.0)
     text = bench_markdown(bench([replace(failed(), verdict=rejected)]))
     assert "failed: delivery incomplete: it lost two events" in text
     assert "bottleneck: rejections" in text

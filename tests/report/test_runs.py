@@ -10,7 +10,7 @@ import pytest
 from tests.measure.factory import failed, measured
 from tests.measure.paced import paced
 from tuner.engine.bulk_times import BulkLatency
-from tuner.measure.bottleneck import Bottleneck, Verdict
+from tuner.measure.bottleneck import Bottleneck, Diagnosis
 from tuner.measure.effective import Effective, QueueUse, ThreadUse
 from tuner.measure.measurement import Doubt, DoubtKind, Failure, Measurement
 from tuner.measure.overload import Overload, overload_plan
@@ -95,7 +95,7 @@ def test_what_nobody_counted_is_left_out() -> None:
 
 
 def test_a_sentence_then_the_figures_then_the_settings() -> None:
-    verdict = Verdict(
+    verdict = Diagnosis(
         Bottleneck.ENGINE_CPU,
         (("engine", "78% of its cores"), ("machine", "98% of 2 cores")),
         ("outputs[logs].index.mapping", "outputs[logs].filter_path"),
@@ -113,7 +113,7 @@ def test_a_sentence_then_the_figures_then_the_settings() -> None:
 
 @pytest.mark.parametrize("bottleneck", Bottleneck)
 def test_every_bottleneck_has_a_sentence(bottleneck: Bottleneck) -> None:
-    text = markdown(bottleneck_blocks(Verdict(bottleneck, (), (), 0.0)))
+    text = markdown(bottleneck_blocks(Diagnosis(bottleneck, (), (), 0.0)))
     assert text.startswith(f"bottleneck: {bottleneck.value}: ")
     assert text.count("\n") == 1
 

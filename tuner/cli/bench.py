@@ -22,7 +22,7 @@ from tuner.cli.metrics_file import MetricsFile, MetricsFileOption, running_metri
 from tuner.cli.options import (
     EngineChoice,
     EngineOption,
-    Output,
+    OutputFormat,
     OutputOption,
     ProfilePath,
     UrlOption,
@@ -81,7 +81,7 @@ def bench(
     metrics_path: MetricsFileOption = None,
     export_json: JsonFile = None,
     export_markdown: MarkdownFile = None,
-    output: OutputOption = Output.TEXT,
+    output: OutputOption = OutputFormat.TEXT,
 ) -> None:
     """Measure a profile: events per second, delivery, CPU per event, freshness, and what limits it.
 
@@ -93,7 +93,7 @@ def bench(
     loaded = load(profile)
     wanted = Wanted(engine, elasticsearch)
     window_s = duration_s(window)
-    chosen = Chosen(repeat, window_s, freshness, sustain, overload, ceiling)
+    chosen = BenchOptions(repeat, window_s, freshness, sustain, overload, ceiling)
     parent = Path(tempfile.gettempdir())
     gauges = Gauges("bench", loaded.profile.name, BENCH_PHASES, time.time(), planned=repeat)
     with running_metrics(metrics_path, gauges) as metrics:
@@ -103,7 +103,7 @@ def bench(
             measured = _measure(lab, loaded.profile, chosen, metrics)
     blocks, data = bench_blocks(measured), bench_json(measured)
     exports.write(data, blocks)
-    if output is Output.JSON:
+    if output is OutputFormat.JSON:
         result_json(data)
     else:
         show_blocks(blocks)
@@ -111,7 +111,7 @@ def bench(
 
 
 @dataclass(frozen=True)
-class Chosen:
+class BenchOptions:
     """What the options ask for."""
 
     repeat: int
@@ -122,7 +122,7 @@ class Chosen:
     ceiling: bool
 
 
-def _measure(lab: Lab, profile: Profile, chosen: Chosen, metrics: MetricsFile) -> Bench:
+def _measure(lab: Lab, profile: Profile, chosen: BenchOptions, metrics: MetricsFile) -> Bench:
     """A warm-up run, which is not kept, then the runs, then the phases."""
     gauges = replace(metrics.gauges, engine=lab.engine.name, rsyslog=lab.rsyslog)
     metrics.update(replace(gauges, phase="warm-up"))
@@ -162,7 +162,7 @@ def _stages(run: str, ends_s: float, tell: Callable[[str], None]) -> Callable[[s
     )
 
 
-def _phases(measured: Bench, phases: Phases, chosen: Chosen, metrics: MetricsFile) -> Bench:
+def _phases(measured: Bench, phases: Phases, chosen: BenchOptions, metrics: MetricsFile) -> Bench:
     """The phases that were chosen, after the runs."""
 
     def phase(name: str, run: Callable[[], T]) -> T:

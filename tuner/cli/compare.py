@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from tuner.cli.compare_sides import Chosen, measured, of_searches
+from tuner.cli.compare_sides import CompareOptions, measured, of_searches
 from tuner.cli.console import result_json
 from tuner.cli.exports import Exports, JsonFile, MarkdownFile
 from tuner.cli.failures import require_none_failed
@@ -15,7 +15,7 @@ from tuner.cli.layout import show_blocks
 from tuner.cli.options import (
     EngineChoice,
     EngineOption,
-    Output,
+    OutputFormat,
     OutputOption,
     UrlOption,
     duration_s,
@@ -77,7 +77,7 @@ def compare(
     elasticsearch: UrlOption = None,
     export_json: JsonFile = None,
     export_markdown: MarkdownFile = None,
-    output: OutputOption = Output.TEXT,
+    output: OutputOption = OutputFormat.TEXT,
 ) -> None:
     """Compare two profiles in interleaved pairs, or what two searches ended with.
 
@@ -105,11 +105,11 @@ def compare(
         compared = of_searches(a, b, fail_below)
     else:
         wanted = Wanted(engine, elasticsearch)
-        chosen = Chosen(pairs, duration_s(window), freshness, ceiling, fail_below, seed)
+        chosen = CompareOptions(pairs, duration_s(window), freshness, ceiling, fail_below, seed)
         compared = measured(a, b, wanted, chosen)
     blocks, data = compare_blocks(compared), compare_json(compared)
     exports.write(data, blocks)
-    if output is Output.JSON:
+    if output is OutputFormat.JSON:
         result_json(data)
     else:
         show_blocks(blocks)

@@ -35,7 +35,7 @@ from tuner.search.verdict import Outcome, outcome_of
 
 
 @dataclass(frozen=True)
-class Chosen:
+class CompareOptions:
     """What the options ask for."""
 
     pairs: int
@@ -46,7 +46,7 @@ class Chosen:
     seed: int
 
 
-def measured(a: Path, b: Path, wanted: Wanted, chosen: Chosen) -> Compared:
+def measured(a: Path, b: Path, wanted: Wanted, chosen: CompareOptions) -> Compared:
     """Measure both profiles on a lab of the release of `a`, with the workload of `a`."""
     first, second = load(a).profile, load(b).profile
     doubts = []
@@ -93,7 +93,7 @@ def _require_enough(arms: tuple[Arm, Arm], lab: Lab, pairs: int) -> None:
 
 
 @dataclass(frozen=True)
-class _Found:
+class _Pairs:
     """The pairs that were run, and what can run more."""
 
     arms: tuple[Arm, Arm]
@@ -101,7 +101,9 @@ class _Found:
     runs: tuple[Run, ...]
 
 
-def _runs(lab: Lab, arms: tuple[Arm, Arm], chosen: Chosen, tell: Callable[[str], None]) -> _Found:
+def _runs(
+    lab: Lab, arms: tuple[Arm, Arm], chosen: CompareOptions, tell: Callable[[str], None]
+) -> _Pairs:
     """Every pair, each run told as it ends."""
     plan = TrialPlan(lab_pace(lab).warm_up_s, chosen.window_s, awaits_counters=True)
     side_by_side = SideBySide(lab, plan, random.Random(chosen.seed), tell)
@@ -111,7 +113,7 @@ def _runs(lab: Lab, arms: tuple[Arm, Arm], chosen: Chosen, tell: Callable[[str],
         runs.append(run)
         what = f"pair {run.block} of {chosen.pairs}  {run.arm}"
         say(f"{what}: {result_text(run.result)}{_ratio(runs)}")
-    return _Found(arms, side_by_side, tuple(runs))
+    return _Pairs(arms, side_by_side, tuple(runs))
 
 
 def _ratio(runs: list[Run]) -> str:
@@ -121,7 +123,7 @@ def _ratio(runs: list[Run]) -> str:
     return f", B over A {percent(after / before)}" if before and after else ""
 
 
-def _beyond(compared: Compared, found: _Found, chosen: Chosen) -> Compared:
+def _beyond(compared: Compared, found: _Pairs, chosen: CompareOptions) -> Compared:
     """The gate, and the phases that were chosen, after the pairs."""
     each = [pairs(found.runs, A, B, metric) for metric in RATES]
     if len(each[0].a) < 2:
@@ -146,14 +148,14 @@ def gate_of(runs: tuple[Run, ...], bar: float | None) -> Gate | None:
     return None if bar is None else gate([pairs(runs, A, B, metric) for metric in RATES], bar)
 
 
-def _freshness(found: _Found, per_second: float) -> tuple[Result | None, Result | None]:
+def _freshness(found: _Pairs, per_second: float) -> tuple[Result | None, Result | None]:
     """How fresh each side keeps its index at a rate that both carry."""
     say(f"freshness at {eps(per_second)} events per second")
     a, b = (_at(found, arm.profile, per_second) for arm in found.arms)
     return a, b
 
 
-def _at(found: _Found, profile: Profile, per_second: float) -> Result | None:
+def _at(found: _Pairs, profile: Profile, per_second: float) -> Result | None:
     """None where nothing is kept that could be searched."""
     if profile.measured.index.mapping is MappingStyle.NONE:
         return None

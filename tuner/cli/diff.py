@@ -9,11 +9,11 @@ import typer
 
 from tuner.cli.cluster import client_for
 from tuner.cli.console import result, result_json, say, working
-from tuner.cli.options import Output, OutputOption, ProfilePath, TemplatesOption
+from tuner.cli.options import OutputFormat, OutputOption, ProfilePath, TemplatesOption
 from tuner.cli.profiles import load
 from tuner.errors import DifferencesFound
 from tuner.render.templates import Templates
-from tuner.validate.difference import Compared, compare
+from tuner.validate.difference import ClusterObject, compare
 
 
 def diff(
@@ -28,7 +28,7 @@ def diff(
         ),
     ],
     templates: TemplatesOption = None,
-    output: OutputOption = Output.TEXT,
+    output: OutputOption = OutputFormat.TEXT,
 ) -> None:
     """Compare a cluster's templates, policies and live settings with the rendered profile.
 
@@ -43,7 +43,7 @@ def diff(
     ):
         found = compare(wanted, client, site)
     differing = [one for one in found if one.differs]
-    if output is Output.JSON:
+    if output is OutputFormat.JSON:
         objects = [_object(one) for one in found]
         result_json({"schema": 1, "kind": "diff", "differs": bool(differing), "objects": objects})
     elif differing:
@@ -54,11 +54,11 @@ def diff(
     say(f"the same: {', '.join(one.name for one in found)}")
 
 
-def _told(one: Compared) -> str:
+def _told(one: ClusterObject) -> str:
     return f"{one.name} (missing)" if one.found is None else one.name
 
 
-def _object(one: Compared) -> dict[str, object]:
+def _object(one: ClusterObject) -> dict[str, object]:
     state = "missing" if one.found is None else "differs" if one.differs else "same"
     return {
         "name": one.name,

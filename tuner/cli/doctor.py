@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from tuner.cli.console import result, result_json, working
-from tuner.cli.options import Output, OutputOption
+from tuner.cli.options import OutputFormat, OutputOption
 from tuner.engines.release import Engine, Release
 from tuner.engines.versions import DEFAULT, TESTED, Distribution, distribution_for
 from tuner.errors import BadUsage, ProgramMissing
@@ -32,7 +32,7 @@ _PACKAGES = ("rsyslog", *dict.fromkeys(modules().values()), "openjdk-17-jre-head
 
 
 @dataclass(frozen=True)
-class Finding:
+class Requirement:
     """One thing the tool needs: what was found, and what to do when it is missing."""
 
     what: str
@@ -54,16 +54,18 @@ def doctor(
             show_default=False,
         ),
     ] = None,
-    output: OutputOption = Output.TEXT,
+    output: OutputOption = OutputFormat.TEXT,
 ) -> None:
     """List what is installed and what is missing; exits with 69 if something is missing."""
     for distribution in [one for text in fetch_engines or [] for one in _engines(text)]:
         if not home_of(distribution).is_dir():
             with working(f"downloading {_name(distribution)}; it is kept for later runs"):
                 fetch(distribution)
-    removed = [Finding("removed", f"{left}, left by a killed run") for left in remove_abandoned()]
+    removed = [
+        Requirement("removed", f"{left}, left by a killed run") for left in remove_abandoned()
+    ]
     findings = [*_needed(), *_useful(), *removed]
-    if output is Output.JSON:
+    if output is OutputFormat.JSON:
         result_json({"schema": 1, "kind": "doctor", "findings": [asdict(f) for f in findings]})
     else:
         result("\n".join(map(str, findings)))
@@ -84,7 +86,7 @@ def _engines(text: str) -> Sequence[Distribution]:
     return (distribution_for(Release.model_validate({engine: version})),)
 
 
-def _needed() -> list[Finding]:
+def _needed() -> list[Requirement]:
     lowest, highest = DEFAULT.java_lowest, DEFAULT.java_highest
 
     def java() -> str:
@@ -99,31 +101,31 @@ def _needed() -> list[Finding]:
     ]
 
 
-def maven_finding(engines: Sequence[Distribution]) -> Finding:
+def maven_finding(engines: Sequence[Distribution]) -> Requirement:
     """Whether Maven is there, which only fetches engines: with one in the cache, as in a container
     that holds no more, it is not missed."""
     found = _asked("mvn", maven)
     if found.missing and engines:
-        return Finding("mvn", f"not installed; not needed for {', '.join(map(_name, engines))}")
+        return Requirement("mvn", f"not installed; not needed for {', '.join(map(_name, engines))}")
     return found
 
 
-def _asked(what: str, ask: Callable[[], str]) -> Finding:
+def _asked(what: str, ask: Callable[[], str]) -> Requirement:
     try:
-        return Finding(what, ask())
+        return Requirement(what, ask())
     except ProgramMissing as error:
-        return Finding(what, str(error), missing=True)
+        return Requirement(what, str(error), missing=True)
 
 
-def _useful() -> list[Finding]:
+def _useful() -> list[Requirement]:
     there = [f"{_name(one)}  {home_of(one)}" for one in cached()]
     engines = there or [f"{_name(DEFAULT)}, downloaded by the first search"]
     memory = f"{cores():g} cores, {memory_bytes() / 1024**3:.1f} GiB"
     installed = [
-        Finding("package", f"{p.name} {p.version}") for p in packages(_PACKAGES) if p.version
+        Requirement("package", f"{p.name} {p.version}") for p in packages(_PACKAGES) if p.version
     ]
-    kept = [Finding("engine", engine) for engine in engines]
-    return [*kept, Finding("machine", memory), *installed]
+    kept = [Requirement("engine", engine) for engine in engines]
+    return [*kept, Requirement("machine", memory), *installed]
 
 
 def _name(distribution: Distribution) -> str:

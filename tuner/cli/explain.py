@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from tuner.cli.console import result, result_json
-from tuner.cli.options import Output, OutputOption
+from tuner.cli.options import OutputFormat, OutputOption
 from tuner.lint.codes import CodeExplanation, explain_code, is_code
 from tuner.lint.explain import Explanation
 from tuner.lint.explain import explain as explanations_of
@@ -35,13 +35,13 @@ def explain(
             autocompletion=_offered,
         ),
     ],
-    output: OutputOption = Output.TEXT,
+    output: OutputOption = OutputFormat.TEXT,
 ) -> None:
     """Explain a key of a profile: what it does, its default, range and pitfalls; or a lint rule, by
     the code at the end of its messages."""
     rules = (explain_code(key),) if is_code(key) else ()
     found = () if rules else explanations_of(key)
-    if output is Output.JSON:
+    if output is OutputFormat.JSON:
         keys, codes = [asdict(one) for one in found], [asdict(one) for one in rules]
         result_json({"schema": 1, "kind": "explain", "keys": keys, "rules": codes})
     else:

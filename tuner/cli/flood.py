@@ -8,9 +8,9 @@ from pathlib import Path
 
 from tuner.cli import flood_options as option
 from tuner.cli.console import result, result_json, working
-from tuner.cli.options import Output, OutputOption
+from tuner.cli.options import OutputFormat, OutputOption
 from tuner.errors import BadUsage, JobFailed
-from tuner.flood.flood import Flood, FloodSpec, Progress, Timeline
+from tuner.flood.flood import Flood, FloodProgress, FloodSpec, Timeline
 from tuner.flood.spec import framings
 from tuner.flood.transport import Credentials, Transport
 from tuner.modules.input import Format
@@ -43,7 +43,7 @@ def flood(
     ramp: option.Ramp = None,
     burst: option.Burst = None,
     runs: option.Repeat = None,
-    output: OutputOption = Output.TEXT,
+    output: OutputOption = OutputFormat.TEXT,
 ) -> None:
     """Flood a syslog receiver with messages, and print the rate and the CPU time used.
 
@@ -84,7 +84,7 @@ def _replay(replay: Path | None, min_bytes: int | None, max_bytes: int | None) -
     return str(replay)
 
 
-def _run(spec: FloodSpec, plan: option.PacePlan, output: Output) -> None:
+def _run(spec: FloodSpec, plan: option.PacePlan, output: OutputFormat) -> None:
     said = f"sending {plan.total:,} messages to {spec.transport}"
     with working(said) as tell, Flood(spec) as sender:
         if plan.schedule is not None:
@@ -102,9 +102,11 @@ def _run(spec: FloodSpec, plan: option.PacePlan, output: Output) -> None:
     show(final, timeline, spec.run_id, output)
 
 
-def show(final: Progress, timeline: Timeline | None, run_id: str, output: Output) -> None:
+def show(
+    final: FloodProgress, timeline: Timeline | None, run_id: str, output: OutputFormat
+) -> None:
     """Print the result of a flood that sent everything."""
-    if output is Output.TEXT:
+    if output is OutputFormat.TEXT:
         for line in _lines(final, timeline):
             result(line)
         return
@@ -130,7 +132,7 @@ def show(final: Progress, timeline: Timeline | None, run_id: str, output: Output
     )
 
 
-def _lines(final: Progress, timeline: Timeline | None) -> Iterator[str]:
+def _lines(final: FloodProgress, timeline: Timeline | None) -> Iterator[str]:
     seconds = _seconds(final)
     achieved = _achieved(final, timeline)
     brief = achieved is None or seconds < _LONG_ENOUGH_S
@@ -153,18 +155,18 @@ def _lines(final: Progress, timeline: Timeline | None) -> Iterator[str]:
         )
 
 
-def _seconds(final: Progress) -> float:
+def _seconds(final: FloodProgress) -> float:
     """From the first message to the last."""
     return (final.last_send_s or 0.0) - (final.first_send_s or 0.0)
 
 
-def _cpu_share(final: Progress) -> float | None:
+def _cpu_share(final: FloodProgress) -> float | None:
     """The share of one core that the sender used; None when it sent too briefly to say."""
     seconds = _seconds(final)
     return final.cpu_seconds / seconds if seconds >= _LONG_ENOUGH_S else None
 
 
-def _achieved(final: Progress, timeline: Timeline | None) -> float | None:
+def _achieved(final: FloodProgress, timeline: Timeline | None) -> float | None:
     """Messages per second.  By a schedule, the last message counts for the time up to the one
     that would follow, so that a pace that is kept comes out as its rate."""
     seconds = _seconds(final)

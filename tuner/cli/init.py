@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from tuner.cli.console import result, result_json, say
-from tuner.cli.options import Output, OutputOption
+from tuner.cli.options import OutputFormat, OutputOption
 from tuner.cli.profiles import LOCAL
 from tuner.errors import ProgramMissing, Refused
 from tuner.host.programs import rsyslog_version
@@ -21,7 +21,7 @@ from tuner.render.assets import asset_text
 
 def init(
     profile: Annotated[Path, typer.Argument(help="The file to write.")] = LOCAL,
-    output: OutputOption = Output.TEXT,
+    output: OutputOption = OutputFormat.TEXT,
 ) -> None:
     """Write a commented first profile that fits this machine; never overwrites a file."""
     machine = LocalMachine(_rsyslog(), cores(), memory_bytes())
@@ -32,7 +32,7 @@ def init(
             file.write(text)
     except FileExistsError:
         raise Refused(f"{profile} exists: name another file, or move it") from None
-    if output is Output.JSON:
+    if output is OutputFormat.JSON:
         result_json({"schema": 1, "kind": "init", "profile": str(profile)})
     else:
         result(str(profile))

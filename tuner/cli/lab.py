@@ -10,7 +10,7 @@ import typer
 
 from tuner.cli.console import result, result_json, working
 from tuner.cli.flood_options import flood_command
-from tuner.cli.options import Output, OutputOption
+from tuner.cli.options import OutputFormat, OutputOption
 from tuner.cli.profiles import load_or_default
 from tuner.engine.client import EngineClient
 from tuner.engines.heap import fitting_heap
@@ -37,7 +37,7 @@ app = typer.Typer(no_args_is_help=True, help="A lab that stays until `lab down`:
 @app.command()
 def up(
     profile: Annotated[Path | None, typer.Argument(help="The profile.", show_default=False)] = None,
-    output: OutputOption = Output.TEXT,
+    output: OutputOption = OutputFormat.TEXT,
 ) -> None:
     """Start an engine and rsyslogd for a profile on loopback; they stay until `lab down`."""
     wanted = load_or_default(profile).profile
@@ -54,7 +54,7 @@ def up(
 
 
 @app.command()
-def status(output: OutputOption = Output.TEXT) -> None:
+def status(output: OutputOption = OutputFormat.TEXT) -> None:
     """Print whether a lab is running, and where."""
     found = standing.read()
     if found is None or not found.alive:
@@ -118,8 +118,8 @@ def _ship(profile: Profile, node: NodeProcess, folder: Path) -> standing.Standin
     return started
 
 
-def _show(lab: standing.Standing, output: Output) -> None:
-    if output is Output.JSON:
+def _show(lab: standing.Standing, output: OutputFormat) -> None:
+    if output is OutputFormat.JSON:
         result_json({"schema": 2, "kind": "lab", **asdict(lab)})
         return
     result(

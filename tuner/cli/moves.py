@@ -13,7 +13,7 @@ _LONGEST_LEVEL = 12
 
 
 @dataclass(frozen=True)
-class Step:
+class SettingChange:
     """A setting with its level before and after."""
 
     path: str
@@ -26,7 +26,7 @@ class Move:
     """What takes the best point so far, or else the profile as written, to another point."""
 
     from_best: bool
-    steps: tuple[Step, ...]
+    steps: tuple[SettingChange, ...]
 
 
 def move(best: Changes, changes: Changes, knobs: Sequence[Knob]) -> Move:
@@ -36,24 +36,27 @@ def move(best: Changes, changes: Changes, knobs: Sequence[Knob]) -> Move:
     return min(ways if best != BASELINE else ways[:1], key=lambda way: len(way.steps))
 
 
-def steps(before: Changes, after: Changes, knobs: Sequence[Knob]) -> tuple[Step, ...]:
+def steps(before: Changes, after: Changes, knobs: Sequence[Knob]) -> tuple[SettingChange, ...]:
     """What differs between two points, the most promising settings first."""
     old, new = dict(before), dict(after)
     ranked = sorted(knobs, key=lambda knob: knob.rank)
     found = (
-        Step(knob.path, old.get(knob.path, knob.current), new.get(knob.path, knob.current))
+        SettingChange(knob.path, old.get(knob.path, knob.current), new.get(knob.path, knob.current))
         for knob in ranked
     )
     return tuple(step for step in found if step.before != step.after)
 
 
-def step_text(step: Step, names: Mapping[str, str]) -> str:
+def step_text(step: SettingChange, names: Mapping[str, str]) -> str:
     """A step as `refresh_interval 5s -> 30s`, long levels cut."""
     return f"{names[step.path]} {_level(step.before)} -> {_level(step.after)}"
 
 
 def steps_text(
-    found: Sequence[Step], names: Mapping[str, str], room: int | None = None, most: int = _MOST
+    found: Sequence[SettingChange],
+    names: Mapping[str, str],
+    room: int | None = None,
+    most: int = _MOST,
 ) -> str:
     """At most so many steps, as many as there is room for but one at least, and how many more there
     are: `workerThreads 2 -> 4, refresh_interval 5s -> 30s, 4 more`."""

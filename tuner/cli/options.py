@@ -16,7 +16,7 @@ _UNITS_S = {"s": 1, "m": 60, "h": 3600}
 _DURATION = re.compile("".join(rf"(?:(?P<{unit}>\d+(?:\.\d+)?){unit})?" for unit in "hms"))
 
 
-class Output(Enum):
+class OutputFormat(Enum):
     """How results are written."""
 
     TEXT = "text"
@@ -48,7 +48,7 @@ TemplatesOption = Annotated[
     ),
 ]
 OutputOption = Annotated[
-    Output, typer.Option("--output", help="Results as text or as JSON on stdout.")
+    OutputFormat, typer.Option("--output", help="Results as text or as JSON on stdout.")
 ]
 EngineOption = Annotated[
     EngineChoice,

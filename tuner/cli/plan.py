@@ -7,7 +7,7 @@ from pathlib import Path
 from tuner.cli import plan_options as ask
 from tuner.cli.console import result_json
 from tuner.cli.layout import show_blocks
-from tuner.cli.options import Output, OutputOption
+from tuner.cli.options import OutputFormat, OutputOption
 from tuner.errors import BadUsage, JobFailed
 from tuner.lab.engine import stores
 from tuner.measure.measurement import Measurement
@@ -43,7 +43,7 @@ def plan(
     node_disk: ask.NodeDisk = None,
     shard_size: ask.ShardSize = None,
     scaling: ask.Scale = None,
-    output: OutputOption = Output.TEXT,
+    output: OutputOption = OutputFormat.TEXT,
 ) -> None:
     """Plan the machines, shards, queues, disks and network for a stream, from measured, given or
     assumed figures.
@@ -59,7 +59,7 @@ def plan(
     )
     inputs = settle(request, _measured(run), _sample(sample))
     made = plan_of(inputs)
-    if output is Output.JSON:
+    if output is OutputFormat.JSON:
         result_json(plan_json(inputs, made))
     else:
         show_blocks(plan_blocks(plan_text(inputs, made)))

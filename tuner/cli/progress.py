@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from tuner.cli.moves import Move, move, steps
-from tuner.measure.bottleneck import Verdict
+from tuner.measure.bottleneck import Diagnosis
 from tuner.measure.measurement import DoubtKind, Measurement
 from tuner.measure.paired import Comparison, least
 from tuner.schema.path import short_names
@@ -21,7 +21,7 @@ _IN_PAIRS = frozenset({Phase.CONFIRM, Phase.SHRINK})
 
 
 @dataclass(frozen=True)
-class Row:
+class TrialRow:
     """A trial as it is told of.
 
     `ratio` is its rate over the median of the profile as written so far or, once both runs of a
@@ -55,7 +55,7 @@ class Progress:
     title: str
     budget_s: float
     knobs: tuple[Knob, ...]
-    rows: tuple[Row, ...] = ()
+    rows: tuple[TrialRow, ...] = ()
     leader: Leader | None = None
     running: Running | None = None
 
@@ -64,7 +64,7 @@ class Progress:
         changed = move(self.best, trial.changes, self.knobs)
         if trial.phase is Phase.SHRINK:
             changed = Move(True, steps(self.best, trial.changes, self.knobs))
-        row = Row(trial, changed, self._ratio(trial), self._best_seen(trial), expected, left_s)
+        row = TrialRow(trial, changed, self._ratio(trial), self._best_seen(trial), expected, left_s)
         return replace(self, rows=(*self.rows, row), leader=leader)
 
     def at(self, running: Running) -> Progress:
@@ -109,7 +109,7 @@ class Progress:
         found = [one for one in (compared(pairs, of) for of in rates) if one is not None]
         return least(found) if found else None
 
-    def verdict(self, changes: Changes) -> Verdict | None:
+    def verdict(self, changes: Changes) -> Diagnosis | None:
         """What limited a point when it was measured last."""
         seen = [one.measurement for one in self.trials if one.changes == changes]
         found = [one.verdict for one in seen if one is not None and one.verdict is not None]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tuner.cli.moves import steps_text
-from tuner.cli.progress import Progress, Row, Running
+from tuner.cli.progress import Progress, Running, TrialRow
 from tuner.measure.measurement import Failure, Measurement
 from tuner.measure.paced_summary import PacedMeasurement
 from tuner.report.figures import eps, percent, seconds
@@ -53,7 +53,7 @@ def detail_lines(progress: Progress) -> Iterator[str]:
         yield f"    doubt: {doubt}: {doubt.kind.advice}"
 
 
-def what(row: Row, progress: Progress, room: int | None = None) -> str:
+def what(row: TrialRow, progress: Progress, room: int | None = None) -> str:
     """Why a trial was made and what it changed: `promising: refresh_interval 5s -> 30s`.  Where
     there is little room, one change comes before the whole reason."""
     trial, steps = row.trial, row.move.steps
@@ -70,7 +70,7 @@ def what(row: Row, progress: Progress, room: int | None = None) -> str:
     return said + steps_text(steps, progress.names, room - len(said))
 
 
-def _again(row: Row, progress: Progress) -> str:
+def _again(row: TrialRow, progress: Progress) -> str:
     """Which point was measured again: its first trial says what it is."""
     first = next(one.number for one in progress.trials if one.changes == row.trial.changes)
     best = "" if row.move.steps or row.trial.changes == BASELINE else ", the best so far"
@@ -87,7 +87,7 @@ def freshness(outcome: PacedMeasurement) -> str:
     return "" if found is None else f", freshness p99 {found.p99:.1f} s"
 
 
-def _name(row: Row) -> str:
+def _name(row: TrialRow) -> str:
     trial = row.trial
     if trial.phase is Phase.WARM_UP:
         return "warm-up      "
@@ -95,7 +95,7 @@ def _name(row: Row) -> str:
     return name if trial.pair is None else f"{name} pair {trial.pair}"
 
 
-def _outcome(row: Row) -> str:
+def _outcome(row: TrialRow) -> str:
     outcome = row.trial.outcome
     if isinstance(outcome, Failure):
         return f"failed: {outcome}"

@@ -12,7 +12,7 @@ from rich.rule import Rule
 from rich.text import Text
 
 from tuner.cli.moves import steps, steps_text
-from tuner.cli.progress import Progress, Row
+from tuner.cli.progress import Progress, TrialRow
 from tuner.cli.progress_lines import freshness, trial_name, what
 from tuner.cli.terminal import Size, apart, fitted, sparkline
 from tuner.measure.measurement import Failure, Measurement
@@ -62,7 +62,7 @@ def view_lines(progress: Progress, now_s: float, size: Size) -> list[RenderableT
     return [fitted(line, size.width) if isinstance(line, Text) else line for line in chosen]
 
 
-def row_lines(row: Row, progress: Progress, width: int) -> list[Text]:
+def row_lines(row: TrialRow, progress: Progress, width: int) -> list[Text]:
     """A trial as a line among others on a terminal: number, rate, change, what it was; below it
     why it failed."""
     trial, outcome = row.trial, row.trial.outcome
@@ -83,7 +83,7 @@ def row_lines(row: Row, progress: Progress, width: int) -> list[Text]:
     return lines
 
 
-def _said_of(row: Row, progress: Progress, room: int) -> str:
+def _said_of(row: TrialRow, progress: Progress, room: int) -> str:
     if room < _ROOM_FOR_WHY and row.move.steps:
         return steps_text(row.move.steps, progress.names, room)
     pair = "" if row.trial.pair is None else f"pair {row.trial.pair}: "

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from tuner.cli.console import result, result_json
-from tuner.cli.options import Output, OutputOption, ProfilePath, TemplatesOption
+from tuner.cli.options import OutputFormat, OutputOption, ProfilePath, TemplatesOption
 from tuner.cli.profiles import load
 from tuner.errors import BadUsage, DifferencesFound
 from tuner.render.artefacts import Artefact
@@ -39,7 +39,7 @@ def render(
         bool, typer.Option("--stdout", help="Write nothing; print the files, or FILE alone.")
     ] = False,
     templates: TemplatesOption = None,
-    output: OutputOption = Output.TEXT,
+    output: OutputOption = OutputFormat.TEXT,
 ) -> None:
     """Render a profile to files: rsyslog.conf, index and component templates, live settings,
     policy, first index, settings of the node.
@@ -67,36 +67,38 @@ def render(
         _compare(artefacts, directory, diff, output)
         return
     states = {str(directory / path): one.value for path, one in write(artefacts, directory).items()}
-    if output is Output.JSON:
+    if output is OutputFormat.JSON:
         paths = [str(directory / artefact.path) for artefact in artefacts]
         result_json({"schema": 1, "kind": "render", "files": paths, "status": states})
     else:
         result("\n".join(f"{state:<9}  {path}" for path, state in states.items()))
 
 
-def _print(artefacts: tuple[Artefact, ...], output: Output) -> None:
-    if output is Output.JSON:
+def _print(artefacts: tuple[Artefact, ...], output: OutputFormat) -> None:
+    if output is OutputFormat.JSON:
         files = {artefact.path: artefact.text for artefact in artefacts}
         result_json({"schema": 1, "kind": "render", "text": files})
     else:
         result("\n".join(f"==> {item.path} <==\n{item.text}" for item in artefacts))
 
 
-def _print_one(artefacts: tuple[Artefact, ...], file: str, output: Output) -> None:
+def _print_one(artefacts: tuple[Artefact, ...], file: str, output: OutputFormat) -> None:
     """One file to its last byte, to be piped on."""
     found = [artefact for artefact in artefacts if artefact.path == file]
     if not found:
         names = ", ".join(artefact.path for artefact in artefacts)
         raise BadUsage(f"this profile renders no {file}, only {names}")
-    if output is Output.JSON:
+    if output is OutputFormat.JSON:
         _print(tuple(found), output)
     else:
         typer.echo(found[0].text, nl=False)
 
 
-def _compare(artefacts: tuple[Artefact, ...], directory: Path, diff: bool, output: Output) -> None:
+def _compare(
+    artefacts: tuple[Artefact, ...], directory: Path, diff: bool, output: OutputFormat
+) -> None:
     old = stale(artefacts, directory)
-    if output is Output.JSON:
+    if output is OutputFormat.JSON:
         result_json({"schema": 1, "kind": "render-check", "stale": list(old)})
     elif diff and old:
         result(difference(artefacts, directory).rstrip())

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from tuner.cli.console import result, result_json, say
-from tuner.cli.options import Output, OutputOption
+from tuner.cli.options import OutputFormat, OutputOption
 from tuner.cli.run_directory import write_reports, writing_to
 from tuner.errors import JobFailed, Locked
 from tuner.report.markdown import report_markdown
@@ -22,7 +22,7 @@ def report(
     run_directory: Annotated[
         Path, typer.Argument(help="A run directory that a search wrote.", show_default=False)
     ],
-    output: OutputOption = Output.TEXT,
+    output: OutputOption = OutputFormat.TEXT,
 ) -> None:
     """Rewrite the report of a search from its journal, and print it as Markdown.
 
@@ -30,7 +30,7 @@ def report(
     is still writing there or the folder cannot be written to.
     """
     analysed = analyse(read(run_directory))
-    if output is Output.JSON:
+    if output is OutputFormat.JSON:
         result_json(report_json(analysed))
     else:
         result(report_markdown(search_report(analysed)))

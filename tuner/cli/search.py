@@ -16,7 +16,7 @@ from tuner.cli.metrics_file import MetricsFileOption, running_metrics
 from tuner.cli.options import (
     EngineChoice,
     EngineOption,
-    Output,
+    OutputFormat,
     OutputOption,
     QuietOption,
     StrategyChoice,
@@ -144,7 +144,7 @@ def search(
     refuse_noise: RefuseNoise = None,
     require_gain: RequireGain = False,
     metrics_path: MetricsFileOption = None,
-    output: OutputOption = Output.TEXT,
+    output: OutputOption = OutputFormat.TEXT,
     quiet: QuietOption = False,
     verbose: VerboseOption = False,
 ) -> None:
@@ -183,7 +183,7 @@ def search(
     _conclude(study, directory, require_gain, output)
 
 
-def _tell_plan(profile: Profile, options: Options, budget_s: float, output: Output) -> None:
+def _tell_plan(profile: Profile, options: Options, budget_s: float, output: OutputFormat) -> None:
     """What the budget will buy, as far as it can be said beforehand."""
     engine = EngineChoice(options.engine)
     every = knobs(profile, options.allow)
@@ -192,7 +192,7 @@ def _tell_plan(profile: Profile, options: Options, budget_s: float, output: Outp
         turned = without_node(turned)
     lines = list(bought(budget_s, pace_of(engine), profile, turned))
     mended = repairs(profile) if options.repairs else ()
-    if output is Output.JSON:
+    if output is OutputFormat.JSON:
         plan = {
             "budget_s": budget_s,
             "knobs": [knob.path for knob in turned],
@@ -258,11 +258,11 @@ def _studied(job: Job, voice: Voice, metrics_path: Path | None) -> Study:
         return work_on(job, lab, voice, metrics)
 
 
-def _conclude(study: Study, directory: Path, require_gain: bool, output: Output) -> None:
+def _conclude(study: Study, directory: Path, require_gain: bool, output: OutputFormat) -> None:
     """Print the verdict and choose the exit code."""
     analysed = analyse(study)
     verdict, after = analysed.verdict, next_command(analysed, directory)
-    if output is Output.JSON:
+    if output is OutputFormat.JSON:
         data = {**report_json(analysed), "run_directory": str(directory), "next": after}
         result_json(data)
     else:

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from tuner.cli.console import result, result_json, say
-from tuner.cli.options import Output, OutputOption
+from tuner.cli.options import OutputFormat, OutputOption
 from tuner.engine.client import EngineClient
 from tuner.engine.delivery import Arrived, ArrivedRun, FaultCount, arrived, fault_counts
 from tuner.errors import Interrupted, JobFailed
@@ -34,7 +34,7 @@ def sink(
             show_default=False,
         ),
     ] = None,
-    output: OutputOption = Output.TEXT,
+    output: OutputOption = OutputFormat.TEXT,
 ) -> None:
     """Answer bulk requests on loopback until Ctrl-C: counts every event and stores none.
 
@@ -45,7 +45,7 @@ def sink(
     with Sink(port, faults) as running:
         client = EngineClient(running.url)
         try:
-            if output is Output.TEXT:
+            if output is OutputFormat.TEXT:
                 result(running.url)
             say(f"the sink listens at {running.url}; press Ctrl-C to end it")
             _wait(running)
@@ -63,9 +63,9 @@ def _wait(running: Sink) -> None:
 
 
 def _show(
-    url: str, books: tuple[Arrived, ...], struck: tuple[FaultCount, ...], output: Output
+    url: str, books: tuple[Arrived, ...], struck: tuple[FaultCount, ...], output: OutputFormat
 ) -> None:
-    if output is Output.JSON:
+    if output is OutputFormat.JSON:
         result_json(
             {
                 "schema": 1,

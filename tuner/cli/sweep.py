@@ -17,7 +17,7 @@ from tuner.cli.console import result, result_json, say, working
 from tuner.cli.exports import write_whole
 from tuner.cli.failures import require_none_failed
 from tuner.cli.layout import show_blocks
-from tuner.cli.options import EngineChoice, Output, OutputOption, UrlOption, duration_s
+from tuner.cli.options import EngineChoice, OutputFormat, OutputOption, UrlOption, duration_s
 from tuner.cli.run_directory import new_run_directory
 from tuner.cli.search_job import pace_of
 from tuner.cli.site import Wanted, open_lab, prepare, tell_of_others
@@ -59,7 +59,7 @@ def sweep(
     engine: OtherEngine = None,
     elasticsearch: UrlOption = None,
     run_dir: RunDir = None,
-    output: OutputOption = Output.TEXT,
+    output: OutputOption = OutputFormat.TEXT,
 ) -> None:
     """Measure the variants of an experiment file side by side, and print them beside what others
     published.
@@ -87,7 +87,7 @@ def sweep(
     ):
         course = Course(repeats or asked.repeats, window_s, seed, directory)
         found = _measured(loaded, lab, course, tell)
-    if output is Output.JSON:
+    if output is OutputFormat.JSON:
         result_json({**sweep_json(found), "run_directory": str(directory)})
     else:
         show_blocks(sweep_blocks(found))
@@ -96,7 +96,11 @@ def sweep(
 
 
 def _tell_plan(
-    loaded: LoadedExperiment, repeats: int, window_s: float, engine: EngineChoice, output: Output
+    loaded: LoadedExperiment,
+    repeats: int,
+    window_s: float,
+    engine: EngineChoice,
+    output: OutputFormat,
 ) -> None:
     """The variants, and how long measuring them takes."""
     pace = pace_of(engine)
@@ -104,7 +108,7 @@ def _tell_plan(
     judges = loaded.experiment.judges_freshness
     took_s = lasts_s(arms, _plan(loaded, pace, window_s), repeats, pace, judges)
     names = [arm.name for arm in arms]
-    if output is Output.JSON:
+    if output is OutputFormat.JSON:
         plan = {"variants": names, "repeats": repeats, "about_s": took_s}
         result_json({"schema": 1, "kind": "sweep plan", **plan})
         return

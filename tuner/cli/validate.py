@@ -31,7 +31,7 @@ from tuner.validate.layer import Layer
 from tuner.validate.layers import layers
 
 
-class Output(Enum):
+class ProblemFormat(Enum):
     """How the problems and the layers are written."""
 
     TEXT = "text"
@@ -41,7 +41,7 @@ class Output(Enum):
 
 
 _Output = Annotated[
-    Output,
+    ProblemFormat,
     typer.Option(
         "--output",
         help="Format on stdout; github: only problems, as GitHub Actions annotations; gitlab: as a "
@@ -90,7 +90,7 @@ def validate(
     strict: Annotated[
         bool, typer.Option("--strict", help="Exit with 3 if there are warnings.")
     ] = False,
-    output: _Output = Output.TEXT,
+    output: _Output = ProblemFormat.TEXT,
 ) -> None:
     """Check a profile: schema, lint, then `rsyslogd -N1` on the whole rendered configuration.
 
@@ -107,7 +107,7 @@ def validate(
         mends = _fixed(profile, output) if fix else None
         loaded = load_profile(profile)
     except BadProfile as bad:
-        if output is not Output.TEXT:
+        if output is not ProblemFormat.TEXT:
             _show_to_program([], bad.problems, output, mends)
         elif not fix:
             _offer_repairs(profile)
@@ -124,7 +124,7 @@ def validate(
     _judge(loaded, found, strict)
 
 
-def _fixed(profile: Path, output: Output) -> tuple[Mend, ...]:
+def _fixed(profile: Path, output: ProblemFormat) -> tuple[Mend, ...]:
     """Repair the file, and say so line by line unless a program will read it.  A link stays a
     link, and a profile that needs no repair is not written."""
     from tuner.cli.exports import write_whole
@@ -132,8 +132,8 @@ def _fixed(profile: Path, output: Output) -> tuple[Mend, ...]:
     text, mends = mended(profile)
     if mends:
         write_whole(profile.resolve(), text)
-    if output is not Output.JSON:
-        tell = result if output is Output.TEXT else say
+    if output is not ProblemFormat.JSON:
+        tell = result if output is ProblemFormat.TEXT else say
         for one in mends:
             tell(f"repaired {one}")
         if not mends:
@@ -219,11 +219,11 @@ def _judge(loaded: LoadedProfile, found: list[Layer], strict: bool) -> None:
 
 
 def _show(
-    loaded: LoadedProfile, found: list[Layer], output: Output, mends: Sequence[Mend] | None
+    loaded: LoadedProfile, found: list[Layer], output: ProblemFormat, mends: Sequence[Mend] | None
 ) -> None:
     """The layers; of the problems only warnings as text, because errors end the command."""
     problems = _problems(loaded, found)
-    if output is not Output.TEXT:
+    if output is not ProblemFormat.TEXT:
         _show_to_program(found, problems, output, mends)
         return
     lines = [str(one) for one in problems if one.severity is Severity.WARNING]
@@ -238,11 +238,14 @@ def _show(
 
 
 def _show_to_program(
-    found: list[Layer], problems: Sequence[Problem], output: Output, mends: Sequence[Mend] | None
+    found: list[Layer],
+    problems: Sequence[Problem],
+    output: ProblemFormat,
+    mends: Sequence[Mend] | None,
 ) -> None:
-    if output is Output.GITLAB:
+    if output is ProblemFormat.GITLAB:
         result_json(gitlab(problems))
-    elif output is Output.GITHUB:
+    elif output is ProblemFormat.GITHUB:
         if problems:
             result(github(problems))
     else:

@@ -13,10 +13,10 @@ from tuner.errors import JobFailed
 from tuner.flood.orders import Order, Orphaned, SenderStatus, line_of, status_of, write_all
 from tuner.flood.pace import Runs
 from tuner.flood.schedule import Schedule, Timeline
-from tuner.flood.spec import FloodSpec, Progress, Punctuality
+from tuner.flood.spec import FloodProgress, FloodSpec, Punctuality
 from tuner.host.child import Child
 
-__all__ = ["Flood", "FloodSpec", "Progress", "Punctuality", "Runs", "Schedule", "Timeline"]
+__all__ = ["Flood", "FloodProgress", "FloodSpec", "Punctuality", "Runs", "Schedule", "Timeline"]
 
 START_TIMEOUT_S = 15.0
 
@@ -82,7 +82,7 @@ class Flood:
             return None
         return Timeline(self._schedule, punctuality.first, punctuality.start_s)
 
-    def progress(self) -> Progress:
+    def progress(self) -> FloodProgress:
         """The latest news of the process, at most 50 ms old while it sends."""
         with self._news:
             if self._status is None:
@@ -92,12 +92,12 @@ class Flood:
                 return replace(self._status.progress, error=error, truncated=True)
             return self._status.progress
 
-    def wait_until_idle(self, timeout_s: float) -> Progress:
+    def wait_until_idle(self, timeout_s: float) -> FloodProgress:
         """Wait until all that may be sent has gone to the kernel, or an error, or the timeout."""
         self._await(self._is_idle, timeout_s)
         return self.progress()
 
-    def finish(self, timeout_s: float = 10.0) -> Progress:
+    def finish(self, timeout_s: float = 10.0) -> FloodProgress:
         """Send no more than what is begun, hang up so that the receiver gets all of it, and end.
 
         A begun block has 5 s to go out.  A process that has not ended in time is killed, and its

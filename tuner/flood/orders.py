@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 
 from tuner.flood.pace import Runs
 from tuner.flood.schedule import Schedule, schedule_of
-from tuner.flood.spec import FloodSpec, Progress, Punctuality
+from tuner.flood.spec import FloodProgress, FloodSpec, Punctuality
 from tuner.flood.transport import Credentials, Transport
 
 
@@ -32,7 +32,7 @@ class Order:
 class SenderStatus:
     """A progress, how many orders were obeyed by then, and whether all that may go has gone."""
 
-    progress: Progress
+    progress: FloodProgress
     obeyed: int
     idle: bool
     done: bool
@@ -69,7 +69,7 @@ def status_of(line: bytes) -> SenderStatus:
     progress = fields["progress"]
     if progress["punctuality"] is not None:
         progress["punctuality"] = Punctuality(**progress["punctuality"])
-    return SenderStatus(**{**fields, "progress": Progress(**progress)})
+    return SenderStatus(**{**fields, "progress": FloodProgress(**progress)})
 
 
 class Orders:

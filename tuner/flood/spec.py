@@ -119,7 +119,7 @@ class Punctuality:
 
 
 @dataclass(frozen=True)
-class Progress:
+class FloodProgress:
     """How far a flood has come, as its process last reported it.
 
     `sent` counts whole messages handed to the kernel, over RELP those that the receiver has

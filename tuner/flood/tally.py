@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 
 from tuner.flood.orders import SenderStatus, line_of, write_all
 from tuner.flood.pace import OpenLoop
-from tuner.flood.spec import LATE_S, Progress, Punctuality
+from tuner.flood.spec import LATE_S, FloodProgress, Punctuality
 
 Numbers = tuple[int, int]
 
@@ -107,7 +107,7 @@ class SenderTally:
     def report(self, now_s: float, idle: bool, done: bool = False) -> None:
         """Write a status line."""
         late = self.lateness
-        progress = Progress(
+        progress = FloodProgress(
             sent=self.sent,
             cpu_seconds=_cpu_seconds() - self._cpu_at_start,
             blocked_seconds=self.blocked_s,

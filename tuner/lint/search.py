@@ -9,7 +9,7 @@ from pydantic import ValidationError
 
 from tuner.errors import BadUsage
 from tuner.profile.edit import changed, plain
-from tuner.profile.model import Profile, Search
+from tuner.profile.model import Profile, SearchScope
 from tuner.profile.paths import resolve_path
 from tuner.rule import Complaint, error
 from tuner.schema.path import Path
@@ -95,7 +95,7 @@ def _every_knob(profile: Profile) -> tuple[Knob, ...]:
     """The knobs that the profile has before its search narrows them; names that open nothing are
     another rule's business."""
     names = tuple(name for name in profile.search.allow if name in GUARANTEES)
-    bare = profile.model_copy(update={"search": Search()})
+    bare = profile.model_copy(update={"search": SearchScope()})
     return knobs(bare, names) if profile.indexed else ()
 
 

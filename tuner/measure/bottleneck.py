@@ -24,7 +24,7 @@ from tuner.space.remedies import remedies
 
 
 @dataclass(frozen=True)
-class Verdict:
+class Diagnosis:
     """The bottleneck, the figures that show it (name and text), and what can help.
 
     `knobs` are paths into the profile, the most promising first; none when no setting helps.
@@ -39,7 +39,7 @@ class Verdict:
     stages: Stages | None = None
 
 
-def verdict_of(window: Window, lab: Lab, profile: Profile) -> Verdict | None:
+def verdict_of(window: Window, lab: Lab, profile: Profile) -> Diagnosis | None:
     """What limited the pipeline of `profile`, as bound; None for an engine on another machine,
     whose cores we cannot see."""
     if not lab.is_here:
@@ -49,7 +49,7 @@ def verdict_of(window: Window, lab: Lab, profile: Profile) -> Verdict | None:
     return judge(stages, lab.engine.turns(knobs(profile)))
 
 
-def judge(stages: Stages, knobs: Sequence[Knob] = ()) -> Verdict:
+def judge(stages: Stages, knobs: Sequence[Knob] = ()) -> Diagnosis:
     """The first bottleneck that the figures show; UNCLEAR when they show none.  Of `knobs`, which
     a search may turn here, the verdict names those that can help and still have room.
 
@@ -70,7 +70,7 @@ def judge(stages: Stages, knobs: Sequence[Knob] = ()) -> Verdict:
     """
     found = next((kind for kind, shows in _TESTS if shows(stages)), Bottleneck.UNCLEAR)
     figures = tuple((item.value, figure(item, stages)) for item in _FIGURES[found])
-    return Verdict(found, figures, _remedies(found, stages, knobs), stages.others_cpu, stages)
+    return Diagnosis(found, figures, _remedies(found, stages, knobs), stages.others_cpu, stages)
 
 
 _TESTS: tuple[tuple[Bottleneck, Callable[[Stages], bool]], ...] = (

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from tuner.lab.written import WrittenFile
-from tuner.measure.bottleneck import Verdict
+from tuner.measure.bottleneck import Diagnosis
 from tuner.measure.effective import Effective
 from tuner.measure.speed import Speed
 from tuner.measure.spent import Spent
@@ -198,7 +198,7 @@ class Measurement(RunFigures):
     rejected: int
     segments: int
     store_bytes: int
-    verdict: Verdict | None = None
+    verdict: Diagnosis | None = None
     effective: Effective | None = None
     files: tuple[WrittenFile, ...] = ()
 
@@ -244,7 +244,7 @@ class Failure:
     indexed: int = 0
     total_s: float = 0.0
     delivery: Delivery | None = None
-    verdict: Verdict | None = None
+    verdict: Diagnosis | None = None
     shipper_rss_bytes: int | None = None
     spent: Spent | None = None
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tuner.flood.flood import Flood, Progress
+from tuner.flood.flood import Flood, FloodProgress
 from tuner.flood.schedule import Schedule, Timeline
 from tuner.flood.workload import flood_spec
 from tuner.lab.lab import Lab
@@ -132,7 +132,7 @@ class _Paced:
             self._refreshes = refreshes
             self._arrivals.add(time.monotonic(), engine.searchable(pattern, self._width))
 
-    def _await_found(self, watch: Watch, final: Progress) -> None:
+    def _await_found(self, watch: Watch, final: FloodProgress) -> None:
         """Look on until everything is found, or nothing more is to be expected."""
         patience_s = STALL_S + (self._interval_s or 0.0) + _REFRESH_GRACE_S
         moved_at, state = time.monotonic(), (-1, -1)
@@ -146,7 +146,7 @@ class _Paced:
                 return
             time.sleep(POLL_S)
 
-    def _judged_blocks(self, timeline: Timeline, final: Progress) -> dict[int, float]:
+    def _judged_blocks(self, timeline: Timeline, final: FloodProgress) -> dict[int, float]:
         """When the first event of each block of the judged part was due."""
         schedule = self._pacing.schedule
         first = schedule.due(self._pacing.judged_from_s)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tuner.flood.flood import Progress
+from tuner.flood.flood import FloodProgress
 from tuner.flood.schedule import Timeline
 from tuner.measure.counters import Window
 from tuner.measure.doubts import drained_epoch_s, of_end, of_machine, of_pace
@@ -85,7 +85,7 @@ class PacedSeen:
     samples: Sequence[Poll]
     window: Window
     timeline: Timeline
-    final: Progress
+    final: FloodProgress
     settled: Settled
     effective: Effective
     spool_bytes: int

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from tuner.flood.flood import Progress
+from tuner.flood.flood import FloodProgress
 from tuner.host.usage import Usage, cores
 from tuner.lab.lab import Lab
 from tuner.lab.written import WrittenFile
-from tuner.measure.bottleneck import Verdict
+from tuner.measure.bottleneck import Diagnosis
 from tuner.measure.counters import Window
 from tuner.measure.doubts import drained_epoch_s, of_end, of_machine, of_pace, of_window
 from tuner.measure.effective import Effective
@@ -76,13 +76,13 @@ class Observed:
     """
 
     window: Window
-    final: Progress
+    final: FloodProgress
     settled: Settled
     effective: Effective
     core_use: CoreUse
     begun_cpu_ms: int
     carried_over: str | None = None
-    verdict: Verdict | None = None
+    verdict: Diagnosis | None = None
     files: tuple[WrittenFile, ...] = ()
 
 

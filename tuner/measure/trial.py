@@ -13,7 +13,7 @@ from tuner.engine.client import EngineRefused
 from tuner.engine.counters import node_counters, unfinished
 from tuner.engine.probe import answers
 from tuner.errors import JobFailed, Refused, Unreachable
-from tuner.flood.flood import Flood, Progress
+from tuner.flood.flood import Flood, FloodProgress
 from tuner.flood.schedule import fixed
 from tuner.flood.workload import flood_spec
 from tuner.host.process import wait_until
@@ -109,7 +109,7 @@ def guarded(
         return Failure(FailureKind.FLOOD, str(error))
 
 
-def finish(watch: Watch) -> Progress | Failure:
+def finish(watch: Watch) -> FloodProgress | Failure:
     """End the flood: how far it came, or why it cannot be trusted."""
     final = watch.flood.finish(_FINISH_S)
     if final.error is not None:
@@ -208,7 +208,7 @@ class _SaturatedRun:
         self,
         watch: Watch,
         polled: Window,
-        final: Progress,
+        final: FloodProgress,
         begun_cpu_ms: int,
         carried: str | None,
     ) -> Outcome:

@@ -28,7 +28,7 @@ PERIODS = (
 
 
 @dataclass(frozen=True)
-class Space:
+class DiskSpace:
     """Events of a period and their bytes: as messages, in the primaries of an engine, with its
     replicas, and in gzip files."""
 
@@ -51,10 +51,10 @@ class Sizes:
     gzip: float
 
 
-def space(rate: float, each: Sizes, period: str, seconds: int) -> Space:
+def space(rate: float, each: Sizes, period: str, seconds: int) -> DiskSpace:
     """What `rate` events per second come to in so many seconds."""
     events = rate * seconds
-    return Space(
+    return DiskSpace(
         period=period,
         seconds=seconds,
         events=events,
@@ -65,7 +65,7 @@ def space(rate: float, each: Sizes, period: str, seconds: int) -> Space:
     )
 
 
-def over_time(rate: float, each: Sizes) -> tuple[Space, ...]:
+def over_time(rate: float, each: Sizes) -> tuple[DiskSpace, ...]:
     """A second, minute, hour, day, week, month and year of `rate` events per second."""
     return tuple(space(rate, each, name, seconds) for name, seconds in PERIODS)
 
@@ -82,7 +82,7 @@ class Plan:
     data_nodes: DataNodes
     shards: Shards
     network: Network
-    space: tuple[Space, ...]
+    space: tuple[DiskSpace, ...]
 
 
 def plan(inputs: Inputs) -> Plan:

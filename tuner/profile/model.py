@@ -61,7 +61,7 @@ class Keep(Enum):
     LOSS = "loss"
 
 
-class Search(Section):
+class SearchScope(Section):
     """Narrows or extends the space that the search derives from the profile."""
 
     freeze: tuple[str, ...] = ()
@@ -88,7 +88,7 @@ class Profile(Section):
     node: Node = Node()
     workload: Workload = Workload()
     guardrails: Guardrails = Guardrails()
-    search: Search = Search()
+    search: SearchScope = SearchScope()
 
     @property
     def enumerated(self) -> tuple[tuple[int, OmelasticsearchOutput], ...]:

@@ -63,7 +63,7 @@ class LineAction:
 
 
 @dataclass(frozen=True)
-class Delivery:
+class ActionGroup:
     """An output and those that stand in for it; with a queue they have a ruleset of their own."""
 
     actions: tuple[BulkAction | LineAction, ...]
@@ -72,13 +72,13 @@ class Delivery:
     queue: Queue
 
 
-def deliveries(profile: Profile) -> Iterator[Delivery]:
+def deliveries(profile: Profile) -> Iterator[ActionGroup]:
     """The outputs in their order, each with those that stand in for it."""
     for leader, *standins in _groups(profile):
         queue = action_queue(profile, leader).resolved
         output = profile.outputs[leader]
         ruleset = f"failover.{output.name}" if standins and queue != DIRECT else None
-        yield Delivery(
+        yield ActionGroup(
             actions=(
                 _action(profile, leader, queue if ruleset is None else DIRECT),
                 *(_action(profile, one, action_queue(profile, one).resolved) for one in standins),

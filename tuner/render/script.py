@@ -18,7 +18,7 @@ from tuner.profile.documents import fields_of
 from tuner.profile.lanes import Spread
 from tuner.profile.model import Profile
 from tuner.profile.placement import file_names, lane_queue, main_queue, ports_of
-from tuner.render.actions import Delivery, Parameters, deliveries
+from tuner.render.actions import ActionGroup, Parameters, deliveries
 from tuner.render.document import Identity, Piece, document
 from tuner.render.quoting import Emitted, number
 from tuner.render.retry import Retry, retries
@@ -67,7 +67,7 @@ class Entrance:
 
 
 @dataclass(frozen=True)
-class Source:
+class InputStatement:
     """One place where an input takes events: what names it, and its other parameters."""
 
     source: Parameters
@@ -89,16 +89,16 @@ class Script:
     outputs_parser: Parsers | None
     repaired: str | None
     parse: JsonParse | NormalizeParse | None
-    deliveries: tuple[Delivery, ...]
+    deliveries: tuple[ActionGroup, ...]
     retries: tuple[Retry, ...]
     parser: Parsers | None
     lanes: tuple[Lane, ...]
     lane_of: Emitted | None
     entrances: tuple[Entrance, ...]
-    inputs: tuple[Source, ...]
+    inputs: tuple[InputStatement, ...]
 
     @property
-    def failovers(self) -> tuple[Delivery, ...]:
+    def failovers(self) -> tuple[ActionGroup, ...]:
         """The deliveries that have a ruleset of their own."""
         return tuple(one for one in self.deliveries if one.ruleset is not None)
 
@@ -239,7 +239,7 @@ def _entrance(profile: Profile, parsers: Parsers | None) -> str:
     return "-".join([profile.name, *(parser.removeprefix("rsyslog.") for parser in parsers)])
 
 
-def _inputs(profile: Profile) -> Iterator[Source]:
+def _inputs(profile: Profile) -> Iterator[InputStatement]:
     """The profile's ruleset takes events, or one lane's where each lane has a port of its own."""
     lanes = profile.lanes
     for source in profile.inputs:
@@ -251,11 +251,11 @@ def _inputs(profile: Profile) -> Iterator[Source]:
             yield _source(door, lane_name(profile, lane))
 
 
-def _source(source: Input, ruleset: str) -> Source:
+def _source(source: Input, ruleset: str) -> InputStatement:
     shared = of_module(type(source))
     own = {key: value for key, value in _parameters(source).items() if key not in shared}
     first = tuple((key, own.pop(key)) for key in _FIRST if key in own)
-    return Source(first, ruleset, tuple(own.items()))
+    return InputStatement(first, ruleset, tuple(own.items()))
 
 
 def _parameters(source: Input) -> dict[str, object]:

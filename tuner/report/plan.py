@@ -8,7 +8,7 @@ from tuner.plan.inputs import Figure, Inputs, Machine, Origin
 from tuner.plan.measured import Measured
 from tuner.plan.nodes import DataNodes
 from tuner.plan.notes import notes
-from tuner.plan.plan import Plan, Space
+from tuner.plan.plan import DiskSpace, Plan
 from tuner.plan.reference import DISK_ROOM
 from tuner.report.figures import bits, counted, digits, eps, size
 from tuner.report.sections import Paragraph, PlainBlock, Table, bullets
@@ -167,7 +167,7 @@ def _connections(made: Plan) -> str:
     return f"{text}; {counted(hosts.sessions_each, 'session')} of senders in each"
 
 
-def _space(row: Space) -> Row:
+def _space(row: DiskSpace) -> Row:
     sizes = (row.message_bytes, row.primary_bytes, row.engine_bytes, row.gzip_bytes)
     return (row.period, f"{row.events:,.0f}", *(size(value) for value in sizes))
 

@@ -16,7 +16,7 @@ from tuner.report.result import STEADY, StudyResult
 from tuner.report.sections import Plot
 from tuner.schema.path import short_names
 from tuner.search.explain import OFTEN, Effect
-from tuner.search.guess import Estimate, guess
+from tuner.search.guess import EffectRatio, guess
 from tuner.search.study import BASELINE, Phase, Study, Trial
 from tuner.space.knob import Level, level_text
 
@@ -33,7 +33,7 @@ class Bar:
     """One effect to draw: its name, the estimate, and whether it was measured."""
 
     name: str
-    estimate: Estimate
+    estimate: EffectRatio
     measured: bool
 
 
@@ -100,7 +100,7 @@ def _of_estimates(study: Study) -> list[Bar]:
     return sorted(bars, key=lambda bar: -_size(bar.estimate))[:_MOST]
 
 
-def _size(estimate: Estimate) -> float:
+def _size(estimate: EffectRatio) -> float:
     return abs(math.log(estimate.ratio))
 
 
@@ -136,7 +136,7 @@ def _paint_effects(figure: Figure, bars: Sequence[Bar]) -> None:
     axes.set_xlabel("effect on the rate")
 
 
-def _drawn(estimate: Estimate) -> tuple[float, float, float]:
+def _drawn(estimate: EffectRatio) -> tuple[float, float, float]:
     """An interval of which nothing is known has no end to draw."""
     return estimate.low, estimate.ratio, min(estimate.high, estimate.ratio * 4)
 

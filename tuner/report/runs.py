@@ -6,7 +6,7 @@ import statistics
 from collections.abc import Iterator, Sequence
 
 from tuner.engine.bulk_times import BulkLatency
-from tuner.measure.bottleneck import Bottleneck, Verdict
+from tuner.measure.bottleneck import Bottleneck, Diagnosis
 from tuner.measure.effective import Effective, QueueUse
 from tuner.measure.freshness import Percentiles
 from tuner.measure.measurement import Failure, Measurement
@@ -41,7 +41,7 @@ _LIMITED_BY = {
 _SOURCES = {"histogram": "the engine's own histogram", "sampled": "sampled ten times a second"}
 
 
-def bottleneck_blocks(verdict: Verdict) -> list[PlainBlock]:
+def bottleneck_blocks(verdict: Diagnosis) -> list[PlainBlock]:
     """One sentence, the figures that show it, and the settings that can help."""
     name = verdict.bottleneck
     lines = [f"{stage}: {figures}" for stage, figures in verdict.figures]

@@ -13,7 +13,7 @@ from tuner.measure.metrics import restarted
 from tuner.measure.paced_summary import PacedMeasurement
 from tuner.search.finalists import next_replication
 from tuner.search.guardrails import Limits
-from tuner.search.guess import Estimate
+from tuner.search.guess import EffectRatio
 from tuner.search.points import Knobs, preferred
 from tuner.search.space import Observation, Strategy
 from tuner.search.strategies.model import Guard
@@ -30,7 +30,7 @@ class Leader:
     written by what the strategy believes: an estimate from all trials, not a claim."""
 
     changes: Changes
-    believed: Estimate
+    believed: EffectRatio
 
 
 _SHORTEST = 0.1
@@ -186,7 +186,7 @@ class Climb:
         best = beliefs[self.knobs.point(changes)]
         mean = best.mean - statistics.fmean(written)
         half = _REACH * math.hypot(best.sd, self.noise.sigma / math.sqrt(len(written)))
-        estimate = Estimate(math.exp(mean), math.exp(mean - half), math.exp(mean + half))
+        estimate = EffectRatio(math.exp(mean), math.exp(mean - half), math.exp(mean + half))
         return Leader(changes, estimate)
 
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tuner.measure.paired import Comparison
-from tuner.search.guess import Estimate, Guess, guess
+from tuner.search.guess import EffectRatio, Guess, guess
 from tuner.search.shrink import Attempt
 from tuner.search.study import Axis, Study
 from tuner.search.verdict import Claim, Verdict
@@ -33,7 +33,7 @@ class Effect:
 
     path: str
     level: Level
-    estimate: Estimate
+    estimate: EffectRatio
     pairs: int = 0
     together: tuple[str, ...] = ()
     undone: bool = False
@@ -85,14 +85,14 @@ def _effect(path: str, level: Level, verdict: Verdict, estimates: Guess, *, undo
     return Effect(path, level, estimates.of(path, level), undone=undone)
 
 
-def _of_doing(attempt: Attempt) -> Estimate:
+def _of_doing(attempt: Attempt) -> EffectRatio:
     """What making the changes gives, where undoing them was measured."""
     undoing = attempt.comparison
-    return Estimate(1 / undoing.ratio, 1 / undoing.high, 1 / undoing.low)
+    return EffectRatio(1 / undoing.ratio, 1 / undoing.high, 1 / undoing.low)
 
 
-def _as_estimate(comparison: Comparison) -> Estimate:
-    return Estimate(comparison.ratio, comparison.low, comparison.high)
+def _as_estimate(comparison: Comparison) -> EffectRatio:
+    return EffectRatio(comparison.ratio, comparison.low, comparison.high)
 
 
 def _makes_no_difference(axis: Axis, estimates: Guess) -> bool:
@@ -105,7 +105,7 @@ def _is_slower(axis: Axis, estimates: Guess) -> bool:
     return bool(effects) and all(one.high < 1.0 for one in effects)
 
 
-def _tried(axis: Axis, estimates: Guess) -> Sequence[Estimate]:
+def _tried(axis: Axis, estimates: Guess) -> Sequence[EffectRatio]:
     """The effects of the levels that were tried often enough; none unless the level as written was
     as well."""
     often = [level for level in axis.levels if estimates.tried.get((axis.path, level), 0) >= OFTEN]

@@ -29,7 +29,7 @@ _FEWEST = 3
 
 
 @dataclass(frozen=True)
-class Estimate:
+class EffectRatio:
     """A factor on the rate, with its 95 % interval."""
 
     ratio: float
@@ -49,12 +49,12 @@ class Guess:
     tried: Mapping[tuple[str, Level], int]
     _fit: _Fit | None
 
-    def of(self, path: str, level: Level) -> Estimate:
+    def of(self, path: str, level: Level) -> EffectRatio:
         """The effect of a level, as a factor on the rate."""
         if self._fit is None:
-            return Estimate(1.0, 0.0, math.inf)
+            return EffectRatio(1.0, 0.0, math.inf)
         mean, half = self._fit.effect(_row(self.axes, ((path, level),)))
-        return Estimate(math.exp(mean), math.exp(mean - half), math.exp(mean + half))
+        return EffectRatio(math.exp(mean), math.exp(mean - half), math.exp(mean + half))
 
 
 def guess(trials: Sequence[Trial], axes: Sequence[Axis]) -> Guess:

@@ -44,7 +44,7 @@ Line = Session | Began | Intent | Trial | Warmed | Note | Ended
 
 
 @dataclass(frozen=True)
-class Step:
+class RecordedTrial:
     """A trial of the search, and the time it saw afterwards: when it ended, or when a later session
     was ready to continue from there."""
 
@@ -60,7 +60,7 @@ class Record:
 
     study: Study
     began_s: float | None
-    steps: tuple[Step, ...]
+    steps: tuple[RecordedTrial, ...]
     spent_s: float
     prior: tuple[Trial, ...] = ()
 
@@ -88,7 +88,7 @@ class _Lines:
     began_s: float | None = None
     spent_s: float = 0.0
     ending: Ending = Ending.INTERRUPTED
-    steps: list[Step] = field(default_factory=list)
+    steps: list[RecordedTrial] = field(default_factory=list)
     trials: list[Trial] = field(default_factory=list)
     sessions: list[Session] = field(default_factory=list)
     notes: list[Note] = field(default_factory=list)
@@ -101,7 +101,7 @@ class _Lines:
                 self._session(line)
             case Trial():
                 self.trials.append(line)
-                self.steps.append(Step(line, line.ended_s))
+                self.steps.append(RecordedTrial(line, line.ended_s))
                 self.notes_kept = len(self.notes)
             case Warmed():
                 self.trials.append(line.trial)
@@ -127,7 +127,7 @@ class _Lines:
 
     def _saw(self, at_s: float) -> None:
         if self.steps:
-            self.steps[-1] = Step(self.steps[-1].trial, at_s)
+            self.steps[-1] = RecordedTrial(self.steps[-1].trial, at_s)
         else:
             self.began_s = at_s
 

@@ -15,7 +15,7 @@ from tuner.measure.measurement import Failure
 from tuner.measure.metrics import Result
 from tuner.profile.model import Profile
 from tuner.search.journal import Journal
-from tuner.search.record import Record, Step
+from tuner.search.record import Record, RecordedTrial
 from tuner.search.study import Asked, Ending, Note, Phase, Session, Study, Trial
 
 
@@ -105,7 +105,7 @@ class Replay:
         sessions = (*before.sessions, self.session)
         return Study(before.header, tuple(self._trials), ending, tuple(self._notes), sessions)
 
-    def _take_over(self, step: Step, asked: Asked) -> Trial:
+    def _take_over(self, step: RecordedTrial, asked: Asked) -> Trial:
         if asked != step.trial.asked:
             raise Diverged(
                 f"the resumed search asks for {asked}, {asked.plan}, where the journal holds "

@@ -20,7 +20,7 @@ _Value = Switch | Annotated[int, Field(strict=True)] | str | tuple[str, ...] | N
 _Figure = Annotated[float, Field(gt=0)]
 
 
-class Dimension(Section):
+class Factor(Section):
     """One knob: a path in the profile, such as `outputs[logs].queue.workerThreads`, and the values
     to measure; null takes the key away."""
 
@@ -62,7 +62,7 @@ class Experiment(Section):
     profile: ProfilePath | None = None
     engine: Literal["node", "sink"] = "node"
     changes: dict[str, _Value] = Field(default_factory=dict)
-    knobs: tuple[Dimension, ...] = ()
+    knobs: tuple[Factor, ...] = ()
     variants: tuple[Variant, ...] = ()
     workload: Workload | None = None
     repeats: Annotated[int, Field(ge=1, le=100, strict=True)] = 3
@@ -117,7 +117,7 @@ class Experiment(Section):
         return self
 
 
-def _combinations(knobs: tuple[Dimension, ...]) -> tuple[Variant, ...]:
+def _combinations(knobs: tuple[Factor, ...]) -> tuple[Variant, ...]:
     """Every combination of values, the last knob changing first."""
     combinations: list[dict[str, Level]] = [{}]
     for knob in knobs:

@@ -9,7 +9,7 @@ from enum import Enum
 from pydantic import BaseModel
 
 from tuner.engines.settings import INDEX_SETTINGS, unknown_to
-from tuner.profile.model import Profile, Search
+from tuner.profile.model import Profile, SearchScope
 from tuner.schema.path import Path
 from tuner.space.guarantees import opened
 from tuner.space.kept import keeping
@@ -96,7 +96,7 @@ def _level(section: BaseModel | None, key: str) -> Level:
     return level
 
 
-def settled(every: tuple[Knob, ...], search: Search) -> tuple[Knob, ...]:
+def settled(every: tuple[Knob, ...], search: SearchScope) -> tuple[Knob, ...]:
     """The knobs that `search` keeps; those that need a level which nothing can give them any more
     are left out, and needs that hold whatever is turned are forgotten."""
     current = {knob.path: knob.current for knob in every}
@@ -111,7 +111,7 @@ def settled(every: tuple[Knob, ...], search: Search) -> tuple[Knob, ...]:
     return tuple(kept.values())
 
 
-def _is_kept(path: Path, search: Search, known: Container[str]) -> bool:
+def _is_kept(path: Path, search: SearchScope, known: Container[str]) -> bool:
     """A place that is a knob itself is no section, although another key may begin like it."""
 
     def covers(place: str) -> bool:
@@ -121,7 +121,7 @@ def _is_kept(path: Path, search: Search, known: Container[str]) -> bool:
     return not frozen and (not search.only or any(covers(place) for place in search.only))
 
 
-def _narrowed(knob: Knob, search: Search) -> Knob:
+def _narrowed(knob: Knob, search: SearchScope) -> Knob:
     """The knob with the levels that the profile gives it, its current one among them."""
     levels: Mapping[str, tuple[Level, ...]] = search.levels
     given = levels.get(knob.path)
@@ -143,4 +143,4 @@ def most_promising(every: Sequence[Knob], most: int, also: Container[str]) -> tu
     what needs one that is left out goes with it unless it is active as the profile is written."""
     best = sorted(every, key=lambda knob: knob.rank)[:most]
     paths = [knob.path for knob in every if knob in best or knob.path in also]
-    return settled(tuple(every), Search(only=tuple(paths)))
+    return settled(tuple(every), SearchScope(only=tuple(paths)))

@@ -33,7 +33,7 @@ from tuner.render.templates import Templates
 
 
 @dataclass(frozen=True)
-class Compared:
+class ClusterObject:
     """One object of a cluster in normal form, None when it is missing, and as it should be."""
 
     name: str
@@ -67,7 +67,7 @@ def _lines(body: JSON | None) -> list[str]:
 
 def compare(
     profile: Profile, client: EngineClient, site: Templates | None = None
-) -> tuple[Compared, ...]:
+) -> tuple[ClusterObject, ...]:
     """Every object that the profile's outputs are rendered to: component templates, the index
     template, the policy, the alias that rolls over, and the live settings of each open index.
 
@@ -86,11 +86,11 @@ def compare(
     )
 
 
-def _compared(name: str, found: JSON | None, wanted: JSON) -> Compared:
+def _compared(name: str, found: JSON | None, wanted: JSON) -> ClusterObject:
     if found is None:
-        return Compared(name, None, wanted)
+        return ClusterObject(name, None, wanted)
     aligned = normal.respelled(found, wanted)
-    return Compared(name, aligned if isinstance(aligned, dict) else found, wanted)
+    return ClusterObject(name, aligned if isinstance(aligned, dict) else found, wanted)
 
 
 def _templates(
@@ -99,7 +99,7 @@ def _templates(
     client: EngineClient,
     templates: Sequence[InstalledTemplate],
     site: Templates | None,
-) -> Iterator[Compared]:
+) -> Iterator[ClusterObject]:
     target, body = output.index.target, index_template(profile, output, site)
     if output.index.components:
         body = composed_template(profile, output, site)
@@ -121,7 +121,7 @@ def _templates(
 
 def _policy(
     profile: Profile, output: OmelasticsearchOutput, client: EngineClient, site: Templates | None
-) -> Iterator[Compared]:
+) -> Iterator[ClusterObject]:
     index, engine = output.index, profile.release.engine
     rendered = policy(engine, index, site)
     if rendered is not None:
@@ -133,16 +133,16 @@ def _policy(
         )
 
 
-def _alias(output: OmelasticsearchOutput, client: EngineClient) -> Iterator[Compared]:
+def _alias(output: OmelasticsearchOutput, client: EngineClient) -> Iterator[ClusterObject]:
     if output.index.rotate is Rotate.ROLLOVER:
         writes = alias_writes(client, output.index.target)
         found: JSON | None = None if writes is None else {"is_write_index": writes}
-        yield Compared(f"alias {output.index.target}", found, {"is_write_index": True})
+        yield ClusterObject(f"alias {output.index.target}", found, {"is_write_index": True})
 
 
 def _live(
     output: OmelasticsearchOutput, client: EngineClient, site: Templates | None
-) -> Iterator[Compared]:
+) -> Iterator[ClusterObject]:
     wanted = normal.settings(live_settings(output, site))
     for pattern in index_patterns(output.index):
         for index in open_indices(client, pattern):

@@ -91,36 +91,38 @@ def _for_one(profile: Profile) -> Profile:
 
 
 @dataclass(frozen=True)
-class _Found:
+class _FieldCheck:
     """How many fields were compared, and what is wrong with which."""
 
     fields: int
     wrong: tuple[str, ...] = ()
 
 
-def _compared(lab: Lab, pipe: Pipeline, bound: Profile) -> _Found:
+def _compared(lab: Lab, pipe: Pipeline, bound: Profile) -> _FieldCheck:
     spec = flood_spec(bound, secrets.token_hex(4), count=1)
     event = read_as(_message(spec), spec.format, bound.inputs[0])
     before = datetime.now(UTC)
     _send(spec)
     found = [_compared_in(lab, pipe, output, event, before) for output in bound.indexed]
-    return _Found(sum(one.fields for one in found), tuple(w for one in found for w in one.wrong))
+    return _FieldCheck(
+        sum(one.fields for one in found), tuple(w for one in found for w in one.wrong)
+    )
 
 
 def _compared_in(
     lab: Lab, pipe: Pipeline, output: OmelasticsearchOutput, event: Properties, before: datetime
-) -> _Found:
+) -> _FieldCheck:
     """The one document of an output, which was sent after `before`."""
     hit = _awaited(lab, pipe, output)
     if output.index.mapping is MappingStyle.NONE:
-        return _Found(0)
+        return _FieldCheck(0)
     span = Span(before - _ROUGH, datetime.now(UTC) + _ROUGH)
     fields = fields_of(output)
     document = at(hit, "_source")
     wrong = differences(fields, event, document if isinstance(document, dict) else {}, span)
     mistyped = _mistyped(lab, output)
     said = tuple(f"outputs[{output.name}]: {text}" for text in (*wrong, *mistyped))
-    return _Found(len(fields), said)
+    return _FieldCheck(len(fields), said)
 
 
 def _mistyped(lab: Lab, output: OmelasticsearchOutput) -> Iterator[str]:
