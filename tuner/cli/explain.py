@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import textwrap
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict
@@ -30,15 +31,16 @@ def explain(
         str,
         typer.Argument(
             help="A key such as dequeueBatchSize, a path such as "
-            "outputs[].index.settings.refresh_interval, or the code of a rule such as RT112.",
+            "outputs[].index.settings.refresh_interval, a word of rsyslog's such as imtcp or "
+            "searchIndex, or a code such as RT112 or F11.",
             show_default=False,
             autocompletion=_offered,
         ),
     ],
     output: OutputOption = OutputFormat.TEXT,
 ) -> None:
-    """Explain a key of a profile: what it does, its default, range and pitfalls; or a lint rule, by
-    the code at the end of its messages."""
+    """Explain a key of a profile: what it does, its default, range and pitfalls; an rsyslog
+    module and its keys; or a lint rule, by the code at the end of its messages."""
     rules = (explain_code(key),) if is_code(key) else ()
     found = () if rules else explanations_of(key)
     if output is OutputFormat.JSON:
@@ -56,6 +58,7 @@ def _text(found: Explanation) -> str:
         ("changes", (found.changes,) if found.changes else ()),
         ("search", found.search),
         ("trap", found.traps),
+        ("keys", found.keys),
         ("source", (found.source,)),
     ]
     return "\n".join([*found.paths, _wrapped(found.does, "  ", "  "), *_lines(rows)])
@@ -64,7 +67,7 @@ def _text(found: Explanation) -> str:
 def _rule_text(found: CodeExplanation) -> str:
     rows = [
         ("layer", (found.layer,)),
-        ("severity", (found.severity,)),
+        ("severity", (found.severity,) if found.severity else ()),
         ("bad", found.bad),
         ("good", found.good),
         ("source", (found.source,)),
@@ -81,6 +84,7 @@ def _lines(rows: Iterable[tuple[str, tuple[str, ...]]]) -> Iterator[str]:
 
 
 def _wrapped(text: str, first: str, indent: str) -> str:
+    width = min(_WIDTH, shutil.get_terminal_size((_WIDTH, 0)).columns)
     return textwrap.fill(
-        text, _WIDTH, initial_indent=first, subsequent_indent=indent, break_on_hyphens=False
+        text, width, initial_indent=first, subsequent_indent=indent, break_on_hyphens=False
     )

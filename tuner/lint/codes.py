@@ -1,4 +1,5 @@
-"""What stands behind each code that a message ends with, for `rsyslog-tune explain RT112`."""
+"""What stands behind each code that a message ends with, for `rsyslog-tune explain RT112`, and
+behind each finding about rsyslog that messages name, such as F11."""
 
 from __future__ import annotations
 
@@ -9,9 +10,10 @@ from dataclasses import dataclass
 
 from tuner.errors import BadUsage
 from tuner.lint.lint import RULES
+from tuner.modules.findings import FINDINGS
 from tuner.rule import About, Changes
 
-_CODE = re.compile(r"RT[0-9]{3}", re.IGNORECASE)
+_CODE = re.compile(r"RT[0-9]{3}|F[0-9]{1,2}", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -29,6 +31,8 @@ class CodeExplanation:
     bad: tuple[str, ...] = ()
     good: tuple[str, ...] = ()
 
+
+_SOURCE = "rsyslog's source, and tests of 8.2302"
 
 # What is reported by the schema, by the engine, and about the memory of this machine.
 _OTHERS = (
@@ -156,18 +160,26 @@ def is_code(asked: str) -> bool:
 
 
 def explain_code(asked: str) -> CodeExplanation:
-    """What is known about a code; raises BadUsage if there is no such code."""
+    """What is known about a rule's code or a finding; raises BadUsage if there is no such one."""
     code = asked.upper()
-    for explanation in explained_codes():
+    for explanation in (*explained_codes(), *_findings()):
         if explanation.code == code:
             return explanation
-    raise BadUsage(f"there is no rule {code}: a message ends with the code of its rule")
+    raise BadUsage(
+        f"there is no rule or finding {code}: a message ends with the code of its rule, RT112; "
+        f"findings are F1 to F{len(FINDINGS)}"
+    )
 
 
 def explained_codes() -> Iterator[CodeExplanation]:
     """Every code that a message can end with."""
     yield from _OTHERS
     yield from (_of_rule(rule.about) for rule in RULES)
+
+
+def _findings() -> Iterator[CodeExplanation]:
+    for code, text in FINDINGS.items():
+        yield CodeExplanation(code, "rsyslog", "", text.partition(": ")[2], _SOURCE)
 
 
 def _of_rule(about: About) -> CodeExplanation:

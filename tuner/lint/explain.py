@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import difflib
+import inspect
 from dataclasses import dataclass
 from typing import Literal, get_args, get_origin
 
 from tuner.engines.settings import ALWAYS, INDEX_SETTINGS, NODE_SETTINGS, Setting, Update
 from tuner.errors import BadUsage
+from tuner.modules.input import Input
+from tuner.modules.output import Output
 from tuner.modules.queue import Queue
+from tuner.modules.registry import MODULES, name_of
 from tuner.profile.facts import fact_name, fact_of, source_of
 from tuner.profile.model import Profile
 from tuner.profile.schema import Key, every_key
+from tuner.profile.spellings import SPELLINGS
 from tuner.profile.values import allowed, default_of, queue_defaults
 from tuner.schema.parameter import since
 from tuner.schema.path import Path
@@ -60,31 +65,65 @@ _SAMPLES: tuple[dict[str, object], ...] = (
 
 @dataclass(frozen=True)
 class Explanation:
-    """One key, or one that means the same in several places."""
+    """One key, or one that means the same in several places; or one of rsyslog's words, and what
+    a profile says instead.  `keys` are those of a module, each with what it does."""
 
     paths: tuple[str, ...]
     does: str
-    allowed: tuple[str, ...]
-    default: tuple[str, ...]
-    since: tuple[str, ...]
-    changes: str
-    search: tuple[str, ...]
-    traps: tuple[str, ...]
-    source: str
+    allowed: tuple[str, ...] = ()
+    default: tuple[str, ...] = ()
+    since: tuple[str, ...] = ()
+    changes: str = ""
+    search: tuple[str, ...] = ()
+    traps: tuple[str, ...] = ()
+    keys: tuple[str, ...] = ()
+    source: str = "rsyslog's manual"
 
 
 def explain(asked: str) -> tuple[Explanation, ...]:
-    """What is known about a path or a bare name; raises BadUsage with near misses."""
-    matches = _matching(asked)
+    """What is known about a path or a bare name of a profile, or one of rsyslog's; raises BadUsage
+    with near misses."""
+    word = asked.lower()
+    modules = {name_of(module): module for module in MODULES}
+    if word in modules:
+        return (_module(word, modules[word]),)
+    spelling = SPELLINGS.get(word)
+    if spelling is not None and not any(_plain(path).ends_with(word) for path in _paths()):
+        known = _of_paths(frozenset(spelling.keys))
+        return (
+            Explanation((asked,), f"rsyslog's own word. In a profile {spelling.write}."),
+            *known,
+        )
+    return _of_paths(_matching(asked))
+
+
+def _module(name: str, module: type[Input | Output]) -> Explanation:
+    """A module of rsyslog, and the keys that a profile has for it."""
+    where = "inputs[]" if issubclass(module, Input) else "outputs[]"
+    keys = [key for key in every_key() if key.section is module and key.path.count(".") <= 2]
+    does = inspect.cleandoc(module.__doc__ or "").partition("\n\n")[0]
+    return Explanation(
+        (f"{where} with type: {name}",),
+        " ".join(does.split()),
+        keys=tuple(f"{key.name}: {fact_of(key).does}" for key in keys),
+        source=source_of(f"{where}.", (name,)),
+    )
+
+
+def _of_paths(paths: frozenset[str]) -> tuple[Explanation, ...]:
     by_fact: dict[str, list[Key]] = {}
     for key in every_key():
-        if key.path in matches:
+        if key.path in paths:
             by_fact.setdefault(fact_name(key), []).append(key)
     return tuple(_explained(name, keys) for name, keys in by_fact.items())
 
 
+def _paths() -> dict[str, None]:
+    return dict.fromkeys(key.path for key in every_key())
+
+
 def _matching(asked: str) -> frozenset[str]:
-    paths = dict.fromkeys(key.path for key in every_key())
+    paths = _paths()
     plain = _plain(asked)
     for prefix in ("", *_PREFIXES):
         word = plain.removeprefix(prefix)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tuner.modules.input import Input
-from tuner.profile.backlog import backlog_marks
+from tuner.profile.backlog import backlog_marks, narrowest
 from tuner.profile.model import Profile
 from tuner.profile.placement import (
     PlacedQueue,
@@ -149,10 +149,10 @@ def _small_action_queue(profile: Profile) -> Iterator[Complaint]:
             )
 
 
-@error(
+@warning(
     "RT112",
-    why="F11: worker k starts only when (k - 1) x workerThreadMinimumMessages events wait. If "
-    "the inputs are slowed down before that, the further workers never run.",
+    why="F11: worker k starts only when (k - 1) x workerThreadMinimumMessages events wait. Where "
+    "the queues have less room than that, the further workers never run.",
     source="rsyslog runtime/queue.c, qqueueAdviseMaxWorkers",
     bad={"outputs[logs].queue.workerThreadMinimumMessages": 42_477},
     good={"outputs[logs].queue.workerThreadMinimumMessages": 42_476},
@@ -160,19 +160,35 @@ def _small_action_queue(profile: Profile) -> Iterator[Complaint]:
 def _idle_workers(profile: Profile) -> Iterator[Complaint]:
     """F11: worker k starts at (k-1) x workerThreadMinimumMessages."""
     marks = backlog_marks(profile)
-    if marks.low <= marks.high or _has_simpler_finding(profile):
+    if marks.low <= marks.room or _has_simpler_finding(profile):
         return
     way = (queue for queue in measured_way(profile) if not queue.is_direct)
     worst = max(way, key=lambda queue: queue.busy_backlog)
     late = worst.workers > 1 and worst.minimum_messages > worst.batch
-    key = "workerThreadMinimumMessages" if late else "dequeueBatchSize"
-    cause = f"with {key} {worst.minimum_messages if late else worst.batch} of {worst.label}"
-    advice = f"set it to {worst.batch}, the batch size" if late else "lower it"
+    value, key = worst.batch, "dequeueBatchSize"
+    if late:
+        value, key = worst.minimum_messages, "workerThreadMinimumMessages"
+    if _is_written(worst, key):
+        advice = f"set it to {worst.batch}, the batch size" if late else "lower it"
+        yield Complaint(
+            (*worst.path, key),
+            f"with {key} {value} of {worst.label} all workers are busy only above {marks.low} "
+            f"events in flight, but the queues have room for {marks.room}: {advice}, or raise "
+            "the queues' size",
+        )
+        return
+    tight = narrowest(profile)
     yield Complaint(
-        (*worst.path, key),
-        f"{cause} all workers are busy only above {marks.low} events in flight, but the queues "
-        f"hold {marks.high} before they slow the inputs down: {advice}, or raise the queues' size",
+        (*tight.path, "size"),
+        f"{tight.label} has room for {marks.room} events, but all workers are busy only above "
+        f"{marks.low}: raise its size above {marks.low * 100 // 95}, or use fewer workers",
     )
+
+
+def _is_written(queue: PlacedQueue, key: str) -> bool:
+    """Whether the profile itself sets this parameter of a queue."""
+    written = queue.written
+    return written is not None and key in written.model_dump(by_alias=True, exclude_none=True)
 
 
 def _has_simpler_finding(profile: Profile) -> bool:

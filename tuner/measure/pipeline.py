@@ -22,12 +22,12 @@ from tuner.lab.scratch import subfolder
 from tuner.profile.model import Profile
 from tuner.render.artefacts import rsyslog_conf
 from tuner.render.document import Identity
-from tuner.render.engine_files import index_template
+from tuner.render.engine_files import index_template, priority_of
 
 # The size on disk is otherwise up to 10 s old (IndexStoreConfig, "stats_refresh_interval").
 _FRESH_SIZES = {"index.store.stats_refresh_interval": "0s"}
-# Above the built-in templates (100) and above what we render for production (200).
-_PRIORITY = 500
+# Above the built-in templates and above what we render for production.
+_ABOVE_PRODUCTION = 500
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ def install_index(lab: Lab, bound: Profile) -> None:
     """Put the index template of each output of `bound` into the engine and, where its name has no
     date in it, the index."""
     for output in bound.indexed:
-        body = _marked(index_template(bound, output), lab.owner)
+        body = _marked(index_template(bound, output), lab.owner, priority_of(output.index))
         put_template(lab.client, lab.owner, output.index.target, body)
         if output.index.rotate is Rotate.NONE:
             create_index(lab.client, lab.owner, output.index.target)
@@ -92,7 +92,7 @@ def identity_of(bound: Profile) -> Identity:
     return Identity(FIELD, before + 1, before + NUMBER_DIGITS)
 
 
-def _marked(template: JSON, owner: Owner) -> JSON:
+def _marked(template: JSON, owner: Owner, priority: int) -> JSON:
     """The rendered template with our `_meta` on it and its indices, and room for the
     number of each event."""
     inner = _section(template, "template")
@@ -104,7 +104,8 @@ def _marked(template: JSON, owner: Owner) -> JSON:
     }
     settings = {**_section(inner, "settings"), **_FRESH_SIZES}
     body: JSON = {**inner, "mappings": marked, "settings": settings}
-    return {**template, "priority": _PRIORITY, "_meta": owner.meta, "template": body}
+    raised = _ABOVE_PRODUCTION + priority
+    return {**template, "priority": raised, "_meta": owner.meta, "template": body}
 
 
 def _section(body: JSON, name: str) -> JSON:

@@ -5,27 +5,41 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tuner.profile.model import Profile
-from tuner.profile.placement import measured_way
+from tuner.profile.placement import PlacedQueue, measured_way
 
 
 @dataclass(frozen=True)
 class BacklogMarks:
-    """Events sent and not yet accounted for: busy workers above `low`, no braking below `high`."""
+    """Events sent and not yet accounted for: every worker is busy above `low`, and `room` is what
+    the queues hold before the first one slows its inputs down or a later one makes its workers
+    wait."""
 
     low: int
-    high: int
+    room: int
+
+    @property
+    def high(self) -> int:
+        """The most that a flood keeps in flight.  Where the queues have no room for all workers to
+        be busy, what is above `room` waits before them, as it does in production."""
+        return self.room if self.low <= self.room else self.low * 4 // 3
 
 
 def backlog_marks(profile: Profile) -> BacklogMarks:
-    """The marks that follow from the queues.
+    """The marks that follow from the queues; lanes are taken to fill evenly."""
+    low = sum(queue.busy_backlog for queue in measured_way(profile))
+    return BacklogMarks(low, _room(profile, narrowest(profile)))
 
-    Below `low` some configured worker may idle; above `high` (95 % of the room) the first queue
-    slows its inputs down at lightDelayMark, or a later one makes its workers wait.  Lanes are
-    taken to fill evenly.
-    """
-    way = measured_way(profile)
-    entry, *later = way
-    rooms = [entry.copies * (entry.resolved.light_delay_mark or entry.size)]
-    rooms += [queue.copies * queue.size for queue in later if not queue.is_direct]
-    low = sum(queue.busy_backlog for queue in way)
-    return BacklogMarks(low, 95 * min(rooms) // 100)
+
+def narrowest(profile: Profile) -> PlacedQueue:
+    """The queue with the least room on the way of the events that measurements are about."""
+    entry, *later = measured_way(profile)
+    queues = (entry, *(queue for queue in later if not queue.is_direct))
+    return min(queues, key=lambda queue: _room(profile, queue))
+
+
+def _room(profile: Profile, queue: PlacedQueue) -> int:
+    """95 % of what a queue takes: up to lightDelayMark where inputs fill it."""
+    takes = queue.size
+    if queue == measured_way(profile)[0]:
+        takes = queue.resolved.light_delay_mark or queue.size
+    return 95 * queue.copies * takes // 100

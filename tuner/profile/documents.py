@@ -94,12 +94,17 @@ def fields_of(output: AnyOutput) -> tuple[DocumentField, ...]:
     return _PRESETS[document] if isinstance(document, Preset) else document or ()
 
 
-def mapping_of(fields: tuple[DocumentField, ...]) -> Mapping:
-    """The leanest explicit mapping that serves the uses, in types that every engine knows."""
+def mapping_of(fields: tuple[DocumentField, ...], in_data_stream: bool = False) -> Mapping:
+    """The leanest explicit mapping that serves the uses, in types that every engine knows.
+
+    A data stream's timestamp is indexed, has doc values and refuses what is not a date, whatever
+    its uses (Elasticsearch, DataStreamTimestampFieldMapper).
+    """
     properties: Mapping = {}
     for field in fields:
         *parents, leaf = field.name.split(".")
-        _inside(properties, parents)[leaf] = _leaf(field)
+        is_timestamp = in_data_stream and field.name == TIMESTAMP
+        _inside(properties, parents)[leaf] = _timestamp(field) if is_timestamp else _leaf(field)
     return {"dynamic": False, "properties": properties}
 
 
@@ -126,6 +131,10 @@ def _leaf(field: DocumentField) -> Mapping:
             return _string(field)
         case _:
             assert_never(field.type)
+
+
+def _timestamp(field: DocumentField) -> Mapping:
+    return {"type": "date"} | ({} if field.format is None else {"format": field.format})
 
 
 def _date_in_text(field: DocumentField) -> Mapping:

@@ -6,13 +6,14 @@ import inspect
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import chain
-from typing import get_args, get_origin
+from typing import Literal, get_args, get_origin
 
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from tuner.errors import KeyPath
 from tuner.profile.model import Profile
+from tuner.profile.source import at
 
 Models = tuple[type[BaseModel], ...]
 
@@ -70,14 +71,27 @@ def keys_of(models: Models) -> dict[str, object]:
     }
 
 
-def models_at(path: KeyPath, root: type[BaseModel] = Profile) -> Models:
-    """The models that can stand at `path` of a `root`; empty where a plain value stands."""
+def models_at(path: KeyPath, root: type[BaseModel] = Profile, data: object = None) -> Models:
+    """The models that can stand at `path` of a `root`, of several kinds the one that plain `data`
+    names there; empty where a plain value stands."""
     models: Models = (root,)
     for step in path:
+        data = at(data, (step,))
         if isinstance(step, str):
             inside = (models_in(keys_of((model,)).get(step)) for model in models)
             models = tuple(dict.fromkeys(chain.from_iterable(inside)))
+        models = tuple(model for model in models if _is_of_kind(model, data)) or models
     return models
+
+
+def _is_of_kind(model: type[BaseModel], data: object) -> bool:
+    """Whether plain data names the kind of section that the model is."""
+    kinds = (
+        (key, get_args(info.annotation))
+        for key, info in model.model_fields.items()
+        if get_origin(info.annotation) is Literal and len(get_args(info.annotation)) == 1
+    )
+    return any(at(data, (key,)) in values for key, values in kinds)
 
 
 def json_schema(does: Mapping[tuple[str, str], str]) -> dict[str, object]:

@@ -12,9 +12,10 @@ from pydantic import BaseModel, ValidationError
 from tuner.errors import KeyPath, Problem
 from tuner.modules.secrets import SecretRef
 from tuner.profile.model import Profile
-from tuner.profile.schema import keys_of, models_at
+from tuner.profile.schema import every_key, keys_of, models_at
 from tuner.profile.shapes import SHAPES
 from tuner.profile.source import Source, at, has, problem_at
+from tuner.profile.spellings import spelling_of
 
 UNKNOWN_KEY = "RT001"
 WRONG_VALUE = "RT002"
@@ -142,7 +143,7 @@ def _problem(together: Sequence[_Fault], source: Source) -> Problem:
 def _message(first: _Fault, code: str, together: Sequence[_Fault], source: Source) -> str:
     key = _spell(first.path) or f"the {first.root.__name__.lower()}"
     if code == UNKNOWN_KEY:
-        return _unknown(first)
+        return _unknown(first, source)
     if code == MISSING:
         return f"{key} is missing: add it"
     if code == NEEDS_QUOTES:
@@ -159,15 +160,31 @@ def _message(first: _Fault, code: str, together: Sequence[_Fault], source: Sourc
     return f"{key} {requirement}{_given(first)}"
 
 
-def _unknown(fault: _Fault) -> str:
+def _unknown(fault: _Fault, source: Source) -> str:
     path = fault.path
-    known = keys_of(models_at(path[:-1], fault.root))
+    known = keys_of(models_at(path[:-1], fault.root, source.data))
     key = _short(str(path[-1]))
-    lowered = {name.lower(): name for name in known}
-    near = difflib.get_close_matches(key.lower().removeprefix("queue."), lowered, 1)
-    hint = f"did you mean {lowered[near[0]]}?" if near else f"known keys: {', '.join(known)}"
     section = f" in {_spell(path[:-1])}" if len(path) > 1 else ""
-    return f"there is no key {key}{section}: {hint}"
+    here = re.sub(r"\[[0-9]+\]", "[]", _spell(path[:-1]))
+    return f"there is no key {key}{section}: {_instead(key, tuple(known), here)}"
+
+
+def _instead(key: str, known: tuple[str, ...], here: str) -> str:
+    """What to write instead of an unknown key of the section `here`, whose keys are `known`."""
+    lowered = {name.lower(): name for name in known}
+    word = key.lower().removeprefix("queue.")
+    spelling = None if key.lower() in lowered else spelling_of(key, known)
+    if spelling is not None:
+        return spelling
+    near = difflib.get_close_matches(word, lowered, 1)
+    if near:
+        return f"did you mean {lowered[near[0]]}?"
+    same = [one.path for one in every_key() if one.name.lower() == word]
+    homes = dict.fromkeys(path.rpartition(".")[0] for path in same)
+    inside = [home for home in homes if home.startswith(here)]
+    if homes:
+        return f"it belongs in {' or '.join(inside or homes)}"
+    return f"known keys: {', '.join(known)}"
 
 
 def _requirement(fault: _Fault) -> str:

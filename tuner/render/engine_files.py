@@ -24,7 +24,7 @@ _POLICIES = {
     Engine.OPENSEARCH: "lifecycle-policy-ism.json",
 }
 # Built-in templates have 100 and below; ours must win over them.
-PRIORITY = 200
+_ABOVE_BUILT_IN = 200
 # ILM's conditions for a rollover in the words of OpenSearch's index state management.
 _ISM_CONDITIONS = {
     "max_age": "min_index_age",
@@ -102,7 +102,7 @@ def policy(engine: Engine, index: Index, templates: Templates | None = None) -> 
         _POLICIES[engine],
         target=index.target,
         patterns=index_patterns(index),
-        priority=PRIORITY,
+        priority=priority_of(index),
         rolls_over=index.rolls_over,
         rollover=_conditions(index.lifecycle.rollover, ism),
         retention=index.lifecycle.retention,
@@ -114,6 +114,12 @@ def index_patterns(index: Index) -> list[str]:
     return [index.target if index.rotate is Rotate.NONE else f"{index.target}-*"]
 
 
+def priority_of(index: Index) -> int:
+    """The priority of the template: the longer the name, the higher, so that `app-audit-*` wins
+    over `app-*`.  Engines refuse overlapping patterns of the same priority."""
+    return _ABOVE_BUILT_IN + len(index.target)
+
+
 def _new_indices(
     profile: Profile, output: OmelasticsearchOutput, templates: Templates | None
 ) -> NewIndices:
@@ -121,7 +127,7 @@ def _new_indices(
     settings: Json = {f"index.{name}": value for name, value in _written(index.settings).items()}
     return NewIndices(
         patterns=index_patterns(index),
-        priority=PRIORITY,
+        priority=priority_of(index),
         is_data_stream=index.data_stream is not None,
         settings=settings | _policy_settings(profile, index),
         mappings=_mappings(output),
@@ -132,7 +138,7 @@ def _new_indices(
 def _mappings(output: OmelasticsearchOutput) -> Json | None:
     match output.index.mapping:
         case MappingStyle.EXPLICIT:
-            return mapping_of(fields_of(output))
+            return mapping_of(fields_of(output), output.index.data_stream is not None)
         case MappingStyle.NONE:
             return {"_source": {"enabled": False}, "dynamic": False}
         case MappingStyle.DYNAMIC:

@@ -22,7 +22,7 @@ from tuner.errors import KeyPath, Problem
 from tuner.lint.load import LoadedProfile
 from tuner.modules.omelasticsearch import OmelasticsearchOutput
 from tuner.profile.documents import fields_of
-from tuner.render.engine_files import PRIORITY, index_patterns, index_template
+from tuner.render.engine_files import index_patterns, index_template, priority_of
 from tuner.render.templates import Templates
 from tuner.validate.layer import Layer, problem
 from tuner.validate.request_sizes import request_problems
@@ -133,13 +133,14 @@ class _Trial:
                 # That there are no policies has been said.
                 if reason.setting is None or not reason.setting.startswith(_LIFECYCLE):
                     yield self._refused(number, output, reason)
-        for other in stronger_than(self.installed, name, PRIORITY):
+        priority = priority_of(index)
+        for other in stronger_than(self.installed, name, priority):
             if other != ours:
                 yield problem(
                     self.loaded,
                     ("outputs", number, "index"),
                     f"a new index {name} would be made by the template {other.name} of the "
-                    f"cluster, whose priority {other.priority} is above ours of {PRIORITY}: "
+                    f"cluster, whose priority {other.priority} is above ours of {priority}: "
                     "change its index_patterns, or the name of the index here",
                     OVERRULED,
                 )
