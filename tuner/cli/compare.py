@@ -31,7 +31,10 @@ from tuner.report.compare import Compared, compare_blocks, compare_json, gate_te
 _OF_SEARCHES = {"a", "b", "fail_below", "export_json", "export_markdown", "output"}
 
 SidePath = Annotated[
-    Path, typer.Argument(help="A profile, or the run directory of a search.", show_default=False)
+    Path,
+    typer.Argument(
+        help="A profile, or the run directory of a search.", readable=False, show_default=False
+    ),
 ]
 PairCount = Annotated[
     int, typer.Option(min=FEWEST_PAIRS, max=1000, help="Number of pairs of runs.")

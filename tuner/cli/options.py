@@ -37,7 +37,15 @@ class StrategyChoice(Enum):
     RANDOM = "random"
 
 
-ProfilePath = Annotated[Path, typer.Argument(help="The profile, a YAML file.", show_default=False)]
+ProfilePath = Annotated[
+    Path,
+    typer.Argument(
+        help="The profile, a YAML file; - reads it from stdin.",
+        readable=False,
+        allow_dash=True,
+        show_default=False,
+    ),
+]
 TemplatesOption = Annotated[
     Path | None,
     typer.Option(

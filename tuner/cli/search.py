@@ -62,6 +62,8 @@ LocalProfile = Annotated[
     Path | None,
     typer.Argument(
         help="The profile; by default rsyslog-tune.yaml in this folder, else the shipped default.",
+        readable=False,
+        allow_dash=True,
         show_default=False,
     ),
 ]

@@ -24,7 +24,7 @@ from tuner.errors import (
     Severity,
     TuneError,
 )
-from tuner.lint.load import LoadedProfile, load_profile
+from tuner.lint.load import STDIN, LoadedProfile, load_profile
 from tuner.lint.repairs import Mend, mended, repairs
 from tuner.render.templates import Templates
 from tuner.validate.layer import Layer
@@ -101,6 +101,8 @@ def validate(
     """
     if offline and (smoke or elasticsearch is not None):
         raise BadUsage("--offline cannot be combined with --elasticsearch or --smoke")
+    if fix and profile == STDIN:
+        raise BadUsage("--fix writes into the profile's file: name one instead of -")
     site = None if templates is None else Templates(templates)
     mends = None
     try:
@@ -109,7 +111,7 @@ def validate(
     except BadProfile as bad:
         if output is not ProblemFormat.TEXT:
             _show_to_program([], bad.problems, output, mends)
-        elif not fix:
+        elif not fix and profile != STDIN:
             _offer_repairs(profile)
         raise
     found = list(layers(loaded, offline, site))

@@ -173,10 +173,13 @@ def _disk_files(profile: Profile) -> Iterator[Complaint]:
                 "without filename the queue never goes to disk: add filename, "
                 "or remove spoolDirectory",
             )
-        elif resolved.filename is not None and resolved.spool_directory is None:
+        elif resolved.filename is not None and not (
+            resolved.spool_directory or profile.global_.work_directory
+        ):
             yield Complaint(
                 (*queue.path, "filename"),
-                "the queue's files have no folder: add spoolDirectory, such as /var/spool/rsyslog",
+                "the queue's files have no folder: add spoolDirectory, such as "
+                "/var/spool/rsyslog, or global: {workDirectory: ...} for all queues",
             )
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +17,7 @@ from tuner.profile.model import Profile
 from tuner.profile.source import MAX_BYTES, UNREADABLE, Position, Source, problem_at, read
 from tuner.profile.wording import problems_of
 
+STDIN = Path("-")
 _REPAIRS = "rsyslog-tune validate --fix writes that"
 
 
@@ -87,15 +90,26 @@ def text_of(path: Path) -> str:
 
 
 def _read_text(path: Path) -> str:
-    """The text of a file; raises OSError, and BadProfile when it is not UTF-8."""
-    with path.open("rb") as file:
-        raw = file.read(MAX_BYTES + 1)
+    """The text of a file, or of stdin for `-`; raises OSError, and BadProfile when it is not
+    UTF-8."""
+    if path == STDIN:
+        raw = sys.stdin.buffer.read(MAX_BYTES + 1)
+    else:
+        with open(path, "rb", opener=_without_waiting) as file:
+            raw = file.read(MAX_BYTES + 1)
     try:
         return raw.decode("utf-8")
     except UnicodeDecodeError as bad:
         before = raw[: bad.start]
         where = Position(before.count(b"\n") + 1, len(before) - before.rfind(b"\n"))
         raise _unreadable(path, "is not UTF-8 text here: save it as UTF-8", where) from None
+
+
+def _without_waiting(path: str, flags: int) -> int:
+    """An open file; a FIFO to which nobody writes is empty instead of blocking."""
+    handle = os.open(path, flags | os.O_NONBLOCK)
+    os.set_blocking(handle, True)
+    return handle
 
 
 def parse_profile(

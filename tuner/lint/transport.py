@@ -52,13 +52,34 @@ def remote_servers(output: OmelasticsearchOutput) -> list[tuple[int, str]]:
 )
 def _password_in_the_clear(profile: Profile) -> Iterator[Complaint]:
     for number, output in profile.enumerated:
-        if not output.has_secrets:
+        if not output.has_secrets or profile.guardrails.secrets_in_clear:
             continue
         for i, server in remote_servers(output):
             if server.startswith("http:"):
                 yield Complaint(
                     ("outputs", number, "servers", i),
-                    "the secret would cross the network in the clear: use https, with tls.cacert",
+                    "the secret would cross the network in the clear: use https, with tls.cacert; "
+                    "where something else encrypts the way, set guardrails.secrets_in_clear: on",
+                )
+
+
+@warning(
+    "RT217",
+    why="omelasticsearch adds port 9200 to an address without one, whatever its scheme.",
+    source="rsyslog plugins/omelasticsearch, computeBaseUrl",
+    bad={**REMOTE, "outputs[logs].servers": ["https://es.example"]},
+    good={"outputs[logs].servers": ["https://es.example:443"]},
+    at="outputs[logs].servers[0]",
+)
+def _no_port(profile: Profile) -> Iterator[Complaint]:
+    for number, output in profile.enumerated:
+        for i, server in enumerate(output.servers):
+            if server.startswith("https:") and urlsplit(server).port is None:
+                yield Complaint(
+                    ("outputs", number, "servers", i),
+                    "rsyslog goes to port 9200 here, not to 443, the usual port of https: write "
+                    f"the port that is meant, {server.rstrip('/')}:443 or "
+                    f"{server.rstrip('/')}:9200",
                 )
 
 

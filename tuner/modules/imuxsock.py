@@ -3,11 +3,12 @@
 None means not set in the profile: rsyslog's default applies.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import Field
 
+from tuner.modules.in_profile import InProfile
 from tuner.modules.input import (
     Format,
     Input,
@@ -17,6 +18,7 @@ from tuner.modules.input import (
     TransportKind,
     rate_limit,
 )
+from tuner.rule import Complaint, warning
 from tuner.schema.parameter import Doc
 from tuner.schema.scalars import AbsolutePath, Switch
 
@@ -101,3 +103,22 @@ class ImuxsockInput(Input):
         for a host there only when told to."""
         own = self.use_special_parser is not False
         return "local" if own or (written == "rfc3164" and not self.parse_hostname) else written
+
+
+@warning(
+    "RT234",
+    why="rsyslogd removes whatever is at the path before it opens its socket. Where systemd runs, "
+    "/dev/log is a link to journald's socket: what local programs log no longer reaches the "
+    "journal.",
+    source="rsyslog plugins/imuxsock, openLogSocket; seen on 8.2302",
+    bad={"inputs": [{"type": "imuxsock", "socket": "/dev/log", "flowControl": True}]},
+    good={"inputs[0].socket": "/run/systemd/journal/syslog"},
+)
+def _takes_the_log_socket(asked: InProfile[ImuxsockInput]) -> Iterator[Complaint]:
+    if asked.section.socket == "/dev/log":
+        yield Complaint(
+            ("socket",),
+            "rsyslogd replaces /dev/log, and with systemd journald then gets no logs of this "
+            "host: use /run/systemd/journal/syslog, to which journald forwards "
+            "(ForwardToSyslog=yes in journald.conf)",
+        )

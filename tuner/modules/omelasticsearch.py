@@ -57,6 +57,7 @@ class OmelasticsearchOutput(Output):
         Doc(
             "The engine's addresses.",
             traps=(
+                "An address without a port means port 9200, with https too.",
                 "F2",
                 "F3",
                 (

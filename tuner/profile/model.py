@@ -47,6 +47,7 @@ class Guardrails(Section):
     duplicated: Literal[0] = 0
     freshness_p99_s: Annotated[float, Field(gt=0)] = 45.0
     rss_bytes: Annotated[str, Field(pattern=r"^[1-9][0-9]{0,14}[kmg]?$")] | None = None
+    secrets_in_clear: Switch = False
 
 
 _Number = Annotated[int, Field(strict=True)]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 SHAPES: dict[str, str] = {
     r"^/[A-Za-z0-9._/-]+$": "an absolute path of letters, digits and . _ - /",
-    r"^/[^\x00-\x1f\x7f`\"\\]+$": "an absolute path without quotes, backticks or backslashes",
-    r"^[^\x00-\x1f\x7f`\"\\]{1,255}$": "the end of a path, without quotes and backslashes",
+    r'^/[^\x00-\x1f\x7f`"\\]+$': "an absolute path without quotes, backticks or backslashes",
+    r'^[^\x00-\x1f\x7f`"\\]{1,255}$': "the end of a path, without quotes and backslashes",
     r"^0[0-7]{3}$": 'a mode in octal and in quotes such as "0640"',
     r"^[A-Za-z_][A-Za-z0-9_.-]{0,31}$": "the name of a user or group of the system",
     r"^[^\x00-\x1f\x7f]+$": "the path of another profile, such as base.yaml",

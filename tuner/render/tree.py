@@ -33,6 +33,13 @@ def write(artefacts: Iterable[Artefact], directory: Path) -> dict[str, Status]:
             f"{directory / foreign[0]} was not rendered by rsyslog-tune and would be overwritten: "
             "move it away, or name another folder"
         )
+    links = [file.path for file in files if (directory / file.path).is_symlink()]
+    if links:
+        link = directory / links[0]
+        raise Refused(
+            f"{link} is a symbolic link to {link.readlink()} and would be replaced by a file: "
+            "remove it, or name another folder"
+        )
     try:
         states = states_of(files, directory)
         for file in files:

@@ -15,7 +15,7 @@ Port = Annotated[int, Field(ge=1, le=65535, strict=True)]
 Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_-]{0,99}$")]
 IndexName = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9._-]{0,199}$")]
 Address = Annotated[str, Field(pattern=r"^[A-Za-z0-9.:_-]{1,253}$")]
-AbsolutePath = Annotated[str, Field(pattern=r"^/[^\x00-\x1f\x7f`\"\\]+$", max_length=4096)]
+AbsolutePath = Annotated[str, Field(pattern=r'^/[^\x00-\x1f\x7f`"\\]+$', max_length=4096)]
 ProfilePath = Annotated[str, Field(pattern=r"^[^\x00-\x1f\x7f]+$", max_length=4096)]
 
 
@@ -54,7 +54,7 @@ FieldName = Annotated[
 ]
 FilterPath = Annotated[str, Field(pattern=r"^[A-Za-z_*.-]+$")]
 MemorySize = Annotated[str, Field(pattern=r"^[0-9]{1,15}[km]?$")]
-PathPart = Annotated[str, Field(pattern=r"^[^\x00-\x1f\x7f`\"\\]{1,255}$")]
+PathPart = Annotated[str, Field(pattern=r'^[^\x00-\x1f\x7f`"\\]{1,255}$')]
 FileMode = Annotated[str, Field(pattern=r"^0[0-7]{3}$")]
 Account = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_.-]{0,31}$")]
 Line = Annotated[str, Field(pattern=r"^[^\x00-\x1f\x7f]{1,1000}$")]
