@@ -19,12 +19,13 @@ HELP = {
     "init": "Write a commented first profile that fits this machine; never overwrites a file.",
     "validate": "Check a profile: schema, lint, then `rsyslogd -N1` on the whole rendered "
     "configuration.",
-    "explain": "Explain a key of a profile: what it does, its default, range and pitfalls; or a "
-    "lint rule, by the code at the end of its messages.",
+    "explain": "Explain a key of a profile: what it does, its default, range and pitfalls; an "
+    "rsyslog module and its keys; or a lint rule, by the code at the end of its messages.",
     "schema": "Print the JSON Schema of a profile, for editors that complete and check YAML.",
     "render": "Render a profile to files: rsyslog.conf, index and component templates, live "
     "settings, policy, first index, settings of the node.",
-    "diff": "Compare a cluster's templates, policies and live settings with the rendered profile.",
+    "diff": "Compare a cluster's templates, policies and live settings with the rendered profile, "
+    "or what two profiles render.",
     "search": "Search for settings that carry more events per second, and confirm the gain.",
     "bench": "Measure a profile: events per second, delivery, CPU per event, freshness, and what "
     "limits it.",

@@ -1,8 +1,9 @@
-"""`rsyslog-tune diff`: is the cluster as the profile says?"""
+"""`rsyslog-tune diff`: a profile beside a cluster, or beside another profile."""
 
 from __future__ import annotations
 
 import contextlib
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -11,31 +12,72 @@ from tuner.cli.cluster import client_for
 from tuner.cli.console import result, result_json, say, working
 from tuner.cli.options import OutputFormat, OutputOption, ProfilePath, TemplatesOption
 from tuner.cli.profiles import load
-from tuner.errors import DifferencesFound
+from tuner.errors import BadUsage, DifferencesFound
+from tuner.render.artefacts import render
 from tuner.render.templates import Templates
+from tuner.render.tree import unified
 from tuner.validate.difference import ClusterObject, compare
 
 
 def diff(
     profile: ProfilePath,
+    other: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="OTHER", help="Another profile.", readable=False, show_default=False
+        ),
+    ] = None,
     elasticsearch: Annotated[
-        str,
+        str | None,
         typer.Option(
             "--elasticsearch",
             metavar="URL",
             help="The Elasticsearch or OpenSearch to compare with; read only.",
             show_default=False,
         ),
-    ],
+    ] = None,
     templates: TemplatesOption = None,
     output: OutputOption = OutputFormat.TEXT,
 ) -> None:
-    """Compare a cluster's templates, policies and live settings with the rendered profile.
+    """Compare a cluster's templates, policies and live settings with the rendered profile, or what
+    two profiles render.
 
     Prints nothing and exits with 0 when they are the same, else with 2 and a unified diff: lines
-    with - are in the cluster, lines with + are in the profile.
+    with - are in the cluster, lines with + are in the profile; of two profiles - is the first.
     """
     site = None if templates is None else Templates(templates)
+    if other is not None and elasticsearch is None:
+        _profiles(profile, other, site, output)
+    elif other is None and elasticsearch is not None:
+        _cluster(profile, elasticsearch, site, output)
+    else:
+        raise BadUsage("name either another profile or a cluster, --elasticsearch URL")
+
+
+def _profiles(a: Path, b: Path, site: Templates | None, output: OutputFormat) -> None:
+    """What two profiles render, file by file."""
+    before, after = (
+        {one.path: one.text for one in render(load(path).profile, site)} for path in (a, b)
+    )
+    texts = {
+        path: "".join(unified(path, before.get(path), after.get(path)))
+        for path in sorted(before.keys() | after.keys())
+    }
+    differing = [path for path, text in texts.items() if text]
+    if output is OutputFormat.JSON:
+        files = [{"path": path, "diff": text} for path, text in texts.items()]
+        result_json({"schema": 1, "kind": "diff", "differs": bool(differing), "files": files})
+    elif differing:
+        result("".join(texts.values()).rstrip())
+    if differing:
+        names = ", ".join(differing)
+        raise DifferencesFound(f"{len(differing)} of {len(texts)} files differ: {names}")
+    say(f"the same: {', '.join(texts)}")
+
+
+def _cluster(
+    profile: Path, elasticsearch: str, site: Templates | None, output: OutputFormat
+) -> None:
     wanted = load(profile).profile
     with (
         working(f"reading {elasticsearch}"),
