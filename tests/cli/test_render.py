@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from tuner.cli.main import app
-from tuner.errors import BadTemplate, BadUsage
+from tuner.errors import BadTemplate, BadUsage, DifferencesFound, Refused
 
 RUN = CliRunner()
 ROOT = Path(__file__).parents[2]
@@ -46,6 +46,35 @@ def test_a_program_gets_the_files_and_what_became_of_them(tmp_path: Path) -> Non
     assert (shown["schema"], shown["kind"]) == (1, "render")
     assert set(shown["files"]) == set(shown["status"])
     assert set(shown["status"].values()) == {"new"}
+
+
+def test_a_link_in_the_way_is_not_replaced(tmp_path: Path) -> None:
+    link = tmp_path / "rsyslog.conf"
+    link.symlink_to(tmp_path / "elsewhere.conf")
+    refused = RUN.invoke(app, ["render", PROFILE, "-o", str(tmp_path)])
+    assert isinstance(refused.exception, Refused)
+    assert link.is_symlink()
+    assert {path.name for path in tmp_path.iterdir()} == {"rsyslog.conf"}
+
+
+def test_a_profile_comes_from_stdin_too() -> None:
+    text = Path(PROFILE).read_text(encoding="utf-8")
+    piped = RUN.invoke(app, ["render", "-", "--stdout"], input=text)
+    assert piped.stdout == RUN.invoke(app, ["render", PROFILE, "--stdout"]).stdout
+    assert isinstance(RUN.invoke(app, ["validate", "--fix", "-"]).exception, BadUsage)
+
+
+def test_two_profiles_are_compared_by_what_they_render(tmp_path: Path) -> None:
+    other = tmp_path / "other.yaml"
+    text = Path(PROFILE).read_text(encoding="utf-8")
+    other.write_text(text.replace("refresh_interval: 5s", "refresh_interval: 7s"), encoding="utf-8")
+    shown = RUN.invoke(app, ["diff", PROFILE, str(other)])
+    assert isinstance(shown.exception, DifferencesFound)
+    assert '-      "index.refresh_interval": "5s"' in shown.stdout
+    assert '+      "index.refresh_interval": "7s"' in shown.stdout
+    same = RUN.invoke(app, ["diff", PROFILE, PROFILE])
+    assert (same.exit_code, same.stdout) == (0, "")
+    assert isinstance(RUN.invoke(app, ["diff", PROFILE]).exception, BadUsage)
 
 
 def test_a_file_name_needs_stdout() -> None:

@@ -8,6 +8,7 @@ from tuner.errors import BadUsage
 from tuner.lint.explain import explain
 from tuner.profile.facts import fact_name, fact_of, facts
 from tuner.profile.schema import every_key
+from tuner.profile.spellings import SPELLINGS
 from tuner.schema.parameter import doc
 
 
@@ -92,6 +93,25 @@ def test_a_setting_names_the_engine_that_brought_it() -> None:
 def test_near_misses_are_suggested(wrong: str, right: str) -> None:
     with pytest.raises(BadUsage, match=rf"did you mean.*{right.replace('[]', '..')}"):
         explain(wrong)
+
+
+def test_a_module_lists_its_keys() -> None:
+    (found,) = explain("imTCP")
+    assert found.paths == ("inputs[] with type: imtcp",)
+    assert any(key.startswith("maxSessions: ") for key in found.keys)
+    assert not any(key.startswith("socket: ") for key in found.keys)
+
+
+@pytest.mark.parametrize("word", SPELLINGS)
+def test_a_word_of_rsyslog_leads_to_ours(word: str) -> None:
+    own = explain(word)
+    if SPELLINGS[word].keys and own[0].paths == (word,):
+        assert SPELLINGS[word].keys[0] in own[1].paths
+
+
+def test_every_word_of_rsyslog_leads_to_a_key_that_there_is() -> None:
+    paths = {key.path for key in every_key()}
+    assert {key for one in SPELLINGS.values() for key in one.keys} <= paths
 
 
 def test_nonsense_is_refused_without_a_suggestion() -> None:

@@ -68,11 +68,15 @@ CASES: list[tuple[str, dict[str, object]]] = [
     ),
     ("error RT109 outputs[0].queue.filename", {"outputs[logs].queue.filename": "logs"}),
     (
-        "error RT112 outputs[0].queue.workerThreadMinimumMessages",
+        "warning RT112 outputs[0].queue.size",
+        {"main_queue": None, "outputs[logs].queue": {"type": "LinkedList"}},
+    ),
+    (
+        "warning RT112 outputs[0].queue.workerThreadMinimumMessages",
         {"outputs[logs].queue.workerThreadMinimumMessages": 45000},
     ),
     (
-        "error RT112 outputs[0].queue.dequeueBatchSize",
+        "warning RT112 outputs[0].queue.dequeueBatchSize",
         {"outputs[logs].queue.dequeueBatchSize": 40000},
     ),
     ("warning RT113 outputs[0].queue.timeoutEnqueue", {"outputs[logs].queue.timeoutEnqueue": None}),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -63,6 +64,36 @@ def test_an_unknown_key_is_located_at_the_key_with_a_suggestion() -> None:
 
 def test_a_key_in_the_wrong_case_is_suggested() -> None:
     assert "did you mean dequeueBatchSize?" in problem("dequeueBatchSize: 1", "dequeuebatchsize: 1")
+
+
+@pytest.mark.parametrize(
+    ("word", "hint"),
+    [
+        ("server: localhost", 'write servers: ["http://127.0.0.1:9200"]'),
+        ("SearchIndex: syslog", "write index: {name: ...}"),
+        ("bulkmode: on", "remove it: it is always on"),
+        ("template: abc", "write document: a preset or a list of fields"),
+        ("queue.size: 5", "write queue: {size: ...}"),
+        ("workerThreads: 5", "it belongs in outputs[].queue"),
+        ("Errorfile: /x", "did you mean errorfile?"),
+    ],
+)
+def test_the_words_of_rsyslog_are_understood(word: str, hint: str) -> None:
+    said = problem("index: {name: syslog}", f"index: {{name: syslog}}\n    {word}")
+    key = word.partition(":")[0]
+    assert f"there is no key {key} in outputs[0]: {hint} [RT001]" in said
+
+
+def test_only_the_keys_of_that_kind_of_output_are_offered() -> None:
+    said = problem("index: {name: syslog}", "index: {name: syslog}\n    xyzzy: 1")
+    assert "servers" in said
+    assert "dynaFile" not in said
+
+
+def test_a_fifo_that_nobody_writes_to_is_empty(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "p.yaml")
+    with pytest.raises(BadProfile, match="not empty"):
+        load_profile(tmp_path / "p.yaml")
 
 
 def test_a_python_spelling_is_not_a_key() -> None:

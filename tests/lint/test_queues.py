@@ -65,9 +65,9 @@ def test_an_action_without_queue_is_direct() -> None:
 @pytest.mark.parametrize(
     ("example", "marks"),
     [
-        ("examples/published/stock.yaml", BacklogMarks(low=40_512, high=66_500)),
-        ("examples/by-hand.yaml", BacklogMarks(low=36_024, high=47_500)),
-        ("profiles/default.yaml", BacklogMarks(low=7_024, high=47_500)),
+        ("examples/published/stock.yaml", BacklogMarks(low=40_512, room=66_500)),
+        ("examples/by-hand.yaml", BacklogMarks(low=36_024, room=47_500)),
+        ("profiles/default.yaml", BacklogMarks(low=7_024, room=47_500)),
     ],
 )
 def test_the_backlog_keeps_workers_busy_and_inputs_unbraked(
@@ -79,3 +79,10 @@ def test_the_backlog_keeps_workers_busy_and_inputs_unbraked(
 def test_without_a_light_delay_mark_the_size_limits_the_backlog() -> None:
     changes = {"main_queue.lightDelayMark": 0, "main_queue.size": 40000}
     assert backlog_marks(small(changes)).high == 38_000
+
+
+def test_where_queues_are_too_small_for_all_workers_the_flood_fills_what_is_before_them() -> None:
+    stock = small({"main_queue": None, "outputs[logs].queue": {"type": "LinkedList"}})
+    marks = backlog_marks(stock)
+    assert marks.room == 950
+    assert marks.room < marks.low < marks.high

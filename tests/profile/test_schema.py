@@ -3,6 +3,8 @@ than a layer has."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -74,3 +76,22 @@ def test_every_key_is_described() -> None:
     for section in sections.values():
         for key, value in members(members(section).get("properties")).items():
             assert members(value).get("description"), key
+
+
+def test_every_pattern_is_one_of_ecmascript() -> None:
+    """With its flag u, which check-jsonschema and Node use, an escape of a letter or mark that
+    means nothing is an error, and so are Python's groups with names."""
+    known = r"\\[dDwWsSbBfnrtvcxu0-9^$\\.*+?()\[\]{}|/-]"
+    for pattern in patterns(schema()):
+        assert "\\" not in re.sub(known, "", pattern), pattern
+        assert "(?P" not in pattern, pattern
+
+
+def patterns(data: object) -> Iterator[str]:
+    for key, value in members(data).items() if isinstance(data, dict) else ():
+        if key == "pattern" and isinstance(value, str):
+            yield value
+        else:
+            yield from patterns(value)
+    for one in data if isinstance(data, list) else ():
+        yield from patterns(one)

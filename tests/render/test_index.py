@@ -63,6 +63,29 @@ def test_a_data_stream_has_a_template_of_its_kind() -> None:
     assert "data_stream" not in template({})
 
 
+@pytest.mark.parametrize(
+    "timestamp",
+    [
+        {"property": "timereported"},
+        {"property": "timereported", "uses": ["range", "retrieve"]},
+        {"column": "when", "format": "yyyy-MM-dd"},
+    ],
+)
+def test_a_data_stream_has_a_timestamp_that_the_engine_takes(timestamp: dict[str, object]) -> None:
+    """It must be indexed, have doc values, and may not ignore what is malformed."""
+    field = {**timestamp, "name": "@timestamp", "type": "date"}
+    csv = {"parse": {"format": "csv", "columns": ["when"]}, "outputs[logs].document": [field]}
+    made = template({**STREAM, **csv})["template"]["mappings"]["properties"]["@timestamp"]
+    assert made.keys() <= {"type", "format"}
+
+
+def test_of_two_templates_for_one_index_the_longer_name_wins() -> None:
+    """Engines refuse overlapping patterns of the same priority."""
+    daily = {"outputs[logs].index": {"name": "app", "rotate": "daily"}}
+    audit = {"outputs[logs].index": {"name": "app-audit", "rotate": "daily"}}
+    assert template(daily)["priority"] < template(audit)["priority"]
+
+
 def test_a_data_stream_is_written_to_by_its_name_with_create() -> None:
     text = files(STREAM)["rsyslog.conf"]
     assert 'searchIndex="logs-syslog-default"' in text
