@@ -54,5 +54,5 @@ def test_keys_are_no_codes(key: str) -> None:
 
 
 def test_a_code_that_does_not_exist_is_refused() -> None:
-    with pytest.raises(BadUsage, match="no rule RT999"):
+    with pytest.raises(BadUsage, match="no rule or finding RT999"):
         explain_code("RT999")

@@ -34,7 +34,7 @@ def test_every_finding_of_the_source_study_is_told_somewhere() -> None:
 
 def test_a_queue_parameter_has_a_default_for_each_place() -> None:
     (found,) = explain("dequeueBatchSize")
-    places = ("main_queue", "lanes.queue", "outputs[].queue")
+    places = ("main_queue", "lanes.queue", "streams[].queue", "outputs[].queue")
     assert found.paths == tuple(f"{place}.dequeueBatchSize" for place in places)
     assert [text.rpartition(": ")[2] for text in found.default] == ["256", "1024", "128"]
     assert any(trap.startswith("F3: ") for trap in found.traps)

@@ -391,9 +391,11 @@ def test_a_heap_that_keeps_compressed_pointers_is_fine(heap: str) -> None:
 
 def test_a_message_names_the_value_to_use() -> None:
     assert "use at least 8192" in message({"main_queue.size": 1000})
-    text = message({"outputs[logs].queue.workerThreadMinimumMessages": 45000})
+    changes = {"outputs[logs].queue.workerThreadMinimumMessages": 45000}
+    (warning,) = parse_profile(edit(SMALL, changes), "p.yaml").warnings
+    text = warning.message
     assert "above 50024 events in flight" in text
-    assert "the queues hold 47500" in text
+    assert "the queues have room for 47500" in text
     assert "set it to 2000, the batch size" in text
 
 

@@ -6,7 +6,7 @@ from tuner.measure.watch import steer
 from tuner.measure.window import Poll
 from tuner.profile.backlog import BacklogMarks
 
-MARKS = BacklogMarks(low=20_000, high=47_500)
+MARKS = BacklogMarks(low=20_000, room=47_500)
 STEP_S = 0.1
 
 

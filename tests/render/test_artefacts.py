@@ -205,7 +205,7 @@ def test_utf8_is_repaired_unless_switched_off() -> None:
 def test_the_index_template_wins_over_built_in_ones() -> None:
     profile = small({"outputs[logs].index.settings.refresh_interval": "30s"})
     body = index_template(profile, profile.measured)
-    assert (body["index_patterns"], body["priority"]) == (["syslog"], 200)
+    assert (body["index_patterns"], body["priority"]) == (["syslog"], 206)
     assert json.loads(text_of(profile, "index-template.json")) == body
     template = body["template"]
     assert isinstance(template, dict)

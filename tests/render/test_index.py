@@ -134,7 +134,7 @@ def test_ism_names_its_indices_in_the_policy() -> None:
     assert hot["transitions"] == [
         {"state_name": "delete", "conditions": {"min_rollover_age": "30d"}}
     ]
-    assert policy["ism_template"] == [{"index_patterns": ["syslog-*"], "priority": 200}]
+    assert policy["ism_template"] == [{"index_patterns": ["syslog-*"], "priority": 206}]
 
 
 def test_ism_counts_a_daily_index_from_its_creation() -> None:

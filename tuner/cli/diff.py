@@ -11,8 +11,9 @@ import typer
 from tuner.cli.cluster import client_for
 from tuner.cli.console import result, result_json, say, working
 from tuner.cli.options import OutputFormat, OutputOption, ProfilePath, TemplatesOption
-from tuner.cli.profiles import load
+from tuner.cli.profiles import form_of, load
 from tuner.errors import BadUsage, DifferencesFound
+from tuner.lint.load import LoadedProfile
 from tuner.render.artefacts import render
 from tuner.render.templates import Templates
 from tuner.render.tree import unified
@@ -56,9 +57,7 @@ def diff(
 
 def _profiles(a: Path, b: Path, site: Templates | None, output: OutputFormat) -> None:
     """What two profiles render, file by file."""
-    before, after = (
-        {one.path: one.text for one in render(load(path).profile, site)} for path in (a, b)
-    )
+    before, after = (_rendered(load(path), site) for path in (a, b))
     texts = {
         path: "".join(unified(path, before.get(path), after.get(path)))
         for path in sorted(before.keys() | after.keys())
@@ -73,6 +72,11 @@ def _profiles(a: Path, b: Path, site: Templates | None, output: OutputFormat) ->
         names = ", ".join(differing)
         raise DifferencesFound(f"{len(differing)} of {len(texts)} files differ: {names}")
     say(f"the same: {', '.join(texts)}")
+
+
+def _rendered(loaded: LoadedProfile, site: Templates | None) -> dict[str, str]:
+    files = render(loaded.profile, site, form_of(loaded, fragment=False, by_host=None))
+    return {one.path: one.text for one in files}
 
 
 def _cluster(

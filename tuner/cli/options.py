@@ -55,6 +55,24 @@ TemplatesOption = Annotated[
         show_default=False,
     ),
 ]
+FragmentOption = Annotated[
+    bool,
+    typer.Option(
+        "--fragment",
+        help="A drop-in for /etc/rsyslog.d beside the host's own configuration, instead of a whole "
+        "rsyslog.conf.",
+    ),
+]
+LoadedOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--loaded",
+        metavar="MODULE",
+        help="With --fragment: a module that the host's configuration loads itself; can be "
+        "repeated. imuxsock and imklog are always taken as loaded.",
+        show_default=False,
+    ),
+]
 OutputOption = Annotated[
     OutputFormat, typer.Option("--output", help="Results as text or as JSON on stdout.")
 ]

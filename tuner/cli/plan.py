@@ -51,7 +51,7 @@ def plan(
     Each figure is listed with where it came from. Nothing is measured, started or changed.
     """
     request = ask.request_of(
-        ask.Stream(rate, message_bytes, bytes_per_event, peak, growth, senders, gzip_ratio),
+        ask.PlannedStream(rate, message_bytes, bytes_per_event, peak, growth, senders, gzip_ratio),
         ask.Promise(retention, outage, replicas, headroom),
         ask.Machines(
             collector_eps, collector_cores, node_eps, node_cores, node_disk, shard_size, scaling

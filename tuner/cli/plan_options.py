@@ -108,7 +108,7 @@ Scale = Annotated[
 
 
 @dataclass(frozen=True)
-class Stream:
+class PlannedStream:
     """What is said of the stream, as text."""
 
     rate: str
@@ -199,7 +199,7 @@ class Reader:
             raise BadUsage("\n".join(self.problems))
 
 
-def request_of(stream: Stream, promise: Promise, machines: Machines) -> Request:
+def request_of(stream: PlannedStream, promise: Promise, machines: Machines) -> Request:
     """The request that the options make; raises BadUsage with every problem at once."""
     reader = Reader()
     made = replace(
@@ -218,7 +218,7 @@ def request_of(stream: Stream, promise: Promise, machines: Machines) -> Request:
     return made
 
 
-def _stream(reader: Reader, said: Stream) -> Request:
+def _stream(reader: Reader, said: PlannedStream) -> Request:
     number = reader.number
     rate = number(
         "--rate",

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from tuner.cli.console import say
-from tuner.lint.load import LoadedProfile, load_profile
+from tuner.errors import BadUsage
+from tuner.lint.load import LoadedProfile, load_profile, snippets_of
 from tuner.render.assets import asset
+from tuner.render.form import Form
 
 LOCAL = Path("rsyslog-tune.yaml")
+# What the configuration of Debian and its like loads.
+_LOADED_BY_HOST = ("imuxsock", "imklog")
 
 
 def load(path: Path) -> LoadedProfile:
@@ -24,3 +29,11 @@ def load_or_default(path: Path | None) -> LoadedProfile:
     if path is not None:
         return load(path)
     return load(LOCAL if LOCAL.exists() else Path(str(asset("profiles", "default.yaml"))))
+
+
+def form_of(loaded: LoadedProfile, fragment: bool, by_host: Sequence[str] | None) -> Form:
+    """How the profile is to be rendered, its snippets read; raises BadUsage and BadProfile."""
+    if by_host and not fragment:
+        raise BadUsage("--loaded needs --fragment: a whole configuration loads its modules itself")
+    modules = frozenset((*_LOADED_BY_HOST, *(by_host or ()))) if fragment else frozenset[str]()
+    return Form(snippets_of(loaded), fragment, modules)

@@ -8,8 +8,15 @@ from typing import Annotated
 import typer
 
 from tuner.cli.console import result, result_json
-from tuner.cli.options import OutputFormat, OutputOption, ProfilePath, TemplatesOption
-from tuner.cli.profiles import load
+from tuner.cli.options import (
+    FragmentOption,
+    LoadedOption,
+    OutputFormat,
+    OutputOption,
+    ProfilePath,
+    TemplatesOption,
+)
+from tuner.cli.profiles import form_of, load
 from tuner.errors import BadUsage, DifferencesFound
 from tuner.render.artefacts import Artefact
 from tuner.render.artefacts import render as artefacts_of
@@ -38,6 +45,8 @@ def render(
     stdout: Annotated[
         bool, typer.Option("--stdout", help="Write nothing; print the files, or FILE alone.")
     ] = False,
+    fragment: FragmentOption = False,
+    loaded_modules: LoadedOption = None,
     templates: TemplatesOption = None,
     output: OutputOption = OutputFormat.TEXT,
 ) -> None:
@@ -54,7 +63,9 @@ def render(
     if file is not None and not stdout:
         raise BadUsage(f"{file}: a file name needs --stdout")
     site = None if templates is None else Templates(templates)
-    artefacts = artefacts_of(load(profile).profile, site)
+    loaded = load(profile)
+    form = form_of(loaded, fragment, loaded_modules)
+    artefacts = artefacts_of(loaded.profile, site, form)
     if file is not None:
         _print_one(artefacts, file, output)
         return

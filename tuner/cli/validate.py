@@ -14,7 +14,14 @@ import typer
 
 from tuner.cli.annotations import github, gitlab
 from tuner.cli.console import result, result_json, say, working
-from tuner.cli.options import EngineChoice, ProfilePath, TemplatesOption
+from tuner.cli.options import (
+    EngineChoice,
+    FragmentOption,
+    LoadedOption,
+    ProfilePath,
+    TemplatesOption,
+)
+from tuner.cli.profiles import form_of
 from tuner.errors import (
     BadProfile,
     BadUsage,
@@ -86,6 +93,8 @@ def validate(
     elasticsearch: _Url = None,
     smoke: _Smoke = False,
     templates: TemplatesOption = None,
+    fragment: FragmentOption = False,
+    loaded_modules: LoadedOption = None,
     fix: _Fix = False,
     strict: Annotated[
         bool, typer.Option("--strict", help="Exit with 3 if there are warnings.")
@@ -94,10 +103,10 @@ def validate(
 ) -> None:
     """Check a profile: schema, lint, then `rsyslogd -N1` on the whole rendered configuration.
 
-    --elasticsearch adds the layer `engine`, --smoke the layer `smoke`, which uses the shipped
-    templates.  Exits with 78 when the profile or a template is wrong or an engine refuses it, with
-    1 when rsyslogd or the smoke test rejects it, with 4 when the engine does not answer, with 3
-    for warnings with --strict.
+    --fragment checks a drop-in inside this host's own /etc/rsyslog.conf.  --elasticsearch adds the
+    layer `engine`, --smoke the layer `smoke`, which uses the shipped templates.  Exits with 78 when
+    the profile or a template is wrong or an engine refuses it, with 1 when rsyslogd or the smoke
+    test rejects it, with 4 when the engine does not answer, with 3 for warnings with --strict.
     """
     if offline and (smoke or elasticsearch is not None):
         raise BadUsage("--offline cannot be combined with --elasticsearch or --smoke")
@@ -114,7 +123,8 @@ def validate(
         elif not fix and profile != STDIN:
             _offer_repairs(profile)
         raise
-    found = list(layers(loaded, offline, site))
+    form = form_of(loaded, fragment, loaded_modules)
+    found = list(layers(loaded, offline, site, form))
     for name, ask in _asked(loaded, elasticsearch, site, smoke, found):
         try:
             found.append(ask())

@@ -15,6 +15,7 @@ from tuner.modules.queue import Queue
 from tuner.profile.bind_inputs import bind_inputs, work_directory
 from tuner.profile.lanes import Lanes
 from tuner.profile.model import Global, Profile
+from tuner.profile.stream import Snippets, Stream
 from tuner.schema.scalars import Server
 
 
@@ -52,9 +53,10 @@ def bind(profile: Profile, site: Site, ports: tuple[int, ...]) -> Bound:
 
     Raises Refused for what a lab cannot measure.
     """
-    if profile.parse is not None:
+    stream = profile.stream(profile.measured_stream)
+    if stream.parse is not None:
         raise Refused(
-            f"parse: no flood sends {profile.parse.format} that this profile could take apart, "
+            f"parse: no flood sends {stream.parse.format} that this profile could take apart, "
             "its figures would be those of empty fields: measure it without parse"
         )
     inputs = bind_inputs(profile, ports, site.spool)
@@ -66,7 +68,10 @@ def bind(profile: Profile, site: Site, ports: tuple[int, ...]) -> Bound:
             ),
             "inputs": tuple(source for source in inputs if source is not None),
             "main_queue": bind_queue(profile.main_queue, site),
-            "lanes": _bind_lanes(profile.lanes, site),
+            "lanes": _bind_lanes(profile.lanes, site) if profile.measured_stream is None else None,
+            "parse": None,
+            "snippets": Snippets(),
+            "streams": _bind_streams(profile, site),
             "outputs": bind_outputs(profile, site),
             "impstats": None,
             "node": profile.node.model_copy(update={"heap": site.heap or profile.node.heap}),
@@ -101,6 +106,16 @@ def _bind_lanes(lanes: Lanes | None, site: Site) -> Lanes | None:
     return lanes.model_copy(update={"queue": bind_queue(lanes.queue, site)})
 
 
+def _bind_streams(profile: Profile, site: Site) -> dict[str, Stream]:
+    """The measured stream alone, without its filter."""
+    name = profile.measured_stream
+    if name not in profile.streams:
+        return {}
+    stream = profile.streams[name]
+    changes = {"filter": None, "snippets": (), "queue": bind_queue(stream.queue, site)}
+    return {name: stream.model_copy(update=changes)}
+
+
 def _require_known(bound: Profile) -> None:
     """Raise Refused when the lab's rsyslog is older than a parameter of an input."""
     for complaint in inputs_too_new.check(bound):
@@ -115,10 +130,15 @@ def bind_queue(queue: Queue | None, site: Site) -> Queue | None:
 
 
 def bind_outputs(profile: Profile, site: Site) -> tuple[Output, ...]:
-    """The measured output, without its filter, and those others that take every event into the
-    engine or into a file; what goes elsewhere has nobody there to take it, and what stands in for
-    another has nothing to do.  Raises Refused where the index cannot be bound."""
-    kept = [one for one in profile.outputs if one == profile.measured or _takes_all(one)]
+    """The measured output, without its filter, and those others of its stream that take every event
+    into the engine or into a file.
+
+    What goes elsewhere has nobody there to take it, and what stands in for another has nothing to
+    do.  Raises Refused where the index cannot be bound.
+    """
+    measured = profile.measured
+    mine = [one for one in profile.outputs if one.stream == measured.stream]
+    kept = [one for one in mine if one == measured or _takes_all(one)]
     several = sum(one in profile.indexed for one in kept) > 1
     return tuple(
         _bound(output, site, f"{site.index_prefix}{number}-" if several else site.index_prefix)

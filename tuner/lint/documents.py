@@ -37,7 +37,8 @@ def _sources(profile: Profile) -> Iterator[Complaint]:
     for number, output in enumerate(profile.outputs):
         for i, field in enumerate(fields_of(output)):
             for key, value, needed_format in _needs(field):
-                message = _fault(key, value, needed_format, profile.parse)
+                parse = profile.stream(output.stream).parse
+                message = _fault(key, value, needed_format, parse)
                 if message is not None:
                     yield Complaint(("outputs", number, "document", i, key), message)
 
@@ -69,12 +70,13 @@ def _fault(key: str, value: str, needed_format: str, parse: Parse | None) -> str
     at="parse.columns[1]",
 )
 def _columns_twice(profile: Profile) -> Iterator[Complaint]:
-    if not isinstance(profile.parse, CsvParse):
-        return
-    columns = profile.parse.columns
-    for i, name in enumerate(columns):
-        if name in columns[:i]:
-            yield Complaint(("parse", "columns", i), f"two columns are called {name}: rename one")
+    own: list[tuple[KeyPath, Parse | None]] = [(("parse",), profile.parse)]
+    own += [(("streams", name, "parse"), one.parse) for name, one in profile.streams.items()]
+    for path, parse in own:
+        columns = parse.columns if isinstance(parse, CsvParse) else ()
+        for i, name in enumerate(columns):
+            if name in columns[:i]:
+                yield Complaint((*path, "columns", i), f"two columns are called {name}: rename one")
 
 
 @error(

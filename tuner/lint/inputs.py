@@ -109,7 +109,7 @@ def _same_place(profile: Profile) -> Iterator[Complaint]:
         if not isinstance(source, ImfileInput | ImuxsockInput):
             continue
         key = "file" if isinstance(source, ImfileInput) else "socket"
-        place = source.file if isinstance(source, ImfileInput) else source.socket
+        place = source.file if isinstance(source, ImfileInput) else source.place
         if place in taken:
             yield Complaint(
                 ("inputs", number, key), f"another input already reads {place}: remove one"
@@ -153,20 +153,21 @@ def _refused_connections(profile: Profile) -> Iterator[Complaint]:
 )
 def _framing(profile: Profile) -> Iterator[Complaint]:
     """Seen on 8.2302: without line feeds imtcp makes one event of many messages, and imptcp
-    discards all that it has when the connection ends.  Measurements flood the first input."""
-    first = profile.inputs[0]
+    discards all that it has when the connection ends.  Measurements flood one input."""
+    number = profile.flooded_number
+    first = profile.inputs[number]
     if not isinstance(first, ImtcpInput | ImptcpInput):
         return
     counted = profile.workload.framing == "octet-counted"
     if counted and not first.support_octet_counted_framing:
         yield Complaint(
-            ("inputs", 0, "supportOctetCountedFraming"),
+            ("inputs", number, "supportOctetCountedFraming"),
             "the workload sends octet-counted frames, which this input would read as one long "
             "line and merge or discard: set it to true, or workload.framing to lf",
         )
     if not counted and isinstance(first, ImtcpInput) and first.disable_lf_delimiter:
         yield Complaint(
-            ("inputs", 0, "disableLFDelimiter"),
+            ("inputs", number, "disableLFDelimiter"),
             "the workload ends its messages with line feeds, which this input would not "
             "recognise: set it to false, or workload.framing to octet-counted",
         )

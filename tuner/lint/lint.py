@@ -26,6 +26,7 @@ from tuner.lint import (
     requests,
     search,
     settings,
+    streams,
     transport,
 )
 from tuner.lint.modules import rules_of_modules
@@ -38,6 +39,7 @@ _TOPICS = (
     queues,
     queue_parameters,
     lanes,
+    streams,
     losses,
     disk,
     outputs,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -110,6 +110,32 @@ def _without_waiting(path: str, flags: int) -> int:
     handle = os.open(path, flags | os.O_NONBLOCK)
     os.set_blocking(handle, True)
     return handle
+
+
+def snippets_of(loaded: LoadedProfile) -> dict[str, str]:
+    """The text of each snippet of a profile by its path as written; raises BadProfile with every
+    file that cannot be read.  Paths are relative to the file that writes them."""
+    texts, problems = dict[str, str](), list[Problem]()
+    for path, name in _snippet_places(loaded.profile):
+        below = Path(loaded.source.file_of(path)).parent / name
+        try:
+            texts[name] = _read_text(below)
+        except OSError as bad:
+            where, file = loaded.position(path), loaded.source.file_of(path)
+            message = f"the snippet {below} cannot be read: {bad.strerror or bad}"
+            problems.append(problem_at(file, where, message, UNREADABLE))
+    if problems:
+        raise BadProfile(tuple(problems))
+    return texts
+
+
+def _snippet_places(profile: Profile) -> Iterator[tuple[KeyPath, str]]:
+    for key in ("start", "outputs", "end"):
+        for number, name in enumerate(getattr(profile.snippets, key)):
+            yield ("snippets", key, number), name
+    for stream, section in profile.streams.items():
+        for number, name in enumerate(section.snippets):
+            yield ("streams", stream, "snippets", number), name
 
 
 def parse_profile(

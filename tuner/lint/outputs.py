@@ -143,7 +143,7 @@ def _lost_at_the_change(profile: Profile) -> Iterator[Complaint]:
     for number, (before, after) in enumerate(pairwise(profile.outputs)):
         if not before.exec_only_when_previous_is_suspended:
             own = action_queue(profile, number)
-            queue = working_queue(profile) if own.is_direct else own
+            queue = working_queue(profile, number) if own.is_direct else own
         if after.exec_only_when_previous_is_suspended:
             yield Complaint(
                 ("outputs", number + 1, _SUSPENDED),

@@ -48,7 +48,7 @@ def requests_of(profile: Profile, number: int) -> Requests:
     The messages of a batch are many: their sum is close to that of as many mean ones.
     """
     queue = action_queue(profile, number)
-    queue = working_queue(profile) if queue.is_direct else queue
+    queue = working_queue(profile, number) if queue.is_direct else queue
     limits = {n: size_bytes(output.maxbytes or MAXBYTES) for n, output in profile.enumerated}
     event = profile.workload.message_bytes.mean * DOCUMENT
     batch = queue.batch * event

@@ -17,8 +17,9 @@ from tuner.modules.queue_defaults import Place
 from tuner.modules.registry import INPUTS
 from tuner.profile.backlog import backlog_marks
 from tuner.profile.model import Profile
-from tuner.profile.placement import PlacedQueue, lane_queue, measured_way
-from tuner.render.script import lane_name
+from tuner.profile.placement import PlacedQueue, lane_queue, measured_way, stream_queue
+from tuner.render.script import lane_name, outputs_ruleset
+from tuner.space.queues import path_of
 
 
 @dataclass(frozen=True)
@@ -43,19 +44,15 @@ def counted_queues(profile: Profile) -> tuple[CountedQueue, ...]:
     first, *later = measured_way(profile)
     way = (first, *(queue for queue in later if not queue.is_direct))
     return tuple(
-        CountedQueue(_names(profile, queue), queue, _path(profile, queue)) for queue in way
+        CountedQueue(_names(profile, queue), queue, path_of(profile, queue)) for queue in way
     )
-
-
-def _path(profile: Profile, queue: PlacedQueue) -> str:
-    if queue.place is Place.ACTION:
-        return f"outputs[{profile.measured.name}].queue"
-    return ".".join(map(str, queue.path))
 
 
 def _names(profile: Profile, queue: PlacedQueue) -> tuple[str, ...]:
     if queue.place is Place.ACTION:
         return (f"{profile.measured.name} queue",)
+    if queue == stream_queue(profile, profile.measured_stream):
+        return (outputs_ruleset(profile, profile.measured_stream),)
     if queue != lane_queue(profile):
         return ("main Q",)
     return tuple(lane_name(profile, number) for number in range(queue.copies))

@@ -10,6 +10,9 @@ from tuner.schema.posix_regex import RegexText
 from tuner.schema.scalars import Facility, MatchText, SeverityName, Switch
 from tuner.schema.section import Section
 
+JsonPath = Annotated[
+    str, Field(pattern=r"^[A-Za-z_@][A-Za-z0-9_@-]*(\.[A-Za-z_@][A-Za-z0-9_@-]*)*$")
+]
 Texts = Annotated[tuple[MatchText, ...], Field(min_length=1, max_length=100)]
 
 OPERATIONS = ("isequal", "startswith", "startswith_i", "contains", "contains_i", "ereregex")
@@ -19,7 +22,10 @@ class Match(Section):
     """One comparison of a property, named as rsyslog's property-based filters name it; of several
     texts one must match. `ereregex` is a POSIX extended regular expression."""
 
-    property: Annotated[PropertyName, Doc("The rsyslog property that is compared.")]
+    property: Annotated[PropertyName | None, Doc("The rsyslog property that is compared.")] = None
+    json_path: Annotated[
+        JsonPath | None, Doc("The path of what parsing found, such as user.name, to be compared.")
+    ] = Field(None, alias="json")
     isequal: Annotated[Texts | None, Doc("The value is one of these texts.")] = None
     startswith: Annotated[Texts | None, Doc("The value begins with one of these texts.")] = None
     startswith_i: Annotated[
@@ -40,6 +46,8 @@ class Match(Section):
 
     @model_validator(mode="after")
     def _one_operation(self) -> Self:
+        if (self.property is None) == (self.json_path is None):
+            raise ValueError("name exactly one of property and json")
         if sum(getattr(self, name) is not None for name in OPERATIONS) != 1:
             raise ValueError(f"name exactly one operation: {', '.join(OPERATIONS)}")
         return self
@@ -58,6 +66,10 @@ class Filter(Section):
         Annotated[tuple[Facility, ...], Field(min_length=1)] | None, Doc("One of these facilities.")
     ] = None
     programname: Annotated[Texts | None, Doc("One of these programs, by exact name.")] = None
+    parsesuccess: Annotated[
+        Switch | None,
+        Doc("Whether `parse` could read the event as JSON, or by a rule of the rulebase."),
+    ] = None
     match: Annotated[
         Annotated[tuple[Match, ...], Field(min_length=1, max_length=100)] | None,
         Doc("Comparisons of properties; each must hold."),

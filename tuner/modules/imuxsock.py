@@ -6,7 +6,7 @@ None means not set in the profile: rsyslog's default applies.
 from collections.abc import Iterator, Mapping
 from typing import Annotated, ClassVar, Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from tuner.modules.in_profile import InProfile
 from tuner.modules.input import (
@@ -19,7 +19,7 @@ from tuner.modules.input import (
     rate_limit,
 )
 from tuner.rule import Complaint, warning
-from tuner.schema.parameter import Doc
+from tuner.schema.parameter import Doc, OfModule
 from tuner.schema.scalars import AbsolutePath, Switch
 
 # Its default burst for a rate limit without one (imuxsock.c).
@@ -27,11 +27,22 @@ _BURST = 200
 
 
 class ImuxsockInput(Input):
-    """imuxsock: datagrams through a Unix socket of its own; the system's log socket is not taken,
-    because what comes from there reaches rsyslog's default ruleset only."""
+    """imuxsock: datagrams through a Unix socket of its own; without `socket` the system's log
+    socket, whose events come to rsyslog's default ruleset, with those of other local sources."""
 
-    type: Annotated[Literal["imuxsock"], Doc("Datagrams through a Unix socket of its own.")]
-    socket: Annotated[AbsolutePath, Doc("The path of the Unix socket.")]
+    type: Annotated[Literal["imuxsock"], Doc("Datagrams through a Unix socket.")]
+    socket: Annotated[
+        AbsolutePath | None,
+        Doc("The path of the Unix socket; without it the system's log socket is taken."),
+    ] = None
+    sys_sock_name: Annotated[
+        AbsolutePath | None,
+        OfModule(),
+        Doc(
+            "The path of the system's log socket.",
+            default="/dev/log, or what systemd hands over",
+        ),
+    ] = Field(None, alias="sysSock.name")
     create_path: Annotated[
         Switch | None, Doc("Whether missing folders of the socket's path are created.")
     ] = None
@@ -72,8 +83,30 @@ class ImuxsockInput(Input):
     ] = None
 
     thread_names: ClassVar[tuple[str, ...]] = ("in:imuxsock",)
-    # The system's log socket would feed rsyslog's default ruleset, which does nothing.
-    fixed: ClassVar[Mapping[str, bool]] = {"sysSock.use": False}
+
+    @model_validator(mode="after")
+    def _system_or_own(self) -> Self:
+        own = self.model_fields_set - {"type", "stream", "sys_sock_name"}
+        if self.socket is None and own:
+            raise ValueError("without socket it is the system's, which has sysSock.name alone")
+        if self.socket is not None and self.sys_sock_name is not None:
+            raise ValueError("name socket or sysSock.name, each in an input of its own")
+        return self
+
+    @property
+    def fixed(self) -> Mapping[str, bool]:
+        """The system's log socket is opened only where the profile has an input for it."""
+        return {"sysSock.use": self.socket is None}
+
+    @property
+    def has_statement(self) -> bool:
+        """The system's log socket belongs to the module."""
+        return self.socket is not None
+
+    @property
+    def place(self) -> str:
+        """Where senders find it."""
+        return self.socket or self.sys_sock_name or "the system's log socket"
 
     @property
     def transport(self) -> TransportKind:
@@ -88,15 +121,15 @@ class ImuxsockInput(Input):
     @property
     def missing_flow_control(self) -> bool | str | None:
         """Senders do not wait unless flowControl is on."""
-        return None if self.flow_control else True
+        return None if self.flow_control or self.socket is None else True
 
     def in_lab(self, _port: int, spool: str, /) -> Self:
         """A socket in the lab."""
-        return self.model_copy(update={"socket": f"{spool}/input.sock"})
+        return self.model_copy(update={"socket": f"{spool}/input.sock", "sys_sock_name": None})
 
     def paths(self, _connections: int, /) -> tuple[str, ...]:
         """One socket for all."""
-        return (self.socket,)
+        return () if self.socket is None else (self.socket,)
 
     def format_for(self, written: Literal["rfc3164", "rfc5424"]) -> Format:
         """Its own parser knows what syslog(3) writes, RFC 3164 without a host, and the others look

@@ -7,7 +7,7 @@ from pydantic import Field
 
 from tuner.modules.certificates import Certificates
 from tuner.schema.parameter import Doc, Since
-from tuner.schema.scalars import Address, NonNegative, Peer, Port, TimeZone
+from tuner.schema.scalars import Address, Name, NonNegative, Peer, Port, TimeZone
 from tuner.schema.section import RsyslogSection
 
 Parsers = Annotated[
@@ -80,8 +80,6 @@ class Input(RsyslogSection):
     """Debian's package that ships the module."""
     thread_names: ClassVar[tuple[str, ...]]
     """How the names of its threads begin."""
-    fixed: ClassVar[Mapping[str, bool]] = {}
-    """Parameters of the module that are written whatever a profile says."""
 
     parser: Annotated[
         Parsers | None,
@@ -90,12 +88,26 @@ class Input(RsyslogSection):
             "on every event."
         ),
     ] = None
+    stream: Annotated[
+        Name | None, Doc("The stream that its events go to; without one the profile's own outputs.")
+    ] = None
     type: str
 
     @classmethod
     def threads_of(cls, _sources: Sequence[Self], _release: int, /) -> int:
         """How many threads of the module may hand over messages at once, for all its inputs."""
         return 1
+
+    @property
+    def fixed(self) -> Mapping[str, bool]:
+        """Switches of the module that follow from the input, whatever the profile says."""
+        return {}
+
+    @property
+    def has_statement(self) -> bool:
+        """Whether it has an input() of its own; without one its events come to rsyslog's default
+        ruleset, with those of all such inputs and rsyslogd's own messages."""
+        return True
 
     @property
     def transport(self) -> TransportKind | None:

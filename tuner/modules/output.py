@@ -62,6 +62,10 @@ class Output(RsyslogSection):
     """
 
     name: Annotated[Name, Doc("The name of the output and of its action in rsyslog's counters.")]
+    stream: Annotated[
+        Name | None,
+        Doc("The stream whose events it takes; without one those of inputs without a stream."),
+    ] = None
     filter: Annotated[
         Filter | None, Doc("Which events the output takes; all conditions must hold.")
     ] = None

@@ -7,6 +7,8 @@ from typing import Annotated, get_args
 from pydantic import BaseModel
 
 from tuner.modules.imfile import ImfileInput
+from tuner.modules.imjournal import ImjournalInput
+from tuner.modules.imklog import ImklogInput
 from tuner.modules.impstats import Impstats
 from tuner.modules.imptcp import ImptcpInput
 from tuner.modules.imrelp import ImrelpInput
@@ -27,7 +29,15 @@ from tuner.rule import Rule
 from tuner.schema.kinds import OneOf
 
 AnyInput = Annotated[
-    ImptcpInput | ImtcpInput | ImudpInput | ImfileInput | ImrelpInput | ImuxsockInput, OneOf("type")
+    ImptcpInput
+    | ImtcpInput
+    | ImudpInput
+    | ImfileInput
+    | ImrelpInput
+    | ImuxsockInput
+    | ImjournalInput
+    | ImklogInput,
+    OneOf("type"),
 ]
 AnyOutput = Annotated[
     OmelasticsearchOutput | OmfileOutput | OmfwdOutput | OmrelpOutput, OneOf("type")

@@ -8,23 +8,29 @@ from tuner.profile.model import Profile
 
 
 def flooded(profile: Profile) -> Input:
-    """The input that measurements flood: the first.  Raises Refused when they cannot."""
-    first = profile.inputs[0]
-    if first.unmeasured is not None:
-        raise Refused(f"inputs[0].{first.unmeasured}")
-    return first
+    """The input that measurements flood: the first of the measured stream.  Raises Refused when
+    they cannot."""
+    number = profile.flooded_number
+    source = profile.inputs[number]
+    if source.unmeasured is not None:
+        raise Refused(f"inputs[{number}].{source.unmeasured}")
+    return source
 
 
 def bind_inputs(profile: Profile, ports: tuple[int, ...], spool: str) -> tuple[Input | None, ...]:
-    """The first input, and those others that take plain TCP, on loopback or in the folder `spool`,
-    each on its port of `ports`, which has one for each input.
+    """The input that is flooded, and those others of its stream that take plain TCP, on loopback or
+    in the folder `spool`, each on its port of `ports`, which has one for each input.
 
     The others are left out, None here: what they bring would be measured as if it had been flooded.
     """
-    rest = zip(profile.inputs[1:], ports[1:], strict=True)
-    return (
-        flooded(profile).in_lab(ports[0], spool),
-        *(one.in_lab(port, spool) if one.transport == "tcp" else None for one, port in rest),
+    first = flooded(profile)
+
+    def is_bound(source: Input) -> bool:
+        return source is first or (source.transport == "tcp" and source.stream == first.stream)
+
+    return tuple(
+        source.in_lab(port, spool) if is_bound(source) else None
+        for source, port in zip(profile.inputs, ports, strict=True)
     )
 
 

@@ -134,7 +134,8 @@ def _leaf(field: DocumentField) -> Mapping:
 
 
 def _timestamp(field: DocumentField) -> Mapping:
-    return {"type": "date"} | ({} if field.format is None else {"format": field.format})
+    written: Mapping = {} if field.format is None else {"format": field.format}
+    return {"type": "date"} | written
 
 
 def _date_in_text(field: DocumentField) -> Mapping:

@@ -26,6 +26,8 @@ _SOURCES = (
     ("impstats", f"{_MANUAL}: impstats"),
     ("global.", f"{_MANUAL}: rainerscript/global"),
     ("parse.", f"{_MANUAL}: rainerscript/property, mmjsonparse"),
+    ("streams[].parse.", f"{_MANUAL}: rainerscript/property, mmjsonparse"),
+    ("streams[].filter", f"{_MANUAL}: configuration/filters, rainerscript/expressions"),
     ("settings.", _ENGINE),
     ("node.", _ENGINE),
     ("outputs[].index.", _ENGINE),

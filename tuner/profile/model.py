@@ -20,6 +20,7 @@ from tuner.modules.queue import Queue
 from tuner.modules.registry import AnyInput, AnyOutput, Parse
 from tuner.modules.secrets import SecretRef
 from tuner.profile.lanes import Lanes
+from tuner.profile.stream import Snippets, Stream
 from tuner.profile.workload import Workload as Workload
 from tuner.schema.scalars import AbsolutePath, Name, ProfilePath, Switch
 from tuner.schema.section import RsyslogSection, Section
@@ -84,6 +85,8 @@ class Profile(Section):
     parse: Parse | None = None
     main_queue: Queue | None = None
     lanes: Lanes | None = None
+    streams: dict[Name, Stream] = Field(default_factory=dict)
+    snippets: Snippets = Snippets()
     outputs: Annotated[tuple[AnyOutput, ...], Field(min_length=1)]
     impstats: Impstats | None = None
     node: Node = Node()
@@ -116,6 +119,28 @@ class Profile(Section):
     def secret_variables(self) -> tuple[str, ...]:
         """The variables of the environment that rsyslogd takes those secrets from."""
         return tuple(one.env for one in self.secrets if one.env is not None)
+
+    @property
+    def measured_stream(self) -> str | None:
+        """The stream that measurements are about; None for what belongs to no stream."""
+        return self.indexed[0].stream if self.indexed else None
+
+    @property
+    def flooded_number(self) -> int:
+        """The number of the input that measurements flood: the first of the measured stream that
+        they can, else the first."""
+        mine = [n for n, one in enumerate(self.inputs) if one.stream == self.measured_stream]
+        able = [number for number in mine if self.inputs[number].unmeasured is None]
+        return next(iter(able or mine), 0)
+
+    def stream(self, name: str | None) -> Stream:
+        """A stream by its name; for None what the profile says itself.  One that is not there is
+        empty: lint reports it."""
+        if name is None:
+            own = self.snippets.outputs
+            return Stream(parser=self.parser, parse=self.parse, snippets=own)
+        stream = self.streams.get(name, Stream())
+        return stream.model_copy(update={"parser": stream.parser or self.parser})
 
     @property
     def measured(self) -> OmelasticsearchOutput:

@@ -48,9 +48,11 @@ def _longest_key(here: KeyPath, words: Sequence[str], path: str) -> int:
     raise BadUsage(f"a profile has no setting {path}{hint}")
 
 
-def _index(data: object, here: KeyPath, item: str, path: str) -> int:
-    """The number of the list item that is called `item`."""
+def _index(data: object, here: KeyPath, item: str, path: str) -> int | str:
+    """The number of the list item that is called `item`; of a section of named ones its name."""
     items = at(data, here)
+    if isinstance(items, Mapping) and item in items:
+        return item
     if not isinstance(items, Sequence) or isinstance(items, str):
         raise BadUsage(f"{path}: there is no list, so [{item}] names nothing")
     for i, entry in enumerate(items):

@@ -30,6 +30,8 @@ class PlacedQueue:
         """What to call it in a message."""
         if self.path == _LANE:
             return "the queue of each lane"
+        if self.path[0] == _STREAMS:
+            return f"the queue of stream {self.path[1]}"
         return "the action queue" if self.place is Place.ACTION else "the main queue"
 
     @property
@@ -66,6 +68,7 @@ class PlacedQueue:
 
 
 _LANE: KeyPath = ("lanes", "queue")
+_STREAMS = "streams"
 
 
 def main_queue(profile: Profile) -> PlacedQueue:
@@ -94,16 +97,32 @@ def file_names(queue: PlacedQueue) -> tuple[str, ...]:
     return tuple(f"{name}-{number}" for number in range(queue.copies))
 
 
+def stream_queue(profile: Profile, name: str | None) -> PlacedQueue | None:
+    """The queue of a stream's own, which rsyslog makes like a main queue; None without one."""
+    written = profile.stream(name).queue
+    if written is None:
+        return None
+    path = (_STREAMS, str(name), "queue")
+    return PlacedQueue(path, Place.MAIN, written, resolve(written, Place.MAIN))
+
+
 def entry_queue(profile: Profile) -> PlacedQueue:
-    """The queue that the inputs hand events to."""
+    """The queue that the inputs of the measured stream hand events to."""
+    own = stream_queue(profile, profile.measured_stream)
+    if own is not None or profile.measured_stream is not None:
+        return own or main_queue(profile)
     lanes = lane_queue(profile)
     skips_main = profile.lanes is not None and profile.lanes.spread is Spread.PORTS
     return lanes if lanes is not None and skips_main else main_queue(profile)
 
 
-def working_queue(profile: Profile) -> PlacedQueue:
-    """The queue whose workers execute the outputs' actions."""
-    return lane_queue(profile) or main_queue(profile)
+def working_queue(profile: Profile, number: int | None = None) -> PlacedQueue:
+    """The queue whose workers execute the action of the output with that number; by default of the
+    measured one."""
+    name = profile.measured_stream if number is None else profile.outputs[number].stream
+    if name is None:
+        return lane_queue(profile) or main_queue(profile)
+    return stream_queue(profile, name) or main_queue(profile)
 
 
 def ports_of(profile: Profile, source: Input) -> range:
@@ -137,7 +156,10 @@ def measured_way(profile: Profile) -> tuple[PlacedQueue, ...]:
 
 def queues(profile: Profile) -> tuple[PlacedQueue, ...]:
     """Every queue in an event's way, Direct ones included: that of the inputs first, then those of
-    the lanes, then every output's."""
+    the lanes and streams, then every output's."""
     outputs = range(len(profile.outputs))
-    way = dict.fromkeys((entry_queue(profile), working_queue(profile)))
-    return (*way, *(action_queue(profile, number) for number in outputs))
+    own = (stream_queue(profile, name) for name in profile.streams)
+    uses_main = any(stream_queue(profile, one.stream) is None for one in profile.inputs)
+    others = [main_queue(profile)] if profile.streams and uses_main else []
+    before = (entry_queue(profile), working_queue(profile), *others, *(one for one in own if one))
+    return (*dict.fromkeys(before), *(action_queue(profile, number) for number in outputs))

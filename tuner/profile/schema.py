@@ -54,7 +54,7 @@ def _sections_in(
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         yield annotation, is_item
     for part in get_args(annotation):
-        yield from _sections_in(part, is_item or get_origin(annotation) is tuple)
+        yield from _sections_in(part, is_item or get_origin(annotation) in {tuple, dict})
 
 
 def models_in(annotation: object) -> Models:
@@ -75,13 +75,22 @@ def models_at(path: KeyPath, root: type[BaseModel] = Profile, data: object = Non
     """The models that can stand at `path` of a `root`, of several kinds the one that plain `data`
     names there; empty where a plain value stands."""
     models: Models = (root,)
+    named = False
     for step in path:
         data = at(data, (step,))
-        if isinstance(step, str):
+        if isinstance(step, str) and not named:
+            named = any(_has_names(keys_of((model,)).get(step)) for model in models)
             inside = (models_in(keys_of((model,)).get(step)) for model in models)
             models = tuple(dict.fromkeys(chain.from_iterable(inside)))
+        else:
+            named = False
         models = tuple(model for model in models if _is_of_kind(model, data)) or models
     return models
+
+
+def _has_names(annotation: object) -> bool:
+    """Whether the keys of a section are names that the user chooses."""
+    return get_origin(annotation) is dict
 
 
 def _is_of_kind(model: type[BaseModel], data: object) -> bool:

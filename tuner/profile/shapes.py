@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 SHAPES: dict[str, str] = {
+    r"^[A-Za-z0-9._/-]{1,255}$": "a file's name or path of letters, digits and . _ - /",
     r"^/[A-Za-z0-9._/-]+$": "an absolute path of letters, digits and . _ - /",
     r'^/[^\x00-\x1f\x7f`"\\]+$': "an absolute path without quotes, backticks or backslashes",
     r'^[^\x00-\x1f\x7f`"\\]{1,255}$': "the end of a path, without quotes and backslashes",

@@ -26,7 +26,7 @@ _HAS_INDEX_TIMEOUT = 2204
 # Elasticsearch's own bulk timeout; filter_path rides on this parameter, pasted into the URL.
 _BULK_TIMEOUT = "1m"
 # What is written for a whole configuration or elsewhere than among a module's own parameters.
-_ELSEWHERE = {"name", "type", "filter", "queue", "document", "template"}
+_ELSEWHERE = {"name", "type", "stream", "filter", "queue", "document", "template"}
 
 
 @dataclass(frozen=True)
@@ -72,9 +72,9 @@ class ActionGroup:
     queue: Queue
 
 
-def deliveries(profile: Profile) -> Iterator[ActionGroup]:
-    """The outputs in their order, each with those that stand in for it."""
-    for leader, *standins in _groups(profile):
+def deliveries(profile: Profile, stream: str | None) -> Iterator[ActionGroup]:
+    """The outputs of a stream in their order, each with those that stand in for it."""
+    for leader, *standins in _groups(profile, stream):
         queue = action_queue(profile, leader).resolved
         output = profile.outputs[leader]
         ruleset = f"failover.{output.name}" if standins and queue != DIRECT else None
@@ -117,15 +117,18 @@ def retry_name(output: OmelasticsearchOutput) -> str:
     return f"retry.{output.name}"
 
 
-def _groups(profile: Profile) -> Iterator[tuple[int, ...]]:
-    """The numbers of the outputs: each with those that stand in for it, in order."""
+def _groups(profile: Profile, stream: str | None) -> Iterator[tuple[int, ...]]:
+    """The numbers of a stream's outputs: each with those that stand in for it, in order."""
     group: list[int] = []
     for number, output in enumerate(profile.outputs):
+        if output.stream != stream:
+            continue
         if group and not output.exec_only_when_previous_is_suspended:
             yield tuple(group)
             group = []
         group.append(number)
-    yield tuple(group)
+    if group:
+        yield tuple(group)
 
 
 def _taken(output: Output) -> Emitted | None:

@@ -28,6 +28,7 @@ from tuner.render.engine_files import (
     policy,
 )
 from tuner.render.fingerprint import fingerprint
+from tuner.render.form import WHOLE, Form
 from tuner.render.quoting import fold
 from tuner.render.script import script
 from tuner.render.templates import Templates, shipped_templates
@@ -40,7 +41,7 @@ NODE = {
 }
 # Files that some profiles have and others have not.
 OPTIONAL = (
-    HEAP, *NODE.values(), INDEX_TEMPLATE, FIRST_INDEX, LIFECYCLE, *COMPONENTS.values()
+    RSYSLOG, HEAP, *NODE.values(), INDEX_TEMPLATE, FIRST_INDEX, LIFECYCLE, *COMPONENTS.values()
 )  # fmt: skip
 OURS = "rsyslog-tune"
 _HEADER = "Rendered by rsyslog-tune"
@@ -62,12 +63,14 @@ def mark_of(path: str) -> str | None:
     return OURS if path.endswith(".json") else _HEADER
 
 
-def render(profile: Profile, templates: Templates | None = None) -> tuple[Artefact, ...]:
+def render(
+    profile: Profile, templates: Templates | None = None, form: Form = WHOLE
+) -> tuple[Artefact, ...]:
     """Every file of a profile, sorted by path; raises BadTemplate when a site's template is wrong.
 
     Without `templates` the shipped ones write them.
     """
-    files = tuple(_artefacts(profile, templates or shipped_templates()))
+    files = tuple(_artefacts(profile, templates or shipped_templates(), form))
     for file in files:
         mark = mark_of(file.path)
         if mark is not None and mark not in file.text:
@@ -79,18 +82,26 @@ def render(profile: Profile, templates: Templates | None = None) -> tuple[Artefa
 
 
 def rsyslog_conf(
-    profile: Profile, identity: Identity | None = None, templates: Templates | None = None
+    profile: Profile,
+    identity: Identity | None = None,
+    templates: Templates | None = None,
+    form: Form = WHOLE,
 ) -> str:
     """The configuration of rsyslogd; with an identity only for measurements."""
     writer, name = templates or shipped_templates(), f"{RSYSLOG}.j2"
-    digest = _digest(profile, writer.own(name))
-    return fold(writer.fill(name, conf=script(profile, identity), digest=digest))
+    digest = _digest(profile, [*writer.own(name), *form.snippets.items()])
+    return fold(writer.fill(name, conf=script(profile, identity, form), digest=digest))
 
 
-def _artefacts(profile: Profile, templates: Templates) -> Iterator[Artefact]:
+def fragment_path(profile: Profile) -> str:
+    """Where a fragment stands in the rendered tree."""
+    return f"rsyslog.d/{profile.name}.conf"
+
+
+def _artefacts(profile: Profile, templates: Templates, form: Form) -> Iterator[Artefact]:
     yield Artefact(
-        RSYSLOG,
-        rsyslog_conf(profile, templates=templates),
+        fragment_path(profile) if form.is_fragment else RSYSLOG,
+        rsyslog_conf(profile, templates=templates, form=form),
         private=any(output.has_secrets for output in profile.indexed),
     )
     for output in profile.indexed:
@@ -145,7 +156,7 @@ def _digest(profile: Profile, own: list[tuple[str, str]]) -> str:
     site's `own` templates reach it too."""
     plain = _plain(profile)
     sections = [plain.get(key) for key in ("name", "inputs", "main_queue")]
-    optional = ("parse", "global", "parser", "lanes", "impstats")
+    optional = ("parse", "global", "parser", "lanes", "streams", "snippets", "impstats")
     sections += [plain[key] for key in optional if plain.get(key)]
     outputs = [_shipped(output) for output in profile.outputs]
     return fingerprint([profile.release.rsyslog, *sections, outputs, *own])

@@ -30,20 +30,29 @@ def _terms(wanted: Filter) -> Iterator[str]:
         yield _any([f"$syslogfacility == {code}" for code in codes])
     if wanted.programname is not None:
         yield _any([f"$programname == {literal(name)}" for name in wanted.programname])
+    if wanted.parsesuccess is not None:
+        yield f'$parsesuccess {"==" if wanted.parsesuccess else "!="} "OK"'
     for match in wanted.match or ():
         yield _matched(match)
 
 
 def _matched(match: Match) -> str:
     operation = next(name for name in OPERATIONS if getattr(match, name) is not None)
-    found = [_compared(match.property, operation, text) for text in getattr(match, operation)]
+    found = [_compared(_value(match), operation, text) for text in getattr(match, operation)]
     return f"not ({' or '.join(found)})" if match.negate else _any(found)
+
+
+def _value(match: Match) -> str:
+    """What is compared, as rsyslog's expressions name it."""
+    if match.json_path is not None:
+        return f"$!{match.json_path.replace('.', '!')}"
+    return f"${match.property}"
 
 
 def _compared(name: str, operation: str, text: str) -> str:
     if operation == "ereregex":
-        return f"re_match(${name}, {literal(text)})"
-    return f"${name} {_OPERATORS[operation]} {literal(text)}"
+        return f"re_match({name}, {literal(text)})"
+    return f"{name} {_OPERATORS[operation]} {literal(text)}"
 
 
 def _any(terms: list[str]) -> str:

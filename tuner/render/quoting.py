@@ -33,6 +33,11 @@ class Emitted(str):
     __slots__ = ()
 
 
+def authored(text: str) -> Emitted:
+    """RainerScript that the user wrote as such, in a file of its own."""
+    return Emitted(text.rstrip("\n"))
+
+
 def quote(value: str | int | bool) -> Emitted:
     """`value` as a double-quoted RainerScript string; booleans become on and off."""
     if isinstance(value, bool):

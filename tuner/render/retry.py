@@ -64,7 +64,7 @@ def retries(profile: Profile) -> Iterator[Retry]:
 def _queues(profile: Profile, number: int) -> tuple[Queue, Queue]:
     """The queues of `retry` and `again`; their files, if any, are those of the output's queue."""
     action = action_queue(profile, number)
-    feeding = working_queue(profile) if action.is_direct else action
+    feeding = working_queue(profile, number) if action.is_direct else action
     batch, workers = feeding.batch, feeding.workers * feeding.copies
     waiting = max(_LEAST, 4 * batch)
     mark = max(_LEAST, 2 * workers * batch)

@@ -17,23 +17,18 @@ from tuner.modules.registry import AnyOutput
 from tuner.profile.documents import fields_of
 from tuner.profile.lanes import Spread
 from tuner.profile.model import Profile
-from tuner.profile.placement import file_names, lane_queue, main_queue, ports_of
+from tuner.profile.placement import file_names, lane_queue, main_queue, ports_of, stream_queue
 from tuner.render.actions import ActionGroup, Parameters, deliveries
+from tuner.render.condition import condition
 from tuner.render.document import Identity, Piece, document
+from tuner.render.form import WHOLE, Form, Snippet, snippets
+from tuner.render.modules import Module, modules, parameters_of
 from tuner.render.quoting import Emitted, number
 from tuner.render.retry import Retry, retries
 from tuner.schema.parameter import of_module
 
 # What names the source comes first, then where its events go, then everything else.
 _FIRST = ("type", "address", "port", "file", "socket", "supportOctetCountedFraming")
-
-
-@dataclass(frozen=True)
-class Module:
-    """A module to load, with the parameters that all of a kind share."""
-
-    name: str
-    parameters: Parameters = ()
 
 
 @dataclass(frozen=True)
@@ -59,11 +54,31 @@ class Lane:
 
 
 @dataclass(frozen=True)
+class StreamRules:
+    """What happens to the events of a stream: its ruleset with its parsers and queue, what repairs
+    and parses an event, which events go on, and the outputs.
+
+    `steps` names the actions that parse: after the ruleset.
+    """
+
+    ruleset: str
+    parser: Parsers | None
+    queue: Queue | None
+    repaired: str | None
+    steps: str
+    parse: JsonParse | NormalizeParse | None
+    snippets: tuple[Snippet, ...]
+    condition: Emitted | None
+    deliveries: tuple[ActionGroup, ...]
+
+
+@dataclass(frozen=True)
 class Entrance:
-    """A ruleset that pins the parsers of what enters it."""
+    """A ruleset that pins the parsers of what enters it, and that of the stream it goes on to."""
 
     name: str
     parser: Parsers
+    stream: str
 
 
 @dataclass(frozen=True)
@@ -80,54 +95,72 @@ class Script:
     """What rsyslog.conf says, in its order."""
 
     name: str
+    is_fragment: bool
+    start: tuple[Snippet, ...]
     work_directory: str | None
     impstats: Impstats | None
     modules: tuple[Module, ...]
     templates: tuple[OutputTemplates, ...]
     main_queue: Queue
-    outputs_ruleset: str
-    outputs_parser: Parsers | None
-    repaired: str | None
-    parse: JsonParse | NormalizeParse | None
-    deliveries: tuple[ActionGroup, ...]
+    streams: tuple[StreamRules, ...]
     retries: tuple[Retry, ...]
     parser: Parsers | None
     lanes: tuple[Lane, ...]
     lane_of: Emitted | None
+    split_queue: Queue | None
     entrances: tuple[Entrance, ...]
     inputs: tuple[InputStatement, ...]
+    local: str | None
+    end: tuple[Snippet, ...]
 
     @property
     def failovers(self) -> tuple[ActionGroup, ...]:
         """The deliveries that have a ruleset of their own."""
-        return tuple(one for one in self.deliveries if one.ruleset is not None)
+        every = (one for stream in self.streams for one in stream.deliveries)
+        return tuple(one for one in every if one.ruleset is not None)
 
 
-def script(profile: Profile, identity: Identity | None = None) -> Script:
-    """What rsyslog.conf says for a profile; an identity is for measurements only."""
-    repaired = _repaired(profile)
-    parse = profile.parse if isinstance(profile.parse, JsonParse | NormalizeParse) else None
-    splits = profile.lanes is not None and profile.lanes.spread is not Spread.PORTS
+def script(profile: Profile, identity: Identity | None = None, form: Form = WHOLE) -> Script:
+    """What rsyslog.conf says for a profile; an identity is for measurements only.  Raises Refused
+    where a fragment sets parameters of a module that the host has loaded."""
+    streams = tuple(_streams(profile, form))
+    lane_of = _lane_of(profile)
     return Script(
         name=profile.name,
+        is_fragment=form.is_fragment,
+        start=snippets(profile.snippets.start, form),
         work_directory=profile.global_.work_directory,
         impstats=profile.impstats,
-        modules=tuple(_modules(profile, repaired, parse)),
+        modules=modules(
+            profile,
+            any(one.repaired is not None for one in streams),
+            [one.parse for one in streams if one.parse is not None],
+            form,
+        ),
         templates=tuple(_templates(profile, output, identity) for output in profile.outputs),
         main_queue=main_queue(profile).resolved,
-        outputs_ruleset=f"outputs.{profile.name}" if splits else profile.name,
-        # Events are parsed by the parser of the ruleset that they enter.
-        outputs_parser=profile.parser if profile.lanes is None else None,
-        repaired=repaired,
-        parse=parse,
-        deliveries=tuple(deliveries(profile)),
+        streams=streams,
         retries=tuple(retries(profile)),
         parser=profile.parser,
         lanes=tuple(_lanes(profile)),
-        lane_of=_lane_of(profile),
+        lane_of=lane_of,
+        split_queue=_own_queue(profile, profile.name) if form.is_fragment else None,
         entrances=tuple(_entrances(profile)),
         inputs=tuple(_inputs(profile)),
+        local=_local(profile),
+        end=snippets(profile.snippets.end, form),
     )
+
+
+def _own_queue(profile: Profile, ruleset: str) -> Queue:
+    """The main queue's parameters for a ruleset of a fragment, which leaves the host's main queue
+    alone; files that several such queues have get their names."""
+    queue = main_queue(profile).resolved
+    several = len(profile.streams) > 0 and queue.filename is not None
+    named = {"filename": f"{queue.filename}-{ruleset}"} if several else {}
+    where = queue.spool_directory or profile.global_.work_directory
+    files = {"spool_directory": where} if queue.filename is not None else {}
+    return queue.model_copy(update={**named, **files})
 
 
 def lane_name(profile: Profile, number: int) -> str:
@@ -135,9 +168,41 @@ def lane_name(profile: Profile, number: int) -> str:
     return f"lane-{number}.{profile.name}"
 
 
-def _repaired(profile: Profile) -> str | None:
-    """The first output that needs valid UTF-8, as JSON does, if any; `mmutf8fix` may say no."""
-    return next((one.name for one in profile.outputs if _needs_repair(one)), None)
+def outputs_ruleset(profile: Profile, stream: str | None) -> str:
+    """What the ruleset of a stream's outputs is called; a dot is in no other name."""
+    if stream is not None:
+        return f"stream.{stream}"
+    splits = profile.lanes is not None and profile.lanes.spread is not Spread.PORTS
+    return f"outputs.{profile.name}" if splits else profile.name
+
+
+def _streams(profile: Profile, form: Form) -> Iterator[StreamRules]:
+    """The profile's own inputs and outputs, if it has any, then its streams."""
+    own = [None] if any(output.stream is None for output in profile.outputs) else []
+    for name in (*own, *profile.streams):
+        stream, outputs = profile.stream(name), _outputs_of(profile, name)
+        parse = stream.parse if isinstance(stream.parse, JsonParse | NormalizeParse) else None
+        placed, queue = stream_queue(profile, name), None
+        if placed is not None:
+            queue = placed.resolved
+        elif form.is_fragment and (name is not None or profile.lanes is None):
+            queue = _own_queue(profile, name or profile.name)
+        yield StreamRules(
+            ruleset=outputs_ruleset(profile, name),
+            # Events are parsed by the parser of the ruleset that they enter.
+            parser=stream.parser if name is not None or profile.lanes is None else None,
+            queue=queue,
+            repaired=next((one.name for one in outputs if _needs_repair(one)), None),
+            steps=profile.name if name is None else name,
+            parse=parse,
+            snippets=snippets(stream.snippets, form),
+            condition=None if stream.filter is None else condition(stream.filter),
+            deliveries=tuple(deliveries(profile, name)),
+        )
+
+
+def _outputs_of(profile: Profile, stream: str | None) -> list[AnyOutput]:
+    return [output for output in profile.outputs if output.stream == stream]
 
 
 def _needs_repair(output: AnyOutput) -> bool:
@@ -146,49 +211,11 @@ def _needs_repair(output: AnyOutput) -> bool:
     return output.document is not None
 
 
-def _modules(
-    profile: Profile, repaired: str | None, parse: JsonParse | NormalizeParse | None
-) -> Iterator[Module]:
-    yield from _input_modules(profile)
-    if profile.lanes is not None and profile.lanes.spread is Spread.HASH:
-        yield Module("fmhash")
-    if repaired is not None:
-        yield Module("mmutf8fix")
-    if parse is not None:
-        yield Module("mmjsonparse" if isinstance(parse, JsonParse) else "mmnormalize")
-    yield from _output_modules(profile)
-
-
-def _input_modules(profile: Profile) -> Iterator[Module]:
-    kinds: dict[str, dict[str, object]] = {}
-    for source in profile.inputs:
-        shared = kinds.setdefault(source.type, dict(source.fixed))
-        written = _parameters(source)
-        for key in of_module(type(source)):
-            shared.setdefault(key, written.get(key))
-    yield from (Module(kind, tuple(shared.items())) for kind, shared in kinds.items())
-
-
-def _output_modules(profile: Profile) -> Iterator[Module]:
-    kinds: dict[str, dict[str, object]] = {}
-    built_in = {output.type for output in profile.outputs if output.built_in}
-    for output in profile.outputs:
-        shared = kinds.setdefault(output.type, {})
-        for key, name in of_module(type(output)).items():
-            shared.setdefault(key, None)
-            shared[key] = getattr(output, name) if shared[key] is None else shared[key]
-    for kind, shared in kinds.items():
-        if kind not in built_in:
-            yield Module(kind, tuple(shared.items()))
-        elif any(value is not None for value in shared.values()):
-            yield Module(f"builtin:{kind}", tuple(shared.items()))
-
-
 def _templates(profile: Profile, output: AnyOutput, identity: Identity | None) -> OutputTemplates:
     fields = fields_of(output)
     # A newline after each document of a bulk would pair their replies wrongly (F5).
     end = "\n" if isinstance(output, OmfileOutput) else ""
-    pieces = document(fields, profile.parse, identity, end) if fields else ()
+    pieces = document(fields, profile.stream(output.stream).parse, identity, end) if fields else ()
     if not isinstance(output, OmelasticsearchOutput):
         file = output.dyna_file if isinstance(output, OmfileOutput) else None
         return OutputTemplates(output.name, file, pieces)
@@ -226,25 +253,38 @@ def _lane_of(profile: Profile) -> Emitted | None:
 
 
 def _entrances(profile: Profile) -> Iterator[Entrance]:
-    """One for each choice of parsers that is not the profile's, whose ruleset it calls."""
-    for parsers in dict.fromkeys(source.parser for source in profile.inputs):
-        if parsers is not None and parsers != profile.parser:
-            yield Entrance(_entrance(profile, parsers), parsers)
+    """One for each choice of parsers that is not that of the stream, whose ruleset it calls."""
+    for stream, parsers in dict.fromkeys((one.stream, one.parser) for one in profile.inputs):
+        if parsers is not None and parsers != profile.stream(stream).parser:
+            name, ruleset = _entrance(profile, stream, parsers), _ruleset(profile, stream)
+            yield Entrance(name, parsers, ruleset)
 
 
-def _entrance(profile: Profile, parsers: Parsers | None) -> str:
+def _ruleset(profile: Profile, stream: str | None) -> str:
+    """The name of the ruleset that takes the events of a stream, or of those that have none."""
+    return profile.name if stream is None else outputs_ruleset(profile, stream)
+
+
+def _entrance(profile: Profile, stream: str | None, parsers: Parsers | None) -> str:
     """The name of the ruleset that an input with these parsers hands its events to."""
-    if parsers is None or parsers == profile.parser:
-        return profile.name
-    return "-".join([profile.name, *(parser.removeprefix("rsyslog.") for parser in parsers)])
+    ruleset = _ruleset(profile, stream)
+    if parsers is None or parsers == profile.stream(stream).parser:
+        return ruleset
+    return "-".join([ruleset, *(parser.removeprefix("rsyslog.") for parser in parsers)])
+
+
+def _local(profile: Profile) -> str | None:
+    """The ruleset that takes what comes to the default one from local sources; None without."""
+    streams = [one.stream for one in profile.inputs if not one.has_statement]
+    return outputs_ruleset(profile, streams[0]) if streams else None
 
 
 def _inputs(profile: Profile) -> Iterator[InputStatement]:
     """The profile's ruleset takes events, or one lane's where each lane has a port of its own."""
     lanes = profile.lanes
-    for source in profile.inputs:
-        if lanes is None or lanes.spread is not Spread.PORTS:
-            yield _source(source, _entrance(profile, source.parser))
+    for source in (one for one in profile.inputs if one.has_statement):
+        if lanes is None or lanes.spread is not Spread.PORTS or source.stream is not None:
+            yield _source(source, _entrance(profile, source.stream, source.parser))
             continue
         for lane, port in enumerate(ports_of(profile, source)):
             door = source.model_copy(update={"port": port})
@@ -253,11 +293,6 @@ def _inputs(profile: Profile) -> Iterator[InputStatement]:
 
 def _source(source: Input, ruleset: str) -> InputStatement:
     shared = of_module(type(source))
-    own = {key: value for key, value in _parameters(source).items() if key not in shared}
+    own = {key: value for key, value in parameters_of(source).items() if key not in shared}
     first = tuple((key, own.pop(key)) for key in _FIRST if key in own)
     return InputStatement(first, ruleset, tuple(own.items()))
-
-
-def _parameters(source: Input) -> dict[str, object]:
-    """What the profile writes and what we know better, by rsyslog's names."""
-    return source.model_dump(mode="json", by_alias=True, exclude_none=True, exclude={"parser"})

@@ -34,7 +34,8 @@ def only_rfc3164(profile: Profile) -> bool:
     load = profile.workload
     chosen = any(source.parser is not None for source in profile.inputs)
     is_plain = load.format == "rfc3164" and load.replay is None
-    return is_plain and profile.parser is None and not chosen
+    own = profile.stream(profile.measured_stream).parser
+    return is_plain and own is None and not chosen
 
 
 def own_lanes(profile: Profile) -> bool:

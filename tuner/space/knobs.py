@@ -70,9 +70,9 @@ def _is_known(profile: Profile, row: Row) -> bool:
 
 def _place(profile: Profile, part: Part) -> tuple[Path | None, BaseModel | None]:
     """Where a part of the profile is written, and that part."""
-    output, at = profile.measured, output_path(profile)
+    output, at, flooded = profile.measured, output_path(profile), profile.flooded_number
     places: Mapping[Part, tuple[Path | None, BaseModel | None]] = {
-        Part.INPUT: (Path("inputs[0]"), profile.inputs[0]),
+        Part.INPUT: (Path(f"inputs[{flooded}]"), profile.inputs[flooded]),
         Part.PROFILE: (None, profile),
         Part.LANES: (Path("lanes"), profile.lanes),
         Part.OUTPUT: (at, output),

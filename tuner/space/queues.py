@@ -13,6 +13,7 @@ from tuner.profile.placement import (
     entry_queue,
     measured_queue,
     measured_way,
+    stream_queue,
     working_queue,
 )
 from tuner.schema.path import Path
@@ -154,4 +155,6 @@ def path_of(profile: Profile, queue: PlacedQueue) -> Path:
     """The path of a queue on the way to the measured output, as knobs have it."""
     if queue.place is Place.ACTION:
         return output_path(profile) / "queue"
+    if queue == stream_queue(profile, profile.measured_stream):
+        return Path(f"streams[{profile.measured_stream}].queue")
     return Path(".".join(map(str, queue.path)))

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
-from tuner.errors import ProgramMissing
+from tuner.errors import ProgramMissing, Refused
 from tuner.host.usage import memory_bytes
 from tuner.lint.load import LoadedProfile
-from tuner.render.artefacts import RSYSLOG, render
+from tuner.modules.input import Listener
+from tuner.modules.mmnormalize import NormalizeParse
+from tuner.render.artefacts import fragment_path, rsyslog_conf
+from tuner.render.form import WHOLE, Form
 from tuner.render.templates import Templates
 from tuner.validate.host_memory import memory_problems
 from tuner.validate.layer import Layer
-from tuner.validate.rsyslogd import check
+from tuner.validate.rsyslogd import check, check_fragment
 
 
 def layers(
-    loaded: LoadedProfile, offline: bool, templates: Templates | None = None
+    loaded: LoadedProfile, offline: bool, templates: Templates | None = None, form: Form = WHOLE
 ) -> tuple[Layer, ...]:
     """What each layer says of a profile that loaded; loading it is the schema and the lint.
 
@@ -26,17 +30,34 @@ def layers(
     count = len(loaded.warnings)
     memory = memory_problems(loaded, memory_bytes())
     count += len(memory)
-    lint = Layer("lint", True, f"{count} warnings" if count else "", memory)
-    return (Layer("schema", True), lint, _rsyslogd(loaded, offline, templates))
+    remark = f"{count} warning{'s' if count > 1 else ''}" if count else ""
+    lint = Layer("lint", True, remark, memory, tuple(_notes(loaded, form)))
+    return (Layer("schema", True), lint, _rsyslogd(loaded, offline, templates, form))
+
+
+def _notes(loaded: LoadedProfile, form: Form) -> Iterator[str]:
+    for name in form.snippets:
+        yield f"{name} is not analysed: it is RainerScript of your own"
+    for number, source in enumerate(loaded.profile.inputs):
+        if isinstance(source, Listener) and "address" not in source.model_fields_set:
+            yield (
+                f"inputs[{number}] listens on {source.address} alone: to take events from other "
+                "machines write its address, 0.0.0.0 for all"
+            )
 
 
 def _secret_files(loaded: LoadedProfile) -> list[str]:
     return [one.file for one in loaded.profile.secrets if one.file is not None]
 
 
-def _absent_secret(loaded: LoadedProfile) -> str | None:
-    """A secret's file that this machine lacks: rsyslogd rejects whatever refers to it."""
-    return next((path for path in _secret_files(loaded) if not Path(path).is_file()), None)
+def _absent(loaded: LoadedProfile) -> str | None:
+    """A file that this machine lacks, and what it is: rsyslogd rejects whatever refers to it."""
+    profile = loaded.profile
+    parsers = (profile.parse, *(stream.parse for stream in profile.streams.values()))
+    files = dict.fromkeys(_secret_files(loaded), "which holds a secret")
+    files |= {one.rulebase: "the rulebase" for one in parsers if isinstance(one, NormalizeParse)}
+    missing = (f"{path}, {what}," for path, what in files.items() if not Path(path).is_file())
+    return next(missing, None)
 
 
 def _secret_with_blank(loaded: LoadedProfile) -> str | None:
@@ -47,21 +68,27 @@ def _secret_with_blank(loaded: LoadedProfile) -> str | None:
     return None
 
 
-def _rsyslogd(loaded: LoadedProfile, offline: bool, templates: Templates | None) -> Layer:
+def _rsyslogd(
+    loaded: LoadedProfile, offline: bool, templates: Templates | None, form: Form
+) -> Layer:
     name = "rsyslogd -N1"
     if offline:
         return Layer(name, None, "--offline")
-    absent = _absent_secret(loaded)
+    absent = _absent(loaded)
     if absent is not None:
-        return Layer(name, None, f"{absent}, which holds a secret, is not on this machine")
+        return Layer(name, None, f"{absent} is not on this machine")
     blank = _secret_with_blank(loaded)
     if blank is not None:
         return Layer(name, False, f"{blank} holds white space, which rsyslogd refuses in a "
                      "password; a newline at the end counts: write it with printf %s")  # fmt: skip
-    files = render(loaded.profile, templates)
-    config = next(file.text for file in files if file.path == RSYSLOG)
+    config = rsyslog_conf(loaded.profile, templates=templates, form=form)
     try:
-        verdict = check(config, loaded.profile.secret_variables)
-    except ProgramMissing as missing:
+        inherits = loaded.profile.secret_variables
+        if form.is_fragment:
+            name_there = Path(fragment_path(loaded.profile)).name
+            verdict = check_fragment(name_there, config, inherits)
+        else:
+            verdict = check(config, inherits)
+    except (ProgramMissing, Refused) as missing:
         return Layer(name, None, str(missing))
     return Layer(name, verdict.accepted, "; ".join(verdict.complaints))

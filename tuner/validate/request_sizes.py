@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from tuner.engine.probe import EngineLimits
 from tuner.errors import Problem, Severity
 from tuner.lint.load import LoadedProfile
-from tuner.profile.placement import action_queue, main_queue
+from tuner.profile.placement import action_queue, working_queue
 from tuner.schema.units import size_bytes
 from tuner.validate.layer import problem
 
@@ -28,7 +28,7 @@ def _problems(loaded: LoadedProfile, limits: EngineLimits) -> Iterator[Problem]:
     event = loaded.profile.workload.message_bytes.mean * _DOCUMENT
     for number, output in loaded.profile.enumerated:
         queue = action_queue(loaded.profile, number)
-        queue = main_queue(loaded.profile) if queue.is_direct else queue
+        queue = working_queue(loaded.profile, number) if queue.is_direct else queue
         request = min(queue.batch * event, size_bytes(output.maxbytes or _MOST))
         path = (*queue.path, "dequeueBatchSize")
         made = f"batches of {queue.batch} events make requests of about {request:,} bytes"

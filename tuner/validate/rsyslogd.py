@@ -10,10 +10,11 @@ as root, and what only root may read (secrets, keys, rulebases) would be reporte
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from tuner.errors import Refused
 from tuner.host.process import describe_exit, own_environment, run
 from tuner.host.programs import rsyslogd
 from tuner.modules.registry import packages
@@ -32,13 +33,43 @@ class Check:
 def check(config: str, inherits: Sequence[str] = ()) -> Check:
     """Let the installed rsyslogd read `config`, which may refer to the variables `inherits`; death
     by a signal is a rejection too."""
+    return _check(config, inherits, {})
+
+
+def check_fragment(
+    name: str, text: str, inherits: Sequence[str] = (), host: Path = Path("/etc")
+) -> Check:
+    """Let the installed rsyslogd read the host's own configuration with the drop-in `text` in it,
+    called `name`; raises Refused where the host has no such configuration, or no drop-ins."""
+    main, folder = host / "rsyslog.conf", host / "rsyslog.d"
+    try:
+        config = main.read_text(encoding="utf-8", errors="surrogateescape")
+        others = {
+            path.name: path.read_text(encoding="utf-8", errors="surrogateescape")
+            for path in sorted(folder.glob("*.conf"))
+        }
+    except OSError as bad:
+        raise Refused(f"{bad.filename} cannot be read: {bad.strerror}") from bad
+    if f"{folder}/" not in config:
+        raise Refused(f"{main} includes nothing of {folder}: a fragment there has no effect")
+    return _check(config, inherits, {**others, name: text}, f"{folder}/")
+
+
+def _check(
+    config: str, inherits: Sequence[str], fragments: Mapping[str, str], includes: str = ""
+) -> Check:
+    """What rsyslogd says of a configuration, whose path `includes` stands for the fragments."""
     with tempfile.TemporaryDirectory(prefix="rsyslog-tune-") as folder:
+        below = Path(folder) / "rsyslog.d"
+        below.mkdir()
         path = Path(folder) / "rsyslog.conf"
-        path.touch(mode=0o600)
-        path.write_text(config, encoding="utf-8")
+        here = config.replace(includes, f"{below}/") if includes else config
+        for file, text in {path: here, **{below / one: t for one, t in fragments.items()}}.items():
+            file.touch(mode=0o600)
+            file.write_text(text, encoding="utf-8", errors="surrogateescape")
         environment = own_environment(*inherits)
         result = run([rsyslogd(), "-N1", "-f", str(path)], _TIMEOUT_S, environment=environment)
-    lines = [line.replace(str(path), "rsyslog.conf") for line in result.stderr.splitlines()]
+    lines = [line.replace(f"{folder}/", "") for line in result.stderr.splitlines()]
     said = [line for line in lines if "version 8." not in line and "End of config" not in line]
     if result.returncode < 0:
         said.append(f"rsyslogd crashed on it with {describe_exit(result.returncode)}")

@@ -1,0 +1,31 @@
+"""Streams: named groups of inputs with their own parsing, filter, queue and outputs."""
+
+from tuner.modules.filter import Filter
+from tuner.modules.input import Parsers
+from tuner.modules.queue import Queue
+from tuner.modules.registry import Parse
+from tuner.schema.scalars import ProfilePath
+from tuner.schema.section import Section
+
+
+class Snippets(Section):
+    """Files of RainerScript of the user's own, by their paths beside the profile: at the start of
+    the configuration, before the outputs of what belongs to no stream, and at the end."""
+
+    start: tuple[ProfilePath, ...] = ()
+    outputs: tuple[ProfilePath, ...] = ()
+    end: tuple[ProfilePath, ...] = ()
+
+
+class Stream(Section):
+    """One ruleset: the inputs and outputs that name the stream belong to it, those that name none
+    to the profile's own.
+
+    With a `queue` the inputs hand their events straight to it, past the main queue.
+    """
+
+    parser: Parsers | None = None
+    parse: Parse | None = None
+    filter: Filter | None = None
+    queue: Queue | None = None
+    snippets: tuple[ProfilePath, ...] = ()
