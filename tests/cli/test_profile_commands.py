@@ -45,7 +45,7 @@ def test_init_writes_over_no_link_either(tmp_path: Path) -> None:
 
 def test_explain_says_what_a_reader_needs() -> None:
     shown = RUN.invoke(app, ["explain", "timeoutEnqueue"]).stdout
-    places = ("main_queue", "lanes.queue", "outputs[].queue")
+    places = ("main_queue", "lanes.queue", "streams[].queue", "outputs[].queue")
     assert "".join(f"{place}.timeoutEnqueue\n" for place in places) in shown
     for word in ("allowed ", "default ", "search ", "F9: ", "source "):
         assert word in shown

@@ -23,7 +23,7 @@ from tests.report.test_search_report import markdown, rows, section
 from tests.search.simulated import START_S, Machine, Probe, World, search
 from tuner.cli.layout import laid_out
 from tuner.engine.bulk_times import BulkLatency
-from tuner.measure.bottleneck import Bottleneck, Verdict
+from tuner.measure.bottleneck import Bottleneck, Diagnosis
 from tuner.measure.measurement import Delivery, Doubt, DoubtKind, Measurement
 from tuner.report.page import page
 from tuner.report.result import analyse
@@ -240,7 +240,7 @@ def doubting(
     def change(trial: Trial, run: Measurement) -> Measurement:
         doubts = (Doubt(kind, "12 %"),) if written or trial.changes else ()
         used = others + 0.01 * (trial.pair or 0)
-        return replace(run, doubts=doubts, verdict=Verdict(Bottleneck.UNCLEAR, (), (), used))
+        return replace(run, doubts=doubts, verdict=Diagnosis(Bottleneck.UNCLEAR, (), (), used))
 
     return change
 

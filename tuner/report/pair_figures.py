@@ -65,7 +65,7 @@ PAIR_FIGURES = (
 
 
 @dataclass(frozen=True)
-class Cost:
+class Price:
     """A figure that got worse from the profile as written to what is recommended."""
 
     figure: str
@@ -86,13 +86,13 @@ def compared_figures(verdict: Verdict, *, is_sink: bool) -> Iterator[tuple[PairF
             yield figure, comparison
 
 
-def costs(verdict: Verdict, fresh: Sequence[PacedMeasurement], *, is_sink: bool) -> Iterator[Cost]:
+def costs(verdict: Verdict, fresh: Sequence[PacedMeasurement], *, is_sink: bool) -> Iterator[Price]:
     """What got worse: by the pairs and, where both sides ran at a fixed rate, the profile first, by
     how `fresh` that was."""
     p99_s = [run.freshness_s.p99 for run in fresh if run.freshness_s is not None]
     if len(p99_s) == 2 and p99_s[1] >= _NOTABLE_ONCE * p99_s[0]:
-        yield Cost(FRESHNESS, p99_s[0], p99_s[1], "s")
+        yield Price(FRESHNESS, p99_s[0], p99_s[1], "s")
     for figure, comparison in compared_figures(verdict, is_sink=is_sink):
         if figure.got_worse(comparison):
             before, after = figure.averages(comparison)
-            yield Cost(figure.name, before, after, figure.unit)
+            yield Price(figure.name, before, after, figure.unit)

@@ -12,7 +12,7 @@ from tuner.measure.measurement import Failure, Measurement
 from tuner.measure.paced_summary import PacedMeasurement
 from tuner.profile.paths import get
 from tuner.report.doubted import Doubted, doubted
-from tuner.report.pair_figures import Cost, costs
+from tuner.report.pair_figures import Price, costs
 from tuner.search.explain import Effect, Explained, explain
 from tuner.search.losses import Loss, losses
 from tuner.search.pairs import Pair, pairs_of
@@ -103,7 +103,7 @@ class StudyResult:
         return concessions(profile, changed, self.verdict.changes, self.knobs)
 
     @property
-    def costs(self) -> tuple[Cost, ...]:
+    def costs(self) -> tuple[Price, ...]:
         """What gets worse with the recommended changes."""
         if self.verdict.claim is not Claim.IMPROVED:
             return ()
