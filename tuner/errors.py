@@ -56,7 +56,7 @@ class Unreachable(TuneError):
 
 
 class Refused(TuneError):
-    """A guard refused, before anything was touched."""
+    """A guard refused, before anything was touched or, for noise, before a candidate ran."""
 
     exit_code = 5
 

@@ -24,7 +24,8 @@ def test_a_search_ends_in_its_budget_with_a_verdict_on_six_fresh_pairs(tmp_path:
     done = tune("search", "--engine", "sink", "--budget", "60s", "--no-shrink", "--run-dir", "run",
                 "--metrics-file", "search.prom", folder=tmp_path)  # fmt: skip
     assert done.code == 0, done.err
-    assert done.err.count("the budget is enough for") == 1
+    told = [line for line in done.err.splitlines() if "the budget is enough for" in line]
+    assert len(told) == len(set(told)) > 0
     assert "\nnext: rsyslog-tune " in done.out
     assert_metrics(tmp_path / "search.prom")
     assert_finished(tmp_path / "run")
