@@ -75,7 +75,7 @@ def test_the_list_of_commands_says_what_each_says_of_itself(name: str) -> None:
 def test_every_module_that_is_a_command_is_listed() -> None:
     modules = {path.stem for path in (ROOT / "tuner/cli").glob("*.py")}
     commands = {
-        name
+        name.removesuffix("_")
         for name in modules
         if f"\ndef {name}(" in (ROOT / f"tuner/cli/{name}.py").read_text(encoding="utf-8")
     }

@@ -58,6 +58,7 @@ MADE_LATER = "docs/report.png"
 # What a command gets so that it needs no daemon, and what it loses for that.
 OFFLINE: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "init": ((), ()),
+    "import": (("rsyslog.conf",), ("/etc/rsyslog.conf",)),
     "schema": ((), ()),
     "explain": ((), ()),
     "plan": ((), ()),
@@ -106,8 +107,9 @@ def offline(one: Command) -> list[str]:
 
 @pytest.mark.parametrize("one", [c for c in EVERY if c.words[0] in OFFLINE], ids=str)
 def test_a_command_runs_as_it_is_written(one: Command, folder: Path) -> None:
-    if one.words[0] == "init":
+    if one.words[0] in {"init", "import"}:
         (folder / PROFILE).unlink()
+        shutil.copy(ROOT / "tests/importer/golden/modern.conf", folder / "rsyslog.conf")
     done = RUN.invoke(app, offline(one))
     assert done.exit_code == 0, done.exception or done.stderr
     if one.into is not None:

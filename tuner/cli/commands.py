@@ -4,6 +4,7 @@ measuring needs."""
 from __future__ import annotations
 
 from importlib import import_module
+from keyword import iskeyword
 from typing import TYPE_CHECKING
 
 import typer
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 # The first sentences of the commands' own help; a test holds them together.
 HELP = {
     "init": "Write a commented first profile that fits this machine; never overwrites a file.",
+    "import": "Import an existing rsyslog configuration as a profile.",
     "validate": "Check a profile: schema, lint, then `rsyslogd -N1` on the whole rendered "
     "configuration.",
     "explain": "Explain a key of a profile: what it does, its default, range and pitfalls; an "
@@ -55,12 +57,13 @@ class Commands(TyperGroup):
 
 def command(name: str) -> Command:
     """The command called `name`, from the module of that name."""
-    module = import_module(f"tuner.cli.{name}")
+    spelled = f"{name}_" if iskeyword(name) else name
+    module = import_module(f"tuner.cli.{spelled}")
     around = typer.Typer(add_completion=False)
     if hasattr(module, "app"):
         around.add_typer(module.app, name=name)
     else:
-        around.command(name)(getattr(module, name))
+        around.command(name)(getattr(module, spelled))
         around.callback()(_nothing)
     return get_group(around).commands[name]
 

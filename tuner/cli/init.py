@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import Annotated
 
@@ -10,7 +9,7 @@ import typer
 
 from tuner.cli.console import result, result_json, say
 from tuner.cli.options import OutputFormat, OutputOption
-from tuner.cli.profiles import LOCAL
+from tuner.cli.profiles import LOCAL, name_for
 from tuner.errors import ProgramMissing, Refused
 from tuner.host.programs import rsyslog_version
 from tuner.host.usage import cores, memory_bytes
@@ -25,7 +24,7 @@ def init(
 ) -> None:
     """Write a commented first profile that fits this machine; never overwrites a file."""
     machine = LocalMachine(_rsyslog(), cores(), memory_bytes())
-    text = starter(asset_text("templates", "starter.yaml"), _name(profile), machine)
+    text = starter(asset_text("templates", "starter.yaml"), name_for(profile), machine)
     parse_profile(text, str(profile))
     try:
         with profile.open("x", encoding="utf-8") as file:
@@ -46,9 +45,3 @@ def _rsyslog() -> str | None:
         return rsyslog_version()
     except ProgramMissing:
         return None
-
-
-def _name(profile: Path) -> str:
-    """The profile's name: that of its file, as far as names may be spelled so."""
-    word = re.sub(r"[^a-z0-9_-]+", "-", profile.stem.lower()).strip("-_")[:100]
-    return word if word and profile != LOCAL else "starter"

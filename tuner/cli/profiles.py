@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -37,3 +38,9 @@ def form_of(loaded: LoadedProfile, fragment: bool, by_host: Sequence[str] | None
         raise BadUsage("--loaded needs --fragment: a whole configuration loads its modules itself")
     modules = frozenset((*_LOADED_BY_HOST, *(by_host or ()))) if fragment else frozenset[str]()
     return Form(snippets_of(loaded), fragment, modules)
+
+
+def name_for(profile: Path) -> str:
+    """The name of a profile in that file: the file's, as far as names may be spelled so."""
+    word = re.sub(r"[^a-z0-9_-]+", "-", profile.stem.lower()).strip("-_")[:100]
+    return word if word[:1].isalpha() and profile != LOCAL else "starter"

@@ -1,0 +1,65 @@
+"""The command `import`, as somebody meets it who has an rsyslog.conf."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from tuner.cli.main import app
+from tuner.errors import BadProfile, DifferencesFound, Refused
+from tuner.lint.load import load_profile
+
+RUN = CliRunner()
+CONF = (
+    'module(load="imtcp") input(type="imtcp" port="10514")\n'
+    'action(type="omelasticsearch" bulkmode="on" uid="u" pwd="geheim")\n'
+)
+
+
+@pytest.fixture
+def conf(tmp_path: Path) -> Path:
+    path = tmp_path / "my site.conf"
+    path.write_text(CONF, encoding="utf-8")
+    return path
+
+
+def test_a_profile_is_written_once_and_loads(conf: Path, tmp_path: Path) -> None:
+    profile = tmp_path / "site.yaml"
+    done = RUN.invoke(app, ["import", str(conf), "-o", str(profile)])
+    assert (done.exit_code, done.stdout) == (0, f"{profile}\n")
+    assert load_profile(profile).profile.name == "site"
+    assert f"{conf}:2:53: changed: the secret stands in the configuration" in done.stderr
+    again = RUN.invoke(app, ["import", str(conf), "-o", str(profile)])
+    assert isinstance(again.exception, Refused)
+    assert "geheim" not in done.output + profile.read_text(encoding="utf-8")
+
+
+def test_without_a_file_the_profile_is_printed(conf: Path) -> None:
+    done = RUN.invoke(app, ["import", str(conf)])
+    assert done.exit_code == 0
+    assert f"# Imported by rsyslog-tune from {conf}.\n\nname: my-site\n" in done.stdout
+
+
+def test_what_is_missing_is_listed_and_the_command_says_so(conf: Path) -> None:
+    conf.write_text(CONF + "if ) then stop\n*.emerg :omusrmsg:*\n", encoding="utf-8")
+    done = RUN.invoke(app, ["import", str(conf)])
+    assert isinstance(done.exception, DifferencesFound)
+    assert f"{conf}:3:4: not imported: ) does not fit here" in done.stderr
+    assert f"#   {conf}:4:9: action omusrmsg: a profile has no such output" in done.stdout
+    plain = RUN.invoke(app, ["import", str(conf), "--output", "json"])
+    data = json.loads(plain.stdout)
+    assert [(one["line"], one["column"]) for one in data["missing"]] == [(3, 4), (4, 9)]
+
+
+def test_a_profile_that_does_not_load_is_written_only_where_asked(
+    conf: Path, tmp_path: Path
+) -> None:
+    conf.write_text('action(type="omfile" file="/var/log/all")\n', encoding="utf-8")
+    profile = tmp_path / "site.yaml"
+    done = RUN.invoke(app, ["import", str(conf), "-o", str(profile)])
+    assert isinstance(done.exception, BadProfile)
+    assert "inputs is missing" in str(done.exception)
+    assert "type: omfile" in profile.read_text(encoding="utf-8")

@@ -1,0 +1,203 @@
+"""Configurations as profiles: what they become, and what is said of the rest."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import Expect
+from tuner.errors import BadProfile
+from tuner.importer.inputs import ANYWHERE
+from tuner.importer.reading import configuration
+from tuner.importer.translate import Imported, translate
+from tuner.importer.written import profile_text
+from tuner.lint.load import LoadedProfile, parse_profile
+
+HERE = Path(__file__).parent / "golden"
+DOCUMENT = (
+    'template(name="d" type="string" string="{\\"message\\":\\"%msg:::json%\\"}")\n'
+    'module(load="imtcp") input(type="imtcp" port="10514")\n'
+)
+
+
+def imported(text: str, folder: Path) -> Imported:
+    path = folder / "rsyslog.conf"
+    path.write_text(text, encoding="utf-8")
+    return translate(configuration([path]), "site")
+
+
+def loaded(text: str, folder: Path) -> LoadedProfile:
+    made = imported(text, folder)
+    assert made.missing == ()
+    return parse_profile(profile_text(made, ["rsyslog.conf"]), "site.yaml")
+
+
+def missing(text: str, folder: Path) -> list[str]:
+    return [f"{one.origin.line}: {one.message}" for one in imported(text, folder).missing]
+
+
+def output(action: str, folder: Path) -> dict[str, object]:
+    """The first output of a configuration with one action into the engine."""
+    made = imported(f"{DOCUMENT}{action}", folder)
+    assert made.missing == ()
+    outputs = made.data["outputs"]
+    assert isinstance(outputs, list)
+    return dict(outputs[0])
+
+
+@pytest.mark.parametrize("path", sorted(HERE.glob("*.conf")), ids=lambda path: path.stem)
+def test_golden(path: Path, expect: Expect, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(HERE)
+    read = configuration([Path(path.name)])
+    text = profile_text(translate(read, path.stem), read.files)
+    expect(path.with_suffix(".yaml"), text)
+    assert parse_profile(text, path.stem).profile.name == path.stem
+    assert "geheim" not in text
+
+
+@pytest.mark.parametrize(
+    ("condition", "wanted"),
+    [
+        ("$syslogseverity <= 4", {"syslogseverity": "warning"}),
+        ("$syslogseverity-text == 'err'", "isequal"),
+        ("prifilt('auth,authpriv.warn')",
+         {"syslogseverity": "warning", "syslogfacility": ["auth", "authpriv"]}),
+        ("$programname == ['a', 'b']", {"programname": ["a", "b"]}),
+        ("$msg contains 'a' or $msg contains 'b'",
+         {"match": [{"property": "msg", "contains": ["a", "b"]}]}),
+        ("$msg contains 'a' and $source startswith_i 'b'",
+         {"match": [{"property": "msg", "contains": ["a"]},
+                    {"property": "hostname", "startswith_i": ["b"]}]}),
+        ("not ($msg contains 'a' or re_match($msg, 'b+'))",
+         {"match": [{"property": "msg", "contains": ["a"], "negate": True},
+                    {"property": "msg", "ereregex": ["b+"], "negate": True}]}),
+        ("$hostname != 'a' and $hostname <> 'b'",
+         {"match": [{"property": "hostname", "isequal": ["a", "b"], "negate": True}]}),
+    ],
+)  # fmt: skip
+def test_conditions_become_filters(condition: str, wanted: object, tmp_path: Path) -> None:
+    made = output(f'if {condition} then action(type="omelasticsearch" template="d")', tmp_path)
+    if wanted == "isequal":
+        wanted = {"match": [{"property": "syslogseverity-text", "isequal": ["err"]}]}
+    assert made["filter"] == wanted
+
+
+def test_what_stops_before_is_not_taken_later(tmp_path: Path) -> None:
+    rules = (
+        'if $programname == "a" then { if $msg contains "b" then stop }\n'
+        'if $programname == "c" then stop else action(type="omelasticsearch" template="d")\n'
+    )
+    assert missing(f"{DOCUMENT}{rules}", tmp_path) == [
+        "4: action omelasticsearch: a filter says 'or' only between texts of one property, or "
+        f"between severities and facilities ({tmp_path}/rsyslog.conf:3)",
+    ]
+    made = output(rules.partition("\n")[2], tmp_path)
+    assert made["filter"] == {
+        "match": [{"property": "programname", "isequal": ["c"], "negate": True}]
+    }
+
+
+def test_calls_are_followed_and_what_nothing_calls_is_said(tmp_path: Path) -> None:
+    text = (
+        f'{DOCUMENT}ruleset(name="a") {{ action(type="omelasticsearch" template="d") }}\n'
+        'ruleset(name="b") { action(type="omfile" file="/var/log/b") }\ncall a\n'
+    )
+    made = imported(text, tmp_path)
+    assert [one["type"] for one in list(made.data["outputs"])] == ["omelasticsearch"]  # type: ignore[call-overload]
+    assert [one.message for one in made.missing] == [
+        "ruleset b: none of the imported inputs leads to it"
+    ]
+
+
+def test_secrets_stay_where_they_are_or_become_references(tmp_path: Path) -> None:
+    for secret, wanted in (
+        ('"geheim"', {"file": "/etc/rsyslog.d/logs.pwd"}),
+        ("`cat /etc/es.pwd`", {"file": "/etc/es.pwd"}),
+        ("`echo $ES_PWD`", {"env": "ES_PWD"}),
+    ):
+        action = f'action(type="omelasticsearch" template="d" uid="u" pwd={secret})'
+        assert output(action, tmp_path)["auth"] == {"uid": "u", "pwd": wanted}
+    made = imported(f'{DOCUMENT}action(type="omelasticsearch" uid="u" pwd="geheim" x="geheim")\n'
+                    'action(pwd="geheim" "geheim")', tmp_path)  # fmt: skip
+    assert "geheim" not in repr(made)
+
+
+def test_servers_as_omelasticsearch_makes_addresses_of_them(tmp_path: Path) -> None:
+    action = (
+        'action(type="omelasticsearch" template="d" serverport="9201" usehttps="on" '
+        'server=["a", "b:9300", "http://c", "[2001:db8::1]"])'
+    )
+    assert output(action, tmp_path)["servers"] == [
+        "https://a:9201", "https://b:9300", "http://c:9201", "https://[2001:db8::1]:9201",
+    ]  # fmt: skip
+    assert output('action(type="omelasticsearch" template="d")', tmp_path)["servers"] == [
+        "http://localhost:9200"
+    ]
+
+
+def test_inputs_listen_where_they_did(tmp_path: Path) -> None:
+    text = (
+        'input(type="imtcp" port="1514")\ninput(type="imudp" port="1515" address="10.0.0.1")\n'
+        'action(type="omelasticsearch")\n'
+    )
+    first, second = loaded(text, tmp_path).profile.inputs
+    assert (first.model_dump()["address"], second.model_dump()["address"]) == (
+        ANYWHERE, "10.0.0.1",
+    )  # fmt: skip
+
+
+def test_what_rsyslog_does_by_default_is_kept(tmp_path: Path) -> None:
+    made = output('action(type="omelasticsearch")', tmp_path)
+    assert (made["action.resumeRetryCount"], made["mmutf8fix"]) == (0, False)
+    assert made["index"] == {"name": "system", "mapping": "dynamic"}
+    forwarded = output('action(type="omfwd" target="up.example.org" port="514")', tmp_path)
+    assert forwarded["protocol"] == "udp"
+    assert forwarded["template"] == "RSYSLOG_TraditionalForwardFormat"
+
+
+def test_includes_are_followed_from_the_file_that_names_them(tmp_path: Path) -> None:
+    (tmp_path / "parts").mkdir()
+    for name in ("20-b", "10-a"):
+        rule = f'action(name="{name}" type="omfile" file="/var/log/{name}")'
+        (tmp_path / "parts" / f"{name}.conf").write_text(rule, encoding="utf-8")
+    text = (
+        f'{DOCUMENT}$IncludeConfig parts/*.conf\ninclude(file="gone.conf" mode="optional")\n'
+        'include(file="gone.conf")\n'
+    )
+    made = imported(text, tmp_path)
+    assert [one["file"] for one in list(made.data["outputs"])] == [  # type: ignore[call-overload]
+        "/var/log/10-a", "/var/log/20-b",
+    ]  # fmt: skip
+    assert missing(text, tmp_path) == ["5: there is no file gone.conf to include"]
+
+
+def test_a_circle_of_includes_is_said(tmp_path: Path) -> None:
+    assert missing(f'{DOCUMENT}include(file="rsyslog.conf")\n', tmp_path) == [
+        f"3: {tmp_path}/rsyslog.conf includes itself"
+    ]
+
+
+def test_a_file_that_cannot_be_read_is_said(tmp_path: Path) -> None:
+    gone = tmp_path / "gone.conf"
+    said = [one.message for one in translate(configuration([gone]), "x").missing]
+    assert f"{gone} cannot be read: No such file or directory" in said
+
+
+def test_an_unescaped_value_is_said(tmp_path: Path) -> None:
+    text = DOCUMENT.replace(":::json", "") + 'action(type="omelasticsearch" template="d")'
+    (change,) = [one for one in imported(text, tmp_path).changed if "escape" in one.message]
+    assert change.message.startswith('template d does not escape message (format="json")')
+
+
+def test_the_tier_is_the_one_that_the_outputs_keep(tmp_path: Path) -> None:
+    action = 'action(type="omelasticsearch" template="d" bulkmode="on" {})'
+    loses = imported(DOCUMENT + action.format(""), tmp_path).data
+    keeps = imported(DOCUMENT + action.format('action.resumeRetryCount="-1"'), tmp_path).data
+    assert loses["guardrails"] == {"tier": "relaxed"}
+    assert "guardrails" not in keeps
+
+
+def test_a_profile_without_outputs_does_not_load(tmp_path: Path) -> None:
+    with pytest.raises(BadProfile):
+        parse_profile(profile_text(imported(DOCUMENT, tmp_path), ["x"]), "x")

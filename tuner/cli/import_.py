@@ -1,0 +1,121 @@
+"""`rsyslog-tune import`: an existing configuration as a profile."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tuner.cli.console import result, result_json, say, working
+from tuner.cli.options import OutputFormat, OutputOption
+from tuner.cli.profiles import name_for
+from tuner.errors import DifferencesFound, Refused
+from tuner.importer.gaps import Gap
+from tuner.importer.parser import parse
+from tuner.importer.reading import Configuration, configuration
+from tuner.importer.translate import Imported, translate
+from tuner.importer.words import words_asked_for
+from tuner.importer.written import profile_text
+from tuner.lint.load import parse_profile
+from tuner.render.artefacts import rsyslog_conf
+from tuner.validate.equality import Discrepancy, delivered, discrepancies
+from tuner.validate.varied_events import EVENTS, varied_events
+
+
+def import_(
+    files: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="FILE...",
+            help="rsyslog's configuration, such as /etc/rsyslog.conf, and what it includes.",
+            show_default=False,
+        ),
+    ],
+    profile: Annotated[
+        Path | None,
+        typer.Option(
+            "-o", "--output-file", metavar="PROFILE", help="The file to write.", show_default=False
+        ),
+    ] = None,
+    verify: Annotated[
+        bool,
+        typer.Option(
+            "--verify",
+            help="Run the configuration and the rendered profile, each on an rsyslogd of its own, "
+            "with the same 300 events, and list in which fields the documents differ.",
+        ),
+    ] = False,
+    output: OutputOption = OutputFormat.TEXT,
+) -> None:
+    """Import an existing rsyslog configuration as a profile.
+
+    Comments in the profile name the file and line that each section comes from.  Passwords in the
+    configuration become references to files; the passwords themselves are written nowhere.  The
+    profile is loaded and linted at once.  What it does not say of the configuration is listed with
+    file and line, and the command exits with 2.
+
+    --verify sends to inputs of type imtcp, imptcp and imudp, and compares what reaches the engine,
+    for which the built-in sink stands; both configurations get ports, addresses and folders of a
+    lab, without TLS and passwords.  It exits with 2 where documents differ.
+    """
+    read = configuration(files)
+    imported = translate(read, name_for(profile or files[0]))
+    text = profile_text(imported, read.files)
+    if profile is not None:
+        _write(profile, text)
+    _print(imported, text, profile, output)
+    loaded = parse_profile(text, str(profile or "the profile"))
+    for warning in loaded.warnings:
+        say(str(warning))
+    found = _verified(read, rsyslog_conf(loaded.profile)) if verify else ()
+    for one in found:
+        say(f"{one.what} differs for {one.events} of {EVENTS} events, such as {one.example}")
+    if imported.missing:
+        raise DifferencesFound(f"{len(imported.missing)} parts of the configuration are not in it")
+    if found:
+        raise DifferencesFound("the profile does not deliver the same documents")
+
+
+def _verified(read: Configuration, rendered: str) -> tuple[Discrepancy, ...]:
+    """In what the documents of the original and of the rendered configuration differ."""
+    block, _ = parse(rendered, "the rendered configuration")
+    events = varied_events(words_asked_for(read.block))
+    with working(f"running both configurations with {EVENTS} events"):
+        original, ours = delivered(read.block, events), delivered(block, events)
+    found = discrepancies(original, ours)
+    if not found:
+        say(f"the same: {len(original)} documents of {EVENTS} events, with their indices and ids")
+    return found
+
+
+def _write(profile: Path, text: str) -> None:
+    try:
+        with profile.open("x", encoding="utf-8") as file:
+            file.write(text)
+    except FileExistsError:
+        raise Refused(f"{profile} exists: name another file, or move it") from None
+
+
+def _print(imported: Imported, text: str, profile: Path | None, output: OutputFormat) -> None:
+    if output is OutputFormat.JSON:
+        result_json(
+            {
+                "schema": 1,
+                "kind": "import",
+                "profile": None if profile is None else str(profile),
+                "text": text,
+                "missing": [_plain(one) for one in imported.missing],
+                "changed": [_plain(one) for one in imported.changed],
+            }
+        )
+        return
+    result(text.rstrip("\n") if profile is None else str(profile))
+    for title, gaps in (("not imported", imported.missing), ("changed", imported.changed)):
+        for one in gaps:
+            say(f"{one.origin}: {title}: {one.message}")
+
+
+def _plain(gap: Gap) -> dict[str, object]:
+    return {**asdict(gap.origin), "message": gap.message}

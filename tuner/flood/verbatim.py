@@ -1,0 +1,28 @@
+"""Sending given messages as they are: a few hundred for a comparison, no flood."""
+
+from __future__ import annotations
+
+import socket
+import time
+from collections.abc import Sequence
+from typing import Literal
+
+_TIMEOUT_S = 20.0
+# A receiver that others slow down keeps up with this.
+_PAUSE_S = 0.002
+
+
+def send(kind: Literal["tcp", "udp"], port: int, messages: Sequence[bytes]) -> None:
+    """Each message once, to a port of this machine: over TCP a line each, until the receiver has
+    read them all, over UDP slowly, as datagrams that nobody reads are lost."""
+    if kind == "udp":
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sender:
+            for message in messages:
+                sender.sendto(message, ("127.0.0.1", port))
+                time.sleep(_PAUSE_S)
+        return
+    with socket.create_connection(("127.0.0.1", port), _TIMEOUT_S) as connection:
+        connection.sendall(b"".join(message + b"\n" for message in messages))
+        connection.shutdown(socket.SHUT_WR)
+        while connection.recv(4096):
+            pass

@@ -1,0 +1,1 @@
+"""RainerScript that somebody else wrote: read with places, translated into a profile."""

@@ -1,0 +1,245 @@
+"""A condition of RainerScript as the filter of an output."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any, get_args
+
+from tuner.importer.gaps import Inexpressible
+from tuner.importer.script import (
+    Array,
+    Expression,
+    FunctionCall,
+    Operation,
+    Quoted,
+    ScriptNumber,
+    Variable,
+)
+from tuner.importer.selectors import EVERY, Priorities, selected
+from tuner.modules.field import PropertyName
+from tuner.modules.priorities import FACILITIES, SEVERITIES
+from tuner.schema.scalars import Facility
+
+_PROPERTIES = frozenset(get_args(PropertyName))
+# rsyslog's other names of the same (runtime/msg.c, propNameToID).
+PROPERTY_ALIASES = {
+    "source": "hostname",
+    "timestamp": "timereported",
+    "syslogpriority": "syslogseverity",
+    "syslogpriority-text": "syslogseverity-text",
+}
+_TEXT_OPERATIONS = {
+    "==": "isequal",
+    "!=": "isequal",
+    "<>": "isequal",
+    "contains": "contains",
+    "contains_i": "contains_i",
+    "startswith": "startswith",
+    "startswith_i": "startswith_i",
+}
+_NEGATIVE = frozenset({"!=", "<>"})
+_NAMED = frozenset(get_args(Facility))
+
+
+@dataclass(frozen=True)
+class TextTest:
+    """One comparison of a property with one of several texts."""
+
+    property: str
+    operation: str
+    texts: tuple[str, ...]
+    negate: bool = False
+
+
+Test = TextTest | Priorities
+Guard = tuple[Expression, bool]
+"""A condition, and whether it must hold."""
+
+
+def property_name(name: str) -> str | None:
+    """What a profile calls a property of rsyslog; None where it knows none of that name."""
+    lowered = name.removeprefix("$").lower()
+    lowered = PROPERTY_ALIASES.get(lowered, lowered)
+    return lowered if lowered in _PROPERTIES else None
+
+
+def filter_of(guards: Iterable[Guard]) -> dict[str, object] | None:
+    """The filter that lets through what all guards do; None where everything passes.  Raises
+    Inexpressible."""
+    priorities = EVERY
+    texts: list[TextTest] = []
+    for condition, holds in guards:
+        for test in _tests(condition, not holds):
+            if isinstance(test, TextTest):
+                texts.append(test)
+            else:
+                priorities &= test
+    data = _priorities(priorities, next((one for one, _ in guards), None))
+    programs = [one for one in texts if (one.property, one.operation) == ("programname", "isequal")]
+    if programs and not programs[0].negate:
+        data["programname"] = list(programs[0].texts)
+        texts.remove(programs[0])
+    if texts:
+        data["match"] = [*data.get("match", []), *map(_match, _merged(texts))]
+    return data or None
+
+
+def _merged(tests: Iterable[TextTest]) -> Iterator[TextTest]:
+    """Each test once; what must not be one text and not another is one test."""
+    refused: dict[tuple[str, str], TextTest] = {}
+    for test in dict.fromkeys(tests):
+        key = (test.property, test.operation)
+        if not test.negate:
+            yield test
+        elif key in refused:
+            refused[key] = replace(test, texts=(*refused[key].texts, *test.texts))
+        else:
+            refused[key] = test
+    yield from refused.values()
+
+
+def _match(test: TextTest) -> dict[str, object]:
+    data: dict[str, object] = {"property": test.property, test.operation: list(test.texts)}
+    return data | ({"negate": True} if test.negate else {})
+
+
+def _priorities(wanted: Priorities, at: Expression | None) -> dict[str, Any]:
+    """Facilities and severities that are taken; only a product of both can be said."""
+    if wanted == EVERY:
+        return {}
+    facilities = sorted({facility for facility, _ in wanted})
+    severities = sorted({severity for _, severity in wanted})
+    if len(facilities) * len(severities) != len(wanted) or not wanted:
+        if at is None:
+            raise AssertionError("priorities without a condition")
+        why = "takes no event" if not wanted else "takes other severities of each facility"
+        raise Inexpressible(at.origin, f"this selection {why}, which a filter cannot say")
+    data: dict[str, Any] = {}
+    match: list[TextTest] = []
+    if len(severities) < len(SEVERITIES):
+        if severities == list(range(len(severities))):
+            data["syslogseverity"] = SEVERITIES[severities[-1]]
+        else:
+            names = tuple(SEVERITIES[one] for one in severities)
+            match.append(TextTest("syslogseverity-text", "isequal", names))
+    if len(facilities) < len(FACILITIES):
+        names = tuple(FACILITIES[one] for one in facilities)
+        if _NAMED.issuperset(names):
+            data["syslogfacility"] = list(names)
+        else:
+            others = tuple(name for name in FACILITIES if name not in names)
+            match.append(TextTest("syslogfacility-text", "isequal", others, negate=True))
+    return data | ({"match": [_match(one) for one in match]} if match else {})
+
+
+def _tests(condition: Expression, negate: bool) -> tuple[Test, ...]:
+    """What must all hold for the condition to hold, or with `negate` not to."""
+    word = condition.operator if isinstance(condition, Operation) else ""
+    if isinstance(condition, Operation) and word == "not":
+        return _tests(condition.operands[0], not negate)
+    if isinstance(condition, Operation) and word in {"and", "or"}:
+        parts = [_tests(one, negate) for one in condition.operands]
+        if (word == "and") is not negate:
+            return tuple(test for part in parts for test in part)
+        return (_either(parts, condition),)
+    test = _single(condition)
+    return (_negated(test) if negate else test,)
+
+
+def _negated(test: Test) -> Test:
+    if isinstance(test, TextTest):
+        return replace(test, negate=not test.negate)
+    return EVERY - test
+
+
+def _either(parts: list[tuple[Test, ...]], at: Expression) -> Test:
+    """One test that holds where one of several does."""
+    if all(len(part) == 1 for part in parts):
+        tests = [part[0] for part in parts]
+        sets = [one for one in tests if not isinstance(one, TextTest)]
+        texts = [one for one in tests if isinstance(one, TextTest)]
+        if not texts:
+            return frozenset().union(*sets)
+        kinds = {(one.property, one.operation, one.negate) for one in texts}
+        if not sets and len(kinds) == 1 and not texts[0].negate:
+            return replace(texts[0], texts=tuple(text for one in texts for text in one.texts))
+    raise Inexpressible(
+        at.origin,
+        "a filter says 'or' only between texts of one property, or between severities and "
+        "facilities",
+    )
+
+
+def _single(condition: Expression) -> Test:
+    if isinstance(condition, FunctionCall):
+        return _function(condition)
+    if isinstance(condition, Operation) and len(condition.operands) == 2:
+        left, right = condition.operands
+        if isinstance(left, Variable):
+            number = _code(left, right)
+            if number is not None:
+                return _compared(left, condition.operator, number)
+            return _text(left, condition.operator, right)
+    raise Inexpressible(condition.origin, "a filter has no such condition")
+
+
+def _text(left: Variable, operator: str, right: Expression) -> TextTest:
+    name = property_name(left.name)
+    if name is None:
+        raise Inexpressible(left.origin, f"a filter does not know {left.name}")
+    operation = _TEXT_OPERATIONS.get(operator)
+    texts = tuple(_texts(right))
+    if operation is None or not texts or not all(texts):
+        raise Inexpressible(left.origin, f"a filter does not compare {name} like this")
+    return TextTest(name, operation, texts, operator in _NEGATIVE)
+
+
+def _texts(value: Expression) -> Iterator[str]:
+    match value:
+        case Quoted(text=text, backtick=False):
+            yield text
+        case ScriptNumber(number=number):
+            yield str(number)
+        case Array(items=items):
+            yield from (item.text for item in items)
+        case _:
+            return
+
+
+def _function(call: FunctionCall) -> Test:
+    name = call.name.lower()
+    match name, call.operands:
+        case "prifilt", (Quoted(text=text),):
+            return selected(text, call.origin)
+        case "re_match", (Variable() as variable, Quoted(text=text)):
+            known = property_name(variable.name)
+            if known is not None:
+                return TextTest(known, "ereregex", (text,))
+        case _:
+            pass
+    raise Inexpressible(call.origin, f"a filter does not know {call.name}() like this")
+
+
+def _code(left: Variable, right: Expression) -> int | None:
+    """The number of a severity or facility that a comparison names."""
+    if property_name(left.name) not in {"syslogseverity", "syslogfacility"}:
+        return None
+    text = next(_texts(right), "")
+    return int(text) if text.isdecimal() and not isinstance(right, Array) else None
+
+
+def _compared(left: Variable, operator: str, code: int) -> Priorities:
+    place = 1 if property_name(left.name) == "syslogseverity" else 0
+    holds = {
+        "==": lambda one: one == code,
+        "!=": lambda one: one != code,
+        "<>": lambda one: one != code,
+        "<=": lambda one: one <= code,
+        ">=": lambda one: one >= code,
+        "<": lambda one: one < code,
+        ">": lambda one: one > code,
+    }.get(operator)
+    if holds is None:
+        raise Inexpressible(left.origin, f"a filter does not compare {left.name} like this")
+    return frozenset(pair for pair in EVERY if holds(pair[place]))

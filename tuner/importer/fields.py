@@ -1,0 +1,185 @@
+"""The values of a document as fields of a profile."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+
+from pydantic import ValidationError
+
+from tuner.importer.document import Member, members_of
+from tuner.importer.gaps import Gaps, Inexpressible
+from tuner.importer.template import Template, TemplateProperty
+from tuner.modules.field import DocumentField
+
+_ALIASES = {
+    "source": "hostname", "timestamp": "timereported", "syslogpriority": "syslogseverity",
+    "syslogpriority-text": "syslogseverity-text", "$myhostname": "$myhostname",
+}  # fmt: skip
+_TIMES = frozenset({"timereported", "timegenerated"})
+_CASES = {"lower": "lower", "upper": "upper"}
+# What changes nothing of a value that is escaped for JSON.
+_IDLE = frozenset({"format", "outname", "name", "mandatory"})
+_WHOLE_JSON = frozenset({"$!all-json", "$!all-json-plain", "$!"})
+# What rsyslog writes where an output names no template (msg.c, StdJSONFmt).
+STANDARD_JSON: tuple[dict[str, object], ...] = (
+    {"property": "msg", "name": "message"},
+    {"property": "hostname", "name": "fromhost"},
+    {"property": "syslogfacility-text", "name": "facility"},
+    {"property": "syslogseverity-text", "name": "priority"},
+    {"property": "timereported", "name": "timereported", "type": "date"},
+    {"property": "timegenerated", "name": "timegenerated", "type": "date"},
+)
+
+
+def fields_of_template(template: Template, gaps: Gaps) -> list[dict[str, object]]:
+    """The fields of the documents that a template writes; what a profile cannot say of one is
+    noted.  Raises Inexpressible where that is all of it."""
+    if template.subtree is not None:
+        return [_subtree(template)]
+    only = template.pieces[0] if len(template.pieces) == 1 else None
+    if isinstance(only, TemplateProperty) and only.name.lower() in _WHOLE_JSON:
+        return [_checked({"json": "*"}, template)]
+    fields = []
+    for member in members_of(template, gaps):
+        try:
+            fields.append(_field(member, gaps))
+        except Inexpressible as bad:
+            gaps.miss(bad.gap.origin, f"field {member.name}: {bad}")
+    if not fields:
+        raise Inexpressible(template.origin, f"no field of template {template.name} is understood")
+    return fields
+
+
+def _subtree(template: Template) -> dict[str, object]:
+    path = (template.subtree or "").removeprefix("$!").replace("!", ".")
+    if path:
+        raise Inexpressible(template.origin, f"template {template.name} is a part of the JSON")
+    return _checked({"json": "*"}, template)
+
+
+def _checked(data: dict[str, object], at: Template | Member) -> dict[str, object]:
+    """The field, where a profile can have it."""
+    try:
+        DocumentField.model_validate(data, by_alias=True, by_name=False)
+    except ValidationError as bad:
+        first = bad.errors(include_url=False)[0]
+        where = ".".join(map(str, first["loc"])) or "this field"
+        raise Inexpressible(at.origin, f"a profile cannot say this: {where}") from None
+    return data
+
+
+def _field(member: Member, gaps: Gaps) -> dict[str, object]:
+    if any("." in word for word in member.path):
+        gaps.change(
+            member.origin,
+            f"{member.name} has a dot in its name: the profile writes nested objects, which the "
+            "engine treats alike",
+        )
+    if len(member.content) > 1:
+        raise Inexpressible(member.origin, "made of several parts")
+    only = member.content[0]
+    data = _constant(only, member) if isinstance(only, str) else _property(only, member, gaps)
+    return _checked({**data, "name": member.name} | _type_of(data, member), member)
+
+
+def _constant(text: str, member: Member) -> dict[str, object]:
+    if member.is_quoted:
+        return {"constant": text}
+    try:
+        value = json.loads(text)
+    except ValueError:
+        raise Inexpressible(member.origin, "not a value of JSON") from None
+    if value is None:
+        raise Inexpressible(member.origin, "null in every document")
+    return {"constant": value}
+
+
+def _type_of(data: Mapping[str, object], member: Member) -> dict[str, object]:
+    """The type in the document, where it is not a text."""
+    constant = data.get("constant")
+    if constant is not None:
+        kinds = {bool: "boolean", int: "integer", float: "float"}
+        kind = kinds.get(type(constant))
+        return {} if kind is None else {"type": kind}
+    if data.get("property") in _TIMES and "dateFormat" not in data:
+        return {"type": "date"}
+    if member.is_quoted:
+        return {}
+    if "json" in data:
+        return {"type": "json"}
+    return {"type": "integer"}
+
+
+def _property(one: TemplateProperty, member: Member, gaps: Gaps) -> dict[str, object]:
+    """The source of a field and its options."""
+    options = {key: value for key, value in one.options.items() if key not in _IDLE}
+    name = _ALIASES.get(one.lowered, one.lowered)
+    if options.pop("datatype", "string").lower() not in {"string", "number", "auto", "bool"}:
+        raise Inexpressible(one.origin, "an unknown dataType")
+    data = _source(name, one)
+    data |= _date(name, options, one)
+    data |= _cut(options, one)
+    on_empty = options.pop("onempty", None)
+    if on_empty is not None:
+        data["onEmpty"] = {"keep": "blank"}.get(on_empty.lower(), on_empty.lower())
+    if options.pop("droplastlf", None) or options.pop("compressspace", None):
+        gaps.change(one.origin, f"{member.name}: the profile does not drop blanks or line ends")
+    if options:
+        raise Inexpressible(one.origin, f"the option {', '.join(options)}")
+    return data
+
+
+def _source(name: str, one: TemplateProperty) -> dict[str, object]:
+    if name in _WHOLE_JSON:
+        return {"json": "*"}
+    if name.startswith("$!metadata!"):
+        return {"property": name}
+    if name.startswith("$!"):
+        return {"json": name[2:].replace("!", ".")}
+    if name.startswith(("$.", "$/")):
+        raise Inexpressible(one.origin, f"the variable {name}")
+    return {"property": name}
+
+
+def _date(name: str, options: dict[str, str], one: TemplateProperty) -> dict[str, object]:
+    if name not in _TIMES:
+        if options.pop("dateformat", None) is not None:
+            raise Inexpressible(one.origin, "a date format on what is no time")
+        return {}
+    if options.pop("date.inutc", "off").lower() in {"on", "yes", "true"}:
+        raise Inexpressible(one.origin, "date.inUTC")
+    # Without a format rsyslog writes that of RFC 3164, which has no year.
+    written = options.pop("dateformat", "rfc3164").lower()
+    return {} if written == "rfc3339" else {"dateFormat": written}
+
+
+def _cut(options: dict[str, str], one: TemplateProperty) -> dict[str, object]:
+    """Case, position, field and expression."""
+    data: dict[str, object] = {}
+    case = options.pop("caseconversion", None)
+    if case is not None:
+        data["case"] = _CASES.get(case.lower(), case)
+    if options.pop("position.relativetoend", "off").lower() == "on":
+        raise Inexpressible(one.origin, "a position counted from the end")
+    position = {
+        key: int(options[f"position.{key}"])
+        for key in ("from", "to")
+        if options.get(f"position.{key}", "").isdecimal()
+    }
+    options.pop("position.from", None)
+    options.pop("position.to", None)
+    if position:
+        data["position"] = position
+    if "field.number" in options:
+        code = options.pop("field.delimiter", "9")
+        delimiter = chr(int(code)) if code.isdecimal() else code
+        data["split"] = {"delimiter": delimiter, "number": int(options.pop("field.number"))}
+    if "regex.expression" in options:
+        if options.pop("regex.type", "BRE").upper() != "ERE":
+            raise Inexpressible(one.origin, "a POSIX basic regular expression")
+        expression = options.pop("regex.expression")
+        submatch = int(options.pop("regex.submatch", "0") or "0")
+        missing = options.pop("regex.nomatchmode", "DFLT").upper()
+        data["regex"] = {"expression": expression, "submatch": submatch, "nomatch": missing}
+    return data

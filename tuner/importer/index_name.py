@@ -1,0 +1,105 @@
+"""The name of an index as a profile says it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from tuner.importer.gaps import Inexpressible
+from tuner.importer.script import Thing
+from tuner.importer.template import Template, TemplatePiece, TemplateProperty
+
+_ON = frozenset({"on", "yes", "true", "1"})
+# What the parts of a date are called: by options of a time, and as properties of rsyslog's clock.
+_PARTS = ("year", "month", "day", "hour", "week")
+_OWN_CLOCK = {"$year": "year", "$month": "month", "$day": "day", "$hour": "hour"}
+_ROTATES = {
+    ("year",): "yearly",
+    ("year", "month"): "monthly",
+    ("year", "week"): "weekly",
+    ("year", "month", "day"): "daily",
+    ("year", "month", "day", "hour"): "hourly",
+}
+# Characters of a time in RFC 3339, and what they are.
+_CUTS: dict[tuple[int, int], tuple[tuple[str, ...], str]] = {
+    (1, 4): (("year",), ""),
+    (6, 7): (("month",), ""),
+    (9, 10): (("day",), ""),
+    (12, 13): (("hour",), ""),
+    (1, 7): (("year", "month"), "-"),
+    (1, 10): (("year", "month", "day"), "-"),
+}
+
+
+def index_of(action: Thing, templates: Mapping[str, Template]) -> dict[str, object]:
+    """The index of an action.  Raises Inexpressible."""
+    given = action.get("searchindex")
+    # omelasticsearch.c: without one, documents go to an index called system.
+    name = "system" if given is None else given.text
+    if name is None:
+        raise Inexpressible(action.origin, "the index is known only when rsyslogd starts")
+    if (action.text("dynsearchindex") or "").lower() not in _ON:
+        return {"name": name}
+    origin = action.origin if given is None else given.origin
+    template = templates.get(name.strip().lower())
+    if template is None:
+        raise Inexpressible(origin, f"there is no template {name} for the index")
+    if all(isinstance(piece, str) for piece in template.pieces):
+        return {"name": "".join(str(piece) for piece in template.pieces)}
+    return _dated(template)
+
+
+def _dated(template: Template) -> dict[str, object]:
+    """`BEFORE-`, then the parts of a date with one separator between them."""
+    pieces = template.pieces
+    before = pieces[0] if isinstance(pieces[0], str) else ""
+    parts, separator, clock = _date(pieces[1:] if before else pieces, template)
+    rotate = _ROTATES.get(parts)
+    if not before or rotate is None:
+        raise Inexpressible(
+            template.origin, f"template {template.name}: not a name with a date after it"
+        )
+    is_daily = rotate == "daily" and separator == "." and clock == "timereported"
+    if not is_daily or not before.endswith("-"):
+        raise Inexpressible(
+            template.origin,
+            f"template {template.name}: a profile names indices NAME-YYYY.MM.DD by the day that "
+            "the sender reported",
+        )
+    return {"name": before[:-1], "rotate": rotate}
+
+
+def _date(pieces: Sequence[TemplatePiece], template: Template) -> tuple[tuple[str, ...], str, str]:
+    """The parts of a date, what separates them, and whose clock it is."""
+    parts: list[str] = []
+    separators: set[str] = set()
+    clocks: set[str] = set()
+    for piece in pieces:
+        if isinstance(piece, str):
+            separators.add(piece)
+        elif isinstance(piece, TemplateProperty):
+            part, separator, clock = _part(piece)
+            parts += part
+            separators |= {separator} if separator else set()
+            clocks.add(clock)
+    if len(separators) > 1 or len(clocks) != 1:
+        raise Inexpressible(template.origin, f"template {template.name}: not one date")
+    return tuple(parts), "".join(separators), clocks.pop()
+
+
+def _part(piece: TemplateProperty) -> tuple[tuple[str, ...], str, str]:
+    name = piece.lowered
+    if name in _OWN_CLOCK:
+        return (_OWN_CLOCK[name],), "", "now"
+    if name == "$now":
+        return ("year", "month", "day"), "-", "now"
+    if name in {"timereported", "timestamp", "timegenerated"}:
+        clock = "timegenerated" if name == "timegenerated" else "timereported"
+        written = piece.options.get("dateformat", "").lower()
+        if written in _PARTS:
+            return (written,), "", clock
+        first = piece.options.get("position.from", "1")
+        last = piece.options.get("position.to", "0")
+        place = (int(first), int(last)) if (first + last).isdecimal() else (0, 0)
+        if written == "rfc3339" and place in _CUTS:
+            return *_CUTS[place], clock
+    raise Inexpressible(piece.origin, f"%{piece.name}% in the name of an index")

@@ -1,0 +1,160 @@
+"""An omelasticsearch action as an output."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Protocol
+
+from tuner.importer.fields import STANDARD_JSON, fields_of_template
+from tuner.importer.gaps import Gaps, Inexpressible
+from tuner.importer.index_name import index_of
+from tuner.importer.parameters import is_literal, known, secret_of
+from tuner.importer.script import Parameter, Thing, every
+from tuner.importer.servers import servers_of
+from tuner.importer.template import Template, TemplateProperty
+from tuner.modules.omelasticsearch import OmelasticsearchOutput
+from tuner.modules.secrets import Tls
+
+_ON = frozenset({"on", "yes", "true", "1"})
+_TLS = {
+    "tls.cacert": "cacert", "tls.mycert": "mycert", "tls.myprivkey": "myprivkey",
+    "allowunsignedcerts": "allowunsignedcerts", "skipverifyhost": "skipverifyhost",
+    "tls.tlsversion": "tlsversion", "tls.ciphersuites": "ciphersuites",
+    "tls.keyexchangegroups": "keyexchangegroups",
+}  # fmt: skip
+# What is worked out of several parameters, or follows from others.
+_HANDLED = frozenset(
+    {
+        "server", "serverport", "usehttps", "uid", "pwd", "apikey", "template", "searchindex",
+        "dynsearchindex", "bulkid", "dynbulkid", "retryfailures", "retryruleset", "bulkmode",
+        "searchtype", "dynsearchtype", "esversion.major", "ratelimit.interval", "ratelimit.burst",
+        *_TLS,
+    }
+)  # fmt: skip
+
+
+class Surrounding(Protocol):
+    """What else the configuration says."""
+
+    templates: Mapping[str, Template]
+    rulesets: Mapping[str, Thing]
+    gaps: Gaps
+    work_directory: str
+    identities: Collection[str]
+
+
+def engine_output(action: Thing, name: str, around: Surrounding) -> dict[str, object]:
+    """The keys of the output, without its name, filter and queue.  Raises Inexpressible."""
+    gaps = around.gaps
+    servers, user = servers_of(action, gaps)
+    if not servers:
+        raise Inexpressible(action.origin, "no server that can be read")
+    data: dict[str, object] = {"servers": servers}
+    data |= _credentials(action, name, user, gaps)
+    tls = _tls(action, name, gaps)
+    if tls:
+        data["tls"] = tls
+    data["document"] = _document(action, around)
+    plain = [one for one in action.parameters if one.key not in _HANDLED]
+    data |= known(OmelasticsearchOutput, plain, f"output {name}", gaps)
+    data["index"] = index_of(action, around.templates) | {"mapping": "dynamic"}
+    data |= _ids(action, around)
+    if (action.text("retryfailures") or "").lower() in _ON:
+        data["retryfailures"] = {"file": _rejected_file(action, name, around)}
+        data.pop("bulkid", None)
+        data.pop("writeoperation", None)
+    data.setdefault("action.resumeRetryCount", 0)
+    _say_what_changes(action, gaps)
+    return data
+
+
+def _credentials(action: Thing, name: str, user: str | None, gaps: Gaps) -> dict[str, object]:
+    data: dict[str, object] = {}
+    uid, pwd, key = action.text("uid") or user, action.get("pwd"), action.get("apikey")
+    if uid and pwd is not None:
+        data["auth"] = {"uid": uid, "pwd": secret_of(pwd, f"{name}.pwd")}
+    elif uid:
+        data["auth"] = {"uid": uid, "pwd": {"file": f"/etc/rsyslog.d/{name}.pwd"}}
+    elif pwd is not None:
+        gaps.miss(pwd.origin, "a password without a user")
+    if key is not None:
+        data["apikey"] = secret_of(key, f"{name}.key")
+    for one, ending in ((pwd, "pwd"), (key, "key")):
+        if one is not None and is_literal(one):
+            gaps.change(
+                one.origin,
+                f"the secret stands in the configuration: put it, without a line end, into "
+                f"/etc/rsyslog.d/{name}.{ending}, readable by rsyslog alone",
+            )
+    return data
+
+
+def _tls(action: Thing, name: str, gaps: Gaps) -> dict[str, object]:
+    given = [one for one in action.parameters if one.key in _TLS]
+    renamed = [type(one)(_TLS[one.key], one.value, one.origin) for one in given]
+    return known(Tls, renamed, f"output {name}", gaps)
+
+
+def _document(action: Thing, around: Surrounding) -> list[dict[str, object]]:
+    given = action.get("template")
+    if given is None:
+        return [dict(one) for one in STANDARD_JSON]
+    template = around.templates.get((given.text or "").strip().lower())
+    if template is None:
+        raise Inexpressible(given.origin, no_template(given))
+    return fields_of_template(template, around.gaps)
+
+
+def no_template(given: Parameter) -> str:
+    """Why a template that an action names is not known."""
+    if given.text is None:
+        return "the template is known only when rsyslogd starts"
+    is_own = given.text.lower().startswith("rsyslog_")
+    return f"a profile has no template {given.text}" if is_own else f"no template {given.text}"
+
+
+def _ids(action: Thing, around: Surrounding) -> dict[str, object]:
+    """An id of its own for each document, where the configuration makes one."""
+    given = action.get("bulkid")
+    if given is None or (action.text("dynbulkid") or "").lower() not in _ON:
+        if given is not None:
+            around.gaps.miss(given.origin, "one bulkid for all documents")
+        return {}
+    template = around.templates.get((given.text or "").strip().lower())
+    if (given.text or "").strip() == "$.omes!_id" or template is None:
+        around.gaps.miss(given.origin, f"the id of documents: no template {given.text}")
+        return {}
+    only = template.pieces[0] if len(template.pieces) == 1 else None
+    identities = {"uuid", "$uuid", *around.identities}
+    if isinstance(only, TemplateProperty) and only.lowered in identities:
+        return {"bulkid": "uuid"}
+    around.gaps.miss(given.origin, f"the id of documents, from template {template.name}")
+    return {}
+
+
+def _rejected_file(action: Thing, name: str, around: Surrounding) -> str:
+    """Where the ruleset of what the engine refuses writes what it gives up."""
+    ruleset = around.rulesets.get((action.text("retryruleset") or "").lower())
+    for statement in every((ruleset,) if ruleset is not None else ()):
+        if isinstance(statement, Thing) and statement.kind == "action":
+            file = statement.text("file")
+            if (statement.text("type") or "").lower() == "omfile" and file:
+                return file
+    file = f"{around.work_directory}/{name}-rejected.json"
+    around.gaps.change(
+        action.origin, f"what the engine refuses for good was lost: the profile writes it to {file}"
+    )
+    return file
+
+
+def _say_what_changes(action: Thing, gaps: Gaps) -> None:
+    bulk = action.get("bulkmode")
+    if bulk is None or (bulk.text or "").lower() not in _ON:
+        place = action.origin if bulk is None else bulk.origin
+        gaps.change(place, "without bulkmode each event is a request: the profile sends bulks")
+    kind = action.get("searchtype")
+    if kind is not None and (kind.text or "") not in {"", "_doc"}:
+        gaps.change(kind.origin, "searchType is left out: engines know no types since release 8")
+    limit = action.get("ratelimit.interval")
+    if limit is not None and limit.text != "0":
+        gaps.change(limit.origin, "ratelimit of retries is left out: it drops events")

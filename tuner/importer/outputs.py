@@ -1,0 +1,153 @@
+"""Actions as the outputs of a profile."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import get_args
+
+from pydantic import ValidationError
+
+from tuner.importer.conditions import filter_of
+from tuner.importer.dynafile import dyna_file
+from tuner.importer.fields import fields_of_template
+from tuner.importer.flow import Reached
+from tuner.importer.gaps import Gaps, Inexpressible
+from tuner.importer.into_engine import engine_output, no_template
+from tuner.importer.parameters import QUEUE, known, queue_of
+from tuner.importer.script import Parameter, Thing
+from tuner.importer.template import Template
+from tuner.modules.omfile import OmfileOutput
+from tuner.modules.omfwd import OmfwdOutput
+from tuner.modules.omrelp import OmrelpOutput
+from tuner.modules.output import BuiltinTemplate, Lines
+from tuner.modules.registry import OUTPUTS, name_of
+
+# rsyslog's defaults where a profile's are others: they are written, so that nothing changes.
+_OWN_DEFAULTS: dict[str, dict[str, object]] = {
+    "omfwd": {"protocol": "udp", "template": "RSYSLOG_TraditionalForwardFormat"},
+    "omrelp": {"template": "RSYSLOG_ForwardFormat"},
+    "omfile": {},
+}
+_MODELS: dict[str, type[Lines]] = {
+    "omfile": OmfileOutput,
+    "omfwd": OmfwdOutput,
+    "omrelp": OmrelpOutput,
+}
+_BUILTIN = {name.lower(): name for name in get_args(BuiltinTemplate)}
+_SPELLED = {"rsyslog_syslogprotocol23format": "RSYSLOG_SyslogProtocol23Format"}
+_NAME = re.compile(r"[^a-z0-9_-]+")
+
+
+@dataclass
+class Outputs:
+    """The outputs so far; `templates` are those of the configuration by name."""
+
+    templates: Mapping[str, Template]
+    module_defaults: Mapping[str, tuple[Parameter, ...]]
+    gaps: Gaps
+    rulesets: Mapping[str, Thing]
+    work_directory: str
+    identities: Collection[str]
+    repairs: bool = False
+    made: list[tuple[dict[str, object], Thing]] = field(default_factory=list)
+
+    def add(self, reached: Reached) -> None:
+        """Translate one action; what cannot be said of it is noted."""
+        action = reached.action
+        kind = (action.text("type") or "").lower()
+        try:
+            data = self._output(kind, action)
+            taken = filter_of(reached.guards)
+        except Inexpressible as bad:
+            self.gaps.miss(action.origin, f"action {kind or 'without a type'}: {_placed(bad)}")
+            return
+        if taken is not None:
+            data["filter"] = taken
+        queue = queue_of(action.parameters, str(data["name"]), self.gaps)
+        if queue:
+            data["queue"] = queue
+        wrong = _first_wrong(data)
+        if wrong is None:
+            self.made.append((data, action))
+        else:
+            self.gaps.miss(action.origin, f"action {kind}: {wrong} is not what a profile takes")
+
+    def _output(self, kind: str, action: Thing) -> dict[str, object]:
+        name = self._name(action.text("name") or _SHORT.get(kind, kind), kind)
+        data: dict[str, object] = {"name": name, "type": kind}
+        rest = tuple(one for one in action.parameters if one.key not in {"name", "type"})
+        rest = tuple(one for one in rest if not one.key.startswith(QUEUE))
+        rest = _with_defaults(rest, self.module_defaults.get(kind, ()))
+        if kind == "omelasticsearch":
+            own = engine_output(Thing("action", rest, action.origin), name, self)
+            return data | own | ({} if self.repairs else {"mmutf8fix": False})
+        if kind not in _MODELS:
+            raise Inexpressible(action.origin, "a profile has no such output")
+        return data | self._lines(kind, Thing("action", rest, action.origin), name)
+
+    def _lines(self, kind: str, action: Thing, name: str) -> dict[str, object]:
+        """What writes one line for each event."""
+        data = dict(_OWN_DEFAULTS[kind])
+        plain = []
+        for one in action.parameters:
+            if one.key == "template":
+                data |= self._format(one)
+                if "document" in data:
+                    data.pop("template", None)
+            elif one.key == "dynafile":
+                data["dynaFile"] = dyna_file(self._template(one))
+            else:
+                plain.append(one)
+        data |= known(_MODELS[kind], plain, f"output {name}", self.gaps)
+        data.setdefault("action.resumeRetryCount", 0)
+        return data
+
+    def _format(self, one: Parameter) -> dict[str, object]:
+        text = (one.text or "").lower()
+        if text in _BUILTIN:
+            return {"template": _BUILTIN[text]}
+        template = self._template(one)
+        fields = fields_of_template(template, self.gaps)
+        return {"document": fields}
+
+    def _template(self, one: Parameter) -> Template:
+        template = self.templates.get((one.text or "").lower())
+        if template is None:
+            raise Inexpressible(one.origin, no_template(one))
+        return template
+
+    def _name(self, wanted: str, kind: str) -> str:
+        """A name of a profile like the one wanted, that no other output has."""
+        word = _NAME.sub("-", wanted.lower()).strip("-_")
+        word = word if word[:1].isalpha() else f"{_SHORT.get(kind, 'out')}-{word}".strip("-")
+        taken = {str(data["name"]) for data, _ in self.made}
+        names = (word[:90] if number == 1 else f"{word[:90]}-{number}" for number in range(1, 999))
+        return next(name for name in names if name not in taken)
+
+
+def _first_wrong(data: Mapping[str, object]) -> str | None:
+    """The first key of an output that the models refuse, if any."""
+    model = next(one for one in OUTPUTS if name_of(one) == data["type"])
+    try:
+        model.model_validate(data, by_alias=True, by_name=False)
+    except ValidationError as bad:
+        location = bad.errors(include_url=False)[0]["loc"]
+        return ".".join(str(step) for step in location if step != "type") or "its destination"
+    return None
+
+
+_SHORT = {"omelasticsearch": "logs", "omfile": "file", "omfwd": "forward", "omrelp": "relp"}
+
+
+def _placed(bad: Inexpressible) -> str:
+    return f"{bad} ({bad.gap.origin.file}:{bad.gap.origin.line})"
+
+
+def _with_defaults(
+    own: tuple[Parameter, ...], defaults: Iterable[Parameter]
+) -> tuple[Parameter, ...]:
+    """Parameters of an action, with those of its module that it does not set."""
+    written = {one.key for one in own}
+    return (*own, *(one for one in defaults if one.key not in written))

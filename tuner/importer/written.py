@@ -1,0 +1,87 @@
+"""A profile as commented YAML: where each section comes from, and what is missing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from tuner.importer.gaps import Gap
+from tuner.importer.translate import Comments, Imported
+from tuner.profile.edit.flow import flow
+
+_MODELINE = "# yaml-language-server: $schema=profile.schema.json"
+_WIDEST = 96
+
+
+def profile_text(imported: Imported, files: Sequence[str]) -> str:
+    """The text of the profile."""
+    lines = [_MODELINE, "#", f"# Imported by rsyslog-tune from {_printable(', '.join(files))}."]
+    for key, value in imported.data.items():
+        lines += ["", *_section(key, value, imported.comments)]
+    lines += _listed("Not in this profile:", imported.missing)
+    lines += _listed("Done another way:", imported.changed)
+    return "\n".join(lines) + "\n"
+
+
+def _listed(title: str, gaps: Sequence[Gap]) -> list[str]:
+    if not gaps:
+        return []
+    return ["", f"# {title}", *(f"#   {_printable(str(one))}" for one in gaps)]
+
+
+def _section(key: str, value: object, comments: Comments) -> Iterator[str]:
+    if (key,) in comments:
+        yield _comment(comments, (key,))
+    if not isinstance(value, list) or not any(isinstance(one, Mapping) for one in value):
+        yield from _entry(key, value, "")
+        return
+    yield f"{key}:"
+    for number, item in enumerate(value):
+        if (key, number) in comments:
+            yield f"  {_comment(comments, (key, number))}"
+        yield from _item(item, "  ")
+
+
+def _comment(comments: Comments, path: tuple[str | int, ...]) -> str:
+    origin = comments[path]
+    return f"# {_printable(origin.file)}:{origin.line}"
+
+
+def _item(item: object, indent: str) -> Iterator[str]:
+    """An item of a list: on one line where it fits."""
+    short = f"{indent}- {flow(item)}"
+    if not isinstance(item, Mapping) or (len(short) <= _WIDEST and not _is_deep(item)):
+        yield short
+        return
+    for number, (key, value) in enumerate(item.items()):
+        lines = list(_entry(key, value, f"{indent}  "))
+        if number == 0:
+            lines[0] = f"{indent}- {lines[0].lstrip()}"
+        yield from lines
+
+
+def _is_deep(item: Mapping[str, object]) -> bool:
+    return any(isinstance(value, Mapping | list) for value in item.values())
+
+
+def _entry(key: str, value: object, indent: str) -> Iterator[str]:
+    short = f"{indent}{flow(key)}: {flow(value)}"
+    is_plain = not isinstance(value, Mapping | list) or not value
+    if is_plain or (len(short) <= _WIDEST and not _holds_sections(value)):
+        yield short
+    elif isinstance(value, Mapping):
+        yield f"{indent}{flow(key)}:"
+        for inner, one in value.items():
+            yield from _entry(inner, one, f"{indent}  ")
+    elif isinstance(value, list):
+        yield f"{indent}{flow(key)}:"
+        for one in value:
+            yield from _item(one, f"{indent}  ")
+
+
+def _holds_sections(value: object) -> bool:
+    return isinstance(value, list) and any(isinstance(one, Mapping) for one in value)
+
+
+def _printable(text: str) -> str:
+    """A comment ends with its line, and YAML takes printable characters only."""
+    return "".join(one if one.isprintable() else "?" for one in text)
