@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -150,6 +151,57 @@ def test_all_that_is_wrong_is_told_at_once() -> None:
     assert "--scaling 2: write data nodes = events per second, such as 2=115k" in lines
     assert "--node-eps and --scaling cannot be combined" in lines
     assert len(lines) == len(wrong)
+
+
+@pytest.mark.parametrize(
+    ("option", "text", "write"),
+    [
+        ("--growth", "30", "30% or 0.3 (30 without a % would be 3,000 %)"),
+        ("--growth", "250", "250% (250 without a % would be 25,000 %)"),
+        ("--headroom", "30", "30% or 0.3 (30 without a % would be 3,000 %)"),
+        ("--headroom", "120", "a share above 0% and below 100%"),
+        ("--node-disk", "8t", "a size such as 8TB (powers of 1000, as disks are sold) or 8TiB"),
+        ("--shard-size", "50", "a size such as 8TB (powers of 1000, as disks are sold) or 8TiB"),
+    ],
+)
+def test_a_number_that_could_mean_two_things_is_refused_with_both(
+    option: str, text: str, write: str
+) -> None:
+    done = RUN.invoke(app, ["plan", "--rate", "50k", option, text])
+    assert isinstance(done.exception, BadUsage)
+    assert str(done.exception).startswith(f"{option} {text}: write {write}")
+
+
+@pytest.mark.parametrize(
+    ("option", "text", "figure", "value"),
+    [
+        ("--growth", "30%", "growth", 0.3),
+        ("--growth", "0.3", "growth", 0.3),
+        ("--growth", "150%", "growth", 1.5),
+        ("--headroom", "0.25", "headroom", 0.25),
+        ("--node-disk", "8TB", "node_disk_bytes", 8e12),
+        ("--node-disk", "8tb", "node_disk_bytes", 8e12),
+        ("--node-disk", "7.5 TiB", "node_disk_bytes", 7.5 * 1024**4),
+        ("--shard-size", "50GiB", "shard_bytes", 50 * 1024**3),
+    ],
+)
+def test_shares_and_sizes_mean_what_their_units_say(
+    option: str, text: str, figure: str, value: float
+) -> None:
+    done = RUN.invoke(app, ["plan", "--rate", "50k", option, text, "--output", "json"])
+    assert json.loads(done.stdout)["inputs"][figure]["value"] == pytest.approx(value)
+
+
+def test_what_was_not_measured_is_not_called_so(tmp_path: Path) -> None:
+    """36,323 EPS on the machine of the run; 4 cores at 7.3 us an event are 547,945."""
+    path = bench(tmp_path, replace(measured(36_323), shipper_cpu_us=7.3))
+    shown = RUN.invoke(app, ["plan", path, "--rate", "10k"]).stdout
+    (line,) = (one for one in shown.splitlines() if one.startswith(" collector carries"))
+    assert re.search(r"547,945 EPS +extrapolated +15\.1 times the 36,323 EPS of", line)
+    text = " ".join(shown.split())
+    assert "2% of 547,945 EPS (extrapolated)" in text
+    from_run = "extrapolated from the 36,323 EPS of the run: a collector to 15.1 times, a data node"
+    assert from_run in text
 
 
 def test_your_own_lines_give_size_and_compression(tmp_path: Path) -> None:

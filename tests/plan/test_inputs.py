@@ -8,6 +8,8 @@ import pytest
 
 from tuner.plan.inputs import Figure, Inputs, Machine, Origin, Request, settle
 from tuner.plan.measured import NOTHING, Measured, Sample, sample_of
+from tuner.plan.notes import notes
+from tuner.plan.plan import plan
 from tuner.plan.scaling import Level
 
 RUN = Measured(
@@ -64,7 +66,20 @@ def test_machines_carry_what_their_cores_have_time_for() -> None:
     found = settle(request, RUN, None)
     assert found.collector.eps.value == pytest.approx(2 * 1e6 / 5)
     assert found.node.eps.value == pytest.approx(10 * 1e6 / 20)
-    assert found.node.eps.origin is Origin.MEASURED
+
+
+def test_what_no_run_carried_is_extrapolated_and_says_from_what_and_how_far() -> None:
+    """70,000 EPS were measured; 4 cores at 5 us, and 8 at 20 us, are more."""
+    found = settle(Request(rate=10_000), RUN, None)
+    for machine, times in ((found.collector, "11.4 times"), (found.node, "5.7 times")):
+        assert machine.eps.origin is Origin.EXTRAPOLATED
+        assert machine.eps.why.startswith(f"{times} the 70,000 EPS of the run: ")
+    told = " ".join(notes(found, plan(found)))
+    assert "extrapolated from the 70,000 EPS of the run: a collector to 11.4 times" in told
+    assert "a data node to 5.7 times that; " in told
+    assumed = settle(Request(rate=10_000), NOTHING, None)
+    assert assumed.node.eps.origin is Origin.ASSUMED
+    assert "EPS of the run" not in " ".join(notes(assumed, plan(assumed)))
 
 
 def test_what_the_user_gives_goes_before_what_was_measured() -> None:
@@ -106,8 +121,10 @@ def test_a_run_with_messages_of_another_size_is_scaled_and_that_is_said() -> Non
     assert larger["store_bytes"].value == pytest.approx(380)
     assert larger["node.cpu_us"].value == pytest.approx(40)
     assert larger["bulk_bytes"].value == pytest.approx(450 + 244)
-    assert "for messages of 244 bytes, in proportion" in larger["store_bytes"].why
-    assert "in proportion" in larger["node.cpu_us"].why
+    said = "2 times the 190 of runs/prod, which had messages of 244 bytes: in proportion"
+    assert larger["store_bytes"].why == said
+    for name in ("store_bytes", "node.cpu_us", "collector.cpu_us", "bulk_bytes"):
+        assert larger[name].origin is Origin.EXTRAPOLATED
     smaller = figures(settle(Request(rate=10_000, message_bytes=122), RUN, None))
     assert smaller["node.cpu_us"].value == 20.0
     assert smaller["store_bytes"].value == pytest.approx(95)

@@ -14,7 +14,7 @@ import typer
 from tuner.errors import BadUsage
 from tuner.plan.inputs import Request
 from tuner.plan.scaling import Level
-from tuner.schema.units import count, engine_bytes, seconds, share
+from tuner.schema.units import count, disk_bytes, seconds, share
 
 _STREAM = "The stream"
 _PROMISE = "What is promised"
@@ -56,7 +56,7 @@ Peak = Annotated[
 ]
 Growth = Annotated[
     str | None,
-    _option(_STREAM, "SHARE", "Growth of the rate to plan for, such as 30%. Default: 0%."),
+    _option(_STREAM, "SHARE", "Growth of the rate to plan for, such as 30% or 0.3. Default: 0%."),
 ]
 Senders = Annotated[
     str | None, _option(_STREAM, "N", "Number of sending hosts, each with one TCP session.")
@@ -74,7 +74,11 @@ Outage = Annotated[
 Replicas = Annotated[str | None, _option(_PROMISE, "N", "Replicas of each shard. Default: 1.")]
 Headroom = Annotated[
     str | None,
-    _option(_PROMISE, "SHARE", "Share of each machine that stays free at the peak. Default: 30%."),
+    _option(
+        _PROMISE,
+        "SHARE",
+        "Share of each machine that stays free at the peak, such as 30% or 0.3. Default: 30%.",
+    ),
 ]
 CollectorEps = Annotated[
     str | None, _option(_MACHINES, "N", "Events per second that a rsyslog host carries at most.")
@@ -88,13 +92,24 @@ NodeEps = Annotated[
 ]
 NodeCores = Annotated[str | None, _option(_MACHINES, "N", "Cores of a data node. Default: 8.")]
 NodeDisk = Annotated[
-    str | None, _option(_MACHINES, "SIZE", "Disk of a data node, such as 8tb. Default: 1920gb.")
+    str | None,
+    _option(
+        _MACHINES,
+        "SIZE",
+        "Disk of a data node, such as 8TB (powers of 1000, as disks are sold) or 7.3TiB (powers of "
+        "1024). Default: 1920GiB.",
+    ),
 ]
 BytesPerEvent = Annotated[
     str | None, _option(_STREAM, "N", "Bytes on disk for an event, without replicas.")
 ]
 ShardSize = Annotated[
-    str | None, _option(_MACHINES, "SIZE", "Size of a full shard, 10gb to 50gb. Default: 50gb.")
+    str | None,
+    _option(
+        _MACHINES,
+        "SIZE",
+        "Size of a full shard, 10GiB to 50GiB (Elasticsearch's 50gb is 50GiB). Default: 50GiB.",
+    ),
 ]
 Scale = Annotated[
     str | None,
@@ -166,6 +181,16 @@ class Reader:
         self.problems.append(f"{option} {text}: write {wanted}")
         return None
 
+    def share(
+        self, option: str, text: str | None, fits: Callable[[float], bool], wanted: str
+    ) -> float | None:
+        """As `number`, for shares; where only the unit is missing, the problem offers it."""
+        number = None if text is None else share(f"{text.strip()}%")
+        if number is not None and number >= 0.01 and fits(number):
+            fraction = f" or {number:g}" if number < 1 else ""
+            wanted = f"{text}%{fraction} ({text} without a % would be {number * 1e4:,.0f} %)"
+        return self.number(option, text, share, wanted, fits)
+
     def whole(self, option: str, text: str | None, least: int) -> int | None:
         """As `number`, for whole ones from `least` on."""
         wanted = f"a whole number, {least} or more"
@@ -234,7 +259,9 @@ def _stream(reader: Reader, said: PlannedStream) -> Request:
             "--bytes-per-event", said.bytes_per_event, count, "bytes, such as 190"
         ),
         peak=number("--peak", said.peak, count, "a factor, 1 or more", lambda one: one >= 1),
-        growth=number("--growth", said.growth, share, "a share such as 30%", lambda one: one >= 0),
+        growth=reader.share(
+            "--growth", said.growth, lambda one: one >= 0, "a share such as 30% or 0.3"
+        ),
         senders=reader.whole("--senders", said.senders, 1),
         gzip_ratio=number(
             "--gzip-ratio", said.gzip_ratio, count, "a factor, 1 or more", lambda one: one >= 1
@@ -248,24 +275,23 @@ def _promise(reader: Reader, said: Promise) -> dict[str, Any]:
         "retention_s": number("--retention", said.retention, seconds, "a time such as 30d or 12h"),
         "outage_s": number("--outage", said.outage, seconds, "a time such as 15m or 4h"),
         "replicas": reader.whole("--replicas", said.replicas, 0),
-        "headroom": number(
+        "headroom": reader.share(
             "--headroom",
             said.headroom,
-            share,
-            "a share above 0% and below 100%: nothing is planned for full use",
             lambda one: 0 < one < 1,
+            "a share above 0% and below 100%: nothing is planned for full use",
         ),
     }
 
 
 def _machines(reader: Reader, said: Machines) -> dict[str, Any]:
     number, rate, cores = reader.number, "a rate such as 60k", "how many, such as 8"
-    size = "a size such as 8tb or 50gb, without a fraction"
+    size = "a size such as 8TB (powers of 1000, as disks are sold) or 8TiB (powers of 1024)"
     return {
         "collector_eps": number("--collector-eps", said.collector_eps, count, rate),
         "collector_cores": number("--collector-cores", said.collector_cores, count, cores),
         "node_eps": number("--node-eps", said.node_eps, count, rate),
         "node_cores": number("--node-cores", said.node_cores, count, cores),
-        "node_disk_bytes": number("--node-disk", said.node_disk, engine_bytes, size),
-        "shard_bytes": number("--shard-size", said.shard_size, engine_bytes, size),
+        "node_disk_bytes": number("--node-disk", said.node_disk, disk_bytes, size),
+        "shard_bytes": number("--shard-size", said.shard_size, disk_bytes, size),
     }

@@ -15,6 +15,7 @@ class Origin(StrEnum):
     """How a figure is known."""
 
     MEASURED = "measured"
+    EXTRAPOLATED = "extrapolated"
     GIVEN = "given"
     ASSUMED = "assumed"
 
@@ -174,7 +175,7 @@ def _collector(request: Request, found: Measured, message: Figure) -> Machine:
         reference.COLLECTOR_CORES, reference.COLLECTOR_CORES_WHY
     )
     seen = _grown(found.shipper_us, found, message)
-    return _by_cpu(seen or assumed(reference.SHIPPER_US, reference.SHIPPER_WHY), cores)
+    return _by_cpu(seen or assumed(reference.SHIPPER_US, reference.SHIPPER_WHY), cores, found.eps)
 
 
 def _node(request: Request, found: Measured, message: Figure, fit: Scaling | None) -> Machine:
@@ -186,13 +187,18 @@ def _node(request: Request, found: Measured, message: Figure, fit: Scaling | Non
         reference.NODE_CORES, reference.NODE_CORES_WHY
     )
     seen = _grown(found.engine_us, found, message)
-    return _by_cpu(seen or assumed(reference.ENGINE_US, reference.ENGINE_WHY), cores)
+    return _by_cpu(seen or assumed(reference.ENGINE_US, reference.ENGINE_WHY), cores, found.eps)
 
 
-def _by_cpu(cpu_us: Figure, cores: Figure) -> Machine:
-    """What the cores carry when all their time goes into events."""
+def _by_cpu(cpu_us: Figure, cores: Figure, seen_eps: float | None) -> Machine:
+    """What the cores carry when all their time goes into events, which no run has shown; beside
+    the rate that the run did show, of rsyslogd and the engine together."""
+    carried = cores.value * 1e6 / cpu_us.value
     why = "cores over CPU per event, assuming that the rate grows in proportion to cores"
-    return Machine(Figure(cores.value * 1e6 / cpu_us.value, cpu_us.origin, why), cpu_us, cores)
+    if cpu_us.origin is Origin.ASSUMED or seen_eps is None:
+        return Machine(assumed(carried, why), cpu_us, cores)
+    why = f"{carried / seen_eps:.1f} times the {seen_eps:,.0f} EPS of the run: {why}"
+    return Machine(Figure(carried, Origin.EXTRAPOLATED, why), cpu_us, cores)
 
 
 def _store_bytes(request: Request, found: Measured, message: Figure) -> Figure:
@@ -203,8 +209,16 @@ def _store_bytes(request: Request, found: Measured, message: Figure) -> Figure:
     size = found.message_bytes
     if size is None or size == message.value:
         return Figure(found.store_bytes, Origin.MEASURED, found.where)
-    why = f"{found.where}, for messages of {size:.0f} bytes, in proportion"
-    return Figure(found.store_bytes * message.value / size, Origin.MEASURED, why)
+    return _in_proportion(found.store_bytes, found, message.value / size)
+
+
+def _in_proportion(value: float, found: Measured, factor: float) -> Figure:
+    """What was measured for messages of one size, for those of another."""
+    why = (
+        f"{factor:.3g} times the {value:.3g} of {found.where}, which had messages of "
+        f"{found.message_bytes:.0f} bytes: in proportion"
+    )
+    return Figure(value * factor, Origin.EXTRAPOLATED, why)
 
 
 def _bulk_bytes(found: Measured, message: Figure) -> Figure:
@@ -212,8 +226,11 @@ def _bulk_bytes(found: Measured, message: Figure) -> Figure:
     size = found.message_bytes
     if found.bulk_bytes is None or size is None:
         return assumed(message.value + reference.BULK_OVERHEAD_BYTES, reference.BULK_WHY)
+    if size == message.value:
+        return Figure(found.bulk_bytes, Origin.MEASURED, found.where)
     beside = found.bulk_bytes - size
-    return Figure(message.value + beside, Origin.MEASURED, found.where)
+    why = f"the message and the {beside:.0f} bytes beside it in {found.where}"
+    return Figure(message.value + beside, Origin.EXTRAPOLATED, why)
 
 
 def _grown(cpu_us: float | None, found: Measured, message: Figure) -> Figure | None:
@@ -224,5 +241,4 @@ def _grown(cpu_us: float | None, found: Measured, message: Figure) -> Figure | N
     size = found.message_bytes
     if size is None or size >= message.value:
         return Figure(cpu_us, Origin.MEASURED, found.where)
-    why = f"{found.where}, for messages of {size:.0f} bytes, in proportion"
-    return Figure(cpu_us * message.value / size, Origin.MEASURED, why)
+    return _in_proportion(cpu_us, found, message.value / size)

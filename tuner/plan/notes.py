@@ -45,9 +45,24 @@ def _unmeasured(inputs: Inputs) -> Iterator[str]:
     yield from inputs.measured.doubts if inputs.measured else ()
     if inputs.node.cores is not None or inputs.collector.cores is not None:
         yield (
-            "the rate is assumed to grow in proportion to cores, which is not measured: run "
-            "`bench` on machines like those planned, or give --collector-eps and --node-eps"
+            f"{_beyond(inputs)}rates are assumed to grow in proportion to cores, which is not "
+            "measured: run `bench` on machines like those planned, or give --collector-eps and "
+            "--node-eps"
         )
+
+
+def _beyond(inputs: Inputs) -> str:
+    """How far what machines carry lies beyond what the run carried, of those extrapolated."""
+    seen = inputs.measured.eps if inputs.measured else None
+    machines = {"a collector": inputs.collector.eps, "a data node": inputs.node.eps}
+    times = [
+        f"{name} to {eps.value / seen:.1f} times"
+        for name, eps in machines.items()
+        if seen and eps.origin is Origin.EXTRAPOLATED
+    ]
+    if not times:
+        return ""
+    return f"extrapolated from the {seen:,.0f} EPS of the run: {', '.join(times)} that; "
 
 
 def _scaling_notes(inputs: Inputs, made: Plan) -> Iterator[str]:

@@ -89,8 +89,8 @@ def _figures(inputs: Inputs, made: Plan) -> tuple[Row, ...]:
         (
             "collectors",
             f"{hosts.count:,}",
-            f"{hosts.needed:,} needed at the peak ({hosts.utilisation:.0%} load, "
-            f"{eps(hosts.eps_each)} EPS each), 1 spare{_busy(hosts.cores_busy)}",
+            f"{hosts.needed:,} needed at the peak, 1 spare; each with {eps(hosts.eps_each)} EPS, "
+            f"{hosts.utilisation:.0%} of {_carries(inputs.collector)}{_busy(hosts.cores_busy)}",
         ),
         ("connections", f"{hosts.connections:,}", _connections(made)),
         (
@@ -104,6 +104,10 @@ def _figures(inputs: Inputs, made: Plan) -> tuple[Row, ...]:
         *_engine_figures(made),
         _network_figures(made),
     )
+
+
+def _carries(machine: Machine) -> str:
+    return f"{eps(machine.eps.value)} EPS ({machine.eps.origin.value})"
 
 
 def _engine_figures(made: Plan) -> tuple[Row, ...]:

@@ -1,4 +1,4 @@
-"""Durations as Elasticsearch writes them, sizes as it and as rsyslog do, counts and shares."""
+"""Durations as Elasticsearch writes them, sizes as it, rsyslog and disks do, counts and shares."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import re
 _UNITS_S = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 _UNITS_BYTES = {"b": 1, "kb": 1024, "mb": 1024**2, "gb": 1024**3, "tb": 1024**4}
 _SIZES = {"k": 1024, "m": 1024**2, "g": 1024**3}
+_POWERS = ("", "k", "m", "g", "t", "p")
 _COUNTS = {"": 1.0, "k": 1e3, "M": 1e6, "G": 1e9}
 
 
@@ -27,6 +28,16 @@ def engine_bytes(text: str) -> int | None:
     return int(match.group(1)) * _UNITS_BYTES[match.group(2)] if match else None
 
 
+def disk_bytes(text: str) -> float | None:
+    """A size such as `8TB`, of powers of 1000 as disks are sold, or `7.3TiB`, of powers of 1024
+    (IEC 80000-13); None if it is not one: `8t` could be either."""
+    match = re.fullmatch(r"(\d+(?:\.\d+)?) ?(?:([kmgtp])(i?))?b", text.lower())
+    if match is None:
+        return None
+    step = 1024.0 if match.group(3) else 1000.0
+    return float(match.group(1)) * step ** _POWERS.index(match.group(2) or "")
+
+
 def count(text: str) -> float | None:
     """A number such as `244`, `10k` or `2.5M`, its letter a power of 1000; None if it is not
     one."""
@@ -35,6 +46,10 @@ def count(text: str) -> float | None:
 
 
 def share(text: str) -> float | None:
-    """A share such as `30%` or `0.3`; None if it is not one."""
+    """A share such as `30%`, or below 1 as a fraction such as `0.3`; None if it is not one: `30`
+    could be either."""
     match = re.fullmatch(r"(\d+(?:\.\d+)?)(%?)", text)
-    return float(match.group(1)) / (100 if match.group(2) else 1) if match else None
+    if match is None:
+        return None
+    number, has_unit = float(match.group(1)), bool(match.group(2))
+    return number / 100 if has_unit else number if number < 1 else None
