@@ -18,6 +18,7 @@ from tuner.search.climb import Leader
 from tuner.search.guess import EffectRatio
 from tuner.search.study import BASELINE, Changes, Phase, Trial
 from tuner.space.knobs import knobs
+from tuner.space.table import REPLY_FILTER
 
 PLAN = TrialPlan(1.0, 2.0)
 SIZE = "outputs[logs].queue.size"
@@ -70,13 +71,13 @@ def test_the_best_stays_the_best() -> None:
 def test_a_line_says_which_trial_it_was_what_is_left_and_what_it_changed_and_why() -> None:
     (shown,) = lines(trial(measured(40_000.0), CHANGED))
     assert shown.startswith("trial   3/~40 ")
-    assert shown.endswith("(1 min 05 s left)  promising: queue.size 50000 -> 100000")
+    assert shown.endswith("(1 min 05 s left)  queue.size 50000 -> 100000 (promising)")
 
 
 def test_what_is_nearer_to_the_best_than_to_the_profile_is_told_from_there() -> None:
     nearer: Changes = tuple(sorted({**dict(LONGER), REFRESH: "5s"}.items()))
     shown = lines(trial(measured(1.0), LONGER), trial(measured(1.0), nearer), leader=LEADER)
-    assert shown[-1].endswith("promising: best with refresh_interval 30s -> 5s")
+    assert shown[-1].endswith("best with refresh_interval 30s -> 5s (promising)")
 
 
 def test_what_is_measured_again_is_told_by_its_first_trial() -> None:
@@ -92,8 +93,14 @@ def test_many_changes_are_counted_and_the_most_promising_named() -> None:
     (shown,) = lines(trial(measured(1.0), tuple(sorted(many))))
     assert shown.endswith(
         "queue.dequeueBatchSize 1000 -> 2000, refresh_interval not set -> 30s, "
-        "main_queue.workerThreads 1 -> 2, 2 more"
+        "main_queue.workerThreads 1 -> 2, 2 more (promising)"
     )
+
+
+def test_a_line_cuts_no_value() -> None:
+    changes: Changes = (("outputs[logs].filter_path", REPLY_FILTER),)
+    (shown,) = lines(trial(measured(1.0), changes))
+    assert "filter_path not set -> errors,items.*.status,items.*.error (promising)" in shown
 
 
 def test_a_pair_is_compared_once_both_sides_are_known_in_either_order() -> None:

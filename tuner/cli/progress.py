@@ -7,10 +7,10 @@ from collections import Counter
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from tuner.cli.moves import Move, move, steps
 from tuner.measure.bottleneck import Diagnosis
 from tuner.measure.measurement import DoubtKind, Measurement
 from tuner.measure.paired import Comparison, least
+from tuner.report.moves import Levels, Move, move, steps
 from tuner.schema.path import short_names
 from tuner.search.climb import Leader
 from tuner.search.pairs import compared, pairs_of
@@ -61,9 +61,9 @@ class Progress:
 
     def after(self, trial: Trial, leader: Leader | None, expected: int, left_s: float) -> Progress:
         """What it is once a trial ended; `leader` is what leads by then."""
-        changed = move(self.best, trial.changes, self.knobs)
+        changed = move(self.best, trial.changes, self.written)
         if trial.phase is Phase.SHRINK:
-            changed = Move(True, steps(self.best, trial.changes, self.knobs))
+            changed = Move(True, steps(self.best, trial.changes, self.written))
         row = TrialRow(trial, changed, self._ratio(trial), self._best_seen(trial), expected, left_s)
         return replace(self, rows=(*self.rows, row), leader=leader)
 
@@ -75,6 +75,11 @@ class Progress:
     def names(self) -> dict[str, str]:
         """Short names of the settings by their paths."""
         return short_names([knob.path for knob in self.knobs])
+
+    @cached_property
+    def written(self) -> Levels:
+        """The levels of the profile as written, the most promising settings first."""
+        return {knob.path: knob.current for knob in sorted(self.knobs, key=lambda knob: knob.rank)}
 
     @property
     def trials(self) -> tuple[Trial, ...]:

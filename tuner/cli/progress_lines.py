@@ -4,21 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tuner.cli.moves import steps_text
 from tuner.cli.progress import Progress, Running, TrialRow
 from tuner.measure.measurement import Failure, Measurement
 from tuner.measure.paced_summary import PacedMeasurement
 from tuner.report.figures import eps, percent, seconds
+from tuner.report.moves import steps_text
 from tuner.search.study import BASELINE, Phase
 from tuner.space.knob import level_text
 
-_LEAST_WHY = 9
 _MOVING = frozenset({Phase.SEARCH, Phase.FINAL, Phase.SHRINK})
 
 
 def trial_line(progress: Progress) -> str:
     """The last trial in a line that is as long as it gets: which one, what came out, what is left,
-    what it changed and why."""
+    what it changed and why.  Nothing is cut."""
     row = progress.rows[-1]
     return f"{_name(row)}  {_outcome(row)}  ({seconds(row.left_s)} left)  {what(row, progress)}"
 
@@ -54,20 +53,17 @@ def detail_lines(progress: Progress) -> Iterator[str]:
 
 
 def what(row: TrialRow, progress: Progress, room: int | None = None) -> str:
-    """Why a trial was made and what it changed: `promising: refresh_interval 5s -> 30s`.  Where
-    there is little room, one change comes before the whole reason."""
+    """What a trial changed, and why it was made where there is room for that:
+    `refresh_interval 5s -> 30s (at random)`."""
     trial, steps = row.trial, row.move.steps
     if trial.phase is Phase.FINAL:
         return _again(row, progress)
     if trial.phase not in _MOVING or trial.changes == BASELINE or not steps:
         return trial.why
     best = "best with " if row.move.from_best and trial.phase is not Phase.SHRINK else ""
-    if room is None:
-        return f"{trial.why}: {best}{steps_text(steps, progress.names)}"
-    least = len(f": {best}{steps_text(steps, progress.names, room=0)}")
-    why = _cut(trial.why, max(_LEAST_WHY, room - least))
-    said = f"{why}: {best}"
-    return said + steps_text(steps, progress.names, room - len(said))
+    changed = best + steps_text(steps, progress.names, None if room is None else room - len(best))
+    whole = f"{changed} ({trial.why})"
+    return whole if room is None or len(whole) <= room else changed
 
 
 def _again(row: TrialRow, progress: Progress) -> str:
@@ -75,10 +71,6 @@ def _again(row: TrialRow, progress: Progress) -> str:
     first = next(one.number for one in progress.trials if one.changes == row.trial.changes)
     best = "" if row.move.steps or row.trial.changes == BASELINE else ", the best so far"
     return f"again, as trial {first}{best}"
-
-
-def _cut(text: str, width: int) -> str:
-    return text if len(text) <= width else f"{text[: width - 3].rstrip(' ,:')}..."
 
 
 def freshness(outcome: PacedMeasurement) -> str:

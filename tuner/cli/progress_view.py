@@ -1,4 +1,7 @@
-"""How a search looks on a terminal, line by line, none longer than the terminal is wide; pure."""
+"""How a search looks on a terminal, line by line, none longer than the terminal is wide; pure.
+
+Where there is little room reasons and names are shortened, and values go on in the next line.
+"""
 
 from __future__ import annotations
 
@@ -11,13 +14,13 @@ from rich.progress_bar import ProgressBar
 from rich.rule import Rule
 from rich.text import Text
 
-from tuner.cli.moves import steps, steps_text
 from tuner.cli.progress import Progress, TrialRow
 from tuner.cli.progress_lines import freshness, trial_name, what
-from tuner.cli.terminal import Size, apart, fitted, sparkline
+from tuner.cli.terminal import Size, apart, fitted, fitting, folded, sparkline
 from tuner.measure.measurement import Failure, Measurement
 from tuner.measure.paced_summary import PacedMeasurement
 from tuner.report.figures import eps, percent, seconds
+from tuner.report.moves import steps, steps_lines
 from tuner.search.study import BASELINE, SCORED, Changes, Phase
 
 if TYPE_CHECKING:
@@ -32,10 +35,20 @@ _PHASES = {
     Phase.CONFIRM: "confirming",
     Phase.SHRINK: "removing changes that do not help",
 }
+# For where the whole name and the time that is left do not fit into a line.
+_SHORT_PHASES = {
+    **_PHASES,
+    Phase.FINAL: "choosing",
+    Phase.CHECK: "checking",
+    Phase.SHRINK: "removing changes",
+}
 _LABEL, _NARROW_LABEL = 12, 10
 _MOST_LINES = 12
-# With less room for it than this, a line says what a trial changed, and not why.
-_ROOM_FOR_WHY = 30
+_MOST_CHANGED = 3
+_MOST_REASON = 3
+_INDENT = 6
+# With less room for it than this, what a trial changed stands below its rate.
+_LEAST_ROOM = 16
 
 Lines = Iterator["RenderableType"]
 
@@ -63,8 +76,8 @@ def view_lines(progress: Progress, now_s: float, size: Size) -> list[RenderableT
 
 
 def row_lines(row: TrialRow, progress: Progress, width: int) -> list[Text]:
-    """A trial as a line among others on a terminal: number, rate, change, what it was; below it
-    why it failed."""
+    """A trial among others on a terminal: number, rate, change, and what it was, which stands below
+    them where it is too long; below that why it failed."""
     trial, outcome = row.trial, row.trial.outcome
     text = Text.assemble(("    " if trial.number < 0 else f"{trial.number:>4}", "dim"))
     if isinstance(outcome, Failure):
@@ -76,16 +89,36 @@ def row_lines(row: TrialRow, progress: Progress, width: int) -> list[Text]:
         is_other = trial.changes != BASELINE or trial.pair is not None
         text.append(f"{change:>10}", style=_style_of(row.ratio) if is_other else "")
     text.append("  ")
-    text.append(_said_of(row, progress, width - text.cell_len))
-    lines = [fitted(text, width)]
+    lines = _beside(text, lambda room: _said_of(row, progress, room), width)
     if isinstance(outcome, Failure):
-        lines.append(fitted(Text(f"      {outcome}", style="red"), width))
+        lines += _reason(outcome, width)
     return lines
 
 
+def _beside(head: Text, said: Callable[[int], str], width: int) -> list[Text]:
+    """What is said, beside a head or, where it does not fit there, below it."""
+    room, below = width - head.cell_len, width - _INDENT
+    if room >= _LEAST_ROOM and len(said(room)) <= room:
+        return [fitted(Text.assemble(head, said(room)), width)]
+    return [fitted(head, width), *_indented(folded(said(below), below), _INDENT)]
+
+
+def _reason(failure: Failure, width: int) -> list[Text]:
+    """Why a trial failed, in a few lines; reports have all of it."""
+    lines = folded(str(failure), width - _INDENT)
+    if len(lines) > _MOST_REASON:
+        rest = " ".join(line.plain.strip() for line in lines[_MOST_REASON - 1 :])
+        lines[_MOST_REASON - 1 :] = [fitted(Text(f"  {rest}"), width - _INDENT)]
+    for line in lines:
+        line.stylize("red")
+    return _indented(lines, _INDENT)
+
+
+def _indented(lines: Sequence[Text], columns: int) -> list[Text]:
+    return [Text(" " * columns).append(line) for line in lines]
+
+
 def _said_of(row: TrialRow, progress: Progress, room: int) -> str:
-    if room < _ROOM_FOR_WHY and row.move.steps:
-        return steps_text(row.move.steps, progress.names, room)
     pair = "" if row.trial.pair is None else f"pair {row.trial.pair}: "
     fresh = freshness(row.trial.outcome) if isinstance(row.trial.outcome, PacedMeasurement) else ""
     return pair + what(row, progress, room - len(pair)) + fresh
@@ -101,17 +134,23 @@ def _status(progress: Progress, now_s: float, size: Size) -> Lines:
     if running is None:
         yield Text("starting", style="bold")
         return
-    phase, name = Text.assemble((_PHASES[running.phase], "bold")), trial_name(running)
+    name = trial_name(running)
     if progress.rows and running.phase is not Phase.WARM_UP:
         name += f" of {'~' if size.is_narrow else 'about '}{progress.rows[-1].expected}"
     if running.pair is not None:
         name += f", pair {running.pair}"
+    left = _time_left(progress, now_s, size)
     if size.is_narrow:
-        yield phase
-        yield apart(Text(name), _time_left(progress, now_s, size), size.width)
+        yield Text(_SHORT_PHASES[running.phase], style="bold")
+        yield apart(Text(name), left, size.width)
         return
     stage = f", {running.stage} {max(0.0, now_s - running.since_s):.0f} s"
-    yield apart(phase.append(f": {name}{stage}"), _time_left(progress, now_s, size), size.width)
+    long, short = _PHASES[running.phase], _SHORT_PHASES[running.phase]
+    phase = fitting(size.width - len(f": {name}{stage} {left}"), long, short)
+    whole = f"{phase}: {name}{stage}"
+    text = Text(fitting(size.width - len(left) - 1, whole, f"{phase}: {name}"))
+    text.stylize("bold", 0, len(phase))
+    yield apart(text, left, size.width)
 
 
 def _time_left(progress: Progress, now_s: float, size: Size) -> str:
@@ -153,23 +192,23 @@ def _gain(progress: Progress, size: Size) -> Lines:
     found = estimate if paired is None else paired
     if found is None:
         return
-    label, basis = "gain", " estimated from all trials; pairs decide"
+    label, bases = "gain", (" estimated from all trials; pairs decide", " estimated; pairs decide")
     if paired is not None:
         enough = "" if paired.enough else f" of {paired.fewest} or more"
-        basis = f" by {paired.pairs}{enough} pairs"
+        bases = (f" by {paired.pairs}{enough} pairs", f" by {paired.pairs} pairs")
     if size.is_narrow:
-        label, basis = f"{paired.pairs} pairs" if paired is not None else "estimate", ""
-    between = f" [{percent(found.low)}, {percent(found.high)}]{basis}"
-    ratio = (percent(found.ratio), _style_of(found.ratio))
-    yield _named(label, Text.assemble(ratio, between), size)
+        label, bases = f"{paired.pairs} pairs" if paired is not None else "estimate", ("", "")
+    ratio = percent(found.ratio)
+    between = f" [{percent(found.low)}, {percent(found.high)}]"
+    basis = fitting(size.width - _label(size) - len(ratio + between), *bases, "")
+    text = Text.assemble((ratio, _style_of(found.ratio)), between, basis)
+    yield _named(label, text, size)
 
 
 def _changed(progress: Progress, size: Size) -> Lines:
-    found = steps(BASELINE, progress.best, progress.knobs)
-    if found:
-        room = size.width - _label(size)
-        text = steps_text(found, progress.names, room, most=len(found))
-        yield _named("changed", Text(text), size)
+    found = steps(BASELINE, progress.best, progress.written)
+    lines = steps_lines(found, progress.names, size.width - _label(size), _MOST_CHANGED)
+    yield from _named_lines("changed", lines, size)
 
 
 def _rates(progress: Progress, size: Size) -> Lines:
@@ -192,7 +231,11 @@ def _limit(progress: Progress, size: Size) -> Lines:
         if written is not None:
             yield _named(label, Text(written), size)
         return
-    yield _named(label, Text(best if written is None else f"{best}; as written: {written}"), size)
+    whole = best if written is None else f"{best}; as written: {written}"
+    if len(whole) <= size.width - _label(size):
+        yield _named(label, Text(whole), size)
+    else:
+        yield from _named_lines(label, (best, f"as written: {written}"), size)
 
 
 def _bottleneck(progress: Progress, changes: Changes) -> str | None:
@@ -206,11 +249,19 @@ def _doubts(progress: Progress, size: Size) -> Lines:
     told += [f"{count} {kind.value}" for kind, count in progress.doubts.most_common()]
     if told:
         among = "" if size.is_narrow else f" of {len(progress.trials)} trials"
-        yield _named("doubts", Text(f"{', '.join(told)}{among}", style="yellow"), size)
+        yield from _named_lines("doubts", (f"{', '.join(told)}{among}",), size, "yellow")
 
 
 def _named(label: str, text: Text, size: Size) -> Text:
     return Text.assemble((label.ljust(_label(size)), "dim"), text)
+
+
+def _named_lines(label: str, texts: Sequence[str], size: Size, style: str = "") -> Lines:
+    """Texts below one another after one label, each in as many lines as it needs."""
+    room = size.width - _label(size)
+    for at, line in enumerate(line for text in texts for line in folded(text, room)):
+        line.stylize(style)
+        yield _named("" if at else label, line, size)
 
 
 def _label(size: Size) -> int:

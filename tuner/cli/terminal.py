@@ -52,6 +52,11 @@ def folded(text: str, width: int) -> list[Text]:
     return [fitted(Text(line), width) for line in lines or [""]]
 
 
+def fitting(width: int, *texts: str) -> str:
+    """The first of these texts that fits into `width` columns; the last where none does."""
+    return next((text for text in texts if len(text) <= width), texts[-1])
+
+
 def apart(left: Text, right: str, width: int) -> Text:
     """A text at each end of a line; the left one is cut where both do not fit."""
     room = max(0, width - len(right) - 1)
