@@ -29,7 +29,7 @@ class Seen(HTMLParser):
         if self._inside == "style":
             self.style += data
         else:
-            self.text += data
+            self.text += data.replace("\N{NO-BREAK SPACE}", " ")
 
     def names(self) -> set[str]:
         return {name for name, _ in self.elements}

@@ -30,7 +30,7 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> Study:
 
 def recommending(study: Study, monkeypatch: pytest.MonkeyPatch, changes: Changes) -> Study:
     """The study, whose verdict recommends these changes."""
-    verdict = replace(judge(study), changes=changes, confirmed=changes, attempts=())
+    verdict = replace(judge(study), changes=changes, confirmed=changes, chosen=changes, attempts=())
     monkeypatch.setattr("tuner.report.result.judge", lambda _: verdict)
     return study
 

@@ -20,6 +20,7 @@ from tests.report.markup import Seen, seen
 from tests.report.test_runs import USED
 from tests.search.simulated import START_S, World, search
 from tuner.measure.bottleneck import judge as judge_stages
+from tuner.measure.measurement import Failure, FailureKind
 from tuner.measure.spent import Spent
 from tuner.report.figures import percent, share
 from tuner.report.page import page as page_of
@@ -121,12 +122,12 @@ def test_the_first_screen_has_the_verdict_and_its_numbers(study: Study) -> None:
 def test_what_was_removed_before_the_pairs_is_counted_beside_what_is_left(study: Study) -> None:
     verdict = replace(judge(study), chosen=judge(study).changes)
     result = analyse(study)
-    assert first_screen(replace(result, verdict=verdict)).remarks == ()
+    assert "removed" not in " ".join(first_screen(replace(result, verdict=verdict)).remarks)
     longer = replace(verdict, chosen=(*verdict.changes, ("x", 1), ("y", 2)))
     first = first_screen(replace(result, verdict=longer))
     assert f"{len(verdict.changes)} changed setting" in first.verdict
     removed = "2 more changes were removed before these pairs, because they did not help."
-    assert first.remarks == (removed,)
+    assert first.remarks[0] == removed
 
 
 def test_a_winner_that_was_slower_in_the_pairs_is_called_so(study: Study) -> None:
@@ -170,10 +171,46 @@ def test_a_search_that_was_ended_early_shows_what_it_tried(study: Study) -> None
     before = [one for one in study.trials if one.number < tried[0].number]
     early = replace(study, trials=(*before, *tried), ending=Ending.INTERRUPTED)
     text = seen(page(early)).text
-    assert "ended before it had tried other settings" not in text
+    assert "Which settings seem to matter" in text
     assert "What an event costs" in text
     untried = seen(page(replace(early, trials=tuple(before)))).text
-    assert "ended before it had tried other settings" in untried
+    assert "Which settings" not in untried
+
+
+def test_trials_are_folded_and_those_that_failed_are_marked(study: Study) -> None:
+    """By colour and by word; one that lost events most."""
+    losing, failing = [one for one in study.of(Phase.SEARCH) if one.measurement][:2]
+    lost = replace(losing, outcome=replace(failed("it lost two"), kind=FailureKind.DELIVERY))
+    other = replace(failing, outcome=replace(failed("it broke"), kind=FailureKind.RSYSLOGD))
+    told = {losing.number: lost, failing.number: other}
+    trials = tuple(told.get(one.number, one) for one in study.trials)
+    shown = page(replace(study, trials=trials))
+    section = shown.split('<h2 id="trials">')[1]
+    assert "<details open" not in section
+    failures = sum(isinstance(one.outcome, Failure) for one in trials)
+    summary = re.search(r"<summary>All (\d+) trials: (.*)</summary>", section)
+    assert summary is not None
+    assert int(summary[1]) == len(trials)
+    assert f"{failures} failed, {failures - 1} of them with events lost or doubled" in summary[2]
+    rows = re.findall(r'<tr class="(\w+)"><td[^>]*>(\d+)</td>(.*)</tr>', section)
+    found = {int(number): (mark, rest) for mark, number, rest in rows}
+    assert found[losing.number][0] == "lost"
+    assert ">EVENTS LOST<" in found[losing.number][1]
+    assert found[failing.number][0] == "failed"
+    assert ">failed<" in found[failing.number][1]
+    assert len(found) == failures
+
+
+def test_a_trial_says_what_it_changed_and_of_which(study: Study) -> None:
+    """Against the nearest point before it: no reason of a strategy, which says nothing of it."""
+    row = study.of(Phase.SEARCH)[-1]
+    shown = page(study).replace("\N{NO-BREAK SPACE}", " ").split('<h2 id="trials">')[1]
+    table = shown.split("Settings in full")[0]
+    search = r"<tr[^>]*><td[^>]*>(\d+)</td><td[^>]*>search</td><td[^>]*>([^<]*)"
+    cells = dict(re.findall(search, table))
+    assert "at random" not in table
+    assert re.fullmatch(r"(trial \d+ with )?\S+ .* \N{RIGHTWARDS ARROW} .*", cells[str(row.number)])
+    assert sum(text.startswith("trial ") for text in cells.values()) > 3
 
 
 def test_what_was_opened_is_not_said_to_be_kept(study: Study) -> None:
@@ -201,7 +238,7 @@ def test_every_plot_has_a_sentence_and_its_figures(study: Study) -> None:
     assert set(names) == {"pairs", "freshness", "effects", "cost", "stages", "course", "time"}
     for figure in figures:
         assert re.search(r"<figcaption><b>[^<]+</b> [^<]+\.</figcaption>", figure)
-        assert "<table>" in figure
+        assert "<table" in figure
         assert "<desc" in figure
     ids = seen(shown).values("id")
     assert len(ids) == len(set(ids))

@@ -26,6 +26,7 @@ from tuner.search.budget import SHRINK_TRIALS
 from tuner.search.study import BASELINE, Ending, Phase, Study, Trial
 from tuner.search.times import times
 from tuner.search.verdict import Claim, judge
+from tuner.space.table import REPLY_FILTER
 
 # By so much a round's pairs go up and down with each change that a side has more.
 SWINGS = (0.1, 0.1, -0.1, -0.1)
@@ -147,22 +148,65 @@ def test_a_search_that_measured_nothing_says_nothing_of_time(study: Study) -> No
     assert "\n## The search\n" not in markdown(replace(study, trials=()))
 
 
+def effect_rows(study: Study) -> list[list[str]]:
+    """What is said of each change that was chosen: of those recommended, then of the removed."""
+    text = markdown(study)
+    given = section(text, "What each change gave")
+    removed = rows(given) if "| change |" in given else []
+    return rows(section(text, "What to change")) + removed
+
+
 def test_each_change_has_an_effect_that_says_how_it_is_known(study: Study) -> None:
     verdict = judge(study)
-    found = rows(section(markdown(study), "What each change gave"))
-    assert {path for row in found for path in changed(row)} == dict(verdict.chosen).keys()
-    for settings, effect, known in found:
-        assert re.search(r"[+-]\d+\.\d % \[[+-]\d+\.\d %, [+-]\d+\.\d %\]$", effect)
-        several = len(changed((settings,)))
-        said = "both" if several == 2 else f"all {several}"
-        assert effect.startswith(f"{said} together ") == (several > 1)
+    found = effect_rows(study)
+    listed = [path for row in found for path in changed(row)]
+    assert sorted(listed) == sorted(dict(verdict.chosen))
+    for _, effect, known in found:
+        assert re.search(r"[+-]\d+\.\d % \[[+-]\d+\.\d %, [+-]\d+\.\d %\]", effect)
         assert known == "estimated, not measured" or known.startswith("measured, 4 pairs")
     assert {row[2].split(",")[0] for row in found} == {"estimated", "measured"}
 
 
+def test_changes_that_were_measured_together_share_one_effect(study: Study) -> None:
+    """Whatever was undone in one round stands in one row, with how many it were."""
+    for row in effect_rows(study):
+        several = re.search(r"(both|all (\d+)) together ", row[1])
+        beside = re.search(r"<br>with (.*?)(<br>|$)", row[1])
+        others = len(beside[1].split(", ")) if beside else 0
+        count = 1 if several is None else int(several[2] or 2)
+        assert count == len(changed(row)) + others
+
+
+def test_only_what_fresh_pairs_show_to_help_goes_without_a_not_shown(study: Study) -> None:
+    told = rows(section(markdown(study), "What to change"))
+    for row in told:
+        low = float(re.findall(r"\[([+-]\d+\.\d) %", row[1])[0])
+        is_shown = row[2].startswith("measured") and low > 0
+        assert row[1].endswith("<br>not shown") == (not is_shown)
+    unshown = sum(len(changed(row)) for row in told if row[1].endswith("not shown"))
+    first = markdown(study).split("\n## ", 1)[0]
+    assert "changed settings together let " in first
+    every = len(judge(study).changes)
+    some = f"Only {every - unshown}" if unshown < every else "None"
+    assert f"\n{some} of the {every} settings " in first
+    assert "shown to help alone." in first
+
+
+def test_a_setting_that_rides_in_another_parameter_says_so_where_it_is_listed(
+    study: Study, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = "outputs[logs].filter_path"
+    only = ((path, REPLY_FILTER),)
+    verdict = replace(judge(study), changes=only, confirmed=only, chosen=only, attempts=())
+    monkeypatch.setattr("tuner.report.result.judge", lambda _: verdict)
+    (row,) = rows(section(markdown(study), "What to change"))
+    assert changed(row) == [path]
+    assert "inside the action's `timeout`, `1m&filter_path=...`" in row[0]
+
+
 def changed(row: Sequence[str]) -> list[str]:
     """The settings in a row of the table."""
-    return re.findall(r"`([^`]+)` [^>]+ -> ", row[0])
+    return re.findall(r"(?:^|<br>)`([^`]+)` [^>]+ -> ", row[0])
 
 
 def one_round(study: Study, *, kept: bool, rate: Callable[[Trial], float]) -> Study:
@@ -185,13 +229,12 @@ def one_round(study: Study, *, kept: bool, rate: Callable[[Trial], float]) -> St
 def test_what_was_removed_is_listed_with_why(study: Study) -> None:
     removing = one_round(study, kept=True, rate=lambda trial: 1000.0 + (trial.pair or 0))
     verdict = judge(removing)
-    found = rows(section(markdown(removing), "What each change gave"))
-    told = [row for row in found if "removed, because that cost" in row[2]]
+    told = [row for row in effect_rows(removing) if "removed, because that cost" in row[2]]
     removed = {path for row in told for path in changed(row)}
     assert removed
     assert removed == dict(verdict.chosen).keys() - dict(verdict.changes).keys()
     to_change = rows(section(markdown(removing), "What to change"))
-    assert not removed & {row[0].strip("`") for row in to_change}
+    assert not removed & {path for row in to_change for path in changed(row)}
 
 
 def test_what_seems_to_give_nothing_and_is_kept_says_why(study: Study) -> None:
@@ -202,7 +245,7 @@ def test_what_seems_to_give_nothing_and_is_kept_says_why(study: Study) -> None:
 
     kept = one_round(study, kept=False, rate=uneven)
     assert judge(kept).changes == judge(kept).chosen
-    found = rows(section(markdown(kept), "What each change gave"))
+    found = effect_rows(kept)
     assert any("pairs; kept, because it may give 5 % or more" in row[2] for row in found)
     assert "removed" not in section(markdown(kept), "What each change gave")
 
@@ -220,15 +263,25 @@ def test_without_a_claim_no_change_is_given_an_effect(study: Study) -> None:
     unclaimed = replace(study, trials=trials)
     verdict = judge(unclaimed)
     assert verdict.claim is Claim.UNFINISHED
-    text = section(markdown(unclaimed), "Which settings matter")
-    assert "| setting" not in text
+    text = section(markdown(unclaimed), "Which settings seem to matter")
+    assert "| change" not in text
     assert "An estimate comes from a regression" in text
 
 
-def test_before_anything_was_searched_nothing_is_said_of_settings(study: Study) -> None:
-    begun = replace(study, trials=tuple(t for t in study.trials if t.changes == BASELINE))
-    text = section(markdown(begun), "Which settings matter")
-    assert text.strip() == "The search ended before it had tried other settings."
+def test_an_unfinished_report_has_no_empty_section(study: Study) -> None:
+    """What was not come to has no heading; the first screen says that nothing is claimed."""
+    begun = (*study.of(Phase.WARM_UP), *study.of(Phase.CALIBRATE))
+    for trials in ((), begun[:1], begun, study.trials[:30]):
+        text = markdown(replace(study, trials=trials, ending=Ending.INTERRUPTED))
+        headings = re.findall(r"^## (.*)$", text, re.MULTILINE)
+        absent = {"What to change", "What limits it", "What changes in the files"}
+        assert not absent & set(headings)
+        # Among the first thirty is one that lost events.
+        assert ("Evidence" in headings) == (len(trials) == 30)
+        assert ("Which settings seem to matter" in headings) == (len(trials) == 30)
+        assert ("Trials" in headings) == bool(trials)
+        for part in re.split(r"^## .*$", text, flags=re.MULTILINE)[1:]:
+            assert part.strip()
 
 
 def test_programs_get_the_same(study: Study) -> None:

@@ -14,11 +14,14 @@ import jinja2
 
 from tuner.render.assets import asset_text
 from tuner.report.drawing import svg
-from tuner.report.sections import Report, numeric_columns, shown
+from tuner.report.sections import Report, Table, numeric_columns, shown
 
 # What keeps the page of a search of days below a megabyte.
 _MOST_ROWS = 250
 _CODE = re.compile("`([^`]+)`")
+# What a phone shows beside one another: 390 pixels of small type, with two characters between
+# columns.
+_PHONE_CHARACTERS = 48
 
 
 def page(report: Report) -> str:
@@ -39,9 +42,20 @@ def _plain(value: object) -> object:
 
 
 def _coded(text: str) -> list[str]:
-    """`text` cut at what stands between backticks: each second part is code.  An arrow is one
-    character, because lines are broken after a hyphen."""
-    return _CODE.split(text.replace(" -> ", " \N{RIGHTWARDS ARROW} "))
+    """`text` cut at what stands between backticks: each second part is code.  Lines are broken
+    neither in an arrow nor before one, nor between a number and its `%`."""
+    arrows = text.replace(" -> ", "\N{NO-BREAK SPACE}\N{RIGHTWARDS ARROW} ")
+    return _CODE.split(arrows.replace(" %", "\N{NO-BREAK SPACE}%"))
+
+
+def _is_wide(table: Table) -> bool:
+    """Whether a phone shows each row as a block, because the columns do not fit beside one
+    another."""
+    widths = [max(map(len, head.split()), default=0) for head in table.header]
+    for row in table.rows:
+        lengths = (max(map(len, (cell,) if isinstance(cell, str) else cell)) for cell in row)
+        widths = list(map(max, widths, lengths))
+    return sum(width + 2 for width in widths) > _PHONE_CHARACTERS
 
 
 @cache
@@ -55,6 +69,11 @@ def _environment() -> jinja2.Environment:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    environment.filters |= {"coded": _coded, "numeric": numeric_columns, "svg": svg}
+    environment.filters |= {
+        "coded": _coded,
+        "numeric": numeric_columns,
+        "svg": svg,
+    }
+    environment.tests["wide"] = _is_wide
     environment.globals["most_rows"] = _MOST_ROWS
     return environment

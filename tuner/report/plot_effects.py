@@ -12,10 +12,10 @@ from tuner.measure.measurement import Measurement
 from tuner.report.drawing import ON_PAPER, Colour
 from tuner.report.figures import eps, percent
 from tuner.report.plot_course import left_out, thinned
-from tuner.report.result import STEADY, StudyResult
+from tuner.report.result import STEADY, EffectGroup, StudyResult
 from tuner.report.sections import Plot
 from tuner.schema.path import short_names
-from tuner.search.explain import OFTEN, Effect
+from tuner.search.explain import OFTEN
 from tuner.search.guess import EffectRatio, guess
 from tuner.search.study import BASELINE, Phase, Study, Trial
 from tuner.space.knob import Level, level_text
@@ -72,11 +72,10 @@ def effects_plot(result: StudyResult) -> Plot | None:
 def _of_changes(result: StudyResult) -> list[Bar]:
     current = result.current
     short = short_names(list(current))
-    bars = [
+    return [
         Bar(_group_name(group, current, short), group[0].estimate, group[0].pairs > 0)
         for group in result.effect_groups
     ]
-    return sorted(bars, key=lambda bar: -bar.estimate.ratio)
 
 
 def _of_estimates(study: Study) -> list[Bar]:
@@ -104,7 +103,7 @@ def _size(estimate: EffectRatio) -> float:
     return abs(math.log(estimate.ratio))
 
 
-def _group_name(group: Sequence[Effect], current: dict[str, Level], short: dict[str, str]) -> str:
+def _group_name(group: EffectGroup, current: dict[str, Level], short: dict[str, str]) -> str:
     first = group[0]
     if first.together:
         paths = [first.path, *first.together]

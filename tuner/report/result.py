@@ -26,6 +26,9 @@ from tuner.space.knobs import knobs
 
 AS_WRITTEN, BEST = "as written", "best found"
 
+EffectGroup = tuple[Effect, ...]
+"""Changes with one effect: one that was measured alone, or several that were measured together."""
+
 
 @dataclass(frozen=True)
 class Rate:
@@ -123,15 +126,18 @@ class StudyResult:
         return level if isinstance(level, bool | int | str) else None
 
     @property
-    def effect_groups(self) -> list[list[Effect]]:
-        """The effects, and after each those of the changes that it was measured together with, of
-        which some may have been measured alone as well."""
-        effects = self.explained.effects
-        by_path = {one.path: one for one in effects}
-        groups = {frozenset({one.path, *one.together}): one for one in reversed(effects)}
-        return [
-            [one, *(by_path[path] for path in one.together)] for one in reversed(groups.values())
-        ]
+    def effect_groups(self) -> tuple[EffectGroup, ...]:
+        """The changes by what they were measured together with: what fresh pairs show first, what
+        is estimated last, the larger effects first."""
+        groups: dict[frozenset[str], list[Effect]] = {}
+        for one in self.explained.effects:
+            groups.setdefault(frozenset({one.path, *one.together}), []).append(one)
+
+        def place(group: EffectGroup) -> tuple[bool, bool, float]:
+            first = group[0]
+            return (not first.is_shown, first.pairs == 0, -first.estimate.ratio)
+
+        return tuple(sorted(map(tuple, groups.values()), key=place))
 
 
 def analyse(study: Study) -> StudyResult:

@@ -1,28 +1,24 @@
-"""Sections of a search's report: how sure it can be, what stays open, where its time went, how it
-was measured, and every trial."""
+"""Sections of a search's report: how sure it can be, what stays open, where its time went, and how
+it was measured."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from tuner.lint.repairs import every_change
-from tuner.measure.measurement import Consequence, DoubtKind, Failure
-from tuner.measure.paced_summary import PacedMeasurement
-from tuner.report.figures import eps, mebibytes, seconds, setting
+from tuner.measure.measurement import Consequence, DoubtKind
+from tuner.report.figures import mebibytes, seconds
 from tuner.report.plot_course import course_plot, time_plot
 from tuner.report.result import StudyResult
 from tuner.report.runs import speed_text
 from tuner.report.sections import (
     Block,
-    Columns,
-    Folded,
-    PaperNote,
     ReportSection,
     Subheading,
-    Table,
+    beside_one_another,
     bullets,
 )
-from tuner.search.study import BASELINE, Changes, Phase, Study, Trial
+from tuner.search.study import Phase
 from tuner.search.times import Overhead, Times
 
 _NEVER_TESTED = (
@@ -93,8 +89,7 @@ def open_questions(result: StudyResult) -> ReportSection:
 
 def course(result: StudyResult) -> ReportSection:
     """Every trial as a plot, and the seconds of each phase."""
-    drawn = tuple((plot,) for plot in (course_plot(result), time_plot(result)) if plot is not None)
-    blocks: list[Block] = [Columns(drawn)] if drawn else []
+    blocks = beside_one_another(course_plot(result), time_plot(result))
     if result.times.total_s > 0:
         blocks += bullets(list(_time_notes(result.times, result.study.header.budget_s)))
     return ReportSection("course", "The search", tuple(blocks))
@@ -146,66 +141,3 @@ def how(result: StudyResult) -> ReportSection:
     ]
     heading = "How this was measured"
     return ReportSection("how", heading, tuple(bullets(lines)), short="How it was measured")
-
-
-def trials(result: StudyResult) -> ReportSection:
-    """A row for each trial, and the settings that were tried in full."""
-    study = result.study
-    header = ("trial", "settings", "EPS", "sent", "indexed", "rsyslogd us/event",
-              "engine us/event", "doubts")  # fmt: skip
-    rows = tuple(_trial_row(trial, _settings(trial, study)) for trial in study.trials)
-    every = Table("Trials", header, rows, "trials", "trials.csv")
-    paper = "They are not printed: `trials.csv` and the page on a screen have them."
-    blocks: list[Block] = [PaperNote(paper)]
-    blocks.append(Folded("Every trial", every, is_open=True, on_paper=False))
-    points = tuple(_points(result))
-    if points:
-        differs = ("trial", "what differs from the profile as written")
-        in_full = Table("Settings in full", differs, points, "points", "report.json")
-        blocks.append(Folded("Settings in full", in_full, on_paper=False))
-    return ReportSection("trials", "Trials", tuple(blocks))
-
-
-def _settings(trial: Trial, study: Study) -> str:
-    """What a trial measured: the move that made it, or the trial that measured the same first."""
-    if trial.changes == BASELINE:
-        return "as written"
-    first = next(other for other in study.trials if other.changes == trial.changes)
-    return trial.why if first is trial else f"as trial {first.number}"
-
-
-def _trial_row(trial: Trial, settings: str) -> tuple[str, ...]:
-    name = trial.phase.value if trial.number < 0 else str(trial.number)
-    name = name if trial.pair is None else f"{name}, pair {trial.pair}"
-    outcome = trial.outcome
-    if isinstance(outcome, Failure):
-        reason = f"failed: {outcome}"
-        return (name, settings, "-", f"{outcome.sent:,}", f"{outcome.indexed:,}", "-", "-", reason)
-    return (
-        name,
-        settings,
-        f"fixed {eps(outcome.eps)}"
-        if isinstance(outcome, PacedMeasurement)
-        else f"{eps(outcome.eps)} ± {eps(outcome.eps_se)}",
-        f"{outcome.delivery.sent:,}",
-        f"{outcome.delivery.indexed:,}",
-        f"{outcome.shipper_cpu_us:.1f}",
-        f"{outcome.engine_cpu_us:.1f}",
-        "; ".join(map(str, outcome.doubts)),
-    )
-
-
-def _points(result: StudyResult) -> Iterator[tuple[str, str]]:
-    """Every point of the search in full, by the trial that measured it first."""
-    points: dict[Changes, int] = {}
-    for trial in result.study.trials:
-        if trial.changes != BASELINE:
-            points.setdefault(trial.changes, trial.number)
-    for point, number in points.items():
-        yield (
-            str(number),
-            ", ".join(
-                f"`{path}` {setting(result.as_written(path))} -> {setting(level)}"
-                for path, level in point
-            ),
-        )

@@ -6,10 +6,12 @@ from collections.abc import Callable, Iterator
 
 from tuner.report.figures import counted
 from tuner.report.result import StudyResult
-from tuner.report.search_course import course, how, not_traded, open_questions, sure, trials
-from tuner.report.search_evidence import change, diff, effects, evidence, limits
+from tuner.report.search_changes import change, effects
+from tuner.report.search_course import course, how, not_traded, open_questions, sure
+from tuner.report.search_evidence import diff, evidence, limits
 from tuner.report.search_losses import loss_lines
 from tuner.report.search_numbers import numbers
+from tuner.report.search_trials import trials
 from tuner.report.sections import Caution, FirstScreen, Report, ReportSection
 from tuner.search.study import Ending, Study
 from tuner.search.verdict import Claim
@@ -143,12 +145,12 @@ def _changing(result: StudyResult) -> str:
     count = len(result.tuning(result.verdict.changes))
     if not count:
         return "The repairs alone let"
-    return "1 changed setting lets" if count == 1 else f"{count} changed settings let"
+    return "1 changed setting lets" if count == 1 else f"{count} changed settings together let"
 
 
 def _remarks(result: StudyResult) -> Iterator[str]:
-    """What is part of the change for another reason, and what was taken out of it before the pairs,
-    which are of what is left."""
+    """What is part of the change for another reason, what was taken out of it before the pairs,
+    which are of what is left, and how many of several settings were shown to help."""
     verdict = result.verdict
     if verdict.claim is not Claim.IMPROVED:
         return
@@ -158,6 +160,18 @@ def _remarks(result: StudyResult) -> Iterator[str]:
     if removed:
         were, they = ("change was", "it") if removed == 1 else ("changes were", "they")
         yield f"{removed} more {were} removed before these pairs, because {they} did not help."
+    every, unshown = len(result.tuning(verdict.changes)), _unshown(result)
+    if every > 1 and unshown:
+        shown = every - unshown
+        some, were = (f"Only {shown}" if shown else "None"), "were" if shown > 1 else "was"
+        yield f"{some} of the {every} settings {were} shown to help alone."
+
+
+def _unshown(result: StudyResult) -> int:
+    """How many changes were not shown to help by themselves, or with what they were measured
+    with."""
+    groups = [group for group in result.effect_groups if not group[0].undone]
+    return sum(len(group) for group in groups if not group[0].is_shown)
 
 
 def _gain(ratio: float) -> str:

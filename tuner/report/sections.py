@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from enum import Enum
 from typing import TYPE_CHECKING, ClassVar
 
 if TYPE_CHECKING:
@@ -47,10 +48,19 @@ class Bullets:
     lines: tuple[str, ...]
 
 
+class RowMark(Enum):
+    """How bad a row of a table is; a page colours it, and the row says so in words."""
+
+    NONE = ""
+    FAILED = "failed"
+    LOST = "lost"
+
+
 @dataclass(frozen=True)
 class Table:
     """A table of that name.  A page shows the last rows of a long one and says that `all_in` holds
-    the others, which are so many of what `counted` names."""
+    the others, which are so many of what `counted` names.  `marks` say how bad each row is, where
+    some are."""
 
     kind: ClassVar = "table"
     name: str
@@ -58,6 +68,12 @@ class Table:
     rows: tuple[tuple[Cell, ...], ...]
     counted: str = "rows"
     all_in: str = ""
+    marks: tuple[RowMark, ...] = ()
+
+    @property
+    def marked(self) -> list[tuple[RowMark, tuple[Cell, ...]]]:
+        """The rows with their marks."""
+        return list(zip(self.marks or [RowMark.NONE] * len(self.rows), self.rows, strict=True))
 
 
 PlainBlock = Paragraph | Bullets | Table
@@ -118,7 +134,6 @@ class Folded:
     kind: ClassVar = "folded"
     summary: str
     table: Table
-    is_open: bool = False
     on_paper: bool = True
 
 
@@ -194,6 +209,12 @@ def bullets(lines: Iterable[str]) -> list[PlainBlock]:
     """A list of those lines; no block where there is no line."""
     listed = tuple(lines)
     return [Bullets(listed)] if listed else []
+
+
+def beside_one_another(*plots: Plot | None) -> list[Block]:
+    """Those plots that there are."""
+    drawn = tuple((plot,) for plot in plots if plot is not None)
+    return [Columns(drawn)] if drawn else []
 
 
 def numeric_columns(table: Table) -> tuple[bool, ...]:

@@ -38,6 +38,11 @@ class Effect:
     together: tuple[str, ...] = ()
     undone: bool = False
 
+    @property
+    def is_shown(self) -> bool:
+        """Whether fresh pairs show that it helps."""
+        return self.pairs > 0 and self.estimate.low > 1.0
+
 
 @dataclass(frozen=True)
 class Explained:

@@ -44,7 +44,11 @@ _MAPPING = (
     "a .keyword field"
 )
 _BY_ID = "reading a document by its _id, which no client was given, becomes slower"
-_REPLIES = "asks the engine to leave out of its replies what omelasticsearch does not read"
+_REPLIES = (
+    "asks the engine to leave out of its replies what omelasticsearch does not read; it is "
+    "rendered inside the action's `timeout`, `1m&filter_path=...`, because rsyslog has no "
+    "parameter for it"
+)
 _PARSER = "messages of RFC 5424, should there be any, would then be parsed wrongly"
 
 # Closed until a guarantee is opened by name.
