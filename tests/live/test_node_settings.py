@@ -37,12 +37,17 @@ TURNED = profile(**{BUFFER: "20%"})
 
 @pytest.fixture(scope="module")
 def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
+    """With what a shell may say of Java and Elasticsearch, none of which reaches the engine."""
     fetch(distribution_for(profile().release))
     with (
+        pytest.MonkeyPatch.context() as shell,
         scratch(tmp_path_factory.mktemp("lab")) as folder,
-        node_lab(profile(), folder, new_run_id()) as lab,
     ):
-        yield lab
+        shell.setenv("ES_JAVA_OPTS", "-Xms700m -Xmx700m")
+        shell.setenv("JAVA_TOOL_OPTIONS", "-XX:NoSuchOption")
+        shell.setenv("ES_PATH_CONF", "/nonexistent")
+        with node_lab(profile(), folder, new_run_id()) as lab:
+            yield lab
 
 
 def at(answer: object, *keys: str) -> object:

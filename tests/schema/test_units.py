@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tuner.schema.units import count, share
+from tuner.schema.units import cores_text, count, share
 
 
 @pytest.mark.parametrize(
@@ -21,3 +21,10 @@ def test_counts_have_powers_of_a_thousand(text: str, value: float | None) -> Non
 )
 def test_shares_are_percentages_or_fractions(text: str, value: float | None) -> None:
     assert share(text) == value
+
+
+@pytest.mark.parametrize(
+    ("count", "text"), [(1.0, "1 core"), (0.5, "0.5 cores"), (1.5, "1.5 cores"), (8, "8 cores")]
+)
+def test_cores_are_counted_as_people_do(count: float, text: str) -> None:
+    assert cores_text(count) == text

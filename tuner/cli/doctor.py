@@ -20,6 +20,7 @@ from tuner.host.usage import cores, memory_bytes
 from tuner.lab.distribution import cached, fetch, home_of
 from tuner.lab.scratch import remove_abandoned
 from tuner.modules.registry import packages as modules
+from tuner.schema.units import cores_text
 
 
 def _example(distribution: Distribution) -> str:
@@ -120,7 +121,7 @@ def _asked(what: str, ask: Callable[[], str]) -> Requirement:
 def _useful() -> list[Requirement]:
     there = [f"{_name(one)}  {home_of(one)}" for one in cached()]
     engines = there or [f"{_name(DEFAULT)}, downloaded by the first search"]
-    memory = f"{cores():g} cores, {memory_bytes() / 1024**3:.1f} GiB"
+    memory = f"{cores_text(cores())}, {memory_bytes() / 1024**3:.1f} GiB"
     installed = [
         Requirement("package", f"{p.name} {p.version}") for p in packages(_PACKAGES) if p.version
     ]

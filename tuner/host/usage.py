@@ -10,6 +10,7 @@ import psutil
 
 from tuner.errors import JobFailed
 from tuner.host.quota import cpu_quota, memory_limit
+from tuner.schema.units import cores_text
 
 
 @dataclass(frozen=True)
@@ -93,4 +94,4 @@ def cpu_model() -> str:
 def describe_machine() -> str:
     """Cores, memory and kernel in one line."""
     gib = memory_bytes() / 1024**3
-    return f"{cores():g} cores, {gib:.1f} GiB, {platform.system()} {platform.release()}"
+    return f"{cores_text(cores())}, {gib:.1f} GiB, {platform.system()} {platform.release()}"

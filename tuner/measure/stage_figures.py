@@ -6,6 +6,7 @@ from collections.abc import Callable
 from enum import Enum
 
 from tuner.measure.stages import Pool, Stages
+from tuner.schema.units import cores_text
 
 
 class StageFigure(Enum):
@@ -64,8 +65,7 @@ def _bulk(stages: Stages) -> str:
 
 
 def _engine(stages: Stages) -> str:
-    cores = "core" if stages.engine_cores == 1 else "cores"
-    return f"{stages.engine_cpu:.0%} of its {stages.engine_cores:g} {cores}"
+    return f"{stages.engine_cpu:.0%} of its {cores_text(stages.engine_cores)}"
 
 
 def _rejections(stages: Stages) -> str:
@@ -90,7 +90,7 @@ def _machine(stages: Stages) -> str:
         parts.insert(0, ("engine", stages.engine_here))
     parts.append(("others", stages.others_cpu))
     each = ", ".join(f"{name} {share:.0%}" for name, share in parts)
-    return f"{stages.machine_cpu:.0%} of {stages.cores:g} cores: {each}"
+    return f"{stages.machine_cpu:.0%} of {cores_text(stages.cores)}: {each}"
 
 
 def _pool(pool: Pool) -> str:

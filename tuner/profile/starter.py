@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from tuner.engines.heap import fitting_heap
 from tuner.engines.release import NEWEST_READ, OLDEST
 from tuner.profile.edit import edit
+from tuner.schema.units import cores_text
 
 _MODELINE = "# yaml-language-server: $schema=profile.schema.json"
 _LARGEST_HEAP = "4g"
@@ -42,7 +43,7 @@ def _is_covered(rsyslog: str) -> bool:
 
 
 def _machine_comment(machine: LocalMachine) -> str:
-    has = f"{machine.cores:g} cores, {machine.memory_bytes / 1024**3:.1f} GiB"
+    has = f"{cores_text(machine.cores)}, {machine.memory_bytes / 1024**3:.1f} GiB"
     if machine.rsyslog is None:
         return f"# Written for a machine with {has} and no rsyslog."
     line = f"# Written for a machine with {has} and rsyslog {machine.rsyslog}."

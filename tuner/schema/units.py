@@ -53,3 +53,8 @@ def share(text: str) -> float | None:
         return None
     number, has_unit = float(match.group(1)), bool(match.group(2))
     return number / 100 if has_unit else number if number < 1 else None
+
+
+def cores_text(count: float) -> str:
+    """So many cores in words; a container can have a part of one."""
+    return "1 core" if count == 1 else f"{count:g} cores"
