@@ -13,10 +13,11 @@ from tests.search import simulated
 from tests.search.simulated import ASKED, START_S, World, search
 from tuner.cli.compare_sides import of_searches
 from tuner.cli.main import app
-from tuner.errors import BadUsage, JobFailed
+from tuner.errors import BadUsage, JobFailed, Refused
 from tuner.measure.gate import Decision
 from tuner.report.compare import COMPARED, Difference, compare_blocks, compare_json
 from tuner.report.markdown import blocks_markdown
+from tuner.search.study import Fingerprint
 from tuner.search.verdict import Claim, judge
 
 
@@ -51,16 +52,34 @@ def test_that_nothing_took_turns_is_said_first(run: Path) -> None:
     assert "freshness of B at 10,000 events per second" in text
 
 
-def test_other_conditions_are_named(
+def under(folder: Path, fingerprint: Fingerprint, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder of a search under these conditions."""
+    monkeypatch.setattr(simulated, "ASKED", replace(ASKED, fingerprint=fingerprint))
+    search(folder, World(START_S), seed=2)
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("name", "there"),
+    [("rsyslog", "8.2608"), ("engine", "es 8.19"), ("hardware", "64 cores"), ("workload", "abcd")],
+)
+def test_searches_under_other_conditions_are_refused_with_what_differs(
+    run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, there: str
+) -> None:
+    here = ASKED.fingerprint
+    other = under(tmp_path, replace(here, **{name: there}), monkeypatch)
+    with pytest.raises(Refused, match="were measured under different conditions") as refused:
+        of_searches(run, other, None)
+    message = str(refused.value)
+    assert f": {name}: {getattr(here, name)} in A, {there} in B;" in message
+    assert f"rsyslog-tune compare {run}/best.yaml {other}/best.yaml" in message
+
+
+def test_searches_of_profiles_with_another_heap_are_compared(
     run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    newer = replace(ASKED.fingerprint, rsyslog="8.2608")
-    monkeypatch.setattr(simulated, "ASKED", replace(ASKED, fingerprint=newer))
-    search(tmp_path, World(START_S), seed=2)
-    before = ASKED.fingerprint.rsyslog
-    wanted = f"A and B were measured under different conditions: rsyslog was {before}, is 8.2608"
-    assert wanted in of_searches(run, tmp_path, None).doubts
-    assert not any("other conditions" in one for one in of_searches(run, run, None).doubts)
+    other = under(tmp_path, replace(ASKED.fingerprint, heap="9g"), monkeypatch)
+    assert of_searches(run, other, None).of(COMPARED[0]) is not None
 
 
 def test_a_search_that_confirmed_nothing_is_refused(tmp_path: Path, run: Path) -> None:

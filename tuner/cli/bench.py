@@ -97,8 +97,8 @@ def bench(
     parent = Path(tempfile.gettempdir())
     gauges = Gauges("bench", loaded.profile.name, BENCH_PHASES, time.time(), planned=repeat)
     with running_metrics(metrics_path, gauges) as metrics:
+        prepare(wanted, [loaded.profile], say)
         tell_of_others(say)
-        prepare(wanted, loaded.profile, say)
         with open_lab(wanted, loaded.profile, parent, say) as lab:
             measured = _measure(lab, loaded.profile, chosen, metrics)
     blocks, data = bench_blocks(measured), bench_json(measured)

@@ -85,7 +85,8 @@ def compare(
     """Compare two profiles in interleaved pairs, or what two searches ended with.
 
     Both profiles run with the workload of A.  For searches it compares the confirming runs, and
-    says that they were not interleaved.
+    says that they were not interleaved; searches on another engine, rsyslog, machine or workload
+    are refused.
 
     The gate of --fail-below looks at EPS over the steady window and at EPS including deferred
     work.  Shown means that the whole 95 % interval of B over A lies on one side of RATIO and that

@@ -14,7 +14,7 @@ from tuner.cli.console import say, working
 from tuner.cli.profiles import load
 from tuner.cli.site import Wanted, open_lab, prepare, tell_of_others
 from tuner.engines.index import MappingStyle
-from tuner.errors import BadUsage
+from tuner.errors import BadUsage, Refused
 from tuner.host.usage import cores, describe_machine
 from tuner.lab.lab import Lab
 from tuner.measure.blocks import Arm, Run, comparison, pairs, values
@@ -23,7 +23,6 @@ from tuner.measure.gate import Gate, gate
 from tuner.measure.measurement import Measurement, TrialPlan
 from tuner.measure.metrics import Result, restarted
 from tuner.measure.paired import fewest_pairs
-from tuner.profile.bind_inputs import flooded
 from tuner.profile.metric import Metric
 from tuner.profile.model import Profile
 from tuner.report.compare import RATES, A, B, Compared, Side
@@ -55,9 +54,8 @@ def measured(a: Path, b: Path, wanted: Wanted, chosen: CompareOptions) -> Compar
         doubts.append("the workloads differ: both sides were measured with that of A")
     if first.workload.rate != "max":
         doubts.append("workload.rate is fixed: both sides were offered exactly that rate")
+    prepare(wanted, [first, second], say)
     tell_of_others(say)
-    prepare(wanted, first, say)
-    flooded(second)
     arms = (Arm(A, first), Arm(B, second))
     with open_lab(wanted, first, Path(tempfile.gettempdir()), say) as lab:
         _require_enough(arms, lab, chosen.pairs)
@@ -165,6 +163,7 @@ def _at(found: _Pairs, profile: Profile, per_second: float) -> Result | None:
 def of_searches(a: Path, b: Path, fail_below: float | None) -> Compared:
     """Compare what the searches in two run directories confirmed."""
     studies = read(a), read(b)
+    _require_comparable(a, b, studies)
     first, second = (outcome_of(one, str(path)) for one, path in zip(studies, (a, b), strict=True))
     runs = _confirmed_runs(first.confirmed, second.confirmed)
     header = studies[1].header
@@ -178,6 +177,18 @@ def of_searches(a: Path, b: Path, fail_below: float | None) -> Compared:
         doubts=tuple(_doubts(studies, (first, second))),
         gate=gate_of(runs, fail_below),
     )
+
+
+def _require_comparable(a: Path, b: Path, studies: tuple[Study, Study]) -> None:
+    """Raise Refused where more than the settings of the searches differs; a heap is a setting."""
+    before, after = (study.header.fingerprint for study in studies)
+    apart = before.apart(replace(after, heap=before.heap))
+    if apart:
+        what = "; ".join(f"{name}: {was} in A, {now} in B" for name, was, now in apart)
+        raise Refused(
+            f"A and B cannot be compared, they were measured under different conditions: {what}; "
+            f"to measure both here: rsyslog-tune compare {a / 'best.yaml'} {b / 'best.yaml'}"
+        )
 
 
 def _confirmed_runs(a: Sequence[Measurement], b: Sequence[Measurement]) -> tuple[Run, ...]:
@@ -210,8 +221,6 @@ def _doubts(studies: tuple[Study, Study], outcomes: tuple[Outcome, Outcome]) -> 
         "change of the machine in between shows as a difference"
     )
     before, after = (study.header for study in studies)
-    for one in before.fingerprint.differences(after.fingerprint):
-        yield f"A and B were measured under different conditions: {one}"
     if (before.profile_text, before.profile_layers) != (after.profile_text, after.profile_layers):
         return
     drift = _confirmed_runs(outcomes[0].written, outcomes[1].written)

@@ -18,8 +18,10 @@ from tuner.engines.versions import distribution_for
 from tuner.errors import JobFailed
 from tuner.flood.workload import transport_for
 from tuner.host.lock import measuring
+from tuner.host.programs import rsyslog_version
 from tuner.host.usage import memory_bytes
 from tuner.lab import standing
+from tuner.lab.bind import require_bindable
 from tuner.lab.distribution import fetch
 from tuner.lab.engine import AttachedEngine
 from tuner.lab.entrances import entrances, furnish
@@ -41,6 +43,7 @@ def up(
 ) -> None:
     """Start an engine and rsyslogd for a profile on loopback; they stay until `lab down`."""
     wanted = load_or_default(profile).profile
+    require_bindable(wanted, rsyslog_version())
     with measuring("rsyslog-tune lab up"):
         found = standing.read()
         if found is not None and found.alive:

@@ -36,9 +36,10 @@ from tuner.cli.search_job import (
     recorded_or_set_aside,
     require_strategy,
     resumed,
+    searchable,
 )
 from tuner.cli.search_session import work_on
-from tuner.cli.site import open_lab, prepare, tell_of_others
+from tuner.cli.site import Wanted, open_lab, prepare, require_runnable, tell_of_others
 from tuner.errors import BadUsage, GuardrailBreached, JobFailed, NoImprovement
 from tuner.lint.repairs import repairs
 from tuner.profile.model import Profile
@@ -52,7 +53,6 @@ from tuner.search.notes import bought, ranked
 from tuner.search.study import Ending, Options, Study
 from tuner.search.verdict import Claim
 from tuner.space.guarantees import allowed
-from tuner.space.knobs import knobs, of_rsyslog, without_node
 
 # What may stand beside --resume: it changes how a search is told of, not what it does.
 _BESIDE_RESUME = {"resume", "require_gain", "output", "metrics_path", "quiet", "verbose"}
@@ -175,6 +175,8 @@ def search(
         None if refuse_noise is None else refuse_noise / 100,
     )
     budget_s = _affordable(budget, engine)
+    require_runnable(Wanted(engine, elasticsearch), [loaded.profile])
+    searchable(loaded.profile, options)
     if dry_run:
         _tell_plan(loaded.profile, options, budget_s, output)
         return
@@ -187,12 +189,8 @@ def search(
 
 def _tell_plan(profile: Profile, options: Options, budget_s: float, output: OutputFormat) -> None:
     """What the budget will buy, as far as it can be said beforehand."""
-    engine = EngineChoice(options.engine)
-    every = knobs(profile, options.allow)
-    turned = of_rsyslog(every) if engine is EngineChoice.SINK else every
-    if options.url is not None:
-        turned = without_node(turned)
-    lines = list(bought(budget_s, pace_of(engine), profile, turned))
+    turned = searchable(profile, options)
+    lines = list(bought(budget_s, pace_of(EngineChoice(options.engine)), profile, turned))
     mended = repairs(profile) if options.repairs else ()
     if output is OutputFormat.JSON:
         plan = {
@@ -253,8 +251,8 @@ def _studied(job: Job, voice: Voice, metrics_path: Path | None) -> Study:
     gauges = Gauges("search", profile.name, SEARCH_PHASES, time.time())
     with contextlib.ExitStack() as stack:
         metrics = stack.enter_context(running_metrics(metrics_path, gauges))
+        job.clock.downloads_s = prepare(job.wanted, [profile], voice.say)
         tell_of_others(voice.say)
-        job.clock.downloads_s = prepare(job.wanted, profile, voice.say)
         with voice.working("starting the lab"):
             lab = stack.enter_context(open_lab(job.wanted, profile, job.directory, voice.say))
         return work_on(job, lab, voice, metrics)

@@ -28,7 +28,7 @@ from tuner.search.strategies import NAMES
 from tuner.search.study import SCHEMA, Axis, Changes, Earlier, Fingerprint, Header, Options, Study
 from tuner.search.warm_start import earlier_points
 from tuner.space.knob import Knob
-from tuner.space.knobs import knobs
+from tuner.space.knobs import knobs, of_rsyslog, without_node
 
 # What their arithmetic gives to the last bit decides between points that look alike.
 _LIBRARIES = ("numpy", "scipy")
@@ -126,14 +126,26 @@ def has_changed(begun_with: LoadedProfile) -> bool:
         return False
 
 
+def searchable(profile: Profile, options: Options) -> tuple[Knob, ...]:
+    """The knobs that a search turns, as far as that is known before its lab is there; raises
+    BadUsage when there are none."""
+    turned = knobs(profile, options.allow)
+    if options.engine == EngineChoice.SINK.value:
+        turned = of_rsyslog(turned)
+    return _some(turned if options.url is None else without_node(turned))
+
+
 def dimensions(job: Job, lab: Lab) -> tuple[Knob, ...]:
     """The knobs that a search turns in a lab; raises BadUsage when there are none."""
-    turned = lab.engine.turns(knobs(job.loaded.profile, job.options.allow))
+    return _some(lab.engine.turns(knobs(job.loaded.profile, job.options.allow)))
+
+
+def _some(turned: tuple[Knob, ...]) -> tuple[Knob, ...]:
     if not turned:
         raise BadUsage(
-            f"no settings are left to search in {lab.engine.name}: see search in the profile "
-            "(freeze, only, keep); settings of the node are searched only in an engine that the "
-            "lab starts"
+            "no settings are left to search here: see search in the profile (freeze, only, keep); "
+            "settings of the node are searched only in an engine that the lab starts, and those of "
+            "the engine not in the sink"
         )
     return turned
 
@@ -189,13 +201,13 @@ def warm_start_notes(job: Job, header: Header) -> Iterator[str]:
 def fingerprint_of(profile: Profile, lab: Lab) -> Fingerprint:
     """What the rates that are measured here depend on beside the settings."""
     facts = lab.engine.facts
-    heap = "" if lab.engine.heap is None else f", heap {lab.engine.heap}"
     nodes = f"{facts.data_nodes} data nodes, {facts.processors} processors"
     return Fingerprint(
         rsyslog=lab.rsyslog,
-        engine=f"{lab.engine.name}{heap}, {nodes}",
+        engine=f"{lab.engine.name}, {nodes}",
         hardware=f"{cpu_model()}, {describe_machine()}",
         workload=fingerprint(profile.workload.model_dump(mode="json", by_alias=True)),
+        heap=lab.engine.heap or "",
     )
 
 

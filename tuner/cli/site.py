@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,13 +17,13 @@ from tuner.host.allow import require_allowed
 from tuner.host.lock import measuring
 from tuner.host.machine import busy_share
 from tuner.host.process import UNPRIVILEGED, daemons_can_read
-from tuner.host.programs import omelasticsearch, rsyslogd
+from tuner.host.programs import java_for, omelasticsearch, rsyslog_version
 from tuner.lab import standing
+from tuner.lab.bind import require_bindable
 from tuner.lab.distribution import fetch, home_of
 from tuner.lab.lab import Lab, attached_lab, new_run_id, node_lab, sink_lab
 from tuner.lab.scratch import remove_abandoned, scratch
 from tuner.measure.doubts import DISTURBED
-from tuner.profile.bind_inputs import flooded
 from tuner.profile.model import Profile
 
 Tell = Callable[[str], None]
@@ -38,24 +38,39 @@ class Wanted:
     engine: EngineChoice
     url: str | None
 
+    @property
+    def starts_node(self) -> bool:
+        """Whether the lab has an engine of its own."""
+        return self.url is None and self.engine is EngineChoice.NODE
 
-def prepare(wanted: Wanted, profile: Profile, tell: Tell) -> float:
-    """Check what must be there before anything starts, and fetch the engine where one is needed.
 
-    Gives the seconds that the download took, which do not count against the budget.
-    """
-    flooded(profile)
-    rsyslogd()
-    omelasticsearch()
+def require_runnable(wanted: Wanted, profiles: Sequence[Profile], rsyslog: str = "") -> None:
+    """Refuse what a lab could not measure, whether one is started or only planned; the releases of
+    the profiles stand for an rsyslog that is not known."""
     if wanted.url is not None:
         if wanted.engine is EngineChoice.SINK:
             raise BadUsage("--engine sink and --elasticsearch cannot be combined")
         require_allowed(wanted.url)
-        _require_readable(profile)
+    for profile in profiles:
+        require_bindable(profile, rsyslog or profile.release.rsyslog)
+        if wanted.url is not None:
+            _require_login(wanted.url, profile)
+    if wanted.starts_node:
+        distribution_for(profiles[0].release)
+
+
+def prepare(wanted: Wanted, profiles: Sequence[Profile], tell: Tell) -> float:
+    """Check what must be there before anything starts, and fetch the engine of the first profile
+    where one is needed.
+
+    Gives the seconds that the download took, which do not count against the budget.
+    """
+    omelasticsearch()
+    require_runnable(wanted, profiles, rsyslog_version())
+    if not wanted.starts_node:
         return 0.0
-    if wanted.engine is EngineChoice.SINK:
-        return 0.0
-    distribution = distribution_for(profile.release)
+    distribution = distribution_for(profiles[0].release)
+    java_for(distribution.java_lowest, distribution.java_highest)
     if home_of(distribution).is_dir():
         return 0.0
     tell(
@@ -76,9 +91,14 @@ def tell_of_others(tell: Tell) -> None:
         )
 
 
-def _require_readable(profile: Profile) -> None:
-    """Raise Refused where only root can read what rsyslogd logs in with: as root we start it as
-    another user, and whoever runs as that user could read a copy too."""
+def _require_login(url: str, profile: Profile) -> None:
+    """Raise Refused for an API key, and where only root can read what rsyslogd logs in with: as
+    root we start it as another user, and whoever runs as that user could read a copy too."""
+    if profile.measured.apikey is not None:
+        raise Refused(
+            f"outputs[{profile.measured.name}].apikey: measurements log in to {url} with a name "
+            "and a password: use auth in the profile that you measure with"
+        )
     files = [one.file for one in profile.secrets]
     for tls in (output.tls for output in profile.indexed if output.tls is not None):
         files += [tls.cacert, tls.mycert, tls.myprivkey]
@@ -109,7 +129,7 @@ def _lab(
 ) -> contextlib.AbstractContextManager[Lab]:
     run_id = new_run_id()
     if wanted.url is not None:
-        return attached_lab(_client(wanted.url, profile), folder, run_id, None)
+        return attached_lab(client_for(wanted.url, profile), folder, run_id, None)
     if wanted.engine is EngineChoice.SINK:
         return sink_lab(folder, run_id)
     distribution = distribution_for(profile.release)
@@ -120,13 +140,3 @@ def _lab(
         return attached_lab(EngineClient(up.url), folder, run_id, up.heap)
     tell(f"starting {distribution.engine.value} {distribution.version}")
     return node_lab(profile, folder, run_id)
-
-
-def _client(url: str, profile: Profile) -> EngineClient:
-    output = profile.measured
-    if output.apikey is not None:
-        raise Refused(
-            f"outputs[{output.name}].apikey: measurements log in to {url} with a name and a "
-            "password: use auth in the profile that you measure with"
-        )
-    return client_for(url, profile)

@@ -20,7 +20,7 @@ from tuner.cli.layout import show_blocks
 from tuner.cli.options import EngineChoice, OutputFormat, OutputOption, UrlOption, duration_s
 from tuner.cli.run_directory import new_run_directory
 from tuner.cli.search_job import pace_of
-from tuner.cli.site import Wanted, open_lab, prepare, tell_of_others
+from tuner.cli.site import Wanted, open_lab, prepare, require_runnable, tell_of_others
 from tuner.errors import Interrupted
 from tuner.host.usage import describe_machine
 from tuner.lab.lab import Lab
@@ -72,17 +72,18 @@ def sweep(
     asked = loaded.experiment
     for warning in dict.fromkeys(str(one) for each in loaded.variants for one in each.warnings):
         say(warning)
-    first = loaded.variants[0].profile
+    profiles = [variant.profile for variant in loaded.variants]
     wanted = Wanted(engine or EngineChoice(asked.engine), elasticsearch)
     window_s = duration_s(window or asked.window)
     if dry_run:
+        require_runnable(wanted, profiles)
         _tell_plan(loaded, repeats or asked.repeats, window_s, wanted.engine, output)
         return
+    prepare(wanted, profiles, say)
     tell_of_others(say)
-    prepare(wanted, first, say)
     with (
         new_run_directory(run_dir, asked.name) as directory,
-        open_lab(wanted, first, directory, say) as lab,
+        open_lab(wanted, profiles[0], directory, say) as lab,
         working("starting") as tell,
     ):
         course = Course(repeats or asked.repeats, window_s, seed, directory)

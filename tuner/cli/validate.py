@@ -202,10 +202,10 @@ def _engine(loaded: LoadedProfile, url: str, site: Templates | None) -> Layer:
 def _smoke(loaded: LoadedProfile, url: str | None) -> Layer:
     """Imported here: what measures takes longer to import than the other layers take."""
     from tuner.cli.site import Wanted, open_lab, prepare
-    from tuner.validate.smoke import smoke_layer
+    from tuner.validate.smoke import smoke_layer, without_stream
 
     wanted = Wanted(EngineChoice.NODE, url)
-    prepare(wanted, loaded.profile, say)
+    prepare(wanted, [without_stream(loaded.profile)[0]], say)
     with open_lab(wanted, loaded.profile, Path(tempfile.gettempdir()), say) as lab:
         say(f"sending one event through rsyslogd into {lab.engine.name}")
         return smoke_layer(lab, loaded.profile)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import accumulate
 
 from pydantic import BaseModel
 
@@ -15,8 +16,12 @@ from tuner.modules.queue import Queue
 from tuner.profile.bind_inputs import bind_inputs, work_directory
 from tuner.profile.lanes import Lanes
 from tuner.profile.model import Global, Profile
+from tuner.profile.placement import ports_of
 from tuner.profile.stream import Snippets, Stream
 from tuner.schema.scalars import Server
+
+# A port of a lab that is not started.
+_ON_PAPER = 10_000
 
 
 @dataclass(frozen=True)
@@ -86,6 +91,34 @@ def bind(profile: Profile, site: Site, ports: tuple[int, ...]) -> Bound:
     if site.stand_in is not None:
         used["release"] = {"rsyslog": site.rsyslog, profile.release.engine.value: site.stand_in}
     return Bound(checked, tuple(substitutions(_plain(profile), used)))
+
+
+def require_bindable(profile: Profile, rsyslog: str) -> None:
+    """Raise Refused for what no lab with this rsyslog can measure, before one is started."""
+    release = profile.release
+    on_paper = Site(
+        engine_url="http://127.0.0.1:9200",
+        engine=release.engine,
+        engine_version=release.engine_version,
+        stand_in=None,
+        data_nodes=1,
+        heap=None,
+        rsyslog=rsyslog,
+        index_prefix="rsyslog-tune-",
+        spool="/spool",
+        keeps_authentication=False,
+    )
+    bind(profile, on_paper, first_ports(profile, _ON_PAPER))
+
+
+def port_counts(profile: Profile) -> list[int]:
+    """How many ports each input of a profile takes in a lab."""
+    return [max(1, len(ports_of(profile, source))) for source in profile.inputs]
+
+
+def first_ports(profile: Profile, first: int) -> tuple[int, ...]:
+    """The first port of each input, where they take those from `first` on."""
+    return tuple(accumulate(port_counts(profile)[:-1], initial=first))
 
 
 def _plain(section: BaseModel) -> dict[str, object]:

@@ -6,7 +6,6 @@ import contextlib
 import secrets
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import accumulate
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -19,7 +18,7 @@ from tuner.errors import TuneError, Unreachable
 from tuner.host.allow import is_loopback
 from tuner.host.programs import rsyslog_version
 from tuner.host.usage import memory_bytes
-from tuner.lab.bind import Bound, Site, bind
+from tuner.lab.bind import Bound, Site, bind, first_ports, port_counts
 from tuner.lab.engine import AttachedEngine, LabEngine, LabNode, SinkEngine
 from tuner.lab.faults import Fault
 from tuner.lab.node import NodePlan, RestartableNode
@@ -27,7 +26,6 @@ from tuner.lab.ports import free_ports
 from tuner.lab.probe import Probe
 from tuner.lab.sink import Sink
 from tuner.profile.model import Profile
-from tuner.profile.placement import ports_of
 
 
 @dataclass(frozen=True)
@@ -62,10 +60,8 @@ class Lab:
     def bind(self, profile: Profile, name: str) -> Bound:
         """Fit `profile` to this lab under fresh ports; its index names begin with our prefix
         followed by `name`."""
-        port_counts = [max(1, len(ports_of(profile, source))) for source in profile.inputs]
-        first = free_ports(sum(port_counts))
-        ports = tuple(accumulate(port_counts[:-1], initial=first))
-        return bind(profile, self._site(profile, name), ports)
+        first = free_ports(sum(port_counts(profile)))
+        return bind(profile, self._site(profile, name), first_ports(profile, first))
 
     def trial_folder(self, name: str) -> Path:
         """Where the rsyslogd of the trial `name` keeps its files, disk queues among them: what one

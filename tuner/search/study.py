@@ -62,18 +62,24 @@ class Options:
 
 @dataclass(frozen=True)
 class Fingerprint:
-    """What rates depend on beside the settings: only runs that agree in all of it compare."""
+    """What rates depend on beside the settings that are searched: the trials of one search agree
+    in all of it.  The `heap`, of a profile as written, is empty where it is not known."""
 
     rsyslog: str
     engine: str
     hardware: str
     workload: str
+    heap: str = ""
 
     def differences(self, now: Fingerprint) -> tuple[str, ...]:
         """What is otherwise now, a phrase for each."""
+        return tuple(f"{name} was {a}, is {b}" for name, a, b in self.apart(now))
+
+    def apart(self, other: Fingerprint) -> tuple[tuple[str, str, str], ...]:
+        """What differs, by its name, with both values."""
         names = [one.name for one in fields(self)]
-        pairs = [(name, getattr(self, name), getattr(now, name)) for name in names]
-        return tuple(f"{name} was {a}, is {b}" for name, a, b in pairs if a != b)
+        each = [(name, getattr(self, name), getattr(other, name)) for name in names]
+        return tuple((name, a, b) for name, a, b in each if a != b)
 
 
 @dataclass(frozen=True)

@@ -44,7 +44,7 @@ def smoke_layer(lab: Lab, profile: Profile) -> Layer:
 
     Raises Refused for a profile that a lab cannot run, Unreachable when the engine is gone.
     """
-    plain, streams = _without_stream(profile)
+    plain, streams = without_stream(profile)
     bound = (f"changed for the lab: {each}" for each in lab.bind(plain, NAME).substitutions)
     notes = (*streams, *bound)
     found = guarded(lab, _for_one(plain), NAME, lambda pipe, bound: _compared(lab, pipe, bound))
@@ -58,7 +58,7 @@ def smoke_layer(lab: Lab, profile: Profile) -> Layer:
     return Layer(NAME, True, f"{came}; mapping: none keeps nothing of it to compare", notes=notes)
 
 
-def _without_stream(profile: Profile) -> tuple[Profile, tuple[str, ...]]:
+def without_stream(profile: Profile) -> tuple[Profile, tuple[str, ...]]:
     """The profile with an index in the place of a data stream, which no engine would surely
     remove again; and what is not tested thereby."""
     output = profile.measured

@@ -1,0 +1,80 @@
+"""What cannot be measured is refused before anything starts, by every command and plan alike."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from tuner.cli.main import app
+from tuner.errors import BadUsage, ProgramMissing, Refused
+
+RUN = CliRunner()
+ROOT = Path(__file__).parents[2]
+WRITTEN = (ROOT / "profiles/default.yaml").read_text("utf-8")
+STREAM = WRITTEN.replace("name: syslog", "data_stream: logs-syslog-default")
+SWEEP = """\
+name: two
+title: Two profiles
+profile: stream.yaml
+variants: [{name: as written}, {name: two, changes: {"outputs[logs].queue.workerThreads": 2}}]
+metrics: [eps]
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    Path("plain.yaml").write_text(WRITTEN, "utf-8")
+    Path("stream.yaml").write_text(STREAM, "utf-8")
+    Path("sweep.yaml").write_text(SWEEP, "utf-8")
+    return tmp_path
+
+
+def refused(kind: type[Exception], *arguments: str) -> str:
+    """Why a command refuses; it has said nothing before that."""
+    shown = RUN.invoke(app, arguments)
+    assert isinstance(shown.exception, kind), (shown.exception, shown.output)
+    assert shown.output == ""
+    return str(shown.exception)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("search", "stream.yaml", "--dry-run"),
+        ("search", "stream.yaml"),
+        ("search", "stream.yaml", "--engine", "sink"),
+        ("search", "stream.yaml", "--elasticsearch", "http://127.0.0.1:9"),
+        ("bench", "stream.yaml"),
+        ("compare", "plain.yaml", "stream.yaml"),
+        ("compare", "stream.yaml", "plain.yaml"),
+        ("sweep", "sweep.yaml", "--dry-run"),
+        ("sweep", "sweep.yaml"),
+        ("lab", "up", "stream.yaml"),
+    ],
+    ids=" ".join,
+)
+def test_a_data_stream_is_refused_before_anything_starts(
+    folder: Path, command: tuple[str, ...]
+) -> None:
+    assert "index.data_stream logs-syslog-default: a trial cannot" in refused(Refused, *command)
+    assert {path.name for path in folder.iterdir()} == {"plain.yaml", "stream.yaml", "sweep.yaml"}
+
+
+@pytest.mark.parametrize("more", [("--dry-run",), ()], ids=["plan", "search"])
+def test_a_search_without_anything_to_search_is_refused_before_anything_starts(
+    folder: Path, more: tuple[str, ...]
+) -> None:
+    Path("plain.yaml").write_text(WRITTEN + "search: {only: [node.heap]}\n", "utf-8")
+    why = refused(BadUsage, "search", "plain.yaml", "--engine", "sink", *more)
+    assert why.startswith("no settings are left to search here")
+
+
+@pytest.mark.parametrize("command", ["bench", "search"])
+def test_a_missing_program_is_named_before_anything_is_fetched(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, command: str
+) -> None:
+    monkeypatch.setattr("tuner.host.programs.javas", tuple)
+    assert "no Java from 17 to 21 is installed" in refused(ProgramMissing, command, "plain.yaml")
