@@ -22,6 +22,7 @@ from tuner.lab import standing
 from tuner.lab.bind import require_bindable
 from tuner.lab.distribution import fetch, home_of
 from tuner.lab.lab import Lab, attached_lab, new_run_id, node_lab, sink_lab
+from tuner.lab.leftovers import remove_left
 from tuner.lab.scratch import remove_abandoned, scratch
 from tuner.measure.doubts import DISTURBED
 from tuner.profile.model import Profile
@@ -129,7 +130,7 @@ def _lab(
 ) -> contextlib.AbstractContextManager[Lab]:
     run_id = new_run_id()
     if wanted.url is not None:
-        return attached_lab(client_for(wanted.url, profile), folder, run_id, None)
+        return _attached(client_for(wanted.url, profile), folder, run_id, None, tell)
     if wanted.engine is EngineChoice.SINK:
         return sink_lab(folder, run_id)
     distribution = distribution_for(profile.release)
@@ -137,6 +138,17 @@ def _lab(
     if up is not None:
         require_allowed(up.url)
         tell(f"using the running lab at {up.url}")
-        return attached_lab(EngineClient(up.url), folder, run_id, up.heap)
+        return _attached(EngineClient(up.url), folder, run_id, up.heap, tell)
     tell(f"starting {distribution.engine.value} {distribution.version}")
     return node_lab(profile, folder, run_id)
+
+
+@contextlib.contextmanager
+def _attached(
+    client: EngineClient, folder: Path, run_id: str, heap: str | None, tell: Tell
+) -> Iterator[Lab]:
+    """A lab around an engine that runs already, without what killed runs left there."""
+    for line in remove_left(client):
+        tell(line)
+    with attached_lab(client, folder, run_id, heap) as lab:
+        yield lab

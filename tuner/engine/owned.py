@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from tuner.engine.client import JSON, EngineClient, EngineRefused, at
@@ -63,12 +64,19 @@ def remove(client: EngineClient, owner: Owner, prefix: str) -> None:
     Each is deleted by its exact name, never by a pattern.
     """
     _check_name(owner, prefix)
-    for name in indices(client, prefix):
-        if _is_ours(at(client.get(f"/{name}/_mapping"), name, "mappings", "_meta"), owner):
-            _delete(client, f"/{name}")
-    for entry in _templates(client, prefix):
-        if _is_ours(at(entry, "index_template", "_meta"), owner):
-            _delete(client, f"/_index_template/{at(entry, 'name')}")
+    for path, meta in _objects(client, prefix):
+        if _run_id(meta) == owner.run_id:
+            _delete(client, path)
+
+
+def created(client: EngineClient) -> dict[str, list[str]]:
+    """The paths of the indices and templates that runs created and did not remove, by run."""
+    runs: dict[str, list[str]] = {}
+    for path, meta in _objects(client, PREFIX):
+        run_id = _run_id(meta)
+        if run_id is not None and path.rpartition("/")[2].startswith(Owner(run_id).prefix):
+            runs.setdefault(run_id, []).append(path)
+    return runs
 
 
 def _check_name(owner: Owner, name: str) -> None:
@@ -76,19 +84,32 @@ def _check_name(owner: Owner, name: str) -> None:
         raise Refused(f"{name} does not begin with {owner.prefix}: it is not ours to touch")
 
 
-def _is_ours(meta: object, owner: Owner) -> bool:
-    return isinstance(meta, dict) and all(meta.get(key) == owner.meta[key] for key in owner.meta)
+def _objects(client: EngineClient, prefix: str) -> Iterator[tuple[str, object]]:
+    """The path and the `_meta` of each index and index template that begins with `prefix`."""
+    for name in indices(client, prefix):
+        mapping = _if_there(client, f"/{name}/_mapping")
+        yield f"/{name}", at(mapping, name, "mappings", "_meta")
+    listed = at(_if_there(client, f"/_index_template/{prefix}*"), "index_templates")
+    for entry in listed if isinstance(listed, list) else []:
+        path = f"/_index_template/{at(entry, 'name')}"
+        yield path, at(entry, "index_template", "_meta")
 
 
-def _templates(client: EngineClient, prefix: str) -> list[object]:
-    """The index templates whose names begin with `prefix`; some engines answer none with 404."""
+def _if_there(client: EngineClient, path: str) -> object:
+    """The answer; None for what is gone since it was listed, or templates of which there is none,
+    where some engines answer 404."""
     try:
-        listed = client.get(f"/_index_template/{prefix}*").get("index_templates")
+        return client.get(path)
     except EngineRefused as error:
         if error.status != 404:
             raise
-        return []
-    return listed if isinstance(listed, list) else []
+        return None
+
+
+def _run_id(meta: object) -> str | None:
+    """The run that something with this `_meta` belongs to; None where it is not ours."""
+    run_id = at(meta, "run_id")
+    return run_id if at(meta, "managed_by") == MANAGER and isinstance(run_id, str) else None
 
 
 def _delete(client: EngineClient, path: str) -> None:

@@ -21,6 +21,7 @@ from tuner.host.usage import memory_bytes
 from tuner.lab.bind import Bound, Site, bind, first_ports, port_counts
 from tuner.lab.engine import AttachedEngine, LabEngine, LabNode, SinkEngine
 from tuner.lab.faults import Fault
+from tuner.lab.leftovers import alive, forget
 from tuner.lab.node import NodePlan, RestartableNode
 from tuner.lab.ports import free_ports
 from tuner.lab.probe import Probe
@@ -111,12 +112,14 @@ def sink_lab(folder: Path, run_id: str, faults: Sequence[Fault] = ()) -> Iterato
         yield lab
 
 
+@contextlib.contextmanager
 def attached_lab(
     client: EngineClient, folder: Path, run_id: str, heap: str | None
-) -> contextlib.AbstractContextManager[Lab]:
+) -> Iterator[Lab]:
     """A lab around an engine that runs already: nothing is touched in it but indices and templates
     of this run, which are gone afterwards."""
-    return lab_around(AttachedEngine(client, heap), folder, run_id)
+    with alive(run_id), lab_around(AttachedEngine(client, heap), folder, run_id) as lab:
+        yield lab
 
 
 def lab_of(engine: LabEngine, folder: Path, run_id: str) -> Lab:
@@ -136,4 +139,5 @@ def lab_around(engine: LabEngine, folder: Path, run_id: str) -> Iterator[Lab]:
         with contextlib.suppress(TuneError):
             settle(lab.client)
             remove(lab.client, lab.owner, lab.owner.prefix)
+            forget(run_id)
         lab.client.close()
