@@ -135,8 +135,10 @@ class _Paced:
     def _await_found(self, watch: Watch, final: FloodProgress) -> None:
         """Look on until everything is found, or nothing more is to be expected."""
         patience_s = STALL_S + (self._interval_s or 0.0) + _REFRESH_GRACE_S
-        moved_at, state = time.monotonic(), (-1, -1)
+        moved_at, state, limit = time.monotonic(), (-1, -1), watch.limit()
         while self._shows and self._arrivals.found < final.sent:
+            missing = final.sent - self._arrivals.found
+            limit.require_time(f"{missing} of {final.sent} events are still not found")
             watch.pipe.rsyslogd.check()
             self._look(())
             latest = (watch.indexed(), self._arrivals.found)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NoReturn
 
 from tuner.engine.counters import indexed, unfinished
@@ -25,12 +25,27 @@ POLL_S = 0.1
 STALL_S = 10.0
 SILENCE_S = 3.0
 QUIET_S = 3.0
+DRAIN_S = 60.0
 _BLAME_S = 1.0
 
 
 class Stalled(JobFailed):
     """Nothing was indexed for `STALL_S` seconds although events were outstanding, or the engine's
     counter could not be followed."""
+
+
+@dataclass(frozen=True)
+class DrainLimit:
+    """What follows a flood gets `lasts_s` seconds: as long as that took, and `DRAIN_S` more.  Who
+    needs longer to empty the queues did not carry half of what was offered."""
+
+    lasts_s: float
+    since_s: float = field(default_factory=time.monotonic)
+
+    def require_time(self, what: str) -> None:
+        """Raise Stalled when the time is up: `what` is not done."""
+        if time.monotonic() - self.since_s > self.lasts_s:
+            raise Stalled(f"{what} {self.lasts_s:.0f} s after the flood")
 
 
 @dataclass(frozen=True)
@@ -41,6 +56,7 @@ class Watch:
     pipe: Pipeline
     profile: Profile
     flood: Flood
+    began_s: float = field(default_factory=time.monotonic)
 
     def follow(
         self,
@@ -102,14 +118,19 @@ class Watch:
         self.pipe.rsyslogd.check()
         raise JobFailed(error)
 
+    def limit(self) -> DrainLimit:
+        """The limit on what may follow the flood from now on."""
+        return DrainLimit(time.monotonic() - self.began_s + DRAIN_S)
+
     def drain(self, sent: int) -> None:
         """Wait until everything sent is indexed, or no more is to be expected: nothing moves for
         `STALL_S`, or for `QUIET_S` and the engine has no bulk to work on."""
-        quiet_s = QUIET_S + _patience_s(self.profile)
+        quiet_s, limit = QUIET_S + _patience_s(self.profile), self.limit()
         arrived, moved_at = self.delivered(), time.monotonic()
         while arrived < sent and (still_s := time.monotonic() - moved_at) < STALL_S:
             if still_s > quiet_s and unfinished(self.lab.client).bulk_bytes == 0:
                 return
+            limit.require_time(f"{sent - arrived} of {sent} events are still not indexed")
             time.sleep(POLL_S / 2)
             self.pipe.rsyslogd.check()
             latest = self.delivered()
