@@ -23,7 +23,7 @@ from tuner.errors import Interrupted
 from tuner.host.signals import end_orderly
 from tuner.measure.bottleneck import Bottleneck, Diagnosis
 from tuner.measure.measurement import Doubt, DoubtKind, Measurement
-from tuner.search.runner import trials_expected
+from tuner.search.forecast import trials_expected
 from tuner.search.search import Search, Step
 from tuner.search.study import BASELINE, Asked, Trial
 from tuner.space.knobs import knobs

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import signal
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ import pytest
 
 from tests.live.conftest import tune, tune_and_signal
 from tests.live.test_metrics_file import samples
+from tuner.cli.options import duration_s
 from tuner.search.journal import read
 from tuner.search.study import Study
 
@@ -21,20 +23,26 @@ ROOT = Path(__file__).parents[2]
 
 @pytest.mark.full
 def test_a_search_ends_in_its_budget_with_a_verdict_on_six_fresh_pairs(tmp_path: Path) -> None:
-    done = tune("search", "--engine", "sink", "--budget", "60s", "--no-shrink", "--run-dir", "run",
-                "--metrics-file", "search.prom", folder=tmp_path)  # fmt: skip
+    """Or names a budget that is enough, where this machine is too slow for the least."""
+    search = ("search", "--engine", "sink", "--no-shrink", "--metrics-file", "search.prom")
+    run, budget = "run", "60s"
+    done = tune(*search, "--budget", budget, "--run-dir", run, folder=tmp_path)
+    advised = re.search(r"use --budget (\d+m) or more", done.err)
+    if done.code == 1 and advised is not None:
+        run, budget = "longer", advised[1]
+        done = tune(*search, "--budget", budget, "--run-dir", run, folder=tmp_path)
     assert done.code == 0, done.err
     told = [line for line in done.err.splitlines() if "the budget is enough for" in line]
     assert len(told) == len(set(told)) > 0
     assert "\nnext: rsyslog-tune " in done.out
-    assert_metrics(tmp_path / "search.prom")
-    assert_finished(tmp_path / "run")
+    assert_metrics(tmp_path / "search.prom", duration_s(budget))
+    assert_finished(tmp_path / run)
     again = tune_and_signal(
-        "search", "--engine", "sink", "--budget", "60s", "--warm-start", "run", "--run-dir", "next",
-        folder=tmp_path, number=signal.SIGINT, after_line="found by run",
+        "search", "--engine", "sink", "--budget", "60s", "--warm-start", run, "--run-dir", "next",
+        folder=tmp_path, number=signal.SIGINT, after_line=f"found by {run}",
     )  # fmt: skip
     assert again.code == 130
-    assert "run gives " in again.err
+    assert f"{run} gives " in again.err
     assert "points to begin with" in again.err
 
 
@@ -59,12 +67,12 @@ def assert_finished(run: Path, *, is_itemised: bool = True) -> None:
     assert tune("validate", run / "best.yaml", folder=run.parent).code == 0
 
 
-def assert_metrics(path: Path) -> None:
+def assert_metrics(path: Path, budget_s: float) -> None:
     """The metrics tell that it has ended, and with what."""
     found = samples(path)
     assert found["rsyslog_tune_running",] == 0
     assert found["rsyslog_tune_phase", "confirm"] == 1
-    assert found["rsyslog_tune_remaining_seconds",] < 60
+    assert found["rsyslog_tune_remaining_seconds",] < budget_s
     low, high = (found["rsyslog_tune_confirmed_gain_ratio", bound] for bound in ("low", "high"))
     assert low < high
     best = found["rsyslog_tune_best_events_per_second",]

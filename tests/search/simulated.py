@@ -20,6 +20,7 @@ from pathlib import Path
 from tests.measure.factory import failed, itemised, measured
 from tests.measure.paced import paced
 from tests.search.test_journal import HEADER
+from tuner.errors import Interrupted
 from tuner.lint.knobs_check import Checker
 from tuner.lint.load import parse_profile
 from tuner.measure.measurement import FailureKind, Measurement
@@ -138,10 +139,11 @@ class World:
     `rate` is the true rate of a point, `noise` the standard deviation of a trial's logarithm,
     `crashes` the share of the search's trials that fail, `fails` whether all do, and `hiccups`
     which of them stall whatever their settings.  A trial costs
-    `computes_s` of the search's own; where it has other node settings `restart_s` and the share
-    `cold` of its rate.  rsyslogd takes `rss_mib` MiB, `rss_allowed_mib` at most, and the 99th
-    percentile of the freshness is `p99_s`.  `lasts_s` is what a trial really takes; `stop` hears of
-    each before it runs, and may raise; `adds` says what else was measured.
+    `computes_s` of the search's own and `overhead_s` beside its window; where it has other node
+    settings `restart_s` and the share `cold` of its rate.  rsyslogd takes `rss_mib` MiB,
+    `rss_allowed_mib` at most, and the 99th percentile of the freshness is `p99_s`.  `lasts_s` is
+    what a trial really takes; `stop` hears of each before it runs, and may raise; `adds` says what
+    else was measured.
     """
 
     now_s: float
@@ -153,6 +155,7 @@ class World:
     computes_s: float = 0.0
     restart_s: float = 0.0
     cold: float = 0.0
+    overhead_s: float = 2.0
     rss_mib: Callable[[Levels], float] = lambda _: 90.0
     rss_allowed_mib: float = math.inf
     p99_s: Callable[[Levels], float] = lambda _: 0.9
@@ -175,7 +178,7 @@ class World:
             outcome: Result = paced(p99_s=self.p99_s(dict(asked.changes)))
             total_s = asked.plan.warm_up_s + asked.plan.window_s + 2.0
         else:
-            total_s = trial_seconds(asked.plan, 2.0, NODE_PACE) + rng.random()
+            total_s = trial_seconds(asked.plan, self.overhead_s, NODE_PACE) + rng.random()
             outcome = self._saturated(asked, rng, restart_s)
         self.now_s += total_s
         return replace(outcome, total_s=total_s, spent=itemised(asked.plan, total_s, restart_s))
@@ -248,6 +251,9 @@ def search(
                 replay.note(Note("begun anew", replay.now_s()))
                 _follow(setup(world, seed=seed, name=name), replay, hear)
             ending = Ending.FINISHED
+        except Interrupted:
+            ending = Ending.INTERRUPTED
+            raise
         finally:
             lines.end(ending, world.now_s)
     return replay.study(ending)

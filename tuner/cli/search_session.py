@@ -36,11 +36,12 @@ from tuner.measure.turning import when_turned
 from tuner.profile.model import Profile
 from tuner.report.figures import seconds
 from tuner.report.gauges import of_header, of_intent, of_study, of_trials
+from tuner.search.forecast import trials_expected
 from tuner.search.journal import Journal, journal, reopened
 from tuner.search.notes import begun_anew, bought
 from tuner.search.record import Record, record_of
 from tuner.search.replay import Diverged, Replay
-from tuner.search.runner import Runner, Setup, trials_expected
+from tuner.search.runner import Runner, Setup
 from tuner.search.search import Search
 from tuner.search.strategies import strategy
 from tuner.search.study import BASELINE, Asked, Ending, Header, Note, Session, Study, Trial

@@ -26,6 +26,8 @@ Floats = NDArray[np.float64]
 _PRIOR_SIGMA = 0.05
 _PRIOR_WEIGHT = 2.0
 _LEAST_SIGMA = 0.005
+FEWEST_RATES = 2
+"""With one rate there is no noise to be seen."""
 # Fewer runs than this tell a drift from noise only where it is absurd.
 _FEWEST_DRIFTING = 4
 
@@ -73,7 +75,7 @@ def calibrate(
     rates: Sequence[float], at_s: Sequence[float], speeds: Sequence[Speed | None] = ()
 ) -> Calibration:
     """From the rates of repeated runs, when they were made, and how fast the machine was; at least
-    two.
+    `FEWEST_RATES`.
 
     With three to six runs the slopes of the adjustment are mostly those believed beforehand, from
     20 runs on another machine (see `tuner.measure.covariates`).

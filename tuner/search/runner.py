@@ -13,6 +13,7 @@ from tuner.measure.paired import FEWEST_RESTARTING, fewest_pairs
 from tuner.profile.model import Profile
 from tuner.search import notes
 from tuner.search.budget import (
+    FEWEST_SEARCH_TRIALS,
     SHRINK_PAIRS,
     SHRINK_TRIALS,
     Pace,
@@ -26,7 +27,6 @@ from tuner.search.checks import check_plan, checks_s
 from tuner.search.guardrails import Limits
 from tuner.search.space import Space, Strategy
 from tuner.search.study import BASELINE, Asked, Changes, Earlier, Note, Phase, Trial
-from tuner.search.verdict import MOST_PAIRS
 from tuner.space.knob import Cost, Knob
 
 _WARM_UP_NUMBER = -1
@@ -124,6 +124,26 @@ class Runner:
         will be confirmed."""
         return self.spare_s(best) - self.rounds_left() * self.round_s(best, best)
 
+    def has_room(self, best: Changes) -> bool:
+        """Whether one more trial fits before the finals, if `best` is what will be confirmed.
+
+        The first few may take time from the pairs, as long as those can still show something, and
+        the very first from the grace.
+        """
+        trial_s = self.takes_s(self.plans.search)
+        if self.free_s(best) >= self._finals_s() + trial_s:
+            return True
+        tried = sum(bool(one.changes) for one in (*self.setup.prior, *self.trials))
+        if not tried:
+            return self.has_time(trial_s + self.least_pairs_s(best))
+        return tried < FEWEST_SEARCH_TRIALS and self.leaves_pairs(trial_s, best)
+
+    def _finals_s(self) -> float:
+        """What is kept for the finals, in seconds: nothing as long as there is little to choose
+        from, as in a session that resumed late."""
+        tried = sum(trial.phase is Phase.SEARCH for trial in self.trials)
+        return self.plans.finals * self.takes_s(self.plans.final) * (tried >= FEWEST_SEARCH_TRIALS)
+
     def spare_s(self, best: Changes) -> float:
         """The seconds that are left before the runs at a fixed rate and the confirmation of
         `best`."""
@@ -176,6 +196,10 @@ class Runner:
     def fits(self, changes: Changes) -> bool:
         """Whether the fewest pairs of a point still fit into the time."""
         return self.has_time(self.least_pairs_s(changes))
+
+    def leaves_pairs(self, seconds: float, winner: Changes) -> bool:
+        """Whether the fewest pairs of a point fit into the budget after so many seconds."""
+        return self.left_s() >= seconds + self.least_pairs_s(winner) + self.setup.pace.end_s
 
     def has_time(self, seconds: float) -> bool:
         """Whether so much can still be done without going too far beyond the budget."""
@@ -259,34 +283,3 @@ class Runner:
             self._restarts_s.append(trial.outcome.spent.restart_s)
         self.trials.append(trial)
         return trial
-
-
-def trials_expected(runner: Runner, best: Changes) -> int:
-    """About the number of the last trial, if `best` is what will be confirmed."""
-    last = runner.trials[-1]
-    confirming = [trial for trial in runner.trials if trial.phase is Phase.CONFIRM]
-    if confirming:
-        winners = [trial.changes for trial in confirming if trial.changes != BASELINE]
-        winner = winners[-1] if winners else best
-        more = int(max(0.0, runner.left_s()) / runner.pair_s(last.plan, winner))
-        pair = last.pair or 0
-        pairs_left = min(MOST_PAIRS - pair, max(runner.fewest_pairs(winner) - pair, more))
-        is_half = sum(trial.pair == pair for trial in confirming) % _SIDES
-        return last.number + is_half + _SIDES * pairs_left
-    checks = _SIDES if runner.plans.checks_s and last.phase is not Phase.CHECK else 0
-    before = 0 if last.phase is Phase.CHECK else _before_checks(runner, best)
-    return last.number + before + checks + _SIDES * runner.planned_pairs(best)
-
-
-def _before_checks(runner: Runner, best: Changes) -> int:
-    """How many trials still fit: those of the search, the finals, and those that try a smaller
-    change."""
-    plans, free_s, phase = runner.plans, max(0.0, runner.free_s(best)), runner.trials[-1].phase
-    shrinking = SHRINK_TRIALS * runner.rounds_left()
-    if phase is Phase.SHRINK:
-        return shrinking
-    final_s = runner.takes_s(plans.final)
-    if phase is Phase.FINAL:
-        return int(free_s / final_s) + shrinking
-    searching_s = max(0.0, free_s - plans.finals * final_s)
-    return int(searching_s / runner.takes_s(plans.search)) + plans.finals + shrinking

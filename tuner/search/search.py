@@ -10,16 +10,16 @@ from __future__ import annotations
 from collections.abc import Generator, Iterator
 from dataclasses import dataclass, field, replace
 
-from tuner.errors import Refused
+from tuner.errors import JobFailed, Refused
 from tuner.measure.measurement import Failure, TrialPlan, others_used
 from tuner.search import notes
-from tuner.search.budget import FEWEST_SEARCH_TRIALS, affordable, engine_warm_up
-from tuner.search.calibration import Calibration, calibrate, required
+from tuner.search.beginning import begun, kept_knobs
+from tuner.search.budget import FEWEST_SEARCH_TRIALS, engine_warm_up
+from tuner.search.calibration import FEWEST_RATES, Calibration, calibrate, required
 from tuner.search.checks import check_rate
-from tuner.search.climb import Climb, Leader, Noise
+from tuner.search.climb import Climb, Leader
 from tuner.search.guess import effects_of
-from tuner.search.pairs import compared, pairs_of
-from tuner.search.points import Knobs
+from tuner.search.pairs import candidate_of, compared, pairs_of
 from tuner.search.runner import Runner
 from tuner.search.shrink import (
     Attempt,
@@ -28,12 +28,8 @@ from tuner.search.shrink import (
     shorter,
     shrunk,
 )
-from tuner.search.strategies.model import Guard
 from tuner.search.study import BASELINE, Axis, Changes, Note, Phase, Trial
 from tuner.search.verdict import MOST_PAIRS, disqualified, reason_of
-from tuner.space.knob import Cost, Knob
-from tuner.space.knobs import most_promising
-from tuner.space.recipes import RECIPES, changes_of, in_recipes
 
 # A rate this far below the best so far cannot win: its window is cut short.
 _LOSING = 0.9
@@ -60,13 +56,14 @@ class Search:
         return None if self._climbing is None else self._climbing.leader(self.runner.trials)
 
     def run(self) -> Iterator[Step]:
-        """Raises JobFailed when the profile as written cannot be measured, Refused by the noise."""
+        """Raises JobFailed when the profile as written cannot be measured, or the budget is too
+        short for the pairs, and Refused by the noise."""
         yield from self._warm_up()
         calibration = yield from self._calibrate()
-        kept = self._kept()
+        kept = kept_knobs(self.runner)
         if len(kept) < len(self.runner.setup.knobs):
             yield self.runner.note(notes.frozen(self.runner.setup.knobs, kept))
-        climb = self._climbing = self._begin(kept, calibration)
+        climb = self._climbing = begun(self.runner, kept, calibration)
         trials, before = self.runner.trials, -1
         # What the finals choose may need less time for its pairs than what led before them.
         while len(trials) > before:
@@ -90,8 +87,11 @@ class Search:
     def _calibrate(self) -> Generator[Step, None, Calibration]:
         """Repeated runs of the profile as written, and what they say of the noise."""
         runner, plans = self.runner, self.runner.plans
+        trial_s = runner.takes_s(plans.search)
         runs, times = [], []
-        for _ in range(plans.calibrating):
+        for done in range(plans.calibrating):
+            if done >= FEWEST_RATES and not runner.leaves_pairs(2 * trial_s, BASELINE):
+                break
             trial = yield from runner.persistently(
                 lambda again: runner.trial(
                     Phase.CALIBRATE, BASELINE, plans.search, f"{_AS_WRITTEN}{again}"
@@ -106,62 +106,22 @@ class Search:
             raise Refused(notes.too_noisy(calibration, allowed))
         return calibration
 
-    def _kept(self) -> tuple[Knob, ...]:
-        """The knobs that the budget suffices for, the most promising ones, and those that recipes,
-        earlier searches or trials changed, in their order."""
-        setup = self.runner.setup
-        every = affordable(setup.knobs, setup.budget_s, setup.pace)
-        count = self.runner.plans.knobs_kept(len(every))
-        changed = [one.changes for one in setup.earlier] + [one.changes for one in setup.prior]
-        known = {path for changes in changed for path, _ in changes}
-        return most_promising(every, count, known | in_recipes(every))
-
-    def _begin(self, kept: tuple[Knob, ...], calibration: Calibration) -> Climb:
-        """The climb, with what the calibration showed and what experts would try first."""
-        runner, setup = self.runner, self.runner.setup
-        knobs = Knobs(kept, setup.repairs)
-        trial_s = runner.takes_s(runner.plans.search)
-        space = knobs.space(setup.is_valid, trial_s, {Cost.NODE_RESTART: runner.restart_s()})
-        strategy = setup.strategy(space, calibration.sigma)
-        recipes = [
-            *((one.changes, f"found by {one.run}") for one in setup.earlier),
-            *((changes_of(one, setup.knobs), f"recipe: {one.name}") for one in RECIPES),
-        ]
-        known = [(knobs.known(changes), why) for changes, why in recipes]
-        if setup.repairs:
-            known.insert(0, (setup.repairs, "repairs, not for speed"))
-        usable = [one for one in known if one[0] and setup.is_valid(one[0])]
-        checks = Guard(space, 0, calibration.sigma)
-        window_s = runner.plans.search.window_s
-        noise = Noise(calibration.sigma, window_s, calibration.sigma_adjusted)
-        climb = Climb(strategy, knobs, noise, usable, setup.limits, checks)
-        calibrated = [one for one in runner.trials if one.phase is Phase.CALIBRATE]
-        climb.tell(*(trial for trial in calibrated if trial.measurement is not None))
-        climb.take_over(setup.prior)
-        return climb
-
     def _climb(self, climb: Climb) -> Iterator[Step]:
-        runner, plans = self.runner, self.runner.plans
-        while self._free_s(climb) >= self._finals_s() + runner.takes_s(plans.search):
-            asked = climb.ask()
-            if asked is None:
-                return
-            changes, why = asked
-            plan = replace(plans.search, loses_below=self._losing())
-            trial = runner.trial(Phase.SEARCH, changes, plan, why)
-            climb.tell(trial)
-            yield trial
+        while self.runner.has_room(self._best(climb)) and (asked := climb.ask()) is not None:
+            yield from self._try(climb, *asked)
 
-    def _finals_s(self) -> float:
-        """What is kept for the finals, in seconds: nothing as long as there is little to choose
-        from, as in a session that resumed late."""
-        runner, plans = self.runner, self.runner.plans
-        tried = sum(trial.phase is Phase.SEARCH for trial in runner.trials)
-        return plans.finals * runner.takes_s(plans.final) if tried >= FEWEST_SEARCH_TRIALS else 0.0
+    def _try(self, climb: Climb, changes: Changes, why: str) -> Iterator[Step]:
+        """Measure a point for the first time; a hiccup tells nothing of it."""
+        runner = self.runner
+        plan = replace(runner.plans.search, loses_below=self._losing())
+        trial = yield from runner.persistently(
+            lambda again: runner.trial(Phase.SEARCH, changes, plan, f"{why}{again}")
+        )
+        climb.tell(trial)
 
-    def _free_s(self, climb: Climb) -> float:
-        """The seconds before the confirmation, if the best so far is what will be confirmed."""
-        return self.runner.free_s(climb.winner(self.runner.trials) or BASELINE)
+    def _best(self, climb: Climb) -> Changes:
+        """What would be confirmed now, to reckon with its time."""
+        return climb.winner(self.runner.trials) or BASELINE
 
     def _losing(self) -> float:
         """The rate below which a window cannot win any more."""
@@ -172,12 +132,11 @@ class Search:
         """Good points again, on longer windows, where that helps most to choose among them."""
         runner, plan = self.runner, self.runner.plans.final
         for _ in range(runner.plans.finals):
-            left = int(self._free_s(climb) / runner.takes_s(plan))
+            left = int(runner.free_s(self._best(climb)) / runner.takes_s(plan))
             changes = climb.again(left, plan, lambda one: runner.next_s(one, plan))
             if changes is None:
                 return
-            why = "again, to choose among the best"
-            trial = runner.trial(Phase.FINAL, changes, plan, why)
+            trial = runner.trial(Phase.FINAL, changes, plan, "again, to choose among the best")
             self._learn(climb, trial)
             yield trial
 
@@ -191,19 +150,21 @@ class Search:
 
         At least six, or eight where the engine restarts between the sides; more while there is
         time, which depends on the clock and never on what the pairs show.  A pair in which a run
-        failed by a hiccup is measured again; a winner that cannot be recommended ends it, and so
-        does time that has run out.
+        failed by a hiccup is measured again; a winner that cannot be recommended ends it.  Raises
+        JobFailed where time has run out before.
         """
         runner = self.runner
         plan, planned, complete = runner.plans.confirm, runner.planned_pairs(winner), 0
         for pair in range(1, MOST_PAIRS + 1):
             plan = runner.confirm_plan(plan, winner, max(1, planned - complete))
-            if not runner.has_time(runner.pair_s(plan, winner)):
-                return
+            pair_s = runner.pair_s(plan, winner)
             so_far = compared(pairs_of(runner.trials), lambda run: run.eps)
             enough = so_far is not None and so_far.enough
-            if enough and runner.left_s() < runner.pair_s(plan, winner) + runner.setup.pace.end_s:
+            if enough and runner.left_s() < pair_s + runner.setup.pace.end_s:
                 return
+            if not runner.has_time(pair_s):
+                needed_s = (runner.fewest_pairs(winner) - complete) * pair_s
+                raise JobFailed(notes.too_short(runner.setup.clock() + needed_s))
             if (yield from self._pair(winner, plan, pair)):
                 complete += 1
             elif self._disqualified(winner):
@@ -223,6 +184,9 @@ class Search:
                 return False
         return True
 
+    def _may_be(self, changes: Changes) -> bool:
+        return self.runner.setup.is_valid(changes) and not self._disqualified(changes)
+
     def _disqualified(self, changes: Changes) -> bool:
         return disqualified(self.runner.trials, changes, self.runner.setup.limits) is not None
 
@@ -237,7 +201,10 @@ class Search:
             was_idle = winner is None and not any(trial.changes for trial in runner.trials)
             if was_idle or not runner.fits(winner or BASELINE):
                 needed_s += was_idle * FEWEST_SEARCH_TRIALS * runner.takes_s(runner.plans.search)
-                yield runner.note(notes.too_short(runner.setup.clock() + needed_s))
+                too_short = notes.too_short(runner.setup.clock() + needed_s)
+                if candidate_of(runner.trials) is None:
+                    raise JobFailed(too_short)
+                yield runner.note(too_short)
                 return None
             if winner is None or self._disqualified(winner):
                 return None
@@ -284,7 +251,7 @@ class Search:
         tried: tuple[Attempt, ...] = ()
         for _ in range(runner.rounds_left()):
             before = shrunk(winner, tried)
-            after = shorter(before, effects, tried, runner.setup.is_valid)
+            after = shorter(before, effects, tried, self._may_be)
             if after is None or runner.spare_s(before) < _NEARLY * runner.round_s(before, after):
                 return before
             for pair in pairs_of_next_round(runner.trials):
