@@ -109,6 +109,12 @@ class Interrupted(BaseException):
         self.exit_code = 128 + signal_number
 
 
+def of_the_system(error: OSError) -> JobFailed:
+    """What the system refused, as a user is told of it."""
+    where = f" {error.filename}" if error.filename else ""
+    return JobFailed(f"cannot read or write{where}: {error.strerror}")
+
+
 class Severity(Enum):
     """How much a problem matters."""
 

@@ -31,6 +31,6 @@ def test_what_only_root_can_read_is_named_before_anything_starts(key: str) -> No
         profile = small({f"outputs[logs].{name}": value for name, value in login.items()})
         path.chmod(0o600)
         with pytest.raises(Refused, match=f"^{path} is needed to log in, .*setfacl .*:r {path}"):
-            prepare(THERE, profile, lambda _: None)
+            prepare(THERE, [profile], lambda _: None)
         path.chmod(0o644)
-        assert prepare(THERE, profile, lambda _: None) == 0.0
+        assert prepare(THERE, [profile], lambda _: None) == 0.0

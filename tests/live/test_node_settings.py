@@ -99,7 +99,7 @@ def test_settings_that_the_engine_refuses_fail_the_trial_and_not_the_lab(lab: La
     refused = profile(**{"thread_pool.write.size": 500})
     outcome = run_trial(lab, refused, PLAN, "refused", lambda _: None)
     assert isinstance(outcome, Failure)
-    assert outcome.kind is FailureKind.ENGINE
+    assert outcome.kind is FailureKind.ENGINE_DOWN
     assert "thread_pool.write.size" in outcome.reason
     lab.check()
     assert lab.engine.run_with(TURNED) == 0.0, "it runs as before"

@@ -6,6 +6,7 @@ import errno
 import json
 import os
 import random
+import shutil
 import zlib
 from dataclasses import replace
 from pathlib import Path
@@ -151,13 +152,12 @@ def test_a_write_that_is_broken_off_leaves_a_journal_that_goes_on(
         record.session(SESSION)
         with monkeypatch.context() as patched:
             patched.setattr(os, "pwrite", full_disk)
-            with pytest.raises(OSError, match="No space"):
+            with pytest.raises(JobFailed, match=r"cannot write the journal .*: No space left"):
                 record.trial(TRIALS[0])
-        record.end(Ending.FAILED, 5.0)
+        record.end(Ending.FAILED, 5.0, "no space")
     study = read(tmp_path)
     assert study.sessions == (SESSION,)
-    assert study.ending is Ending.FAILED
-    assert lines_of(tmp_path)[-1].endswith(b'"ending": {"ending": "failed", "at_s": 5.0}}\n')
+    assert (study.ending, study.reason) == (Ending.FAILED, "no space")
 
 
 @pytest.mark.parametrize("number", range(1, 9))
@@ -235,3 +235,14 @@ def test_two_trials_that_differ_in_the_reason_alone_are_the_same() -> None:
     assert replace(one, pair=2) != one
     assert replace(one, per_second=5.0) != one
     assert isinstance(one, Asked)
+
+
+def test_a_journal_whose_folder_was_deleted_or_moved_takes_no_line(tmp_path: Path) -> None:
+    for leave in (shutil.rmtree, lambda folder: folder.rename(tmp_path / "elsewhere")):
+        folder = tmp_path / "run"
+        folder.mkdir()
+        with journal(folder, HEADER) as record:
+            record.note(NOTE)
+            leave(folder)
+            with pytest.raises(JobFailed, match=r"trials.jsonl is gone: its folder was deleted"):
+                record.note(NOTE)

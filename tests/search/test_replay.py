@@ -7,13 +7,14 @@ import random
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.search.simulated import BUDGET_S, START_S, World, search
 from tuner.errors import Interrupted, JobFailed
+from tuner.measure.measurement import Failure
 from tuner.measure.paired import FEWEST_PAIRS
 from tuner.search.journal import NAME, read, recorded
 from tuner.search.pairs import pairs_of
@@ -55,6 +56,14 @@ def ended_anywhere(lines: list[bytes]) -> Iterator[bytes]:
             yield b"".join(lines[:whole]) + lines[whole][: len(lines[whole]) // 2]
 
 
+def begun_in(text: bytes) -> int | None:
+    """The trial that is under way where a journal ends, by its number."""
+    *lines, _ = text.split(b"\n")
+    if not lines or b'"intent": ' not in lines[-1]:
+        return None
+    return int(lines[-1].partition(b'"number": ')[2].partition(b",")[0])
+
+
 def test_the_search_that_is_ended_here_goes_through_every_phase(undisturbed: Study) -> None:
     assert {trial.phase for trial in undisturbed.trials} == set(Phase) - {Phase.EARLIER}
     assert judge(undisturbed).claim is Claim.IMPROVED
@@ -79,9 +88,13 @@ def test_ended_again_and_again_it_still_comes_to_the_same_end(
     tmp_path: Path, undisturbed: Study, seed: int
 ) -> None:
     rng, size, folder = random.Random(seed), 0, tmp_path
-    text = (tmp_path / NAME).read_bytes()
+    text, ended_in = (tmp_path / NAME).read_bytes(), set[int | None]()
     for _ in range(8):
         size = rng.randint(size, len(text))
+        # Never twice in one trial, which would then have failed.
+        while (trial := begun_in(text[:size])) in ended_in:
+            size = rng.randint(size, len(text))
+        ended_in |= {trial} - {None}
         folder = folder_with(tmp_path, text[: max(size, text.index(b"\n") + 1)])
         study = search(folder, World(START_S))
         assert study.trials == undisturbed.trials
@@ -297,7 +310,8 @@ def test_a_process_killed_at_random_moments_comes_to_the_same_end(
         )
         try:
             if kill < KILLS:
-                _wait_for_lines(process, folder / NAME, rng.randint(1, 20))
+                # Never twice in one trial, which would then have failed.
+                _wait_for_lines(process, folder / NAME, rng.randint(5, 20))
                 time.sleep(rng.random() * 0.02)
                 process.kill()
             process.wait(60)
@@ -331,3 +345,67 @@ def test_a_hiccup_of_the_calibration_is_taken_over_like_any_other_trial(
         study = search(folder_with(tmp_path, text), World(START_S, hiccups=hiccups))
         assert study.trials == whole.trials
         assert study.notes == whole.notes
+
+
+class PowerFailure(Exception):
+    """Ends the process without a word."""
+
+
+def ending_in(number: int, how: BaseException) -> Callable[[Asked], None]:
+    """Raises where the trial with this number runs."""
+
+    def stop(asked: Asked) -> None:
+        if asked.number == number:
+            raise how
+
+    return stop
+
+
+def after_ends_in(folder: Path, number: int, *how: BaseException) -> Study:
+    """A search that ended so in a trial, was resumed each time, and goes on to its end."""
+    for each in how:
+        with pytest.raises(type(each)):
+            search(folder, World(START_S, stop=ending_in(number, each)))
+        if isinstance(each, PowerFailure):
+            lines = lines_of(folder)
+            (folder / NAME).write_bytes(b"".join(lines[:-1]))
+    return search(folder, World(START_S))
+
+
+@pytest.mark.parametrize(
+    "how",
+    [
+        (PowerFailure(), PowerFailure()),
+        (JobFailed("the engine died"), JobFailed("the engine died")),
+        (PowerFailure(), Interrupted(2), JobFailed("the engine died")),
+    ],
+)
+def test_a_candidate_that_ended_the_search_twice_has_failed(
+    tmp_path: Path, no_disk: None, how: tuple[BaseException, ...]
+) -> None:
+    study = after_ends_in(tmp_path, 9, *how)
+    (trial,) = [one for one in study.trials if one.number == 9]
+    assert trial.phase is Phase.SEARCH
+    assert isinstance(trial.outcome, Failure)
+    assert "engine down: the search ended twice while it was measured" in str(trial.outcome)
+    assert [one.number for one in study.trials if one.changes == trial.changes] == [9]
+    assert judge(study).claim is Claim.IMPROVED
+    lines = lines_of(tmp_path)
+    for share in (0.5, 0.9):
+        folder = folder_with(tmp_path, b"".join(lines[: int(share * len(lines))]))
+        assert search(folder, World(START_S)).trials == study.trials
+
+
+@pytest.mark.parametrize(
+    ("number", "how"),
+    [
+        (9, (PowerFailure(),)),
+        (9, (Interrupted(2), Interrupted(15), Interrupted(2))),
+        (1, (PowerFailure(), PowerFailure(), PowerFailure())),
+    ],
+)
+def test_one_end_interrupts_and_the_profile_as_written_do_not_count(
+    tmp_path: Path, undisturbed: Study, number: int, how: tuple[BaseException, ...]
+) -> None:
+    (tmp_path / "ended").mkdir()
+    assert after_ends_in(tmp_path / "ended", number, *how).trials == undisturbed.trials

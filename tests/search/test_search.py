@@ -263,6 +263,29 @@ def test_on_a_slow_machine_the_least_budget_has_fewer_trials_and_all_pairs(
     assert world.now_s <= budget_s + 15.0
 
 
+def test_what_downs_the_engine_is_asked_for_once_and_not_recommended() -> None:
+    """All with the most workers, which are the fastest."""
+    down = Failure(FailureKind.ENGINE_DOWN, "elasticsearch died with SIGKILL")
+    most = max(int(str(dict(one.changes).get(WORKERS, 1))) for one in run(calm(0.15), 900.0).trials)
+    study = struck(lambda asked: down if workers_in(dict(asked.changes)) == most else None)
+    lost = [one.changes for one in study.trials if one.outcome.spent and one.measurement is None]
+    assert lost
+    assert len(lost) == len(set(lost))
+    verdict = judge(study)
+    assert verdict.claim is Claim.IMPROVED
+    assert workers_in(dict(verdict.changes)) < most
+
+
+def test_an_engine_that_dies_under_the_profile_as_written_is_a_hiccup() -> None:
+    down = Failure(FailureKind.ENGINE_DOWN, "elasticsearch died with SIGKILL")
+    study = struck(lambda asked: down if asked.number == 1 else None)
+    failure, again = (one for one in study.trials if one.number in (1, 2))
+    assert failure.measurement is None
+    assert again.phase is Phase.CALIBRATE
+    assert again.measurement is not None
+    assert judge(study).claim is Claim.IMPROVED
+
+
 def test_a_hiccup_of_the_search_tells_nothing_of_its_point() -> None:
     """The first run of every point stalls; each is repeated, and the best is still confirmed."""
     stall = Failure(FailureKind.STALLED, "nothing was indexed for 10 s")

@@ -12,7 +12,7 @@ import typer
 from tuner import __version__
 from tuner.cli.commands import Commands, add_commands
 from tuner.cli.console import printable
-from tuner.errors import BadProfile, Interrupted, TuneError
+from tuner.errors import BadProfile, Interrupted, TuneError, of_the_system
 from tuner.host.signals import end_orderly, received
 
 _EXIT_CODES = (
@@ -68,10 +68,7 @@ def main() -> None:
         # Typer ends with 2 for a usage error; 2 means "differences found" here.
         sys.exit(64 if end.code == 2 else end.code)
     except OSError as error:
-        where = f" {error.filename}" if error.filename else ""
-        typer.echo(
-            printable(f"rsyslog-tune: cannot read or write{where}: {error.strerror}"), err=True
-        )
+        typer.echo(printable(f"rsyslog-tune: {of_the_system(error)}"), err=True)
         sys.exit(1)
     except Exception:  # noqa: BLE001 - the one place where a bug becomes an exit code
         stopped = received()

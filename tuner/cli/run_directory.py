@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 
 from tuner.cli.exports import write_whole
@@ -71,22 +72,45 @@ def writing_to(directory: Path) -> Iterator[None]:
 
 
 def write_results(directory: Path, written: LoadedProfile, study: Study) -> None:
-    """Write best.yaml, its rendered files and the reports.
+    """Write best.yaml, its rendered files and the reports, each as far as that can be done; raises
+    JobFailed, which says what could not.
 
     An `extends` of best.yaml names the same file as before, seen from the run directory.
     """
+    if not directory.is_dir():
+        raise JobFailed(f"no results were written: {directory} is gone")
     result = analyse(study)
     best = candidate(written, result.verdict.changes)
     leaf = read(best.text, str(best.path))
-    (directory / "best.yaml").write_text(moved(leaf, directory), encoding="utf-8")
-    write(render(best.profile), directory / "rendered")
-    write_reports(directory, result)
+
+    def write_best() -> None:
+        write_whole(directory / "best.yaml", moved(leaf, directory))
+        write(render(best.profile), directory / "rendered")
+
+    _require_done([write_best, *_reports(directory, result)])
 
 
 def write_reports(directory: Path, result: StudyResult) -> None:
-    """Write everything that people and programs read of a study; raises JobFailed.
+    """Write everything that people and programs read of a study, as `write_results` does."""
+    _require_done(_reports(directory, result))
 
-    The page comes last: it takes longest, and the others are there when it is interrupted.
-    """
-    for name, made in _REPORTS.items():
-        write_whole(directory / name, made(result))
+
+def _reports(directory: Path, result: StudyResult) -> list[Callable[[], None]]:
+    """The page comes last: it takes longest, and the others are there when it is interrupted."""
+
+    def write_report(name: str) -> None:
+        write_whole(directory / name, _REPORTS[name](result))
+
+    return [partial(write_report, name) for name in _REPORTS]
+
+
+def _require_done(steps: Sequence[Callable[[], None]]) -> None:
+    """Take every step; raises JobFailed when some failed."""
+    failures = []
+    for step in steps:
+        try:
+            step()
+        except JobFailed as error:
+            failures.append(str(error))
+    if failures:
+        raise JobFailed("; ".join(failures))

@@ -27,7 +27,7 @@ from tuner.cli.options import (
     voice_of,
 )
 from tuner.cli.profiles import load_or_default
-from tuner.cli.run_directory import new_run_directory, write_results, writing_to
+from tuner.cli.run_directory import new_run_directory, writing_to
 from tuner.cli.search_job import (
     Job,
     Stopwatch,
@@ -38,9 +38,9 @@ from tuner.cli.search_job import (
     resumed,
     searchable,
 )
-from tuner.cli.search_session import work_on
+from tuner.cli.search_session import Worked, work_on, written
 from tuner.cli.site import Wanted, open_lab, prepare, require_runnable, tell_of_others
-from tuner.errors import BadUsage, GuardrailBreached, JobFailed, NoImprovement
+from tuner.errors import BadUsage, GuardrailBreached, Interrupted, JobFailed, NoImprovement
 from tuner.lint.repairs import repairs
 from tuner.profile.model import Profile
 from tuner.report.gauges import SEARCH_PHASES, Gauges
@@ -50,7 +50,7 @@ from tuner.report.search_outcome import next_command, outcome_blocks
 from tuner.search.budget import smallest_budget_s
 from tuner.search.journal import read
 from tuner.search.notes import bought, ranked
-from tuner.search.study import Ending, Options, Study
+from tuner.search.study import Ending, Options
 from tuner.search.verdict import Claim
 from tuner.space.guarantees import allowed
 
@@ -160,8 +160,8 @@ def search(
     if resume is not None:
         _require_nothing_else(context)
         with writing_to(resume):
-            study = _gone_on(resume, clock, voice, metrics_path)
-        _conclude(study, resume, require_gain, output)
+            worked = _gone_on(resume, clock, voice, metrics_path)
+        _conclude(worked, resume, require_gain, output)
         return
     loaded = load_or_default(profile)
     allowed(loaded.profile, allow or ())
@@ -183,8 +183,8 @@ def search(
     earlier = tuple((str(path), read(path)) for path in warm_start or ())
     with new_run_directory(run_dir, loaded.profile.name) as directory:
         job = Job(loaded, directory, options, budget_s, seed, clock, warm_starts=earlier)
-        study = _studied(job, voice, metrics_path)
-    _conclude(study, directory, require_gain, output)
+        worked = _studied(job, voice, metrics_path)
+    _conclude(worked, directory, require_gain, output)
 
 
 def _tell_plan(profile: Profile, options: Options, budget_s: float, output: OutputFormat) -> None:
@@ -229,14 +229,13 @@ def _affordable(budget: str, engine: EngineChoice) -> float:
     return budget_s
 
 
-def _gone_on(directory: Path, clock: Stopwatch, voice: Voice, metrics_path: Path | None) -> Study:
-    """The study of a search that was ended before; one that was finished is only told again."""
+def _gone_on(directory: Path, clock: Stopwatch, voice: Voice, metrics_path: Path | None) -> Worked:
+    """A search that was ended before; one that was finished is only told again."""
     record = recorded_or_set_aside(directory)
     job = resumed(directory, record, clock)
     if record.study.ending is Ending.FINISHED:
         voice.say(f"the search in {directory} is already complete; rewriting its reports")
-        write_results(directory, job.loaded, record.study)
-        return record.study
+        return written(job, Worked(record.study, None), voice)
     require_strategy(record.study.header)
     if has_changed(job.loaded):
         voice.say(
@@ -245,8 +244,9 @@ def _gone_on(directory: Path, clock: Stopwatch, voice: Voice, metrics_path: Path
     return _studied(job, voice, metrics_path)
 
 
-def _studied(job: Job, voice: Voice, metrics_path: Path | None) -> Study:
-    """Open the lab that a search needs, and work on it there."""
+def _studied(job: Job, voice: Voice, metrics_path: Path | None) -> Worked:
+    """Open the lab that a search needs, and work on it there.  Results are written once the lab,
+    which may have filled the disk, is gone."""
     profile = job.loaded.profile
     gauges = Gauges("search", profile.name, SEARCH_PHASES, time.time())
     with contextlib.ExitStack() as stack:
@@ -255,21 +255,29 @@ def _studied(job: Job, voice: Voice, metrics_path: Path | None) -> Study:
         tell_of_others(voice.say)
         with voice.working("starting the lab"):
             lab = stack.enter_context(open_lab(job.wanted, profile, job.directory, voice.say))
-        return work_on(job, lab, voice, metrics)
+        worked = work_on(job, lab, voice, metrics)
+    return written(job, worked, voice)
 
 
-def _conclude(study: Study, directory: Path, require_gain: bool, output: OutputFormat) -> None:
-    """Print the verdict and choose the exit code."""
-    analysed = analyse(study)
-    verdict, after = analysed.verdict, next_command(analysed, directory)
+def _conclude(worked: Worked, directory: Path, require_gain: bool, output: OutputFormat) -> None:
+    """Print the verdict, whatever became of the files, and choose the exit code."""
+    if isinstance(worked.error, Interrupted):
+        raise worked.error
+    analysed = analyse(worked.study)
+    verdict = analysed.verdict
+    after = next_command(analysed, directory) if worked.error is None else None
     if output is OutputFormat.JSON:
         data = {**report_json(analysed), "run_directory": str(directory), "next": after}
         result_json(data)
     else:
         show_blocks(outcome_blocks(analysed))
-        result(f"report: {directory / 'report.html'}\nbest profile: {directory / 'best.yaml'}")
+        for what, name in (("report", "report.html"), ("best profile", "best.yaml")):
+            if (directory / name).exists():
+                result(f"{what}: {directory / name}")
         if after is not None:
             result(f"next: {after}")
+    if worked.error is not None:
+        raise worked.error
     if verdict.claim is Claim.INFEASIBLE:
         raise GuardrailBreached(verdict.claim.value)
     if verdict.claim is Claim.UNFINISHED:

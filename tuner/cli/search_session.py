@@ -8,9 +8,10 @@ import os
 import random
 from collections.abc import Callable
 from contextlib import AbstractContextManager
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
-from tuner.cli.console import Voice
+from tuner.cli.console import Voice, say
 from tuner.cli.metrics_file import MetricsFile
 from tuner.cli.progress import Progress, Running
 from tuner.cli.run_directory import write_results
@@ -24,13 +25,14 @@ from tuner.cli.search_job import (
 )
 from tuner.cli.search_screen import Screen, screen
 from tuner.engine.owned import Owner, remove
-from tuner.errors import Interrupted
+from tuner.errors import Interrupted, JobFailed, TuneError, of_the_system
 from tuner.flood.schedule import fixed
 from tuner.lab.lab import Lab
 from tuner.lint.knobs_check import Checker
 from tuner.measure.measurement import TrialPlan
 from tuner.measure.metrics import Result
 from tuner.measure.paced import Pacing, run_paced
+from tuner.measure.survival import Survivor
 from tuner.measure.trial import Tell, run_trial
 from tuner.measure.turning import when_turned
 from tuner.profile.model import Profile
@@ -50,8 +52,16 @@ from tuner.space.knob import level_text
 Measure = Callable[[Asked, Profile], Result]
 
 
-def work_on(job: Job, lab: Lab, voice: Voice, metrics: MetricsFile) -> Study:
-    """Search, recording each trial as it happens; the report is written however it ends."""
+@dataclass(frozen=True)
+class Worked:
+    """What a session came to, and what ended it early, if anything did."""
+
+    study: Study
+    error: TuneError | Interrupted | None
+
+
+def work_on(job: Job, lab: Lab, voice: Voice, metrics: MetricsFile) -> Worked:
+    """Search, recording each trial as it happens."""
     header = header_of(job, lab)
     metrics.update(of_header(metrics.gauges, header))
     record = _taken_over(job, lab, header, voice)
@@ -69,29 +79,60 @@ def work_on(job: Job, lab: Lab, voice: Voice, metrics: MetricsFile) -> Study:
             voice.say(f"repairs, not for speed, in every candidate: {names}")
         ends = datetime.now() + timedelta(seconds=job.budget_s - job.clock())
         voice.say(f"ends at about {ends:%H:%M:%S}; Ctrl-C ends it earlier, --resume continues")
-    ending = Ending.FAILED
     seen = screen(voice, _nothing_yet(job, lab), job.clock, said)
     with _journal(job, header) as lines, seen as shown:
         session = Session(header.started, os.getpid(), lab.owner.run_id)
         measure = _watched(job, _measuring(job, lab, shown), metrics)
         replay = Replay(record, lines, session, measure, job.clock)
+        error = _ended_by(lambda: _search(job, lab, replay, shown, metrics, header))
+        ending, reason = _told(error)
         try:
-            _search(job, lab, replay, shown, metrics, header)
-            ending = Ending.FINISHED
-        except Interrupted:
-            ending = Ending.INTERRUPTED
-            raise
-        finally:
-            lines.end(ending, job.clock())
-            shown.stop()
-            study = replay.study(ending)
-            write_results(job.directory, job.loaded, study)
-            metrics.update(of_study(metrics.gauges, study))
-            if ending is not Ending.FINISHED:
-                voice.say(f"results so far: {job.directory / 'report.html'}")
-            if ending is Ending.INTERRUPTED:
-                voice.say(f"to resume: rsyslog-tune search --resume {job.directory}")
-    return study
+            lines.end(ending, job.clock(), reason)
+        except JobFailed as lost:
+            # Without its folder or any room there, whatever else failed did so for that.
+            error = error if isinstance(error, Interrupted) else lost
+            ending, reason = _told(error)
+        shown.stop()
+        study = replay.study(ending, reason)
+        metrics.update(of_study(metrics.gauges, study))
+    return Worked(study, error)
+
+
+def written(job: Job, worked: Worked, voice: Voice) -> Worked:
+    """Write the results; where that fails, it is the error of a search that had no other."""
+    try:
+        write_results(job.directory, job.loaded, worked.study)
+    except JobFailed as unwritten:
+        if worked.error is None:
+            return replace(worked, error=unwritten)
+        say(str(unwritten))
+        return worked
+    if isinstance(worked.error, Interrupted):
+        voice.say(f"results so far: {job.directory / 'report.html'}")
+        voice.say(f"to resume: rsyslog-tune search --resume {job.directory}")
+    return worked
+
+
+def _ended_by(search: Callable[[], None]) -> TuneError | Interrupted | None:
+    """What ended a search early; None when it came to its end."""
+    try:
+        search()
+    except (TuneError, Interrupted) as error:
+        return error
+    except OSError as error:
+        return of_the_system(error)
+    return None
+
+
+def _told(error: TuneError | Interrupted | None) -> tuple[Ending, str]:
+    """What the journal says of an end."""
+    match error:
+        case None:
+            return Ending.FINISHED, ""
+        case Interrupted():
+            return Ending.INTERRUPTED, ""
+        case _:
+            return Ending.FAILED, str(error)
 
 
 def _nothing_yet(job: Job, lab: Lab) -> Progress:
@@ -124,6 +165,7 @@ def _journal(job: Job, header: Header) -> AbstractContextManager[Journal]:
 def _measuring(job: Job, lab: Lab, shown: Screen) -> Measure:
     """How a trial is measured in `lab`; an engine that had to be restarted gets warm first."""
     warm_up = TrialPlan(job.pace.warm_up_s, job.pace.engine_warm_up_s)
+    survivor = Survivor(lab, job.loaded.profile, warm_up)
 
     def measure(asked: Asked, profile: Profile) -> Result:
         def show(stage: str) -> None:
@@ -137,7 +179,10 @@ def _measuring(job: Job, lab: Lab, shown: Screen) -> Measure:
             return run_paced(lab, profile, pacing, name, tell)
 
         show("starting")
-        return when_turned(lab, profile, warm_up, f"t{asked.number + 1}", run, show)
+        name = f"t{asked.number + 1}"
+        return survivor.measured(
+            lambda: when_turned(lab, profile, warm_up, name, run, show), name, show
+        )
 
     return measure
 

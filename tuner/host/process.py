@@ -147,10 +147,12 @@ def end_group(group: int) -> None:
 
 
 def describe_exit(code: int) -> str:
-    """A return code of subprocess in words; a negative one is a signal."""
+    """A return code of subprocess in words; a negative one is a signal, and one above 128 is how
+    shells, and Elasticsearch's launcher, tell of the signal that ended their child."""
     if code < 0:
         return signal.Signals(-code).name
-    return f"exit code {code}"
+    by_signal = code - 128 in set(signal.Signals)
+    return f"exit code {code}" + (f" ({signal.Signals(code - 128).name})" if by_signal else "")
 
 
 def run(

@@ -52,6 +52,17 @@ def started_at(pid: int) -> str | None:
     return None if fields[0] in "ZX" else f"{fields[19]} ticks since boot {boot}"
 
 
+def memory_kills() -> int | None:
+    """How many processes the kernel has ended for lack of memory, the machine's or a control
+    group's, since it booted; None where it does not tell (`oom_kill` in /proc/vmstat, from Linux
+    4.13)."""
+    try:
+        lines = Path("/proc/vmstat").read_text(encoding="ascii").splitlines()
+    except OSError:
+        return None
+    return next((int(line.split()[1]) for line in lines if line.startswith("oom_kill ")), None)
+
+
 def listener_on(port: int) -> str | None:
     """Who listens on a TCP port of this machine ("rsyslogd, pid 812"), or None when nobody does."""
     for connection in psutil.net_connections(kind="tcp"):

@@ -8,9 +8,11 @@ from dataclasses import replace
 
 from tuner.engine.client import EngineClient
 from tuner.engine.delivery import DeliveryCheck, check_by_counters, check_by_identity, check_by_sink
-from tuner.engine.probe import EngineFacts, facts
+from tuner.engine.probe import EngineFacts, answers, facts
 from tuner.engine.searchable import counted, refreshes, searchable
 from tuner.engines.heap import fitting_heap
+from tuner.errors import Unreachable
+from tuner.host.process import wait_until
 from tuner.host.usage import memory_bytes
 from tuner.lab.node import RestartableNode
 from tuner.lab.sink import Sink
@@ -22,6 +24,11 @@ from tuner.space.knobs import of_rsyslog, without_node
 
 SINK = "sink"
 """What our sink is called wherever an engine is named, journals included."""
+
+
+REVIVE_S = 60.0
+"""How long an engine that died or fell silent is waited for."""
+_ANSWER_S, _POLL_S = 3.0, 0.5
 
 
 def stores(engine: str) -> bool:
@@ -70,6 +77,12 @@ class LabEngine(ABC):
         Raises NodeRefused when the engine does not start with them; it then runs as before.
         """
         return 0.0
+
+    def revive(self) -> None:
+        """Have an engine that died or fell silent answer again: one of ours is started as it was
+        first, a user's may come back.  Raises Unreachable when it does not within `REVIVE_S`."""
+        if not wait_until(lambda: answers(self.client, _ANSWER_S), REVIVE_S, _POLL_S):
+            raise Unreachable(f"{self.name} did not come back within {REVIVE_S:g} s")
 
     @abstractmethod
     def turns(self, knobs: Sequence[Knob]) -> tuple[Knob, ...]:
@@ -177,6 +190,10 @@ class LabNode(StoringEngine):
         """As LabEngine says."""
         return self._node.run_with(self.heap_for(profile), profile.node.settings)
 
+    def revive(self) -> None:
+        """As LabEngine says."""
+        self._node.start_again(REVIVE_S)
+
 
 class SinkEngine(LabEngine):
     """Our sink: it reads the number of each event out of the message, and stores nothing."""
@@ -192,6 +209,10 @@ class SinkEngine(LabEngine):
     def ending(self) -> str | None:
         """How the sink's process ended, None while it runs."""
         return self._sink.ending()
+
+    def revive(self) -> None:
+        """As LabEngine says."""
+        self._sink.start_again()
 
     def turns(self, knobs: Sequence[Knob]) -> tuple[Knob, ...]:
         """Those of rsyslog: the sink stores nothing."""

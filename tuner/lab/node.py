@@ -17,12 +17,16 @@ from tuner.engines.versions import Distribution
 from tuner.errors import JobFailed, Unreachable
 from tuner.host.process import Command, Daemon, own_environment
 from tuner.host.programs import Java, java_for
+from tuner.host.usage import memory_kills
 from tuner.lab.distribution import home_of
 from tuner.lab.ports import free_port
 from tuner.lab.scratch import subfolder
 
 START_TIMEOUT_S = 120.0
 _POLL_S = 0.25
+# Of an engine that died, the message holds so much of its log.
+_TELLING = re.compile(r"ERROR|FATAL|fatal|OutOfMemory|Exception")
+_LOG_LINES, _LOG_CHARACTERS = 2, 300
 
 
 @dataclass(frozen=True)
@@ -41,14 +45,21 @@ class NodeProcess:
     It answers on `port`, or on one that nobody uses.
     """
 
-    def __init__(self, plan: NodePlan, folder: Path, port: int | None = None) -> None:
+    def __init__(
+        self,
+        plan: NodePlan,
+        folder: Path,
+        port: int | None = None,
+        patience_s: float = START_TIMEOUT_S,
+    ) -> None:
         self.plan = plan
         self.folder = folder
         self._port = free_port() if port is None else port
         java = java_for(plan.distribution.java_lowest, plan.distribution.java_highest)
+        self._memory_kills = memory_kills()
         self._daemon = Daemon(_prepare(plan, folder, self._port, java))
         try:
-            self._wait()
+            self._wait(patience_s)
         except BaseException:
             self.stop()
             raise
@@ -69,14 +80,22 @@ class NodeProcess:
         return self._daemon.pid
 
     def ending(self) -> str | None:
-        """How the engine ended, or None while it runs."""
-        return self._daemon.ending()
+        """How the engine ended, with what is known of why, or None while it runs."""
+        ending = self._daemon.ending()
+        if ending is None:
+            return None
+        if self._memory_kills is not None and (memory_kills() or 0) > self._memory_kills:
+            ending += ", and the kernel ended a process for lack of memory"
+        reasons = self._reasons()
+        errors = [line for line in reasons.splitlines() if _TELLING.search(line)]
+        log = " | ".join(errors[-_LOG_LINES:]) or reasons.rpartition("\n")[2]
+        return f"{ending}; its log ends: {log[-_LOG_CHARACTERS:]}" if log else ending
 
     def stop(self) -> None:
         """End the engine and everything it started."""
         self._daemon.stop()
 
-    def _wait(self) -> None:
+    def _wait(self, patience_s: float) -> None:
         client = EngineClient(self.url, timeout_s=5)
         started = time.monotonic()
         while not answers(client):
@@ -85,9 +104,9 @@ class NodeProcess:
             name = self.plan.distribution.engine.value
             if ending is not None:
                 raise JobFailed(f"{name} ended with {ending} while starting:\n{self._reasons()}")
-            if passed > START_TIMEOUT_S:
+            if passed > patience_s:
                 raise JobFailed(
-                    f"{name} did not answer within {START_TIMEOUT_S:g} s:\n{self._reasons()}"
+                    f"{name} did not answer within {patience_s:.0f} s:\n{self._reasons()}"
                 )
             time.sleep(_POLL_S)
         client.close()
@@ -169,6 +188,7 @@ class RestartableNode:
     """A running engine that stays at its address through restarts; each begins without data."""
 
     def __init__(self, plan: NodePlan, folder: Path) -> None:
+        self._first = plan
         self._folder = folder
         self._node = NodeProcess(plan, subfolder(folder.parent, folder.name))
 
@@ -204,18 +224,24 @@ class RestartableNode:
             raise NodeRefused(f"with other node settings {refused}") from None
         return time.monotonic() - started
 
+    def start_again(self, patience_s: float) -> None:
+        """Start the engine as it was started first, whatever has become of it; raises Unreachable
+        when it does not answer within so many seconds."""
+        self._go_back(self._first, patience_s)
+
     def stop(self) -> None:
         """End the engine and everything it started."""
         self._node.stop()
 
-    def _restart(self, plan: NodePlan) -> None:
+    def _restart(self, plan: NodePlan, patience_s: float = START_TIMEOUT_S) -> None:
         port = self._node.port
         self._node.stop()
         shutil.rmtree(self._folder)
-        self._node = NodeProcess(plan, subfolder(self._folder.parent, self._folder.name), port)
+        folder = subfolder(self._folder.parent, self._folder.name)
+        self._node = NodeProcess(plan, folder, port, patience_s)
 
-    def _go_back(self, plan: NodePlan) -> None:
+    def _go_back(self, plan: NodePlan, patience_s: float = START_TIMEOUT_S) -> None:
         try:
-            self._restart(plan)
+            self._restart(plan, patience_s)
         except JobFailed as error:
             raise Unreachable(f"the engine does not start any more: {error}") from None

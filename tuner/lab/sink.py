@@ -24,13 +24,8 @@ class Sink:
 
     def __init__(self, port: int = 0, faults: Sequence[Fault] = (), keep: int = 0) -> None:
         options = [word for fault in faults for word in ("--fault", str(fault))]
-        options += ["--keep", str(keep)]
-        self._child = Child("tuner.lab.sink_server", ["--port", str(port), *options])
-        try:
-            self.port = self._first_port()
-        except BaseException:
-            self.stop()
-            raise
+        self._options = [*options, "--keep", str(keep)]
+        self._start(port)
 
     @property
     def url(self) -> str:
@@ -52,10 +47,23 @@ class Sink:
     def __exit__(self, *error: object) -> None:
         self.stop()
 
+    def start_again(self) -> None:
+        """Another process on the same port, whatever has become of the last."""
+        self.stop()
+        self._start(self.port)
+
     def stop(self) -> None:
         """End the process; a second call does nothing."""
         self._child.end(STOP_TIMEOUT_S)
         self._child.close()
+
+    def _start(self, port: int) -> None:
+        self._child = Child("tuner.lab.sink_server", ["--port", str(port), *self._options])
+        try:
+            self.port = self._first_port()
+        except BaseException:
+            self.stop()
+            raise
 
     def _first_port(self) -> int:
         """Read the port that the process announces."""

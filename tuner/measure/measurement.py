@@ -226,6 +226,7 @@ class FailureKind(Enum):
     DELIVERY = "delivery incomplete"
     STALLED = "no progress"
     ENGINE = "engine"
+    ENGINE_DOWN = "engine down"
     GUARDRAIL = "guardrail breached"
     FLOOD = "flood"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
@@ -90,10 +90,6 @@ def guarded(
         bound = lab.bind(profile, name).profile
         with pipeline(lab, bound, name) as pipe:
             return course(pipe, bound)
-    except RsyslogdDied as error:
-        return Failure(FailureKind.RSYSLOGD, str(error))
-    except (EngineRefused, NodeRefused) as error:
-        return Failure(FailureKind.ENGINE, str(error))
     except Unreachable as error:
         if not answers(lab.client, SILENCE_S):
             wait_until(lambda: lab.engine.ending() is not None, _BLAME_S)
@@ -103,10 +99,16 @@ def guarded(
     except Refused:
         lab.check()
         raise
-    except Stalled as error:
-        return Failure(FailureKind.STALLED, str(error))
     except JobFailed as error:
-        return Failure(FailureKind.FLOOD, str(error))
+        return Failure(_KINDS.get(type(error), FailureKind.FLOOD), str(error))
+
+
+_KINDS: Mapping[type[JobFailed], FailureKind] = {
+    RsyslogdDied: FailureKind.RSYSLOGD,
+    EngineRefused: FailureKind.ENGINE,
+    NodeRefused: FailureKind.ENGINE_DOWN,
+    Stalled: FailureKind.STALLED,
+}
 
 
 def finish(watch: Watch) -> FloodProgress | Failure:

@@ -37,7 +37,7 @@ def when_turned(
     try:
         has_turned = turned(lab, profile, warm_up, f"{name}w", tell)
     except NodeRefused as refused:
-        failure = Failure(FailureKind.ENGINE, str(refused))
+        failure = Failure(FailureKind.ENGINE_DOWN, str(refused))
         return _after_restart(failure, time.monotonic() - began_s)
     restart_s = time.monotonic() - began_s if has_turned else 0.0
     return _after_restart(run(name, tell), restart_s)

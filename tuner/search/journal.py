@@ -12,7 +12,7 @@ import os
 import re
 import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
@@ -61,8 +61,10 @@ class End:
 
 @dataclass
 class Journal:
-    """An open journal; a line is on disk when its method returns."""
+    """An open journal; a line is on disk when its method returns, which raises JobFailed where it
+    cannot be."""
 
+    _path: Path
     _file: int
     _end: End
 
@@ -90,9 +92,9 @@ class Journal:
         """The search noted something."""
         self._line(note)
 
-    def end(self, ending: Ending, at_s: float) -> None:
-        """The search ended, or this session did."""
-        self._line(Ended(ending, at_s))
+    def end(self, ending: Ending, at_s: float, reason: str = "") -> None:
+        """The search ended, or this session did; `reason` is why it failed, if it did."""
+        self._line(Ended(ending, at_s, reason))
 
     def header(self, header: Header) -> None:
         """What was asked: the first line."""
@@ -107,19 +109,30 @@ class Journal:
         body = json.dumps(record)[1:].encode()
         check = zlib.crc32(body, self._end.check)
         line = b'{"check": "%08x", %s\n' % (check, body)
-        os.ftruncate(self._file, self._end.size)
-        written = 0
-        while written < len(line):
-            written += os.pwrite(self._file, line[written:], self._end.size + written)
-        os.fsync(self._file)
+        try:
+            self._require_there()
+            os.ftruncate(self._file, self._end.size)
+            written = 0
+            while written < len(line):
+                written += os.pwrite(self._file, line[written:], self._end.size + written)
+            os.fsync(self._file)
+        except OSError as error:
+            raise JobFailed(f"cannot write the journal {self._path}: {error.strerror}") from None
         self._end = End(self._end.size + len(line), check)
+
+    def _require_there(self) -> None:
+        """Raise JobFailed when the file is no longer where a report would look for it."""
+        with suppress(FileNotFoundError):
+            if os.path.samestat(os.fstat(self._file), self._path.stat()):
+                return
+        raise JobFailed(f"{self._path} is gone: its folder was deleted or moved during the search")
 
 
 @contextmanager
 def journal(run_directory: Path, header: Header) -> Iterator[Journal]:
     """Start the journal of a run; the file must not exist yet."""
     with _opened(run_directory, os.O_CREAT | os.O_EXCL) as file:
-        record = Journal(file, End())
+        record = Journal(run_directory / NAME, file, End())
         record.header(header)
         _sync_folder(run_directory)
         yield record
@@ -130,7 +143,7 @@ def reopened(run_directory: Path) -> Iterator[Journal]:
     """Continue the journal of a run, after its last whole line."""
     *_, (_, end) = _whole(run_directory / NAME)
     with _opened(run_directory) as file:
-        yield Journal(file, end)
+        yield Journal(run_directory / NAME, file, end)
 
 
 def read(run_directory: Path) -> Study:

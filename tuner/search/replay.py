@@ -11,12 +11,16 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from tuner.errors import JobFailed
-from tuner.measure.measurement import Failure
+from tuner.measure.measurement import Failure, FailureKind
 from tuner.measure.metrics import Result
 from tuner.profile.model import Profile
 from tuner.search.journal import Journal
 from tuner.search.record import Record, RecordedTrial
 from tuner.search.study import Asked, Ending, Note, Phase, Session, Study, Trial
+
+_DEADLY = Failure(
+    FailureKind.ENGINE_DOWN, "the search ended twice while it was measured: it is not tried again"
+)
 
 
 class Diverged(RuntimeError):
@@ -97,13 +101,17 @@ class Replay:
             after = self.record.steps[self._taken].trial
             raise Diverged(f"the resumed search ends where the journal holds {after.asked}")
 
-    def study(self, ending: Ending) -> Study:
-        """All that is known, with how it ended."""
-        before = self.record.study
+    def study(self, ending: Ending, reason: str = "") -> Study:
+        """All that is known, with how it ended and, if it failed, why."""
+        before = replace(self.record.study, ending=ending, reason=reason)
         if not self._is_live:
-            return replace(before, ending=ending)
-        sessions = (*before.sessions, self.session)
-        return Study(before.header, tuple(self._trials), ending, tuple(self._notes), sessions)
+            return before
+        return replace(
+            before,
+            trials=tuple(self._trials),
+            notes=tuple(self._notes),
+            sessions=(*before.sessions, self.session),
+        )
 
     def _take_over(self, step: RecordedTrial, asked: Asked) -> Trial:
         if asked != step.trial.asked:
@@ -138,5 +146,6 @@ class Replay:
 
     def _measured(self, asked: Asked, profile: Profile) -> Trial:
         self.journal.intent(asked, self.clock())
-        outcome = self.measure(asked, profile)
+        is_deadly = asked.changes in self.record.deadly
+        outcome = _DEADLY if is_deadly else self.measure(asked, profile)
         return Trial.of(asked, outcome, self._seen_s, self.clock())

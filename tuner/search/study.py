@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, fields
 from enum import Enum
 
 from tuner.lab.engine import stores
-from tuner.measure.measurement import Failure, Measurement, TrialPlan
+from tuner.measure.measurement import Failure, FailureKind, Measurement, TrialPlan
 from tuner.measure.metrics import Result
 from tuner.search.guardrails import Limits
 from tuner.space.knob import Knob, Level, level_text
@@ -208,8 +208,12 @@ class Trial:
 
     @property
     def is_hiccup(self) -> bool:
-        """Whether the trial failed, and the machine may be the cause rather than the settings."""
-        return isinstance(self.outcome, Failure) and self.outcome.is_hiccup
+        """Whether the trial failed, and the machine may be the cause rather than the settings; an
+        engine that the profile as written does not keep running is such a case."""
+        if not isinstance(self.outcome, Failure):
+            return False
+        is_down = self.outcome.kind is FailureKind.ENGINE_DOWN
+        return self.outcome.is_hiccup or (is_down and self.changes == BASELINE)
 
 
 @dataclass(frozen=True)
@@ -232,7 +236,8 @@ class Ending(Enum):
 class Study:
     """A header, the trials so far, the notes along the way, and the commands that did it.
 
-    The engine's warm-up at the start of a session that resumed is among the trials.
+    The engine's warm-up at the start of a session that resumed is among the trials.  `reason` is
+    why a search failed, empty for one that did not.
     """
 
     header: Header
@@ -240,6 +245,7 @@ class Study:
     ending: Ending
     notes: tuple[Note, ...] = ()
     sessions: tuple[Session, ...] = ()
+    reason: str = ""
 
     def of(self, phase: Phase) -> tuple[Trial, ...]:
         """The trials of one phase."""

@@ -79,7 +79,7 @@ def judge(study: Study) -> Verdict:
     eps = compared(pairs, lambda run: run.eps)
     paid = compared(pairs, lambda run: run.eps_paid)
     if eps is None or paid is None or not eps.enough:
-        return Verdict(Claim.UNFINISHED, BASELINE)
+        return Verdict(Claim.UNFINISHED, BASELINE, failure=study.reason)
     shown = eps.shows_more and paid.shows_more
     attempts = attempts_to(candidate, study.trials)
     return Verdict(
@@ -111,7 +111,7 @@ def _unconfirmed(study: Study) -> Verdict:
     tried = checked or [trial for trial in study.of(Phase.SEARCH) if trial.changes != BASELINE]
     reasons = [reason_of(trial, study.header.limits) for trial in tried]
     if study.ending is not Ending.FINISHED or not reasons or None in reasons:
-        return Verdict(Claim.UNFINISHED, BASELINE)
+        return Verdict(Claim.UNFINISHED, BASELINE, failure=study.reason)
     what = "at a fixed rate, " if checked else ""
     why = f"Of {len(tried)} points measured {what}none can be recommended; the last: {reasons[-1]}."
     return Verdict(Claim.INFEASIBLE, BASELINE, failure=why)
