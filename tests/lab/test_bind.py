@@ -115,3 +115,10 @@ def test_a_lab_writes_counters_its_own_way() -> None:
         "impstats: interval 30, log.file /var/log/rsyslog/impstats.log, log.syslog off, "
         "resetCounters off -> the lab's own, every second"
     }
+
+
+def test_outputs_that_share_an_index_are_not_measured() -> None:
+    output = small().model_dump(mode="json", by_alias=True, exclude_defaults=True)["outputs"][0]
+    profile = small({"outputs": [output, {**output, "name": "copy"}]})
+    with pytest.raises(Refused, match="several outputs write to one index"):
+        bind(profile, SITE, (40514,))

@@ -151,7 +151,7 @@ def test_an_unknown_way_of_parsing_is_located_at_its_format() -> None:
 
 def test_alternatives_are_told_in_one_message() -> None:
     text = problem("    index:", "    document: elk\n    index:")
-    assert "must be ecs, logstash, sematext or elma or a list, not 'elk'" in text
+    assert "must be ecs, logstash, sematext, elma or raw or a list, not 'elk'" in text
 
 
 def test_an_error_inside_a_list_is_not_blamed_on_the_list() -> None:

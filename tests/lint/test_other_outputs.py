@@ -100,7 +100,7 @@ CASES: list[tuple[str, list[dict[str, object]], dict[str, object]]] = [
         RELAXED,
     ),
     ("error RT253 outputs[1].name", [FILE, HOSTS | {"name": "file"}], {}),
-    ("error RT254 outputs[1].index", [ENGINE, ENGINE | {"name": "other"}], {}),
+    ("error RT254 outputs[1].index", [ENGINE, ENGINE | {"name": "other", "document": "elma"}], {}),
     ("warning RT260 outputs[0].flushOnTXEnd", [FILE | {"flushOnTXEnd": False}], {}),
     ("warning RT261 outputs[0].veryRobustZip", [FILE | {"zipLevel": 3}], {}),
     ("warning RT262 outputs[0].dynaFileCacheSize", [HOSTS | {"dynaFileCacheSize": 4}], {}),

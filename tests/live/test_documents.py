@@ -137,26 +137,38 @@ def test_a_text_beyond_the_largest_message_is_cut_and_stays_valid(tmp_path: Path
     assert found[-1] == " after"
 
 
+def test_a_longer_message_is_whole_where_the_profile_says_so(tmp_path: Path) -> None:
+    messages = [b"<13>Nov 21 01:02:03 web1 app[1]: " + b"x" * 20_000]
+    with Sink(keep=CASES) as sink:
+        client = EngineClient(sink.url)
+        longer = {"global": {"maxMessageSize": "32k"}}
+        profile = profile_for("plain", sink.url, free_port(), longer)
+        run(profile, tmp_path, messages, lambda: kept(client).count(b"\n") // 2)
+        found = [json.loads(line)["message"] for line in kept(client).splitlines()[1::2]]
+        client.close()
+    assert found == [" " + "x" * 20_000]
+
+
 @pytest.fixture
 def engine(elasticsearch: EngineClient) -> Iterator[EngineClient]:
     yield elasticsearch
     elasticsearch.request("DELETE", f"/{INDEX}")
 
 
-def create_index(engine: EngineClient, profile: Profile) -> None:
+def create_index(engine: EngineClient, profile: Profile, name: str = INDEX) -> None:
     body = index_template(profile, profile.measured)["template"]
     assert isinstance(body, dict)
     body["settings"] |= {"index.number_of_replicas": 0}
-    engine.request("PUT", f"/{INDEX}", body)
+    engine.request("PUT", f"/{name}", body)
 
 
-def stored(engine: EngineClient) -> int:
-    engine.request("POST", f"/{INDEX}/_refresh")
-    return int(str(engine.get(f"/{INDEX}/_count")["count"]))
+def stored(engine: EngineClient, name: str = INDEX) -> int:
+    engine.request("POST", f"/{name}/_refresh")
+    return int(str(engine.get(f"/{name}/_count")["count"]))
 
 
-def search(engine: EngineClient) -> list[dict[str, Any]]:
-    answer = engine.request("GET", f"/{INDEX}/_search?size=1000")
+def search(engine: EngineClient, name: str = INDEX) -> list[dict[str, Any]]:
+    answer = engine.request("GET", f"/{name}/_search?size=1000")
     assert isinstance(answer, dict)
     hits: list[dict[str, Any]] = answer["hits"]["hits"]
     return hits

@@ -79,6 +79,23 @@ FAULTY: list[tuple[dict[str, object], str]] = [
     ({"constant": 2**63, "type": "integer"}, "needs type: float"),
     ({"property": "timereported", "type": "date", "format": "epoch_second"}, "a format is for"),
     ({"json": "a!b"}, "pattern"),
+    ({"name": "", "property": "msg"}, "pattern"),
+    ({"property": "msg", "type": "json"}, "for a json path"),
+    ({"json": "a", "type": "json", "uses": ["term"]}, "only retrieved"),
+    ({"json": "*", "type": "integer"}, "remove type"),
+    ({"json": "*", "onEmpty": "skip"}, "can leave empty"),
+    ({"json": "a", "type": "json", "case": "lower"}, "for texts"),
+    ({"constant": "a", "position": {"from": 2}}, "for texts"),
+    ({"property": "timereported", "case": "lower"}, "for texts"),
+    ({"property": "msg", "dateFormat": "year"}, "dateFormat is for timegenerated and timereported"),
+    ({"property": "msg", "position": {"from": 3, "to": 2}}, "to comes before from"),
+    ({"property": "msg", "regex": {"expression": "(a"}}, "not a POSIX"),
+    (
+        {"property": "msg", "regex": {"expression": "a"}, "split": {"delimiter": ",", "number": 1}},
+        "not both",
+    ),
+    ({"column": "a", "split": {"delimiter": ",", "number": 1}}, "property or a json path"),
+    ({"property": "procid", "type": "integer", "onEmpty": "blank"}, "integer has none"),
     ({"key": 'a" b'}, "pattern"),
 ]
 
@@ -87,6 +104,27 @@ FAULTY: list[tuple[dict[str, object], str]] = [
 def test_a_field_has_one_source_that_fits_its_type(source: dict[str, object], said: str) -> None:
     with pytest.raises(ValidationError, match=said):
         DocumentField.model_validate({"name": "x", **source})
+
+
+def test_a_field_has_a_name_unless_it_is_merged() -> None:
+    assert DocumentField.model_validate({"json": "*"}).name == ""
+    with pytest.raises(ValidationError, match="name is missing: add it"):
+        DocumentField.model_validate({"property": "msg"})
+
+
+def test_json_that_is_passed_on_cannot_clash_with_a_mapping() -> None:
+    whole = [{"json": "*"}, {"json": "*", "name": "all.of-it"}, {"json": "a", "name": "b"}]
+    whole[2]["type"] = "json"
+    properties = mapping_of(tuple(DocumentField.model_validate(one) for one in whole))["properties"]
+    kept = {"type": "object", "enabled": False}
+    assert properties == {"all": {"properties": {"of-it": kept}}, "b": kept}
+
+
+def test_seconds_since_1970_are_a_date_to_the_engine() -> None:
+    written = {"property": "timereported", "name": "at", "type": "date", "uses": ["range"]}
+    field = DocumentField.model_validate({**written, "dateFormat": "unixtimestamp"})
+    at = {"type": "date", "format": "epoch_second", "doc_values": False}
+    assert mapping_of((field,))["properties"] == {"at": at}
 
 
 def test_dotted_names_become_objects() -> None:

@@ -23,7 +23,7 @@ Json = dict[str, Any]
 Draw = Callable[[st.SearchStrategy[Any]], Any]
 Step = str | int
 
-_EXPRESSIONS = {"startmsg.regex", "endmsg.regex", "ereregex"}
+_EXPRESSIONS = {"startmsg.regex", "endmsg.regex", "ereregex", "expression"}
 
 SCHEMA: Json = Profile.model_json_schema(by_alias=True)
 
@@ -72,7 +72,12 @@ outputs:
     type: omfwd
     target: relay.example.org
     port: 514
-    document: [{property: msg, name: text}, {constant: "fixed", name: place}]
+    document:
+      - {property: msg, name: text, regex: {expression: "a(b)", submatch: 1}, onEmpty: skip}
+      - {property: hostname, name: x-host, split: {delimiter: ".", number: 2}, case: lower}
+      - {json: a.b, name: whole, type: json}
+      - {constant: "fixed", name: place}
+      - {json: "*"}
     filter: {match: [{property: programname, isequal: [app]}, {property: msg, ereregex: [a]}]}
   - {name: near, type: omrelp, target: relay.example.org, port: 2514}
 """

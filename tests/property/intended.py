@@ -10,6 +10,7 @@ from typing import Any
 from tests.property.hostile_profiles import Case, Json
 from tests.render.tokens import Object
 from tuner.engines.index import IndexSettings
+from tuner.modules.field import merges
 from tuner.profile.documents import fields_of
 from tuner.profile.model import Profile
 
@@ -73,18 +74,35 @@ def _properties(template: Object) -> list[Object]:
 
 
 def document(template: Object) -> Json:
-    """The document that a template writes, with None for what rsyslog fills in; fails when that is
-    not JSON or has a key twice."""
+    """The document that a template writes, with None for what rsyslog fills in and nothing for
+    what an event may leave out or bring; fails when that is not JSON or has a key twice."""
     text = ""
     for piece in template.body:
         if piece.kind == "constant":
             text += _constants(Object("template", body=[piece]))[0]
         elif piece.parameters.get("format") == "jsonf":
             text += f"{json.dumps(piece.parameters['outname'])}:null"
-        else:
-            text += "\ufdd0" if text.endswith(('"', "\ufdd0")) else "null"
+        elif text.endswith(":"):
+            text += "null"
+        elif not text:
+            text = "{}"
+        elif not str(piece.parameters["name"]).startswith("$.documents!") or (
+            "format" in piece.parameters
+        ):
+            text += "\ufdd0"
+        elif piece is template.body[-1] or piece is template.body[-2]:
+            text += _closed(text)
     found: Json = json.loads(text, object_pairs_hook=_once)
     return found
+
+
+def _closed(text: str) -> str:
+    """What is merged brings the brace at the end."""
+    try:
+        json.loads(text + "}")
+    except ValueError:
+        return ""
+    return "}"
 
 
 def _once(pairs: list[tuple[str, Any]]) -> Json:
@@ -102,6 +120,8 @@ def wrong_documents(profile: Profile, objects: list[Object]) -> Iterator[str]:
             continue
         wanted: Json = {}
         for field in fields:
+            if merges(field) or field.on_empty == "skip":
+                continue
             *parents, leaf = field.name.split(".")
             here = wanted
             for parent in parents:

@@ -9,13 +9,17 @@ from pathlib import Path
 
 import pytest
 
-from tests.profile.examples import small
+from tests.profile.examples import SMALL, small
 from tests.shipped import EXAMPLES
+from tuner.host.programs import rsyslog_version
 from tuner.lint.load import load_profile
-from tuner.profile.model import Profile
+from tuner.profile.edit import edit
+from tuner.profile.model import Global, Profile
+from tuner.profile.source import read
 from tuner.render.artefacts import render
 from tuner.render.templates import Templates
 from tuner.render.tree import write
+from tuner.schema.parameter import since
 
 pytestmark = [
     pytest.mark.live,
@@ -88,3 +92,25 @@ def test_a_nasty_value_stays_a_value(tmp_path: Path) -> None:
     config = tmp_path / "rsyslog.conf"
     config.write_text(Templates(site).fill("rsyslog.conf.j2", value=value), encoding="utf-8")
     assert "omprog" not in verdict(config)
+
+
+WORDS: dict[str, object] = {
+    "maxMessageSize": "64k", "oversizemsg.input.mode": "split", "localHostname": "here.example.org",
+    "net.ipProtocol": "ipv4-only",
+}  # fmt: skip
+
+
+def test_every_parameter_of_global_is_known_from_its_release_on(tmp_path: Path) -> None:
+    installed = int(rsyslog_version().split(".")[1])
+    paths = {"workDirectory": str(tmp_path), "oversizemsg.errorfile": str(tmp_path / "long")}
+    known: dict[str, object] = {}
+    for info in Global.model_fields.values():
+        key = str(info.alias)
+        value = (WORDS | paths).get(key, True if "bool" in str(info.annotation) else 60)
+        if since(info) <= installed:
+            known[key] = value
+            continue
+        profile = Profile.model_validate(read(edit(SMALL, {"global": {key: value}}), "p").data)
+        assert f"parameter '{key.lower()}' not known" in verdict_on(profile, tmp_path).lower()
+    assert len(known) > 20
+    assert verdict_on(small({"global": known}), tmp_path) == ""

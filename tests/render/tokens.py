@@ -2,14 +2,16 @@ r"""An independent reader of RainerScript, written from rsyslog's own: `readConf
 `unescapeStr` of grammar/rainerscript.c, the states of grammar/lexer.l, and grammar/grammar.y.
 
 It shares no code with the renderer: what it reads back is what rsyslogd sees.  A branch comes back
-as an object of kind `if` with its condition and the tokens of that, `set`, `call` and `stop` as
-objects too.  What rsyslog's releases read differently (`\xNN`, `\7`, `\v`) is not accepted at all,
-nor are the older forms of a configuration, which no renderer has a reason to write.
+as an object of kind `if` with its condition and the tokens of that, `else`, `set`, `unset`, `call`
+and `stop` as objects too.  What rsyslog's releases read differently (`\xNN`, `\7`, `\v`) is not
+accepted at all, nor are the older forms of a configuration, which no renderer has a reason to
+write.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 Token = tuple[str, str]
@@ -26,7 +28,7 @@ _STATES: dict[str, dict[str, str]] = {
             r"(?:main_queue|global|template|ruleset|property|constant|input|module|action)"
             r"[ \t\n]*\("
         ),
-        "keyword": r"(?:if|set|call|stop)(?![a-z0-9_.,;+-])",
+        "keyword": r"(?:if|else|set|unset|call|stop)(?![a-z0-9_.,;+-])",
         "brace": r"[{}]",
     },
     "object": {
@@ -112,7 +114,8 @@ def _unescaped(raw: bytes) -> str:
         assert value != b"\0", "rsyslog's texts end at NUL"
         return value
 
-    return _ESCAPE.sub(one, raw).decode("utf-8")
+    # An expression may hold bytes that are no text of themselves.
+    return _ESCAPE.sub(one, raw).decode("utf-8", "surrogateescape")
 
 
 class _Lexer:
@@ -151,20 +154,20 @@ def _statement(lexer: _Lexer, token: Token, allowed: set[str]) -> Object:
         return _object(lexer, text.rstrip("( \t\n").lower(), allowed)
     assert kind == "keyword", token
     assert "action" in allowed, f"{text} stands where only {allowed} may"
-    match text.lower():
-        case "stop":
-            return Object("stop")
-        case "call":
-            return Object("call", {"ruleset": lexer.need("call", "name")})
-        case "set":
-            tokens, end = _expression(lexer)
-            assert end == ";", end
-            assert [tokens[0][0], tokens[1][1]] == ["variable", "="], tokens
-            return Object("set", {"variable": tokens[0][1]}, expression=tokens[2:])
-        case "if":
-            return _branch(lexer)
-        case _:
-            raise AssertionError(f"{text} stands alone")
+    return _STATEMENT[text.lower()](lexer)
+
+
+def _set(lexer: _Lexer) -> Object:
+    tokens, end = _expression(lexer)
+    assert end == ";", end
+    assert [tokens[0][0], tokens[1][1]] == ["variable", "="], tokens
+    return Object("set", {"variable": tokens[0][1]}, expression=tokens[2:])
+
+
+def _unset(lexer: _Lexer) -> Object:
+    tokens, end = _expression(lexer)
+    assert ([kind for kind, _ in tokens], end) == (["variable"], ";"), tokens
+    return Object("unset", {"variable": tokens[0][1]})
 
 
 def _branch(lexer: _Lexer) -> Object:
@@ -173,6 +176,16 @@ def _branch(lexer: _Lexer) -> Object:
     shown = " ".join(f'"{text}"' if kind == "string" else text for kind, text in tokens)
     body = _body(lexer, _STATEMENTS)
     return Object("if", {"condition": shown}, body, expression=tokens)
+
+
+_STATEMENT: dict[str, Callable[[_Lexer], Object]] = {
+    "stop": lambda _: Object("stop"),
+    "call": lambda lexer: Object("call", {"ruleset": lexer.need("call", "name")}),
+    "set": _set,
+    "unset": _unset,
+    "if": _branch,
+    "else": lambda lexer: Object("else", body=_body(lexer, _STATEMENTS)),
+}
 
 
 def _expression(lexer: _Lexer) -> tuple[list[Token], str]:

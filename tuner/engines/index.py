@@ -7,6 +7,7 @@ from pydantic import ConfigDict, Field, model_validator
 
 from tuner.engines.lifecycle import Lifecycle
 from tuner.engines.settings import INDEX_SETTINGS, field_names
+from tuner.schema.parameter import Doc
 from tuner.schema.scalars import (
     ByteSize,
     Duration,
@@ -40,8 +41,41 @@ class Rotate(Enum):
     """How one name becomes many indices: a date in it, or an alias that rolls over."""
 
     NONE = "none"
+    HOURLY = "hourly"
     DAILY = "daily"
+    WEEKLY = "weekly"
+    MONTHLY = "monthly"
     ROLLOVER = "rollover"
+
+
+_UNDATED = {Rotate.NONE, Rotate.ROLLOVER}
+
+
+class IndexBy(Section):
+    """A value of the event that becomes a part of the index's name, in small letters, where an
+    index name may hold it: letters, digits and . _ -, a letter or a digit first, at most 64."""
+
+    property: Annotated[
+        Literal[
+            "hostname", "fromhost-ip", "programname", "app-name", "syslogfacility-text",
+            "syslogseverity-text",
+        ]
+        | None,
+        Doc("The property of the event."),
+    ] = None  # fmt: skip
+    json_path: Annotated[FieldName | None, Doc("The path into the event's JSON.")] = Field(
+        None, alias="json"
+    )
+    fallback: Annotated[
+        Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9._-]{0,199}$", max_length=64)],
+        Doc("What stands there for a value that is empty or that a name may not hold."),
+    ] = "other"
+
+    @model_validator(mode="after")
+    def _one_source(self) -> Self:
+        if (self.property is None) == (self.json_path is None):
+            raise ValueError("give exactly one of property and json")
+        return self
 
 
 class IndexSettings(Section):
@@ -122,6 +156,9 @@ class Index(Section):
     name: IndexName | None = None
     data_stream: IndexName | None = None
     rotate: Rotate = Rotate.NONE
+    separator: Literal[".", "-", "_", "none"] = "."
+    clock: Literal["reported", "generated"] = "reported"
+    by: IndexBy | None = None
     mapping: MappingStyle = MappingStyle.EXPLICIT
     components: Switch = False
     lifecycle: Lifecycle | None = None
@@ -133,9 +170,30 @@ class Index(Section):
             raise ValueError("give exactly one of name and data_stream")
         return self
 
+    @model_validator(mode="after")
+    def _one_way(self) -> Self:
+        if self.by is not None and (self.name is None or self.rotate is Rotate.ROLLOVER):
+            raise ValueError("by is for an index name: an alias or a data stream has one only")
+        if not self.is_dated and (self.separator, self.clock) != (".", "reported"):
+            raise ValueError(
+                "separator and clock are for a date in the name: set rotate to hourly, daily, "
+                "weekly or monthly, or remove them"
+            )
+        return self
+
+    @property
+    def is_dated(self) -> bool:
+        """Whether there is a date in the name."""
+        return self.rotate not in _UNDATED
+
+    @property
+    def varies(self) -> bool:
+        """Whether each event says which index it goes to."""
+        return self.is_dated or self.by is not None
+
     @property
     def target(self) -> str:
-        """What documents are written to, before any date: index, alias or data stream."""
+        """What documents are written to, before what varies: index, alias or data stream."""
         return self.name or self.data_stream or ""
 
     @property

@@ -17,8 +17,8 @@ from tuner.importer.script import (
     Variable,
 )
 from tuner.importer.selectors import EVERY, Priorities, selected
-from tuner.modules.field import PropertyName
 from tuner.modules.priorities import FACILITIES, SEVERITIES
+from tuner.modules.text_source import PropertyName
 from tuner.schema.scalars import Facility
 
 _PROPERTIES = frozenset(get_args(PropertyName))

@@ -15,7 +15,7 @@ from tuner.modules.output import Output
 from tuner.modules.queue import Queue
 from tuner.profile.bind_inputs import bind_inputs, work_directory
 from tuner.profile.lanes import Lanes
-from tuner.profile.model import Global, Profile
+from tuner.profile.model import Profile
 from tuner.profile.placement import ports_of
 from tuner.profile.stream import Snippets, Stream
 from tuner.schema.scalars import Server
@@ -64,12 +64,21 @@ def bind(profile: Profile, site: Site, ports: tuple[int, ...]) -> Bound:
             f"parse: no flood sends {stream.parse.format} that this profile could take apart, "
             "its figures would be those of empty fields: measure it without parse"
         )
+    targets = [output.index.target for output in profile.indexed]
+    if len(set(targets)) < len(targets):
+        raise Refused(
+            "several outputs write to one index, where nothing tells whose document is whose: "
+            "measure the profile with an index for each"
+        )
     inputs = bind_inputs(profile, ports, site.spool)
     bound = profile.model_copy(
         update={
             "release": _release(site),
-            "global_": Global.model_validate(
-                {"workDirectory": work_directory(profile, site.spool)}
+            "global_": profile.global_.model_copy(
+                update={
+                    "work_directory": work_directory(profile, site.spool),
+                    "oversizemsg_errorfile": None,
+                }
             ),
             "inputs": tuple(source for source in inputs if source is not None),
             "main_queue": bind_queue(profile.main_queue, site),

@@ -5,15 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import combinations
 
+from tuner.engines.index import MappingStyle
 from tuner.errors import KeyPath
-from tuner.modules.field import DocumentField, FieldType
+from tuner.modules.field import DocumentField, FieldType, Preset, merges
+from tuner.modules.imfile import ImfileInput
+from tuner.modules.omfile import OmfileOutput
 from tuner.modules.parsing import CsvParse
 from tuner.modules.registry import Parse
+from tuner.modules.text_source import EVERYTHING, TIMES, TextSource
 from tuner.profile.documents import fields_of
 from tuner.profile.model import Profile
-from tuner.rule import Complaint, error
+from tuner.rule import Complaint, error, warning
 
-_TIMES = frozenset({"timereported", "timegenerated"})
+# The release that has the property fromhost-port.
+_HAS_PORT = 2510
 # What fields find under each format of `parse`; rules of liblognorm make JSON.
 _GIVES = {"csv": {"csv"}, "kv": {"kv"}, "json": {"json"}, "normalize": {"json"}}
 
@@ -34,16 +39,39 @@ def _field(number: int, field: int, key: str) -> KeyPath:
     at="outputs[logs].document[0].column",
 )
 def _sources(profile: Profile) -> Iterator[Complaint]:
+    for path, source in _texts(profile):
+        parse = profile.stream(profile.outputs[int(path[1])].stream).parse
+        for key, value, needed_format in _needs(source):
+            message = _fault(key, value, needed_format, parse)
+            if message is not None:
+                yield Complaint((*path, key) if isinstance(path[-1], int) else path, message)
+        if str(source.property).startswith("$!metadata") and not _has_metadata(profile):
+            yield Complaint(
+                (*path, "property"),
+                f"no input provides {source.property}: it needs an imfile input with "
+                "addMetadata: true",
+            )
+
+
+def _texts(profile: Profile) -> Iterator[tuple[KeyPath, TextSource]]:
+    """Every field of a document and every text of a line, with its place; a preset's fields stand
+    where it is named."""
     for number, output in enumerate(profile.outputs):
+        is_preset = isinstance(output.document, Preset)
         for i, field in enumerate(fields_of(output)):
-            for key, value, needed_format in _needs(field):
-                parse = profile.stream(output.stream).parse
-                message = _fault(key, value, needed_format, parse)
-                if message is not None:
-                    yield Complaint(("outputs", number, "document", i, key), message)
+            yield ("outputs", number, "document", *(() if is_preset else (i,))), field
+        if isinstance(output, OmfileOutput):
+            for i, text in enumerate(output.line or ()):
+                yield ("outputs", number, "line", i), text
 
 
-def _needs(field: DocumentField) -> Iterator[tuple[str, str, str]]:
+def _has_metadata(profile: Profile) -> bool:
+    """Whether an input says which file an event is of; with wildcards imfile does by itself."""
+    files = [one for one in profile.inputs if isinstance(one, ImfileInput)]
+    return any(one.add_metadata or "*" in one.file for one in files)
+
+
+def _needs(field: TextSource) -> Iterator[tuple[str, str, str]]:
     """The key of a parsed field's source, its value, and a format of `parse` that gives it."""
     if field.column is not None:
         yield "column", field.column, "csv"
@@ -96,6 +124,8 @@ def _names_twice(profile: Profile) -> Iterator[Complaint]:
         for (_, first), (j, second) in combinations(enumerate(fields_of(output)), 2):
             if first.name == second.name:
                 message = f"two fields are called {second.name}: rename one"
+                if merges(second):
+                    message = "all that parsing found is merged twice: remove one of the two"
                 yield Complaint(_field(number, j, "name"), message)
 
 
@@ -137,14 +167,101 @@ def _dates(profile: Profile) -> Iterator[Complaint]:
         for i, field in enumerate(fields_of(output)):
             if field.property is None:
                 continue
-            if field.type is FieldType.DATE and field.property not in _TIMES:
+            if field.type is FieldType.DATE and field.property not in TIMES:
                 yield Complaint(
                     _field(number, i, "type"),
                     f"{field.property} cannot be sent as a date, because the engine would refuse "
                     "the document if a sender writes something else: use string",
                 )
-            if field.property in _TIMES and field.type not in {FieldType.DATE, FieldType.STRING}:
+            if field.property in TIMES and field.type not in _time_types(field):
                 yield Complaint(
                     _field(number, i, "type"),
-                    f"{field.property} cannot be sent as {field.type.value}: use date or string",
+                    f"{field.property}{_as_written(field)} cannot be sent as {field.type.value}: "
+                    f"use {' or '.join(one.value for one in _time_types(field))}",
                 )
+
+
+def _time_types(field: DocumentField) -> tuple[FieldType, ...]:
+    """The types that a time can have as it is written."""
+    match field.date_format:
+        case None | "rfc3339":
+            return (FieldType.DATE, FieldType.STRING)
+        case "unixtimestamp":
+            return (FieldType.DATE, FieldType.INTEGER, FieldType.STRING)
+        case _:
+            return (FieldType.STRING,)
+
+
+def _as_written(field: DocumentField) -> str:
+    return "" if field.date_format is None else f" as {field.date_format}"
+
+
+@error(
+    "RT311",
+    why="Older releases of rsyslog refuse a configuration with this property.",
+    source="rsyslog runtime/msg.c, propNameToID",
+    bad={"outputs[logs].document": [{"property": "fromhost-port", "name": "port"}]},
+    good={"release.rsyslog": "8.2510"},
+    at="outputs[logs].document[0].property",
+)
+def _too_new(profile: Profile) -> Iterator[Complaint]:
+    for path, source in _texts(profile):
+        if source.property == "fromhost-port" and profile.release.rsyslog_number < _HAS_PORT:
+            yield Complaint(
+                (*path, "property"),
+                f"rsyslog {profile.release.rsyslog} has no fromhost-port, which came with "
+                f"8.{_HAS_PORT}: remove it, or raise release.rsyslog",
+            )
+
+
+@error(
+    "RT312",
+    why="A member that may be left out brings the comma before it, so another one must come first.",
+    source="RFC 8259, section 4",
+    bad={
+        "outputs[logs].document": [
+            {"property": "hostname", "name": "host"},
+            {"property": "procid", "name": "process.pid", "onEmpty": "skip"},
+        ]
+    },
+    good={"outputs[logs].document[1].onEmpty": "null"},
+)
+def _nothing_left(profile: Profile) -> Iterator[Complaint]:
+    for number, output in enumerate(profile.outputs):
+        fields = fields_of(output)
+        kept = {start for one in fields if one.on_empty != "skip" for start in _objects(one)}
+        for i, field in enumerate(fields):
+            parent = field.name.rpartition(".")[0]
+            if field.on_empty == "skip" and parent not in kept:
+                yield Complaint(
+                    _field(number, i, "onEmpty"),
+                    f"{parent or 'the document'} has no field that is always there: use null, or "
+                    "add one",
+                )
+
+
+def _objects(field: DocumentField) -> Iterator[str]:
+    """The objects that a field is in, from the document itself, which has no name, inwards."""
+    if not merges(field):
+        parts = field.name.split(".")
+        yield from (".".join(parts[:end]) for end in range(len(parts)))
+
+
+@warning(
+    "RT313",
+    why="The explicit mapping indexes the fields that the document names; merged members are kept "
+    "only.",
+    source="Elasticsearch, mapping: dynamic",
+    bad={"parse": {"format": "json"}, "outputs[logs].document": [{"json": "*"}]},
+    good={"outputs[logs].index.mapping": "dynamic"},
+    at="outputs[logs].document",
+)
+def _nothing_searched(profile: Profile) -> Iterator[Complaint]:
+    for number, output in profile.enumerated:
+        paths = [field.json_path for field in fields_of(output)]
+        if paths == [EVERYTHING] and output.index.mapping is MappingStyle.EXPLICIT:
+            yield Complaint(
+                ("outputs", number, "document"),
+                "no event can be searched for: name the members that are searched as fields, each "
+                "with its uses, or set index.mapping to dynamic",
+            )

@@ -13,10 +13,18 @@ from tuner.lint.settings import SETTINGS, setting_path
 from tuner.modules.field import FieldType
 from tuner.profile.documents import TIMESTAMP, fields_of
 from tuner.profile.model import Profile, Tier
-from tuner.rule import Complaint, error
+from tuner.rule import Complaint, error, warning
 
 # Policies' `_meta` and max_primary_shard_size in ILM, min_rollover_age in ISM.
 _LIFECYCLE = ((7, 17), (1, 3))
+# What rsyslog knows a few dozen values of, whatever senders write.
+_FEW_VALUES = frozenset({"syslogfacility-text", "syslogseverity-text"})
+EXAMPLE_ENGINE = {
+    "name": "logs",
+    "type": "omelasticsearch",
+    "servers": ["http://127.0.0.1:9200"],
+    "indexTimeout": 60_000,
+}
 _LEVELS = frozenset({"zstd", "zstd_no_dict"})
 
 
@@ -175,4 +183,51 @@ def _nothing_kept(profile: Profile) -> Iterator[Complaint]:
                 ("outputs", number, "index", "mapping"),
                 "with none the engine keeps nothing of an event, so no event can be found or "
                 "read again: use explicit, or guardrails.tier berserk to measure the ceiling",
+            )
+
+
+@warning(
+    "RT336",
+    why="Each value makes an index, and each index costs the engine memory and a cluster state, "
+    "whatever it holds.",
+    source="Elasticsearch, size your shards",
+    bad={"outputs[logs].index": {"name": "syslog", "by": {"property": "programname"}}},
+    good={"outputs[logs].index.by": {"property": "syslogfacility-text"}},
+)
+def _many_indices(profile: Profile) -> Iterator[Complaint]:
+    for number, output in profile.enumerated:
+        by = output.index.by
+        if by is not None and by.property not in _FEW_VALUES:
+            what = by.property or f"the JSON at {by.json_path}"
+            yield Complaint(
+                ("outputs", number, "index", "by"),
+                f"senders choose {what}, and each value makes an index of "
+                f"{output.index.settings.number_of_shards} shards: filter the events, use "
+                "syslogfacility-text, or watch the number of indices",
+            )
+
+
+@error(
+    "RT337",
+    why="An event chooses its index by its value, and must not choose that of another output.",
+    source="rsyslog-tune's own: docs/profiles.md",
+    bad={
+        "outputs": [
+            {**EXAMPLE_ENGINE, "index": {"name": "app", "by": {"property": "syslogfacility-text"}}},
+            {**EXAMPLE_ENGINE, "name": "audit", "index": {"name": "app-audit"}},
+        ]
+    },
+    good={"outputs[audit].index.name": "audit"},
+    at="outputs[logs].index.by",
+)
+def _index_of_another(profile: Profile) -> Iterator[Complaint]:
+    for number, output in profile.enumerated:
+        index = output.index
+        others = (other.index.target for other in profile.indexed if other is not output)
+        taken = next((one for one in others if one.startswith(f"{index.target}-")), None)
+        if index.by is not None and taken is not None:
+            yield Complaint(
+                ("outputs", number, "index", "by"),
+                f"an event could choose {taken}, the index of another output: give one of them a "
+                f"name that does not begin with {index.target}-",
             )

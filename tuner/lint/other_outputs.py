@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from fnmatch import fnmatchcase
 
+from tuner.modules.dyna_file import file_pattern
 from tuner.modules.imfile import ImfileInput
 from tuner.modules.omelasticsearch import OmelasticsearchOutput
 from tuner.modules.omfile import DYNA_FILES, OmfileOutput
@@ -109,7 +110,8 @@ def _few_open_files(profile: Profile) -> Iterator[Complaint]:
     for number, output in files(profile):
         if output.dyna_file is None:
             continue
-        file_count = _VALUES.get(output.dyna_file.property, profile.workload.connections)
+        varies = output.dyna_file.property
+        file_count = _VALUES.get(varies, profile.workload.connections) if varies else 1
         if (output.dyna_file_cache_size or DYNA_FILES) < file_count:
             yield Complaint(
                 ("outputs", number, "dynaFileCacheSize"),
@@ -157,7 +159,7 @@ def _written(output: Output) -> Iterator[tuple[str, str]]:
 
 def _pattern(output: OmfileOutput) -> str:
     dynamic = output.dyna_file
-    return output.file or "" if dynamic is None else f"{dynamic.before}*{dynamic.after or ''}"
+    return output.file or "" if dynamic is None else file_pattern(dynamic)
 
 
 def _is_one(path: str, other: str) -> bool:

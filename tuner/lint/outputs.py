@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import pairwise
 
+from tuner.modules.omelasticsearch import OmelasticsearchOutput
+from tuner.profile.documents import fields_of, mapping_of
 from tuner.profile.model import Profile, Tier
 from tuner.profile.placement import action_queue, working_queue
 from tuner.rule import Complaint, error, warning
@@ -108,21 +110,29 @@ def _same_name(profile: Profile) -> Iterator[Complaint]:
 
 @error(
     "RT254",
-    why="One index has one template: the second output's would replace the first's.",
+    why="One index has one template: that of the second output would replace the first, unless "
+    "they are the same.",
     source="Elasticsearch, index templates",
-    bad={"outputs": [_LEADER, {**_LEADER, "name": "copy"}]},
-    good={"outputs[copy].index": {"name": "copy"}},
+    bad={"outputs": [_LEADER, {**_LEADER, "name": "copy", "document": "logstash"}]},
+    good={"outputs[copy].document": "ecs"},
+    at="outputs[copy].index",
 )
 def _same_index(profile: Profile) -> Iterator[Complaint]:
-    writers: dict[str, str] = {}
+    writers: dict[str, OmelasticsearchOutput] = {}
     for number, output in profile.enumerated:
-        other = writers.setdefault(output.index.target, output.name)
-        if other != output.name:
+        other = writers.setdefault(output.index.target, output)
+        if (other.index, _mapped(other)) != (output.index, _mapped(output)):
             yield Complaint(
                 ("outputs", number, "index"),
-                f"{other} writes to {output.index.target} too, and the template of one would "
-                "replace that of the other: give each its own index",
+                f"{other.name} writes to {output.index.target} too, and the template of one would "
+                "replace that of the other: give each its own index, or both the same index and "
+                "fields",
             )
+
+
+def _mapped(output: OmelasticsearchOutput) -> dict[str, object]:
+    """The mapping of each field by its name."""
+    return {field.name: mapping_of((field,)) for field in fields_of(output)}
 
 
 @warning(

@@ -204,6 +204,18 @@ def _outputs(profile: Profile) -> Iterator[Complaint]:
     return _too_new("outputs", profile.outputs, profile.release)
 
 
+@error(
+    "RT424",
+    why="An rsyslogd that does not know a parameter refuses its whole configuration.",
+    source="rsyslog's tags: the parameter tables of every release",
+    bad={"global": {"parser.dropTrailingCROnReception": True}},
+    good={"release.rsyslog": "8.2606"},
+    at=("global", "parser.dropTrailingCROnReception"),
+)
+def _global(profile: Profile) -> Iterator[Complaint]:
+    return _unknown_parameters(("global",), profile.global_, "global", profile.release)
+
+
 def _too_new(
     place: str, sections: Sequence[Input | Output], release: Release
 ) -> Iterator[Complaint]:

@@ -11,7 +11,6 @@ from pathlib import Path
 from tuner.engine.client import JSON, EngineRefused
 from tuner.engine.delivery import FIELD, MAPPING
 from tuner.engine.owned import Owner, create_index, put_template, remove
-from tuner.engines.index import Rotate
 from tuner.flood.heads import NUMBER_DIGITS
 from tuner.flood.workload import format_for
 from tuner.lab.entrances import entrances, furnish
@@ -75,12 +74,12 @@ def _removed(lab: Lab, folder: Path, prefix: str) -> Iterator[None]:
 
 
 def install_index(lab: Lab, bound: Profile) -> None:
-    """Put the index template of each output of `bound` into the engine and, where its name has no
-    date in it, the index."""
+    """Put the index template of each output of `bound` into the engine and, where its name is
+    always the same, the index."""
     for output in bound.indexed:
         body = _marked(index_template(bound, output), lab.owner, priority_of(output.index))
         put_template(lab.client, lab.owner, output.index.target, body)
-        if output.index.rotate is Rotate.NONE:
+        if not output.index.varies:
             create_index(lab.client, lab.owner, output.index.target)
 
 

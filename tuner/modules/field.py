@@ -5,15 +5,14 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
+from tuner.modules.text_source import (
+    EVERYTHING,
+    NAME,
+    TextSource,
+    is_changed,
+    is_parsed,
+)
 from tuner.schema.parameter import Doc
-from tuner.schema.section import Section
-
-PropertyName = Literal[
-    "msg", "rawmsg", "hostname", "fromhost-ip", "syslogtag", "programname", "app-name",
-    "procid", "msgid", "syslogfacility", "syslogfacility-text", "syslogseverity",
-    "syslogseverity-text", "timereported", "timegenerated",
-]  # fmt: skip
-SourceName = Annotated[str, Field(pattern=r"^[A-Za-z0-9_@.-]{1,64}$")]
 
 
 class Use(Enum):
@@ -28,21 +27,16 @@ class Use(Enum):
 
 
 class FieldType(Enum):
-    """The JSON type of a field in the document; dates are texts that the engine understands."""
+    """The JSON type of a field in the document; dates are texts that the engine understands, json
+    is whatever stands at a path: an object, an array or a plain value."""
 
     STRING = "string"
     INTEGER = "integer"
     FLOAT = "float"
     BOOLEAN = "boolean"
     DATE = "date"
+    JSON = "json"
 
-
-Constant = (
-    Annotated[bool, Field(strict=True)]
-    | Annotated[int, Field(strict=True, ge=-(2**63), lt=2**63)]
-    | Annotated[float, Field(strict=True, allow_inf_nan=False)]
-    | Annotated[str, Field(strict=True, max_length=1024)]
-)
 
 _TYPES = {
     bool: FieldType.BOOLEAN,
@@ -52,34 +46,22 @@ _TYPES = {
 }
 
 
-class DocumentField(Section):
-    """One field of the document: its source, its (dotted) name and its type. The source is one of
-    an rsyslog property, a constant, or a piece of the event's text that the profile's `parse`
-    finds: a CSV column, the key of a pair, a dotted path into JSON.
+class DocumentField(TextSource):
+    """One field of the document: its source, its (dotted) name and its type. `json: "*"` is all
+    that parsing found: under a name, or without one merged into the document, where the fields of
+    the profile win over members of the same name.
     """
 
-    property: Annotated[PropertyName | None, Doc("The rsyslog property that the field holds.")] = (
-        None
-    )
-    constant: Annotated[Constant | None, Doc("The same value in every document.")] = None
-    column: Annotated[SourceName | None, Doc("The column of a CSV body that the field holds.")] = (
-        None
-    )
-    key: Annotated[SourceName | None, Doc("The key of a key=value body that the field holds.")] = (
-        None
-    )
-    json_path: Annotated[
-        Annotated[str, Field(pattern=r"^[A-Za-z_@][A-Za-z0-9_@-]*(\.[A-Za-z_@][A-Za-z0-9_@-]*)*$")]
-        | None,
-        Doc("The path into a JSON body, or into what a rulebase names, that the field holds."),
-    ] = Field(None, alias="json")
     name: Annotated[
-        str,
-        Field(pattern=r"^[A-Za-z_@][A-Za-z0-9_@]*(\.[A-Za-z_@][A-Za-z0-9_@]*)*$"),
-        Doc("The field's name in the document; dots make nested objects."),
-    ]
+        Annotated[str, Field(pattern=rf"^{NAME}$")],
+        Doc("The field's name in the document; dots make nested objects.", default="required"),
+    ] = ""
     type: Annotated[
-        FieldType, Doc("The JSON type of the field, and with it the type in the mapping.")
+        FieldType,
+        Doc(
+            "The JSON type of the field, and with it the type in the mapping; json passes on an "
+            "object or an array as such, which can only be retrieved."
+        ),
     ] = FieldType.STRING
     format: Annotated[
         Annotated[str, Field(pattern=r"^[A-Za-z0-9_|.:'/ -]{1,200}$")] | None,
@@ -89,12 +71,20 @@ class DocumentField(Section):
         tuple[Use, ...],
         Doc("What the field must serve; the mapping is the leanest that serves them all."),
     ] = (Use.RETRIEVE,)
+    on_empty: Annotated[
+        Literal["skip", "null", "blank"] | None,
+        Doc(
+            "What becomes of a field without a value: the document is written without it, with "
+            "null or with an empty text.",
+            default="an empty text, null for a number, a boolean or json",
+            traps=("skip needs a variable of rsyslog for each event, which costs CPU time.",),
+        ),
+    ] = Field(None, alias="onEmpty")
 
     @model_validator(mode="after")
-    def _one_source(self) -> Self:
-        sources = (self.property, self.constant, self.column, self.key, self.json_path)
-        if sum(source is not None for source in sources) != 1:
-            raise ValueError("name exactly one source: property, constant, column, key or json")
+    def _has_name(self) -> Self:
+        if not self.name and self.json_path != EVERYTHING:
+            raise ValueError("name is missing: add it")
         return self
 
     @model_validator(mode="after")
@@ -104,18 +94,52 @@ class DocumentField(Section):
             raise ValueError(f"this constant needs type: {needed_type}")
         if self.format is not None and not (is_parsed(self) and self.type is FieldType.DATE):
             raise ValueError("a format is for dates in the event's text: add type: date")
+        if self.on_empty is not None and (
+            self.constant is not None or self.json_path == EVERYTHING
+        ):
+            raise ValueError("onEmpty is for fields that an event can leave empty")
+        if self.on_empty == "blank" and self.type not in {FieldType.STRING, FieldType.DATE}:
+            raise ValueError(
+                f"onEmpty: blank is an empty text: the type {self.type.value} has none"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _json_fits(self) -> Self:
+        if self.type is FieldType.JSON and self.json_path is None:
+            raise ValueError("type: json is for a json path")
+        if is_json(self) and self.type not in {FieldType.STRING, FieldType.JSON}:
+            raise ValueError(f'json: "*" is an object, not a {self.type.value}: remove type')
+        if is_json(self) and self.uses != (Use.RETRIEVE,):
+            raise ValueError(
+                "JSON passed on as such is only retrieved: remove uses, and name the members that "
+                "are searched as fields of their own"
+            )
+        if is_json(self) and is_changed(self):
+            raise ValueError("case, position, split and regex are for texts")
         return self
 
 
-def is_parsed(field: DocumentField) -> bool:
-    """Whether the profile's `parse` finds the field in the event's text."""
-    return field.property is None and field.constant is None
+def is_json(field: DocumentField) -> bool:
+    """Whether the field is JSON that is passed on as such."""
+    return field.type is FieldType.JSON or field.json_path == EVERYTHING
+
+
+def has_options(field: DocumentField) -> bool:
+    """Whether the field holds something else than its source's text, or none of it."""
+    return is_changed(field) or field.date_format is not None or field.on_empty is not None
+
+
+def merges(field: DocumentField) -> bool:
+    """Whether all that parsing found is merged into the document."""
+    return not field.name
 
 
 class Preset(Enum):
-    """The preset documents."""
+    """The preset documents; `raw` is all that parsing found, for messages that are documents."""
 
     ECS = "ecs"
     LOGSTASH = "logstash"
     SEMATEXT = "sematext"
     ELMA = "elma"
+    RAW = "raw"

@@ -4,7 +4,7 @@ from typing import Annotated, Self
 
 from pydantic import Field, model_validator
 
-from tuner.modules.field import PropertyName
+from tuner.modules.text_source import PropertyName
 from tuner.schema.parameter import Doc
 from tuner.schema.posix_regex import RegexText
 from tuner.schema.scalars import Facility, MatchText, SeverityName, Switch

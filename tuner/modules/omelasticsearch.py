@@ -5,16 +5,18 @@ None means not set in the profile: rsyslog's default applies.
 
 from typing import Annotated, ClassVar, Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from tuner.engines.index import Index
 from tuner.modules.bind_index import bind_index
 from tuner.modules.field import DocumentField, Preset
 from tuner.modules.output import Output, Surroundings
 from tuner.modules.secrets import Auth, SecretRef, Tls
+from tuner.modules.text_source import PropertyName
 from tuner.schema.parameter import Doc, Since
 from tuner.schema.scalars import (
     AbsolutePath,
+    FieldName,
     FilterPath,
     NonNegative,
     PipelineName,
@@ -22,7 +24,7 @@ from tuner.schema.scalars import (
     Server,
     Switch,
 )
-from tuner.schema.section import RsyslogSection
+from tuner.schema.section import RsyslogSection, Section
 
 _WriteOperation = Literal["index", "create"]
 
@@ -35,6 +37,22 @@ class RetryFailures(RsyslogSection):
         AbsolutePath,
         Doc("The file for documents that the engine will never accept, one JSON object a line."),
     ]
+
+
+class DocumentId(Section):
+    """The id of a document: a value of the event of 1 to 512 visible ASCII characters, else a new
+    one."""
+
+    property: Annotated[PropertyName | None, Doc("The property of the event.")] = None
+    json_path: Annotated[FieldName | None, Doc("The path into the event's JSON.")] = Field(
+        None, alias="json"
+    )
+
+    @model_validator(mode="after")
+    def _one_source(self) -> Self:
+        if (self.property is None) == (self.json_path is None):
+            raise ValueError("give exactly one of property and json")
+        return self
 
 
 class OmelasticsearchOutput(Output):
@@ -107,10 +125,17 @@ class OmelasticsearchOutput(Output):
         ),
     ] = None
     bulkid: Annotated[
-        Literal["uuid"] | None,
+        Literal["uuid"] | DocumentId | None,
         Doc(
-            "uuid gives each event an id of its own, so that what is sent twice is kept once.",
-            traps=("The engine must look for the id: indexing is slower.",),
+            "uuid gives each event an id of its own, so that what is sent twice is kept once; a "
+            "property or a path into JSON makes the event's own value the id.",
+            traps=(
+                "The engine must look for the id: indexing is slower.",
+                (
+                    "Of events with the same value one document is kept: the last one, or with "
+                    "writeoperation: create the first. Senders choose the value."
+                ),
+            ),
         ),
     ] = None
     retryfailures: Annotated[
@@ -231,6 +256,8 @@ class OmelasticsearchOutput(Output):
             changes["retryfailures"] = RetryFailures(file=rejected)
         if self.errorfile is not None:
             changes["errorfile"] = f"{lab.spool}/{self.name}-errors.json"
+        if isinstance(self.bulkid, DocumentId):
+            changes["bulkid"] = "uuid"  # what a flood sends has no id of its own
         if not lab.keeps_authentication:
             changes |= {"auth": None, "apikey": None, "tls": None}
         return self.model_copy(update=changes)

@@ -8,7 +8,9 @@ from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
+from tuner.modules.dyna_file import DynaFile
 from tuner.modules.output import BuiltinTemplate, Level, Lines, Surroundings
+from tuner.modules.text_source import TextSource
 from tuner.schema.parameter import Doc, OfModule, Since
 from tuner.schema.scalars import (
     AbsolutePath,
@@ -16,11 +18,9 @@ from tuner.schema.scalars import (
     FileMode,
     MemorySize,
     NonNegative,
-    PathPart,
     Positive,
     Switch,
 )
-from tuner.schema.section import Section
 
 DYNA_FILES = 500
 """How many files of an output with `dynaFile` are open at once by default: with 100 hosts rsyslog's
@@ -30,33 +30,6 @@ _LEFT_OUT = (
     "create_dirs", "file_owner", "file_group", "dir_owner", "dir_group", "rotation_size_limit",
     "rotation_size_limit_command",
 )  # fmt: skip
-
-
-class DynaFile(Section):
-    """A file for each value of a property: `before`, the value, `after`.
-
-    The value comes from the network: slashes in it, and `.` and `..`, become underscores, and
-    what is longer than a file name may be is cut.
-    """
-
-    before: Annotated[
-        AbsolutePath,
-        Doc("What comes before the value: a folder with its slash, or the beginning of a name."),
-    ]
-    property: Annotated[
-        Literal[
-            "hostname",
-            "fromhost-ip",
-            "programname",
-            "app-name",
-            "syslogfacility-text",
-            "syslogseverity-text",
-        ],
-        Doc("The property whose value names the file; cut to 160 bytes."),
-    ]
-    after: Annotated[
-        PathPart | None, Doc("What comes after the value, such as .log or /messages.")
-    ] = None
 
 
 class OmfileOutput(Lines):
@@ -88,6 +61,14 @@ class OmfileOutput(Lines):
                     "of files."
                 ),
             ),
+        ),
+    ] = None
+    line: Annotated[
+        Annotated[tuple[TextSource, ...], Field(min_length=1)] | None,
+        Doc(
+            "What a line holds, one text after the other, in place of template and document. "
+            "Control characters of an event are written as #ooo, so that it stays one line.",
+            traps=("Nothing is quoted: a value may hold what separates it from the next.",),
         ),
     ] = None
     dyna_file_cache_size: Annotated[
@@ -258,6 +239,8 @@ class OmfileOutput(Lines):
     def _one_place(self) -> Self:
         if (self.file is None) == (self.dyna_file is None):
             raise ValueError("name file, or dynaFile for a file for each value of a property")
+        if self.line is not None and (self.template is not None or self.document is not None):
+            raise ValueError("name one of line, template and document: each defines the format")
         return self
 
     built_in: ClassVar[bool] = True

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from tuner.modules.field import SourceName
+from tuner.modules.text_source import SourceName
 from tuner.schema.parameter import Doc
 from tuner.schema.scalars import Switch
 from tuner.schema.section import Section

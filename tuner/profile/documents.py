@@ -4,9 +4,17 @@ from __future__ import annotations
 
 from typing import assert_never
 
-from tuner.modules.field import DocumentField, FieldType, Preset, Use, is_parsed
+from tuner.modules.field import (
+    DocumentField,
+    FieldType,
+    Preset,
+    Use,
+    is_json,
+    merges,
+)
 from tuner.modules.omelasticsearch import OmelasticsearchOutput
 from tuner.modules.registry import AnyOutput
+from tuner.modules.text_source import EVERYTHING, is_parsed
 
 TIMESTAMP = "@timestamp"
 
@@ -79,6 +87,7 @@ _PRESETS = {
     Preset.LOGSTASH: LOGSTASH,
     Preset.SEMATEXT: SEMATEXT,
     Preset.ELMA: ELMA,
+    Preset.RAW: (DocumentField(json_path=EVERYTHING),),
 }
 
 # Longer values stay in _source but are not indexed; Lucene refuses terms above 32766 bytes.
@@ -102,6 +111,8 @@ def mapping_of(fields: tuple[DocumentField, ...], in_data_stream: bool = False) 
     """
     properties: Mapping = {}
     for field in fields:
+        if merges(field):
+            continue
         *parents, leaf = field.name.split(".")
         is_timestamp = in_data_stream and field.name == TIMESTAMP
         _inside(properties, parents)[leaf] = _timestamp(field) if is_timestamp else _leaf(field)
@@ -118,6 +129,9 @@ def _inside(properties: Mapping, parents: list[str]) -> Mapping:
 
 
 def _leaf(field: DocumentField) -> Mapping:
+    if is_json(field):
+        # Kept as it is, whatever it is: its members cannot clash with any mapping.
+        return {"type": "object", "enabled": False}
     match field.type:
         case FieldType.DATE:
             return {"type": "date"} | _date_in_text(field) | _switched_off(field)
@@ -127,24 +141,28 @@ def _leaf(field: DocumentField) -> Mapping:
             return {"type": "double"} | _switched_off(field)
         case FieldType.BOOLEAN:
             return {"type": "boolean"} | _switched_off(field)
-        case FieldType.STRING:
+        case FieldType.STRING | FieldType.JSON:
             return _string(field)
         case _:
             assert_never(field.type)
 
 
 def _timestamp(field: DocumentField) -> Mapping:
-    written: Mapping = {} if field.format is None else {"format": field.format}
-    return {"type": "date"} | written
+    return {"type": "date"} | _date_format(field)
+
+
+def _date_format(field: DocumentField) -> Mapping:
+    """How the engine reads the date, where that is not its default."""
+    if field.date_format == "unixtimestamp":
+        return {"format": "epoch_second"}
+    return {} if field.format is None else {"format": field.format}
 
 
 def _date_in_text(field: DocumentField) -> Mapping:
     """A value that is not a date stays in _source and is not indexed; the document is not
     refused."""
-    if not is_parsed(field):
-        return {}
-    written: Mapping = {} if field.format is None else {"format": field.format}
-    return written | {"ignore_malformed": True}
+    malformed: Mapping = {"ignore_malformed": True} if is_parsed(field) else {}
+    return _date_format(field) | malformed
 
 
 def _string(field: DocumentField) -> Mapping:

@@ -5,8 +5,8 @@ from typing import Annotated, Self
 
 from pydantic import Field, model_validator
 
-from tuner.modules.field import PropertyName
 from tuner.modules.queue import Queue
+from tuner.modules.text_source import PropertyName
 from tuner.schema.section import Section
 
 

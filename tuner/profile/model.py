@@ -13,6 +13,7 @@ from tuner.engines.node import Node as Node
 from tuner.engines.release import Release
 from tuner.engines.versions import DEFAULT
 from tuner.errors import Refused
+from tuner.modules.global_object import Global as Global
 from tuner.modules.impstats import Impstats
 from tuner.modules.input import Parsers
 from tuner.modules.omelasticsearch import OmelasticsearchOutput
@@ -22,14 +23,8 @@ from tuner.modules.secrets import SecretRef
 from tuner.profile.lanes import Lanes
 from tuner.profile.stream import Snippets, Stream
 from tuner.profile.workload import Workload as Workload
-from tuner.schema.scalars import AbsolutePath, Name, ProfilePath, Switch
-from tuner.schema.section import RsyslogSection, Section
-
-
-class Global(RsyslogSection):
-    """Parameters of rsyslog's global(); imfile keeps its places in files in `workDirectory`."""
-
-    work_directory: AbsolutePath | None = None
+from tuner.schema.scalars import Name, ProfilePath, Switch
+from tuner.schema.section import Section
 
 
 class Tier(Enum):

@@ -25,8 +25,11 @@ SHAPES: dict[str, str] = {
     r"^[+-][0-9]{2}:[0-9]{2}$": "a time zone such as +01:00",
     r"^[A-Za-z0-9._-]+$": "a file name of letters, digits and . _ -",
     r"^[A-Za-z_*.-]+$": "a path into the reply such as items.*.status",
-    r"^[A-Za-z_@][A-Za-z0-9_@]*(\.[A-Za-z_@][A-Za-z0-9_@]*)*$": "a field name such as host.name",
-    r"^[A-Za-z_@][A-Za-z0-9_@-]*(\.[A-Za-z_@][A-Za-z0-9_@-]*)*$": "a path such as http.status",
+    r"^[A-Za-z_@][A-Za-z0-9_@-]*(\.[A-Za-z_@][A-Za-z0-9_@-]*)*$": "a field name such as host.name",
+    r"^([*]|[A-Za-z_@][A-Za-z0-9_@-]*(\.[A-Za-z_@][A-Za-z0-9_@-]*)*)$": (
+        "a path such as http.status, or *"
+    ),
+    r"^[ -\[\]-~]$": "one visible character or a blank, not a backslash",
     r"^[A-Za-z0-9_@.-]{1,64}$": "a name of letters, digits and . _ @ -, at most 64",
     r"^[!-~]{0,32}$": "up to 32 visible ASCII characters",
     r"^[A-Za-z0-9_|.:'/ -]{1,200}$": "date formats of the engine such as epoch_second",

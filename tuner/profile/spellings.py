@@ -28,15 +28,15 @@ SPELLINGS: dict[str, Spelling] = {
     "usehttps": Spelling("begin the addresses of servers with https://", _SERVERS),
     "searchindex": Spelling("write index: {name: ...}", _INDEX),
     "dynsearchindex": Spelling(
-        "write index: {name: ..., rotate: daily} for a date in the name",
-        ("outputs[].index.rotate",),
+        "write index: {name: ..., rotate: daily} for a date in the name, or by for a value",
+        ("outputs[].index.rotate", "outputs[].index.by"),
     ),
     "searchtype": Spelling("remove it: the type follows from release", ("release",)),
     "dynsearchtype": Spelling("remove it: the type follows from release", ("release",)),
     "bulkmode": Spelling("remove it: it is always on"),
     "esversion.major": Spelling('write release: {elasticsearch: "8.19"}', ("release",)),
     "template": Spelling("write document: a preset or a list of fields", ("outputs[].document",)),
-    "dynbulkid": Spelling("write bulkid: uuid", ("outputs[].bulkid",)),
+    "dynbulkid": Spelling("write bulkid: uuid, or bulkid: {property: ...}", ("outputs[].bulkid",)),
     "retryruleset": Spelling(
         "write retryfailures: {file: ...}: the ruleset is made for it",
         ("outputs[].retryfailures",),

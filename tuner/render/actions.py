@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from tuner.engines.index import Rotate
 from tuner.modules.omelasticsearch import OmelasticsearchOutput
+from tuner.modules.omfile import OmfileOutput
 from tuner.modules.output import Lines, Output
 from tuner.modules.queue import Queue, QueueType
 from tuner.profile.model import Profile
 from tuner.profile.placement import action_queue
 from tuner.render.condition import condition
 from tuner.render.quoting import Emitted
+from tuner.render.steps import Step
 from tuner.schema.parameter import of_module
 
 Parameters = tuple[tuple[str, object], ...]
@@ -26,7 +27,7 @@ _HAS_INDEX_TIMEOUT = 2204
 # Elasticsearch's own bulk timeout; filter_path rides on this parameter, pasted into the URL.
 _BULK_TIMEOUT = "1m"
 # What is written for a whole configuration or elsewhere than among a module's own parameters.
-_ELSEWHERE = {"name", "type", "stream", "filter", "queue", "document", "template"}
+_ELSEWHERE = {"name", "type", "stream", "filter", "queue", "document", "line", "template"}
 
 
 @dataclass(frozen=True)
@@ -64,16 +65,21 @@ class LineAction:
 
 @dataclass(frozen=True)
 class ActionGroup:
-    """An output and those that stand in for it; with a queue they have a ruleset of their own."""
+    """An output and those that stand in for it; with a queue they have a ruleset of their own.
+    The steps come first: a ruleset with a queue gets a copy of the event."""
 
     actions: tuple[BulkAction | LineAction, ...]
     condition: Emitted | None
     ruleset: str | None
     queue: Queue
+    steps: tuple[Step, ...] = ()
 
 
-def deliveries(profile: Profile, stream: str | None) -> Iterator[ActionGroup]:
-    """The outputs of a stream in their order, each with those that stand in for it."""
+def deliveries(
+    profile: Profile, stream: str | None, steps: Mapping[str, tuple[Step, ...]]
+) -> Iterator[ActionGroup]:
+    """The outputs of a stream in their order, each with those that stand in for it; `steps` are
+    what the documents of each need."""
     for leader, *standins in _groups(profile, stream):
         queue = action_queue(profile, leader).resolved
         output = profile.outputs[leader]
@@ -86,6 +92,9 @@ def deliveries(profile: Profile, stream: str | None) -> Iterator[ActionGroup]:
             condition=_taken(output),
             ruleset=ruleset,
             queue=queue,
+            steps=tuple(
+                step for one in (leader, *standins) for step in steps[profile.outputs[one].name]
+            ),
         )
 
 
@@ -99,7 +108,7 @@ def bulk(
         name=stem,
         document=f"{stem}-document",
         document_id=f"{stem}-id",
-        index_template=f"{stem}-index" if output.index.rotate is Rotate.DAILY else None,
+        index_template=f"{stem}-index" if output.index.varies else None,
         pipeline=f"{stem}-pipeline" if output.dyn_pipeline_name else output.pipeline_name,
         retry_ruleset=retry_ruleset,
         search_type=_search_type(release),
@@ -139,15 +148,21 @@ def _action(profile: Profile, number: int, queue: Queue) -> BulkAction | LineAct
     output = profile.outputs[number]
     if isinstance(output, OmelasticsearchOutput):
         return bulk(profile, output, output.name, retry_name(output), queue)
-    document = f"{output.name}-document"
     return LineAction(
         output=output,
-        template=output.format if output.document is None else document,
+        template=_format(output),
         parameters=_own(output),
         queue=queue,
         stands_in=output.exec_only_when_previous_is_suspended,
         condition=_taken(output),
     )
+
+
+def _format(output: Lines) -> str:
+    """The template of an event: rsyslog's own, or one of the output's."""
+    if isinstance(output, OmfileOutput) and output.line is not None:
+        return f"{output.name}-line"
+    return output.format if output.document is None else f"{output.name}-document"
 
 
 def _search_type(release: int) -> str | None:

@@ -170,7 +170,10 @@ def _shipped(output: Output) -> Json:
     return plain
 
 
-def _addressed(index: Index) -> list[str]:
+def _addressed(index: Index) -> list[object]:
     """What of an index reaches rsyslog.conf."""
     kind = index.rotate.value if index.data_stream is None else "data_stream"
-    return [index.target, kind]
+    name = index.model_dump(
+        mode="json", by_alias=True, exclude_defaults=True, include={"separator", "clock", "by"}
+    )
+    return [index.target, kind, *([name] if name else [])]

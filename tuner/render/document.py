@@ -1,30 +1,28 @@
 """The document of one event: texts, and the properties of the event between them.
 
 Every property is escaped by format="json", the cheapest complete way (F6); what enters unquoted is
-checked.  Where a field is a piece of a text, POSIX extended expressions find it, as glibc's
-regexec reads them.  A text that they do not match never reaches a document: nomatchMode BLANK,
-where the default writes **NO MATCH**.
+checked.  What no single property can write, a ruleset works out first: see steps.py.  Fields that
+the profile names win over members of JSON that is merged into the document.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from tuner.modules.field import DocumentField, FieldType, is_parsed
-from tuner.modules.parsing import CsvParse, KvParse
+from tuner.modules.field import DocumentField, FieldType, is_json, merges
 from tuner.modules.registry import Parse
+from tuner.modules.text_source import EVERYTHING, TIMES, TextSource, is_changed
+from tuner.render.field_text import CHECKED, Property, checked, checked_again, texts_of
+from tuner.render.steps import EVERYTHING_FOUND, Piece, Steps
 
-_TIMES = frozenset({"timereported", "timegenerated"})
-# What JSON and the mapping both take: 18 digits fit a long, these sizes a double.
-# rsyslog's dataType="number" alone writes what comes, such as abc or 007 (seen on 8.2302).
-_CHECKED = {
-    FieldType.INTEGER: r"-?(0|[1-9][0-9]{0,17})",
-    FieldType.FLOAT: r"-?(0|[1-9][0-9]{0,39})(\.[0-9]{1,40})?([eE][-+]?[0-9]{1,2})?",
-    FieldType.BOOLEAN: r"true|false",
-}
-_ALWAYS_DIGITS = frozenset({"syslogfacility", "syslogseverity"})
+_DIGITS = frozenset({"syslogfacility", "syslogseverity", "pri", "protocol-version"})
+# What rsyslog writes itself, which no sender can fill with half a character.
+_ASCII = _DIGITS | {
+    "fromhost-ip", "fromhost-port", "syslogfacility-text", "syslogseverity-text", "pri-text",
+    "uuid", "parsesuccess", "timereported", "timegenerated",
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -39,51 +37,51 @@ class Identity:
     last: int
 
 
-@dataclass(frozen=True)
-class Property:
-    """A property of the event: all of it, the characters from `first` to `last`, or what a group
-    of an expression finds.
-
-    With `checked_as` it writes the whole member of that name: null where nothing is found.
-    """
-
-    name: str
-    checked_as: str | None = None
-    first: int | None = None
-    last: int | None = None
-    date_format: str | None = None
-    format: str | None = None
-    expression: str | None = None
-    group: int | None = None
-
-
-Piece = str | Property
-_Raw = str | DocumentField | Identity
 _Tree = dict[str, "_Tree | DocumentField"]
 
 
-@dataclass(frozen=True)
-class _Place:
-    """A piece of a property: the expression before it with its number of groups, the one after
-    it, the expression of a text with the groups that may hold it, and of an optional quote."""
-
-    property: str
-    before: str
-    groups: int
-    after: str
-    text: str = ""
-    text_groups: tuple[int, ...] = ()
-    quote: str = ""
-
-
 def document(
-    fields: tuple[DocumentField, ...], parse: Parse | None, identity: Identity | None, end: str
+    fields: tuple[DocumentField, ...],
+    parse: Parse | None,
+    identity: Identity | None,
+    end: str,
+    steps: Steps,
 ) -> tuple[Piece, ...]:
     """A document of these fields, with `end` after it."""
-    raw = list(_object(_tree(fields)))
+    own = tuple(field for field in fields if not merges(field))
+    members = list(_Members(parse, steps).of(_tree(own)))
     if identity is not None:
-        raw[-1:] = [f',{json.dumps(identity.field)}:"', identity, '"}']
-    return tuple(_merged([*raw, end], parse))
+        members += _after(members, f'{json.dumps(identity.field)}:"', _number(identity), '"')
+    if own == fields:
+        pieces: list[Piece] = ["{", *members, "}", end]
+    elif not own:
+        pieces = [EVERYTHING_FOUND, end]
+    else:
+        pieces = ["{", *members, steps.merged([field.name for field in own]), end]
+    return tuple(_joined(pieces))
+
+
+def line(parts: tuple[TextSource, ...], parse: Parse | None) -> tuple[Piece, ...]:
+    """A line of these texts; a control character of the event cannot end it."""
+    return tuple(_joined([*(piece for part in parts for piece in _plain(part, parse)), "\n"]))
+
+
+def _plain(part: TextSource, parse: Parse | None) -> Iterator[Piece]:
+    if part.constant is not None:
+        yield str(part.constant)
+    elif part.json_path == EVERYTHING:
+        yield EVERYTHING_FOUND
+    else:
+        yield from (replace(one, controls="escape") for one in texts_of(part, parse))
+
+
+def _number(identity: Identity) -> Property:
+    return Property("msg", first=identity.first, last=identity.last)
+
+
+def _after(members: list[Piece], *pieces: Piece) -> list[Piece]:
+    """One more member after others."""
+    return [",", *pieces] if members else [*pieces]
 
 
 def _tree(fields: tuple[DocumentField, ...]) -> _Tree:
@@ -101,121 +99,108 @@ def _tree(fields: tuple[DocumentField, ...]) -> _Tree:
     return root
 
 
-def _object(tree: _Tree) -> Iterator[_Raw]:
-    yield "{"
-    for number, (key, value) in enumerate(tree.items()):
-        if number:
-            yield ","
-        if isinstance(value, dict):
-            yield json.dumps(key) + ":"
-            yield from _object(value)
+@dataclass(frozen=True)
+class _Members:
+    """Writes the members of objects, and gathers the steps that they need."""
+
+    parse: Parse | None
+    steps: Steps
+
+    def of(self, tree: _Tree) -> Iterator[Piece]:
+        """All members; those that may be left out come last and bring their comma."""
+        often = [key for key, value in tree.items() if _may_be_left_out(value)]
+        for number, key in enumerate(key for key in tree if key not in often):
+            if number:
+                yield ","
+            value = tree[key]
+            if isinstance(value, dict):
+                yield f"{json.dumps(key)}:{{"
+                yield from self.of(value)
+                yield "}"
+            else:
+                yield from self._member(key, value)
+        for key in often:
+            value = tree[key]
+            if isinstance(value, DocumentField):
+                yield self._left_out(key, value)
+
+    def _member(self, key: str, field: DocumentField) -> Iterator[Piece]:
+        """One value under its key; one that can be null brings the key itself."""
+        if not is_json(field) and (_is_checked(field) or field.on_empty == "null"):
+            yield self._whole(key, field, "null")
+            return
+        yield json.dumps(key) + ":"
+        if field.constant is not None:
+            yield json.dumps(field.constant)
+        elif is_json(field):
+            yield self.steps.json(field)
+        elif field.type is FieldType.INTEGER:
+            yield from self._texts(field)
         else:
-            yield from _member(key, value)
-    yield "}"
+            yield '"'
+            yield from (replace(one, format=_escaped(field)) for one in self._texts(field))
+            yield '"'
+
+    def _whole(self, key: str, field: DocumentField, on_empty: str) -> Property:
+        """The whole member, or what stands for one without a value."""
+        kind = "number" if field.type in CHECKED else "string"
+        texts = (self._value(field),) if _is_checked(field) else self._texts(field)
+        one = texts[0] if len(texts) == 1 else self.steps.text(texts)
+        return replace(one, member=key, data_type=kind, on_empty=on_empty)
+
+    def _left_out(self, key: str, field: DocumentField) -> Property:
+        """A comma and the member, or nothing."""
+        if is_json(field):
+            return self.steps.json(field, f",{json.dumps(key)}:")
+        return self.steps.text((self._whole(key, field, "skip"),), joins=True)
+
+    def _value(self, field: DocumentField) -> Property:
+        """A text that is checked; one that options make is checked as what they make of it."""
+        if not is_changed(field):
+            return checked(field, self.parse)
+        return checked_again(field, self.steps.text(texts_of(field, self.parse)).name)
+
+    def _texts(self, field: DocumentField) -> tuple[Property, ...]:
+        """The properties that write a text; one that may be cut inside of a character is mended."""
+        texts = texts_of(field, self.parse)
+        is_cut = field.position is not None or field.regex is not None
+        if is_cut and field.property not in _ASCII:
+            return (self.steps.text(texts, mends=True),)
+        return texts
 
 
-def _member(key: str, field: DocumentField) -> Iterator[_Raw]:
-    """One value under its key; a checked one brings the key itself."""
-    if _is_checked(field):
-        yield field
-        return
-    yield json.dumps(key) + ":"
-    if field.constant is not None:
-        yield json.dumps(field.constant)
-    elif field.type is FieldType.INTEGER:
-        yield field
-    else:
-        yield '"'
-        yield field
-        yield '"'
+def _escaped(field: DocumentField) -> str | None:
+    """Times hold nothing that JSON would escape."""
+    return None if field.property in TIMES else "json"
 
 
-def _merged(raw: Iterable[_Raw], parse: Parse | None) -> Iterator[Piece]:
-    """One text for each stretch between two properties."""
-    text = ""
-    for one in raw:
-        if isinstance(one, str):
-            text += one
-            continue
-        yield text
-        yield from _properties(one, parse)
-        text = ""
-    yield text
+def _may_be_left_out(value: _Tree | DocumentField) -> bool:
+    return isinstance(value, DocumentField) and value.on_empty == "skip"
 
 
-def _properties(one: DocumentField | Identity, parse: Parse | None) -> Iterator[Property]:
-    """What writes one field: of several properties one at most writes."""
-    if isinstance(one, Identity):
-        yield Property("msg", first=one.first, last=one.last)
-    elif _is_checked(one):
-        yield _checked(one, parse)
-    elif is_parsed(one):
-        yield from _parsed(one, parse)
-    elif one.property in _TIMES:
-        yield Property(one.property, date_format="rfc3339")
-    else:
-        yield Property(str(one.property), format=None if one.type is FieldType.INTEGER else "json")
+def _is_changed(field: DocumentField) -> bool:
+    options = (field.case, field.position, field.split, field.regex)
+    return any(option is not None for option in options)
 
 
 def _is_checked(field: DocumentField) -> bool:
     """Whether the field enters JSON unquoted although its text could be anything."""
-    digits = field.type is FieldType.INTEGER and field.property in _ALWAYS_DIGITS
-    return field.constant is None and field.type in _CHECKED and not digits
+    if field.constant is not None or field.type not in CHECKED:
+        return False
+    is_number = field.property in _DIGITS or field.date_format == "unixtimestamp"
+    return not (is_number and field.type is FieldType.INTEGER and not is_changed(field))
 
 
-def _checked(field: DocumentField, parse: Parse | None) -> Property:
-    """The whole member `"name":value`; null where the text is no value of the field's type."""
-    place = _place(field, parse)
-    value = f"{place.quote}({_CHECKED[field.type]}){place.quote}"
-    return Property(
-        place.property,
-        checked_as=field.name.rpartition(".")[2],
-        expression=f"{place.before}{value}{place.after}",
-        group=place.groups + 1,
-    )
-
-
-def _parsed(field: DocumentField, parse: Parse | None) -> Iterator[Property]:
-    """The text of a parsed field, escaped for JSON."""
-    place = _place(field, parse)
-    if not place.text:
-        yield Property(place.property, format="json")
-    expression = f"{place.before}{place.text}{place.after}"
-    for group in place.text_groups:
-        yield Property(
-            place.property, format="json", expression=expression, group=place.groups + group
-        )
-
-
-def _place(field: DocumentField, parse: Parse | None) -> _Place:
-    if not is_parsed(field):
-        return _Place(str(field.property), "^ *", 0, " *$")
-    match parse:
-        case CsvParse():
-            return _csv(parse, parse.columns.index(str(field.column)))
-        case KvParse():
-            return _kv(parse, str(field.key))
-        case _:
-            path = str(field.json_path).replace(".", "!")
-            return _Place(f"$!{path}", "^", 0, "$")
-
-
-def _csv(parse: CsvParse, passed: int) -> _Place:
-    """A cell after `passed` others; rsyslog's msg starts with the blank after an RFC 3164 tag."""
-    end = f"[{parse.delimiter}]"
-    if not parse.quoted:
-        cell = f"[^{parse.delimiter}]*"
-        before = f"^ ?({cell}{end}){{{passed}}}"
-        return _Place("msg", before, 1, f"({end}|$)", f"({cell})", (1,))
-    bare = f'([^"{parse.delimiter}][^{parse.delimiter}]*)?'
-    before = f'^ ?(("([^"]|"")*"|{bare}){end}){{{passed}}}'
-    text = f'("(([^"]|"")*)"|{bare})'
-    return _Place("msg", before, 4, f"({end}|$)", text, (2, 4), '"?')
-
-
-def _kv(parse: KvParse, key: str) -> _Place:
-    """The value of `key` where it stands outside of quotes, so that no value can pose as a key."""
-    end = f"[{parse.separator}]"
-    before = f'^(([^"]|"[^"]*")*{end})? *{key.replace(".", "[.]")}{parse.assignment}'
-    text = f'("([^"]*)"|([^"{parse.separator}][^{parse.separator}]*)?)'
-    return _Place("msg", before, 2, f"({end}|$)", text, (2, 3), '"?')
+def _joined(pieces: Iterable[Piece]) -> Iterator[Piece]:
+    """One text for each stretch between two properties."""
+    text = ""
+    for one in pieces:
+        if isinstance(one, str):
+            text += one
+            continue
+        if text:
+            yield text
+        yield one
+        text = ""
+    if text:
+        yield text

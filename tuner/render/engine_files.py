@@ -111,7 +111,8 @@ def policy(engine: Engine, index: Index, templates: Templates | None = None) -> 
 
 def index_patterns(index: Index) -> list[str]:
     """Which indices, or data stream, the template is for."""
-    return [index.target if index.rotate is Rotate.NONE else f"{index.target}-*"]
+    is_one = index.rotate is Rotate.NONE and not index.varies
+    return [index.target if is_one else f"{index.target}-*"]
 
 
 def priority_of(index: Index) -> int:
@@ -178,9 +179,10 @@ def _written(settings: IndexSettings) -> Json:
 
 
 def _digest(profile: Profile, output: OmelasticsearchOutput, templates: Templates | None) -> str:
-    """Whether the template comes in components makes no difference to an index."""
+    """Whether the template comes in components makes no difference to an index, nor does how the
+    date in its name is spelled."""
     index = output.index.model_dump(
-        mode="json", by_alias=True, exclude_none=True, exclude={"components"}
+        mode="json", by_alias=True, exclude_none=True, exclude={"components", "separator", "clock"}
     )
     fields = [field.model_dump(mode="json", exclude_none=True) for field in fields_of(output)]
     own = (templates or shipped_templates()).own(f"{INDEX_TEMPLATE}.j2")

@@ -18,6 +18,7 @@ _LONGEST_BLANK = 40
 # A line begins with no blank: rsyslogd would drop it.  In UTF-8 this is below 9,000 bytes.
 _PIECE = re.compile(rf".{{1,2000}} {{0,{_LONGEST_BLANK}}}")
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_.]*")
+_VARIABLE = re.compile(r"\$[!.]?[A-Za-z@_][A-Za-z0-9_@.!-]*")
 _IDENTIFIER = re.compile(r"[A-Za-z][A-Za-z0-9_.-]*")
 _SIZE = re.compile(r"[0-9]+[kmgtKMGT]?")
 _SECRET_FILE = re.compile(r"/[^\x00-\x1f\x7f`\"\\]+")
@@ -99,6 +100,13 @@ def identifier(name: str) -> Emitted:
     """The name of a ruleset where it stands without quotes: letters, digits, dots, _ and -."""
     if not _IDENTIFIER.fullmatch(name):
         raise ValueError(f"{name!r} is not the name of a ruleset")
+    return Emitted(name)
+
+
+def variable(name: str) -> Emitted:
+    """A variable of the event, such as $!status, inside an expression (lexer.l, EXPR)."""
+    if not _VARIABLE.fullmatch(name):
+        raise ValueError(f"{name!r} is not a variable")
     return Emitted(name)
 
 

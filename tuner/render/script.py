@@ -2,46 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from tuner.engines.index import Rotate
 from tuner.modules.impstats import Impstats
 from tuner.modules.input import Input, Parsers
 from tuner.modules.mmjsonparse import JsonParse
 from tuner.modules.mmnormalize import NormalizeParse
 from tuner.modules.omelasticsearch import OmelasticsearchOutput
-from tuner.modules.omfile import DynaFile, OmfileOutput
+from tuner.modules.omfile import OmfileOutput
 from tuner.modules.queue import Queue
 from tuner.modules.registry import AnyOutput
+from tuner.modules.text_source import TextSource
 from tuner.profile.documents import fields_of
 from tuner.profile.lanes import Spread
-from tuner.profile.model import Profile
+from tuner.profile.model import Global, Profile
 from tuner.profile.placement import file_names, lane_queue, main_queue, ports_of, stream_queue
 from tuner.render.actions import ActionGroup, Parameters, deliveries
 from tuner.render.condition import condition
-from tuner.render.document import Identity, Piece, document
+from tuner.render.document import Identity
+from tuner.render.field_text import KEPT_METADATA, METADATA
 from tuner.render.form import WHOLE, Form, Snippet, snippets
 from tuner.render.modules import Module, modules, parameters_of
+from tuner.render.output_templates import OutputTemplates, output_templates
 from tuner.render.quoting import Emitted, number
 from tuner.render.retry import Retry, retries
+from tuner.render.steps import Step
 from tuner.schema.parameter import of_module
 
 # What names the source comes first, then where its events go, then everything else.
 _FIRST = ("type", "address", "port", "file", "socket", "supportOctetCountedFraming")
-
-
-@dataclass(frozen=True)
-class OutputTemplates:
-    """The templates of one output: of files' names, documents, index names, ids and pipelines."""
-
-    name: str
-    file: DynaFile | None
-    document: tuple[Piece, ...]
-    daily: str | None = None
-    has_ids: bool = False
-    pipeline: str | None = None
-    retries: bool = False
 
 
 @dataclass(frozen=True)
@@ -65,6 +55,7 @@ class StreamRules:
     parser: Parsers | None
     queue: Queue | None
     repaired: str | None
+    kept_metadata: str | None
     steps: str
     parse: JsonParse | NormalizeParse | None
     snippets: tuple[Snippet, ...]
@@ -97,7 +88,7 @@ class Script:
     name: str
     is_fragment: bool
     start: tuple[Snippet, ...]
-    work_directory: str | None
+    parameters: Parameters
     impstats: Impstats | None
     modules: tuple[Module, ...]
     templates: tuple[OutputTemplates, ...]
@@ -123,13 +114,14 @@ class Script:
 def script(profile: Profile, identity: Identity | None = None, form: Form = WHOLE) -> Script:
     """What rsyslog.conf says for a profile; an identity is for measurements only.  Raises Refused
     where a fragment sets parameters of a module that the host has loaded."""
-    streams = tuple(_streams(profile, form))
+    templates = tuple(output_templates(profile, one, identity) for one in profile.outputs)
+    streams = tuple(_streams(profile, form, {one.name: one.steps for one in templates}))
     lane_of = _lane_of(profile)
     return Script(
         name=profile.name,
         is_fragment=form.is_fragment,
         start=snippets(profile.snippets.start, form),
-        work_directory=profile.global_.work_directory,
+        parameters=_global(profile.global_),
         impstats=profile.impstats,
         modules=modules(
             profile,
@@ -137,7 +129,7 @@ def script(profile: Profile, identity: Identity | None = None, form: Form = WHOL
             [one.parse for one in streams if one.parse is not None],
             form,
         ),
-        templates=tuple(_templates(profile, output, identity) for output in profile.outputs),
+        templates=templates,
         main_queue=main_queue(profile).resolved,
         streams=streams,
         retries=tuple(retries(profile)),
@@ -150,6 +142,13 @@ def script(profile: Profile, identity: Identity | None = None, form: Form = WHOL
         local=_local(profile),
         end=snippets(profile.snippets.end, form),
     )
+
+
+def _global(section: Global) -> Parameters:
+    """The parameters of global(): a lookup for each connection would wait for DNS, so that what
+    says so is never left out."""
+    written = section.model_dump(mode="json", by_alias=True, exclude_none=True)
+    return tuple({"net.enableDNS": None, **written}.items())
 
 
 def _own_queue(profile: Profile, ruleset: str) -> Queue:
@@ -176,8 +175,11 @@ def outputs_ruleset(profile: Profile, stream: str | None) -> str:
     return f"outputs.{profile.name}" if splits else profile.name
 
 
-def _streams(profile: Profile, form: Form) -> Iterator[StreamRules]:
-    """The profile's own inputs and outputs, if it has any, then its streams."""
+def _streams(
+    profile: Profile, form: Form, steps: Mapping[str, tuple[Step, ...]]
+) -> Iterator[StreamRules]:
+    """The profile's own inputs and outputs, if it has any, then its streams; `steps` are what the
+    documents of each output need."""
     own = [None] if any(output.stream is None for output in profile.outputs) else []
     for name in (*own, *profile.streams):
         stream, outputs = profile.stream(name), _outputs_of(profile, name)
@@ -193,12 +195,20 @@ def _streams(profile: Profile, form: Form) -> Iterator[StreamRules]:
             parser=stream.parser if name is not None or profile.lanes is None else None,
             queue=queue,
             repaired=next((one.name for one in outputs if _needs_repair(one)), None),
+            kept_metadata=KEPT_METADATA if any(map(_reads_metadata, outputs)) else None,
             steps=profile.name if name is None else name,
             parse=parse,
             snippets=snippets(stream.snippets, form),
             condition=None if stream.filter is None else condition(stream.filter),
-            deliveries=tuple(deliveries(profile, name)),
+            deliveries=tuple(deliveries(profile, name, steps)),
         )
+
+
+def _reads_metadata(output: AnyOutput) -> bool:
+    """Whether an output writes what imfile says of the file."""
+    texts: list[TextSource] = [*fields_of(output)]
+    texts += output.line or () if isinstance(output, OmfileOutput) else ()
+    return any(str(text.property).startswith(METADATA) for text in texts)
 
 
 def _outputs_of(profile: Profile, stream: str | None) -> list[AnyOutput]:
@@ -209,25 +219,6 @@ def _needs_repair(output: AnyOutput) -> bool:
     if isinstance(output, OmelasticsearchOutput):
         return output.mmutf8fix
     return output.document is not None
-
-
-def _templates(profile: Profile, output: AnyOutput, identity: Identity | None) -> OutputTemplates:
-    fields = fields_of(output)
-    # A newline after each document of a bulk would pair their replies wrongly (F5).
-    end = "\n" if isinstance(output, OmfileOutput) else ""
-    pieces = document(fields, profile.stream(output.stream).parse, identity, end) if fields else ()
-    if not isinstance(output, OmelasticsearchOutput):
-        file = output.dyna_file if isinstance(output, OmfileOutput) else None
-        return OutputTemplates(output.name, file, pieces)
-    return OutputTemplates(
-        name=output.name,
-        file=None,
-        document=pieces,
-        daily=output.index.target if output.index.rotate is Rotate.DAILY else None,
-        has_ids=output.has_ids,
-        pipeline=output.pipeline_name or "" if output.dyn_pipeline_name else None,
-        retries=output.retryfailures is not None,
-    )
 
 
 def _lanes(profile: Profile) -> Iterator[Lane]:

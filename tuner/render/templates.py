@@ -158,6 +158,8 @@ def _environment(loader: jinja2.BaseLoader) -> jinja2.Environment:
         "rs": _given(quoting.parameter),
         "constant": _given(quoting.constant),
         "word": _given(quoting.word),
+        "literal": _given(quoting.literal),
+        "variable": _given(quoting.variable),
         "ruleset": _given(quoting.identifier),
         "number": _given(quoting.number),
         "size": _given(quoting.size),

@@ -50,7 +50,7 @@ Percentage = Annotated[str, Field(pattern=r"^[0-9]{1,2}(\.[0-9]{1,15})?%$")]
 Heap = Annotated[str, Field(pattern=r"^[1-9][0-9]{0,14}[mg]$")]
 PipelineName = Annotated[str, Field(pattern=r"^[A-Za-z0-9_@][A-Za-z0-9_.@-]{0,199}$")]
 FieldName = Annotated[
-    str, Field(pattern=r"^[A-Za-z_@][A-Za-z0-9_@]*(\.[A-Za-z_@][A-Za-z0-9_@]*)*$")
+    str, Field(pattern=r"^[A-Za-z_@][A-Za-z0-9_@-]*(\.[A-Za-z_@][A-Za-z0-9_@-]*)*$")
 ]
 FilterPath = Annotated[str, Field(pattern=r"^[A-Za-z_*.-]+$")]
 MemorySize = Annotated[str, Field(pattern=r"^[0-9]{1,15}[km]?$")]

@@ -102,6 +102,8 @@ def _no_ids(profile: Profile, _: Sequence[str]) -> str | None:
     output = profile.measured
     if output.bulkid is None:
         return "the profile sets no bulkid"
+    if output.bulkid != "uuid":
+        return "the ids are values of the events, so that they say which documents there are"
     if output.creates:
         return "retryfailures, writeoperation: create and data streams need the ids"
     return None

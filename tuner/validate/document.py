@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from tuner.engine.client import at
-from tuner.modules.field import DocumentField, FieldType
+from tuner.modules.field import DocumentField, FieldType, has_options, is_json, merges
+from tuner.modules.text_source import TIMES
 from tuner.profile.documents import mapping_of
 from tuner.validate.event import Properties
 
-_TIMES = frozenset({"timereported", "timegenerated"})
 _NUMBER = {
     FieldType.INTEGER: re.compile(r"-?\d+"),
     FieldType.FLOAT: re.compile(r"-?\d+(\.\d+)?([eE][-+]?\d+)?"),
@@ -41,14 +41,18 @@ def differences(
     span: Span,
 ) -> tuple[str, ...]:
     """What is wrong with each field of a document; empty when it is as described."""
-    found = ((field, at(document, *field.name.split("."))) for field in fields)
+    own = (field for field in fields if not merges(field))
+    found = ((field, at(document, *field.name.split("."))) for field in own)
     wrong = ((field, _wrong(field, event, value, span)) for field, value in found)
     return tuple(f"{field.name} {text}" for field, text in wrong if text is not None)
 
 
 def _wrong(field: DocumentField, event: Properties, value: object, span: Span) -> str | None:
-    """What is wrong with one value, None when nothing is."""
-    if field.property in _TIMES:
+    """What is wrong with one value, None when nothing is; what options make of a text is not
+    worked out."""
+    if is_json(field) or has_options(field):
+        return None
+    if field.property in TIMES:
         return _wrong_time(value, span)
     if field.constant is not None:
         wanted: object = field.constant
@@ -104,6 +108,8 @@ def _mistyped(
 ) -> Iterator[str]:
     wanted = mapping_of(fields)
     for field in fields:
+        if merges(field):
+            continue
         place = ("properties", *field.name.replace(".", ".properties.").split("."), "type")
         ours, theirs = at(wanted, *place), at(mapping, *place)
         guessed = {"double": {"float", "long"}}.get(str(ours), set())

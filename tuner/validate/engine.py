@@ -179,7 +179,7 @@ class _Trial:
 
 def _first_name(index: Index) -> str:
     """An index that the template is for."""
-    if index.data_stream is None and index.rotate is Rotate.NONE:
+    if index.data_stream is None and index.rotate is Rotate.NONE and not index.varies:
         return index.target
     return f"{index.target}-000001"
 
@@ -190,6 +190,10 @@ def _place(number: int, output: OmelasticsearchOutput, reason: Reason) -> KeyPat
     if reason.setting is not None:
         return (*here, "index", "settings", reason.setting)
     for place, field in enumerate(fields_of(output)):
-        if reason.field is not None and f".{field.name}".endswith(f".{reason.field}"):
+        if (
+            reason.field is not None
+            and field.name
+            and f".{field.name}".endswith(f".{reason.field}")
+        ):
             return (*here, "document", place, "name")
     return (*here, "index")

@@ -1,0 +1,61 @@
+"""The templates of one output: its documents or lines, and what names indices, ids and files."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tuner.modules.omelasticsearch import OmelasticsearchOutput
+from tuner.modules.omfile import OmfileOutput
+from tuner.modules.registry import AnyOutput
+from tuner.profile.documents import fields_of
+from tuner.profile.model import Profile
+from tuner.render.addresses import document_id, file_name, index_name
+from tuner.render.document import Identity, document, line
+from tuner.render.field_text import Property
+from tuner.render.steps import Piece, Step, Steps
+
+
+@dataclass(frozen=True)
+class OutputTemplates:
+    """The templates of one output: of files' names, documents or lines and the steps before them,
+    index names, ids and pipelines."""
+
+    name: str
+    file: tuple[Piece, ...] = ()
+    document: tuple[Piece, ...] = ()
+    line: tuple[Piece, ...] = ()
+    index: tuple[Piece, ...] = ()
+    id: Property | None = None
+    pipeline: str | None = None
+    retries: bool = False
+    steps: tuple[Step, ...] = ()
+
+
+def output_templates(
+    profile: Profile, output: AnyOutput, identity: Identity | None
+) -> OutputTemplates:
+    """The templates of an output; an identity is for measurements only."""
+    fields, parse = fields_of(output), profile.stream(output.stream).parse
+    # A newline after each document of a bulk would pair their replies wrongly (F5).
+    end = "\n" if isinstance(output, OmfileOutput) else ""
+    steps = Steps(output.name)
+    pieces = document(fields, parse, identity, end, steps) if fields else ()
+    if isinstance(output, OmfileOutput):
+        return OutputTemplates(
+            name=output.name,
+            file=file_name(output.dyna_file) if output.dyna_file is not None else (),
+            document=pieces,
+            line=line(output.line, parse) if output.line is not None else (),
+            steps=steps.taken,
+        )
+    if not isinstance(output, OmelasticsearchOutput):
+        return OutputTemplates(output.name, document=pieces, steps=steps.taken)
+    return OutputTemplates(
+        name=output.name,
+        document=pieces,
+        index=index_name(output.index, steps) if output.index.varies else (),
+        id=document_id(output.bulkid, steps) if output.has_ids else None,
+        pipeline=output.pipeline_name or "" if output.dyn_pipeline_name else None,
+        retries=output.retryfailures is not None,
+        steps=steps.taken,
+    )
