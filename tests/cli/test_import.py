@@ -44,14 +44,15 @@ def test_without_a_file_the_profile_is_printed(conf: Path) -> None:
 
 
 def test_what_is_missing_is_listed_and_the_command_says_so(conf: Path) -> None:
-    conf.write_text(CONF + "if ) then stop\n*.emerg :omusrmsg:*\n", encoding="utf-8")
+    rules = 'if ) then stop\n*.* action(type="omusrmsg" pwd="x")\n'
+    conf.write_text(CONF + rules, encoding="utf-8")
     done = RUN.invoke(app, ["import", str(conf)])
     assert isinstance(done.exception, DifferencesFound)
     assert f"{conf}:3:4: not imported: ) does not fit here" in done.stderr
-    assert f"#   {conf}:4:9: action omusrmsg: a profile has no such output" in done.stdout
+    assert f"#   {conf}:4:5: action omusrmsg: a profile has no such output" in done.stdout
     plain = RUN.invoke(app, ["import", str(conf), "--output", "json"])
     data = json.loads(plain.stdout)
-    assert [(one["line"], one["column"]) for one in data["missing"]] == [(3, 4), (4, 9)]
+    assert [(one["line"], one["column"]) for one in data["missing"]] == [(3, 4), (4, 5)]
 
 
 def test_a_profile_that_does_not_load_is_written_only_where_asked(
@@ -63,3 +64,17 @@ def test_a_profile_that_does_not_load_is_written_only_where_asked(
     assert isinstance(done.exception, BadProfile)
     assert "inputs is missing" in str(done.exception)
     assert "type: omfile" in profile.read_text(encoding="utf-8")
+
+
+def test_snippets_are_written_beside_the_profile(conf: Path, tmp_path: Path) -> None:
+    conf.write_text(CONF + "*.emerg :omusrmsg:*\n", encoding="utf-8")
+    profile = tmp_path / "site.yaml"
+    done = RUN.invoke(app, ["import", str(conf), "-o", str(profile)])
+    assert done.exit_code == 0
+    assert f"{conf}:3:9: kept as RainerScript: action omusrmsg" in done.stderr
+    rendered = RUN.invoke(app, ["render", str(profile), "rsyslog.conf", "--stdout"])
+    assert 'action(type="omusrmsg" users="*")' in rendered.stdout
+    profile.unlink()
+    again = RUN.invoke(app, ["import", str(conf), "-o", str(profile)])
+    assert isinstance(again.exception, Refused)
+    assert not profile.exists()

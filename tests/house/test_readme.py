@@ -42,11 +42,12 @@ from tests.shipped import PROFILES
 from tuner.cli.commands import HELP, command
 from tuner.cli.lab import app as lab
 from tuner.cli.main import app
-from tuner.errors import Refused
+from tuner.errors import DifferencesFound, Refused
 from tuner.lab.bind import bind
 from tuner.lint.load import load_profile, parse_profile
 from tuner.lint.load_experiment import load_experiment
 from tuner.modules.registry import MODULES, name_of
+from tuner.profile.edit import edit
 from tuner.report.bench import Bench, bench_json
 from tuner.schema.parameter import doc
 
@@ -58,7 +59,7 @@ MADE_LATER = "docs/report.png"
 # What a command gets so that it needs no daemon, and what it loses for that.
 OFFLINE: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "init": ((), ()),
-    "import": (("rsyslog.conf",), ("/etc/rsyslog.conf",)),
+    "import": (("rsyslog.conf",), ("/etc/rsyslog.conf", "--verify")),
     "schema": ((), ()),
     "explain": ((), ()),
     "plan": ((), ()),
@@ -116,6 +117,15 @@ def test_a_command_runs_as_it_is_written(one: Command, folder: Path) -> None:
         assert json.loads(done.stdout)
     if one.words[0] == "init":
         assert load_profile(folder / PROFILE).warnings == ()
+
+
+def test_two_profiles_differ_in_what_they_render(folder: Path) -> None:
+    (one,) = (c for c in EVERY if c.words[0] == "diff" and "--elasticsearch" not in c.words)
+    text = edit(profile_block(), {"outputs[logs].queue.dequeueBatchSize": 4321})
+    (folder / one.words[2]).write_text(text, encoding="utf-8")
+    done = RUN.invoke(app, [*one.words])
+    assert isinstance(done.exception, DifferencesFound)
+    assert 'queue.dequeueBatchSize="4321"' in done.stdout
 
 
 def test_every_command_of_the_pages_is_run_by_a_test() -> None:

@@ -88,14 +88,16 @@ def test_what_stops_before_is_not_taken_later(tmp_path: Path) -> None:
         'if $programname == "a" then { if $msg contains "b" then stop }\n'
         'if $programname == "c" then stop else action(type="omelasticsearch" template="d")\n'
     )
-    assert missing(f"{DOCUMENT}{rules}", tmp_path) == [
-        "4: action omelasticsearch: a filter says 'or' only between texts of one property, or "
+    made = imported(f"{DOCUMENT}{rules}", tmp_path)
+    assert [one.message for one in made.kept] == [
+        "action omelasticsearch: a filter says 'or' only between texts of one property, or "
         f"between severities and facilities ({tmp_path}/rsyslog.conf:3)",
     ]
-    made = output(rules.partition("\n")[2], tmp_path)
-    assert made["filter"] == {
-        "match": [{"property": "programname", "isequal": ["c"], "negate": True}]
-    }
+    assert made.snippets["site-outputs.conf"].startswith(
+        'if not (($programname == "a") and ($msg contains "b")) then {\n'
+    )
+    taken = output(rules.partition("\n")[2], tmp_path)["filter"]
+    assert taken == {"match": [{"property": "programname", "isequal": ["c"], "negate": True}]}
 
 
 def test_calls_are_followed_and_what_nothing_calls_is_said(tmp_path: Path) -> None:
@@ -201,3 +203,83 @@ def test_the_tier_is_the_one_that_the_outputs_keep(tmp_path: Path) -> None:
 def test_a_profile_without_outputs_does_not_load(tmp_path: Path) -> None:
     with pytest.raises(BadProfile):
         parse_profile(profile_text(imported(DOCUMENT, tmp_path), ["x"]), "x")
+
+
+def test_each_ruleset_with_inputs_is_a_stream(tmp_path: Path) -> None:
+    text = (
+        f'{DOCUMENT}module(load="imudp") module(load="mmjsonparse")\n'
+        'input(type="imudp" port="1515" ruleset="Apps")\n'
+        'template(name="all" type="list") { property(name="$!all-json") }\n'
+        'ruleset(name="Apps" queue.type="linkedlist" queue.size="5000") {\n'
+        '  if $programname startswith "app" then {\n'
+        '    action(type="mmjsonparse" cookie="")\n'
+        '    if $parsesuccess == "OK" and $!user != "root" then\n'
+        '      action(type="omelasticsearch" template="all" searchIndex="apps")\n'
+        "  }\n}\n"
+        'action(type="omelasticsearch" template="d" searchIndex="rest")\n'
+    )
+    profile = loaded(text, tmp_path).profile
+    assert [one.stream for one in profile.inputs] == [None, "apps"]
+    assert [(one.stream, one.name) for one in profile.outputs] == [
+        (None, "logs"), ("apps", "logs-2"),
+    ]  # fmt: skip
+    stream = profile.streams["apps"].model_dump(mode="json", by_alias=True, exclude_none=True)
+    assert stream["parse"] == {"format": "json", "cookie": "", "useRawMsg": False}
+    assert (stream["queue"]["type"], stream["queue"]["size"]) == ("LinkedList", 5000)
+    wanted = profile.outputs[1].filter
+    assert wanted is not None
+    assert wanted.parsesuccess is True
+    assert [one.json_path for one in wanted.match or ()] == [None, "user"]
+
+
+def test_what_no_key_says_is_kept_with_what_it_needs(tmp_path: Path) -> None:
+    text = (
+        f'{DOCUMENT}module(load="omprog") lookup_table(name="t" file="/etc/t.json")\n'
+        'set $.level = lookup("t", $hostname);\n'
+        'if $.level == "1" then action(type="omprog" binary="/bin/page" template="d")\n'
+        'action(type="omelasticsearch" template="d")\n'
+    )
+    made = imported(text, tmp_path)
+    assert made.missing == ()
+    assert [one.origin.line for one in made.kept] == [3, 4, 5]
+    assert made.snippets["site-outputs.conf"] == (
+        'set $.level = lookup("t", $hostname);\n'
+        'if $.level == "1" then {\n'
+        'action(type="omprog" binary="/bin/page" template="d")\n}\n'
+    )
+    start = made.snippets["site-start.conf"]
+    assert [line.partition("(")[0] for line in start.splitlines()] == [
+        "module", "template", "lookup_table",
+    ]  # fmt: skip
+    assert made.data["snippets"] == {
+        "start": ["site-start.conf"], "outputs": ["site-outputs.conf"],
+    }  # fmt: skip
+
+
+def test_the_logs_of_the_host_come_from_the_modules_that_take_them(tmp_path: Path) -> None:
+    text = (
+        'module(load="imuxsock") module(load="imklog" permitNonKernelFacility="on")\n'
+        '*.* action(type="omfile" file="/var/log/syslog")\n'
+    )
+    made = imported(text, tmp_path)
+    assert made.missing == ()
+    assert made.data["inputs"] == [
+        {"type": "imuxsock"}, {"type": "imklog", "permitNonKernelFacility": True},
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("name", "wanted"),
+    [
+        ("%timereported:1:10:date-rfc3339%", {"rotate": "daily", "separator": "-"}),
+        ("%$year%.%$month%.%$day%", {"rotate": "daily", "clock": "generated"}),
+        ("%timegenerated:::date-year%%timegenerated:::date-month%",
+         {"rotate": "monthly", "separator": "none", "clock": "generated"}),
+        ("%timereported:1:4:date-rfc3339%.%timereported:6:7:date-rfc3339%", {"rotate": "monthly"}),
+    ],
+)  # fmt: skip
+def test_dates_in_index_names(name: str, wanted: dict[str, str], tmp_path: Path) -> None:
+    text = f'template(name="i" type="string" string="logs-{name}")\n'
+    action = 'action(type="omelasticsearch" template="d" searchIndex="i" dynSearchIndex="on")\n'
+    index = output(text + action, tmp_path)["index"]
+    assert index == {"name": "logs", "mapping": "dynamic"} | wanted

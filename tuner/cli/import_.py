@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
@@ -20,6 +21,7 @@ from tuner.importer.words import words_asked_for
 from tuner.importer.written import profile_text
 from tuner.lint.load import parse_profile
 from tuner.render.artefacts import rsyslog_conf
+from tuner.render.form import Form
 from tuner.validate.equality import Discrepancy, delivered, discrepancies
 from tuner.validate.varied_events import EVENTS, varied_events
 
@@ -64,12 +66,13 @@ def import_(
     imported = translate(read, name_for(profile or files[0]))
     text = profile_text(imported, read.files)
     if profile is not None:
-        _write(profile, text)
+        _write({profile: text, **_beside(profile, imported)})
     _print(imported, text, profile, output)
     loaded = parse_profile(text, str(profile or "the profile"))
     for warning in loaded.warnings:
         say(str(warning))
-    found = _verified(read, rsyslog_conf(loaded.profile)) if verify else ()
+    form = Form(imported.snippets)
+    found = _verified(read, rsyslog_conf(loaded.profile, form=form)) if verify else ()
     for one in found:
         say(f"{one.what} differs for {one.events} of {EVENTS} events, such as {one.example}")
     if imported.missing:
@@ -90,12 +93,19 @@ def _verified(read: Configuration, rendered: str) -> tuple[Discrepancy, ...]:
     return found
 
 
-def _write(profile: Path, text: str) -> None:
-    try:
-        with profile.open("x", encoding="utf-8") as file:
+def _beside(profile: Path, imported: Imported) -> dict[Path, str]:
+    """The snippets, in the profile's folder."""
+    return {profile.parent / name: script for name, script in imported.snippets.items()}
+
+
+def _write(files: Mapping[Path, str]) -> None:
+    """All files, or none where one exists."""
+    for path in files:
+        if path.exists() or path.is_symlink():
+            raise Refused(f"{path} exists: name another file, or move it")
+    for path, text in files.items():
+        with path.open("x", encoding="utf-8") as file:
             file.write(text)
-    except FileExistsError:
-        raise Refused(f"{profile} exists: name another file, or move it") from None
 
 
 def _print(imported: Imported, text: str, profile: Path | None, output: OutputFormat) -> None:
@@ -108,13 +118,22 @@ def _print(imported: Imported, text: str, profile: Path | None, output: OutputFo
                 "text": text,
                 "missing": [_plain(one) for one in imported.missing],
                 "changed": [_plain(one) for one in imported.changed],
+                "kept": [_plain(one) for one in imported.kept],
+                "snippets": dict(imported.snippets),
             }
         )
         return
     result(text.rstrip("\n") if profile is None else str(profile))
-    for title, gaps in (("not imported", imported.missing), ("changed", imported.changed)):
+    listed = {
+        "not imported": imported.missing,
+        "kept as RainerScript": imported.kept,
+        "changed": imported.changed,
+    }
+    for title, gaps in listed.items():
         for one in gaps:
             say(f"{one.origin}: {title}: {one.message}")
+    if imported.snippets and profile is None:
+        say(f"with -o its snippets are written too: {', '.join(imported.snippets)}")
 
 
 def _plain(gap: Gap) -> dict[str, object]:

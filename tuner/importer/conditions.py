@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, get_args
 
@@ -52,27 +52,40 @@ class TextTest:
     negate: bool = False
 
 
-Test = TextTest | Priorities
+@dataclass(frozen=True)
+class ParseTest:
+    """Whether parsing worked."""
+
+    holds: bool
+
+
+Test = TextTest | ParseTest | Priorities
 Guard = tuple[Expression, bool]
 """A condition, and whether it must hold."""
 
 
 def property_name(name: str) -> str | None:
-    """What a profile calls a property of rsyslog; None where it knows none of that name."""
+    """What a profile calls a property of rsyslog, a path into JSON as it is; None where it knows
+    none of that name."""
+    if name.startswith("$!"):
+        return name
     lowered = name.removeprefix("$").lower()
     lowered = PROPERTY_ALIASES.get(lowered, lowered)
     return lowered if lowered in _PROPERTIES else None
 
 
-def filter_of(guards: Iterable[Guard]) -> dict[str, object] | None:
+def filter_of(guards: Sequence[Guard]) -> dict[str, object] | None:
     """The filter that lets through what all guards do; None where everything passes.  Raises
     Inexpressible."""
     priorities = EVERY
     texts: list[TextTest] = []
+    parsed: set[bool] = set()
     for condition, holds in guards:
         for test in _tests(condition, not holds):
             if isinstance(test, TextTest):
                 texts.append(test)
+            elif isinstance(test, ParseTest):
+                parsed.add(test.holds)
             else:
                 priorities &= test
     data = _priorities(priorities, next((one for one, _ in guards), None))
@@ -80,6 +93,10 @@ def filter_of(guards: Iterable[Guard]) -> dict[str, object] | None:
     if programs and not programs[0].negate:
         data["programname"] = list(programs[0].texts)
         texts.remove(programs[0])
+    if len(parsed) > 1:
+        raise Inexpressible(next(iter(guards))[0].origin, "a condition that never holds")
+    if parsed:
+        data["parsesuccess"] = parsed.pop()
     if texts:
         data["match"] = [*data.get("match", []), *map(_match, _merged(texts))]
     return data or None
@@ -100,7 +117,10 @@ def _merged(tests: Iterable[TextTest]) -> Iterator[TextTest]:
 
 
 def _match(test: TextTest) -> dict[str, object]:
-    data: dict[str, object] = {"property": test.property, test.operation: list(test.texts)}
+    source, name = "property", test.property
+    if name.startswith("$!"):
+        source, name = "json", name[2:].replace("!", ".")
+    data: dict[str, object] = {source: name, test.operation: list(test.texts)}
     return data | ({"negate": True} if test.negate else {})
 
 
@@ -150,6 +170,8 @@ def _tests(condition: Expression, negate: bool) -> tuple[Test, ...]:
 def _negated(test: Test) -> Test:
     if isinstance(test, TextTest):
         return replace(test, negate=not test.negate)
+    if isinstance(test, ParseTest):
+        return ParseTest(not test.holds)
     return EVERY - test
 
 
@@ -157,12 +179,12 @@ def _either(parts: list[tuple[Test, ...]], at: Expression) -> Test:
     """One test that holds where one of several does."""
     if all(len(part) == 1 for part in parts):
         tests = [part[0] for part in parts]
-        sets = [one for one in tests if not isinstance(one, TextTest)]
+        sets = [one for one in tests if isinstance(one, frozenset)]
         texts = [one for one in tests if isinstance(one, TextTest)]
-        if not texts:
+        if len(sets) == len(tests):
             return frozenset().union(*sets)
         kinds = {(one.property, one.operation, one.negate) for one in texts}
-        if not sets and len(kinds) == 1 and not texts[0].negate:
+        if len(texts) == len(tests) and len(kinds) == 1 and not texts[0].negate:
             return replace(texts[0], texts=tuple(text for one in texts for text in one.texts))
     raise Inexpressible(
         at.origin,
@@ -184,7 +206,11 @@ def _single(condition: Expression) -> Test:
     raise Inexpressible(condition.origin, "a filter has no such condition")
 
 
-def _text(left: Variable, operator: str, right: Expression) -> TextTest:
+def _text(left: Variable, operator: str, right: Expression) -> Test:
+    if left.name.lower() == "$parsesuccess" and operator in {"==", *_NEGATIVE}:
+        word = next(_texts(right), "").upper()
+        if word in {"OK", "FAIL"}:
+            return ParseTest((word == "OK") is (operator == "=="))
     name = property_name(left.name)
     if name is None:
         raise Inexpressible(left.origin, f"a filter does not know {left.name}")

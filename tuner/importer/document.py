@@ -14,6 +14,7 @@ _BLANKS = " \t\r\n"
 _ENDS = _BLANKS + ",}]"
 _ESCAPING = frozenset({"json", "jsonf", "jsonr", "jsonfr"})
 _NAMED = frozenset({"jsonf", "jsonfr"})
+WHOLE_JSON = frozenset({"$!all-json", "$!all-json-plain", "$!"})
 
 
 @dataclass(frozen=True)
@@ -59,6 +60,8 @@ def _warn_of_raw(template: Template, members: tuple[Member, ...], gaps: Gaps) ->
         for part in one.content
         if isinstance(part, TemplateProperty)
         and part.options.get("format", "").lower() not in _ESCAPING
+        and not part.lowered.startswith("$!all-json")
+        and one.path
         and not _is_harmless(part)
     ]
     if raw:
@@ -97,6 +100,16 @@ def _cells(pieces: Sequence[TemplatePiece]) -> list[str | TemplateProperty | Nam
     return cells
 
 
+def _is_rest(cell: str | TemplateProperty | NamedText) -> bool:
+    """Whether a property is all JSON but for its opening brace, which `$!` has a blank after."""
+    return (
+        isinstance(cell, TemplateProperty)
+        and cell.name.lower() in WHOLE_JSON
+        and cell.options.get("position.from") in {"2", "3"}
+        and cell.options.keys() <= {"position.from", "format"}
+    )
+
+
 class _JsonReader:
     """Reads JSON in which properties stand for values or parts of texts."""
 
@@ -123,6 +136,11 @@ class _JsonReader:
             if cell == ",":
                 self.here += 1
                 continue
+            if not path and _is_rest(cell):
+                # The JSON without its opening brace: it brings the closing one.
+                self.here += 1
+                yield Member((), (), False, self.origin)
+                return
             yield from self.member(path, cell)
 
     def member(

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from pydantic import ValidationError
 
-from tuner.importer.document import Member, members_of
+from tuner.importer.document import WHOLE_JSON, Member, members_of
 from tuner.importer.gaps import Gaps, Inexpressible
 from tuner.importer.template import Template, TemplateProperty
 from tuner.modules.field import DocumentField
@@ -20,7 +20,6 @@ _TIMES = frozenset({"timereported", "timegenerated"})
 _CASES = {"lower": "lower", "upper": "upper"}
 # What changes nothing of a value that is escaped for JSON.
 _IDLE = frozenset({"format", "outname", "name", "mandatory"})
-_WHOLE_JSON = frozenset({"$!all-json", "$!all-json-plain", "$!"})
 # What rsyslog writes where an output names no template (msg.c, StdJSONFmt).
 STANDARD_JSON: tuple[dict[str, object], ...] = (
     {"property": "msg", "name": "message"},
@@ -38,8 +37,8 @@ def fields_of_template(template: Template, gaps: Gaps) -> list[dict[str, object]
     if template.subtree is not None:
         return [_subtree(template)]
     only = template.pieces[0] if len(template.pieces) == 1 else None
-    if isinstance(only, TemplateProperty) and only.name.lower() in _WHOLE_JSON:
-        return [_checked({"json": "*"}, template)]
+    if isinstance(only, TemplateProperty) and only.name.lower() in WHOLE_JSON:
+        return [whole_json(template)]
     fields = []
     for member in members_of(template, gaps):
         try:
@@ -51,11 +50,16 @@ def fields_of_template(template: Template, gaps: Gaps) -> list[dict[str, object]
     return fields
 
 
+def whole_json(template: Template) -> dict[str, object]:
+    """All that parsing finds, as the document."""
+    return _checked({"json": "*"}, template)
+
+
 def _subtree(template: Template) -> dict[str, object]:
     path = (template.subtree or "").removeprefix("$!").replace("!", ".")
     if path:
         raise Inexpressible(template.origin, f"template {template.name} is a part of the JSON")
-    return _checked({"json": "*"}, template)
+    return whole_json(template)
 
 
 def _checked(data: dict[str, object], at: Template | Member) -> dict[str, object]:
@@ -76,6 +80,8 @@ def _field(member: Member, gaps: Gaps) -> dict[str, object]:
             f"{member.name} has a dot in its name: the profile writes nested objects, which the "
             "engine treats alike",
         )
+    if not member.path:
+        return _checked({"json": "*"}, member)
     if len(member.content) > 1:
         raise Inexpressible(member.origin, "made of several parts")
     only = member.content[0]
@@ -131,7 +137,7 @@ def _property(one: TemplateProperty, member: Member, gaps: Gaps) -> dict[str, ob
 
 
 def _source(name: str, one: TemplateProperty) -> dict[str, object]:
-    if name in _WHOLE_JSON:
+    if name in WHOLE_JSON:
         return {"json": "*"}
     if name.startswith("$!metadata!"):
         return {"property": name}

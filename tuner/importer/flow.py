@@ -33,9 +33,9 @@ _DEEPEST = 20
 
 @dataclass(frozen=True)
 class Reached:
-    """An action, and what must hold for an event to get there."""
+    """An action or another statement, and what must hold for an event to get there."""
 
-    action: Thing
+    statement: Statement
     guards: tuple[Guard, ...]
 
 
@@ -82,6 +82,8 @@ class Walk:
                 return None if word == "stop" else ()
             case Call(target=str(name)):
                 return self.call(name, statement.origin, guards)
+            case SetVariable() | Foreach() | ReloadTable():
+                self.reached.append(Reached(statement, guards))
             case _:
                 self.gaps.miss(statement.origin, _unknown(statement))
         return ()
@@ -127,19 +129,22 @@ class Walk:
 
 _UNKNOWN = {
     Call: "call_indirect: its ruleset is known only when an event comes",
-    Foreach: "foreach",
-    ReloadTable: "reload_lookup_table",
     BsdBlock: "rsyslog 8 refuses !program and +host blocks",
 }
 
 
 def _unknown(statement: Statement) -> str:
-    """What to call a statement that no key of a profile stands for."""
-    if isinstance(statement, SetVariable):
-        return f"{statement.verb} {statement.variable}"
+    """What to call a statement that neither a key nor a snippet stands for."""
     if isinstance(statement, Directive):
         return f"the directive ${statement.name}"
     return _UNKNOWN.get(type(statement), "this statement")
+
+
+def name_of_statement(statement: Statement) -> str:
+    """What to call a statement that no key of a profile stands for."""
+    if isinstance(statement, SetVariable):
+        return f"{statement.verb} {statement.variable}"
+    return "foreach" if isinstance(statement, Foreach) else "reload_lookup_table"
 
 
 def _is_about_refused(condition: Expression) -> bool:

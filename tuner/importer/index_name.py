@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from tuner.importer.gaps import Inexpressible
+from pydantic import ValidationError
+
+from tuner.engines.index import Index
+from tuner.importer.gaps import Gaps, Inexpressible
 from tuner.importer.script import Thing
 from tuner.importer.template import Template, TemplatePiece, TemplateProperty
 
@@ -30,7 +33,7 @@ _CUTS: dict[tuple[int, int], tuple[tuple[str, ...], str]] = {
 }
 
 
-def index_of(action: Thing, templates: Mapping[str, Template]) -> dict[str, object]:
+def index_of(action: Thing, templates: Mapping[str, Template], gaps: Gaps) -> dict[str, object]:
     """The index of an action.  Raises Inexpressible."""
     given = action.get("searchindex")
     # omelasticsearch.c: without one, documents go to an index called system.
@@ -45,27 +48,33 @@ def index_of(action: Thing, templates: Mapping[str, Template]) -> dict[str, obje
         raise Inexpressible(origin, f"there is no template {name} for the index")
     if all(isinstance(piece, str) for piece in template.pieces):
         return {"name": "".join(str(piece) for piece in template.pieces)}
-    return _dated(template)
+    return _dated(template, gaps)
 
 
-def _dated(template: Template) -> dict[str, object]:
+def _dated(template: Template, gaps: Gaps) -> dict[str, object]:
     """`BEFORE-`, then the parts of a date with one separator between them."""
     pieces = template.pieces
     before = pieces[0] if isinstance(pieces[0], str) else ""
     parts, separator, clock = _date(pieces[1:] if before else pieces, template)
     rotate = _ROTATES.get(parts)
-    if not before or rotate is None:
+    if not before.endswith("-") or rotate is None:
         raise Inexpressible(
-            template.origin, f"template {template.name}: not a name with a date after it"
+            template.origin, f"template {template.name}: not a name, a - and a date after it"
         )
-    is_daily = rotate == "daily" and separator == "." and clock == "timereported"
-    if not is_daily or not before.endswith("-"):
-        raise Inexpressible(
-            template.origin,
-            f"template {template.name}: a profile names indices NAME-YYYY.MM.DD by the day that "
-            "the sender reported",
-        )
-    return {"name": before[:-1], "rotate": rotate}
+    data: dict[str, object] = {"name": before[:-1], "rotate": rotate}
+    if (separator, len(parts)) not in {(".", len(parts)), ("", 1)}:
+        data["separator"] = separator or "none"
+    if clock != "timereported":
+        data["clock"] = "generated"
+    try:
+        Index.model_validate(data, by_alias=True, by_name=False)
+    except ValidationError as bad:
+        key = ".".join(map(str, bad.errors(include_url=False)[0]["loc"])) or "such a name"
+        what = f"template {template.name}: an index of a profile does not take this {key}"
+        raise Inexpressible(template.origin, what) from None
+    if clock == "now":
+        gaps.change(template.origin, "the index's date is when the event came, not when it is sent")
+    return data
 
 
 def _date(pieces: Sequence[TemplatePiece], template: Template) -> tuple[tuple[str, ...], str, str]:

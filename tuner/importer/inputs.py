@@ -48,6 +48,20 @@ def input_of(
     return data
 
 
+def local_input(module: Thing, gaps: Gaps) -> dict[str, object] | None:
+    """The source that a module is by being loaded: the system's log socket, the kernel, the
+    journal."""
+    kind = (module.text("load") or "").lower()
+    model = _MODELS.get(kind)
+    if model is None:
+        gaps.miss(module.origin, f"{kind}: a profile has no such input")
+        return None
+    keys = keys_of_model(model)
+    return {"type": kind} | known(
+        model, [one for one in module.parameters if one.key in keys], f"module {kind}", gaps
+    )
+
+
 def _spelled(one: Parameter, kind: str) -> Parameter:
     """imuxsock and imudp have two spellings of some names."""
     name = {"ratelimitinterval": "rateLimit.interval", "ratelimitburst": "rateLimit.burst"}.get(

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Protocol
 
-from tuner.importer.fields import STANDARD_JSON, fields_of_template
+from tuner.importer.fields import STANDARD_JSON, fields_of_template, whole_json
 from tuner.importer.gaps import Gaps, Inexpressible
 from tuner.importer.index_name import index_of
 from tuner.importer.parameters import is_literal, known, secret_of
-from tuner.importer.script import Parameter, Thing, every
+from tuner.importer.script import Parameter, ScriptPosition, Thing, every
 from tuner.importer.servers import servers_of
 from tuner.importer.template import Template, TemplateProperty
 from tuner.modules.omelasticsearch import OmelasticsearchOutput
@@ -27,8 +27,8 @@ _HANDLED = frozenset(
     {
         "server", "serverport", "usehttps", "uid", "pwd", "apikey", "template", "searchindex",
         "dynsearchindex", "bulkid", "dynbulkid", "retryfailures", "retryruleset", "bulkmode",
-        "searchtype", "dynsearchtype", "esversion.major", "ratelimit.interval", "ratelimit.burst",
-        *_TLS,
+        "searchtype", "dynsearchtype", "esversion.major", "asyncrepl", "ratelimit.interval",
+        "ratelimit.burst", *_TLS,
     }
 )  # fmt: skip
 
@@ -41,6 +41,7 @@ class Surrounding(Protocol):
     gaps: Gaps
     work_directory: str
     identities: Collection[str]
+    whole_message: ScriptPosition | None
 
 
 def engine_output(action: Thing, name: str, around: Surrounding) -> dict[str, object]:
@@ -57,7 +58,7 @@ def engine_output(action: Thing, name: str, around: Surrounding) -> dict[str, ob
     data["document"] = _document(action, around)
     plain = [one for one in action.parameters if one.key not in _HANDLED]
     data |= known(OmelasticsearchOutput, plain, f"output {name}", gaps)
-    data["index"] = index_of(action, around.templates) | {"mapping": "dynamic"}
+    data["index"] = index_of(action, around.templates, gaps) | {"mapping": "dynamic"}
     data |= _ids(action, around)
     if (action.text("retryfailures") or "").lower() in _ON:
         data["retryfailures"] = {"file": _rejected_file(action, name, around)}
@@ -102,6 +103,16 @@ def _document(action: Thing, around: Surrounding) -> list[dict[str, object]]:
     template = around.templates.get((given.text or "").strip().lower())
     if template is None:
         raise Inexpressible(given.origin, no_template(given))
+    pieces = [one for one in template.pieces if not isinstance(one, str) or one.strip()]
+    only = pieces[0] if len(pieces) == 1 else None
+    if isinstance(only, TemplateProperty) and (only.lowered, dict(only.options)) == ("msg", {}):
+        around.whole_message = template.origin
+        around.gaps.change(
+            template.origin,
+            f"template {template.name} sends messages as they are: the profile sends those that "
+            "are a JSON object, and others as the text of a field msg",
+        )
+        return [whole_json(template)]
     return fields_of_template(template, around.gaps)
 
 
@@ -155,6 +166,9 @@ def _say_what_changes(action: Thing, gaps: Gaps) -> None:
     kind = action.get("searchtype")
     if kind is not None and (kind.text or "") not in {"", "_doc"}:
         gaps.change(kind.origin, "searchType is left out: engines know no types since release 8")
+    old = action.get("asyncrepl")
+    if old is not None:
+        gaps.change(old.origin, "asyncrepl is left out: rsyslog ignores it")
     limit = action.get("ratelimit.interval")
     if limit is not None and limit.text != "0":
         gaps.change(limit.origin, "ratelimit of retries is left out: it drops events")

@@ -16,7 +16,8 @@ from tuner.importer.flow import Reached
 from tuner.importer.gaps import Gaps, Inexpressible
 from tuner.importer.into_engine import engine_output, no_template
 from tuner.importer.parameters import QUEUE, known, queue_of
-from tuner.importer.script import Parameter, Thing
+from tuner.importer.rest import Rest, why_of
+from tuner.importer.script import Parameter, ScriptPosition, Thing
 from tuner.importer.template import Template
 from tuner.modules.omfile import OmfileOutput
 from tuner.modules.omfwd import OmfwdOutput
@@ -49,30 +50,61 @@ class Outputs:
     gaps: Gaps
     rulesets: Mapping[str, Thing]
     work_directory: str
-    identities: Collection[str]
+    rest: Rest
+    identities: Collection[str] = ()
     repairs: bool = False
+    stream: str | None = None
+    whole_message: ScriptPosition | None = None
     made: list[tuple[dict[str, object], Thing]] = field(default_factory=list)
 
-    def add(self, reached: Reached) -> None:
-        """Translate one action; what cannot be said of it is noted."""
-        action = reached.action
+    def begin(self, stream: str | None, identities: Collection[str]) -> None:
+        """Begin with the outputs of a stream, or with those of none."""
+        self.stream, self.identities = stream, identities
+        self.repairs, self.whole_message = False, None
+
+    def add(self, action: Thing, reached: Reached) -> None:
+        """Translate one action; what cannot be said of it is kept as it is."""
         kind = (action.text("type") or "").lower()
+        noted = self.gaps
+        # What is noted of an action that is kept as it is does not count.
+        self.gaps = Gaps()
         try:
-            data = self._output(kind, action)
-            taken = filter_of(reached.guards)
+            data = self._filtered(kind, action, reached)
         except Inexpressible as bad:
-            self.gaps.miss(action.origin, f"action {kind or 'without a type'}: {_placed(bad)}")
+            self.gaps = noted
+            why = why_of(bad, reached, f"action {kind or 'without a type'}")
+            self.rest.keep(self.stream, reached, why)
             return
+        noted.missing += self.gaps.missing
+        noted.changed += self.gaps.changed
+        self.gaps = noted
+        self.made.append((data, action))
+
+    def _filtered(self, kind: str, action: Thing, reached: Reached) -> dict[str, object]:
+        """The whole output.  Raises Inexpressible."""
+        data = self._output(kind, action)
+        taken = filter_of(reached.guards)
         if taken is not None:
             data["filter"] = taken
-        queue = queue_of(action.parameters, str(data["name"]), self.gaps)
+        queue = self._queue(action, str(data["name"]))
         if queue:
             data["queue"] = queue
+        if self.stream is not None:
+            data["stream"] = self.stream
         wrong = _first_wrong(data)
-        if wrong is None:
-            self.made.append((data, action))
-        else:
-            self.gaps.miss(action.origin, f"action {kind}: {wrong} is not what a profile takes")
+        if wrong is not None:
+            raise Inexpressible(action.origin, f"{wrong} is not what a profile takes")
+        return data
+
+    def _queue(self, action: Thing, name: str) -> dict[str, object]:
+        """The queue of an action; a Direct one, which is the default, ignores everything else."""
+        queue = queue_of(action.parameters, name, self.gaps)
+        if queue.get("type", "Direct") == "Direct" and queue.keys() - {"type"}:
+            ignored = ", ".join(sorted(queue.keys() - {"type"}))
+            what = f"output {name}: rsyslog ignores {ignored} on a Direct queue: left out"
+            self.gaps.change(action.origin, what)
+            return {"type": "Direct"} if "type" in queue else {}
+        return queue
 
     def _output(self, kind: str, action: Thing) -> dict[str, object]:
         name = self._name(action.text("name") or _SHORT.get(kind, kind), kind)
@@ -139,10 +171,6 @@ def _first_wrong(data: Mapping[str, object]) -> str | None:
 
 
 _SHORT = {"omelasticsearch": "logs", "omfile": "file", "omfwd": "forward", "omrelp": "relp"}
-
-
-def _placed(bad: Inexpressible) -> str:
-    return f"{bad} ({bad.gap.origin.file}:{bad.gap.origin.line})"
 
 
 def _with_defaults(

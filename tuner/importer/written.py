@@ -18,6 +18,7 @@ def profile_text(imported: Imported, files: Sequence[str]) -> str:
     for key, value in imported.data.items():
         lines += ["", *_section(key, value, imported.comments)]
     lines += _listed("Not in this profile:", imported.missing)
+    lines += _listed("Kept as RainerScript, in the snippets:", imported.kept)
     lines += _listed("Done another way:", imported.changed)
     return "\n".join(lines) + "\n"
 

@@ -27,19 +27,24 @@ def varied_events(asked_for: Mapping[str, Sequence[str]]) -> tuple[bytes, ...]:
     """The same events for the same configuration, each with a number of its own; `asked_for` holds
     texts that conditions compare properties with, so that conditions are met too."""
     choose = random.Random(_SEED)
-    programs = (*_PROGRAMS, *_names(asked_for, "programname", "app-name", "syslogtag"))
+    programs = (*_names(asked_for, "programname", "app-name", "syslogtag"), *_PROGRAMS)
     hosts = (*_HOSTS, *_names(asked_for, "hostname", "source"))
-    bodies = [
-        *(body.encode() for body in _BODIES),
-        *_HOSTILE,
-        *(text.encode() for text in (*asked_for.get("msg", ()), *asked_for.get("rawmsg", ()))),
-    ]
+    texts = [text.encode() for text in (*asked_for.get("msg", ()), *asked_for.get("rawmsg", ()))]
+    # A blank comes after the tag anyway, and JSON after what announces it.
+    announced = [text.strip() + b' {"user":"eve","status":200}' for text in texts]
+    bodies = [*(body.encode() for body in _BODIES), *_HOSTILE, *texts, *announced]
     ids = ("-", *_names(asked_for, "msgid"))
+    # Every body comes from every program, as far as there are events enough.
     return tuple(
-        _event(number, choose.choice(programs), choose.choice(hosts), choose.choice(ids),
-               bodies[number % len(bodies)])
+        _event(
+            number,
+            programs[number // len(bodies) % len(programs)],
+            choose.choice(hosts),
+            choose.choice(ids),
+            bodies[number % len(bodies)],
+        )
         for number in range(EVENTS)
-    )  # fmt: skip
+    )
 
 
 def number_in(document: str) -> int | None:
@@ -55,14 +60,15 @@ def _names(asked_for: Mapping[str, Sequence[str]], *properties: str) -> tuple[st
 
 
 def _event(number: int, program: str, host: str, message_id: str, body: bytes) -> bytes:
-    """Every priority comes in turn; three of four events in the old format."""
+    """Every priority comes in turn; most events are in the old format."""
     priority = (number * 7) % 192
     mark = f"n{number:05d}".encode()
-    if body[:1] == b"{" and _is_json(body):
+    brace = body.find(b"{")
+    if brace >= 0 and _is_json(body[brace:]):
         text = body[:-1] + b',"mark":"' + mark + b'"}'
     else:
         text = body + b" " + mark
-    if number % 4 == 3:
+    if number % 7 == 6:
         head = f"<{priority}>1 2026-11-21T06:30:{number % 60:02d}.{number:06d}+01:00"
         tag = program.rstrip(":")
         return f"{head} {host} {tag} {number} {message_id} - ".encode() + text
