@@ -283,3 +283,20 @@ def test_dates_in_index_names(name: str, wanted: dict[str, str], tmp_path: Path)
     action = 'action(type="omelasticsearch" template="d" searchIndex="i" dynSearchIndex="on")\n'
     index = output(text + action, tmp_path)["index"]
     assert index == {"name": "logs", "mapping": "dynamic"} | wanted
+
+
+@pytest.mark.parametrize(
+    "action",
+    [
+        "*.* >db.example.org,syslog,user,geheim",
+        "*.* :ommysql:db.example.org,syslog,user,geheim",
+        '*.* action(type="ompgsql" server="db" user="u" pass="geheim")',
+        '*.* action(type="omelasticsearch" template="gone" uid="u" pwd="geheim")',
+        '*.* action(type="omhttp" server="http://user:geheim@es")',
+        '*.* action(type="omelasticsearch" server="http://user:geheim@es:9200")',
+    ],
+)
+def test_no_secret_gets_into_a_profile_a_snippet_or_a_message(action: str, tmp_path: Path) -> None:
+    made = imported(f"{DOCUMENT}{action}\n", tmp_path)
+    text = profile_text(made, ["rsyslog.conf"])
+    assert "geheim" not in text + repr(made)

@@ -8,7 +8,7 @@ _PORT = "514"
 # What the first character of an action means: the module, and its parameter for the rest.
 _BY_SIGN = {
     "/": ("omfile", "file"), "?": ("omfile", "dynaFile"), "|": ("ompipe", "pipe"),
-    "^": ("omshell", "program"), ">": ("ommysql", "server"),
+    "^": ("omshell", "program"), ">": ("ommysql", "legacy"),
 }  # fmt: skip
 
 

@@ -21,7 +21,9 @@ from tuner.importer.script import (
     every,
 )
 
-_SECRETS = frozenset({"pwd", "apikey", "password", "token", "serverpassword"})
+# What is in the name of a parameter that may hold a secret; `legacy` is all of an action of the
+# old form, such as `>host,database,user,password`.
+_SECRETS = ("pwd", "pass", "secret", "token", "apikey", "community", "legacy")
 _BUILT_IN = frozenset({"omfile", "omfwd", "omusrmsg", "ompipe", "omshell", "omdiscard"})
 _NAMES_TEMPLATE = ("template", "dynafile", "searchindex", "bulkid", "dyntopic")
 
@@ -52,8 +54,12 @@ class Rest:
     def keep_objects(self) -> None:
         """Keep the objects that a profile has no section for."""
         for one in self.parts.others:
-            self.kept.append(Gap(one.origin, f"{one.kind}()"))
-            self.start.append(one)
+            gap = Gap(one.origin, f"{one.kind}()")
+            if _can_be_printed(Reached(one, ())):
+                self.kept.append(gap)
+                self.start.append(one)
+            else:
+                self.gaps.miss(gap.origin, gap.message)
 
     def files(self, loaded: Iterable[str]) -> Mapping[str, str]:
         """The snippets by their names; modules in `loaded` are the rendered configuration's."""
@@ -83,8 +89,9 @@ class Rest:
     def _need(self, action: Thing) -> None:
         """The module and the templates of an action."""
         kind = (action.text("type") or "").lower()
-        if kind in self.parts.module_things:
-            self.start.append(self.parts.module_things[kind])
+        module = self.parts.module_things.get(kind)
+        if module is not None and _can_be_printed(Reached(module, ())):
+            self.start.append(module)
         for parameter in _NAMES_TEMPLATE:
             template = self.parts.template_things.get((action.text(parameter) or "").lower())
             if template is not None:
@@ -121,7 +128,7 @@ def _can_be_printed(one: Reached) -> bool:
         for inner in every(block)
         if isinstance(inner, Thing)
         for parameter in inner.parameters
-        if parameter.key in _SECRETS or "@" in "".join(parameter.texts)
+        if any(word in parameter.key for word in _SECRETS) or "@" in "".join(parameter.texts)
     )
     if any(is_literal(parameter) for parameter in secrets):
         return False
