@@ -215,3 +215,16 @@ def test_durations_and_sizes_are_put_in_words() -> None:
     assert "must be a time such as" in problem("index: {name: syslog}", settings)
     settings = "index: {name: syslog, settings: {translog.flush_threshold_size: 1G}}"
     assert "must be a size such as" in problem("index: {name: syslog}", settings)
+
+
+@pytest.mark.parametrize(
+    ("word", "ours"),
+    [("caseConversion", "write case: lower or upper"), ("outname", "write name"),
+     ("field.number", "write split: {delimiter: ..., number: ...}"),
+     ("position.from", "write position: {from: ..., to: ...}")],
+)  # fmt: skip
+def test_options_of_rsyslogs_templates_are_told_in_our_words(word: str, ours: str) -> None:
+    field = f"    document: [{{property: msg, name: x, {word}: y}}]\n    index:"
+    assert f"there is no key {word} in outputs[0].document[0]: {ours}" in problem(
+        "    index:", field
+    )

@@ -172,19 +172,20 @@ def test_merged_and_typed_json_reach_elasticsearch(
     events: list[object] = [
         EVENT | {"status": 404}, {"status": "404"}, {"status.x": 1}, {"whole": {"": {"": 1}}},
         {"kept": 5, "list": [{"a": 1}, 2, "x"]}, {"": 1}, {"deep": {"a": {"b": 1}}, "status": []},
+        {"status": float("nan")}, {"x": float("inf")},
     ]  # fmt: skip
     profile = parsed(elasticsearch.url, free_port(), fields)
     create_index(elasticsearch, profile, "syslog")
     try:
         messages = [HEAD % n + body(one) for n, one in enumerate(events)]
-        run(profile, tmp_path, messages, lambda: stored(elasticsearch, "syslog") + 2)
+        run(profile, tmp_path, messages, lambda: stored(elasticsearch, "syslog") + 4)
         hits = {hit["_source"]["n"]: hit["_source"] for hit in search(elasticsearch, "syslog")}
         query = "/syslog/_search?q=status:404"
         found = elasticsearch.get(query)
         assert at(found, "hits", "total", "value") == 2
     finally:
         elasticsearch.request("DELETE", "/syslog")
-    assert sorted(hits) == [0, 1, 3, 4, 6], "2 and 5 have members that the engine cannot place"
+    assert sorted(hits) == [0, 1, 3, 4, 6], "the engine refuses four, and those alone"
     assert hits[0]["list"] == hits[0]["kept"] == EVENT["list"] == hits[0]["whole"]["list"]
     assert (hits[0]["status"], hits[1]["status"], hits[6]["status"]) == (404, 404, None)
     assert "whole" in hits[3]

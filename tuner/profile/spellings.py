@@ -19,6 +19,7 @@ def _tls(name: str) -> Spelling:
 
 
 _SERVERS, _INDEX = ("outputs[].servers",), ("outputs[].index",)
+_DOCUMENT = ("outputs[].document",)
 _INPUT, _OUTPUT = ("inputs",), ("outputs",)
 
 # By the word in lower case: rsyslog takes any case.
@@ -46,6 +47,15 @@ SPELLINGS: dict[str, Spelling] = {
     "allowunsignedcerts": _tls("allowunsignedcerts"),
     "skipverifyhost": _tls("skipverifyhost"),
     **{f"tls.{name}": _tls(name) for name in ("cacert", "mycert", "myprivkey", "tlsversion")},
+    "caseconversion": Spelling("write case: lower or upper", _DOCUMENT),
+    "field.number": Spelling("write split: {delimiter: ..., number: ...}", _DOCUMENT),
+    "field.delimiter": Spelling("write split: {delimiter: ..., number: ...}", _DOCUMENT),
+    "regex.expression": Spelling("write regex: {expression: ..., submatch: ...}", _DOCUMENT),
+    "regex.submatch": Spelling("write regex: {expression: ..., submatch: ...}", _DOCUMENT),
+    "position.from": Spelling("write position: {from: ..., to: ...}", _DOCUMENT),
+    "position.to": Spelling("write position: {from: ..., to: ...}", _DOCUMENT),
+    "outname": Spelling("write name", _DOCUMENT),
+    "datatype": Spelling("write type: string, integer, float, boolean or json", _DOCUMENT),
     "input": Spelling("write inputs: a list, each with a type", _INPUT),
     "action": Spelling("write outputs: a list, each with a name and a type", _OUTPUT),
     "module": Spelling("remove it: the modules of inputs and outputs are loaded by themselves"),
