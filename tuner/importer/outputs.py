@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
+from pathlib import PurePosixPath
 from typing import get_args
 
 from pydantic import ValidationError
@@ -107,7 +108,8 @@ class Outputs:
         return queue
 
     def _output(self, kind: str, action: Thing) -> dict[str, object]:
-        name = self._name(action.text("name") or _SHORT.get(kind, kind), kind)
+        stem = PurePosixPath(action.text("file") or "").stem
+        name = self._name(action.text("name") or stem or _SHORT.get(kind, kind), kind)
         data: dict[str, object] = {"name": name, "type": kind}
         rest = tuple(one for one in action.parameters if one.key not in {"name", "type"})
         rest = tuple(one for one in rest if not one.key.startswith(QUEUE))

@@ -54,7 +54,9 @@ class Rest:
     def keep_objects(self) -> None:
         """Keep the objects that a profile has no section for."""
         for one in self.parts.others:
-            gap = Gap(one.origin, f"{one.kind}()")
+            names = ", ".join(parameter.name for parameter in one.parameters)
+            what = f"global(): {names}" if one.kind == "global" else f"{one.kind}()"
+            gap = Gap(one.origin, what)
             if _can_be_printed(Reached(one, ())):
                 self.kept.append(gap)
                 self.start.append(one)

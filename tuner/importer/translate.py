@@ -12,7 +12,7 @@ from tuner.importer.guardrails import guardrails_of
 from tuner.importer.inputs import input_of, is_known, local_input, unknown_of_module
 from tuner.importer.legacy import DEFAULT_RULESET, modern
 from tuner.importer.outputs import Outputs
-from tuner.importer.parameters import QUEUE, known, queue_of
+from tuner.importer.parameters import QUEUE, keys_of_model, known, queue_of
 from tuner.importer.parse_step import parse_step
 from tuner.importer.parts import Parts, parts_of
 from tuner.importer.reading import Configuration
@@ -125,10 +125,15 @@ class _Translation:
 
     def globals(self) -> None:
         """What global() sets."""
-        given = known(Global, self.parts.globals, "global()", self.gaps)
+        keys = keys_of_model(Global)
+        for one in self.parts.globals:
+            if one.key not in keys:
+                self.parts.others.append(Thing("global", (one,), one.origin))
+        ours = [one for one in self.parts.globals if one.key in keys]
+        given = known(Global, ours, "global()", self.gaps)
         if given:
             self.data["global"] = given
-            self.comments["global",] = self.parts.globals[0].origin
+            self.comments["global",] = ours[0].origin
 
     def find_doors(self) -> None:
         """The rulesets that inputs hand their events to; local sources know only the default."""
