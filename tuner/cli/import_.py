@@ -76,7 +76,7 @@ def import_(
     for one in found:
         say(f"{one.what} differs for {one.events} of {EVENTS} events, such as {one.example}")
     if imported.missing:
-        raise DifferencesFound(f"{len(imported.missing)} parts of the configuration are not in it")
+        raise DifferencesFound(f"parts of the configuration not imported: {len(imported.missing)}")
     if found:
         raise DifferencesFound("the profile does not deliver the same documents")
 
