@@ -43,4 +43,5 @@ def form_of(loaded: LoadedProfile, fragment: bool, by_host: Sequence[str] | None
 def name_for(profile: Path) -> str:
     """The name of a profile in that file: the file's, as far as names may be spelled so."""
     word = re.sub(r"[^a-z0-9_-]+", "-", profile.stem.lower()).strip("-_")[:100]
-    return word if word[:1].isalpha() and profile != LOCAL else "starter"
+    # rsyslogd calls no ruleset whose name is one letter (seen on 8.2302).
+    return word if word[:1].isalpha() and len(word) > 1 and profile != LOCAL else "starter"
