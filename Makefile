@@ -42,7 +42,8 @@ demo: setup
 test: setup
 	$(BIN)/pytest --numprocesses logical --dist loadscope --no-loadscope-reorder
 
-# The same, and the rest: three engines, every parameter, long searches, bottlenecks, soak.
+# The same, and the rest: three engines, every parameter, long searches, bottlenecks, faults, soak.
+# It ends with the scorecard of the faults (tests/safety).
 # What measures has the cores for itself.
 test-all: test engines
 	$(BIN)/pytest -m "full or soak"

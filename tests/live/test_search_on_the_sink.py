@@ -126,10 +126,6 @@ def test_the_report_can_be_made_again_from_the_journal_alone(tmp_path: Path) -> 
     [
         (signal.SIGINT, 130, "trial   0"),
         (signal.SIGTERM, 143, "starting the lab"),
-        pytest.param(signal.SIGINT, 130, "starting the lab", marks=pytest.mark.full),
-        pytest.param(signal.SIGTERM, 143, "trial   0", marks=pytest.mark.full),
-        pytest.param(signal.SIGHUP, 129, "starting the lab", marks=pytest.mark.full),
-        pytest.param(signal.SIGHUP, 129, "trial   0", marks=pytest.mark.full),
     ],
 )
 def test_a_signal_ends_everything(

@@ -122,24 +122,3 @@ def test_with_another_release_of_numpy_it_goes_on_from_the_trials_it_has(tmp_pat
     assert study.sessions[-1].anew
     assert len({trial.pair for trial in study.of(Phase.CONFIRM)}) >= 6
     assert "earlier: before the search began anew" in (tmp_path / "run" / "report.md").read_text()
-
-
-@pytest.mark.full
-def test_of_two_that_go_on_with_a_search_one_is_told_of_the_other(tmp_path: Path) -> None:
-    killed(tmp_path)
-    first = subprocess.Popen(
-        [*QUICK, "search", "--resume", "run"],
-        cwd=tmp_path, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True,
-    )  # fmt: skip
-    assert first.stderr is not None
-    with first.stderr:
-        next(line for line in first.stderr if "trials done" in line)
-        second = tune("search", "--resume", "run", folder=tmp_path, command=QUICK)
-        elsewhere = tune("search", *OPTIONS, folder=tmp_path, command=QUICK)
-        first.send_signal(signal.SIGTERM)
-        first.wait(10)
-    for other, what in ((second, "is writing to run"), (elsewhere, "is measuring on this machine")):
-        assert other.code == 75
-        assert what in other.err
-        assert f"pid {first.pid}" in other.err
-    assert first.returncode == 143

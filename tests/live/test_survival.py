@@ -18,7 +18,7 @@ import pytest
 
 from tests.live.conftest import QUICK, Done, tune
 from tests.live.quick import SINK_PACE
-from tests.live.test_faults import small_disk
+from tests.live.small_disk import small_disk
 from tuner.engine import owned
 from tuner.engine.client import EngineClient
 from tuner.engine.owned import created

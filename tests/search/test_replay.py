@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import os
 import random
-import subprocess
-import sys
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -20,9 +17,6 @@ from tuner.search.journal import NAME, read, recorded
 from tuner.search.pairs import pairs_of
 from tuner.search.study import Asked, Ending, Phase, Study
 from tuner.search.verdict import Claim, judge
-
-ROOT = Path(__file__).parents[2]
-KILLS = 10
 
 
 @pytest.fixture
@@ -296,40 +290,6 @@ def test_each_line_is_on_disk_before_what_it_announces(
     monkeypatch.setattr(os, "fsync", fsync)
     search(tmp_path, World(START_S, stop=look))
     assert len(set(synced)) == len(lines_of(tmp_path)) + 1
-
-
-@pytest.mark.full
-def test_a_process_killed_at_random_moments_comes_to_the_same_end(
-    tmp_path: Path, undisturbed: Study
-) -> None:
-    rng, folder = random.Random(), tmp_path / "killed"
-    folder.mkdir()
-    for kill in range(KILLS + 1):
-        process = subprocess.Popen(
-            [sys.executable, "-m", "tests.search.simulated", folder, "0.01"], cwd=ROOT
-        )
-        try:
-            if kill < KILLS:
-                # Never twice in one trial, which would then have failed.
-                _wait_for_lines(process, folder / NAME, rng.randint(5, 20))
-                time.sleep(rng.random() * 0.02)
-                process.kill()
-            process.wait(60)
-        finally:
-            process.kill()
-            process.wait()
-    assert read(folder).trials == undisturbed.trials
-    assert read(folder).ending is Ending.FINISHED
-
-
-def _wait_for_lines(process: subprocess.Popen[bytes], path: Path, more: int) -> None:
-    """Until a process has written so many lines to its journal."""
-    before = path.read_bytes().count(b"\n") if path.exists() else 0
-    deadline = time.monotonic() + 60
-    while process.poll() is None and time.monotonic() < deadline:
-        if path.exists() and path.read_bytes().count(b"\n") >= before + more:
-            return
-        time.sleep(0.001)
 
 
 def test_a_hiccup_of_the_calibration_is_taken_over_like_any_other_trial(

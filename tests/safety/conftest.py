@@ -1,0 +1,128 @@
+"""Every scenario has a place of its own, a bystander that must not notice it, and a row of the
+scorecard, which is printed at the end.
+
+`SAFETY_RUNS=10` runs every row ten times as often.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from tests.live.engines import running
+from tests.safety.invariants import Bystander, Surroundings, children, named
+from tests.safety.scorecard import ELSEWHERE, Run, table
+from tests.safety.searches import Engine, Search, end_of, server_of
+from tuner.engines.versions import DEFAULT
+
+FACTOR = int(os.environ.get("SAFETY_RUNS", "1"))
+_SET_CHILD_SUBREAPER = 36  # prctl(2)
+_RUNS: dict[str, Run] = {}
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    mark = metafunc.definition.get_closest_marker("row")
+    if mark is not None and "run" in metafunc.fixturenames:
+        metafunc.parametrize("run", range(mark.kwargs.get("runs", 1) * FACTOR))
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        mark = item.get_closest_marker("row")
+        if mark is not None:
+            item.user_properties.append(("row", mark.args[0]))
+            item.user_properties.append(("control", mark.kwargs.get("control", False)))
+
+
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    known = dict(report.user_properties)
+    if "row" not in known or report.skipped or (report.when != "call" and report.passed):
+        return
+    is_control = bool(known["control"])
+    _RUNS[report.nodeid] = Run(str(known["row"]), is_control, report.passed)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    if _RUNS:
+        terminalreporter.section("scorecard")
+        for line in (*table(_RUNS.values()), ELSEWHERE):
+            terminalreporter.write_line(line)
+
+
+@pytest.fixture(scope="package", autouse=True)
+def orphans_come_to_us() -> Iterator[None]:
+    """Whatever loses its parent becomes a child of this process, which therefore sees everything
+    that a scenario has left running."""
+    prctl = ctypes.CDLL(None, use_errno=True).prctl
+    assert prctl(_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0
+    yield
+    prctl(_SET_CHILD_SUBREAPER, 0, 0, 0, 0)
+
+
+@contextmanager
+def furnished() -> Iterator[Path]:
+    """A folder that any user can reach, as daemons must, with all that commands leave."""
+    folder = Path(tempfile.mkdtemp(prefix="rsyslog-tune-safety-"))
+    for name, mode in ((".", 0o755), ("state", 0o755), ("tmp", 0o1777)):
+        (folder / name).mkdir(exist_ok=True)
+        (folder / name).chmod(mode)
+    yield folder
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture
+def site() -> Iterator[Path]:
+    """A folder for one scenario."""
+    with furnished() as folder:
+        yield folder
+
+
+@pytest.fixture(autouse=True)
+def unharmed(request: pytest.FixtureRequest) -> Iterator[None]:
+    """I1 to I3 after every scenario: configuration as before, another rsyslogd at work as before,
+    nothing of ours left."""
+    mark = request.node.get_closest_marker("row")
+    if mark is None or mark.kwargs.get("control", False):
+        before = children()
+        yield
+        for process in children() - before:
+            end_of(process)
+        return
+    surroundings = Surroundings()
+    with Bystander() as theirs:
+        yield
+        theirs.require_at_work()
+    surroundings.require_as_before()
+
+
+@pytest.fixture(scope="package")
+def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
+    """A real Elasticsearch for all scenarios that need one."""
+    before = children()
+    with running(DEFAULT.release, tmp_path_factory.mktemp("engine")) as client:
+        server = server_of(named("java", children() - before))
+        yield Engine(client.url, server.pid)
+
+
+@pytest.fixture(scope="package")
+def begun_once() -> Iterator[Path]:
+    """The run directory of a search that was interrupted in its first candidate."""
+    with furnished() as folder:
+        with Search(folder) as search:
+            search.await_candidate()
+            assert search.interrupt().code == 130
+        yield folder / "run"
+
+
+@pytest.fixture
+def begun(begun_once: Path, site: Path) -> Path:
+    """A place with a search to resume, at its first candidate."""
+    shutil.copytree(begun_once, site / "run")
+    return site

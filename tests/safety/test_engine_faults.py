@@ -1,0 +1,223 @@
+"""F01, F02, F03, F09: what happens to a real engine in a trial is no score, and is named."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import psutil
+import pytest
+
+from tests.live.quick import NODE_PACE
+from tests.safety import invariants
+from tests.safety.invariants import require_exact, require_not_scored, require_one_cause
+from tests.safety.scorecard import control, row
+from tests.safety.searches import (
+    QUICK,
+    RESUMED,
+    Engine,
+    Search,
+    server_of,
+    tune,
+    unguarded,
+)
+from tuner.search.budget import smallest_budget_s
+
+pytestmark = [pytest.mark.live, pytest.mark.full]
+
+DEFAULT = Path(__file__).parents[2] / "profiles" / "default.yaml"
+BUDGET = ("--budget", f"{smallest_budget_s(NODE_PACE) + 60:g}s", "--no-shrink")
+OWN = (DEFAULT, "--engine", "node", *BUDGET)
+FROZEN_S = 30.0
+BLOCK = "index.blocks.read_only_allow_delete"
+
+
+def attached(engine: Engine) -> tuple[object, ...]:
+    return (DEFAULT, "--elasticsearch", engine.url, *BUDGET)
+
+
+def killed_once(site: Path, command: tuple[str, ...]) -> None:
+    """F01: the search's own engine is killed; it must go on with another one."""
+    with Search(site, *OWN, command=command) as search:
+        struck = search.await_candidate()
+        server_of(search.daemons("java")).kill()
+        search.await_after(struck)
+        require_not_scored(search.records(), struck)
+        done = search.interrupt()
+        require_one_cause(done.code, 130, done.err, "interrupted")
+        require_exact(search.records())
+
+
+@row("F01")
+def test_f01_an_engine_that_is_killed_is_started_again(site: Path, run: int) -> None:
+    killed_once(site, QUICK)
+    invariants.require_no_files_left(site)
+
+
+@control("F01")
+def test_control_f01(site: Path) -> None:
+    with pytest.raises(AssertionError, match="was struck and has a score"):
+        killed_once(site, unguarded("score_everything"))
+
+
+@contextmanager
+def kept_dead(search: Search) -> Iterator[None]:
+    """Kill each engine of the search as soon as it is there."""
+    ended = threading.Event()
+
+    def kill() -> None:
+        while not ended.wait(0.05):
+            for java in search.daemons("java"):
+                with suppress(psutil.NoSuchProcess):
+                    java.kill()
+
+    thread = threading.Thread(target=kill)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()
+
+
+def killed_for_good(site: Path, command: tuple[str, ...]) -> None:
+    """F03: it ends by itself, says why, and writes what it knows."""
+    with Search(site, *OWN, command=command) as search:
+        struck = search.await_candidate()
+        with kept_dead(search):
+            done = search.wait()
+        require_not_scored(search.records(), struck)
+        require_one_cause(done.code, 4, done.err, "elasticsearch")
+        assert (search.run / "report.html").exists(), "what is known was not written"
+
+
+@row("F03")
+def test_f03_an_engine_that_never_comes_back_ends_the_search(site: Path, run: int) -> None:
+    killed_for_good(site, QUICK)
+    invariants.require_no_files_left(site)
+
+
+@control("F03")
+def test_control_f03(site: Path) -> None:
+    with pytest.raises(AssertionError, match="was struck and has a score"):
+        killed_for_good(site, unguarded("score_everything"))
+
+
+@contextmanager
+def frozen(engine: Engine) -> Iterator[None]:
+    """The engine does nothing for as long as this lasts."""
+    os.kill(engine.pid, signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        os.kill(engine.pid, signal.SIGCONT)
+
+
+def frozen_in_a_trial(site: Path, engine: Engine, command: tuple[str, ...]) -> None:
+    """F02: the trial is given up while the engine is frozen; the search goes on or can."""
+    with Search(site, *attached(engine), command=command) as search:
+        struck = search.await_candidate()
+        before = search.records()
+        with frozen(engine):
+            time.sleep(FROZEN_S)
+        search.await_until(lambda: search.records() != before, "an end of the trial")
+        require_not_scored(search.records(), struck)
+        done = search.interrupt()
+        assert done.code in {4, 130}, done.err
+        require_one_cause(done.code, done.code, done.err)
+        invariants.require_kept(before, search.records())
+    with Search(site, *RESUMED) as again:
+        again.await_after(struck)
+        assert again.interrupt().code == 130
+        require_exact(again.records())
+
+
+@row("F02")
+def test_f02_a_frozen_engine_gives_no_score(site: Path, engine: Engine, run: int) -> None:
+    theirs = invariants.foreign(engine.url)
+    frozen_in_a_trial(site, engine, QUICK)
+    assert invariants.foreign(engine.url) == theirs
+    assert invariants.ours(engine.url) == []
+
+
+@control("F02")
+def test_control_f02(site: Path, engine: Engine) -> None:
+    with pytest.raises(AssertionError, match="was struck and has a score"):
+        frozen_in_a_trial(site, engine, unguarded("score_everything"))
+
+
+@contextmanager
+def users_index(engine: Engine) -> Iterator[str]:
+    """An index of the user's, with a document, that is read-only as well."""
+    name = "theirs"
+    invariants.get(engine.url, f"/{name}/_doc?refresh=true", "POST", {"a": 1})
+    invariants.get(engine.url, f"/{name}/_settings", "PUT", {BLOCK: True})
+    try:
+        yield name
+    finally:
+        invariants.get(engine.url, f"/{name}", "DELETE")
+
+
+def read_only_in_a_trial(site: Path, engine: Engine, command: tuple[str, ...]) -> None:
+    """F09: as at the flood stage of the disk's watermarks."""
+    with Search(site, *attached(engine), command=command) as search:
+        struck = search.await_candidate()
+        index = next(one for one in invariants.ours(engine.url) if f"-t{struck + 1}-" in one)
+        invariants.get(engine.url, f"/{index}/_settings", "PUT", {BLOCK: True})
+        search.await_after(struck)
+        require_not_scored(search.records(), struck)
+        assert search.interrupt().code == 130
+        require_exact(search.records())
+
+
+@row("F09")
+def test_f09_an_index_made_read_only_gives_no_score(site: Path, engine: Engine, run: int) -> None:
+    with users_index(engine):
+        theirs = invariants.foreign(engine.url)
+        read_only_in_a_trial(site, engine, QUICK)
+        assert invariants.foreign(engine.url) == theirs, "what is the user's was changed"
+        assert invariants.ours(engine.url) == []
+
+
+@control("F09")
+def test_control_f09(site: Path, engine: Engine) -> None:
+    with pytest.raises(AssertionError, match="was struck and has a score"):
+        read_only_in_a_trial(site, engine, unguarded("score_everything"))
+
+
+@contextmanager
+def read_only_cluster(engine: Engine) -> Iterator[None]:
+    def set_block(value: bool | None) -> None:
+        block = {"cluster.blocks.read_only_allow_delete": value}
+        invariants.get(engine.url, "/_cluster/settings", "PUT", {"persistent": block})
+
+    set_block(value=True)
+    try:
+        yield
+    finally:
+        set_block(value=None)
+
+
+@row("F09")
+def test_f09_a_read_only_cluster_is_refused_in_its_own_words(
+    site: Path, engine: Engine, run: int
+) -> None:
+    with read_only_cluster(engine):
+        theirs = invariants.foreign(engine.url)
+        done = tune(site, "bench", DEFAULT, "--elasticsearch", engine.url, "--repeat", 1,
+                    "--window", "1s", "--no-freshness", command=QUICK)  # fmt: skip
+        require_one_cause(done.code, 1, done.err, "block")
+        assert invariants.foreign(engine.url) == theirs, "what is the user's was changed"
+
+
+@control("F09")
+def test_control_f09_a_changed_index_of_the_users_is_seen(engine: Engine) -> None:
+    with users_index(engine) as name:
+        theirs = invariants.foreign(engine.url)
+        invariants.get(engine.url, f"/{name}/_settings", "PUT", {BLOCK: None})
+        assert invariants.foreign(engine.url) != theirs

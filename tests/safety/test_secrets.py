@@ -1,0 +1,94 @@
+"""F24: a password reaches the daemons and nothing else: no output, no file, no command line."""
+
+from __future__ import annotations
+
+import os
+import pwd
+import secrets
+from pathlib import Path
+
+import pytest
+
+from tests.safety.invariants import CommandLines, require_secret_nowhere
+from tests.safety.scorecard import control, row
+from tests.safety.searches import COMMAND, QUICK, Engine, Search, tune, unguarded
+from tests.safety.test_engine_faults import BUDGET
+
+pytestmark = [pytest.mark.live, pytest.mark.full]
+
+WRITTEN = (Path(__file__).parents[2] / "profiles" / "default.yaml").read_text("utf-8")
+MEASURING = ("--repeat", "1", "--window", "1s", "--no-freshness")
+
+
+class Secret:
+    """A profile `p.yaml` in a site that logs in with a password of its own."""
+
+    def __init__(self, site: Path) -> None:
+        self.text, self._site = f"canary{secrets.token_hex(12)}", site
+        folder = site / "secret"
+        folder.mkdir(mode=0o755)
+        file = folder / "es.pwd"
+        file.write_text(self.text, encoding="ascii")
+        file.chmod(0o400)
+        if os.geteuid() == 0:
+            os.chown(file, pwd.getpwnam("nobody").pw_uid, -1)
+        auth = f"    auth: {{uid: shipper, pwd: {{file: {file}}}}}\n    document: ecs "
+        profile = WRITTEN.replace("    document: ecs ", auth)
+        assert str(file) in profile
+        (site / "p.yaml").write_text(profile, encoding="utf-8")
+
+    def require_nowhere(self, texts: dict[str, str]) -> None:
+        folders = [path for path in self._site.iterdir() if path.is_dir() and path.name != "secret"]
+        require_secret_nowhere(self.text, texts, folders)
+
+
+COMMANDS: tuple[tuple[str, ...], ...] = (
+    ("validate", "p.yaml"),
+    ("validate", "p.yaml", "--output", "json"),
+    ("render", "p.yaml", "-o", "rendered"),
+    ("render", "p.yaml", "-o", "rendered", "--check", "--diff"),
+    ("search", "p.yaml", "--dry-run", "--output", "json"),
+    ("bench", "p.yaml", "--engine", "sink", *MEASURING),
+)
+
+
+@row("F24")
+@pytest.mark.parametrize("arguments", COMMANDS, ids=" ".join)
+def test_f24_no_command_tells_a_password(site: Path, arguments: tuple[str, ...], run: int) -> None:
+    secret = Secret(site)
+    with CommandLines(secret.text) as lines:
+        done = tune(site, *arguments)
+    lines.require_nothing_seen()
+    assert done.code in {0, 2, 6}, done.err
+    secret.require_nowhere({"out": done.out, "err": done.err})
+
+
+@row("F24")
+@pytest.mark.parametrize("command", [QUICK, unguarded("crash")], ids=["ended", "crashed"])
+def test_f24_no_search_that_logs_in_tells_its_password(
+    site: Path, engine: Engine, command: tuple[str, ...], run: int
+) -> None:
+    """Also where it ends with a traceback."""
+    secret = Secret(site)
+    options = ("p.yaml", "--elasticsearch", engine.url, *BUDGET)
+    with CommandLines(secret.text) as lines, Search(site, *options, command=command) as search:
+        if command == QUICK:
+            search.await_candidate()
+            done = search.interrupt()
+            assert done.code == 130
+        else:
+            done = search.wait()
+            assert done.code == 70
+            assert "Traceback" in done.err
+    lines.require_nothing_seen()
+    secret.require_nowhere({"out": done.out, "err": done.err})
+
+
+@control("F24")
+def test_control_f24(site: Path) -> None:
+    secret = Secret(site)
+    done = tune(site, "render", "p.yaml", "-o", "rendered", command=unguarded("render_secrets"))
+    assert done.code == 0, done.err
+    with pytest.raises(AssertionError, match="the secret leaked into"):
+        secret.require_nowhere({"out": done.out, "err": done.err})
+    assert tune(site, "render", "p.yaml", "-o", "again", command=COMMAND).code == 0
