@@ -91,6 +91,17 @@ def test_nothing_is_wider_than_the_screen(browser: Chrome, report: Path, width: 
     assert needs <= has
 
 
+def test_a_phone_shows_all_of_every_table(browser: Chrome, report: Path) -> None:
+    """Opened, nothing in it is scrolled sideways: each row of a wide one is a block."""
+    shown_at(browser, report, PHONE)
+    script = (
+        "document.querySelectorAll('details').forEach(one => { one.open = true });"
+        "return [...document.querySelectorAll('.scroll')].filter("
+        "  one => one.scrollWidth > one.clientWidth).map(one => one.ariaLabel)"
+    )
+    assert browser.execute_script(script) == []
+
+
 def test_plots_follow_light_and_dark(browser: Chrome, report: Path) -> None:
     colours = []
     for scheme in ("light", "dark"):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import statistics
+import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -56,7 +57,7 @@ def effects_plot(result: StudyResult) -> Plot | None:
 
     rows = tuple(
         (
-            bar.name,
+            bar.name.replace("\n", " "),
             percent(bar.estimate.ratio),
             percent(bar.estimate.low),
             percent(bar.estimate.high),
@@ -65,7 +66,7 @@ def effects_plot(result: StudyResult) -> Plot | None:
         for bar in bars
     )
     header = ("change", "effect", "at least", "at most", "how known")
-    height = 60 + 30 * len(bars)
+    height = 60 + (42 if any("\n" in bar.name for bar in bars) else 30) * len(bars)
     return Plot("effects", title, says, height, paint, header, rows)
 
 
@@ -107,12 +108,17 @@ def _group_name(group: EffectGroup, current: dict[str, Level], short: dict[str, 
     first = group[0]
     if first.together:
         paths = [first.path, *first.together]
-        return f"{len(paths)} together: {', '.join(short[path] for path in paths)}"
+        return _wrapped(f"{len(paths)} together: {', '.join(short[path] for path in paths)}")
     return _name(short[first.path], current[first.path], first.level)
 
 
 def _name(short: str, current: Level, level: Level) -> str:
-    return f"{short}: {level_text(current)} -> {level_text(level)}"
+    return _wrapped(f"{short}: {level_text(current)} -> {level_text(level)}")
+
+
+def _wrapped(name: str) -> str:
+    """A name in two lines where it is longer than the drawing is wide."""
+    return "\n".join(textwrap.wrap(name, _LONGEST, max_lines=2, placeholder=" ..."))
 
 
 def _paint_effects(figure: Figure, bars: Sequence[Bar]) -> None:
@@ -124,8 +130,7 @@ def _paint_effects(figure: Figure, bars: Sequence[Bar]) -> None:
         face = Colour.BEST.value if bar.measured else Colour.PAPER.value
         axes.plot([middle], [row], "o", color=Colour.BEST.value, markersize=6,
                   markerfacecolor=face)  # fmt: skip
-        cut = bar.name if len(bar.name) <= _LONGEST else f"{bar.name[: _LONGEST - 3]}..."
-        axes.text(0.0, row - 0.32, cut, transform=axes.get_yaxis_transform(), fontsize=9,
+        axes.text(0.0, row - 0.32, bar.name, transform=axes.get_yaxis_transform(), fontsize=9,
                   va="center", bbox=ON_PAPER)  # fmt: skip
     axes.set_ylim(len(bars) - 0.6, -0.7)
     axes.set_yticks([])
