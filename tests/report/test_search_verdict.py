@@ -25,6 +25,7 @@ from tuner.cli.layout import laid_out
 from tuner.engine.bulk_times import BulkLatency
 from tuner.measure.bottleneck import Bottleneck, Diagnosis
 from tuner.measure.measurement import Delivery, Doubt, DoubtKind, Measurement
+from tuner.report.figures import p_value
 from tuner.report.page import page
 from tuner.report.result import analyse
 from tuner.report.search_files import report_json, trials_csv
@@ -303,3 +304,10 @@ def test_the_next_command_follows_from_the_verdict(study: Study) -> None:
     command = next_command(unshown, DIRECTORY)
     assert command is not None
     assert command.startswith("rsyslog-tune search small.yaml --budget 33m --warm-start run ")
+
+
+@pytest.mark.parametrize(
+    ("p", "text"), [(0.0312, "= 0.031"), (0.0006, "= 0.001"), (0.0, "< 0.001")]
+)
+def test_no_p_is_written_as_zero(p: float, text: str) -> None:
+    assert p_value(p) == text

@@ -21,6 +21,7 @@ from tuner.report.figures import (
     eps,
     interval,
     mebibytes,
+    p_value,
     raw_and_adjusted,
     restart_text,
     share,
@@ -176,7 +177,7 @@ def _table(compared: Compared) -> Table:
                 f"{about.label}, {about.unit}",
                 *(figure(metric, one) for one in (sides if ratio is None else ratio.averages)),
                 ratio_text(ratio),
-                "-" if ratio is None else f"{ratio.p:.3f}",
+                "-" if ratio is None else p_value(ratio.p).removeprefix("= "),
                 "-" if ratio is None else share(ratio.detectable),
             )
         )

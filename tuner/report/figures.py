@@ -110,3 +110,8 @@ def mebibytes(value: int) -> str:
 def setting(level: Level) -> str:
     """The value of a setting as code, so that its `*` and `_` stay what they are."""
     return level_text(level) if level is None else f"`{level_text(level)}`"
+
+
+def p_value(p: float) -> str:
+    """A p with its sign, to follow the letter: `= 0.031`; no p is written as zero."""
+    return "< 0.001" if p < 0.0005 else f"= {p:.3f}"

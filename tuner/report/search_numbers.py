@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from tuner.measure.measurement import Consequence
 from tuner.measure.paired import Comparison
-from tuner.report.figures import counted, eps, mebibytes, percent, share
+from tuner.report.figures import counted, eps, mebibytes, p_value, percent, share
 from tuner.report.pair_figures import FRESHNESS, MEMORY, compared_figures
 from tuner.report.result import STEADY, StudyResult
 from tuner.report.sections import Number
@@ -45,9 +45,8 @@ def _compared(result: StudyResult, claimed: Comparison) -> Iterator[Number]:
         raw, adjusted = claimed.by_speed.raw, claimed.by_speed.adjusted
         both = f"{percent(raw.ratio)}, {percent(adjusted.ratio)}"
         yield Number("raw, adjusted", both, claimed.by_speed.counts.value)
-    yield Number(
-        "evidence", f"{claimed.pairs} pairs", f"fresh, exact sign-flip p = {claimed.p:.3f}"
-    )
+    chance = f"fresh, exact sign-flip p {p_value(claimed.p)}"
+    yield Number("evidence", f"{claimed.pairs} pairs", chance)
     yield Number("minimum detectable gain", share(claimed.detectable), "80 % power at 5 % error")
     for figure, comparison in compared_figures(result.verdict, is_sink=result.is_sink):
         if _CPU in figure.name:
