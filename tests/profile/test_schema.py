@@ -95,3 +95,8 @@ def patterns(data: object) -> Iterator[str]:
             yield from patterns(value)
     for one in data if isinstance(data, list) else ():
         yield from patterns(one)
+
+
+def test_the_model_is_walked_once_however_many_keys_are_wrong() -> None:
+    """A file of 3,000 unknown keys took 20 s to refuse, most of it for walking the model."""
+    assert every_key() is every_key()

@@ -7,15 +7,12 @@ from collections.abc import Mapping
 
 from pydantic import ValidationError
 
+from tuner.importer.conditions import PROPERTY_ALIASES
 from tuner.importer.document import WHOLE_JSON, Member, members_of
 from tuner.importer.gaps import Gaps, Inexpressible
 from tuner.importer.template import Template, TemplateProperty
 from tuner.modules.field import DocumentField
 
-_ALIASES = {
-    "source": "hostname", "timestamp": "timereported", "syslogpriority": "syslogseverity",
-    "syslogpriority-text": "syslogseverity-text", "$myhostname": "$myhostname",
-}  # fmt: skip
 _TIMES = frozenset({"timereported", "timegenerated"})
 _CASES = {"lower": "lower", "upper": "upper"}
 # What changes nothing of a value that is escaped for JSON.
@@ -120,7 +117,7 @@ def _type_of(data: Mapping[str, object], member: Member) -> dict[str, object]:
 def _property(one: TemplateProperty, member: Member, gaps: Gaps) -> dict[str, object]:
     """The source of a field and its options."""
     options = {key: value for key, value in one.options.items() if key not in _IDLE}
-    name = _ALIASES.get(one.lowered, one.lowered)
+    name = PROPERTY_ALIASES.get(one.lowered, one.lowered)
     if options.pop("datatype", "string").lower() not in {"string", "number", "auto", "bool"}:
         raise Inexpressible(one.origin, "an unknown dataType")
     data = _source(name, one)

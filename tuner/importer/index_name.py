@@ -8,10 +8,10 @@ from pydantic import ValidationError
 
 from tuner.engines.index import Index
 from tuner.importer.gaps import Gaps, Inexpressible
+from tuner.importer.parameters import ON
 from tuner.importer.script import Thing
 from tuner.importer.template import Template, TemplatePiece, TemplateProperty
 
-_ON = frozenset({"on", "yes", "true", "1"})
 # What the parts of a date are called: by options of a time, and as properties of rsyslog's clock.
 _PARTS = ("year", "month", "day", "hour", "week")
 _OWN_CLOCK = {"$year": "year", "$month": "month", "$day": "day", "$hour": "hour"}
@@ -40,7 +40,7 @@ def index_of(action: Thing, templates: Mapping[str, Template], gaps: Gaps) -> di
     name = "system" if given is None else given.text
     if name is None:
         raise Inexpressible(action.origin, "the index is known only when rsyslogd starts")
-    if (action.text("dynsearchindex") or "").lower() not in _ON:
+    if (action.text("dynsearchindex") or "").lower() not in ON:
         return {"name": name}
     origin = action.origin if given is None else given.origin
     template = templates.get(name.strip().lower())

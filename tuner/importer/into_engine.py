@@ -8,14 +8,13 @@ from typing import Protocol
 from tuner.importer.fields import STANDARD_JSON, fields_of_template, whole_json
 from tuner.importer.gaps import Gaps, Inexpressible
 from tuner.importer.index_name import index_of
-from tuner.importer.parameters import is_literal, known, secret_of
+from tuner.importer.parameters import ON, is_literal, known, secret_of
 from tuner.importer.script import Parameter, ScriptPosition, Thing, every
 from tuner.importer.servers import servers_of
 from tuner.importer.template import Template, TemplateProperty
 from tuner.modules.omelasticsearch import OmelasticsearchOutput
 from tuner.modules.secrets import Tls
 
-_ON = frozenset({"on", "yes", "true", "1"})
 _TLS = {
     "tls.cacert": "cacert", "tls.mycert": "mycert", "tls.myprivkey": "myprivkey",
     "allowunsignedcerts": "allowunsignedcerts", "skipverifyhost": "skipverifyhost",
@@ -60,7 +59,7 @@ def engine_output(action: Thing, name: str, around: Surrounding) -> dict[str, ob
     data |= known(OmelasticsearchOutput, plain, f"output {name}", gaps)
     data["index"] = index_of(action, around.templates, gaps) | {"mapping": "dynamic"}
     data |= _ids(action, around)
-    if (action.text("retryfailures") or "").lower() in _ON:
+    if (action.text("retryfailures") or "").lower() in ON:
         data["retryfailures"] = {"file": _rejected_file(action, name, around)}
         data.pop("bulkid", None)
         data.pop("writeoperation", None)
@@ -127,7 +126,7 @@ def no_template(given: Parameter) -> str:
 def _ids(action: Thing, around: Surrounding) -> dict[str, object]:
     """An id of its own for each document, where the configuration makes one."""
     given = action.get("bulkid")
-    if given is None or (action.text("dynbulkid") or "").lower() not in _ON:
+    if given is None or (action.text("dynbulkid") or "").lower() not in ON:
         if given is not None:
             around.gaps.miss(given.origin, "one bulkid for all documents")
         return {}
@@ -160,7 +159,7 @@ def _rejected_file(action: Thing, name: str, around: Surrounding) -> str:
 
 def _say_what_changes(action: Thing, gaps: Gaps) -> None:
     bulk = action.get("bulkmode")
-    if bulk is None or (bulk.text or "").lower() not in _ON:
+    if bulk is None or (bulk.text or "").lower() not in ON:
         place = action.origin if bulk is None else bulk.origin
         gaps.change(place, "without bulkmode each event is a request: the profile sends bulks")
     kind = action.get("searchtype")

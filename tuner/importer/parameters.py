@@ -14,7 +14,7 @@ from tuner.importer.script import Array, Parameter
 from tuner.modules.queue import Queue
 from tuner.modules.secrets import SecretRef
 
-_ON = frozenset({"on", "yes", "true", "1"})
+ON = frozenset({"on", "yes", "true", "1"})
 _OFF = frozenset({"off", "no", "false", "0"})
 # rsyslog's sizes: small letters are powers of 1024, capitals of 1000 (grammar/rainerscript.c).
 _UNITS = {"k": 1024, "m": 1024**2, "g": 1024**3, "K": 1000, "M": 1000**2, "G": 1000**3}
@@ -131,8 +131,8 @@ def _candidates(one: Parameter, choices: dict[str, object]) -> Iterator[object]:
     text = one.texts[0]
     if text.lower() in choices:
         yield choices[text.lower()]
-    if text.lower() in _ON or text.lower() in _OFF:
-        yield text.lower() in _ON
+    if text.lower() in ON or text.lower() in _OFF:
+        yield text.lower() in ON
     number = _number(text)
     if number is not None:
         yield number

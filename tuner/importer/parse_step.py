@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from tuner.importer.gaps import Gaps
+from tuner.importer.parameters import ON
 from tuner.importer.script import Thing
 
 _NAMES = frozenset({"type", "name", "cookie", "rulebase", "userawmsg"})
-_ON = frozenset({"on", "yes", "true", "1"})
 
 
 def parse_step(
@@ -19,7 +19,7 @@ def parse_step(
     for parameter in action.parameters:
         if parameter.key not in _NAMES:
             gaps.miss(parameter.origin, f"{kind}: the parameter {parameter.name}")
-    raw = (action.text("useRawMsg") or "off").lower() in _ON
+    raw = (action.text("useRawMsg") or "off").lower() in ON
     data: dict[str, object]
     if kind == "mmjsonparse":
         cookie = action.text("cookie")

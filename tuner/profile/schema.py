@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from itertools import chain
 from typing import Literal, get_args, get_origin
 
@@ -32,6 +33,7 @@ class Key:
     info: FieldInfo
 
 
+@cache
 def every_key() -> tuple[Key, ...]:
     """Every key that a profile may have, in the order of the model; a path comes once for each
     kind of input or output that has it."""
