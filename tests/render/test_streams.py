@@ -125,3 +125,14 @@ def test_beside_the_hosts_configuration_local_sources_are_loaded_already() -> No
     text = fragment(small({"inputs": [{"type": "imuxsock"}]}), "imuxsock")
     assert "imuxsock" not in text
     assert "\ncall small\n" in text
+
+
+def test_snippets_may_be_the_only_outputs() -> None:
+    """What no key expresses can still be rendered, and is refused by measurements alone."""
+    profile = small({"outputs": [], "snippets": {"outputs": ["a.conf"]}})
+    text = rsyslog_conf(profile, form=Form({"a.conf": 'action(type="omjournal")\n'}))
+    assert 'action(type="omjournal")' in block(text, 'ruleset(name="small")')
+    with pytest.raises(Refused, match="none of the outputs goes into the engine"):
+        _ = profile.measured
+    with pytest.raises(BadProfile, match="its events would be dropped"):
+        parse_profile(edit(SMALL, {"outputs": []}), "p")

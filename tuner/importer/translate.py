@@ -88,7 +88,7 @@ class _Translation:
         )
         for ruleset in self.doors or {_DEFAULT: []}:
             self.ruleset(ruleset, outputs)
-        if outputs.made:
+        if outputs.made or self.data.get("inputs"):
             self.data["outputs"] = [data for data, _ in outputs.made]
         for number, (_, action) in enumerate(outputs.made):
             self.comments["outputs", number] = action.origin

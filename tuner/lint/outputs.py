@@ -33,7 +33,7 @@ _STANDS_IN = {**_FILE, _SUSPENDED: True}
     good={f"outputs[logs].{_SUSPENDED}": False},
 )
 def _first_stands_in(profile: Profile) -> Iterator[Complaint]:
-    if profile.outputs[0].exec_only_when_previous_is_suspended:
+    if profile.outputs and profile.outputs[0].exec_only_when_previous_is_suspended:
         yield Complaint(
             ("outputs", 0, _SUSPENDED),
             "there is no output before this one that could be suspended: "

@@ -58,8 +58,13 @@ def _half_a_stream(profile: Profile) -> Iterator[Complaint]:
     for name in names:
         path: KeyPath = ("inputs",) if name is None else ("streams", name)
         what = "what names no stream" if name is None else f"stream {name}"
-        if name in sources and name not in targets:
-            yield Complaint(path, f"{what} has inputs and no output: its events would be dropped")
+        goes_on = name in targets or profile.stream(name).snippets
+        if name in sources and not goes_on:
+            yield Complaint(
+                path,
+                f"{what} has inputs and no output: its events would be dropped; add an output, or "
+                "a snippet that holds one",
+            )
         if name not in sources and (name in targets or name is not None):
             yield Complaint(path, f"{what} has no input: nothing would reach it")
 

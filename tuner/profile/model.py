@@ -82,7 +82,7 @@ class Profile(Section):
     lanes: Lanes | None = None
     streams: dict[Name, Stream] = Field(default_factory=dict)
     snippets: Snippets = Snippets()
-    outputs: Annotated[tuple[AnyOutput, ...], Field(min_length=1)]
+    outputs: tuple[AnyOutput, ...]
     impstats: Impstats | None = None
     node: Node = Node()
     workload: Workload = Workload()

@@ -180,7 +180,8 @@ def _streams(
 ) -> Iterator[StreamRules]:
     """The profile's own inputs and outputs, if it has any, then its streams; `steps` are what the
     documents of each output need."""
-    own = [None] if any(output.stream is None for output in profile.outputs) else []
+    has_own = any(output.stream is None for output in profile.outputs)
+    own = [None] if has_own or profile.snippets.outputs else []
     for name in (*own, *profile.streams):
         stream, outputs = profile.stream(name), _outputs_of(profile, name)
         parse = stream.parse if isinstance(stream.parse, JsonParse | NormalizeParse) else None
