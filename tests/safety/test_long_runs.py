@@ -4,7 +4,6 @@ named and leads it nowhere."""
 from __future__ import annotations
 
 import json
-import math
 import os
 import random
 import statistics
@@ -131,6 +130,10 @@ def test_control_f27(site: Path) -> None:
         disturbed(site, unguarded("never_doubt"))
 
 
+def as_it_was(_asked: Asked, run: Measurement) -> Measurement:
+    return run
+
+
 def with_neighbours(asked: Asked, run: Measurement) -> Measurement:
     """One trial in five has a neighbour that takes a third of its rate."""
     if random.Random(f"neighbour {asked.number}").random() >= 0.2:
@@ -138,14 +141,23 @@ def with_neighbours(asked: Asked, run: Measurement) -> Measurement:
     return replace(run, eps=run.eps * 2 / 3, eps_paid=run.eps_paid * 2 / 3)
 
 
-@row("F27", runs=3)
-def test_f27_a_noisy_neighbour_does_not_choose_the_winner(tmp_path: Path, run: int) -> None:
-    """In a computed pipeline: what is recommended is at most 5 % slower than in quiet."""
+def regret(folder: Path, seed: int) -> float:
+    """How much slower what a search recommends is for the neighbours, as a share, in a computed
+    pipeline."""
     rates = []
-    for name, adds in (("quiet", None), ("noisy", with_neighbours)):
-        world = World(START_S) if adds is None else World(START_S, adds=adds)
-        (tmp_path / name).mkdir()
-        study = search(tmp_path / name, world, seed=run, name="default")
+    for name, adds in (("quiet", as_it_was), ("noisy", with_neighbours)):
+        run = folder / f"{name}-{seed}"
+        run.mkdir()
+        study = search(run, World(START_S, adds=adds), seed=seed, name="default")
         rates.append(waves(dict(judge(study).changes)))
     quiet, noisy = rates
-    assert math.log(quiet / noisy) < 0.05, f"{noisy:.0f} instead of {quiet:.0f}"
+    return 1 - noisy / quiet
+
+
+@row("F27")
+def test_f27_a_noisy_neighbour_does_not_choose_the_winner(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: int
+) -> None:
+    monkeypatch.setattr(os, "fsync", lambda _: None)
+    regrets = [regret(tmp_path, 10 * run + seed) for seed in range(10)]
+    assert sum(one <= 0.05 for one in regrets) >= 9, f"slower by {regrets}"

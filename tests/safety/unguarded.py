@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, TextIO
 from unittest.mock import patch
 
-from tuner.errors import Unreachable
+from tuner.errors import JobFailed, Unreachable
 from tuner.host import allow, lock, process, signals
 from tuner.lab.lab import Lab
 from tuner.measure import summary, trial
@@ -116,17 +116,18 @@ def trust_the_journal() -> None:
     patch.object(journal, "_parsed", parsed).start()
 
 
-def pass_over_a_full_disk() -> None:
-    """What cannot be written to the journal is not missed."""
+def rewrite_the_journal() -> None:
+    """The journal is written anew for each line, in its place: nothing of it is left where there is
+    no room."""
     whole = journal.Journal._write
 
-    def careless(self: journal.Journal, record: dict[str, object]) -> None:
-        try:
-            whole(self, record)
-        except OSError:
-            return
+    def rewrite(self: journal.Journal, record: dict[str, object]) -> None:
+        if os.fstatvfs(self._file).f_bavail == 0:
+            os.ftruncate(self._file, 0)
+            raise JobFailed("No space left on device")
+        whole(self, record)
 
-    patch.object(journal.Journal, "_write", careless).start()
+    patch.object(journal.Journal, "_write", rewrite).start()
 
 
 def render_secrets() -> None:
@@ -168,7 +169,7 @@ GUARDS: dict[str, Callable[[], None]] = {
     for one in (
         score_everything, let_daemons_live, ask_daemons_only, ignore_locks,
         believe_lock_files, allow_every_target, leave_signals_alone, trust_the_wall_clock,
-        trust_the_journal, pass_over_a_full_disk, render_secrets, leak, crash,
+        trust_the_journal, rewrite_the_journal, render_secrets, leak, crash,
         never_doubt,
     )
 }  # fmt: skip
