@@ -110,7 +110,7 @@ class Interrupted(BaseException):
 
 
 def of_the_system(error: OSError) -> JobFailed:
-    """What the system refused, as a user is told of it."""
+    """What the operating system refused, in words for the user."""
     where = f" {error.filename}" if error.filename else ""
     return JobFailed(f"cannot read or write{where}: {error.strerror}")
 

@@ -128,7 +128,7 @@ def has_changed(begun_with: LoadedProfile) -> bool:
 
 def searchable(profile: Profile, options: Options) -> tuple[Knob, ...]:
     """The knobs that a search turns, as far as that is known before its lab is there; raises
-    BadUsage when there are none."""
+    BadUsage if there is no setting to search."""
     turned = knobs(profile, options.allow)
     if options.engine == EngineChoice.SINK.value:
         turned = of_rsyslog(turned)
@@ -136,7 +136,7 @@ def searchable(profile: Profile, options: Options) -> tuple[Knob, ...]:
 
 
 def dimensions(job: Job, lab: Lab) -> tuple[Knob, ...]:
-    """The knobs that a search turns in a lab; raises BadUsage when there are none."""
+    """The knobs that a search turns in a lab; raises BadUsage if there is no setting to search."""
     return _some(lab.engine.turns(knobs(job.loaded.profile, job.options.allow)))
 
 

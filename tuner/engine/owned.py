@@ -96,8 +96,8 @@ def _objects(client: EngineClient, prefix: str) -> Iterator[tuple[str, object]]:
 
 
 def _if_there(client: EngineClient, path: str) -> object:
-    """The answer; None for what is gone since it was listed, or templates of which there is none,
-    where some engines answer 404."""
+    """The answer; None for 404: it was deleted after it was listed, or there are no templates, to
+    which some engines answer so."""
     try:
         return client.get(path)
     except EngineRefused as error:

@@ -40,8 +40,8 @@ def started_at(pid: int) -> str | None:
     """When the process started: the clock ticks since which boot (`starttime` of proc(5)); None
     when there is no such process, or it has ended.
 
-    With the pid it names a process for good: a pid alone may be somebody else's by now, and the
-    time of day changes when the clock is set.
+    With the pid it identifies a process for good: a pid may be used again, and the time of day
+    changes when the clock is set.
     """
     try:
         stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")

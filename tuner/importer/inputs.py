@@ -11,7 +11,7 @@ from tuner.modules.input import Input, Listener
 from tuner.modules.registry import INPUTS, name_of
 from tuner.schema.parameter import of_module
 
-# rsyslog listens on every address unless it is told one.
+# rsyslog listens on every address unless one is configured.
 ANYWHERE = "0.0.0.0"  # noqa: S104 - this is what the configuration that is read does
 # rsyslog's defaults where a profile's are others.
 _OWN_DEFAULTS: dict[str, dict[str, object]] = {

@@ -11,7 +11,6 @@ from typing import get_args
 from pydantic import ValidationError
 
 from tuner.importer.conditions import filter_of
-from tuner.importer.dynafile import dyna_file
 from tuner.importer.fields import fields_of_template
 from tuner.importer.flow import Reached
 from tuner.importer.gaps import Gaps, Inexpressible
@@ -19,7 +18,7 @@ from tuner.importer.into_engine import engine_output, no_template
 from tuner.importer.parameters import QUEUE, known, queue_of
 from tuner.importer.rest import Rest, why_of
 from tuner.importer.script import Parameter, ScriptPosition, Thing
-from tuner.importer.template import Template
+from tuner.importer.template import Template, TemplateProperty
 from tuner.modules.omfile import OmfileOutput
 from tuner.modules.omfwd import OmfwdOutput
 from tuner.modules.omrelp import OmrelpOutput
@@ -131,7 +130,7 @@ class Outputs:
                 if "document" in data:
                     data.pop("template", None)
             elif one.key == "dynafile":
-                data["dynaFile"] = dyna_file(self._template(one))
+                data["dynaFile"] = _dyna_file(self._template(one))
             else:
                 plain.append(one)
         data |= known(_MODELS[kind], plain, f"output {name}", self.gaps)
@@ -181,3 +180,18 @@ def _with_defaults(
     """Parameters of an action, with those of its module that it does not set."""
     written = {one.key for one in own}
     return (*own, *(one for one in defaults if one.key not in written))
+
+
+def _dyna_file(template: Template) -> dict[str, object]:
+    """The parts of a path with one property; raises Inexpressible for any other."""
+    properties = [one for one in template.pieces if isinstance(one, TemplateProperty)]
+    texts = [one if isinstance(one, str) else None for one in template.pieces]
+    if len(properties) != 1 or len(template.pieces) > 3 or texts[0] is None:
+        raise Inexpressible(
+            template.origin, f"the path of template {template.name} is not one property"
+        )
+    only = properties[0]
+    if set(only.options) - {"securepath"}:
+        raise Inexpressible(template.origin, f"template {template.name} has options in a path")
+    data: dict[str, object] = {"before": texts[0], "property": only.lowered}
+    return data | ({"after": texts[2]} if len(texts) == 3 else {})

@@ -159,7 +159,7 @@ _RULES = {
 
 
 def tokens(source: JoinedText, refused: list[Refusal]) -> Iterator[ScriptToken]:
-    """The words of a text.  What is none is added to `refused` and passed over."""
+    """The words of a text.  Anything that is not a word is added to `refused` and skipped."""
     text, mode, here, depth = source.text, Mode.STATEMENT, 0, 0
     while here < len(text):
         rule, end = _longest(text, here, mode)

@@ -108,9 +108,8 @@ def stream_queue(profile: Profile, name: str | None) -> PlacedQueue | None:
 
 def entry_queue(profile: Profile) -> PlacedQueue:
     """The queue that the inputs of the measured stream hand events to."""
-    own = stream_queue(profile, profile.measured_stream)
-    if own is not None or profile.measured_stream is not None:
-        return own or main_queue(profile)
+    if profile.measured_stream is not None:
+        return working_queue(profile)
     lanes = lane_queue(profile)
     skips_main = profile.lanes is not None and profile.lanes.spread is Spread.PORTS
     return lanes if lanes is not None and skips_main else main_queue(profile)
