@@ -114,3 +114,9 @@ def test_every_parameter_of_global_is_known_from_its_release_on(tmp_path: Path) 
         assert f"parameter '{key.lower()}' not known" in verdict_on(profile, tmp_path).lower()
     assert len(known) > 20
     assert verdict_on(small({"global": known}), tmp_path) == ""
+
+
+def test_a_profile_named_by_one_letter_is_accepted(tmp_path: Path) -> None:
+    parsed = {"type": "imtcp", "port": 10514, "parser": ["rsyslog.rfc5424"]}
+    profile = small({"name": "d", "inputs": [parsed, {"type": "imuxsock"}]})
+    assert verdict_on(profile, tmp_path) == ""

@@ -22,10 +22,15 @@ WRONG_VALUE = "RT002"
 MISSING = "RT003"
 NEEDS_QUOTES = "RT004"
 
+# After as many problems an unknown key is named without what to write instead: looking that up
+# takes time, and a file with more of them is no profile.
+_ADVISED = 100
 # What is longer is no help in a message.
 _LONGEST = 60
 _PLACES = "write {file: /path/to/it} or {env: NAME}"
 _TAG = frozenset({"union_tag_invalid", "union_tag_not_found"})
+# What pydantic says of a value only because of an error further inside.
+_ECHOES = frozenset({"too_short", "enum", "tuple_type", "literal_error"})
 _KINDS = {
     "string_type": "text",
     "int_type": "a whole number, without quotes or unit",
@@ -87,11 +92,15 @@ def problems_of(
         )
         for one in error.errors(include_url=False)
     ]
-    kept = [fault for fault in faults if not _is_echo(fault, faults)]
+    outer = {fault.path[:end] for fault in faults for end in range(len(fault.path))}
+    kept = [fault for fault in faults if not (fault.path in outer and fault.kind in _ECHOES)]
     by_path: dict[tuple[KeyPath, str], list[_Fault]] = {}
     for fault in kept:
         by_path.setdefault((fault.path, _code(fault)), []).append(fault)
-    return tuple(_problem(together, source) for together in by_path.values())
+    return tuple(
+        _problem(together, source, advised=number < _ADVISED)
+        for number, together in enumerate(by_path.values())
+    )
 
 
 def _path(location: tuple[str | int, ...], kind: str, tag: str, data: object) -> KeyPath:
@@ -111,15 +120,6 @@ def _tag(context: Mapping[str, object]) -> str:
     return _unquote(context.get("discriminator", "type"))
 
 
-def _is_echo(fault: _Fault, faults: Sequence[_Fault]) -> bool:
-    """Whether pydantic says this only because of an error further inside."""
-    deeper = any(
-        len(other.path) > len(fault.path) and other.path[: len(fault.path)] == fault.path
-        for other in faults
-    )
-    return deeper and fault.kind in {"too_short", "enum", "tuple_type", "literal_error"}
-
-
 def _code(fault: _Fault) -> str:
     if fault.kind == "extra_forbidden":
         return UNKNOWN_KEY
@@ -130,13 +130,16 @@ def _code(fault: _Fault) -> str:
     return WRONG_VALUE
 
 
-def _problem(together: Sequence[_Fault], source: Source) -> Problem:
-    """One problem for all that is said about one value."""
+def _problem(together: Sequence[_Fault], source: Source, advised: bool) -> Problem:
+    """One problem for all that is said about one value; `advised` for what to write instead."""
     first = together[0]
     code = _code(first)
     at_key = code in {UNKNOWN_KEY, MISSING}
     where = source.key_position(first.path) if at_key else source.position(first.path)
-    message = _message(first, code, together, source)
+    if code == UNKNOWN_KEY and not advised:
+        message = f"there is no key {_short(_spell(first.path))}: remove it"
+    else:
+        message = _message(first, code, together, source)
     return problem_at(source.file_of(first.path), where, message, code)
 
 

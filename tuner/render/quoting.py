@@ -19,7 +19,7 @@ _LONGEST_BLANK = 40
 _PIECE = re.compile(rf".{{1,2000}} {{0,{_LONGEST_BLANK}}}")
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_.]*")
 _VARIABLE = re.compile(r"\$[!.]?[A-Za-z@_][A-Za-z0-9_@.!-]*")
-_IDENTIFIER = re.compile(r"[A-Za-z][A-Za-z0-9_.-]*")
+_IDENTIFIER = re.compile(r"[A-Za-z][A-Za-z0-9_.-]+")
 _SIZE = re.compile(r"[0-9]+[kmgtKMGT]?")
 _SECRET_FILE = re.compile(r"/[^\x00-\x1f\x7f`\"\\]+")
 _SECRET_NAME = re.compile(r"[A-Z_][A-Z0-9_]*")
@@ -97,7 +97,8 @@ def word(name: str) -> Emitted:
 
 
 def identifier(name: str) -> Emitted:
-    """The name of a ruleset where it stands without quotes: letters, digits, dots, _ and -."""
+    """The name of a ruleset where it stands without quotes: letters, digits, dots, _ and -, two
+    at least."""
     if not _IDENTIFIER.fullmatch(name):
         raise ValueError(f"{name!r} is not the name of a ruleset")
     return Emitted(name)

@@ -86,6 +86,7 @@ class Script:
     """What rsyslog.conf says, in its order."""
 
     name: str
+    entry: str
     is_fragment: bool
     start: tuple[Snippet, ...]
     parameters: Parameters
@@ -119,6 +120,7 @@ def script(profile: Profile, identity: Identity | None = None, form: Form = WHOL
     lane_of = _lane_of(profile)
     return Script(
         name=profile.name,
+        entry=entry_ruleset(profile),
         is_fragment=form.is_fragment,
         start=snippets(profile.snippets.start, form),
         parameters=_global(profile.global_),
@@ -167,12 +169,18 @@ def lane_name(profile: Profile, number: int) -> str:
     return f"lane-{number}.{profile.name}"
 
 
+def entry_ruleset(profile: Profile) -> str:
+    """What the ruleset of what names no stream is called: as the profile, unless that is one
+    letter, which rsyslogd takes for no name after `call` (lexer.l, INCALL)."""
+    return profile.name if len(profile.name) > 1 else f"profile.{profile.name}"
+
+
 def outputs_ruleset(profile: Profile, stream: str | None) -> str:
     """What the ruleset of a stream's outputs is called; a dot is in no other name."""
     if stream is not None:
         return f"stream.{stream}"
     splits = profile.lanes is not None and profile.lanes.spread is not Spread.PORTS
-    return f"outputs.{profile.name}" if splits else profile.name
+    return f"outputs.{profile.name}" if splits else entry_ruleset(profile)
 
 
 def _streams(
@@ -254,7 +262,7 @@ def _entrances(profile: Profile) -> Iterator[Entrance]:
 
 def _ruleset(profile: Profile, stream: str | None) -> str:
     """The name of the ruleset that takes the events of a stream, or of those that have none."""
-    return profile.name if stream is None else outputs_ruleset(profile, stream)
+    return entry_ruleset(profile) if stream is None else outputs_ruleset(profile, stream)
 
 
 def _entrance(profile: Profile, stream: str | None, parsers: Parsers | None) -> str:
