@@ -12,7 +12,7 @@ import pytest
 from typer.testing import CliRunner
 
 from tests.conftest import Expect
-from tuner.cli.main import app
+from tuner.cli.commands import app
 from tuner.errors import BadProfile
 
 HERE = Path(__file__).parent

@@ -11,8 +11,8 @@ import pytest
 
 from tests.search import simulated
 from tests.search.simulated import ASKED, START_S, World, search
+from tuner.cli.commands import app
 from tuner.cli.compare_sides import of_searches
-from tuner.cli.main import app
 from tuner.errors import BadUsage, JobFailed, Refused
 from tuner.measure.gate import Decision
 from tuner.report.compare import COMPARED, Difference, compare_blocks, compare_json

@@ -11,7 +11,7 @@ from typer.testing import CliRunner, Result
 
 from tests.engine.answers import NODES, NONE, answering
 from tests.profile.examples import SMALL
-from tuner.cli.main import app
+from tuner.cli.commands import app
 from tuner.errors import BadProfile, BadUsage, DifferencesFound, JobFailed, Refused, Unreachable
 from tuner.lint.load import parse_profile
 from tuner.profile.edit import edit

@@ -10,9 +10,9 @@ import pytest
 from typer.testing import CliRunner
 
 from tests.search.simulated import START_S, World, search
-from tuner.cli.exports import Exports, write_whole
+from tuner.cli.commands import app
+from tuner.cli.files import Exports
 from tuner.cli.layout import show_blocks
-from tuner.cli.main import app
 from tuner.errors import BadUsage, JobFailed
 from tuner.report.sections import Bullets, Paragraph, Table
 
@@ -80,8 +80,14 @@ def test_a_file_is_exported_once_and_never_over_what_is_measured(tmp_path: Path)
     assert not list(tmp_path.iterdir())
 
 
-def test_a_file_that_stays_as_it_was_has_nothing_left_beside_it(tmp_path: Path) -> None:
-    (tmp_path / "it").mkdir()
-    with pytest.raises(JobFailed, match="cannot write"):
-        write_whole(tmp_path / "it", "text")
-    assert [path.name for path in tmp_path.iterdir()] == ["it"]
+def test_a_link_that_others_put_there_leads_nowhere(tmp_path: Path) -> None:
+    """Neither at the name itself nor at one beside it that could be guessed."""
+    theirs, file = tmp_path / "theirs", tmp_path / "it.json"
+    theirs.write_text("precious", encoding="utf-8")
+    for name in ("it.json", ".it.json.new", ".it.json.tmp"):
+        (tmp_path / name).symlink_to(theirs)
+    exports = Exports(file, None)
+    exports.require_writable()
+    exports.write({}, ())
+    assert (theirs.read_text("utf-8"), file.read_text("utf-8")) == ("precious", "{}\n")
+    assert not file.is_symlink()

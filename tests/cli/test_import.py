@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from tuner.cli.main import app
+from tuner.cli.commands import app
 from tuner.errors import BadProfile, DifferencesFound, Refused
 from tuner.lint.load import load_profile
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -80,3 +81,21 @@ def test_every_module_that_is_a_command_is_listed() -> None:
         if f"\ndef {name}(" in (ROOT / f"tuner/cli/{name}.py").read_text(encoding="utf-8")
     }
     assert commands - {"main"} | {"lab"} == HELP.keys()
+
+
+def test_ctrl_c_while_python_still_imports_ends_it_without_a_traceback(tmp_path: Path) -> None:
+    """A library that takes long to import stands for the first tenth of a second."""
+    slow = "import os, time; os.write(1, b'importing'); time.sleep(60)"
+    (tmp_path / "typer.py").write_text(slow, encoding="utf-8")
+    command = [str(Path(sys.executable).with_name("rsyslog-tune")), "--help"]
+    with subprocess.Popen(
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=os.environ | {"PYTHONPATH": str(tmp_path)},
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.read(9) == b"importing"
+        process.send_signal(signal.SIGINT)
+        _, said = process.communicate(timeout=60)
+    assert (process.returncode, said) == (130, b"rsyslog-tune: interrupted\n")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tuner.cli.metrics_file import running_metrics
+from tuner.cli.files import running_metrics
 from tuner.errors import JobFailed
 from tuner.report.gauges import BENCH_PHASES, Gauges
 
@@ -48,7 +48,7 @@ def test_a_file_that_cannot_be_written_is_refused_before_anything_is_measured(
     tmp_path: Path,
 ) -> None:
     path = tmp_path / "nowhere" / "run.prom"
-    with pytest.raises(JobFailed, match=r"cannot write the metrics file .*: No such file"):
+    with pytest.raises(JobFailed, match=r"cannot write .*run.prom: No such file"):
         running_metrics(path, GAUGES).__enter__()
 
 
@@ -62,10 +62,18 @@ def test_a_file_that_cannot_be_written_any_more_does_not_end_a_run(
         folder.rmdir()
         metrics.update(GAUGES)
         metrics.update(GAUGES)
-    assert capsys.readouterr().err.count("cannot write the metrics file") == 1
+    assert capsys.readouterr().err.count("cannot write") == 1
 
 
 def test_without_a_path_nothing_is_written(tmp_path: Path) -> None:
     with running_metrics(None, GAUGES) as metrics:
         metrics.update(replace(metrics.gauges, trial=3))
     assert metrics.gauges.trial == 3
+
+
+def test_a_link_at_a_name_beside_it_is_not_followed(tmp_path: Path) -> None:
+    theirs = tmp_path / "theirs"
+    theirs.write_text("precious", encoding="utf-8")
+    (tmp_path / ".run.prom.new").symlink_to(theirs)
+    with running_metrics(tmp_path / "run.prom", GAUGES):
+        assert theirs.read_text(encoding="utf-8") == "precious"

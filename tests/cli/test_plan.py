@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from tests.measure.factory import failed, measured
 from tests.search.simulated import ASKED
-from tuner.cli.main import app
+from tuner.cli.commands import app
 from tuner.errors import BadUsage, JobFailed
 from tuner.measure.measurement import Outcome
 from tuner.report.bench import Bench, bench_json

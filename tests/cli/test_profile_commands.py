@@ -7,7 +7,7 @@ from pathlib import Path
 
 from typer.testing import CliRunner
 
-from tuner.cli.main import app
+from tuner.cli.commands import app
 from tuner.errors import BadUsage, Refused
 from tuner.lint.load import load_profile
 

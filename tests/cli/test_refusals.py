@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from tuner.cli.main import app
+from tuner.cli.commands import app
 from tuner.errors import BadUsage, ProgramMissing, Refused
 
 RUN = CliRunner()

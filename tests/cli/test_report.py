@@ -10,8 +10,8 @@ import pytest
 from typer.testing import CliRunner
 
 from tests.search.simulated import START_S, World, search
-from tuner.cli.main import app
-from tuner.cli.run_directory import writing_to
+from tuner.cli.commands import app
+from tuner.cli.files import writing_to
 from tuner.search.journal import NAME
 
 REPORTS = {"report.html", "report.md", "report.json", "trials.csv"}

@@ -12,8 +12,8 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from tests.search.simulated import ASKED, START_S, TEXT, World, search
-from tuner.cli.main import app
-from tuner.cli.run_directory import new_run_directory, writing_to
+from tuner.cli.commands import app
+from tuner.cli.files import new_run_directory, writing_to
 from tuner.cli.search_job import has_changed, require_same, upgrades
 from tuner.errors import BadUsage, JobFailed, Locked, Refused
 from tuner.lint.load import load_profile

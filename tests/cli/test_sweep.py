@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tuner.cli.main import app
+from tuner.cli.commands import app
 from tuner.errors import BadProfile
 
 EXPERIMENTS = Path(__file__).parents[2] / "examples/experiments"

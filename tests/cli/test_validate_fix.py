@@ -11,7 +11,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from tests.profile.examples import SMALL
-from tuner.cli.main import app
+from tuner.cli.commands import app
 from tuner.errors import BadProfile, BadUsage
 from tuner.lint.load import load_profile
 from tuner.profile.edit import edit

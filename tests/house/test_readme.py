@@ -39,9 +39,8 @@ from tests.lab.test_bind import SITE
 from tests.measure.factory import measured
 from tests.search.simulated import START_S, World, search
 from tests.shipped import PROFILES
-from tuner.cli.commands import HELP, command
+from tuner.cli.commands import HELP, app, command
 from tuner.cli.lab import app as lab
-from tuner.cli.main import app
 from tuner.errors import DifferencesFound, Refused
 from tuner.lab.bind import bind
 from tuner.lint.load import load_profile, parse_profile

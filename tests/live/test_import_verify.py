@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from tuner.cli.main import app
+from tuner.cli.commands import app
 from tuner.errors import DifferencesFound
 from tuner.importer.parser import parse
 from tuner.validate.equality import delivered, discrepancies

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import stat
 from pathlib import Path
 
@@ -10,7 +11,7 @@ import pytest
 from tests.profile.examples import small
 from tuner.errors import JobFailed
 from tuner.render.artefacts import Artefact, render
-from tuner.render.tree import Status, diff, stale, write
+from tuner.render.tree import Status, diff, stale, write, write_whole
 
 NODE = {"node.indices.memory.index_buffer_size": "30%"}
 
@@ -79,3 +80,23 @@ def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("", encoding="utf-8")
     with pytest.raises(JobFailed, match="cannot write"):
         write([Artefact("a", "1\n")], tmp_path / "file")
+
+
+def test_a_file_that_stays_as_it_was_has_nothing_left_beside_it(tmp_path: Path) -> None:
+    (tmp_path / "it").mkdir()
+    with pytest.raises(JobFailed, match="cannot write"):
+        write_whole(tmp_path / "it", "text")
+    assert [path.name for path in tmp_path.iterdir()] == ["it"]
+
+
+def test_a_file_keeps_its_permissions_and_a_new_one_follows_the_umask(tmp_path: Path) -> None:
+    path = tmp_path / "it"
+    before = os.umask(0o027)
+    try:
+        write_whole(path, "first")
+    finally:
+        os.umask(before)
+    assert path.stat().st_mode & 0o777 == 0o640
+    path.chmod(0o604)
+    write_whole(path, "second")
+    assert (path.read_text("utf-8"), path.stat().st_mode & 0o777) == ("second", 0o604)

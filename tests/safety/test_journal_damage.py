@@ -15,7 +15,7 @@ from tests.safety.invariants import require_one_cause
 from tests.safety.scorecard import control, row
 from tests.safety.searches import COMMAND, tune, unguarded
 from tests.search.simulated import START_S, World, search
-from tuner.cli.main import app
+from tuner.cli.commands import app
 from tuner.errors import TuneError
 from tuner.search import journal
 

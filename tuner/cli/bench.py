@@ -15,10 +15,16 @@ import typer
 
 from tuner.cli.blocks import lab_pace
 from tuner.cli.console import result_json, say, working
-from tuner.cli.exports import Exports, JsonFile, MarkdownFile
 from tuner.cli.failures import require_none_failed
+from tuner.cli.files import (
+    Exports,
+    JsonFile,
+    MarkdownFile,
+    MetricsFile,
+    MetricsFileOption,
+    running_metrics,
+)
 from tuner.cli.layout import show_blocks
-from tuner.cli.metrics_file import MetricsFile, MetricsFileOption, running_metrics
 from tuner.cli.options import (
     EngineChoice,
     EngineOption,

@@ -1,15 +1,24 @@
-"""The commands, each imported when it is asked for: `--help` and `render` do not wait for what
-measuring needs."""
+"""The commands, each imported when it is asked for, and the exit codes of their failures.
+
+`--help` and `render` do not wait for what measuring needs.
+"""
 
 from __future__ import annotations
 
+import sys
+import traceback
 from importlib import import_module
 from keyword import iskeyword
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from typer.core import TyperGroup
 from typer.main import get_group
+
+from tuner import __version__
+from tuner.cli.console import printable
+from tuner.errors import BadProfile, Interrupted, TuneError, of_the_system
+from tuner.host.signals import end_orderly, received
 
 if TYPE_CHECKING:
     # Typer's own copy of Click, which it gives no public name.
@@ -68,11 +77,68 @@ def command(name: str) -> Command:
     return get_group(around).commands[name]
 
 
-def add_commands(app: typer.Typer) -> None:
-    """Give `app`, whose class is Commands, every command by name."""
-    for name, text in HELP.items():
-        app.command(name, help=text)(_nothing)
-
-
 def _nothing() -> None:
     """Stands for a command that is not imported yet."""
+
+
+_EXIT_CODES = (
+    "Exit codes: 0 done, 1 failed, 2 differences found, 3 warnings under --strict, 4 unreachable, "
+    "5 refused, 6 guardrail breached or delivery incomplete, 7 no improvement under "
+    "--require-gain or below the bar of --fail-below, 64 usage, 69 a program is missing, 70 a bug, "
+    "75 locked by another run, 78 bad profile or template, 130 interrupted, 143 terminated."
+)
+
+app = typer.Typer(
+    name="rsyslog-tune",
+    cls=Commands,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog=_EXIT_CODES,
+)
+for _name, _text in HELP.items():
+    app.command(_name, help=_text)(_nothing)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"rsyslog-tune {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """Render rsyslog and Elasticsearch configuration from one profile, and measure, on your own
+    machines, which settings carry the most events per second."""
+
+
+def run() -> None:
+    """Run the command line; every failure becomes one message and its documented exit code."""
+    try:
+        end_orderly()
+        app()
+    except BadProfile as error:
+        # Each line begins with file:line:column, as editors expect it.
+        typer.echo(printable(str(error)), err=True)
+        sys.exit(error.exit_code)
+    except (TuneError, Interrupted) as error:
+        typer.echo(printable(f"rsyslog-tune: {error}"), err=True)
+        sys.exit(error.exit_code)
+    except SystemExit as end:
+        # Typer ends with 2 for a usage error; 2 means "differences found" here.
+        sys.exit(64 if end.code == 2 else end.code)
+    except OSError as error:
+        typer.echo(printable(f"rsyslog-tune: {of_the_system(error)}"), err=True)
+        sys.exit(1)
+    except Exception:  # noqa: BLE001 - the one place where a bug becomes an exit code
+        stopped = received()
+        if stopped is not None:
+            typer.echo(f"rsyslog-tune: {stopped}", err=True)
+            sys.exit(stopped.exit_code)
+        traceback.print_exc()
+        typer.echo("rsyslog-tune: this is a bug, please report it with the lines above", err=True)
+        sys.exit(70)

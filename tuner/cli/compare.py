@@ -9,8 +9,8 @@ import typer
 
 from tuner.cli.compare_sides import CompareOptions, measured, of_searches
 from tuner.cli.console import result_json
-from tuner.cli.exports import Exports, JsonFile, MarkdownFile
 from tuner.cli.failures import require_none_failed
+from tuner.cli.files import Exports, JsonFile, MarkdownFile
 from tuner.cli.layout import show_blocks
 from tuner.cli.options import (
     EngineChoice,

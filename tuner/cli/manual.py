@@ -17,8 +17,7 @@ import typer
 from typer.core import TyperGroup
 
 from tuner import __version__
-from tuner.cli.commands import HELP, command
-from tuner.cli.main import app
+from tuner.cli.commands import HELP, app, command
 
 if TYPE_CHECKING:
     from typer._click import Command

@@ -8,8 +8,8 @@ from typing import Annotated
 import typer
 
 from tuner.cli.console import result, result_json, say
+from tuner.cli.files import write_reports, writing_to
 from tuner.cli.options import OutputFormat, OutputOption
-from tuner.cli.run_directory import write_reports, writing_to
 from tuner.errors import JobFailed, Locked
 from tuner.report.markdown import report_markdown
 from tuner.report.result import analyse

@@ -11,8 +11,8 @@ from typing import Annotated
 import typer
 
 from tuner.cli.console import Voice, result, result_json
+from tuner.cli.files import MetricsFileOption, new_run_directory, running_metrics, writing_to
 from tuner.cli.layout import show_blocks
-from tuner.cli.metrics_file import MetricsFileOption, running_metrics
 from tuner.cli.options import (
     EngineChoice,
     EngineOption,
@@ -27,7 +27,6 @@ from tuner.cli.options import (
     voice_of,
 )
 from tuner.cli.profiles import load_or_default
-from tuner.cli.run_directory import new_run_directory, writing_to
 from tuner.cli.search_job import (
     Job,
     Stopwatch,

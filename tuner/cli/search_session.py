@@ -12,9 +12,8 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from tuner.cli.console import Voice, say
-from tuner.cli.metrics_file import MetricsFile
+from tuner.cli.files import MetricsFile, write_results
 from tuner.cli.progress import Progress, Running
-from tuner.cli.run_directory import write_results
 from tuner.cli.search_job import (
     Job,
     dimensions,

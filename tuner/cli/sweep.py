@@ -14,11 +14,10 @@ import typer
 
 from tuner.cli.blocks import SideBySide, lab_pace, lasts_s, result_text
 from tuner.cli.console import result, result_json, say, working
-from tuner.cli.exports import write_whole
 from tuner.cli.failures import require_none_failed
+from tuner.cli.files import new_run_directory
 from tuner.cli.layout import show_blocks
 from tuner.cli.options import EngineChoice, OutputFormat, OutputOption, UrlOption, duration_s
-from tuner.cli.run_directory import new_run_directory
 from tuner.cli.search_job import pace_of
 from tuner.cli.site import Wanted, open_lab, prepare, require_runnable, tell_of_others
 from tuner.errors import Interrupted
@@ -27,6 +26,7 @@ from tuner.lab.lab import Lab
 from tuner.lint.load_experiment import LoadedExperiment, load_experiment
 from tuner.measure.blocks import Arm
 from tuner.measure.measurement import TrialPlan
+from tuner.render.tree import write_whole
 from tuner.report.figures import seconds
 from tuner.report.markdown import blocks_markdown
 from tuner.report.sweep import Sweep, sweep_blocks, sweep_json, sweep_svg

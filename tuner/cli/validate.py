@@ -34,6 +34,7 @@ from tuner.errors import (
 from tuner.lint.load import STDIN, LoadedProfile, load_profile
 from tuner.lint.repairs import Mend, mended, repairs
 from tuner.render.templates import Templates
+from tuner.render.tree import write_whole
 from tuner.validate.layer import Layer
 from tuner.validate.layers import layers
 
@@ -139,8 +140,6 @@ def validate(
 def _fixed(profile: Path, output: ProblemFormat) -> tuple[Mend, ...]:
     """Repair the file, and say so line by line unless a program will read it.  A link stays a
     link, and a profile that needs no repair is not written."""
-    from tuner.cli.exports import write_whole
-
     text, mends = mended(profile)
     if mends:
         write_whole(profile.resolve(), text)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import difflib
 import os
-import tempfile
+import secrets
 from collections.abc import Iterable, Iterator
 from enum import Enum
 from pathlib import Path
@@ -43,9 +44,11 @@ def write(artefacts: Iterable[Artefact], directory: Path) -> dict[str, Status]:
     try:
         states = states_of(files, directory)
         for file in files:
-            _write(directory / file.path, file)
-        for path in _left_over(files, directory):
-            (directory / path).unlink()
+            path = directory / file.path
+            path.parent.mkdir(parents=True, exist_ok=True)
+            write_whole(path, file.text, _PRIVATE if file.private else _PUBLIC)
+        for left in _left_over(files, directory):
+            (directory / left).unlink()
     except OSError as bad:
         reason = bad.strerror or str(bad)
         raise JobFailed(f"cannot write {bad.filename or directory}: {reason}") from bad
@@ -120,18 +123,48 @@ def _read(path: Path) -> str | None:
         raise JobFailed(f"cannot read {path}: {bad.strerror}") from bad
 
 
-def _write(path: Path, artefact: Artefact) -> None:
-    """Put a finished file in place; readers see the old one or the new one, never a part."""
-    mode = _PRIVATE if artefact.private else _PUBLIC
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+def write_whole(path: Path, text: str, mode: int | None = None) -> None:
+    """Put a finished file in place; readers see the old one or the new one, never a part.
+
+    Without `mode` it gets the owner, as far as allowed, and the permissions of the old one.  Raises
+    JobFailed.
+    """
+    with _beside(path) as (handle, beside):
+        if mode is not None:
+            os.fchmod(handle, mode)
+        elif path.exists():
+            _make_like(path.stat(), handle)
+        with os.fdopen(handle, "wb", closefd=False) as file:
+            file.write(text.encode("utf-8"))
+        os.fsync(handle)
+        beside.replace(path)
+
+
+def require_writable(path: Path) -> None:
+    """Raise JobFailed where `write_whole` could not write a file."""
+    if path.is_dir():
+        raise JobFailed(f"cannot write {path}: it is a folder")
+    with _beside(path):
+        """It could be made, and is gone."""
+
+
+@contextlib.contextmanager
+def _beside(path: Path) -> Iterator[tuple[int, Path]]:
+    """A new file in the same folder, open for writing, under a name that nobody can know before:
+    where others may write too, a link at a known name would send it elsewhere."""
+    beside = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
     try:
-        with os.fdopen(handle, "wb") as file:
-            os.fchmod(file.fileno(), mode)
-            file.write(artefact.text.encode("utf-8"))
-            file.flush()
-            os.fsync(file.fileno())
-        Path(name).replace(path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
+        handle = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+        try:
+            yield handle, beside
+        finally:
+            os.close(handle)
+            beside.unlink(missing_ok=True)
+    except OSError as error:
+        raise JobFailed(f"cannot write {path}: {error.strerror}") from None
+
+
+def _make_like(old: os.stat_result, handle: int) -> None:
+    with contextlib.suppress(PermissionError):
+        os.fchown(handle, old.st_uid, old.st_gid)
+    os.fchmod(handle, old.st_mode & 0o777)

@@ -1,14 +1,20 @@
-"""The folder that a search writes its results to, and that it is resumed from."""
+"""The files that a command leaves: its results where an option names a file, the metrics of a run
+that is under way, and the run directory of a search."""
 
 from __future__ import annotations
 
 import contextlib
+import json
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+from typing import Annotated
 
-from tuner.cli.exports import write_whole
+import typer
+
+from tuner.cli.console import say
 from tuner.errors import BadUsage, JobFailed
 from tuner.host.lock import holding
 from tuner.lint.candidate import candidate
@@ -16,12 +22,15 @@ from tuner.lint.load import LoadedProfile
 from tuner.profile.edit.leaf import moved
 from tuner.profile.source import read
 from tuner.render.artefacts import render
-from tuner.render.tree import write
-from tuner.report.markdown import report_markdown
+from tuner.render.tree import require_writable, write, write_whole
+from tuner.report.gauges import Gauges
+from tuner.report.markdown import blocks_markdown, report_markdown
+from tuner.report.metrics import metrics_text
 from tuner.report.page import page
 from tuner.report.result import StudyResult, analyse
 from tuner.report.search_files import report_text, trials_csv
 from tuner.report.search_report import search_report
+from tuner.report.sections import PlainBlock
 from tuner.search.study import Study
 
 PARENT = Path("rsyslog-tune-runs")
@@ -33,6 +42,99 @@ _REPORTS: dict[str, Callable[[StudyResult], str]] = {
     "trials.csv": lambda result: trials_csv(result.study),
     "report.html": lambda result: page(search_report(result)),
 }
+
+JsonFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--export-json",
+        metavar="FILE",
+        help="Write the results to FILE as JSON, whatever is printed.",
+        show_default=False,
+    ),
+]
+MarkdownFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--export-markdown",
+        metavar="FILE",
+        help="Write the results to FILE as Markdown, whatever is printed.",
+        show_default=False,
+    ),
+]
+MetricsFileOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--metrics-file",
+        metavar="FILE.prom",
+        dir_okay=False,
+        help="Keep metrics of the run in this file, in Prometheus' text format, for the textfile "
+        "collector of node_exporter.",
+        show_default=False,
+    ),
+]
+
+
+@dataclass(frozen=True)
+class Exports:
+    """The files that were asked for beside what is printed."""
+
+    json: Path | None
+    markdown: Path | None
+
+    def require_writable(self, *inputs: Path) -> None:
+        """Raise BadUsage for a file that is named twice or is one of `inputs`, and JobFailed for
+        one that cannot be written: before a measurement, not after it."""
+        taken = {path.resolve() for path in inputs}
+        for path in filter(None, (self.json, self.markdown)):
+            if path.resolve() in taken:
+                raise BadUsage(f"{path} is used twice: name another file to export to")
+            taken.add(path.resolve())
+            require_writable(path)
+
+    def write(self, data: Mapping[str, object], blocks: Iterable[PlainBlock]) -> None:
+        """Write the results; raises JobFailed."""
+        if self.json is not None:
+            write_whole(self.json, json.dumps(data, indent=2) + "\n")
+        if self.markdown is not None:
+            write_whole(self.markdown, blocks_markdown(blocks))
+
+
+class MetricsFile:
+    """Writes its gauges at each update, whole and readable for everyone; without a path it only
+    keeps them."""
+
+    def __init__(self, path: Path | None, gauges: Gauges) -> None:
+        self._path = path
+        self._is_well = True
+        self.gauges = gauges
+
+    def update(self, gauges: Gauges) -> None:
+        """Write what is known now.  Where that fails it is reported once, and the measurement
+        continues."""
+        self.gauges = gauges
+        try:
+            self.write()
+        except JobFailed as error:
+            if self._is_well:
+                say(f"{error}; continuing")
+            self._is_well = False
+
+    def write(self) -> None:
+        """Put the file in place; raises JobFailed."""
+        if self._path is not None:
+            write_whole(self._path, metrics_text(self.gauges), 0o644)
+
+
+@contextlib.contextmanager
+def running_metrics(path: Path | None, gauges: Gauges) -> Iterator[MetricsFile]:
+    """The metrics of a run, from now to its end, however that comes; raises JobFailed when the
+    file cannot be written at the start."""
+    metrics = MetricsFile(path, gauges)
+    metrics.write()
+    try:
+        yield metrics
+    finally:
+        metrics.update(replace(metrics.gauges, is_running=False))
 
 
 @contextlib.contextmanager
