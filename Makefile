@@ -15,7 +15,7 @@ PACKAGES := rsyslog rsyslog-elasticsearch rsyslog-relp rsyslog-gnutls \
 # Commands start in a fraction of the time where Python may keep what it compiled.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: setup packages engine engines demo test test-all lint man bench fuzz clean
+.PHONY: setup packages engine engines managers demo test test-all lint man bench fuzz clean
 
 setup: packages $(VENV)/.ready engine
 
@@ -35,6 +35,15 @@ engine: $(VENV)/.ready
 engines: engine
 	@$(BIN)/rsyslog-tune doctor --fetch all > /dev/null
 
+# Those that apply what `render --format` writes; Ansible comes with the tests' own packages.
+managers: .salt/.ready
+	@.ci/packages puppet-agent
+
+.salt/.ready:
+	$(PYTHON) -m venv .salt
+	.salt/bin/pip install --quiet --disable-pip-version-check 'salt>=3008,<3009'
+	@touch $@
+
 demo: setup
 	$(BIN)/rsyslog-tune search examples/published/stock.yaml --budget 5m --seed 1
 
@@ -45,7 +54,7 @@ test: setup
 # The same, and the rest: three engines, every parameter, long searches, bottlenecks, faults, soak.
 # It ends with the scorecard of the faults (tests/safety).
 # What measures has the cores for itself.
-test-all: test engines
+test-all: test engines managers
 	$(BIN)/pytest -m "full or soak"
 
 lint: $(VENV)/.ready
@@ -67,4 +76,4 @@ fuzz: $(VENV)/.ready
 	$(BIN)/pytest -m fuzz
 
 clean:
-	rm -rf $(VENV) dist build
+	rm -rf $(VENV) .salt dist build

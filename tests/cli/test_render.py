@@ -111,3 +111,11 @@ def test_a_mistake_in_a_template_ends_with_file_and_line(tmp_path: Path) -> None
         assert isinstance(ended.exception, BadTemplate)
         assert ended.exception.exit_code == 78
         assert str(ended.exception).startswith(f"{template}:2: 'default' did not come through")
+
+
+def test_a_module_of_puppet_needs_a_folder_of_its_name(tmp_path: Path) -> None:
+    folder = str(tmp_path / "modules/other")
+    result = RUN.invoke(app, ["render", PROFILE, "--format", "puppet", "-o", folder])
+    assert isinstance(result.exception, BadUsage)
+    assert "end it in rsyslog_default" in str(result.exception)
+    assert not (tmp_path / "modules").exists()

@@ -20,6 +20,7 @@ from tuner.cli.profiles import form_of, load
 from tuner.errors import BadUsage, DifferencesFound
 from tuner.render.artefacts import Artefact
 from tuner.render.artefacts import render as artefacts_of
+from tuner.render.export import Format, exported, puppet_module
 from tuner.render.templates import Templates
 from tuner.render.tree import diff as difference
 from tuner.render.tree import stale, write
@@ -48,6 +49,14 @@ def render(
     fragment: FragmentOption = False,
     loaded_modules: LoadedOption = None,
     templates: TemplatesOption = None,
+    format_: Annotated[
+        Format,
+        typer.Option(
+            "--format",
+            help="plain: the files as they are. ansible, puppet, salt: a role, a module or a state "
+            "that installs them, checks them first and takes them back.",
+        ),
+    ] = Format.PLAIN,
     output: OutputOption = OutputFormat.TEXT,
 ) -> None:
     """Render a profile to files: rsyslog.conf, index and component templates, live settings,
@@ -64,8 +73,13 @@ def render(
         raise BadUsage(f"{file}: a file name needs --stdout")
     site = None if templates is None else Templates(templates)
     loaded = load(profile)
+    module = puppet_module(loaded.profile)
+    if format_ is Format.PUPPET and directory is not None and directory.name != module:
+        raise BadUsage(
+            f"-o {directory}: Puppet finds a module by the name of its folder: end it in {module}"
+        )
     form = form_of(loaded, fragment, loaded_modules)
-    artefacts = artefacts_of(loaded.profile, site, form)
+    artefacts = exported(loaded.profile, artefacts_of(loaded.profile, site, form), format_, site)
     if file is not None:
         _print_one(artefacts, file, output)
         return

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from tuner.errors import JobFailed, Refused
 from tuner.render.artefacts import OPTIONAL, OURS, Artefact, mark_of
+from tuner.render.export import FILES
 
 _PRIVATE, _PUBLIC = 0o600, 0o644
 
@@ -109,7 +110,8 @@ def _foreign(files: tuple[Artefact, ...], directory: Path) -> list[str]:
 def _left_over(files: tuple[Artefact, ...], directory: Path) -> list[str]:
     """Files of ours that this profile no longer has."""
     paths = {file.path for file in files}
-    gone = (path for path in OPTIONAL if path not in paths)
+    every = (folder + path for folder in ("", FILES) for path in OPTIONAL)
+    gone = (path for path in every if path not in paths)
     return [path for path in gone if (mark_of(path) or OURS) in (_read(directory / path) or "")]
 
 

@@ -1,0 +1,101 @@
+"""What is rendered, in the form that a configuration management takes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from enum import Enum
+
+from tuner.modules.input import Listener
+from tuner.modules.registry import packages
+from tuner.profile.model import Profile
+from tuner.render.artefacts import RSYSLOG, Artefact, fragment_path
+from tuner.render.fingerprint import fingerprint
+from tuner.render.templates import Templates, shipped_templates
+
+_SWAP = "swap"
+FILES = "files/"
+_DRIVERS = {"gtls": "rsyslog-gnutls", "ossl": "rsyslog-openssl"}
+
+
+class Format(Enum):
+    """Whom the rendered files are for."""
+
+    PLAIN = "plain"
+    ANSIBLE = "ansible"
+    PUPPET = "puppet"
+    SALT = "salt"
+
+
+# What each brings beside the files: its path, and the template that writes it.
+_WRITTEN = {
+    Format.PLAIN: {},
+    Format.ANSIBLE: {
+        "defaults/main.yml": "ansible-defaults.yml.j2",
+        "handlers/main.yml": "ansible-handlers.yml.j2",
+        "tasks/main.yml": "ansible-tasks.yml.j2",
+    },
+    Format.PUPPET: {"manifests/init.pp": "puppet-init.pp.j2"},
+    Format.SALT: {"init.sls": "salt-init.sls.j2"},
+}
+
+
+def exported(
+    profile: Profile, rendered: Sequence[Artefact], form: Format, templates: Templates | None = None
+) -> tuple[Artefact, ...]:
+    """The rendered files of a profile as a role of Ansible, a module of Puppet or a state of Salt,
+    sorted by path; as they are for PLAIN."""
+    if form is Format.PLAIN:
+        return tuple(rendered)
+    source = next(one for one in rendered if one.path in (RSYSLOG, fragment_path(profile)))
+    module = puppet_module(profile)
+    values: dict[str, object] = {
+        "profile": profile.name,
+        "digest": fingerprint([one.text for one in rendered]),
+        "module": module,
+        "files": f"puppet:///modules/{module}/",
+        "source": source.path,
+        "mode": "0600" if source.private else "0644",
+        "config": f"/etc/{RSYSLOG}",
+        "target": f"/etc/{source.path}",
+        "packages": packages_of(profile),
+        "restart": "systemctl restart rsyslog",
+        "healthy": " && ".join(_signs(profile)),
+        "swap": "/usr/local/sbin/rsyslog-tune-swap",
+    }
+    writer = templates or shipped_templates()
+    written = {**_WRITTEN[form], f"{FILES}{_SWAP}": f"{_SWAP}.j2"}
+    files = [Artefact(FILES + one.path, one.text, one.private) for one in rendered]
+    files += [
+        Artefact(path, writer.fill(f"export/{template}", **values))
+        for path, template in written.items()
+    ]
+    return tuple(sorted(files, key=lambda file: file.path))
+
+
+def puppet_module(profile: Profile) -> str:
+    """The name of the module, which Puppet asks its folder to have too."""
+    return "rsyslog_" + profile.name.replace("-", "_")
+
+
+def packages_of(profile: Profile) -> list[str]:
+    """Debian's packages of rsyslog and of what the profile uses of it."""
+    return ["rsyslog", *sorted(set(_more_packages(profile)))]
+
+
+def _more_packages(profile: Profile) -> Iterator[str]:
+    shipped_apart = packages()
+    for section in (*profile.inputs, *profile.outputs):
+        if section.type in shipped_apart:
+            yield shipped_apart[section.type]
+        for value in section.model_dump(mode="json").values():
+            if isinstance(value, str) and value in _DRIVERS:
+                yield _DRIVERS[value]
+
+
+def _signs(profile: Profile) -> Iterator[str]:
+    """What succeeds when rsyslogd is well: it runs, and listens on each port."""
+    yield "systemctl is-active --quiet rsyslog"
+    for source in profile.inputs:
+        if isinstance(source, Listener):
+            kind = "u" if source.transport == "udp" else "t"
+            yield f"ss -Hln{kind} 'sport = :{source.port}' | grep -q ."
