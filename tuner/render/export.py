@@ -50,7 +50,6 @@ def exported(
     module = puppet_module(profile)
     values: dict[str, object] = {
         "profile": profile.name,
-        "digest": fingerprint([one.text for one in rendered]),
         "module": module,
         "files": f"puppet:///modules/{module}/",
         "source": source.path,
@@ -62,6 +61,7 @@ def exported(
         "healthy": " && ".join(_signs(profile)),
         "swap": "/usr/local/sbin/rsyslog-tune-swap",
     }
+    values["digest"] = fingerprint(values)
     writer = templates or shipped_templates()
     written = {**_WRITTEN[form], f"{FILES}{_SWAP}": f"{_SWAP}.j2"}
     files = [Artefact(FILES + one.path, one.text, one.private) for one in rendered]

@@ -11,8 +11,10 @@ from tuner.host.usage import memory_bytes
 from tuner.lint.load import LoadedProfile
 from tuner.modules.input import Listener
 from tuner.modules.mmnormalize import NormalizeParse
+from tuner.modules.secrets import SecretRef
 from tuner.render.artefacts import fragment_path, rsyslog_conf
 from tuner.render.form import WHOLE, Form
+from tuner.render.quoting import quote, secret
 from tuner.render.templates import Templates
 from tuner.validate.host_memory import memory_problems
 from tuner.validate.layer import Layer
@@ -51,13 +53,11 @@ def _secret_files(loaded: LoadedProfile) -> list[str]:
 
 
 def _absent(loaded: LoadedProfile) -> str | None:
-    """A file that this machine lacks, and what it is: rsyslogd rejects whatever refers to it."""
+    """A rulebase that this machine lacks: rsyslogd rejects whatever refers to it."""
     profile = loaded.profile
     parsers = (profile.parse, *(stream.parse for stream in profile.streams.values()))
-    files = dict.fromkeys(_secret_files(loaded), "which holds a secret")
-    files |= {one.rulebase: "the rulebase" for one in parsers if isinstance(one, NormalizeParse)}
-    missing = (f"{path}, {what}," for path, what in files.items() if not Path(path).is_file())
-    return next(missing, None)
+    files = (one.rulebase for one in parsers if isinstance(one, NormalizeParse))
+    return next((path for path in files if not Path(path).is_file()), None)
 
 
 def _secret_with_blank(loaded: LoadedProfile) -> str | None:
@@ -76,12 +76,14 @@ def _rsyslogd(
         return Layer(name, None, "--offline")
     absent = _absent(loaded)
     if absent is not None:
-        return Layer(name, None, f"{absent} is not on this machine")
+        return Layer(name, None, f"{absent}, the rulebase, is not on this machine")
     blank = _secret_with_blank(loaded)
     if blank is not None:
         return Layer(name, False, f"{blank} holds white space, which rsyslogd refuses in a "
                      "password; a newline at the end counts: write it with printf %s")  # fmt: skip
-    config = rsyslog_conf(loaded.profile, templates=templates, form=form)
+    config, missing = _with_secrets(
+        loaded, rsyslog_conf(loaded.profile, templates=templates, form=form)
+    )
     try:
         inherits = loaded.profile.secret_variables
         if form.is_fragment:
@@ -89,6 +91,16 @@ def _rsyslogd(
             verdict = check_fragment(name_there, config, inherits)
         else:
             verdict = check(config, inherits)
-    except (ProgramMissing, Refused) as missing:
-        return Layer(name, None, str(missing))
-    return Layer(name, verdict.accepted, "; ".join(verdict.complaints))
+    except (ProgramMissing, Refused) as cannot:
+        return Layer(name, None, str(cannot))
+    remarks = [f"with a stand-in for {path}, which this machine lacks" for path in missing]
+    return Layer(name, verdict.accepted, "; ".join((*verdict.complaints, *remarks)))
+
+
+def _with_secrets(loaded: LoadedProfile, config: str) -> tuple[str, list[str]]:
+    """The configuration with a word of ours for each secret whose file this machine lacks, and
+    those files; rsyslogd refuses a configuration that names a missing one."""
+    missing = [path for path in _secret_files(loaded) if not Path(path).is_file()]
+    for path in missing:
+        config = config.replace(secret(SecretRef(file=path)), quote("stand-in"))
+    return config, missing

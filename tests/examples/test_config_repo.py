@@ -1,0 +1,88 @@
+"""The example of a configuration-management repository, used as its README says."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.live.machine import Machine, machine, passed
+
+ROOT = Path(__file__).parents[2]
+BIN = Path(sys.executable).parent
+FRAGMENT = "/etc/rsyslog.d/prod.conf"
+ROLE = "roles/rsyslog_prod"
+
+pytestmark = [
+    pytest.mark.live,
+    pytest.mark.skipif(shutil.which("rsyslogd") is None, reason="rsyslogd is not installed"),
+]
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Path:
+    return Path(shutil.copytree(ROOT / "examples/config-repo", tmp_path / "repository"))
+
+
+@pytest.fixture
+def collector(tmp_path: Path) -> Iterator[Machine]:
+    with machine(tmp_path / "collector") as one:
+        one.write("/etc/rsyslog-secrets/elasticsearch", "secret", 0o600)
+        yield one
+
+
+def play(collector: Machine, repository: Path) -> subprocess.CompletedProcess[str]:
+    """The playbook as the README runs it, but on this machine, and without a package manager."""
+    inventory = "[collectors]\nlocalhost ansible_connection=local\n"
+    (repository / "here.ini").write_text(inventory, encoding="utf-8")
+    return collector.run(
+        "env", f"--chdir={repository}", f"PATH=/usr/local/sbin:{BIN}:{os.environ['PATH']}",
+        "LC_ALL=C.UTF-8", f"ANSIBLE_HOME={repository}/.ansible",
+        f"ANSIBLE_PYTHON_INTERPRETER={sys.executable}",
+        "ansible-playbook", "-i", "here.ini", "-e", '{"rsyslog_tune_packages": []}', "site.yml",
+    )  # fmt: skip
+
+
+def test_the_ci_job_passes_and_sees_what_was_not_rendered_again(repository: Path) -> None:
+    environment = {**os.environ, "PATH": f"{BIN}:{os.environ['PATH']}", "LC_ALL": "C.UTF-8"}
+
+    def job() -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            ["sh", "ci.sh"],
+            cwd=repository,
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+    assert "rsyslogd -N1   ok" in passed(job())
+    profile = repository / "profiles/prod.yaml"
+    text = profile.read_text(encoding="utf-8").replace("threads: 2", "threads: 4")
+    profile.write_text(text, encoding="utf-8")
+    done = job()
+    assert done.returncode == 2
+    assert '+module(load="imptcp" threads="4"' in done.stdout
+
+
+@pytest.mark.full
+def test_the_playbook_changes_a_host_once_and_takes_a_bad_profile_back(
+    repository: Path, collector: Machine
+) -> None:
+    assert "changed=3 " in passed(play(collector, repository))
+    assert "changed=0 " in passed(play(collector, repository))
+    rendered = repository / ROLE / "files/rsyslog.d/prod.conf"
+    good = rendered.read_bytes()
+    assert collector.path(FRAGMENT).read_bytes() == good
+
+    rendered.write_bytes(good.replace(b'port="10514"', b'port="10515"'))
+    done = play(collector, repository)
+    assert done.returncode != 0
+    assert "what was there before is put back" in done.stdout
+    assert collector.path(FRAGMENT).read_bytes() == good
+    assert "LISTEN" in collector.run("ss", "-ltn", "sport = :10514").stdout
