@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tuner.cli.console import Verbosity
-from tuner.cli.options import StrategyChoice, duration_s, voice_of
+from tuner.cli.options import duration_s, voice_of
 from tuner.errors import BadUsage
-from tuner.search.strategies import NAMES
 
 
 @pytest.mark.parametrize(
@@ -34,10 +33,6 @@ def test_a_duration_may_combine_units(text: str, seconds: float) -> None:
 def test_anything_else_is_refused_with_what_to_write(text: str) -> None:
     with pytest.raises(BadUsage, match="is not a duration: use 90s, 5m or 1h30m"):
         duration_s(text)
-
-
-def test_every_strategy_there_is_can_be_chosen() -> None:
-    assert tuple(choice.value for choice in StrategyChoice) == NAMES
 
 
 def test_as_much_is_said_as_was_asked_for() -> None:

@@ -13,9 +13,7 @@ from typing import Annotated, TypeVar
 
 import typer
 
-from tuner.cli.blocks import lab_pace
 from tuner.cli.console import result_json, say, working
-from tuner.cli.failures import require_none_failed
 from tuner.cli.files import (
     Exports,
     JsonFile,
@@ -33,8 +31,9 @@ from tuner.cli.options import (
     ProfilePath,
     UrlOption,
     duration_s,
+    load,
 )
-from tuner.cli.profiles import load
+from tuner.cli.runs import lab_pace, require_none_failed
 from tuner.cli.site import Wanted, open_lab, prepare, tell_of_others
 from tuner.engines.index import MappingStyle
 from tuner.errors import GuardrailBreached

@@ -9,7 +9,6 @@ import typer
 
 from tuner.cli.compare_sides import CompareOptions, measured, of_searches
 from tuner.cli.console import result_json
-from tuner.cli.failures import require_none_failed
 from tuner.cli.files import Exports, JsonFile, MarkdownFile
 from tuner.cli.layout import show_blocks
 from tuner.cli.options import (
@@ -21,6 +20,7 @@ from tuner.cli.options import (
     duration_s,
     is_given,
 )
+from tuner.cli.runs import require_none_failed
 from tuner.cli.site import Wanted
 from tuner.errors import BadUsage, BelowTheBar, JobFailed
 from tuner.measure.gate import Decision

@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from tuner.cli.blocks import SideBySide, lab_pace, result_text
 from tuner.cli.console import say, working
-from tuner.cli.profiles import load
+from tuner.cli.options import load
+from tuner.cli.runs import SideBySide, lab_pace, result_text
 from tuner.cli.site import Wanted, open_lab, prepare, tell_of_others
 from tuner.engines.index import MappingStyle
 from tuner.errors import BadUsage, Refused

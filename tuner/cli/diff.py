@@ -8,10 +8,16 @@ from typing import Annotated
 
 import typer
 
-from tuner.cli.cluster import client_for
 from tuner.cli.console import result, result_json, say, working
-from tuner.cli.options import OutputFormat, OutputOption, ProfilePath, TemplatesOption
-from tuner.cli.profiles import form_of, load
+from tuner.cli.options import (
+    OutputFormat,
+    OutputOption,
+    ProfilePath,
+    TemplatesOption,
+    form_of,
+    load,
+)
+from tuner.engine.access import client_for
 from tuner.errors import BadUsage, DifferencesFound
 from tuner.lint.load import LoadedProfile
 from tuner.render.artefacts import render

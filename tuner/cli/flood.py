@@ -12,9 +12,10 @@ from tuner.cli.options import OutputFormat, OutputOption
 from tuner.errors import BadUsage, JobFailed
 from tuner.flood.flood import Flood, FloodProgress, FloodSpec, Timeline
 from tuner.flood.spec import framings
-from tuner.flood.transport import Credentials, Transport
+from tuner.flood.transport import Credentials
 from tuner.modules.input import Format
 
+_FORMATS: dict[str, Format] = {"unix": "local", "file": "bare"}
 _POLL_S = 0.1
 _FINISH_S = 10.0
 _WORTH_SAYING = 0.01
@@ -25,7 +26,7 @@ _LONG_ENOUGH_S = 0.1
 def flood(
     port: option.Port = None,
     target: option.Targets = None,
-    transport: option.Kind = option.TransportChoice.TCP,
+    transport: option.Kind = "tcp",
     ca: option.Authority = None,
     certificate: option.Certificate = None,
     key: option.Key = None,
@@ -33,7 +34,7 @@ def flood(
     rate: option.Rate = "max",
     connections: option.Connections = 5,
     message_bytes: option.Mean = 244,
-    distribution: option.Spread = option.DistributionChoice.UNIFORM,
+    distribution: option.Spread = "uniform",
     min_bytes: option.Least = None,
     max_bytes: option.Most = None,
     message_format: option.Format = None,
@@ -59,21 +60,14 @@ def flood(
         seed=seed,
         run_id=secrets.token_hex(4),
         count=plan.total,
-        format=_format(message_format, route),
-        framing=framings(route)[0] if framing is None else framing.value,
-        distribution=distribution.value,
+        format=message_format or _FORMATS.get(transport, "rfc3164"),
+        framing=framing or framings(route)[0],
+        distribution=distribution,
         min_bytes=min_bytes,
         max_bytes=max_bytes,
         replay=_replay(replay, min_bytes, max_bytes),
     )
     _run(spec, plan, output)
-
-
-def _format(written: option.FormatChoice | None, transport: Transport) -> Format:
-    if written is not None:
-        return written.value
-    usual: dict[str, Format] = {"unix": "local", "file": "bare"}
-    return usual.get(transport.kind, "rfc3164")
 
 
 def _replay(replay: Path | None, min_bytes: int | None, max_bytes: int | None) -> str | None:

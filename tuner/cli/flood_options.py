@@ -6,9 +6,8 @@ import math
 import shlex
 import sys
 from dataclasses import dataclass
-from enum import Enum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -17,46 +16,13 @@ from tuner.flood.pace import Runs
 from tuner.flood.schedule import Schedule, bursts, fixed, ramp, runs
 from tuner.flood.transport import PATHS, Credentials, Transport, address_of, loopback
 from tuner.host.allow import require_allowed_host
+from tuner.modules.input import Format as MessageFormat
+from tuner.modules.input import TransportKind
 from tuner.profile.message_sizes import LONGEST_MESSAGE_BYTES
-
-
-class TransportChoice(Enum):
-    """The transport of messages."""
-
-    TCP = "tcp"
-    TLS = "tls"
-    UDP = "udp"
-    UNIX = "unix"
-    FILE = "file"
-    RELP = "relp"
-
-
-class FormatChoice(Enum):
-    """The format of a message."""
-
-    RFC3164 = "rfc3164"
-    RFC5424 = "rfc5424"
-    LOCAL = "local"
-    BARE = "bare"
-
-
-class FramingChoice(Enum):
-    """How messages are delimited in a stream."""
-
-    LF = "lf"
-    OCTET_COUNTED = "octet-counted"
-
-
-class DistributionChoice(Enum):
-    """How sizes spread around their mean."""
-
-    FIXED = "fixed"
-    UNIFORM = "uniform"
-    LOGNORMAL = "lognormal"
-
+from tuner.profile.message_sizes import Distribution as MessageDistribution
 
 Kind = Annotated[
-    TransportChoice,
+    TransportKind,
     typer.Option(
         "--transport",
         metavar="KIND",
@@ -116,13 +82,13 @@ Most = Annotated[
     typer.Option("--max-bytes", **_BOUND, help="Largest size; by default 25 % above the mean."),
 ]
 Spread = Annotated[
-    DistributionChoice,
+    MessageDistribution,
     typer.Option(
         "--distribution", help="Distribution of sizes; lognormal needs --min-bytes and --max-bytes."
     ),
 ]
 Format = Annotated[
-    FormatChoice | None,
+    MessageFormat | None,
     typer.Option(
         "--format",
         metavar="FORMAT",
@@ -132,7 +98,7 @@ Format = Annotated[
     ),
 ]
 Framing = Annotated[
-    FramingChoice | None,
+    Literal["lf", "octet-counted"] | None,
     typer.Option(
         "--framing",
         show_default=False,
@@ -262,21 +228,21 @@ def flood_command(transport: Transport) -> str:
 
 
 def plan_transport(
-    choice: TransportChoice,
+    kind: TransportKind,
     port: int | None,
     targets: list[str] | None,
     credentials: Credentials,
 ) -> Transport:
     """The transport that the options ask for; raises BadUsage when they contradict each other, and
     Refused for a host that may not be flooded."""
-    takes_path = choice.value in PATHS
+    takes_path = kind in PATHS
     given = None if credentials == Credentials() else credentials
     if (port is None) is (not targets):
         raise BadUsage("give either --port or --target")
     if port is not None and takes_path:
-        raise BadUsage(f"{choice.value} needs a path: use --target PATH instead of --port")
+        raise BadUsage(f"{kind} needs a path: use --target PATH instead of --port")
     places = tuple(targets or ()) if port is None else (loopback(port),)
-    transport = Transport(places, choice.value, given)
+    transport = Transport(places, kind, given)
     if not takes_path:
         for target in transport.targets:
             require_allowed_host(address_of(target)[0])

@@ -10,8 +10,7 @@ from typing import Annotated
 import typer
 
 from tuner.cli.console import result, result_json, say, working
-from tuner.cli.options import OutputFormat, OutputOption
-from tuner.cli.profiles import name_for
+from tuner.cli.options import OutputFormat, OutputOption, name_for
 from tuner.errors import DifferencesFound, Refused
 from tuner.importer.gaps import Gap
 from tuner.importer.parser import parse

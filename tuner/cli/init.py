@@ -8,8 +8,7 @@ from typing import Annotated
 import typer
 
 from tuner.cli.console import result, result_json, say
-from tuner.cli.options import OutputFormat, OutputOption
-from tuner.cli.profiles import LOCAL, name_for
+from tuner.cli.options import LOCAL, OutputFormat, OutputOption, name_for
 from tuner.errors import ProgramMissing, Refused
 from tuner.host.programs import rsyslog_version
 from tuner.host.usage import cores, memory_bytes

@@ -10,8 +10,7 @@ import typer
 
 from tuner.cli.console import result, result_json, working
 from tuner.cli.flood_options import flood_command
-from tuner.cli.options import OutputFormat, OutputOption
-from tuner.cli.profiles import load_or_default
+from tuner.cli.options import OutputFormat, OutputOption, load_or_default
 from tuner.engine.client import EngineClient
 from tuner.engines.heap import fitting_heap
 from tuner.engines.versions import distribution_for

@@ -1,16 +1,20 @@
-"""Arguments and options that several commands share."""
+"""Arguments and options that several commands share, and the profile that they name."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from enum import Enum
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from tuner.cli.console import Verbosity, Voice
+from tuner.cli.console import Verbosity, Voice, say
 from tuner.errors import BadUsage
+from tuner.lint.load import LoadedProfile, load_profile, snippets_of
+from tuner.render.assets import asset
+from tuner.render.form import Form
 
 _UNITS_S = {"s": 1, "m": 60, "h": 3600}
 _DURATION = re.compile("".join(rf"(?:(?P<{unit}>\d+(?:\.\d+)?){unit})?" for unit in "hms"))
@@ -28,13 +32,6 @@ class EngineChoice(Enum):
 
     NODE = "node"
     SINK = "sink"
-
-
-class StrategyChoice(Enum):
-    """How a search chooses what to measure next."""
-
-    DEFAULT = "default"
-    RANDOM = "random"
 
 
 ProfilePath = Annotated[
@@ -124,3 +121,38 @@ def is_given(context: typer.Context, name: str) -> bool:
     """Whether a parameter of a command was written on the command line."""
     source = context.get_parameter_source(name)
     return source is not None and source.name != "DEFAULT"
+
+
+LOCAL = Path("rsyslog-tune.yaml")
+# What the configuration of Debian and its like loads.
+_LOADED_BY_HOST = ("imuxsock", "imklog")
+
+
+def load(path: Path) -> LoadedProfile:
+    """The profile, its warnings said."""
+    loaded = load_profile(path)
+    for warning in loaded.warnings:
+        say(str(warning))
+    return loaded
+
+
+def load_or_default(path: Path | None) -> LoadedProfile:
+    """The profile named, else rsyslog-tune.yaml in this folder, else the shipped default."""
+    if path is not None:
+        return load(path)
+    return load(LOCAL if LOCAL.exists() else Path(str(asset("profiles", "default.yaml"))))
+
+
+def form_of(loaded: LoadedProfile, fragment: bool, by_host: Sequence[str] | None) -> Form:
+    """How the profile is to be rendered, its snippets read; raises BadUsage and BadProfile."""
+    if by_host and not fragment:
+        raise BadUsage("--loaded needs --fragment: a whole configuration loads its modules itself")
+    modules = frozenset((*_LOADED_BY_HOST, *(by_host or ()))) if fragment else frozenset[str]()
+    return Form(snippets_of(loaded), fragment, modules)
+
+
+def name_for(profile: Path) -> str:
+    """The name of a profile in that file: the file's, as far as names may be spelled so."""
+    word = re.sub(r"[^a-z0-9_-]+", "-", profile.stem.lower()).strip("-_")[:100]
+    # rsyslogd calls no ruleset whose name is one letter (seen on 8.2302).
+    return word if word[:1].isalpha() and len(word) > 1 and profile != LOCAL else "starter"

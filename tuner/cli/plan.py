@@ -51,11 +51,26 @@ def plan(
     Each figure is listed with where it came from. Nothing is measured, started or changed.
     """
     request = ask.request_of(
-        ask.PlannedStream(rate, message_bytes, bytes_per_event, peak, growth, senders, gzip_ratio),
-        ask.Promise(retention, outage, replicas, headroom),
-        ask.Machines(
-            collector_eps, collector_cores, node_eps, node_cores, node_disk, shard_size, scaling
-        ),
+        {
+            "--rate": rate,
+            "--message-bytes": message_bytes,
+            "--bytes-per-event": bytes_per_event,
+            "--peak": peak,
+            "--growth": growth,
+            "--senders": senders,
+            "--gzip-ratio": gzip_ratio,
+            "--retention": retention,
+            "--outage": outage,
+            "--replicas": replicas,
+            "--headroom": headroom,
+            "--collector-eps": collector_eps,
+            "--collector-cores": collector_cores,
+            "--node-eps": node_eps,
+            "--node-cores": node_cores,
+            "--node-disk": node_disk,
+            "--shard-size": shard_size,
+            "--scaling": scaling,
+        }
     )
     inputs = settle(request, _measured(run), _sample(sample))
     made = plan_of(inputs)

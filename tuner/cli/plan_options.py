@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
 from typing import Annotated, Any
@@ -123,175 +123,101 @@ Scale = Annotated[
 
 
 @dataclass(frozen=True)
-class PlannedStream:
-    """What is said of the stream, as text."""
+class Reading:
+    """How the text of an option is read: into which field of a request, and what is allowed."""
 
-    rate: str
-    message_bytes: str | None
-    bytes_per_event: str | None
-    peak: str | None
-    growth: str | None
-    senders: str | None
-    gzip_ratio: str | None
+    name: str
+    read: Callable[[str], float | None]
+    wanted: str
+    fits: Callable[[float], bool] = lambda value: value > 0
 
-
-@dataclass(frozen=True)
-class Promise:
-    """What is said of what is promised, as text."""
-
-    retention: str | None
-    outage: str | None
-    replicas: str | None
-    headroom: str | None
-
-
-@dataclass(frozen=True)
-class Machines:
-    """What is said of machines, as text."""
-
-    collector_eps: str | None
-    collector_cores: str | None
-    node_eps: str | None
-    node_cores: str | None
-    node_disk: str | None
-    shard_size: str | None
-    scaling: str | None
-
-
-@dataclass
-class Reader:
-    """Reads the texts of options, and collects what is wrong with them."""
-
-    problems: list[str] = field(default_factory=list)
-
-    def number(
-        self,
-        option: str,
-        text: str | None,
-        read: Callable[[str], float | None],
-        wanted: str,
-        fits: Callable[[float], bool] = lambda value: value > 0,
-    ) -> float | None:
-        """The number that `text` says; None when there is no text, or it is wrong."""
-        if text is None:
-            return None
-        value = read(text.strip())
-        if value is not None and math.isfinite(value) and fits(value):
+    def value_of(self, option: str, text: str) -> float:
+        """The number that `text` says; raises BadUsage with what to write instead."""
+        value = self.read(text.strip())
+        if value is not None and math.isfinite(value) and self.fits(value):
             return value
-        self.problems.append(f"{option} {text}: write {wanted}")
-        return None
+        raise BadUsage(f"{option} {text}: write {self._instead(text)}")
 
-    def share(
-        self, option: str, text: str | None, fits: Callable[[float], bool], wanted: str
-    ) -> float | None:
-        """As `number`, for shares; where only the unit is missing, the problem offers it."""
-        number = None if text is None else share(f"{text.strip()}%")
-        if number is not None and number >= 0.01 and fits(number):
-            fraction = f" or {number:g}" if number < 1 else ""
-            wanted = f"{text}%{fraction} ({text} without a % would be {number * 1e4:,.0f} %)"
-        return self.number(option, text, share, wanted, fits)
-
-    def whole(self, option: str, text: str | None, least: int) -> int | None:
-        """As `number`, for whole ones from `least` on."""
-        wanted = f"a whole number, {least} or more"
-        found = self.number(
-            option, text, count, wanted, lambda value: value >= least and value == int(value)
-        )
-        return None if found is None else int(found)
-
-    def levels(self, text: str | None) -> tuple[Level, ...]:
-        """The levels of --scaling."""
-        found = []
-        for part in (text or "").split(",") if text else ():
-            machines, _, eps = part.partition("=")
-            number, rate = count(machines.strip()), count(eps.strip())
-            if not number or not rate or number != int(number):
-                self.problems.append(
-                    f"--scaling {part}: write data nodes = events per second, such as 2=115k"
-                )
-                continue
-            found.append(Level(int(number), rate))
-        return tuple(found)
-
-    def exclude(self, first: str, second: str, told: Mapping[str, str | None]) -> None:
-        """Note that both were told."""
-        if told[first] is not None and told[second] is not None:
-            self.problems.append(f"{first} and {second} cannot be combined")
-
-    def finish(self) -> None:
-        """Raise BadUsage with everything that was wrong."""
-        if self.problems:
-            raise BadUsage("\n".join(self.problems))
+    def _instead(self, text: str) -> str:
+        """What is wanted; of a share that lacks only its unit, the text with it."""
+        number = share(f"{text.strip()}%") if self.read is share else None
+        if number is None or number < 0.01 or not self.fits(number):
+            return self.wanted
+        fraction = f" or {number:g}" if number < 1 else ""
+        return f"{text}%{fraction} ({text} without a % would be {number * 1e4:,.0f} %)"
 
 
-def request_of(stream: PlannedStream, promise: Promise, machines: Machines) -> Request:
-    """The request that the options make; raises BadUsage with every problem at once."""
-    reader = Reader()
-    made = replace(
-        _stream(reader, stream),
-        **_promise(reader, promise),
-        **_machines(reader, machines),
-        levels=reader.levels(machines.scaling),
-    )
-    told = {
-        f"--{one.name.replace('_', '-')}": getattr(machines, one.name) for one in fields(machines)
-    }
-    reader.exclude("--collector-eps", "--collector-cores", told)
-    for first, second in combinations(("--node-eps", "--node-cores", "--scaling"), 2):
-        reader.exclude(first, second, told)
-    reader.finish()
-    return made
+def _whole(name: str, least: int) -> Reading:
+    wanted = f"a whole number, {least} or more"
+    return Reading(name, count, wanted, lambda value: value >= least and value == int(value))
 
 
-def _stream(reader: Reader, said: PlannedStream) -> Request:
-    number = reader.number
-    rate = number(
-        "--rate",
-        said.rate,
+_SIZE = "a size such as 8TB (powers of 1000, as disks are sold) or 8TiB (powers of 1024)"
+_RATE, _CORES = "a rate such as 60k", "how many, such as 8"
+_READINGS = {
+    "--rate": Reading(
+        "rate",
         count,
         "events per second such as 10000, 50k or 10M, from 1 to 1G",
         lambda one: 1 <= one <= 1e9,
-    )
-    return Request(
-        rate=rate or 0.0,
-        message_bytes=number("--message-bytes", said.message_bytes, count, "bytes, such as 244"),
-        bytes_per_event=number(
-            "--bytes-per-event", said.bytes_per_event, count, "bytes, such as 190"
-        ),
-        peak=number("--peak", said.peak, count, "a factor, 1 or more", lambda one: one >= 1),
-        growth=reader.share(
-            "--growth", said.growth, lambda one: one >= 0, "a share such as 30% or 0.3"
-        ),
-        senders=reader.whole("--senders", said.senders, 1),
-        gzip_ratio=number(
-            "--gzip-ratio", said.gzip_ratio, count, "a factor, 1 or more", lambda one: one >= 1
-        ),
-    )
+    ),
+    "--message-bytes": Reading("message_bytes", count, "bytes, such as 244"),
+    "--bytes-per-event": Reading("bytes_per_event", count, "bytes, such as 190"),
+    "--peak": Reading("peak", count, "a factor, 1 or more", lambda one: one >= 1),
+    "--growth": Reading("growth", share, "a share such as 30% or 0.3", lambda one: one >= 0),
+    "--senders": _whole("senders", 1),
+    "--gzip-ratio": Reading("gzip_ratio", count, "a factor, 1 or more", lambda one: one >= 1),
+    "--retention": Reading("retention_s", seconds, "a time such as 30d or 12h"),
+    "--outage": Reading("outage_s", seconds, "a time such as 15m or 4h"),
+    "--replicas": _whole("replicas", 0),
+    "--headroom": Reading(
+        "headroom",
+        share,
+        "a share above 0% and below 100%: nothing is planned for full use",
+        lambda one: 0 < one < 1,
+    ),
+    "--collector-eps": Reading("collector_eps", count, _RATE),
+    "--collector-cores": Reading("collector_cores", count, _CORES),
+    "--node-eps": Reading("node_eps", count, _RATE),
+    "--node-cores": Reading("node_cores", count, _CORES),
+    "--node-disk": Reading("node_disk_bytes", disk_bytes, _SIZE),
+    "--shard-size": Reading("shard_bytes", disk_bytes, _SIZE),
+}
+_EITHER = (
+    ("--collector-eps", "--collector-cores"),
+    *combinations(("--node-eps", "--node-cores", "--scaling"), 2),
+)
 
 
-def _promise(reader: Reader, said: Promise) -> dict[str, Any]:
-    number = reader.number
-    return {
-        "retention_s": number("--retention", said.retention, seconds, "a time such as 30d or 12h"),
-        "outage_s": number("--outage", said.outage, seconds, "a time such as 15m or 4h"),
-        "replicas": reader.whole("--replicas", said.replicas, 0),
-        "headroom": reader.share(
-            "--headroom",
-            said.headroom,
-            lambda one: 0 < one < 1,
-            "a share above 0% and below 100%: nothing is planned for full use",
-        ),
-    }
-
-
-def _machines(reader: Reader, said: Machines) -> dict[str, Any]:
-    number, rate, cores = reader.number, "a rate such as 60k", "how many, such as 8"
-    size = "a size such as 8TB (powers of 1000, as disks are sold) or 8TiB (powers of 1024)"
-    return {
-        "collector_eps": number("--collector-eps", said.collector_eps, count, rate),
-        "collector_cores": number("--collector-cores", said.collector_cores, count, cores),
-        "node_eps": number("--node-eps", said.node_eps, count, rate),
-        "node_cores": number("--node-cores", said.node_cores, count, cores),
-        "node_disk_bytes": number("--node-disk", said.node_disk, disk_bytes, size),
-        "shard_bytes": number("--shard-size", said.shard_size, disk_bytes, size),
-    }
+def request_of(said: Mapping[str, str | None]) -> Request:
+    """The request that options make by their texts; raises BadUsage with every problem at once."""
+    given = {option: text for option, text in said.items() if text is not None}
+    values: dict[str, Any] = {}
+    problems = []
+    for option, reading in _READINGS.items():
+        if option in given:
+            try:
+                values[reading.name] = reading.value_of(option, given[option])
+            except BadUsage as problem:
+                problems.append(str(problem))
+    levels = []
+    for part in given["--scaling"].split(",") if given.get("--scaling") else ():
+        machines, _, eps = part.partition("=")
+        number, rate = count(machines.strip()), count(eps.strip())
+        if number and rate and number == int(number):
+            levels.append(Level(int(number), rate))
+        else:
+            problems.append(
+                f"--scaling {part}: write data nodes = events per second, such as 2=115k"
+            )
+    problems += [
+        f"{first} and {second} cannot be combined"
+        for first, second in _EITHER
+        if {first, second} <= given.keys()
+    ]
+    if problems:
+        raise BadUsage("\n".join(problems))
+    for name in ("senders", "replicas"):
+        if name in values:
+            values[name] = int(values[name])
+    return Request(**values, levels=tuple(levels))

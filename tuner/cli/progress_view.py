@@ -14,9 +14,8 @@ from rich.progress_bar import ProgressBar
 from rich.rule import Rule
 from rich.text import Text
 
-from tuner.cli.progress import Progress, TrialRow
-from tuner.cli.progress_lines import freshness, trial_name, what
-from tuner.cli.terminal import Size, apart, fitted, fitting, folded, sparkline
+from tuner.cli.layout import Size, apart, fitted, fitting, folded, sparkline
+from tuner.cli.progress import Progress, TrialRow, freshness, trial_name, what
 from tuner.measure.measurement import Failure, Measurement
 from tuner.measure.paced_summary import PacedMeasurement
 from tuner.report.figures import eps, percent, seconds

@@ -15,8 +15,9 @@ from tuner.cli.options import (
     OutputOption,
     ProfilePath,
     TemplatesOption,
+    form_of,
+    load,
 )
-from tuner.cli.profiles import form_of, load
 from tuner.errors import BadUsage, DifferencesFound
 from tuner.render.artefacts import Artefact
 from tuner.render.artefacts import render as artefacts_of

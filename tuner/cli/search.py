@@ -19,14 +19,13 @@ from tuner.cli.options import (
     OutputFormat,
     OutputOption,
     QuietOption,
-    StrategyChoice,
     UrlOption,
     VerboseOption,
     duration_s,
     is_given,
+    load_or_default,
     voice_of,
 )
-from tuner.cli.profiles import load_or_default
 from tuner.cli.search_job import (
     Job,
     Stopwatch,
@@ -49,6 +48,7 @@ from tuner.report.search_outcome import next_command, outcome_blocks
 from tuner.search.budget import smallest_budget_s
 from tuner.search.journal import read
 from tuner.search.notes import bought, ranked
+from tuner.search.strategies import StrategyName
 from tuner.search.study import Ending, Options
 from tuner.search.verdict import Claim
 from tuner.space.guarantees import allowed
@@ -70,7 +70,7 @@ Budget = Annotated[str, typer.Option(help="Wall-clock time, downloads excluded."
 Seed = Annotated[
     int, typer.Option(min=0, help="Seed of random choices; the same seed makes the same choices.")
 ]
-Strategy = Annotated[StrategyChoice, typer.Option(help="How candidates are chosen.")]
+Strategy = Annotated[StrategyName, typer.Option(help="How candidates are chosen.")]
 Shrink = Annotated[
     bool, typer.Option(help="Before the confirmation, remove changes that do not help.")
 ]
@@ -132,7 +132,7 @@ def search(
     profile: LocalProfile = None,
     budget: Budget = "30m",
     seed: Seed = 1,
-    strategy: Strategy = StrategyChoice.DEFAULT,
+    strategy: Strategy = "default",
     shrink: Shrink = True,
     allow: Allow = None,
     repair: Repair = True,
@@ -167,7 +167,7 @@ def search(
     options = Options(
         engine.value,
         elasticsearch,
-        strategy.value,
+        strategy,
         shrink,
         tuple(allow or ()),
         repair,

@@ -14,10 +14,9 @@ from rich.live import Live
 from rich.text import Text
 
 from tuner.cli.console import Voice, is_live, stderr
-from tuner.cli.progress import Progress, Running
-from tuner.cli.progress_lines import detail_lines, stage_line, trial_line
+from tuner.cli.layout import Size, folded
+from tuner.cli.progress import Progress, Running, detail_lines, stage_line, trial_line
 from tuner.cli.progress_view import row_lines, view_lines
-from tuner.cli.terminal import Size, folded
 from tuner.search.climb import Leader
 from tuner.search.study import Trial
 

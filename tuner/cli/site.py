@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tuner.cli.cluster import client_for
 from tuner.cli.options import EngineChoice
+from tuner.engine.access import client_for
 from tuner.engine.client import EngineClient
 from tuner.engines.versions import distribution_for
 from tuner.errors import BadUsage, Refused

@@ -12,12 +12,11 @@ from typing import Annotated
 
 import typer
 
-from tuner.cli.blocks import SideBySide, lab_pace, lasts_s, result_text
 from tuner.cli.console import result, result_json, say, working
-from tuner.cli.failures import require_none_failed
 from tuner.cli.files import new_run_directory
 from tuner.cli.layout import show_blocks
 from tuner.cli.options import EngineChoice, OutputFormat, OutputOption, UrlOption, duration_s
+from tuner.cli.runs import SideBySide, lab_pace, lasts_s, require_none_failed, result_text
 from tuner.cli.search_job import pace_of
 from tuner.cli.site import Wanted, open_lab, prepare, require_runnable, tell_of_others
 from tuner.errors import Interrupted

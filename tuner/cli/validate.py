@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict
 from enum import Enum
 from pathlib import Path
@@ -12,7 +14,6 @@ from typing import Annotated
 
 import typer
 
-from tuner.cli.annotations import github, gitlab
 from tuner.cli.console import result, result_json, say, working
 from tuner.cli.options import (
     EngineChoice,
@@ -20,8 +21,8 @@ from tuner.cli.options import (
     LoadedOption,
     ProfilePath,
     TemplatesOption,
+    form_of,
 )
-from tuner.cli.profiles import form_of
 from tuner.errors import (
     BadProfile,
     BadUsage,
@@ -74,8 +75,6 @@ _Smoke = Annotated[
         "find it by its content. Everything is removed afterwards.",
     ),
 ]
-
-
 _Fix = Annotated[
     bool,
     typer.Option(
@@ -122,7 +121,9 @@ def validate(
         if output is not ProblemFormat.TEXT:
             _show_to_program([], bad.problems, output, mends)
         elif not fix and profile != STDIN:
-            _offer_repairs(profile)
+            with contextlib.suppress(TuneError):
+                for line in _offer(profile, mended(profile)[1]):
+                    say(line)
         raise
     form = form_of(loaded, fragment, loaded_modules)
     found = list(layers(loaded, offline, site, form))
@@ -152,20 +153,12 @@ def _fixed(profile: Path, output: ProblemFormat) -> tuple[Mend, ...]:
     return mends
 
 
-def _offer_repairs(profile: Path) -> None:
-    """Say what --fix would repair, where it can."""
-    with contextlib.suppress(TuneError):
-        count = len(mended(profile)[1])
-        if count:
-            say(_offer(profile, count))
-
-
-def _offer(profile: Path, count: int) -> str:
-    repairs = "1 setting that loses" if count == 1 else f"{count} settings that lose"
-    return f"rsyslog-tune validate --fix {profile} repairs {repairs} events"
-
-
-Asked = tuple[str, Callable[[], Layer]]
+def _offer(profile: Path, several: Sequence[object]) -> Iterator[str]:
+    """What --fix would repair, where it can."""
+    if several:
+        count = len(several)
+        settings = "1 setting that loses" if count == 1 else f"{count} settings that lose"
+        yield f"rsyslog-tune validate --fix {profile} repairs {settings} events"
 
 
 def _asked(
@@ -174,7 +167,7 @@ def _asked(
     site: Templates | None,
     smoke: bool,
     found: list[Layer],
-) -> Iterator[Asked]:
+) -> Iterator[tuple[str, Callable[[], Layer]]]:
     """The layers that need an engine; a profile that is rejected already is not started."""
     if url is not None:
         yield "engine", lambda: _engine(loaded, url, site)
@@ -186,7 +179,7 @@ def _asked(
 
 
 def _engine(loaded: LoadedProfile, url: str, site: Templates | None) -> Layer:
-    from tuner.cli.cluster import client_for
+    from tuner.engine.access import client_for
     from tuner.validate.engine import engine_layer
 
     if not loaded.profile.indexed:
@@ -242,10 +235,7 @@ def _show(
         word = {True: "ok", False: "REJECTED", None: "not run"}[layer.passed]
         lines.append(f"{layer.name:<14} {word}{': ' + layer.remark if layer.remark else ''}")
         lines += [f"{'':<14} {note}" for note in layer.notes]
-    several = repairs(loaded.profile)
-    if several:
-        lines.append(_offer(loaded.path, len(several)))
-    result("\n".join(lines))
+    result("\n".join([*lines, *_offer(loaded.path, repairs(loaded.profile))]))
 
 
 def _show_to_program(
@@ -255,23 +245,56 @@ def _show_to_program(
     mends: Sequence[Mend] | None,
 ) -> None:
     if output is ProblemFormat.GITLAB:
-        result_json(gitlab(problems))
+        result_json(list(gitlab(problems)))
     elif output is ProblemFormat.GITHUB:
         if problems:
             result(github(problems))
     else:
-        shown = [_layer(layer) for layer in found]
-        told = [_problem(problem) for problem in problems]
+        # A layer's problems stand with all others.
+        shown = [
+            {key: value for key, value in asdict(layer).items() if key != "problems"}
+            for layer in found
+        ]
+        told = [asdict(one) | {"severity": one.severity.value} for one in problems]
         data = {"schema": 1, "kind": "validate", "layers": shown, "problems": told}
         if mends is not None:
             data["repaired"] = [asdict(one) for one in mends]
         result_json(data)
 
 
-def _layer(layer: Layer) -> dict[str, object]:
-    """A layer for a program; its problems stand with all others."""
-    return {key: value for key, value in asdict(layer).items() if key != "problems"}
+# https://docs.github.com/en/actions/reference/workflow-commands-for-github-actions, with the
+# escapes of actions/toolkit, packages/core/src/command.ts: the message first, then properties too.
+_MESSAGE = str.maketrans({"%": "%25", "\r": "%0D", "\n": "%0A"})
+_PROPERTY = _MESSAGE | str.maketrans({":": "%3A", ",": "%2C"})
 
 
-def _problem(problem: Problem) -> dict[str, object]:
-    return asdict(problem) | {"severity": problem.severity.value}
+def github(problems: Iterable[Problem]) -> str:
+    """A workflow command of GitHub Actions for each problem, one a line."""
+    lines = []
+    for one in problems:
+        place = {"file": one.file, "line": one.line, "col": one.column, "title": one.code}
+        named = (f"{name}={str(value).translate(_PROPERTY)}" for name, value in place.items())
+        text = one.message.translate(_MESSAGE)
+        lines.append(f"::{one.severity.value} {','.join(named)}::{text}")
+    return "\n".join(lines)
+
+
+# https://docs.gitlab.com/ci/testing/code_quality/: info, minor, major, critical or blocker.
+_SEVERITIES = {Severity.ERROR: "major", Severity.WARNING: "minor"}
+
+
+def gitlab(problems: Iterable[Problem]) -> Iterator[dict[str, object]]:
+    """The entries of a code quality report of GitLab.  A fingerprint stays when its problem moves
+    in its file; those that say the same are told apart by their number."""
+    before: Counter[tuple[str, str, str]] = Counter()
+    for one in problems:
+        what = (one.file, one.code, one.message)
+        text = "\0".join((*what, str(before[what])))
+        before[what] += 1
+        yield {
+            "description": one.message,
+            "check_name": one.code,
+            "fingerprint": hashlib.sha256(text.encode()).hexdigest()[:32],
+            "severity": _SEVERITIES[one.severity],
+            "location": {"path": one.file, "lines": {"begin": one.line}},
+        }

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Literal, get_args
+
 from tuner.search.space import Space, Strategy
 from tuner.search.strategies.gaussian import Gaussian
 from tuner.search.strategies.random_points import RandomPoints
 
-NAMES = ("default", "random")
+StrategyName = Literal["default", "random"]
+NAMES = get_args(StrategyName)
 
 
 def strategy(name: str, space: Space, seed: int, sigma: float) -> Strategy:

@@ -1,4 +1,4 @@
-"""The user's own cluster: credentials and TLS from the profile."""
+"""How a profile logs in to an engine: the credentials and TLS of its outputs."""
 
 from __future__ import annotations
 

@@ -1,15 +1,16 @@
-"""Profiles side by side in one lab: blocks of runs, the engine warm before each."""
+"""Profiles side by side in one lab, in blocks of runs, and the exit code of runs that failed."""
 
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from tuner.errors import GuardrailBreached, JobFailed
 from tuner.flood.schedule import fixed
 from tuner.lab.lab import Lab
 from tuner.measure.blocks import Arm, Run, block_order
-from tuner.measure.measurement import Failure, TrialPlan
+from tuner.measure.measurement import Failure, FailureKind, TrialPlan
 from tuner.measure.metrics import Result
 from tuner.measure.paced import Pacing, run_paced
 from tuner.measure.paced_summary import PacedMeasurement
@@ -112,3 +113,18 @@ def lab_pace(lab: Lab) -> Pace:
 
 def _quiet(_stage: str) -> None:
     """Runs of a few seconds need no line for each of their stages."""
+
+
+_BREACHED = (FailureKind.DELIVERY, FailureKind.GUARDRAIL)
+
+
+def require_none_failed(results: Iterable[object]) -> None:
+    """Raise GuardrailBreached or JobFailed when some of the results are failures."""
+    failures = [one for one in results if isinstance(one, Failure)]
+    if not failures:
+        return
+    what = "1 run failed" if len(failures) == 1 else f"{len(failures)} runs failed"
+    breaches = [failure for failure in failures if failure.kind in _BREACHED]
+    if breaches:
+        raise GuardrailBreached(f"{what}: {breaches[0].reason}")
+    raise JobFailed(f"{what}: {failures[0].reason}")
