@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
 from typer.testing import CliRunner
 
 from tuner.cli.commands import app
@@ -67,3 +68,19 @@ def test_the_schema_is_json_and_nothing_else() -> None:
     shown = json.loads(RUN.invoke(app, ["schema"]).stdout)
     assert shown["$schema"] == "https://json-schema.org/draft/2020-12/schema"
     assert {"extends", "name", "inputs", "outputs"} <= shown["properties"].keys()
+
+
+@pytest.mark.parametrize("command", [["validate", "--offline"], ["render"]])
+def test_the_profile_of_the_folder_is_meant_where_none_is_named(
+    command: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    missing = RUN.invoke(app, command)
+    assert "rsyslog-tune.yaml:1:1: error: cannot be read" in str(missing.exception)
+    assert RUN.invoke(app, ["init"]).exit_code == 0
+    assert RUN.invoke(app, command).exit_code == 0
+
+
+def test_help_fills_the_lines_of_a_terminal() -> None:
+    said = RUN.invoke(app, ["validate", "--help"], env={"COLUMNS": "80"}).stdout
+    assert "adds the layer `engine`, --smoke the layer `smoke`, which uses" in said

@@ -24,11 +24,12 @@ from tuner.cli.files import (
 )
 from tuner.cli.layout import show_blocks
 from tuner.cli.options import (
+    LOCAL,
     EngineChoice,
     EngineOption,
+    LocalProfile,
     OutputFormat,
     OutputOption,
-    ProfilePath,
     UrlOption,
     duration_s,
     load,
@@ -56,7 +57,7 @@ T = TypeVar("T")
 
 
 def bench(
-    profile: ProfilePath,
+    profile: LocalProfile = LOCAL,
     repeat: Annotated[int, typer.Option(min=1, max=100, help="Number of runs.")] = 1,
     window: Annotated[
         str,

@@ -43,6 +43,13 @@ ProfilePath = Annotated[
         show_default=False,
     ),
 ]
+LOCAL = Path("rsyslog-tune.yaml")
+LocalProfile = Annotated[
+    Path,
+    typer.Argument(
+        help="The profile, a YAML file; - reads it from stdin.", readable=False, allow_dash=True
+    ),
+]
 TemplatesOption = Annotated[
     Path | None,
     typer.Option(
@@ -123,7 +130,6 @@ def is_given(context: typer.Context, name: str) -> bool:
     return source is not None and source.name != "DEFAULT"
 
 
-LOCAL = Path("rsyslog-tune.yaml")
 # What the configuration of Debian and its like loads.
 _LOADED_BY_HOST = ("imuxsock", "imklog")
 

@@ -9,11 +9,12 @@ import typer
 
 from tuner.cli.console import result, result_json
 from tuner.cli.options import (
+    LOCAL,
     FragmentOption,
     LoadedOption,
+    LocalProfile,
     OutputFormat,
     OutputOption,
-    ProfilePath,
     TemplatesOption,
     form_of,
     load,
@@ -35,7 +36,7 @@ _Directory = Annotated[
 
 
 def render(
-    profile: ProfilePath,
+    profile: LocalProfile = LOCAL,
     file: _File = None,
     directory: _Directory = None,
     check: Annotated[

@@ -16,10 +16,11 @@ import typer
 
 from tuner.cli.console import result, result_json, say, working
 from tuner.cli.options import (
+    LOCAL,
     EngineChoice,
     FragmentOption,
     LoadedOption,
-    ProfilePath,
+    LocalProfile,
     TemplatesOption,
     form_of,
 )
@@ -86,7 +87,7 @@ _Fix = Annotated[
 
 
 def validate(
-    profile: ProfilePath,
+    profile: LocalProfile = LOCAL,
     offline: Annotated[
         bool, typer.Option("--offline", help="Skip the layers that start a daemon.")
     ] = False,
@@ -155,8 +156,7 @@ def _fixed(profile: Path, output: ProblemFormat) -> tuple[Mend, ...]:
 
 def _offer(profile: Path, several: Sequence[object]) -> Iterator[str]:
     """What --fix would repair, where it can."""
-    if several:
-        count = len(several)
+    if count := len(several):
         settings = "1 setting that loses" if count == 1 else f"{count} settings that lose"
         yield f"rsyslog-tune validate --fix {profile} repairs {settings} events"
 
