@@ -15,8 +15,8 @@ from tuner.lab.distribution import fetch
 from tuner.lab.lab import Lab, attached_lab, new_run_id, node_lab
 from tuner.lab.scratch import scratch
 from tuner.measure.measurement import Failure, FailureKind, Measurement, TrialPlan
+from tuner.measure.survival import Survivor
 from tuner.measure.trial import run_trial
-from tuner.measure.turning import when_turned
 from tuner.profile.model import Profile
 from tuner.space.knob import Cost
 from tuner.space.knobs import knobs
@@ -84,9 +84,10 @@ def test_an_engine_of_ours_runs_with_what_the_profile_says(lab: Lab, tmp_path: P
 
 def test_a_run_says_whether_the_engine_restarted_before_it(lab: Lab) -> None:
     found = []
+    survivor = Survivor(lab, profile(), PLAN)
     for name in ("first", "second"):
         run = partial(run_trial, lab, TURNED, PLAN)
-        outcome = when_turned(lab, TURNED, PLAN, name, run, lambda _: None)
+        outcome = survivor.measured(TURNED, run, name, lambda _: None)
         assert isinstance(outcome, Measurement), outcome
         assert outcome.spent is not None
         found.append(outcome.spent.restart_s)

@@ -73,7 +73,10 @@ def surviving(lab: Lab) -> Callable[[str, Tell], Result]:
     survivor = Survivor(lab, PROFILE, SHORT)
 
     def measured(name: str, tell: Tell) -> Result:
-        return survivor.measured(lambda: run_trial(lab, PROFILE, SHORT, name, tell), name, silent)
+        def run(name: str, _tell: Tell) -> Result:
+            return run_trial(lab, PROFILE, SHORT, name, tell)
+
+        return survivor.measured(PROFILE, run, name, silent)
 
     return measured
 

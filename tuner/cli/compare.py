@@ -95,7 +95,8 @@ def compare(
     would probably decide.
 
     Whatever the gate says, exits with 6 when a run lost or doubled events or breached a guardrail,
-    and with 1 when one failed otherwise.
+    and with 1 when one failed otherwise.  An engine that dies is started again and the run repeated
+    once; after three losses in a row it exits with 4, with what was measured so far.
     """
     exports = Exports(export_json, export_markdown)
     exports.require_writable(a, b)
@@ -104,19 +105,22 @@ def compare(
         raise BadUsage(
             f"{directories[0]} is a folder: compare two profiles, or two run directories"
         )
+    lost = None
     if directories:
         _require_no_lab(context)
         compared = of_searches(a, b, fail_below)
     else:
         wanted = Wanted(engine, elasticsearch)
         chosen = CompareOptions(pairs, duration_s(window), freshness, ceiling, fail_below, seed)
-        compared = measured(a, b, wanted, chosen)
+        compared, lost = measured(a, b, wanted, chosen)
     blocks, data = compare_blocks(compared), compare_json(compared)
     exports.write(data, blocks)
     if output is OutputFormat.JSON:
         result_json(data)
     else:
         show_blocks(blocks)
+    if lost is not None:
+        raise lost
     _judge(compared)
 
 

@@ -14,7 +14,7 @@ from tuner.cli.options import load
 from tuner.cli.runs import SideBySide, lab_pace, result_text
 from tuner.cli.site import Wanted, open_lab, prepare, tell_of_others
 from tuner.engines.index import MappingStyle
-from tuner.errors import BadUsage, Refused
+from tuner.errors import BadUsage, Refused, Unreachable
 from tuner.host.usage import cores, describe_machine
 from tuner.lab.lab import Lab
 from tuner.measure.blocks import Arm, Run, comparison, pairs, values
@@ -45,8 +45,11 @@ class CompareOptions:
     seed: int
 
 
-def measured(a: Path, b: Path, wanted: Wanted, chosen: CompareOptions) -> Compared:
-    """Measure both profiles on a lab of the release of `a`, with the workload of `a`."""
+def measured(
+    a: Path, b: Path, wanted: Wanted, chosen: CompareOptions
+) -> tuple[Compared, Unreachable | None]:
+    """Measure both profiles on a lab of the release of `a`, with the workload of `a`; where the
+    engine is lost for good, what was measured before that, and the loss."""
     first, second = load(a).profile, load(b).profile
     doubts = []
     if second.workload != first.workload:
@@ -65,18 +68,24 @@ def measured(a: Path, b: Path, wanted: Wanted, chosen: CompareOptions) -> Compar
             Side(str(path), tuple(str(one) for one in lab.bind(arm.profile, "t").substitutions))
             for path, arm in zip((a, b), arms, strict=True)
         )
-        with working("starting") as tell:
-            found = _runs(lab, arms, chosen, tell)
-            compared = Compared(
-                a=side_a,
-                b=side_b,
-                engine=lab.engine.name,
-                machine=describe_machine(),
-                runs=found.runs,
-                seed=chosen.seed,
-                doubts=tuple(doubts),
-            )
-            return _beyond(compared, found, chosen)
+        compared = Compared(
+            a=side_a,
+            b=side_b,
+            engine=lab.engine.name,
+            machine=describe_machine(),
+            runs=(),
+            seed=chosen.seed,
+            doubts=tuple(doubts),
+        )
+        try:
+            with working("starting") as tell:
+                for known in _stages(compared, lab, arms, chosen, tell):
+                    compared = known
+        except Unreachable as lost:
+            if not compared.runs:
+                raise
+            return compared, lost
+        return compared, None
 
 
 def _require_enough(arms: tuple[Arm, Arm], lab: Lab, pairs: int) -> None:
@@ -90,55 +99,46 @@ def _require_enough(arms: tuple[Arm, Arm], lab: Lab, pairs: int) -> None:
         )
 
 
-@dataclass(frozen=True)
-class _Pairs:
-    """The pairs that were run, and what can run more."""
-
-    arms: tuple[Arm, Arm]
-    side_by_side: SideBySide
-    runs: tuple[Run, ...]
-
-
-def _runs(
-    lab: Lab, arms: tuple[Arm, Arm], chosen: CompareOptions, tell: Callable[[str], None]
-) -> _Pairs:
-    """Every pair, each run told as it ends."""
+def _stages(
+    compared: Compared, lab: Lab, arms: tuple[Arm, Arm], chosen: CompareOptions,
+    tell: Callable[[str], None],
+) -> Iterator[Compared]:  # fmt: skip
+    """What is known after each run, each told as it ends, and after each phase that follows."""
     plan = TrialPlan(lab_pace(lab).warm_up_s, chosen.window_s, awaits_counters=True)
-    side_by_side = SideBySide(lab, plan, random.Random(chosen.seed), tell)
-    side_by_side.warm_up(arms[0])
-    runs: list[Run] = []
-    for run in side_by_side.blocks(arms, chosen.pairs):
-        runs.append(run)
+    side_by_side = SideBySide(lab, arms, plan, random.Random(chosen.seed), tell)
+    side_by_side.warm_up()
+    for run in side_by_side.blocks(chosen.pairs):
+        compared = replace(compared, runs=(*compared.runs, run))
         what = f"pair {run.block} of {chosen.pairs}  {run.arm}"
-        say(f"{what}: {result_text(run.result)}{_ratio(runs)}")
-    return _Pairs(arms, side_by_side, tuple(runs))
+        say(f"{what}: {result_text(run.result)}{_ratio(compared.runs)}")
+        yield compared
+    each = [pairs(compared.runs, A, B, metric) for metric in RATES]
+    if len(each[0].a) < 2:
+        return
+    compared = replace(compared, gate=gate_of(compared.runs, chosen.fail_below))
+    yield compared
+    if chosen.freshness:
+        per_second = check_rate([*each[0].a, *each[0].b])
+        say(f"freshness at {eps(per_second)} events per second")
+        a, b = (_freshness(side_by_side, arm.profile, per_second) for arm in arms)
+        compared = replace(
+            compared, a=replace(compared.a, freshness=a), b=replace(compared.b, freshness=b)
+        )
+        yield compared
+    if chosen.ceiling:
+        say("the engine's ceiling")
+        profile = arms[0].profile
+        restarted = lab.engine.run_with(profile) > 0
+        warm_up = CeilingPlan(engine_warm_up_s=lab_pace(lab).engine_warm_up_s if restarted else 0.0)
+        top = ceiling(lab, profile, say, warm_up)
+        yield replace(compared, ceiling=top, cores=cores() if lab.is_here else None)
 
 
-def _ratio(runs: list[Run]) -> str:
+def _ratio(runs: Sequence[Run]) -> str:
     """What the pair of the last run shows, once both sides of it ran."""
     block = runs[-1].block
     before, after = (values(runs, side, Metric.EPS).get(block) for side in (A, B))
     return f", B over A {percent(after / before)}" if before and after else ""
-
-
-def _beyond(compared: Compared, found: _Pairs, chosen: CompareOptions) -> Compared:
-    """The gate, and the phases that were chosen, after the pairs."""
-    each = [pairs(found.runs, A, B, metric) for metric in RATES]
-    if len(each[0].a) < 2:
-        return compared
-    if chosen.freshness:
-        a, b = _freshness(found, check_rate([*each[0].a, *each[0].b]))
-        compared = replace(
-            compared, a=replace(compared.a, freshness=a), b=replace(compared.b, freshness=b)
-        )
-    if chosen.ceiling:
-        say("the engine's ceiling")
-        profile, lab = found.arms[0].profile, found.side_by_side.lab
-        restarted = lab.engine.run_with(profile) > 0
-        plan = CeilingPlan(engine_warm_up_s=lab_pace(lab).engine_warm_up_s if restarted else 0.0)
-        top = ceiling(lab, profile, say, plan)
-        compared = replace(compared, ceiling=top, cores=cores() if lab.is_here else None)
-    return replace(compared, gate=gate_of(compared.runs, chosen.fail_below))
 
 
 def gate_of(runs: tuple[Run, ...], bar: float | None) -> Gate | None:
@@ -146,18 +146,13 @@ def gate_of(runs: tuple[Run, ...], bar: float | None) -> Gate | None:
     return None if bar is None else gate([pairs(runs, A, B, metric) for metric in RATES], bar)
 
 
-def _freshness(found: _Pairs, per_second: float) -> tuple[Result | None, Result | None]:
-    """How fresh each side keeps its index at a rate that both carry."""
-    say(f"freshness at {eps(per_second)} events per second")
-    a, b = (_at(found, arm.profile, per_second) for arm in found.arms)
-    return a, b
-
-
-def _at(found: _Pairs, profile: Profile, per_second: float) -> Result | None:
-    """None where nothing is kept that could be searched."""
+def _freshness(side_by_side: SideBySide, profile: Profile, per_second: float) -> Result | None:
+    """How fresh a side keeps its index at a rate that both carry; None where nothing is kept that
+    could be searched."""
     if profile.measured.index.mapping is MappingStyle.NONE:
         return None
-    return found.side_by_side.at_a_rate(profile, per_second)
+    *_, outcome = side_by_side.at_a_rate(profile, per_second)
+    return outcome
 
 
 def of_searches(a: Path, b: Path, fail_below: float | None) -> Compared:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from functools import partial
 
+from tuner.cli.console import say
 from tuner.errors import GuardrailBreached, JobFailed
 from tuner.flood.schedule import fixed
 from tuner.lab.lab import Lab
@@ -14,74 +16,78 @@ from tuner.measure.measurement import Failure, FailureKind, TrialPlan
 from tuner.measure.metrics import Result
 from tuner.measure.paced import Pacing, run_paced
 from tuner.measure.paced_summary import PacedMeasurement
-from tuner.measure.trial import Tell, run_trial
-from tuner.measure.turning import turned, when_turned
+from tuner.measure.survival import NamedRun, Survivor
+from tuner.measure.trial import run_trial
 from tuner.profile.model import Profile
 from tuner.report.figures import eps
 from tuner.search.budget import NODE_PACE, SINK_PACE, Pace, trial_seconds
 from tuner.search.checks import check_plan, interval_s
 
 
-@dataclass
 class SideBySide:
-    """Runs arms in a lab, each run under a name of its own.
+    """Runs arms in a lab, each run under a name of its own, and goes on after a run that lost the
+    engine.
 
     `plan` is that of a saturating run; with `judges_freshness` runs follow the fixed rate of
     their workload instead, for as long as that takes.
     """
 
-    lab: Lab
-    plan: TrialPlan
-    rng: random.Random
-    tell: Callable[[str], None]
-    judges_freshness: bool = False
-    count: int = 0
+    def __init__(
+        self,
+        lab: Lab,
+        arms: Sequence[Arm],
+        plan: TrialPlan,
+        rng: random.Random,
+        tell: Callable[[str], None],
+        *,
+        judges_freshness: bool = False,
+    ) -> None:
+        self.lab = lab
+        self._arms = arms
+        self._plan = plan
+        self._rng = rng
+        self._tell = tell
+        self._judges_freshness = judges_freshness
+        self._names = (f"b{number}" for number in itertools.count(1))
+        after_a_start = TrialPlan(plan.warm_up_s, lab_pace(lab).engine_warm_up_s)
+        self._survivor = Survivor(lab, arms[0].profile, after_a_start)
 
-    def warm_up(self, arm: Arm) -> None:
+    def warm_up(self) -> None:
         """Run the first arm unscored: an engine that was just started is slow for a while."""
-        self.tell("warming up the engine")
-        if not turned(self.lab, arm.profile, self._warm_up, self._name(), _quiet):
-            plan = TrialPlan(self.plan.warm_up_s, 2 * lab_pace(self.lab).engine_warm_up_s)
-            run_trial(self.lab, arm.profile, plan, self._name(), _quiet)
+        self._tell("warming up the engine")
+        profile = self._arms[0].profile
+        plan = TrialPlan(self._plan.warm_up_s, 2 * lab_pace(self.lab).engine_warm_up_s)
+        run = partial(run_trial, self.lab, profile, plan)
+        self._survivor.measured(profile, run, next(self._names), _quiet)
 
-    def blocks(self, arms: Sequence[Arm], count: int) -> Iterator[Run]:
+    def blocks(self, count: int) -> Iterator[Run]:
         """Every arm once a block, as each run ends; the engine is warm for the first arm."""
-        last = arms[0]
+        last = self._arms[0]
         for block in range(1, count + 1):
-            for arm in block_order(arms, last, self.rng):
-                self.tell(f"block {block} of {count}: {arm.name}")
-                yield Run(arm.name, block, self._result(arm.profile))
+            for arm in block_order(self._arms, last, self._rng):
+                self._tell(f"block {block} of {count}: {arm.name}")
+                for result in self._results(arm.profile):
+                    yield Run(arm.name, block, result)
                 last = arm
 
-    def at_a_rate(self, profile: Profile, per_second: float, least_s: float = 0.0) -> Result:
+    def at_a_rate(
+        self, profile: Profile, per_second: float, least_s: float = 0.0
+    ) -> Iterator[Result]:
         """One run at a fixed rate, judged for `least_s` seconds or as long as its refresh interval
-        asks for."""
+        asks for; another where it lost the engine."""
         plan = check_plan(profile)
         whole_s = plan.warm_up_s + max(least_s, plan.window_s)
         pacing = Pacing(fixed(per_second), whole_s, plan.warm_up_s, whole_s)
-        return self._when_turned(
-            profile, lambda name, tell: run_paced(self.lab, profile, pacing, name, tell)
-        )
+        return self._attempts(profile, partial(run_paced, self.lab, profile, pacing))
 
-    def _result(self, profile: Profile) -> Result:
+    def _results(self, profile: Profile) -> Iterator[Result]:
         rate = profile.workload.rate
-        if self.judges_freshness and rate != "max":
-            return self.at_a_rate(profile, float(rate), self.plan.window_s)
-        return self._when_turned(
-            profile, lambda name, tell: run_trial(self.lab, profile, self.plan, name, tell)
-        )
+        if self._judges_freshness and rate != "max":
+            return self.at_a_rate(profile, float(rate), self._plan.window_s)
+        return self._attempts(profile, partial(run_trial, self.lab, profile, self._plan))
 
-    def _when_turned(self, profile: Profile, run: Callable[[str, Tell], Result]) -> Result:
-        return when_turned(self.lab, profile, self._warm_up, self._name(), run, _quiet)
-
-    @property
-    def _warm_up(self) -> TrialPlan:
-        """What an engine gets that has restarted."""
-        return TrialPlan(self.plan.warm_up_s, lab_pace(self.lab).engine_warm_up_s)
-
-    def _name(self) -> str:
-        self.count += 1
-        return f"b{self.count}"
+    def _attempts(self, profile: Profile, run: NamedRun) -> Iterator[Result]:
+        return self._survivor.attempts(profile, run, self._names, _quiet, say)
 
 
 def lasts_s(

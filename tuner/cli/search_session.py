@@ -33,7 +33,6 @@ from tuner.measure.metrics import Result
 from tuner.measure.paced import Pacing, run_paced
 from tuner.measure.survival import Survivor
 from tuner.measure.trial import Tell, run_trial
-from tuner.measure.turning import when_turned
 from tuner.profile.model import Profile
 from tuner.report.figures import seconds
 from tuner.report.gauges import of_header, of_intent, of_study, of_trials
@@ -178,10 +177,7 @@ def _measuring(job: Job, lab: Lab, shown: Screen) -> Measure:
             return run_paced(lab, profile, pacing, name, tell)
 
         show("starting")
-        name = f"t{asked.number + 1}"
-        return survivor.measured(
-            lambda: when_turned(lab, profile, warm_up, name, run, show), name, show
-        )
+        return survivor.measured(profile, run, f"t{asked.number + 1}", show)
 
     return measure
 

@@ -19,7 +19,7 @@ from tuner.cli.options import EngineChoice, OutputFormat, OutputOption, UrlOptio
 from tuner.cli.runs import SideBySide, lab_pace, lasts_s, require_none_failed, result_text
 from tuner.cli.search_job import pace_of
 from tuner.cli.site import Wanted, open_lab, prepare, require_runnable, tell_of_others
-from tuner.errors import Interrupted
+from tuner.errors import Interrupted, Unreachable
 from tuner.host.usage import describe_machine
 from tuner.lab.lab import Lab
 from tuner.lint.load_experiment import LoadedExperiment, load_experiment
@@ -65,7 +65,9 @@ def sweep(
 
     Every variant runs once in each block, in random order.  Writes sweep.md, sweep.json and
     sweep.svg, also when it is interrupted.  Exits with 6 when a run lost or doubled events or
-    breached a guardrail, with 1 when one failed otherwise.
+    breached a guardrail, with 1 when one failed otherwise.  An engine that dies is started again
+    and the run repeated once; after three losses in a row it exits with 4, with what was measured
+    so far.
     """
     loaded = load_experiment(file)
     asked = loaded.experiment
@@ -86,12 +88,14 @@ def sweep(
         working("starting") as tell,
     ):
         course = Course(repeats or asked.repeats, window_s, seed, directory)
-        found = _measured(loaded, lab, course, tell)
+        found, lost = _measured(loaded, lab, course, tell)
     if output is OutputFormat.JSON:
         result_json({**sweep_json(found), "run_directory": str(directory)})
     else:
         show_blocks(sweep_blocks(found))
         result(f"\nplot: {directory / 'sweep.svg'}")
+    if lost is not None:
+        raise lost
     require_none_failed(run.result for run in found.runs)
 
 
@@ -138,13 +142,15 @@ class Course:
 
 def _measured(
     loaded: LoadedExperiment, lab: Lab, course: Course, tell: Callable[[str], None]
-) -> Sweep:
-    """Every block, each run told as it ends; what is known is written however it ends."""
+) -> tuple[Sweep, Unreachable | None]:
+    """Every block, each run told as it ends; what is known is written however it ends.  With what
+    was measured comes the loss of an engine that was lost for good."""
     asked = loaded.experiment
     arms = _arms(loaded)
     plan = _plan(loaded, lab_pace(lab), course.window_s)
     rng = random.Random(course.seed)
-    side_by_side = SideBySide(lab, plan, rng, tell, asked.judges_freshness)
+    judges = asked.judges_freshness
+    side_by_side = SideBySide(lab, arms, plan, rng, tell, judges_freshness=judges)
     found = Sweep(
         experiment=asked,
         arms=tuple(arm.name for arm in arms),
@@ -155,10 +161,11 @@ def _measured(
         substitutions=tuple(_substitutions(lab, arms)),
         freshness_limit_s=arms[0].profile.guardrails.freshness_p99_s,
     )
+    lost = None
     try:
-        side_by_side.warm_up(arms[0])
+        side_by_side.warm_up()
         left = _Left(len(arms) * course.repeats)
-        for run in side_by_side.blocks(arms, course.repeats):
+        for run in side_by_side.blocks(course.repeats):
             found = replace(found, runs=(*found.runs, run))
             what = f"block {run.block} of {course.repeats}  {run.arm}"
             say(f"{what}: {result_text(run.result)}  ({left.after(len(found.runs))} left)")
@@ -167,8 +174,12 @@ def _measured(
             _write(found, course.directory)
             say(f"results so far are in {course.directory}")
         raise
+    except Unreachable as error:
+        if not found.runs:
+            raise
+        lost = error
     _write(found, course.directory)
-    return found
+    return found, lost
 
 
 class _Left:
@@ -181,7 +192,7 @@ class _Left:
     def after(self, made: int) -> str:
         """The time left after so many runs."""
         each_s = (time.monotonic() - self._began_s) / made
-        return f"about {seconds(each_s * (self._runs - made))}"
+        return f"about {seconds(each_s * max(0, self._runs - made))}"
 
 
 def _substitutions(lab: Lab, arms: Sequence[Arm]) -> Iterator[str]:

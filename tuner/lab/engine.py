@@ -11,7 +11,7 @@ from tuner.engine.delivery import DeliveryCheck, check_by_counters, check_by_ide
 from tuner.engine.probe import EngineFacts, answers, facts
 from tuner.engine.searchable import counted, refreshes, searchable
 from tuner.engines.heap import fitting_heap
-from tuner.errors import Unreachable
+from tuner.errors import JobFailed, Unreachable
 from tuner.host.process import wait_until
 from tuner.host.usage import memory_bytes
 from tuner.lab.node import RestartableNode
@@ -212,7 +212,10 @@ class SinkEngine(LabEngine):
 
     def revive(self) -> None:
         """As LabEngine says."""
-        self._sink.start_again()
+        try:
+            self._sink.start_again()
+        except JobFailed as error:
+            raise Unreachable(f"the sink does not start any more: {error}") from None
 
     def turns(self, knobs: Sequence[Knob]) -> tuple[Knob, ...]:
         """Those of rsyslog: the sink stores nothing."""

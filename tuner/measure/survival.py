@@ -1,15 +1,17 @@
-"""Trials that the engine does not survive: they have failed, and it is started again."""
+"""Runs on an engine that restarts first where a profile wants other node settings, and that is
+started again where a run loses it."""
 
 from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 from tuner.engine.owned import remove
 from tuner.errors import TuneError, Unreachable
 from tuner.lab.lab import Lab
+from tuner.lab.node import NodeRefused
 from tuner.measure.measurement import Failure, FailureKind, TrialPlan
 from tuner.measure.metrics import Result
 from tuner.measure.spent import Spent
@@ -18,6 +20,9 @@ from tuner.profile.model import Profile
 
 MOST_LOSSES = 3
 """So often in a row may an engine be lost before it is given up."""
+
+NamedRun = Callable[[str, Tell], Result]
+"""A run by its name, which tells of its stages."""
 
 
 @dataclass
@@ -31,9 +36,20 @@ class Survivor:
     _losses: int = 0
     _restart_s: float = 0.0
 
-    def measured(self, run: Callable[[], Result], name: str, tell: Tell) -> Result:
-        """What `run` gives; a Failure where it lost the engine, of whose restart the next run
-        tells.
+    def attempts(
+        self, profile: Profile, run: NamedRun, names: Iterator[str], tell: Tell, note: Tell
+    ) -> Iterator[Result]:
+        """What `run` gives and, where it lost the engine, the same once more, after a note of
+        that; the errors are those of `measured`."""
+        losses = self._losses
+        yield self.measured(profile, run, next(names), tell)
+        if self._losses > losses:
+            note("started the engine again; repeating this run once")
+            yield self.measured(profile, run, next(names), tell)
+
+    def measured(self, profile: Profile, run: NamedRun, name: str, tell: Tell) -> Result:
+        """What `run` gives on the engine as `profile` wants it, with the seconds of the restarts
+        before it; a Failure where the engine does not start so, or was lost.
 
         Raises Unreachable where the engine does not come back, or was lost too often without a run
         in between that went well.
@@ -42,19 +58,31 @@ class Survivor:
             self.lab.check()
         except Unreachable as lost:
             self._revive(lost, name, tell)
-        before, began_s = Spent(restart_s=self._restart_s), time.monotonic()
+        restart_s, began_s = self._restart_s, time.monotonic()
         self._restart_s = 0.0
         try:
-            result = run()
+            restart_s += self._turned(profile, name, tell)
+            result = run(name, tell)
+        except NodeRefused as refused:
+            restart_s += time.monotonic() - began_s
+            result = Failure(FailureKind.ENGINE_DOWN, str(refused))
         except Unreachable as lost:
             lost_s = time.monotonic() - began_s
             self._revive(lost, name, tell)
-            spent = replace(before, stop_s=lost_s)
+            spent = Spent(restart_s=restart_s, stop_s=lost_s)
             return Failure(FailureKind.ENGINE_DOWN, str(lost), total_s=lost_s, spent=spent)
         if not isinstance(result, Failure):
             self._losses = 0
-        spent = result.spent or Spent()
-        return replace(result, spent=replace(spent, restart_s=spent.restart_s + before.restart_s))
+        return replace(result, spent=replace(result.spent or Spent(), restart_s=restart_s))
+
+    def _turned(self, profile: Profile, name: str, tell: Tell) -> float:
+        """Restart the engine if `profile` has other node settings, and warm it up, because a JVM
+        that has just started is slow; the seconds that it took, 0 without a restart."""
+        began_s = time.monotonic()
+        if self.lab.engine.run_with(profile) == 0:
+            return 0.0
+        run_trial(self.lab, profile, self.warm_up, f"{name}w", tell)
+        return time.monotonic() - began_s
 
     def _revive(self, lost: Unreachable, name: str, tell: Tell) -> None:
         """Start the engine again and warm it up, which may lose it again."""

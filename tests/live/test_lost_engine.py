@@ -1,0 +1,167 @@
+"""`bench`, `compare` and `sweep` outlive the loss of their engine, as a search does."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import psutil
+import pytest
+
+from tests.live.conftest import COMMAND, Done
+
+pytestmark = [pytest.mark.live, pytest.mark.usefixtures("nothing_left_behind")]
+
+DEFAULT = Path(__file__).parents[2] / "profiles/default.yaml"
+SHORT = ("--engine", "sink", "--window", "1s")
+BENCH = ("bench", DEFAULT, *SHORT, "--repeat", "2", "--no-freshness", "--export-json", "all.json")
+SWEEP = """\
+name: threads
+title: Threads
+profile: {profile}
+engine: sink
+variants:
+  - {{name: one, changes: {{"outputs[logs].queue.workerThreads": 1}}}}
+  - {{name: two, changes: {{"outputs[logs].queue.workerThreads": 2}}}}
+repeats: 2
+window: 1s
+"""
+
+
+@contextmanager
+def started(folder: Path, *arguments: object) -> Iterator[subprocess.Popen[str]]:
+    process = subprocess.Popen(
+        [*COMMAND, *map(str, arguments)], cwd=folder, text=True,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    )  # fmt: skip
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def kill_sink(process: subprocess.Popen[str]) -> bool:
+    """Whether there was one."""
+    for child in psutil.Process(process.pid).children():
+        with suppress(psutil.NoSuchProcess):
+            if "tuner.lab.sink_server" in child.cmdline():
+                child.kill()
+                return True
+    return False
+
+
+def loses_its_engine_once(folder: Path, *arguments: object, after: str) -> Done:
+    """The engine dies in the run that follows the line that contains `after`."""
+    with started(folder, *arguments) as process:
+        assert process.stderr is not None
+        before = []
+        for line in process.stderr:
+            before.append(line)
+            if after in line:
+                break
+        assert kill_sink(process)
+        out, err = process.communicate(timeout=300)
+        return Done(process.returncode, out, "".join(before) + err)
+
+
+def loses_every_engine(folder: Path, *arguments: object, after: str) -> Done:
+    """From that line on each engine dies as soon as it is there, or before."""
+    with started(folder, *arguments) as process:
+        assert process.stderr is not None
+        before = []
+        for line in process.stderr:
+            before.append(line)
+            if after in line:
+                break
+        ended = threading.Event()
+
+        def kill() -> None:
+            while not ended.wait(0.05):
+                with suppress(psutil.NoSuchProcess):
+                    kill_sink(process)
+
+        killer = threading.Thread(target=kill)
+        killer.start()
+        try:
+            out, err = process.communicate(timeout=300)
+        finally:
+            ended.set()
+            killer.join()
+        return Done(process.returncode, out, "".join(before) + err)
+
+
+def kinds(runs: list[dict[str, object]]) -> list[object]:
+    """The kind of failure of each run, None for those that were measured."""
+    return [run.get("kind") for run in runs]
+
+
+def test_a_bench_counts_the_run_that_lost_the_engine_repeats_it_and_goes_on(
+    tmp_path: Path,
+) -> None:
+    done = loses_its_engine_once(tmp_path, *BENCH, after="run 1 of 2")
+    assert done.code == 1, done.err
+    assert "run 2 of 2: failed: sink died with SIGKILL" in done.err
+    assert "started the engine again; repeating this run once" in done.err
+    assert "1 run failed: sink died with SIGKILL" in done.err
+    assert "engine down" in done.out
+    outcomes = json.loads((tmp_path / "all.json").read_text("utf-8"))["outcomes"]
+    assert kinds(outcomes) == [None, "engine down", None]
+
+
+@pytest.mark.full
+def test_a_bench_that_loses_every_engine_shows_and_writes_what_it_has(tmp_path: Path) -> None:
+    done = loses_every_engine(tmp_path, *BENCH, after="run 1 of 2")
+    assert done.code == 4, done.err
+    assert "sink died with SIGKILL" in done.err
+    assert "Traceback" not in done.err
+    assert "default on sink" in done.out
+    assert kinds(json.loads((tmp_path / "all.json").read_text("utf-8"))["outcomes"])[0] is None
+
+
+@pytest.mark.full
+def test_a_comparison_leaves_out_the_run_that_lost_the_engine(tmp_path: Path) -> None:
+    done = loses_its_engine_once(
+        tmp_path, "compare", DEFAULT, DEFAULT, *SHORT, "--pairs", "6", "--no-freshness",
+        "--export-json", "all.json", after="pair 2 of 6",
+    )  # fmt: skip
+    assert done.code == 1, done.err
+    found = json.loads((tmp_path / "all.json").read_text("utf-8"))
+    results = kinds([run["result"] for run in found["runs"]])
+    assert results.count("engine down") == 1
+    assert results.count(None) == 12
+    assert found["metrics"]["eps"]["to_the_first"]["B"] is not None
+
+
+@pytest.mark.full
+def test_a_comparison_that_loses_every_engine_shows_the_pairs_it_has(tmp_path: Path) -> None:
+    done = loses_every_engine(
+        tmp_path, "compare", DEFAULT, DEFAULT, *SHORT, "--pairs", "6", "--no-freshness",
+        after="pair 3 of 6",
+    )  # fmt: skip
+    assert done.code == 4, done.err
+    assert "sink died with SIGKILL" in done.err
+    assert "B is " in done.out
+
+
+@pytest.mark.full
+def test_a_sweep_goes_on_after_a_loss_and_writes_what_it_has_after_three(tmp_path: Path) -> None:
+    (tmp_path / "threads.yaml").write_text(SWEEP.format(profile=DEFAULT), "utf-8")
+    once = loses_its_engine_once(
+        tmp_path, "sweep", "threads.yaml", "--run-dir", "once", after="block 1 of 2"
+    )
+    assert once.code == 1, once.err
+    runs = json.loads((tmp_path / "once/sweep.json").read_text("utf-8"))["runs"]
+    assert kinds([run["result"] for run in runs]).count("engine down") == 1
+    assert len(runs) == 5
+    ever = loses_every_engine(
+        tmp_path, "sweep", "threads.yaml", "--run-dir", "ever", after="block 1 of 2"
+    )
+    assert ever.code == 4, ever.err
+    runs = json.loads((tmp_path / "ever/sweep.json").read_text("utf-8"))["runs"]
+    assert kinds([run["result"] for run in runs])[0] is None
+    assert "Threads" in ever.out
