@@ -5,13 +5,12 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Iterable
-from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from tests.benchmarks.adjusted_coverage import PUBLISHED, compared, resampled, simulated
-from tuner.measure.adjusted import BySpeed, Counts, Estimate
+from tuner.measure.adjusted import BySpeed, Counts
 from tuner.measure.paired import Comparison, compare, least
 
 NOISE = 0.146
@@ -56,7 +55,7 @@ def test_settings_may_move_the_probe_a_little(moved: float) -> None:
 
 
 def test_where_settings_move_the_probe_the_raw_ratio_counts() -> None:
-    found = comparisons(0.85, 8, moved=0.3)
+    found = comparisons(0.85, 8, moved=0.5)
     counts = [one.counts for one in by_speeds(found)]
     assert counts.count(Counts.MOVED) > 0.7 * COMPARISONS
     assert Counts.ADJUSTED not in counts
@@ -67,21 +66,33 @@ def test_where_settings_move_the_probe_the_raw_ratio_counts() -> None:
     assert each.by_speed.moved > 1.2
 
 
-def test_settings_that_move_the_probe_unnoticed_seldom_claim_something() -> None:
-    """Because the raw ratio must lean the same way."""
-    found = comparisons(0.85, 8, moved=0.12)
-    adjusted = [one for one in by_speeds(found) if one.counts is Counts.ADJUSTED]
-    wrong = [one for one in adjusted if one.adjusted.low > 1 or one.adjusted.high < 1]
-    assert len(wrong) > 0.1 * COMPARISONS
-    assert told_apart(found) <= 0.1
+@pytest.mark.parametrize("pairs", [6, 8])
+@pytest.mark.parametrize("moved", [0.05, -0.1, 0.12, 0.2])
+def test_settings_that_move_the_probe_unnoticed_claim_no_more_than_others(
+    moved: float, pairs: int
+) -> None:
+    """Though the adjusted ratio alone would claim it, and its interval not cover."""
+    found = comparisons(0.85, pairs, moved)
+    wrong = [one for one in by_speeds(found) if not one.adjusted.low <= 1 <= one.adjusted.high]
+    assert len(wrong) > 0.07 * COMPARISONS
+    assert told_apart(found) <= 0.06
+    assert share(one.low <= 1.0 <= one.high for one in found) >= 0.93
 
 
-def test_an_adjusted_ratio_that_the_raw_one_contradicts_is_not_shown() -> None:
-    against = Estimate((100, 90), ratio=0.9, low=0.7, high=1.1, p=0.1, detectable=0.2, sigma=0.1)
-    clear = Estimate((100, 120), ratio=1.2, low=1.1, high=1.3, p=0.01, detectable=0.1, sigma=0.05)
-    leaning = replace(against, ratio=1.1, high=1.4)
-    p = [BySpeed(raw, clear, 1.0, 1.0, Counts.ADJUSTED).counted.p for raw in (against, leaning)]
-    assert p == [1.0, 0.025]
+def test_the_interval_that_counts_holds_the_adjusted_one_and_the_direction_of_the_raw_one() -> None:
+    found = comparisons(0.85, 8, gain=math.log(1.2))
+    adjusted = [one for one in found if one.by_speed and one.by_speed.counts is Counts.ADJUSTED]
+    wider = [one for one in adjusted if one.by_speed and one.low < one.by_speed.adjusted.low]
+    assert len(adjusted) > 0.7 * COMPARISONS
+    assert len(wider) > 0.3 * COMPARISONS
+    for one in adjusted:
+        assert one.by_speed is not None
+        assert one.ratio == one.by_speed.adjusted.ratio
+        assert one.low <= one.by_speed.adjusted.low
+        assert one.high >= one.by_speed.adjusted.high
+        if one.shows_more:
+            assert one.by_speed.raw.p < 0.08
+            assert one.by_speed.raw.ratio > 1
 
 
 @pytest.mark.parametrize("moved", [0.0, 0.12, 0.3])
@@ -110,7 +121,7 @@ def test_a_probe_that_sees_the_noise_makes_the_interval_shorter_and_gains_shown(
     raw, adjusted = np.mean(np.square(lengths), axis=0) ** 0.5
     assert adjusted < 0.68 * raw
     raw_only = share(one.raw.low > 1 and one.raw.p < 0.05 for one in by_speeds(found))
-    assert share(one.shows_more for one in found) > raw_only + 0.25
+    assert share(one.shows_more for one in found) > raw_only + 0.1
 
 
 @pytest.mark.skipif(not PUBLISHED.exists(), reason=f"{PUBLISHED} is not there")

@@ -87,8 +87,8 @@ def shown(pairs: list[Pair]) -> tuple[bool, bool]:
 
 def test_a_gain_that_the_noise_hides_is_shown_without_what_the_probe_explains() -> None:
     raw, counted = zip(*(shown(probed_pairs(seed)) for seed in range(100)), strict=True)
-    assert sum(counted) > 70
-    assert sum(raw) < sum(counted) - 15
+    assert sum(counted) > 55
+    assert sum(raw) < sum(counted) - 5
 
 
 def test_settings_that_slow_the_probe_claim_nothing_that_the_raw_ratio_does_not_show() -> None:

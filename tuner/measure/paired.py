@@ -185,12 +185,10 @@ def compare(
     chosen = _chosen(flags)
     contrast = chosen.contrast
     logs = np.log([*(a[at] for at in chosen.of_a), *(b[at] for at in chosen.of_b)])
-    counted = raw = estimate(contrast, contrast.fit(logs), logs)
-    by_speed = None
+    by_speed, counted = None, estimate(contrast, contrast.fit(logs), logs)
     if speeds is not None and chosen.settles:
         of_runs = [*(speeds[0][at] for at in chosen.of_a), *(speeds[1][at] for at in chosen.of_b)]
-        by_speed = adjust(contrast, raw, logs, np.asarray(of_runs))
-        counted = raw if by_speed is None else by_speed.counted
+        by_speed, counted = adjust(contrast, logs, np.asarray(of_runs)) or (None, counted)
     return Comparison(
         pairs=contrast.of_a if contrast.paired else len(a),
         averages=counted.averages,
