@@ -122,3 +122,23 @@ def test_outputs_that_share_an_index_are_not_measured() -> None:
     profile = small({"outputs": [output, {**output, "name": "copy"}]})
     with pytest.raises(Refused, match="several outputs write to one index"):
         bind(profile, SITE, (40514,))
+
+
+def test_steps_that_ask_a_program_of_the_users_are_left_out_and_named() -> None:
+    steps = [
+        {"type": "mmexternal", "binary": "/opt/enrich.py"},
+        {"type": "set", "variable": "host", "value": [{"property": "hostname"}]},
+    ]
+    own = bind(small({"steps": steps}), SITE, (40514,))
+    assert [step.type for step in own.profile.steps] == ["set"]
+    assert "steps[0]: mmexternal -> left out" in map(str, own.substitutions)
+    apart = small(
+        {
+            "streams": {"apps": {"steps": steps}},
+            "inputs[0].stream": "apps",
+            "outputs[logs].stream": "apps",
+        }
+    )
+    told = list(map(str, bind(apart, SITE, (40514,)).substitutions))
+    assert "streams.apps.steps[0]: mmexternal -> left out" in told
+    assert not [one for one in told if "steps[1]" in one]

@@ -93,6 +93,7 @@ HOSTILE: list[tuple[object, dict[str, object]]] = [
     ({}, {}),
     ({"host": "evil"}, {}),
     ({"host": {"name": "evil", "ip": "1.2.3.4"}, "a": 1}, {"a": 1}),
+    ({"host": None, "N": None, "a": None}, {"a": None}),
     ({"HOST": {"NAME": "evil"}, "N": 7, "b": []}, {"b": []}),
     ({"host.name": "evil", "n": 7, "n.x": 1}, {"n.x": 1}),
     (ODD, ODD),

@@ -136,3 +136,40 @@ def test_snippets_may_be_the_only_outputs() -> None:
         _ = profile.measured
     with pytest.raises(BadProfile, match="its events would be dropped"):
         parse_profile(edit(SMALL, {"outputs": []}), "p")
+
+
+def test_steps_stand_in_their_order_and_parsing_first_unless_a_step_says_where() -> None:
+    anon = {"type": "mmanon", "ipv4.bits": 8}
+    geo = {
+        "type": "mmdblookup", "key": "!ip", "mmdbFile": "/srv/geo.mmdb", "container": "!geo",
+        "fields": [":land:!country!iso_code"],
+    }  # fmt: skip
+    text = block(rsyslog_conf(streams({"steps": [anon, geo]})), 'ruleset(name="stream.apps")')
+    assert re.findall(r'type="(mm[a-z]+)"', text) == ["mmjsonparse", "mmanon", "mmdblookup"]
+    assert 'fields=[":land:!country!iso_code"]' in text
+    steps = [anon, {"type": "parse"}, geo]
+    whole = rsyslog_conf(streams({"steps": steps}))
+    text = block(whole, 'ruleset(name="stream.apps")')
+    assert re.findall(r'type="(mm[a-z]+)"', text) == ["mmanon", "mmjsonparse", "mmdblookup"]
+    assert 'module(load="mmdblookup" container="!geo")' in whole
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"document": [{"variable": "x", "name": "x"}]}, "no step sets the variable x"),
+        ({"document": [{"json": "x", "name": "x"}]}, "needs parse"),
+        ({"filter": {"match": [{"variable": "x", "isequal": ["y"]}]}}, "no step sets the variable"),
+        ({"document": [{"variable": "omes.x", "name": "x"}]}, "choose another name"),
+    ],
+)
+def test_fields_and_filters_read_what_a_step_sets(
+    changes: Mapping[str, object], message: str
+) -> None:
+    ours = {f"outputs[logs].{key}": value for key, value in changes.items()}
+    with pytest.raises(BadProfile, match=message):
+        small(ours)
+    if "omes" not in str(changes):
+        place = "json" if "json" in str(changes) else "variable"
+        step = {"type": "set", place: "x", "value": [{"property": "hostname"}]}
+        small({**ours, "steps": [step]})

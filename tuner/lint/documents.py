@@ -7,20 +7,23 @@ from itertools import combinations
 
 from tuner.engines.index import MappingStyle
 from tuner.errors import KeyPath
+from tuner.lint.steps import gives_json, steps_of, variable_fault
 from tuner.modules.field import DocumentField, FieldType, Preset, merges
 from tuner.modules.imfile import ImfileInput
 from tuner.modules.omfile import OmfileOutput
 from tuner.modules.parsing import CsvParse
 from tuner.modules.registry import Parse
+from tuner.modules.step import SetStep
 from tuner.modules.text_source import EVERYTHING, TIMES, TextSource
 from tuner.profile.documents import fields_of
 from tuner.profile.model import Profile
+from tuner.profile.stream import Stream
 from tuner.rule import Complaint, error, warning
 
 # The release that has the property fromhost-port.
 _HAS_PORT = 2510
-# What fields find under each format of `parse`; rules of liblognorm make JSON.
-_GIVES = {"csv": {"csv"}, "kv": {"kv"}, "json": {"json"}, "normalize": {"json"}}
+# The format of `parse` that gives each source.
+_NEEDS = {"column": "csv", "key": "kv", "json": "json"}
 
 
 def _field(number: int, field: int, key: str) -> KeyPath:
@@ -39,10 +42,10 @@ def _field(number: int, field: int, key: str) -> KeyPath:
     at="outputs[logs].document[0].column",
 )
 def _sources(profile: Profile) -> Iterator[Complaint]:
-    for path, source in _texts(profile):
-        parse = profile.stream(profile.outputs[int(path[1])].stream).parse
-        for key, value, needed_format in _needs(source):
-            message = _fault(key, value, needed_format, parse)
+    for path, name, source in _texts(profile):
+        stream = profile.stream(name)
+        for key, value in _parsed(source):
+            message = _fault(key, value, stream)
             if message is not None:
                 yield Complaint((*path, key) if isinstance(path[-1], int) else path, message)
         if str(source.property).startswith("$!metadata") and not _has_metadata(profile):
@@ -53,16 +56,20 @@ def _sources(profile: Profile) -> Iterator[Complaint]:
             )
 
 
-def _texts(profile: Profile) -> Iterator[tuple[KeyPath, TextSource]]:
-    """Every field of a document and every text of a line, with its place; a preset's fields stand
-    where it is named."""
+def _texts(profile: Profile) -> Iterator[tuple[KeyPath, str | None, TextSource]]:
+    """Every field of a document, every text of a line and of a step, with its place and stream; a
+    preset's fields stand where it is named."""
     for number, output in enumerate(profile.outputs):
         is_preset = isinstance(output.document, Preset)
         for i, field in enumerate(fields_of(output)):
-            yield ("outputs", number, "document", *(() if is_preset else (i,))), field
+            place = ("outputs", number, "document", *(() if is_preset else (i,)))
+            yield place, output.stream, field
         if isinstance(output, OmfileOutput):
             for i, text in enumerate(output.line or ()):
-                yield ("outputs", number, "line", i), text
+                yield ("outputs", number, "line", i), output.stream, text
+    for path, name, step in steps_of(profile):
+        for i, text in enumerate(step.value if isinstance(step, SetStep) else ()):
+            yield (*path, "value", i), name, text
 
 
 def _has_metadata(profile: Profile) -> bool:
@@ -71,21 +78,25 @@ def _has_metadata(profile: Profile) -> bool:
     return any(one.add_metadata or "*" in one.file for one in files)
 
 
-def _needs(field: TextSource) -> Iterator[tuple[str, str, str]]:
-    """The key of a parsed field's source, its value, and a format of `parse` that gives it."""
-    if field.column is not None:
-        yield "column", field.column, "csv"
-    if field.key is not None:
-        yield "key", field.key, "kv"
-    if field.json_path is not None:
-        yield "json", field.json_path, "json"
+def _parsed(field: TextSource) -> Iterator[tuple[str, str]]:
+    """The key of a source that parsing or a step provides, and its value."""
+    sources = {
+        "column": field.column, "key": field.key, "json": field.json_path,
+        "variable": field.variable,
+    }  # fmt: skip
+    return ((key, value) for key, value in sources.items() if value is not None)
 
 
-def _fault(key: str, value: str, needed_format: str, parse: Parse | None) -> str | None:
-    if parse is None or needed_format not in _GIVES[parse.format]:
-        return f"{key}: {value} needs parse: {{format: {needed_format}, ...}} in the profile"
-    if isinstance(parse, CsvParse) and value not in parse.columns:
-        return f"there is no column {value}: parse.columns has {', '.join(parse.columns)}"
+def _fault(key: str, value: str, stream: Stream) -> str | None:
+    if key == "variable":
+        return variable_fault(value, stream)
+    if key == "json" and gives_json(stream):
+        return None
+    needed = _NEEDS[key]
+    if stream.parse is None or stream.parse.format != needed:
+        return f"{key}: {value} needs parse: {{format: {needed}, ...}} in the profile"
+    if isinstance(stream.parse, CsvParse) and value not in stream.parse.columns:
+        return f"there is no column {value}: parse.columns has {', '.join(stream.parse.columns)}"
     return None
 
 
@@ -205,7 +216,7 @@ def _as_written(field: DocumentField) -> str:
     at="outputs[logs].document[0].property",
 )
 def _too_new(profile: Profile) -> Iterator[Complaint]:
-    for path, source in _texts(profile):
+    for path, _, source in _texts(profile):
         if source.property == "fromhost-port" and profile.release.rsyslog_number < _HAS_PORT:
             yield Complaint(
                 (*path, "property"),

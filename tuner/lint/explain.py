@@ -13,6 +13,7 @@ from tuner.modules.input import Input
 from tuner.modules.output import Output
 from tuner.modules.queue import Queue
 from tuner.modules.registry import MODULES, name_of
+from tuner.modules.step import StreamStep
 from tuner.profile.facts import fact_name, fact_of, source_of
 from tuner.profile.model import Profile
 from tuner.profile.schema import Key, every_key
@@ -97,9 +98,11 @@ def explain(asked: str) -> tuple[Explanation, ...]:
     return _of_paths(_matching(asked))
 
 
-def _module(name: str, module: type[Input | Output]) -> Explanation:
+def _module(name: str, module: type[Input | Output | StreamStep]) -> Explanation:
     """A module of rsyslog, and the keys that a profile has for it."""
-    where = "inputs[]" if issubclass(module, Input) else "outputs[]"
+    where = "outputs[]"
+    if not issubclass(module, Output):
+        where = "inputs[]" if issubclass(module, Input) else "steps[]"
     keys = [key for key in every_key() if key.section is module and key.path.count(".") <= 2]
     does = inspect.cleandoc(module.__doc__ or "").partition("\n\n")[0]
     return Explanation(

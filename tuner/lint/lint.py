@@ -26,6 +26,7 @@ from tuner.lint import (
     requests,
     search,
     settings,
+    steps,
     streams,
     transport,
 )
@@ -40,6 +41,7 @@ _TOPICS = (
     queue_parameters,
     lanes,
     streams,
+    steps,
     losses,
     disk,
     outputs,

@@ -8,6 +8,7 @@ from dataclasses import replace
 from pydantic import BaseModel
 
 from tuner.errors import KeyPath
+from tuner.lint.steps import steps_of
 from tuner.modules.in_profile import InProfile
 from tuner.modules.registry import rules
 from tuner.profile.model import Profile, Tier
@@ -31,6 +32,7 @@ def _about_profile(module: type[BaseModel], rule: Rule[InProfile[BaseModel]]) ->
 
 def _sections(profile: Profile) -> Iterator[tuple[KeyPath, BaseModel]]:
     yield from ((("inputs", number), one) for number, one in enumerate(profile.inputs))
+    yield from ((path, step) for path, _, step in steps_of(profile))
     yield from ((("outputs", number), one) for number, one in enumerate(profile.outputs))
     if profile.impstats is not None:
         yield ("impstats",), profile.impstats

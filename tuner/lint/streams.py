@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tuner.errors import KeyPath
+from tuner.lint.steps import gives_json, parses_json, steps_of, variable_fault
 from tuner.modules.filter import Filter
-from tuner.modules.parsing import CsvParse, KvParse
 from tuner.profile.model import Profile
 from tuner.rule import Changes, Complaint, error
 
@@ -71,21 +71,25 @@ def _half_a_stream(profile: Profile) -> Iterator[Complaint]:
 
 @error(
     "RT286",
-    why="Only mmjsonparse and mmnormalize say whether they could read an event, and only they "
-    "leave values to compare.",
+    why="Only mmjsonparse and mmnormalize say whether they could read an event, and only they and "
+    "steps leave values to compare.",
     source="rsyslog's manual: rainerscript/property, parsesuccess",
     bad={"outputs[logs].filter": {"parsesuccess": True}},
     good={"parse": {"format": "json"}},
     at="outputs[logs].filter",
 )
 def _nothing_parsed(profile: Profile) -> Iterator[Complaint]:
-    for path, stream, wanted in _filters(profile):
-        parse = profile.stream(stream).parse
-        needs = wanted.parsesuccess is not None or any(
-            match.json_path is not None for match in wanted.match or ()
-        )
-        if needs and (parse is None or isinstance(parse, CsvParse | KvParse)):
+    for path, name, wanted in _filters(profile):
+        stream, matches = profile.stream(name), wanted.match or ()
+        by_value = any(match.json_path is not None for match in matches)
+        if (wanted.parsesuccess is not None and not parses_json(stream)) or (
+            by_value and not gives_json(stream)
+        ):
             yield Complaint(path, f"the filter asks for what parsing found: add {_BY_MODULE}")
+        for variable in (match.variable for match in matches if match.variable is not None):
+            fault = variable_fault(variable, stream)
+            if fault is not None:
+                yield Complaint(path, fault)
 
 
 def _filters(profile: Profile) -> Iterator[tuple[KeyPath, str | None, Filter]]:
@@ -96,6 +100,9 @@ def _filters(profile: Profile) -> Iterator[tuple[KeyPath, str | None, Filter]]:
     for name, stream in profile.streams.items():
         if stream.filter is not None:
             yield ("streams", name, "filter"), name, stream.filter
+    for place, owner, step in steps_of(profile):
+        if step.filter is not None:
+            yield (*place, "filter"), owner, step.filter
 
 
 @error(

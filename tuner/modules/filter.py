@@ -4,7 +4,7 @@ from typing import Annotated, Self
 
 from pydantic import Field, model_validator
 
-from tuner.modules.text_source import PropertyName
+from tuner.modules.text_source import PropertyName, VariablePath
 from tuner.schema.parameter import Doc
 from tuner.schema.posix_regex import RegexText
 from tuner.schema.scalars import Facility, MatchText, SeverityName, Switch
@@ -26,6 +26,9 @@ class Match(Section):
     json_path: Annotated[
         JsonPath | None, Doc("The path of what parsing found, such as user.name, to be compared.")
     ] = Field(None, alias="json")
+    variable: Annotated[
+        VariablePath | None, Doc("The variable, `$.`, that a step has set, to be compared.")
+    ] = None
     isequal: Annotated[Texts | None, Doc("The value is one of these texts.")] = None
     startswith: Annotated[Texts | None, Doc("The value begins with one of these texts.")] = None
     startswith_i: Annotated[
@@ -46,8 +49,9 @@ class Match(Section):
 
     @model_validator(mode="after")
     def _one_operation(self) -> Self:
-        if (self.property is None) == (self.json_path is None):
-            raise ValueError("name exactly one of property and json")
+        sources = (self.property, self.json_path, self.variable)
+        if sum(source is not None for source in sources) != 1:
+            raise ValueError("name exactly one of property, json and variable")
         if sum(getattr(self, name) is not None for name in OPERATIONS) != 1:
             raise ValueError(f"name exactly one operation: {', '.join(OPERATIONS)}")
         return self

@@ -17,7 +17,11 @@ from tuner.modules.imudp import ImudpInput
 from tuner.modules.imuxsock import ImuxsockInput
 from tuner.modules.in_profile import InProfile
 from tuner.modules.input import Input
+from tuner.modules.mmanon import MmanonStep
+from tuner.modules.mmdblookup import MmdblookupStep
+from tuner.modules.mmexternal import MmexternalStep
 from tuner.modules.mmjsonparse import JsonParse
+from tuner.modules.mmkubernetes import MmkubernetesStep
 from tuner.modules.mmnormalize import NormalizeParse
 from tuner.modules.omelasticsearch import OmelasticsearchOutput
 from tuner.modules.omfile import OmfileOutput
@@ -25,6 +29,7 @@ from tuner.modules.omfwd import OmfwdOutput
 from tuner.modules.omrelp import OmrelpOutput
 from tuner.modules.output import Output
 from tuner.modules.parsing import CsvParse, KvParse
+from tuner.modules.step import ParseStep, SetStep, StreamStep, UnsetStep
 from tuner.rule import Rule
 from tuner.schema.kinds import OneOf
 
@@ -42,21 +47,29 @@ AnyInput = Annotated[
 AnyOutput = Annotated[
     OmelasticsearchOutput | OmfileOutput | OmfwdOutput | OmrelpOutput, OneOf("type")
 ]
+ModuleStep = MmanonStep | MmdblookupStep | MmkubernetesStep | MmexternalStep
+AnyStep = Annotated[ModuleStep | SetStep | UnsetStep | ParseStep, OneOf("type")]
 Parse = Annotated[CsvParse | KvParse | JsonParse | NormalizeParse, OneOf("format")]
 
 INPUTS: tuple[type[Input], ...] = get_args(get_args(AnyInput)[0])
 OUTPUTS: tuple[type[Output], ...] = get_args(get_args(AnyOutput)[0])
+STEPS: tuple[type[StreamStep], ...] = get_args(ModuleStep)
 
-
-MODULES: tuple[type[Input | Output], ...] = (*INPUTS, *OUTPUTS)
+MODULES: tuple[type[Input | Output | StreamStep], ...] = (*INPUTS, *STEPS, *OUTPUTS)
 
 
 def packages() -> dict[str, str]:
-    """Each module that rsyslog's own package does not ship, with Debian's package that does."""
-    return {name_of(one): one.package for one in MODULES if one.package != "rsyslog"}
+    """Each module that another package of Debian ships than rsyslog's own, with that package."""
+    own = {"rsyslog", "none"}
+    return {name_of(one): one.package for one in MODULES if one.package not in own}
 
 
-def name_of(module: type[Input | Output]) -> str:
+def unpackaged() -> tuple[str, ...]:
+    """The modules that no package of Debian ships."""
+    return tuple(name_of(one) for one in MODULES if one.package == "none")
+
+
+def name_of(module: type[Input | Output | StreamStep]) -> str:
     """What rsyslog calls the module, such as imtcp."""
     return str(get_args(module.model_fields["type"].annotation)[0])
 

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
 from tuner.schema.parameter import Doc
 from tuner.schema.posix_regex import RegexText
@@ -31,6 +31,18 @@ DateFormat = Literal[
     "year", "month", "day", "hour", "minute", "second", "wday", "wdayname", "ordinal", "week",
     "tzoffshour", "tzoffsmin", "tzoffsdirection",
 ]  # fmt: skip
+VARIABLES_OF_OURS = frozenset({"documents", "lane", "omes", "steps"})
+"""What the rendered configuration keeps under `$.`, in any case of letters (rsyslog's own)."""
+
+
+def _is_free(path: str) -> str:
+    first = path.partition(".")[0]
+    if first.lower() in VARIABLES_OF_OURS:
+        raise ValueError(f"$.{first} is used by what is rendered: choose another name")
+    return path
+
+
+VariablePath = Annotated[str, Field(pattern=rf"^{NAME}$"), AfterValidator(_is_free)]
 SourceName = Annotated[str, Field(pattern=r"^[A-Za-z0-9_@.-]{1,64}$")]
 
 
@@ -98,8 +110,9 @@ Constant = (
 
 
 class TextSource(Section):
-    """A text: an rsyslog property, a constant, or a piece of the event's text that the profile's
-    `parse` finds: a CSV column, the key of a pair, a dotted path into JSON, where `*` is all.
+    """A text: an rsyslog property, a constant, a piece of the event's text that the profile's
+    `parse` finds (a CSV column, the key of a pair, a dotted path into JSON, where `*` is all), or a
+    variable that a step has set.
     """
 
     property: Annotated[
@@ -138,6 +151,9 @@ class TextSource(Section):
             ),
         ),
     ] = Field(None, alias="json")
+    variable: Annotated[
+        VariablePath | None, Doc("The variable, `$.`, that a step of the stream has set.")
+    ] = None
     case: Annotated[
         Literal["lower", "upper"] | None,
         Doc("Whether the text becomes lower or upper case; letters of ASCII only."),
@@ -156,9 +172,13 @@ class TextSource(Section):
 
     @model_validator(mode="after")
     def _one_source(self) -> Self:
-        sources = (self.property, self.constant, self.column, self.key, self.json_path)
+        sources = (
+            self.property, self.constant, self.column, self.key, self.json_path, self.variable,
+        )  # fmt: skip
         if sum(source is not None for source in sources) != 1:
-            raise ValueError("name exactly one source: property, constant, column, key or json")
+            raise ValueError(
+                "name exactly one source: property, constant, column, key, json or variable"
+            )
         return self
 
     @model_validator(mode="after")
@@ -177,7 +197,7 @@ class TextSource(Section):
 
 
 def is_parsed(source: TextSource) -> bool:
-    """Whether the profile's `parse` finds the text in the event's text."""
+    """Whether parsing or a step of the stream makes the text, which can be anything then."""
     return source.property is None and source.constant is None
 
 

@@ -27,6 +27,8 @@ _SOURCES = (
     ("global.", f"{_MANUAL}: rainerscript/global"),
     ("parse.", f"{_MANUAL}: rainerscript/property, mmjsonparse"),
     ("streams[].parse.", f"{_MANUAL}: rainerscript/property, mmjsonparse"),
+    ("steps[]", f"{_MANUAL}: rainerscript/variable_property_types, the module of that name"),
+    ("streams[].steps[]", f"{_MANUAL}: the module of that name"),
     ("streams[].filter", f"{_MANUAL}: configuration/filters, rainerscript/expressions"),
     ("settings.", _ENGINE),
     ("node.", _ENGINE),

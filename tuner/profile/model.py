@@ -18,10 +18,10 @@ from tuner.modules.impstats import Impstats
 from tuner.modules.input import Parsers
 from tuner.modules.omelasticsearch import OmelasticsearchOutput
 from tuner.modules.queue import Queue
-from tuner.modules.registry import AnyInput, AnyOutput, Parse
+from tuner.modules.registry import AnyInput, AnyOutput, AnyStep, Parse
 from tuner.modules.secrets import SecretRef
 from tuner.profile.lanes import Lanes
-from tuner.profile.stream import Snippets, Stream
+from tuner.profile.stream import LookupTable, Snippets, Stream
 from tuner.profile.workload import Workload as Workload
 from tuner.schema.scalars import Name, ProfilePath, Switch
 from tuner.schema.section import Section
@@ -78,6 +78,8 @@ class Profile(Section):
     inputs: Annotated[tuple[AnyInput, ...], Field(min_length=1)]
     parser: Parsers | None = None
     parse: Parse | None = None
+    lookup_tables: dict[Name, LookupTable] = Field(default_factory=dict)
+    steps: tuple[AnyStep, ...] = ()
     main_queue: Queue | None = None
     lanes: Lanes | None = None
     streams: dict[Name, Stream] = Field(default_factory=dict)
@@ -133,9 +135,14 @@ class Profile(Section):
         empty: lint reports it."""
         if name is None:
             own = self.snippets.outputs
-            return Stream(parser=self.parser, parse=self.parse, snippets=own)
+            return Stream(parser=self.parser, parse=self.parse, steps=self.steps, snippets=own)
         stream = self.streams.get(name, Stream())
         return stream.model_copy(update={"parser": stream.parser or self.parser})
+
+    @property
+    def every_stream(self) -> tuple[tuple[str | None, Stream], ...]:
+        """What the profile says itself, and its streams by name."""
+        return tuple((name, self.stream(name)) for name in (None, *self.streams))
 
     @property
     def measured(self) -> OmelasticsearchOutput:

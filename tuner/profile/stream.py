@@ -3,9 +3,15 @@
 from tuner.modules.filter import Filter
 from tuner.modules.input import Parsers
 from tuner.modules.queue import Queue
-from tuner.modules.registry import Parse
-from tuner.schema.scalars import ProfilePath
+from tuner.modules.registry import AnyStep, Parse
+from tuner.schema.scalars import AbsolutePath, ProfilePath
 from tuner.schema.section import Section
+
+
+class LookupTable(Section):
+    """A table in rsyslog's own JSON format, which a HUP reads again."""
+
+    file: AbsolutePath
 
 
 class Snippets(Section):
@@ -26,6 +32,7 @@ class Stream(Section):
 
     parser: Parsers | None = None
     parse: Parse | None = None
+    steps: tuple[AnyStep, ...] = ()
     filter: Filter | None = None
     queue: Queue | None = None
     snippets: tuple[ProfilePath, ...] = ()

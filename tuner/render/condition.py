@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from tuner.modules.filter import OPERATIONS, Filter, Match
 from tuner.modules.priorities import FACILITIES, SEVERITIES
+from tuner.render.field_text import json_name, variable_name
 from tuner.render.quoting import Emitted, literal
 
 _OPERATORS = {
@@ -45,7 +46,9 @@ def _matched(match: Match) -> str:
 def _value(match: Match) -> str:
     """What is compared, as rsyslog's expressions name it."""
     if match.json_path is not None:
-        return f"$!{match.json_path.replace('.', '!')}"
+        return json_name(match.json_path)
+    if match.variable is not None:
+        return variable_name(match.variable)
     return f"${match.property}"
 
 

@@ -161,12 +161,16 @@ class _Members:
         return checked_again(field, self.steps.text(texts_of(field, self.parse)).name)
 
     def _texts(self, field: DocumentField) -> tuple[Property, ...]:
-        """The properties that write a text; one that may be cut inside of a character is mended."""
-        texts = texts_of(field, self.parse)
-        is_cut = field.position is not None or field.regex is not None
-        if is_cut and field.property not in _ASCII:
-            return (self.steps.text(texts, mends=True),)
-        return texts
+        return texts_in_whole(field, self.parse, self.steps)
+
+
+def texts_in_whole(source: TextSource, parse: Parse | None, steps: Steps) -> tuple[Property, ...]:
+    """The properties that write a text; one that may be cut inside of a character is mended."""
+    texts = texts_of(source, parse)
+    is_cut = source.position is not None or source.regex is not None
+    if is_cut and source.property not in _ASCII:
+        return (steps.text(texts, mends=True),)
+    return texts
 
 
 def _escaped(field: DocumentField) -> str | None:

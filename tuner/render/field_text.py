@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from tuner.modules.field import DocumentField, FieldType
 from tuner.modules.parsing import CsvParse, KvParse
 from tuner.modules.registry import Parse
-from tuner.modules.text_source import TIMES, TextSource, is_parsed
+from tuner.modules.text_source import TIMES, TextSource
 
 METADATA = "$!metadata"
 KEPT_METADATA = "$.documents!metadata"
@@ -117,15 +117,15 @@ def _piece(delimiter: str, number: int) -> tuple[str, int]:
 
 
 def _place(field: TextSource, parse: Parse | None) -> _Place:
-    if not is_parsed(field):
-        return _whole(str(field.property).replace(METADATA, KEPT_METADATA))
-    match parse:
-        case CsvParse():
-            return _csv(parse, parse.columns.index(str(field.column)))
-        case KvParse():
-            return _kv(parse, str(field.key))
-        case _:
-            return _Place(json_name(str(field.json_path)), "^", 0, "$")
+    if field.column is not None and isinstance(parse, CsvParse):
+        return _csv(parse, parse.columns.index(field.column))
+    if field.key is not None and isinstance(parse, KvParse):
+        return _kv(parse, field.key)
+    if field.json_path is not None:
+        return _Place(json_name(field.json_path), "^", 0, "$")
+    if field.variable is not None:
+        return _Place(variable_name(field.variable), "^", 0, "$")
+    return _whole(str(field.property).replace(METADATA, KEPT_METADATA))
 
 
 def _whole(name: str) -> _Place:
@@ -135,6 +135,11 @@ def _whole(name: str) -> _Place:
 def json_name(path: str) -> str:
     """What rsyslog calls a path into the event's JSON."""
     return f"$!{path.replace('.', '!')}"
+
+
+def variable_name(path: str) -> str:
+    """What rsyslog calls a variable of the event beside its JSON."""
+    return f"$.{path.replace('.', '!')}"
 
 
 def _csv(parse: CsvParse, passed: int) -> _Place:

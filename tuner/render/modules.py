@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from tuner.errors import Refused
 from tuner.modules.input import Input
 from tuner.modules.mmjsonparse import JsonParse
 from tuner.modules.mmnormalize import NormalizeParse
+from tuner.modules.output import Output
+from tuner.modules.step import ParseStep, StreamStep, VariableStep
 from tuner.profile.lanes import Spread
 from tuner.profile.model import Profile
 from tuner.render.actions import Parameters
@@ -24,13 +26,11 @@ class Module:
     parameters: Parameters = ()
 
 
-def modules(
-    profile: Profile, repairs: bool, parses: Sequence[JsonParse | NormalizeParse], form: Form
-) -> tuple[Module, ...]:
+def modules(profile: Profile, repairs: bool, form: Form) -> tuple[Module, ...]:
     """The modules to load, those left out that the host of a fragment has loaded: rsyslogd refuses
     to load one twice.  Raises Refused where the profile sets parameters of such a one."""
     kept = []
-    for module in _every(profile, repairs, parses):
+    for module in _every(profile, repairs):
         if module.name not in form.loaded:
             kept.append(module)
             continue
@@ -51,17 +51,25 @@ def parameters_of(source: Input) -> dict[str, object]:
     return source.model_dump(mode="json", by_alias=True, exclude_none=True, exclude=left_out)
 
 
-def _every(
-    profile: Profile, repairs: bool, parses: Sequence[JsonParse | NormalizeParse]
-) -> Iterator[Module]:
+def _every(profile: Profile, repairs: bool) -> Iterator[Module]:
     yield from _input_modules(profile)
     if profile.lanes is not None and profile.lanes.spread is Spread.HASH:
         yield Module("fmhash")
     if repairs:
         yield Module("mmutf8fix")
-    names = ("mmjsonparse" if isinstance(one, JsonParse) else "mmnormalize" for one in parses)
-    yield from (Module(name) for name in dict.fromkeys(names))
+    yield from dict.fromkeys(_parsers(profile))
+    steps = (step for _, stream in profile.every_stream for step in stream.steps)
+    actions = [step for step in steps if not isinstance(step, ParseStep | VariableStep)]
+    yield from (Module(kind, tuple(shared.items())) for kind, shared in _shared(actions).items())
     yield from _output_modules(profile)
+
+
+def _parsers(profile: Profile) -> Iterator[Module]:
+    for _, stream in profile.every_stream:
+        if isinstance(stream.parse, JsonParse):
+            yield Module("mmjsonparse")
+        elif isinstance(stream.parse, NormalizeParse):
+            yield Module("mmnormalize")
 
 
 def _input_modules(profile: Profile) -> Iterator[Module]:
@@ -76,15 +84,20 @@ def _input_modules(profile: Profile) -> Iterator[Module]:
     yield from (Module(kind, tuple(shared.items())) for kind, shared in kinds.items())
 
 
-def _output_modules(profile: Profile) -> Iterator[Module]:
+def _shared(sections: Iterable[Output | StreamStep]) -> dict[str, dict[str, object]]:
+    """The module of each, with the parameters that all sections of a kind share."""
     kinds: dict[str, dict[str, object]] = {}
-    built_in = {output.type for output in profile.outputs if output.built_in}
-    for output in profile.outputs:
-        shared = kinds.setdefault(output.type, {})
-        for key, name in of_module(type(output)).items():
+    for section in sections:
+        shared = kinds.setdefault(section.type, {})
+        for key, name in of_module(type(section)).items():
             shared.setdefault(key, None)
-            shared[key] = getattr(output, name) if shared[key] is None else shared[key]
-    for kind, shared in kinds.items():
+            shared[key] = getattr(section, name) if shared[key] is None else shared[key]
+    return kinds
+
+
+def _output_modules(profile: Profile) -> Iterator[Module]:
+    built_in = {output.type for output in profile.outputs if output.built_in}
+    for kind, shared in _shared(profile.outputs).items():
         if kind not in built_in:
             yield Module(kind, tuple(shared.items()))
         elif any(value is not None for value in shared.values()):

@@ -38,7 +38,7 @@ def output_templates(
     fields, parse = fields_of(output), profile.stream(output.stream).parse
     # A newline after each document of a bulk would pair their replies wrongly (F5).
     end = "\n" if isinstance(output, OmfileOutput) else ""
-    steps = Steps(output.name)
+    steps = Steps.of_output(output.name)
     pieces = document(fields, parse, identity, end, steps) if fields else ()
     if isinstance(output, OmfileOutput):
         return OutputTemplates(

@@ -7,8 +7,6 @@ from dataclasses import dataclass
 
 from tuner.modules.impstats import Impstats
 from tuner.modules.input import Input, Parsers
-from tuner.modules.mmjsonparse import JsonParse
-from tuner.modules.mmnormalize import NormalizeParse
 from tuner.modules.omelasticsearch import OmelasticsearchOutput
 from tuner.modules.omfile import OmfileOutput
 from tuner.modules.queue import Queue
@@ -18,6 +16,7 @@ from tuner.profile.documents import fields_of
 from tuner.profile.lanes import Spread
 from tuner.profile.model import Global, Profile
 from tuner.profile.placement import file_names, lane_queue, main_queue, ports_of, stream_queue
+from tuner.profile.stream import LookupTable
 from tuner.render.actions import ActionGroup, Parameters, deliveries
 from tuner.render.condition import condition
 from tuner.render.document import Identity
@@ -27,7 +26,8 @@ from tuner.render.modules import Module, modules, parameters_of
 from tuner.render.output_templates import OutputTemplates, output_templates
 from tuner.render.quoting import Emitted, number
 from tuner.render.retry import Retry, retries
-from tuner.render.steps import Step
+from tuner.render.steps import Step, TextStep
+from tuner.render.stream_steps import Statement, statements, templates_of
 from tuner.schema.parameter import of_module
 
 # What names the source comes first, then where its events go, then everything else.
@@ -48,7 +48,7 @@ class StreamRules:
     """What happens to the events of a stream: its ruleset with its parsers and queue, what repairs
     and parses an event, which events go on, and the outputs.
 
-    `steps` names the actions that parse: after the ruleset.
+    `statements` are what is done with each event before the outputs.
     """
 
     ruleset: str
@@ -56,8 +56,7 @@ class StreamRules:
     queue: Queue | None
     repaired: str | None
     kept_metadata: str | None
-    steps: str
-    parse: JsonParse | NormalizeParse | None
+    statements: tuple[Statement, ...]
     snippets: tuple[Snippet, ...]
     condition: Emitted | None
     deliveries: tuple[ActionGroup, ...]
@@ -92,6 +91,8 @@ class Script:
     parameters: Parameters
     impstats: Impstats | None
     modules: tuple[Module, ...]
+    tables: tuple[tuple[str, LookupTable], ...]
+    texts: tuple[TextStep, ...]
     templates: tuple[OutputTemplates, ...]
     main_queue: Queue
     streams: tuple[StreamRules, ...]
@@ -128,9 +129,10 @@ def script(profile: Profile, identity: Identity | None = None, form: Form = WHOL
         modules=modules(
             profile,
             any(one.repaired is not None for one in streams),
-            [one.parse for one in streams if one.parse is not None],
             form,
         ),
+        tables=tuple(profile.lookup_tables.items()),
+        texts=templates_of(one for stream in streams for one in stream.statements),
         templates=templates,
         main_queue=main_queue(profile).resolved,
         streams=streams,
@@ -192,7 +194,6 @@ def _streams(
     own = [None] if has_own or profile.snippets.outputs else []
     for name in (*own, *profile.streams):
         stream, outputs = profile.stream(name), _outputs_of(profile, name)
-        parse = stream.parse if isinstance(stream.parse, JsonParse | NormalizeParse) else None
         placed, queue = stream_queue(profile, name), None
         if placed is not None:
             queue = placed.resolved
@@ -205,8 +206,7 @@ def _streams(
             queue=queue,
             repaired=next((one.name for one in outputs if _needs_repair(one)), None),
             kept_metadata=KEPT_METADATA if any(map(_reads_metadata, outputs)) else None,
-            steps=profile.name if name is None else name,
-            parse=parse,
+            statements=tuple(statements(name, profile.name, stream)),
             snippets=snippets(stream.snippets, form),
             condition=None if stream.filter is None else condition(stream.filter),
             deliveries=tuple(deliveries(profile, name, steps)),

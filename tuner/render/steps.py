@@ -1,6 +1,7 @@
 """Texts that a ruleset works out before a document is written, each kept in a variable.
 
-A step is a `set` of a variable under `$.documents!OUTPUT` to what a template writes.  Strings of
+A step is a `set` of a variable under `$.documents!OUTPUT`, or `$.steps` where a step of a stream
+needs it, to what a template writes.  Strings of
 an event are copied unchanged with it, where rsyslog's copies of JSON spoil numbers: jsonDeepCopy
 makes 1e+22.0 of 1e22, which is no JSON (8.2302).
 """
@@ -23,7 +24,8 @@ EVERYTHING_FOUND = Property("$!all-json-plain")
 @dataclass(frozen=True)
 class TextStep:
     """What a template writes; with `mends` without half a character at its ends, with `joins` with
-    a comma before it where it is not empty, with a `fallback` that instead of nothing."""
+    a comma before it where it is not empty, with a `table` what that has for it, with a `fallback`
+    that instead of nothing."""
 
     variable: str
     template: str
@@ -31,6 +33,7 @@ class TextStep:
     mends: bool = False
     joins: bool = False
     fallback: Emitted | None = None
+    table: str | None = None
     kind: str = "text"
 
 
@@ -72,10 +75,22 @@ Step = TextStep | JsonStep | MergeStep
 
 @dataclass
 class Steps:
-    """Gathers the steps of one output."""
+    """Gathers the steps of one output or stream: `root` begins its variables, `stem` the names of
+    its templates."""
 
-    output: str
+    root: str
+    stem: str
     _taken: list[Step] = field(default_factory=list)
+
+    @classmethod
+    def of_output(cls, name: str) -> Steps:
+        """Those of an output's documents."""
+        return cls(f"$.documents!{name}", name)
+
+    @classmethod
+    def of_stream(cls, name: str | None) -> Steps:
+        """Those of a stream, or of what names none; no output's have two dots."""
+        return cls("$.steps", "own.steps" if name is None else f"stream.{name}")
 
     @property
     def taken(self) -> tuple[Step, ...]:
@@ -88,11 +103,14 @@ class Steps:
         mends: bool = False,
         joins: bool = False,
         fallback: Emitted | None = None,
+        variable: str | None = None,
+        table: str | None = None,
     ) -> Property:
-        """What writes the text of these pieces."""
-        variable, template = self._names()
-        self._taken.append(TextStep(variable, template, pieces, mends, joins, fallback))
-        return Property(variable)
+        """What writes the text of these pieces; a `variable` of its own keeps it."""
+        own, template = self._names()
+        kept = variable or own
+        self._taken.append(TextStep(kept, template, pieces, mends, joins, fallback, table))
+        return Property(kept)
 
     def json(self, one: DocumentField, prefix: str | None = None) -> Property:
         """What writes the JSON that a field passes on."""
@@ -117,4 +135,4 @@ class Steps:
     def _names(self) -> tuple[str, str]:
         """A variable and a template that nothing else has: no other template's name has a dot."""
         number = len(self._taken) + 1
-        return f"$.documents!{self.output}!{number}", f"{self.output}.{number}"
+        return f"{self.root}!{number}", f"{self.stem}.{number}"

@@ -10,6 +10,7 @@ from tuner.errors import ProgramMissing, Refused
 from tuner.host.usage import memory_bytes
 from tuner.lint.load import LoadedProfile
 from tuner.modules.input import Listener
+from tuner.modules.mmdblookup import MmdblookupStep
 from tuner.modules.mmnormalize import NormalizeParse
 from tuner.modules.secrets import SecretRef
 from tuner.render.artefacts import fragment_path, rsyslog_conf
@@ -53,11 +54,16 @@ def _secret_files(loaded: LoadedProfile) -> list[str]:
 
 
 def _absent(loaded: LoadedProfile) -> str | None:
-    """A rulebase that this machine lacks: rsyslogd rejects whatever refers to it."""
+    """A file that this machine lacks, and what it is: rsyslogd rejects whatever refers to it."""
     profile = loaded.profile
-    parsers = (profile.parse, *(stream.parse for stream in profile.streams.values()))
-    files = (one.rulebase for one in parsers if isinstance(one, NormalizeParse))
-    return next((path for path in files if not Path(path).is_file()), None)
+    files = {table.file: "lookup table" for table in profile.lookup_tables.values()}
+    for _, stream in profile.every_stream:
+        if isinstance(stream.parse, NormalizeParse):
+            files[stream.parse.rulebase] = "rulebase"
+        databases = (step for step in stream.steps if isinstance(step, MmdblookupStep))
+        files |= {step.mmdb_file: "database" for step in databases}
+    missing = (f"{path}, the {what}," for path, what in files.items() if not Path(path).is_file())
+    return next(missing, None)
 
 
 def _secret_with_blank(loaded: LoadedProfile) -> str | None:
@@ -76,7 +82,7 @@ def _rsyslogd(
         return Layer(name, None, "--offline")
     absent = _absent(loaded)
     if absent is not None:
-        return Layer(name, None, f"{absent}, the rulebase, is not on this machine")
+        return Layer(name, None, f"{absent} is not on this machine")
     blank = _secret_with_blank(loaded)
     if blank is not None:
         return Layer(name, False, f"{blank} holds white space, which rsyslogd refuses in a "

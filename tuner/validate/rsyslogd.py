@@ -17,7 +17,7 @@ from pathlib import Path
 from tuner.errors import Refused
 from tuner.host.process import describe_exit, own_environment, run
 from tuner.host.programs import rsyslogd
-from tuner.modules.registry import packages
+from tuner.modules.registry import packages, unpackaged
 
 _TIMEOUT_S = 20.0
 
@@ -79,8 +79,10 @@ def _check(
 
 def packages_to_install(complaints: Sequence[str]) -> tuple[str, ...]:
     """What to install for the modules that rsyslogd could not load, one sentence for each."""
+    ways = {module: f"apt-get install {package}" for module, package in packages().items()}
+    ways |= dict.fromkeys(unpackaged(), "Debian has no package of it, rsyslog's repositories have")
     return tuple(
-        f"{module} is not installed: apt-get install {package}"
-        for module, package in packages().items()
+        f"{module} is not installed: {way}"
+        for module, way in ways.items()
         if any(f"could not load module '{module}'" in line for line in complaints)
     )

@@ -1,0 +1,247 @@
+"""Steps of a stream through a real rsyslogd: what each makes of an event is found in the sink."""
+
+from __future__ import annotations
+
+import http.server
+import json
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.live.test_documents import run
+from tests.live.test_field_options import HEAD
+from tests.profile.examples import small
+from tuner.engine.client import EngineClient
+from tuner.engine.feed import kept
+from tuner.host.process import give_to_daemons
+from tuner.lab.ports import free_port
+from tuner.lab.scratch import scratch, subfolder
+from tuner.lab.sink import Sink
+
+pytestmark = pytest.mark.live
+
+Steps = Sequence[Mapping[str, object]]
+
+
+def made(
+    folder: Path, steps: Steps, texts: list[bytes], fields: Steps, **changes: object
+) -> list[Any]:
+    """The documents of RFC 5424 messages with these texts."""
+    with Sink(keep=1000) as sink:
+        client = EngineClient(sink.url)
+        ours = {
+            "inputs[0].port": free_port(),
+            "outputs[logs].servers": [sink.url],
+            "outputs[logs].document": fields,
+            "steps": steps,
+        }
+        messages = [HEAD + text for text in texts]
+        run(small({**ours, **changes}), folder, messages, lambda: kept(client).count(b"\n") // 2)
+        found = [json.loads(line) for line in kept(client).splitlines()[1::2]]
+        client.close()
+    assert len(found) == len(texts)
+    return found
+
+
+JSON = {"parse": {"format": "json", "cookie": ""}}
+MESSAGE = {"property": "msg", "name": "m"}
+
+
+def test_addresses_are_made_anonymous_before_the_text_is_parsed(tmp_path: Path) -> None:
+    steps: Steps = [{"type": "mmanon", "ipv4.bits": 16, "ipv6.bits": 64}, {"type": "parse"}]
+    texts = [b'{"ip": "10.1.2.3"}', b"from 192.168.7.9 and 2001:db8:1:2:3:4:5:6"]
+    found = made(tmp_path, steps, texts, [MESSAGE, {"json": "ip", "name": "ip"}], **JSON)
+    assert found == [
+        {"m": '{"ip": "10.1.0.0"}', "ip": "10.1.0.0"},
+        {"m": "from 192.168.0.0 and 2001:db8:1:2:0:0:0:0", "ip": ""},
+    ]
+
+
+def test_what_was_parsed_before_keeps_its_addresses(tmp_path: Path) -> None:
+    steps: Steps = [{"type": "parse"}, {"type": "mmanon", "ipv4.mode": "simple", "ipv4.bits": 8}]
+    fields = [MESSAGE, {"json": "ip", "name": "ip"}]
+    found = made(tmp_path, steps, [b'{"ip": "10.1.2.3"}'], fields, **JSON)
+    assert found == [{"m": '{"ip": "10.1.2.x"}', "ip": "10.1.2.3"}]
+
+
+def test_variables_are_set_in_order_where_a_filter_says_so_and_removed(tmp_path: Path) -> None:
+    steps: Steps = [
+        {"type": "set", "variable": "short", "value": [
+            {"property": "hostname", "case": "lower"}, {"constant": "/"},
+            {"property": "msg", "position": {"from": 2, "to": 4}}]},
+        {"type": "set", "json": "user.label", "value": [{"variable": "short"}, {"json": "user.n"}],
+         "filter": {"match": [{"variable": "short", "startswith": ["web-1/"]},
+                              {"json": "kind", "isequal": ["a"]}]}},
+        {"type": "unset", "json": "secret"},
+        {"type": "set", "json": "none", "value": [{"json": "gone"}], "fallback": 'no "one" $x'},
+    ]  # fmt: skip
+    texts = [b'{"kind": "a", "user": {"n": 7}, "secret": "x"}', b'{"kind": "b"}', "€€€".encode()]
+    fields = [{"json": "*"}, {"variable": "short", "name": "s"}]
+    found = made(tmp_path, steps, texts, fields, **JSON)
+    none = {"none": 'no "one" $x'}
+    assert found == [
+        {"s": 'web-1/"ki', "kind": "a", "user": {"n": 7, "label": 'web-1/"ki7'}, **none},
+        {"s": 'web-1/"ki', "kind": "b", **none},
+        {"s": "web-1/", "msg": "€€€", **none},
+    ]
+
+
+TABLE = {
+    "version": 1, "nomatch": "", "type": "string",
+    "table": [{"index": "web-1", "value": 'team "a"\\'}, {"index": 'q"', "value": "quoted"}],
+}  # fmt: skip
+
+
+def looked_up(folder: Path, texts: list[bytes]) -> list[object]:
+    table = folder / "owners.json"
+    table.write_text(json.dumps(TABLE), encoding="utf-8")
+    table.chmod(0o644)
+    steps = [
+        {"type": "set", "variable": "owner", "lookup": "owners",
+         "value": [{"property": "hostname", "case": "lower"}]},
+        {"type": "set", "json": "by.text", "lookup": "owners", "value": [{"property": "msg"}],
+         "fallback": "nobody"},
+    ]  # fmt: skip
+    fields = [{"variable": "owner", "name": "owner"}, {"json": "by.text", "name": "text"}]
+    return made(folder, steps, texts, fields, lookup_tables={"owners": {"file": str(table)}})
+
+
+def test_tables_are_looked_up_and_have_a_fallback(tmp_path: Path) -> None:
+    with scratch(tmp_path) as below:
+        give_to_daemons(below)
+        found = looked_up(below, [b'q"', b'"), "$!x', b"web-1"])
+    assert found == [
+        {"owner": 'team "a"\\', "text": text} for text in ("quoted", "nobody", 'team "a"\\')
+    ]
+
+
+# A shell, which whoever rsyslogd runs as may start.
+ENRICH = r"""#!/bin/sh
+while IFS= read -r line; do
+    set -f -- $line
+    printf '%s\n' '{"msg": "answered", "$!": {"words": '$#', "odd": "\"},\\ \u20ac"}}'
+done
+"""
+
+
+def test_a_program_of_the_users_changes_events(tmp_path: Path) -> None:
+    with scratch(tmp_path) as below:
+        program = subfolder(below, "bin") / "enrich.sh"
+        program.write_text(ENRICH, encoding="utf-8")
+        program.chmod(0o755)
+        give_to_daemons(program.parent)
+        steps = [{"type": "mmexternal", "binary": str(program)}]
+        fields = [
+            MESSAGE,
+            {"json": "words", "name": "words", "type": "integer"},
+            {"json": "odd", "name": "odd"},
+        ]
+        found = made(below, steps, [b"two words", b'"}, "x": 1'], fields)
+    assert found == [{"m": "answered", "words": words, "odd": '"},\\ \u20ac'} for words in (2, 3)]
+
+
+class _Kubernetes(http.server.BaseHTTPRequestHandler):
+    """The two questions that mmkubernetes asks."""
+
+    def do_GET(self) -> None:
+        name = self.path.rpartition("/")[2]
+        if "/pods/" in self.path:
+            metadata = {"name": name, "uid": "u-1", "labels": {"app.kind": 'we"b'}}
+            body = {"metadata": metadata, "spec": {"nodeName": "node-1"}}
+        else:
+            body = {"metadata": {"name": name, "uid": "n-1"}}
+        text = json.dumps(body).encode()
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(text)))
+        self.end_headers()
+        self.wfile.write(text)
+
+    def log_message(self, *_: object) -> None:
+        """Nothing."""
+
+
+@contextmanager
+def kubernetes() -> Iterator[str]:
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), _Kubernetes)
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}"
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
+
+
+def test_kubernetes_says_what_it_knows_of_a_pod(tmp_path: Path) -> None:
+    with scratch(tmp_path) as below, kubernetes() as url:
+        logs = subfolder(below, "containers")
+        container = "a" * 64
+        log = logs / f"web-1_shop_nginx-{container}.log"
+        log.write_text("hello\n", encoding="utf-8")
+        give_to_daemons(logs)
+        rules = [f"rule=:{logs}/%pod_name:char-to:_%_%namespace_name:char-to:_%_%"
+                 "container_name_and_id:char-to:.%.log"]  # fmt: skip
+        source = {"type": "imfile", "file": f"{logs}/*.log", "tag": "k:", "addMetadata": True}
+        steps = [{"type": "mmkubernetes", "kubernetesUrl": url, "filenameRules": rules}]
+        fields = [
+            MESSAGE,
+            {"json": "kubernetes.pod_name", "name": "pod"},
+            {"json": "kubernetes.labels", "name": "labels", "type": "json"},
+            {"json": "docker.container_id", "name": "id"},
+        ]
+        with Sink(keep=1000) as sink:
+            client = EngineClient(sink.url)
+            changes = {
+                "inputs": [{"type": "imptcp", "port": free_port()}, source],
+                "global.workDirectory": str(logs),
+                "outputs[logs].servers": [sink.url],
+                "outputs[logs].document": fields,
+                "steps": steps,
+            }
+            run(small(changes), below, [], lambda: kept(client).count(b"\n") // 2 - 1)
+            found = [json.loads(line) for line in kept(client).splitlines()[1::2]]
+            client.close()
+    assert found == [
+        {"m": "hello", "pod": "web-1", "labels": {"app_kind": 'we"b'}, "id": container}
+    ]
+
+
+HOSTILE: list[object] = [
+    {"owner": "evil", "n": "7"},
+    {"OWNER": "evil", "N": 7},
+    {"owner": {"name": "evil"}, "n": {"x": 1}},
+    {"owner": ["evil"], "n": None, "a": {"b": {"keep": 1}, "keep": 2}},
+    {"a": "evil"},
+    {"a": None, "n": 5},
+    {"a": {"b": ["evil"], "keep": 1}},
+    {'owner":"evil","x': 1, "$!owner": "evil", "owner.name": "evil"},
+    {"steps": {"1": "evil"}, "host": '"},{"index":{"_index":"evil'},
+]
+
+
+def test_what_an_event_brings_is_never_taken_for_what_a_step_sets(tmp_path: Path) -> None:
+    steps: Steps = [
+        {"type": "set", "json": "owner", "value": [{"property": "hostname"}]},
+        {"type": "set", "variable": "n", "value": [{"property": "procid"}]},
+        {"type": "set", "json": "copy", "value": [{"json": "*"}, {"property": "msg"}]},
+        {"type": "set", "json": "a.b.c", "value": [{"constant": "ours"}]},
+    ]
+    fields: Steps = [
+        {"json": "owner", "name": "by.owner"},
+        {"json": "a.b.c", "name": "by.path"},
+        {"variable": "n", "name": "n", "type": "integer"},
+        {"json": "*"},
+    ]
+    texts = [json.dumps(one).encode() for one in HOSTILE]
+    found = made(tmp_path, steps, texts, fields, **JSON)
+    by = {"owner": "Web-1", "path": "ours"}
+    assert [(one["by"], one["n"]) for one in found] == [(by, 77)] * len(HOSTILE)
+    assert found[3]["a"] == {"b": {"keep": 1, "c": "ours"}, "keep": 2}
+    assert found[6]["a"] == {"b": {"c": "ours"}, "keep": 1}
+    for one, text in zip(found, texts, strict=True):
+        assert one["copy"].endswith(text.decode())
