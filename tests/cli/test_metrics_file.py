@@ -10,7 +10,7 @@ import pytest
 
 from tuner.cli.files import running_metrics
 from tuner.errors import JobFailed
-from tuner.report.gauges import BENCH_PHASES, Gauges
+from tuner.report.metrics import BENCH_PHASES, Gauges
 
 GAUGES = Gauges("bench", "prod", BENCH_PHASES, 0.0)
 

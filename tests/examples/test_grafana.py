@@ -14,8 +14,7 @@ import yaml
 
 from tests.measure.factory import failed, measured
 from tests.report.test_metrics import BEGUN, trial
-from tuner.report.gauges import of_trials
-from tuner.report.metrics import metrics_text
+from tuner.report.metrics import metrics_text, of_trials
 from tuner.search.study import Phase
 
 GRAFANA = Path(__file__).parents[2] / "examples" / "grafana"

@@ -13,16 +13,16 @@ from tests.measure.paced import paced
 from tests.search.test_journal import HEADER
 from tuner.measure.measurement import Doubt, DoubtKind, TrialPlan
 from tuner.measure.metrics import Result
-from tuner.report.gauges import (
+from tuner.report.metrics import (
     SEARCH_PHASES,
     Gauges,
+    metrics_text,
     of_header,
     of_intent,
     of_study,
     of_trials,
     with_outcome,
 )
-from tuner.report.metrics import metrics_text
 from tuner.search.study import BASELINE, Asked, Changes, Ending, Phase, Study, Trial
 
 PLAN = TrialPlan(1.0, 2.0)

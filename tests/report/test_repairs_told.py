@@ -10,10 +10,10 @@ import pytest
 
 from tests.search.simulated import START_S, World, search
 from tuner.lint.repairs import every_change, repairs
+from tuner.report.first_screen import first_screen, sentence
 from tuner.report.markdown import report_markdown
 from tuner.report.result import analyse
-from tuner.report.search_files import report_json
-from tuner.report.search_report import first_screen, search_report, sentence
+from tuner.report.search_report import report_json, search_report
 from tuner.search.study import Changes, Study
 from tuner.search.verdict import judge
 

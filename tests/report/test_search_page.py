@@ -23,11 +23,11 @@ from tuner.measure.bottleneck import judge as judge_stages
 from tuner.measure.measurement import Failure, FailureKind
 from tuner.measure.spent import Spent
 from tuner.report.figures import percent, share
+from tuner.report.first_screen import first_screen
 from tuner.report.page import page as page_of
 from tuner.report.plot_course import incumbents_of
 from tuner.report.result import analyse
-from tuner.report.search_files import trials_csv
-from tuner.report.search_report import first_screen, search_report
+from tuner.report.search_report import search_report, trials_csv
 from tuner.search.journal import read
 from tuner.search.study import BASELINE, Ending, Note, Phase, Study
 from tuner.search.verdict import Claim, judge

@@ -15,12 +15,11 @@ import pytest
 from tests.measure.factory import failed, measured
 from tests.report.markup import seen
 from tests.search.simulated import START_S, World, search
+from tuner.report.first_screen import numbers
 from tuner.report.markdown import blocks_markdown, report_markdown
 from tuner.report.page import page
 from tuner.report.result import analyse
-from tuner.report.search_files import report_json
-from tuner.report.search_numbers import numbers
-from tuner.report.search_report import SECTIONS, search_report
+from tuner.report.search_report import SECTIONS, report_json, search_report
 from tuner.report.sections import FileDiff
 from tuner.search.budget import SHRINK_TRIALS
 from tuner.search.study import BASELINE, Ending, Phase, Study, Trial

@@ -26,11 +26,16 @@ from tuner.engine.bulk_times import BulkLatency
 from tuner.measure.bottleneck import Bottleneck, Diagnosis
 from tuner.measure.measurement import Delivery, Doubt, DoubtKind, Measurement
 from tuner.report.figures import p_value
+from tuner.report.first_screen import sentence
 from tuner.report.page import page
 from tuner.report.result import analyse
-from tuner.report.search_files import report_json, trials_csv
-from tuner.report.search_outcome import next_command, outcome_blocks
-from tuner.report.search_report import search_report, sentence
+from tuner.report.search_report import (
+    next_command,
+    outcome_blocks,
+    report_json,
+    search_report,
+    trials_csv,
+)
 from tuner.search.study import BASELINE, Changes, Phase, Study, Trial
 from tuner.search.verdict import Claim, judge
 from tuner.space.knob import level_text

@@ -39,7 +39,7 @@ from tuner.lab.lab import Lab
 from tuner.measure.paced_summary import PacedMeasurement
 from tuner.profile.model import Profile
 from tuner.report.bench import Bench, bench_blocks, bench_json, summary
-from tuner.report.gauges import BENCH_PHASES, Gauges
+from tuner.report.metrics import BENCH_PHASES, Gauges
 
 
 def bench(

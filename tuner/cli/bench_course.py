@@ -27,7 +27,7 @@ from tuner.measure.trial import run_trial
 from tuner.profile.model import Profile
 from tuner.report.bench import Bench, Sustained
 from tuner.report.figures import eps, seconds
-from tuner.report.gauges import with_outcome
+from tuner.report.metrics import with_outcome
 from tuner.search.budget import trial_seconds
 
 _LEAD_S = 2.0

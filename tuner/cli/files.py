@@ -23,13 +23,11 @@ from tuner.profile.edit.leaf import moved
 from tuner.profile.source import read
 from tuner.render.artefacts import render
 from tuner.render.tree import require_writable, write, write_whole
-from tuner.report.gauges import Gauges
 from tuner.report.markdown import blocks_markdown, report_markdown
-from tuner.report.metrics import metrics_text
+from tuner.report.metrics import Gauges, metrics_text
 from tuner.report.page import page
 from tuner.report.result import StudyResult, analyse
-from tuner.report.search_files import report_text, trials_csv
-from tuner.report.search_report import search_report
+from tuner.report.search_report import report_text, search_report, trials_csv
 from tuner.report.sections import PlainBlock
 from tuner.search.study import Study
 

@@ -12,8 +12,7 @@ from tuner.measure.bottleneck import Diagnosis
 from tuner.measure.measurement import DoubtKind, Failure, Measurement
 from tuner.measure.paced_summary import PacedMeasurement
 from tuner.measure.paired import Comparison, least
-from tuner.report.figures import eps, percent, seconds
-from tuner.report.moves import Levels, Move, move, steps, steps_text
+from tuner.report.figures import Levels, Move, eps, move, percent, seconds, steps, steps_text
 from tuner.schema.path import short_names
 from tuner.search.climb import Leader
 from tuner.search.pairs import compared, pairs_of

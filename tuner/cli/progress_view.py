@@ -18,8 +18,7 @@ from tuner.cli.layout import Size, apart, fitted, fitting, folded, sparkline
 from tuner.cli.progress import Progress, TrialRow, freshness, trial_name, what
 from tuner.measure.measurement import Failure, Measurement
 from tuner.measure.paced_summary import PacedMeasurement
-from tuner.report.figures import eps, percent, seconds
-from tuner.report.moves import steps, steps_lines
+from tuner.report.figures import eps, percent, seconds, steps, steps_lines
 from tuner.search.study import BASELINE, SCORED, Changes, Phase
 
 if TYPE_CHECKING:

@@ -13,8 +13,7 @@ from tuner.cli.options import OutputFormat, OutputOption
 from tuner.errors import JobFailed, Locked
 from tuner.report.markdown import report_markdown
 from tuner.report.result import analyse
-from tuner.report.search_files import report_json
-from tuner.report.search_report import search_report
+from tuner.report.search_report import report_json, search_report
 from tuner.search.journal import read
 
 

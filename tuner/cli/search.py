@@ -41,10 +41,9 @@ from tuner.cli.site import Wanted, open_lab, prepare, require_runnable, tell_of_
 from tuner.errors import BadUsage, GuardrailBreached, Interrupted, JobFailed, NoImprovement
 from tuner.lint.repairs import repairs
 from tuner.profile.model import Profile
-from tuner.report.gauges import SEARCH_PHASES, Gauges
+from tuner.report.metrics import SEARCH_PHASES, Gauges
 from tuner.report.result import analyse
-from tuner.report.search_files import report_json
-from tuner.report.search_outcome import next_command, outcome_blocks
+from tuner.report.search_report import next_command, outcome_blocks, report_json
 from tuner.search.budget import smallest_budget_s
 from tuner.search.journal import read
 from tuner.search.notes import bought, ranked

@@ -35,7 +35,7 @@ from tuner.measure.survival import Survivor
 from tuner.measure.trial import Tell, run_trial
 from tuner.profile.model import Profile
 from tuner.report.figures import seconds
-from tuner.report.gauges import of_header, of_intent, of_study, of_trials
+from tuner.report.metrics import of_header, of_intent, of_study, of_trials
 from tuner.search.forecast import trials_expected
 from tuner.search.journal import Journal, journal, reopened
 from tuner.search.notes import begun_anew, bought

@@ -11,8 +11,7 @@ from tuner.lint.repairs import Repair, every_change, repairs
 from tuner.measure.measurement import Failure, Measurement
 from tuner.measure.paced_summary import PacedMeasurement
 from tuner.profile.paths import get
-from tuner.report.doubted import Doubted, doubted
-from tuner.report.pair_figures import Price, costs
+from tuner.report.pairs import Doubted, Price, costs, doubted
 from tuner.search.explain import Effect, Explained, explain
 from tuner.search.losses import Loss, losses
 from tuner.search.pairs import Pair, pairs_of

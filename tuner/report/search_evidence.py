@@ -12,7 +12,7 @@ from tuner.measure.paced_summary import PacedMeasurement
 from tuner.render.artefacts import render
 from tuner.render.tree import unified
 from tuner.report.figures import eps, percent, raw_and_adjusted, restart_text
-from tuner.report.pair_figures import compared_figures
+from tuner.report.pairs import compared_figures
 from tuner.report.plot_confirmed import freshness_plot, pairs_plot, stages_plot
 from tuner.report.result import AS_WRITTEN, BEST, FixedRateRun, StudyResult
 from tuner.report.runs import (
@@ -21,7 +21,7 @@ from tuner.report.runs import (
     effective_table,
     percentiles_text,
 )
-from tuner.report.search_losses import losses_table
+from tuner.report.search_trials import losses_table
 from tuner.report.sections import (
     Block,
     Columns,

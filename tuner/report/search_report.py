@@ -1,20 +1,52 @@
-"""The report of a search: its first screen, and the list of its sections."""
+"""A search as it is told: the report of all sections, the outcome on a terminal, JSON and CSV."""
 
 from __future__ import annotations
 
+import csv
+import io
+import json
+import re
+import shlex
 from collections.abc import Callable, Iterator
+from dataclasses import asdict
+from pathlib import Path
 
-from tuner.report.figures import counted
+from pydantic import TypeAdapter
+
+from tuner.lint.repairs import Repair, every_change
+from tuner.measure.measurement import Delivery, Failure, Measurement
+from tuner.measure.metrics import Result as Outcome
+from tuner.measure.paced_summary import PacedMeasurement
+from tuner.report.figures import share
+from tuner.report.first_screen import first_screen, numbers, rates
+from tuner.report.pairs import Doubted
 from tuner.report.result import StudyResult
-from tuner.report.search_changes import change, effects
-from tuner.report.search_course import course, how, not_traded, open_questions, sure
 from tuner.report.search_evidence import diff, evidence, limits
-from tuner.report.search_losses import loss_lines
-from tuner.report.search_numbers import numbers
+from tuner.report.search_sections import (
+    change,
+    course,
+    effects,
+    how,
+    not_traded,
+    open_questions,
+    sure,
+)
 from tuner.report.search_trials import trials
-from tuner.report.sections import Caution, FirstScreen, Report, ReportSection
-from tuner.search.study import Ending, Study
-from tuner.search.verdict import Claim
+from tuner.report.sections import (
+    Bullets,
+    Caution,
+    Paragraph,
+    PlainBlock,
+    Report,
+    ReportSection,
+    shown,
+)
+from tuner.search.explain import Explained
+from tuner.search.losses import Loss
+from tuner.search.study import SCHEMA, Options, Study, Trial
+from tuner.search.times import Times
+from tuner.search.verdict import Claim, Verdict
+from tuner.space.knob import level_text
 
 SECTIONS: tuple[Callable[[StudyResult], ReportSection], ...] = (
     change,
@@ -38,142 +70,186 @@ def search_report(result: StudyResult) -> Report:
     return Report(first_screen(result), tuple(one for one in sections if one.blocks))
 
 
-def first_screen(result: StudyResult) -> FirstScreen:
-    """The verdict, what to know before believing it, and the numbers it rests on."""
-    header, name = result.study.header, result.written.profile.name
-    return FirstScreen(
-        title=f"rsyslog-tune: {name}",
-        name=f"{name}: {result.verdict.claim.value} (rsyslog-tune)",
-        verdict=sentence(result),
-        remarks=tuple(_remarks(result)),
-        is_improvement=result.verdict.claim is Claim.IMPROVED and not _in_question(result),
-        cautions=tuple(_cautions(result)),
-        numbers=tuple(numbers(result)),
-        about=(
-            f"{header.engine}, rsyslogd {header.rsyslog}, {header.machine}. {header.started}, "
-            f"{header.tool}, seed {header.seed}."
-        ),
-    )
+_MINUTE_S = 60
 
 
-def _cautions(result: StudyResult) -> Iterator[Caution]:
-    if result.is_sink:
-        yield Caution(
-            "Measured against the sink, not an engine",
-            "this is what rsyslogd can do by itself, and says nothing about how fast an engine "
-            "would index.",
-        )
-    if result.opened:
-        lines = tuple(f"`{one.name}`: {one.gives_up}" for one in result.opened)
-        yield Caution("Guarantees that were opened", lines=lines)
-    if result.costs or result.given_up:
-        yield Caution("What it costs", lines=(*map(str, result.costs), *result.given_up))
-    if result.losses:
-        yield Caution("Trials that lost or doubled events", lines=tuple(loss_lines(result)))
-    early = _cut_short(result.study)
-    if early:
-        yield Caution(early)
+def outcome_blocks(result: StudyResult) -> Iterator[PlainBlock | Caution]:
+    """The verdict first; of a search that confirmed nothing, the numbers that are known."""
+    first, verdict = first_screen(result), result.verdict
+    yield Paragraph(first.verdict, is_lead=True)
+    yield from map(Paragraph, first.remarks)
+    if verdict.changes:
+        yield Paragraph("What changed:")
+        yield Bullets(tuple(_changes(result)))
+    if verdict.claimed is None:
+        yield Bullets(tuple(map(str, numbers(result))))
+    else:
+        lines = [str(rates(result, verdict.claimed))]
+        if verdict.claim is Claim.NOT_SHOWN:
+            lines.append(f"minimum detectable gain: {share(verdict.claimed.detectable)}")
+        yield Bullets(tuple(lines))
+    yield from first.cautions
 
 
-def _cut_short(study: Study) -> str:
-    """A sentence on what an early end left undone; empty for a search that came to its end."""
-    if study.ending is Ending.FINISHED:
-        return ""
-    how_it_ended = "was interrupted" if study.ending is Ending.INTERRUPTED else "failed"
-    return f"The search {how_it_ended}."
+def _changes(result: StudyResult) -> Iterator[str]:
+    """A line for each setting, what is a repair named so."""
+    repairing = dict(every_change(result.repaired))
+    for path, level in result.verdict.changes:
+        before, after = level_text(result.as_written(path)), level_text(level)
+        yield f"{path}: {before} -> {after}{' (repair)' if path in repairing else ''}"
 
 
-def sentence(result: StudyResult) -> str:
-    """The verdict in one sentence for somebody who will not read on, after what can be lost."""
-    return f"{_at_risk(result)}{_claim(result)}{_doubt(result)}"
+def next_command(result: StudyResult, directory: Path) -> str | None:
+    """What to run next; None where nothing follows but to read the report."""
+    header, best = result.study.header, directory / "best.yaml"
+    match result.verdict.claim:
+        case Claim.IMPROVED if result.is_sink:
+            words = ["compare", header.profile_path, str(best)]
+        case Claim.IMPROVED:
+            words = ["render", str(best), "-o", "rendered"]
+        case Claim.NOT_SHOWN | Claim.UNFINISHED:
+            minutes = f"{2 * header.budget_s / _MINUTE_S:.0f}m"
+            words = ["search", header.profile_path, "--budget", minutes]
+            words += ["--warm-start", str(directory), *_again(header.options)]
+        case Claim.INFEASIBLE:
+            return None
+    return shlex.join(["rsyslog-tune", *words])
 
 
-def _at_risk(result: StudyResult) -> str:
-    """What the profile that is recommended can lose; empty where nothing is known."""
-    if not result.unrepaired:
-        return ""
-    losses = "; ".join(one.loss for one in result.unrepaired)
-    return f"This profile can lose events ({losses}): rsyslog-tune validate --fix repairs it. "
+def _again(options: Options) -> list[str]:
+    """The options that decide what is searched, and where."""
+    words = ["--elasticsearch", options.url] if options.url else ["--engine", options.engine]
+    words += [word for name in options.allow for word in ("--allow", name)]
+    return words if options.repairs else [*words, "--no-repair"]
 
 
-def _claim(result: StudyResult) -> str:
-    verdict, claimed = result.verdict, result.verdict.claimed
-    if verdict.claim is Claim.IMPROVED and claimed is not None:
-        what = "rsyslogd, sending to the test sink," if result.is_sink else "this pipeline"
-        return (
-            f"{_changing(result)} {what} carry {_gain(claimed.ratio)} more events per second "
-            f"(between {_gain(claimed.low)} and {_gain(claimed.high)}, with 95 % confidence)"
-            f"{_delivered(result)}"
-        )
-    if verdict.claim is Claim.NOT_SHOWN:
-        slower = claimed is not None and claimed.high < 1
-        what = "was slower" if slower else "was not shown to be faster"
-        return (
-            f"No improvement was shown: the best that was found {what} in fresh pairs with the "
-            "profile as written, which stays as it is."
-        )
-    claim = verdict.claim.value
-    return f"{claim[0].upper()}{claim[1:]}. {verdict.failure}".strip().removesuffix(".") + "."
+_STUDY = TypeAdapter(Study)
+_VERDICT = TypeAdapter(Verdict)
+_EXPLAINED = TypeAdapter(Explained)
+_TIMES = TypeAdapter(Times)
+_LOSSES = TypeAdapter(tuple[Loss, ...])
+_DOUBTS = TypeAdapter(tuple[Doubted, ...])
+
+# What spreadsheets take for a formula, numbers left out.
+_FORMULA = re.compile(r"(?![+-]?[\d.]+$)[=+@\t-]")
+
+_TRIAL = ("trial", "phase", "pair", "why", "at_s", "ended_s", "offered_per_second")
+_RESULT = (
+    "outcome", "eps", "eps_se", "eps_paid", "eps_durable", "eps_merged", "sent", "indexed", "lost",
+    "duplicated", "shipper_cpu_us", "engine_cpu_us", "shipper_rss_bytes", "store_bytes_per_event",
+    "freshness_p50_s", "freshness_p99_s", "probe_zlib_us", "probe_socket_us", "bottleneck",
+    "doubts", "failure",
+)  # fmt: skip
+
+CsvCell = str | float | None
 
 
-def _delivered(result: StudyResult) -> str:
-    """Whether any trial lost or doubled events, and how near that was to what is recommended."""
-    if not result.losses:
-        ended = " that came to its end" if result.failures else ""
-        return f", and no trial{ended} lost or doubled an event."
-    faulty, trials = len(result.losses), len(result.study.trials)
-    nearest = "the nearest " if faulty > 1 else ""
-    settings = counted(len(result.losses[0].apart), "setting")
+def report_json(result: StudyResult) -> dict[str, object]:
+    """The verdict with what explains it, the time and every trial, under a schema number that grows
+    when the shape changes."""
+    return {
+        "schema": SCHEMA,
+        "kind": "search",
+        "verdict": _VERDICT.dump_python(result.verdict, mode="json"),
+        "repairs": [_repair(one, result) for one in (*result.repaired, *result.unrepaired)],
+        "gives_up": list(result.given_up),
+        "costs": [asdict(one) for one in result.costs],
+        "losses": _LOSSES.dump_python(result.losses, mode="json"),
+        "doubts": _DOUBTS.dump_python(result.doubts, mode="json"),
+        "explained": _EXPLAINED.dump_python(result.explained, mode="json"),
+        "times": _TIMES.dump_python(result.times, mode="json"),
+        "study": _STUDY.dump_python(result.study, mode="json"),
+    }
+
+
+def _repair(repair: Repair, result: StudyResult) -> dict[str, object]:
+    is_part = repair in result.repaired
+    return {**asdict(repair), "why": repair.why, "recommended": is_part}
+
+
+def report_text(result: StudyResult) -> str:
+    """The report as indented JSON text."""
+    return json.dumps(report_json(result), indent=2) + "\n"
+
+
+def trials_csv(study: Study) -> str:
+    """A row for each trial: what was asked for, what came out, and the value of every knob of the
+    search.  As RFC 4180 has it; cells without a value are empty."""
+    axes = study.header.space
+    text = io.StringIO()
+    rows = csv.writer(text)
+    rows.writerow([*_TRIAL, *_RESULT, *(_cell(axis.path) for axis in axes)])
+    for trial in study.trials:
+        changes = dict(trial.changes)
+        levels = [level_text(changes.get(axis.path, axis.current)) for axis in axes]
+        came_out = _came_out(trial.outcome)
+        cells = [*_asked(trial), *(came_out.get(name) for name in _RESULT), *levels]
+        rows.writerow([_cell(cell) for cell in cells])
+    return text.getvalue()
+
+
+def _asked(trial: Trial) -> tuple[CsvCell, ...]:
     return (
-        f". {faulty} of {trials} trials lost or doubled events, {nearest}{settings} away from this."
+        trial.number,
+        trial.phase.value,
+        trial.pair,
+        trial.why,
+        trial.at_s,
+        trial.ended_s,
+        trial.per_second,
     )
 
 
-def _in_question(result: StudyResult) -> bool:
-    return any(one.puts_in_question for one in result.doubts)
+def _came_out(outcome: Outcome) -> dict[str, CsvCell]:
+    match outcome:
+        case Failure():
+            account: dict[str, CsvCell] = {"sent": outcome.sent, "indexed": outcome.indexed}
+            if outcome.delivery is not None:
+                account = _account(outcome.delivery)
+            memory = {"shipper_rss_bytes": outcome.shipper_rss_bytes}
+            return {"outcome": "failed", **account, **memory, "failure": str(outcome)}
+        case PacedMeasurement():
+            return {"outcome": "fixed rate", **_measured(outcome), **_fresh(outcome)}
+        case Measurement():
+            return {"outcome": "measured", **_measured(outcome), **_rates(outcome)}
 
 
-def _doubt(result: StudyResult) -> str:
-    """The gravest doubt about the pairs, where it belongs beside the claim."""
-    gravest = next((one for one in result.doubts if one.is_notable), None)
-    if gravest is None:
-        return ""
-    return f" {'In question: ' if gravest.puts_in_question else ''}{gravest}."
+def _account(delivery: Delivery) -> dict[str, CsvCell]:
+    return {name: getattr(delivery, name) for name in ("sent", "indexed", "lost", "duplicated")}
 
 
-def _changing(result: StudyResult) -> str:
-    count = len(result.tuning(result.verdict.changes))
-    if not count:
-        return "The repairs alone let"
-    return "1 changed setting lets" if count == 1 else f"{count} changed settings together let"
+def _measured(outcome: Measurement | PacedMeasurement) -> dict[str, CsvCell]:
+    return {
+        "eps": outcome.eps,
+        **_account(outcome.delivery),
+        "shipper_cpu_us": outcome.shipper_cpu_us,
+        "engine_cpu_us": outcome.engine_cpu_us,
+        "shipper_rss_bytes": outcome.shipper_rss_bytes,
+        "doubts": "; ".join(map(str, outcome.doubts)),
+        "probe_zlib_us": None if outcome.speed is None else outcome.speed.zlib_us,
+        "probe_socket_us": None if outcome.speed is None else outcome.speed.socket_us,
+    }
 
 
-def _remarks(result: StudyResult) -> Iterator[str]:
-    """What is part of the change for another reason, what was taken out of it before the pairs,
-    which are of what is left, and how many of several settings were shown to help."""
-    verdict = result.verdict
-    if verdict.claim is not Claim.IMPROVED:
-        return
-    if result.repaired:
-        yield f"The change contains {counted(len(result.repaired), 'repair')}, not for speed."
-    removed = len(verdict.chosen) - len(verdict.changes)
-    if removed:
-        were, they = ("change was", "it") if removed == 1 else ("changes were", "they")
-        yield f"{removed} more {were} removed before these pairs, because {they} did not help."
-    every, unshown = len(result.tuning(verdict.changes)), _unshown(result)
-    if every > 1 and unshown:
-        shown = every - unshown
-        some, were = (f"Only {shown}" if shown else "None"), "were" if shown > 1 else "was"
-        yield f"{some} of the {every} settings {were} shown to help alone."
+def _rates(outcome: Measurement) -> dict[str, CsvCell]:
+    return {
+        "eps_se": outcome.eps_se,
+        "eps_paid": outcome.eps_paid,
+        "eps_durable": outcome.eps_durable,
+        "eps_merged": outcome.eps_merged,
+        "store_bytes_per_event": outcome.store_bytes_per_event,
+        "bottleneck": None if outcome.verdict is None else outcome.verdict.bottleneck.value,
+    }
 
 
-def _unshown(result: StudyResult) -> int:
-    """How many changes were not shown to help by themselves, or with what they were measured
-    with."""
-    groups = [group for group in result.effect_groups if not group[0].undone]
-    return sum(len(group) for group in groups if not group[0].is_shown)
+def _fresh(outcome: PacedMeasurement) -> dict[str, CsvCell]:
+    found = outcome.freshness_s
+    return {} if found is None else {"freshness_p50_s": found.p50, "freshness_p99_s": found.p99}
 
 
-def _gain(ratio: float) -> str:
-    gain = (ratio - 1) * 100
-    return f"{gain:.1f} %" if abs(gain) < 10 else f"{gain:.0f} %"
+def _cell(value: CsvCell) -> CsvCell:
+    """A text that a spreadsheet would compute stays text behind an apostrophe."""
+    if not isinstance(value, str):
+        return value
+    text = shown(value)
+    return f"'{text}" if _FORMULA.match(text) else text

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.search.simulated import PROFILE
-from tuner.report.moves import Levels, SettingChange, move, steps_lines, steps_text
+from tuner.report.figures import Levels, SettingChange, move, steps_lines, steps_text
 from tuner.search.study import BASELINE
 from tuner.space.knobs import knobs
 

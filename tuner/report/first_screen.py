@@ -1,0 +1,254 @@
+"""The first screen of a search's report: the verdict in words, and the numbers it rests on."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterator
+
+from tuner.measure.measurement import Consequence
+from tuner.measure.paired import Comparison
+from tuner.report.figures import counted, eps, mebibytes, p_value, percent, share
+from tuner.report.pairs import FRESHNESS, MEMORY, compared_figures
+from tuner.report.result import STEADY, StudyResult
+from tuner.report.search_trials import loss_lines
+from tuner.report.sections import Caution, FirstScreen, Number
+from tuner.search.study import BASELINE, Ending, Phase, Study
+from tuner.search.verdict import Claim
+
+
+def first_screen(result: StudyResult) -> FirstScreen:
+    """The verdict, what to know before believing it, and the numbers it rests on."""
+    header, name = result.study.header, result.written.profile.name
+    return FirstScreen(
+        title=f"rsyslog-tune: {name}",
+        name=f"{name}: {result.verdict.claim.value} (rsyslog-tune)",
+        verdict=sentence(result),
+        remarks=tuple(_remarks(result)),
+        is_improvement=result.verdict.claim is Claim.IMPROVED and not _in_question(result),
+        cautions=tuple(_cautions(result)),
+        numbers=tuple(numbers(result)),
+        about=(
+            f"{header.engine}, rsyslogd {header.rsyslog}, {header.machine}. {header.started}, "
+            f"{header.tool}, seed {header.seed}."
+        ),
+    )
+
+
+def _cautions(result: StudyResult) -> Iterator[Caution]:
+    if result.is_sink:
+        yield Caution(
+            "Measured against the sink, not an engine",
+            "this is what rsyslogd can do by itself, and says nothing about how fast an engine "
+            "would index.",
+        )
+    if result.opened:
+        lines = tuple(f"`{one.name}`: {one.gives_up}" for one in result.opened)
+        yield Caution("Guarantees that were opened", lines=lines)
+    if result.costs or result.given_up:
+        yield Caution("What it costs", lines=(*map(str, result.costs), *result.given_up))
+    if result.losses:
+        yield Caution("Trials that lost or doubled events", lines=tuple(loss_lines(result)))
+    early = _cut_short(result.study)
+    if early:
+        yield Caution(early)
+
+
+def _cut_short(study: Study) -> str:
+    """A sentence on what an early end left undone; empty for a search that came to its end."""
+    if study.ending is Ending.FINISHED:
+        return ""
+    how_it_ended = "was interrupted" if study.ending is Ending.INTERRUPTED else "failed"
+    return f"The search {how_it_ended}."
+
+
+def sentence(result: StudyResult) -> str:
+    """The verdict in one sentence for somebody who will not read on, after what can be lost."""
+    return f"{_at_risk(result)}{_claim(result)}{_doubt(result)}"
+
+
+def _at_risk(result: StudyResult) -> str:
+    """What the profile that is recommended can lose; empty where nothing is known."""
+    if not result.unrepaired:
+        return ""
+    losses = "; ".join(one.loss for one in result.unrepaired)
+    return f"This profile can lose events ({losses}): rsyslog-tune validate --fix repairs it. "
+
+
+def _claim(result: StudyResult) -> str:
+    verdict, claimed = result.verdict, result.verdict.claimed
+    if verdict.claim is Claim.IMPROVED and claimed is not None:
+        what = "rsyslogd, sending to the test sink," if result.is_sink else "this pipeline"
+        return (
+            f"{_changing(result)} {what} carry {_gain(claimed.ratio)} more events per second "
+            f"(between {_gain(claimed.low)} and {_gain(claimed.high)}, with 95 % confidence)"
+            f"{_delivered(result)}"
+        )
+    if verdict.claim is Claim.NOT_SHOWN:
+        slower = claimed is not None and claimed.high < 1
+        what = "was slower" if slower else "was not shown to be faster"
+        return (
+            f"No improvement was shown: the best that was found {what} in fresh pairs with the "
+            "profile as written, which stays as it is."
+        )
+    claim = verdict.claim.value
+    return f"{claim[0].upper()}{claim[1:]}. {verdict.failure}".strip().removesuffix(".") + "."
+
+
+def _delivered(result: StudyResult) -> str:
+    """Whether any trial lost or doubled events, and how near that was to what is recommended."""
+    if not result.losses:
+        ended = " that came to its end" if result.failures else ""
+        return f", and no trial{ended} lost or doubled an event."
+    faulty, trials = len(result.losses), len(result.study.trials)
+    nearest = "the nearest " if faulty > 1 else ""
+    settings = counted(len(result.losses[0].apart), "setting")
+    return (
+        f". {faulty} of {trials} trials lost or doubled events, {nearest}{settings} away from this."
+    )
+
+
+def _in_question(result: StudyResult) -> bool:
+    return any(one.puts_in_question for one in result.doubts)
+
+
+def _doubt(result: StudyResult) -> str:
+    """The gravest doubt about the pairs, where it belongs beside the claim."""
+    gravest = next((one for one in result.doubts if one.is_notable), None)
+    if gravest is None:
+        return ""
+    return f" {'In question: ' if gravest.puts_in_question else ''}{gravest}."
+
+
+def _changing(result: StudyResult) -> str:
+    count = len(result.tuning(result.verdict.changes))
+    if not count:
+        return "The repairs alone let"
+    return "1 changed setting lets" if count == 1 else f"{count} changed settings together let"
+
+
+def _remarks(result: StudyResult) -> Iterator[str]:
+    """What is part of the change for another reason, what was taken out of it before the pairs,
+    which are of what is left, and how many of several settings were shown to help."""
+    verdict = result.verdict
+    if verdict.claim is not Claim.IMPROVED:
+        return
+    if result.repaired:
+        yield f"The change contains {counted(len(result.repaired), 'repair')}, not for speed."
+    removed = len(verdict.chosen) - len(verdict.changes)
+    if removed:
+        were, they = ("change was", "it") if removed == 1 else ("changes were", "they")
+        yield f"{removed} more {were} removed before these pairs, because {they} did not help."
+    every, unshown = len(result.tuning(verdict.changes)), _unshown(result)
+    if every > 1 and unshown:
+        shown = every - unshown
+        some, were = (f"Only {shown}" if shown else "None"), "were" if shown > 1 else "was"
+        yield f"{some} of the {every} settings {were} shown to help alone."
+
+
+def _unshown(result: StudyResult) -> int:
+    """How many changes were not shown to help by themselves, or with what they were measured
+    with."""
+    groups = [group for group in result.effect_groups if not group[0].undone]
+    return sum(len(group) for group in groups if not group[0].is_shown)
+
+
+def _gain(ratio: float) -> str:
+    gain = (ratio - 1) * 100
+    return f"{gain:.1f} %" if abs(gain) < 10 else f"{gain:.0f} %"
+
+
+_CPU = "CPU per event"
+
+
+def numbers(result: StudyResult) -> Iterator[Number]:
+    """What the verdict rests on; of a search that was not confirmed, what is known."""
+    claimed = result.verdict.claimed
+    yield from _as_written(result.study) if claimed is None else _compared(result, claimed)
+    yield from _kept(result)
+    yield from _doubted(result)
+
+
+def _as_written(study: Study) -> Iterator[Number]:
+    rates = [
+        STEADY.of(trial.measurement)
+        for trial in study.of(Phase.CALIBRATE)
+        if trial.measurement is not None and trial.changes == BASELINE
+    ]
+    if rates:
+        count = "1 run" if len(rates) == 1 else f"median of {len(rates)} runs"
+        rate = f"{eps(statistics.median(rates))} EPS"
+        yield Number("as written", rate, f"{count} {STEADY.over}")
+
+
+def _compared(result: StudyResult, claimed: Comparison) -> Iterator[Number]:
+    """What the pairs of the confirmation compare."""
+    low, high = percent(claimed.low), percent(claimed.high)
+    yield Number("gain", percent(claimed.ratio), f"95 % interval {low} to {high}")
+    yield rates(result, claimed)
+    if claimed.by_speed is not None:
+        raw, adjusted = claimed.by_speed.raw, claimed.by_speed.adjusted
+        both = f"{percent(raw.ratio)}, {percent(adjusted.ratio)}"
+        yield Number("raw, adjusted", both, claimed.by_speed.counts.value)
+    chance = f"fresh, exact sign-flip p {p_value(claimed.p)}"
+    yield Number("evidence", f"{claimed.pairs} pairs", chance)
+    yield Number("minimum detectable gain", share(claimed.detectable), "80 % power at 5 % error")
+    for figure, comparison in compared_figures(result.verdict, is_sink=result.is_sink):
+        if _CPU in figure.name:
+            before, after = map(figure.write, figure.averages(comparison))
+            is_bad = figure.got_worse(comparison)
+            detail = f"{before} -> {after}, {_averaged(comparison)}"
+            yield Number(figure.name, percent(comparison.ratio), detail, is_bad)
+
+
+def rates(result: StudyResult, claimed: Comparison) -> Number:
+    """The rates of both sides that the claim is the ratio of."""
+    before, after = map(eps, claimed.averages)
+    detail = f"{_averaged(claimed)}, {result.claimed_rate.over}"
+    return Number("events per second", f"{before} -> {after}", detail)
+
+
+def _averaged(comparison: Comparison) -> str:
+    """What the averages are of: those that the ratio is the ratio of."""
+    return f"geometric means{', adjusted' if comparison.is_adjusted else ''}"
+
+
+def _kept(result: StudyResult) -> Iterator[Number]:
+    """Freshness and memory beside their limits, and the delivery of all events."""
+    guardrails = result.study.header.limits
+    worse = {cost.figure for cost in result.costs}
+    fresh = [run.freshness_s for run in result.fresh.values() if run.freshness_s is not None]
+    if fresh:
+        both = " -> ".join(f"{one.p99:.1f}" for one in fresh)
+        limit = f"at a fixed rate; the limit is {guardrails.freshness_p99_s:g} s"
+        yield Number("freshness p99", f"{both} s", limit, FRESHNESS in worse)
+    if guardrails.rss_bytes is not None and result.pairs:
+        sides = zip(*result.pairs, strict=True)
+        most = (mebibytes(max(run.shipper_rss_bytes for run in side)) for side in sides)
+        limit = f"at most; the limit is {mebibytes(guardrails.rss_bytes)}"
+        yield Number("rsyslogd memory", " -> ".join(most), limit, MEMORY in worse)
+    if result.study.trials:
+        yield _lossless(result)
+
+
+def _lossless(result: StudyResult) -> Number:
+    """How many trials lost or doubled events, beside those that did not."""
+    count, trials = len(result.losses), len(result.study.trials)
+    sent = sum(run.delivery.sent for run in result.measured)
+    others = len(result.failures) - count
+    detail = f"{sent:,} events in {len(result.measured)} valid trials, each indexed exactly once"
+    detail += f"; {counted(others, 'more trial')} failed" if others else ""
+    return Number("trials that lost or doubled events", f"{count} of {trials}", detail, count > 0)
+
+
+def _doubted(result: StudyResult) -> Iterator[Number]:
+    """How many of the confirming runs are doubted with a consequence, and each doubt with its."""
+    if not result.pairs:
+        return
+    runs = [run for pair in result.pairs for run in pair]
+    grave = {one.kind for one in result.doubts if one.consequence is not Consequence.INFORMS}
+    count = sum(any(doubt.kind in grave for doubt in run.doubts) for run in runs)
+    why = "; ".join(
+        f"{one.kind.value} {one.count} ({one.consequence.value})" for one in result.doubts
+    )
+    is_bad = any(one.puts_in_question for one in result.doubts)
+    yield Number("doubted runs", f"{count} of {len(runs)}", why or "nothing to doubt", is_bad)
