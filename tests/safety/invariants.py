@@ -15,10 +15,9 @@ import tempfile
 import threading
 import time
 import zlib
-from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self
 
 import psutil
@@ -135,12 +134,7 @@ class Bystander:
             raise AssertionError("another rsyslogd takes no messages any more")
         assert tree([self._config]) == self._before, "another rsyslogd's configuration was changed"
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._process.kill()
         self._process.wait()
         self._folder.cleanup()
@@ -246,33 +240,40 @@ def require_no_files_left(*folders: Path) -> None:
     assert not left, f"files are left: {left[:5]}"
 
 
-class CommandLines:
-    """Looks for a text in the arguments and the environment of every process that we start, for a
-    `with` statement (I8)."""
+@contextmanager
+def meanwhile(act: Callable[[], None], every_s: float) -> Iterator[None]:
+    """Do something again and again for as long as this lasts."""
+    ended = threading.Event()
 
-    def __init__(self, secret: str) -> None:
-        self._secret, self._ended = secret.encode(), threading.Event()
-        self._seen: dict[int, str] = {}
-        self._thread = threading.Thread(target=self._look)
+    def repeat() -> None:
+        while not ended.wait(every_s):
+            act()
 
-    def __enter__(self) -> Self:
-        self._thread.start()
-        return self
+    thread = threading.Thread(target=repeat)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()
 
-    def __exit__(self, *_: object) -> None:
-        self._ended.set()
-        self._thread.join()
 
-    def require_nothing_seen(self) -> None:
-        assert not self._seen, f"the secret stood in /proc: {self._seen}"
+@contextmanager
+def kept_from_command_lines(secret: str) -> Iterator[None]:
+    """A text stands neither in the arguments nor in the environment of a process that we start
+    (I8)."""
+    seen: dict[int, str] = {}
 
-    def _look(self) -> None:
-        while not self._ended.wait(0.02):
-            for process in children():
-                for name in ("cmdline", "environ"):
-                    with suppress(OSError):
-                        if self._secret in Path(f"/proc/{process.pid}/{name}").read_bytes():
-                            self._seen[process.pid] = name
+    def look() -> None:
+        for process in children():
+            for name in ("cmdline", "environ"):
+                with suppress(OSError):
+                    if secret.encode() in Path(f"/proc/{process.pid}/{name}").read_bytes():
+                        seen[process.pid] = name
+
+    with meanwhile(look, 0.02):
+        yield
+    assert not seen, f"the secret stood in /proc: {seen}"
 
 
 def require_secret_nowhere(secret: str, texts: Mapping[str, str], folders: Sequence[Path]) -> None:

@@ -13,14 +13,22 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
 from typing import Self
 
 import psutil
+import pytest
 
 from tests.live.conftest import COMMAND, QUICK, Done
 from tests.live.quick import SINK_PACE
-from tests.safety.invariants import Json, named, records, trials, under_way
+from tests.safety.invariants import (
+    Json,
+    named,
+    records,
+    require_exact,
+    require_one_cause,
+    trials,
+    under_way,
+)
 from tuner.search.budget import smallest_budget_s
 
 __all__ = ["COMMAND", "QUICK", "Done"]
@@ -34,6 +42,12 @@ def unguarded(guard: str) -> tuple[str, ...]:
     """rsyslog-tune with the shortest trials and one of its guards disabled: a check that then still
     passes sees nothing."""
     return (sys.executable, str(Path(__file__).with_name("unguarded.py")), guard)
+
+
+def require_seen(scenario: Callable[..., None], *place: object) -> None:
+    """Where a trial that a fault struck gets a score, the scenario sees it."""
+    with pytest.raises(AssertionError, match="was struck and has a score"):
+        scenario(*place, unguarded("score_everything"))
 
 
 @dataclass(frozen=True)
@@ -172,6 +186,12 @@ class Search:
         self.signal(signal.SIGINT)
         return self.wait()
 
+    def end(self) -> None:
+        """End it as Ctrl-C does: it says so, and every trial with a number lost nothing."""
+        done = self.interrupt()
+        require_one_cause(done.code, 130, done.err, "interrupted")
+        require_exact(self.records())
+
     def _read(self) -> None:
         assert self._process.stderr is not None
         with suppress(OSError, ValueError):
@@ -181,12 +201,7 @@ class Search:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._process.kill()
         self._process.wait()
         self._reader.join(10)

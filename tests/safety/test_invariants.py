@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from tests.safety import invariants
-from tests.safety.invariants import Bystander, CommandLines, Surroundings
+from tests.safety.invariants import Bystander, Surroundings
 from tests.safety.scorecard import Run, least_share, table
 
 SLEEPER = [sys.executable, "-c", "import time; time.sleep(60)"]
@@ -105,15 +105,18 @@ def test_an_exit_code_and_a_message_that_say_otherwise_are_seen() -> None:
             invariants.require_one_cause(code, 4, err, "gone")
 
 
-def test_a_secret_on_a_command_line_in_a_file_or_printed_is_seen(tmp_path: Path) -> None:
-    with CommandLines("canary") as lines:
-        for environment in (None, {**os.environ, "X": "canary"}):
-            arguments = [*SLEEPER, "canary"] if environment is None else SLEEPER
+def show_on_command_lines(text: str) -> None:
+    with invariants.kept_from_command_lines(text):
+        for environment in (None, {**os.environ, "X": text}):
+            arguments = [*SLEEPER, text] if environment is None else SLEEPER
             with subprocess.Popen(arguments, env=environment) as process:
                 time.sleep(0.3)
                 process.kill()
+
+
+def test_a_secret_on_a_command_line_in_a_file_or_printed_is_seen(tmp_path: Path) -> None:
     with pytest.raises(AssertionError, match=r"cmdline.*environ"):
-        lines.require_nothing_seen()
+        show_on_command_lines("canary")
     (tmp_path / "file").write_text("a canary sings", encoding="utf-8")
     with pytest.raises(AssertionError, match=r"\['out', '.*file'\]"):
         invariants.require_secret_nowhere("canary", {"out": "canary", "err": ""}, [tmp_path])

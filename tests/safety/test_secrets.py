@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.safety.invariants import CommandLines, require_secret_nowhere
+from tests.safety.invariants import kept_from_command_lines, require_secret_nowhere
 from tests.safety.scorecard import control, row
 from tests.safety.searches import COMMAND, QUICK, Engine, Search, tune, unguarded
 from tests.safety.test_engine_faults import BUDGET
@@ -56,9 +56,8 @@ COMMANDS: tuple[tuple[str, ...], ...] = (
 @pytest.mark.parametrize("arguments", COMMANDS, ids=" ".join)
 def test_f24_no_command_tells_a_password(site: Path, arguments: tuple[str, ...], run: int) -> None:
     secret = Secret(site)
-    with CommandLines(secret.text) as lines:
+    with kept_from_command_lines(secret.text):
         done = tune(site, *arguments)
-    lines.require_nothing_seen()
     assert done.code in {0, 2, 6}, done.err
     secret.require_nowhere({"out": done.out, "err": done.err})
 
@@ -71,7 +70,10 @@ def test_f24_no_search_that_logs_in_tells_its_password(
     """Also where it ends with a traceback."""
     secret = Secret(site)
     options = ("p.yaml", "--elasticsearch", engine.url, *BUDGET)
-    with CommandLines(secret.text) as lines, Search(site, *options, command=command) as search:
+    with (
+        kept_from_command_lines(secret.text),
+        Search(site, *options, command=command) as search,
+    ):
         if command == QUICK:
             search.await_candidate()
             done = search.interrupt()
@@ -80,7 +82,6 @@ def test_f24_no_search_that_logs_in_tells_its_password(
             done = search.wait()
             assert done.code == 70
             assert "Traceback" in done.err
-    lines.require_nothing_seen()
     secret.require_nowhere({"out": done.out, "err": done.err})
 
 
