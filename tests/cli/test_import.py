@@ -52,7 +52,8 @@ def test_what_is_missing_is_listed_and_the_command_says_so(conf: Path) -> None:
     assert f"#   {conf}:4:5: action omusrmsg: a profile has no such output" in done.stdout
     plain = RUN.invoke(app, ["import", str(conf), "--output", "json"])
     data = json.loads(plain.stdout)
-    assert [(one["line"], one["column"]) for one in data["missing"]] == [(3, 4), (4, 5)]
+    assert [(one["line"], one["column"]) for one in data["missing"]] == [(3, 4)]
+    assert [(one["line"], one["column"]) for one in data["kept"]] == [(4, 5)]
 
 
 def test_a_profile_that_does_not_load_is_written_only_where_asked(

@@ -8,10 +8,10 @@ import pytest
 
 from tests.conftest import Expect
 from tuner.errors import BadProfile
+from tuner.importer.configuration import configuration
 from tuner.importer.inputs import ANYWHERE
-from tuner.importer.reading import configuration
-from tuner.importer.translate import Imported, translate
-from tuner.importer.written import profile_text
+from tuner.importer.translate import translate
+from tuner.importer.written import Imported, profile_text
 from tuner.lint.load import LoadedProfile, parse_profile
 
 HERE = Path(__file__).parent / "golden"
@@ -249,7 +249,7 @@ def test_what_no_key_says_is_kept_with_what_it_needs(tmp_path: Path) -> None:
     assert made.snippets["site-outputs.conf"] == (
         'set $.level = lookup("t", $hostname);\n'
         'if $.level == "1" then {\n'
-        'action(type="omprog" binary="/bin/page" template="d")\n}\n'
+        '    action(type="omprog" binary="/bin/page" template="d")\n}\n'
     )
     start = made.snippets["site-start.conf"]
     assert [line.partition("(")[0] for line in start.splitlines()] == [

@@ -12,17 +12,16 @@ import typer
 from tuner.cli.console import result, result_json, say, working
 from tuner.cli.options import OutputFormat, OutputOption, name_for
 from tuner.errors import DifferencesFound, Refused
+from tuner.importer.configuration import Configuration, configuration
 from tuner.importer.gaps import Gap
 from tuner.importer.parser import parse
-from tuner.importer.reading import Configuration, configuration
-from tuner.importer.translate import Imported, translate
-from tuner.importer.words import words_asked_for
-from tuner.importer.written import profile_text
+from tuner.importer.translate import translate
+from tuner.importer.written import Imported, profile_text
 from tuner.lint.load import parse_profile
 from tuner.render.artefacts import rsyslog_conf
 from tuner.render.form import Form
 from tuner.validate.equality import Discrepancy, delivered, discrepancies
-from tuner.validate.varied_events import EVENTS, varied_events
+from tuner.validate.varied_events import EVENTS, varied_events, words_asked_for
 
 
 def import_(

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, get_args
 
 from tuner.importer.gaps import Inexpressible
+from tuner.importer.old_form import EVERY, Priorities, selected
 from tuner.importer.script import (
     Array,
     Expression,
@@ -16,7 +17,6 @@ from tuner.importer.script import (
     ScriptNumber,
     Variable,
 )
-from tuner.importer.selectors import EVERY, Priorities, selected
 from tuner.modules.priorities import FACILITIES, SEVERITIES
 from tuner.modules.text_source import PropertyName
 from tuner.schema.scalars import Facility
@@ -60,8 +60,23 @@ class ParseTest:
 
 
 Test = TextTest | ParseTest | Priorities
-Guard = tuple[Expression, bool]
-"""A condition, and whether it must hold."""
+
+
+@dataclass(frozen=True)
+class Precondition:
+    """A condition, and whether it must hold; it is asked `after` so many statements."""
+
+    condition: Expression
+    holds: bool
+    after: int = field(default=0, compare=False)
+
+
+def variables(expression: Expression) -> frozenset[str]:
+    """The properties and variables that an expression names, in lower case."""
+    if isinstance(expression, Variable):
+        return frozenset({expression.name.lower()})
+    operands = expression.operands if isinstance(expression, Operation | FunctionCall) else ()
+    return frozenset().union(*map(variables, operands))
 
 
 def property_name(name: str) -> str | None:
@@ -74,27 +89,27 @@ def property_name(name: str) -> str | None:
     return lowered if lowered in _PROPERTIES else None
 
 
-def filter_of(guards: Sequence[Guard]) -> dict[str, object] | None:
+def filter_of(guards: Sequence[Precondition]) -> dict[str, object] | None:
     """The filter that lets through what all guards do; None where everything passes.  Raises
     Inexpressible."""
     priorities = EVERY
     texts: list[TextTest] = []
     parsed: set[bool] = set()
-    for condition, holds in guards:
-        for test in _tests(condition, not holds):
+    for guard in guards:
+        for test in _tests(guard.condition, not guard.holds):
             if isinstance(test, TextTest):
                 texts.append(test)
             elif isinstance(test, ParseTest):
                 parsed.add(test.holds)
             else:
                 priorities &= test
-    data = _priorities(priorities, next((one for one, _ in guards), None))
+    data = _priorities(priorities, next((one.condition for one in guards), None))
     programs = [one for one in texts if (one.property, one.operation) == ("programname", "isequal")]
     if programs and not programs[0].negate:
         data["programname"] = list(programs[0].texts)
         texts.remove(programs[0])
     if len(parsed) > 1:
-        raise Inexpressible(next(iter(guards))[0].origin, "a condition that never holds")
+        raise Inexpressible(guards[0].condition.origin, "a condition that never holds")
     if parsed:
         data["parsesuccess"] = parsed.pop()
     if texts:

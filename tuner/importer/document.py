@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import TypeGuard
 
 from tuner.importer.gaps import Gaps, Inexpressible
 from tuner.importer.script import ScriptPosition
@@ -100,13 +101,16 @@ def _cells(pieces: Sequence[TemplatePiece]) -> list[str | TemplateProperty | Nam
     return cells
 
 
-def _is_rest(cell: str | TemplateProperty | NamedText) -> bool:
-    """Whether a property is all JSON but for its opening brace, which `$!` has a blank after."""
-    return (
-        isinstance(cell, TemplateProperty)
-        and cell.name.lower() in WHOLE_JSON
-        and cell.options.get("position.from") in {"2", "3"}
-        and cell.options.keys() <= {"position.from", "format"}
+def is_rest(cell: str | TemplateProperty | NamedText) -> TypeGuard[TemplateProperty]:
+    """Whether a property is all JSON but for its opening brace, which `$!` has a blank after, and
+    messages a blank before; tlog's manual cuts it off with an expression."""
+    if not isinstance(cell, TemplateProperty) or cell.lowered not in {*WHOLE_JSON, "msg"}:
+        return False
+    cut = {key: value for key, value in cell.options.items() if key != "format"}
+    return cut in (
+        {"position.from": "2"},
+        {"position.from": "3"},
+        {"regex.expression": "{\\(.*\\)", "regex.submatch": "1"},
     )
 
 
@@ -136,10 +140,10 @@ class _JsonReader:
             if cell == ",":
                 self.here += 1
                 continue
-            if not path and _is_rest(cell):
+            if not path and is_rest(cell):
                 # The JSON without its opening brace: it brings the closing one.
                 self.here += 1
-                yield Member((), (), False, self.origin)
+                yield Member((), (cell,), False, self.origin)
                 return
             yield from self.member(path, cell)
 

@@ -10,7 +10,8 @@ from pydantic import ValidationError
 from tuner.importer.conditions import PROPERTY_ALIASES
 from tuner.importer.document import WHOLE_JSON, Member, members_of
 from tuner.importer.gaps import Gaps, Inexpressible
-from tuner.importer.template import Template, TemplateProperty
+from tuner.importer.parameters import ON
+from tuner.importer.template import Template, TemplateProperty, extended
 from tuner.modules.field import DocumentField
 
 _TIMES = frozenset({"timereported", "timegenerated"})
@@ -121,7 +122,7 @@ def _property(one: TemplateProperty, member: Member, gaps: Gaps) -> dict[str, ob
     if options.pop("datatype", "string").lower() not in {"string", "number", "auto", "bool"}:
         raise Inexpressible(one.origin, "an unknown dataType")
     data = _source(name, one)
-    data |= _date(name, options, one)
+    data |= _date(name, options, one, gaps)
     data |= _cut(options, one)
     on_empty = options.pop("onempty", None)
     if on_empty is not None:
@@ -145,15 +146,20 @@ def _source(name: str, one: TemplateProperty) -> dict[str, object]:
     return {"property": name}
 
 
-def _date(name: str, options: dict[str, str], one: TemplateProperty) -> dict[str, object]:
+def _date(
+    name: str, options: dict[str, str], one: TemplateProperty, gaps: Gaps
+) -> dict[str, object]:
     if name not in _TIMES:
         if options.pop("dateformat", None) is not None:
             raise Inexpressible(one.origin, "a date format on what is no time")
         return {}
-    if options.pop("date.inutc", "off").lower() in {"on", "yes", "true"}:
-        raise Inexpressible(one.origin, "date.inUTC")
     # Without a format rsyslog writes that of RFC 3164, which has no year.
     written = options.pop("dateformat", "rfc3164").lower()
+    if options.pop("date.inutc", "off").lower() in ON:
+        if written != "rfc3339":
+            raise Inexpressible(one.origin, "date.inUTC")
+        what = f"{name} is written with its own offset instead of UTC: the same moment"
+        gaps.change(one.origin, what)
     return {} if written == "rfc3339" else {"dateFormat": written}
 
 
@@ -179,9 +185,9 @@ def _cut(options: dict[str, str], one: TemplateProperty) -> dict[str, object]:
         delimiter = chr(int(code)) if code.isdecimal() else code
         data["split"] = {"delimiter": delimiter, "number": int(options.pop("field.number"))}
     if "regex.expression" in options:
-        if options.pop("regex.type", "BRE").upper() != "ERE":
-            raise Inexpressible(one.origin, "a POSIX basic regular expression")
         expression = options.pop("regex.expression")
+        if options.pop("regex.type", "BRE").upper() != "ERE":
+            expression = extended(expression)
         submatch = int(options.pop("regex.submatch", "0") or "0")
         missing = options.pop("regex.nomatchmode", "DFLT").upper()
         data["regex"] = {"expression": expression, "submatch": submatch, "nomatch": missing}

@@ -3,11 +3,11 @@ under which it is reached."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 
-from tuner.importer.conditions import Guard
-from tuner.importer.gaps import Gaps
+from tuner.importer.conditions import Precondition, variables
+from tuner.importer.gaps import Gap, Gaps
 from tuner.importer.script import (
     Block,
     BsdBlock,
@@ -15,9 +15,10 @@ from tuner.importer.script import (
     Directive,
     Expression,
     Foreach,
-    FunctionCall,
     If,
     Operation,
+    Parameter,
+    Quoted,
     ReloadTable,
     ScriptPosition,
     SetVariable,
@@ -29,6 +30,10 @@ from tuner.importer.script import (
 
 _MOST_ACTIONS = 200
 _DEEPEST = 20
+# What a ruleset's queue has and an action's has not (runtime/queue.c, the two sets of defaults).
+_RULESET_QUEUE = {"type": "FixedArray", "size": "50000", "dequeueBatchSize": "1024"}
+
+Guards = tuple[Precondition, ...]
 
 
 @dataclass(frozen=True)
@@ -36,14 +41,15 @@ class Reached:
     """An action or another statement, and what must hold for an event to get there."""
 
     statement: Statement
-    guards: tuple[Guard, ...]
+    guards: Guards
 
 
 @dataclass
 class Walk:
     """The way of an event through rulesets; `stop` and `call` are followed.
 
-    `identities` are the variables that hold an id of the event's own.
+    `identities` are the variables that hold an id of the event's own; `bound` is why the actions
+    cannot be told apart.
     """
 
     rulesets: Mapping[str, Thing]
@@ -52,11 +58,14 @@ class Walk:
     calls: list[str] = field(default_factory=list)
     visited: set[str] = field(default_factory=set)
     identities: set[str] = field(default_factory=set)
+    bound: Gap | None = None
 
-    def block(self, block: Block, guards: tuple[Guard, ...]) -> tuple[Guard, ...] | None:
+    def block(
+        self, block: Block, guards: tuple[Precondition, ...]
+    ) -> tuple[Precondition, ...] | None:
         """Follow a block; what then holds for an event that goes on after it beyond `guards`, None
         where none does."""
-        more: tuple[Guard, ...] = ()
+        more: Guards = ()
         for statement in block:
             after = self.statement(statement, (*guards, *more))
             if after is None:
@@ -64,16 +73,12 @@ class Walk:
             more += after
         return more
 
-    def statement(
-        self, statement: Statement, guards: tuple[Guard, ...]
-    ) -> tuple[Guard, ...] | None:
+    def statement(self, statement: Statement, guards: Guards) -> Guards | None:
         """Follow one statement."""
         match statement:
-            case Thing(kind="action"):
-                if len(self.reached) >= _MOST_ACTIONS:
-                    self.gaps.miss(statement.origin, "more actions than a profile can have")
-                    return ()
-                self.reached.append(Reached(statement, guards))
+            case Thing(kind="action") if len(self.reached) >= _MOST_ACTIONS:
+                self.bind(statement.origin, f"more than {_MOST_ACTIONS} actions")
+                return None
             case If():
                 return self.either(statement, guards)
             case SetVariable(value=Variable(name=name)) if name.lower() == "$uuid":
@@ -82,62 +87,83 @@ class Walk:
                 return None if word == "stop" else ()
             case Call(target=str(name)):
                 return self.call(name, statement.origin, guards)
-            case SetVariable() | Foreach() | ReloadTable():
+            case Call():
+                self.bind(statement.origin, "the ruleset of call_indirect depends on the event")
+            case Thing(kind="action") | SetVariable() | Foreach() | ReloadTable():
                 self.reached.append(Reached(statement, guards))
+            case Directive():
+                self.gaps.miss(statement.origin, f"the directive ${statement.name}")
+            case BsdBlock():
+                self.gaps.miss(statement.origin, "rsyslog 8 refuses !program and +host blocks")
             case _:
-                self.gaps.miss(statement.origin, _unknown(statement))
+                self.gaps.miss(statement.origin, "this statement")
         return ()
 
-    def either(self, one: If, guards: tuple[Guard, ...]) -> tuple[Guard, ...] | None:
+    def bind(self, origin: ScriptPosition, why: str) -> None:
+        """Note why the actions cannot be told apart."""
+        self.bound = self.bound or Gap(origin, why)
+
+    def either(self, one: If, guards: Guards) -> Guards | None:
         """Follow both branches; an event that comes for the first time was not refused yet."""
-        if _is_about_refused(one.condition):
+        asked = variables(one.condition)
+        if asked and all(name.startswith("$.omes") for name in asked):
             return self.block(one.otherwise, guards)
-        then = self.block(one.then, (*guards, (one.condition, True)))
-        otherwise = self.block(one.otherwise, (*guards, (one.condition, False)))
+        yes = Precondition(one.condition, True, len(self.reached))
+        no = replace(yes, holds=False)
+        then = self.block(one.then, (*guards, yes))
+        otherwise = self.block(one.otherwise, (*guards, no))
         if then is None and otherwise is None:
             return None
         if then is None:
-            return ((one.condition, False), *(otherwise or ()))
+            return (no, *(otherwise or ()))
         if otherwise is None:
-            return ((one.condition, True), *then)
+            return (yes, *then)
         # A branch that some events leave: they are not (in the branch and not going on).
         return (
-            *(_unless(one.condition, True, guard) for guard in then),
-            *(_unless(one.condition, False, guard) for guard in otherwise),
+            *(_unless(yes, guard) for guard in then),
+            *(_unless(no, guard) for guard in otherwise),
         )
 
-    def call(
-        self, name: str, origin: ScriptPosition, guards: tuple[Guard, ...]
-    ) -> tuple[Guard, ...] | None:
+    def call(self, name: str, origin: ScriptPosition, guards: Guards) -> Guards | None:
         """Follow the statements of another ruleset."""
         ruleset = self.rulesets.get(name.lower())
         if ruleset is None:
             self.gaps.miss(origin, f"there is no ruleset {name}")
             return ()
         if name.lower() in self.calls or len(self.calls) >= _DEEPEST:
-            self.gaps.miss(origin, f"ruleset {name} calls itself")
+            self.bind(origin, f"ruleset {name} calls itself")
             return ()
         self.calls.append(name.lower())
         self.visited.add(name.lower())
+        before = len(self.reached)
         after = self.block(ruleset.body or (), guards)
         self.calls.pop()
-        if any(one.key.startswith("queue.") for one in ruleset.parameters):
-            self.gaps.miss(ruleset.origin, f"ruleset {name} is called and has a queue of its own")
+        queue = [one for one in ruleset.parameters if one.key.startswith("queue.")]
+        return self.queued(queue, before, ruleset) if queue else after
+
+    def queued(
+        self, queue: list[Parameter], before: int, ruleset: Thing
+    ) -> tuple[Precondition, ...]:
+        """What is called through a queue goes its own way: a queue before one action is that
+        action's."""
+        own = self.reached[before:]
+        action = own[0].statement if len(own) == 1 else None
+        is_free = isinstance(action, Thing) and not any(
+            one.key.startswith("queue.") for one in action.parameters
+        )
+        if not isinstance(action, Thing) or not is_free:
+            what = f"ruleset {ruleset.text('name')} is called and has a queue of its own"
+            self.bind(ruleset.origin, what)
             return ()
-        return after
-
-
-_UNKNOWN = {
-    Call: "call_indirect: its ruleset is known only when an event comes",
-    BsdBlock: "rsyslog 8 refuses !program and +host blocks",
-}
-
-
-def _unknown(statement: Statement) -> str:
-    """What to call a statement that neither a key nor a snippet stands for."""
-    if isinstance(statement, Directive):
-        return f"the directive ${statement.name}"
-    return _UNKNOWN.get(type(statement), "this statement")
+        written = {one.key for one in queue}
+        queue += [
+            Parameter(f"queue.{key}", Quoted(value, ruleset.origin), ruleset.origin)
+            for key, value in _RULESET_QUEUE.items()
+            if f"queue.{key.lower()}" not in written
+        ]
+        queued = replace(action, parameters=(*action.parameters, *queue))
+        self.reached[before] = replace(own[0], statement=queued)
+        return ()
 
 
 def name_of_statement(statement: Statement) -> str:
@@ -147,23 +173,14 @@ def name_of_statement(statement: Statement) -> str:
     return "foreach" if isinstance(statement, Foreach) else "reload_lookup_table"
 
 
-def _is_about_refused(condition: Expression) -> bool:
-    """Whether a condition is about `$.omes`, which only refused documents have."""
-    names = [one.name.lower() for one in _variables(condition)]
-    return bool(names) and all(name.startswith("$.omes") for name in names)
+def _unless(branch: Precondition, guard: Precondition) -> Precondition:
+    """What holds where `guard` does wherever `branch` is taken."""
+    blocked = negated(guard.condition) if guard.holds else guard.condition
+    taken = branch.condition if branch.holds else negated(branch.condition)
+    both = Operation("and", (taken, blocked), branch.condition.origin)
+    return Precondition(both, False, min(branch.after, guard.after))
 
 
-def _variables(expression: Expression) -> Iterator[Variable]:
-    if isinstance(expression, Variable):
-        yield expression
-    elif isinstance(expression, Operation | FunctionCall):
-        for operand in expression.operands:
-            yield from _variables(operand)
-
-
-def _unless(condition: Expression, holds: bool, guard: Guard) -> Guard:
-    """What holds where `guard` does wherever the branch of `condition` is taken."""
-    inner, wanted = guard
-    blocked = inner if not wanted else Operation("not", (inner,), inner.origin)
-    taken = condition if holds else Operation("not", (condition,), condition.origin)
-    return Operation("and", (taken, blocked), condition.origin), False
+def negated(condition: Expression) -> Expression:
+    """What holds where a condition does not."""
+    return Operation("not", (condition,), condition.origin)

@@ -37,6 +37,18 @@ class Gaps:
         if gap not in self.changed:
             self.changed.append(gap)
 
+    def change_secret(self, origin: ScriptPosition, file: str) -> None:
+        """Note that a secret must be put into a file."""
+        what = "the secret stands in the configuration: put it, without a line end, into"
+        self.change(origin, f"{what} {file}, readable by rsyslog alone")
+
+    def take(self, other: Gaps) -> None:
+        """Note what others have noted."""
+        for one in other.missing:
+            self.miss(one.origin, one.message)
+        for one in other.changed:
+            self.change(one.origin, one.message)
+
 
 class Inexpressible(Exception):
     """A part of the configuration that no key of a profile says."""

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from pydantic import ValidationError
 
 from tuner.engines.index import Index
-from tuner.importer.gaps import Gaps, Inexpressible
+from tuner.importer.configuration import Parts
+from tuner.importer.gaps import Gap, Gaps, Inexpressible
 from tuner.importer.parameters import ON
 from tuner.importer.script import Thing
 from tuner.importer.template import Template, TemplatePiece, TemplateProperty
@@ -33,8 +34,8 @@ _CUTS: dict[tuple[int, int], tuple[tuple[str, ...], str]] = {
 }
 
 
-def index_of(action: Thing, templates: Mapping[str, Template], gaps: Gaps) -> dict[str, object]:
-    """The index of an action.  Raises Inexpressible."""
+def index_of(action: Thing, parts: Parts, gaps: Gaps, unknown: list[Gap]) -> dict[str, object]:
+    """The index of an action; a template that is not there is `unknown`.  Raises Inexpressible."""
     given = action.get("searchindex")
     # omelasticsearch.c: without one, documents go to an index called system.
     name = "system" if given is None else given.text
@@ -43,9 +44,13 @@ def index_of(action: Thing, templates: Mapping[str, Template], gaps: Gaps) -> di
     if (action.text("dynsearchindex") or "").lower() not in ON:
         return {"name": name}
     origin = action.origin if given is None else given.origin
-    template = templates.get(name.strip().lower())
+    template = parts.templates.get(name.strip().lower())
+    if template is None and name.strip().lower() in parts.template_things:
+        raise Inexpressible(origin, f"template {name} is made by the plugin of another module")
     if template is None:
-        raise Inexpressible(origin, f"there is no template {name} for the index")
+        what = f"there is no template {name}: the profile takes it as the name of the index"
+        unknown.append(Gap(origin, what))
+        return {"name": name}
     if all(isinstance(piece, str) for piece in template.pieces):
         return {"name": "".join(str(piece) for piece in template.pieces)}
     return _dated(template, gaps)

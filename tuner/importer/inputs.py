@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
+from tuner.importer.configuration import Parts, module_name
 from tuner.importer.gaps import Gaps
-from tuner.importer.parameters import keys_of_model, known
+from tuner.importer.parameters import OFF, keys_of_model, known
 from tuner.importer.script import Parameter, Thing
 from tuner.modules.input import Input, Listener
 from tuner.modules.registry import INPUTS, name_of
@@ -19,27 +21,52 @@ _OWN_DEFAULTS: dict[str, dict[str, object]] = {
     "imptcp": {"socketBacklog": 5},
 }
 _MODELS: dict[str, type[Input]] = {name_of(one): one for one in INPUTS}
+# Where local programs and the kernel log to, which only the default ruleset takes.
+_LOCAL = frozenset({"imuxsock", "imklog", "imkmsg", "imjournal", "immark"})
 # What the profile decides by itself, or what only names things.
-_ELSEWHERE = frozenset({"type", "ruleset", "name", "load"})
+_ELSEWHERE = frozenset({"type", "ruleset", "name", "load", "syssock.use"})
+# The same in another spelling (imuxsock.c, imudp.c).
+_SPELLED = {
+    "ratelimitinterval": "rateLimit.interval", "ratelimitburst": "rateLimit.burst",
+    "rcvbufsize": "rcvbufSize",
+}  # fmt: skip
 
 
-def input_of(
+def local_inputs(parts: Parts) -> Iterator[Thing]:
+    """The modules that are a source by being loaded: the system's log socket, the kernel, the
+    journal."""
+    sockets = {one.text("type") for one in parts.inputs}
+    for kind, module in parts.module_things.items():
+        is_off = (module.text("sysSock.use") or "").lower() in OFF
+        if kind in _LOCAL and kind not in sockets and not is_off:
+            yield replace(module, parameters=parts.modules[kind])
+
+
+def is_local(one: Thing) -> bool:
+    """Whether an input is a module by itself."""
+    return one.kind == "module"
+
+
+def read_input(
     one: Thing, modules: Mapping[str, tuple[Parameter, ...]], gaps: Gaps
 ) -> dict[str, object] | None:
-    """The input of an `input(...)`; None where a profile has none of its type."""
-    kind = (one.text("type") or "").lower()
+    """The input of a profile; None, and a gap, where none of its type is known."""
+    kind = module_name(one) if is_local(one) else (one.text("type") or "").lower()
     model = _MODELS.get(kind)
     if model is None:
         gaps.miss(one.origin, f"input {kind}: a profile has no such input")
         return None
-    own = [parameter for parameter in one.parameters if parameter.key not in _ELSEWHERE]
-    own = [_spelled(parameter, kind) for parameter in own]
+    own = [_spelled(each) for each in one.parameters if each.key not in _ELSEWHERE]
     data: dict[str, object] = {"type": kind}
     if issubclass(model, Listener):
         data["address"] = ANYWHERE
     data |= _OWN_DEFAULTS.get(kind, {})
-    shared = _shared(model, modules.get(kind, ()), own)
-    data |= known(model, [*shared, *own], f"input {kind}", gaps)
+    if not is_local(one):
+        own = [*_shared(model, modules.get(kind, ()), own, gaps), *own]
+    data |= known(model, own, f"input {kind}", gaps)
+    if kind == "imfile" and data.get("mode") != "polling" and "pollingInterval" in data:
+        del data["pollingInterval"]
+        gaps.change(one.origin, "imfile ignores pollingInterval in mode inotify: left out")
     if data.get("address") in {"*", ""}:
         data["address"] = ANYWHERE
     if issubclass(model, Listener) and "port" not in data:
@@ -48,46 +75,18 @@ def input_of(
     return data
 
 
-def local_input(module: Thing, gaps: Gaps) -> dict[str, object] | None:
-    """The source that a module is by being loaded: the system's log socket, the kernel, the
-    journal."""
-    kind = (module.text("load") or "").lower()
-    model = _MODELS.get(kind)
-    if model is None:
-        gaps.miss(module.origin, f"{kind}: a profile has no such input")
-        return None
-    keys = keys_of_model(model)
-    return {"type": kind} | known(
-        model, [one for one in module.parameters if one.key in keys], f"module {kind}", gaps
-    )
-
-
-def _spelled(one: Parameter, kind: str) -> Parameter:
-    """imuxsock and imudp have two spellings of some names."""
-    name = {"ratelimitinterval": "rateLimit.interval", "ratelimitburst": "rateLimit.burst"}.get(
-        one.key, one.name
-    )
-    if kind == "imudp" and one.key == "rcvbufsize":
-        name = "rcvbufSize"
-    return Parameter(name, one.value, one.origin)
+def _spelled(one: Parameter) -> Parameter:
+    return replace(one, name=_SPELLED.get(one.key, one.name))
 
 
 def _shared(
-    model: type[Input], given: Iterable[Parameter], own: Iterable[Parameter]
-) -> list[Parameter]:
+    model: type[Input], given: tuple[Parameter, ...], own: list[Parameter], gaps: Gaps
+) -> Iterator[Parameter]:
     """What the module sets for all of its inputs, as far as an input does not."""
-    keys = keys_of_model(model)
+    keys = {key.lower() for key in (*keys_of_model(model), *of_module(model))}
     written = {one.key for one in own}
-    return [one for one in given if one.key in keys and one.key not in written]
-
-
-def unknown_of_module(kind: str, given: Iterable[Parameter]) -> list[Parameter]:
-    """The parameters of a module that no input of a profile has."""
-    model = _MODELS.get(kind)
-    keys = {} if model is None else keys_of_model(model) | of_module(model)
-    return [one for one in given if one.key not in {key.lower() for key in keys} | {"load"}]
-
-
-def is_known(kind: str) -> bool:
-    """Whether a profile has inputs of that type."""
-    return kind in _MODELS
+    for one in map(_spelled, given):
+        if one.key in keys and one.key not in written:
+            yield one
+        elif one.key not in keys | _ELSEWHERE:
+            gaps.miss(one.origin, f"the parameter {one.name} of the module")

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from typing import Protocol
+from urllib.parse import urlsplit
 
+from tuner.importer.configuration import Parts
+from tuner.importer.document import is_rest
 from tuner.importer.fields import STANDARD_JSON, fields_of_template, whole_json
-from tuner.importer.gaps import Gaps, Inexpressible
+from tuner.importer.gaps import Gap, Gaps, Inexpressible
 from tuner.importer.index_name import index_of
 from tuner.importer.parameters import ON, is_literal, known, secret_of
 from tuner.importer.script import Parameter, ScriptPosition, Thing, every
-from tuner.importer.servers import servers_of
 from tuner.importer.template import Template, TemplateProperty
 from tuner.modules.omelasticsearch import OmelasticsearchOutput
 from tuner.modules.secrets import Tls
@@ -35,12 +37,12 @@ _HANDLED = frozenset(
 class Surrounding(Protocol):
     """What else the configuration says."""
 
-    templates: Mapping[str, Template]
-    rulesets: Mapping[str, Thing]
+    parts: Parts
     gaps: Gaps
     work_directory: str
     identities: Collection[str]
     whole_message: ScriptPosition | None
+    unknown: list[Gap]
 
 
 def engine_output(action: Thing, name: str, around: Surrounding) -> dict[str, object]:
@@ -57,7 +59,7 @@ def engine_output(action: Thing, name: str, around: Surrounding) -> dict[str, ob
     data["document"] = _document(action, around)
     plain = [one for one in action.parameters if one.key not in _HANDLED]
     data |= known(OmelasticsearchOutput, plain, f"output {name}", gaps)
-    data["index"] = index_of(action, around.templates, gaps) | {"mapping": "dynamic"}
+    data["index"] = index_of(action, around.parts, gaps, around.unknown) | {"mapping": "dynamic"}
     data |= _ids(action, around)
     if (action.text("retryfailures") or "").lower() in ON:
         data["retryfailures"] = {"file": _rejected_file(action, name, around)}
@@ -81,11 +83,7 @@ def _credentials(action: Thing, name: str, user: str | None, gaps: Gaps) -> dict
         data["apikey"] = secret_of(key, f"{name}.key")
     for one, ending in ((pwd, "pwd"), (key, "key")):
         if one is not None and is_literal(one):
-            gaps.change(
-                one.origin,
-                f"the secret stands in the configuration: put it, without a line end, into "
-                f"/etc/rsyslog.d/{name}.{ending}, readable by rsyslog alone",
-            )
+            gaps.change_secret(one.origin, f"/etc/rsyslog.d/{name}.{ending}")
     return data
 
 
@@ -99,20 +97,38 @@ def _document(action: Thing, around: Surrounding) -> list[dict[str, object]]:
     given = action.get("template")
     if given is None:
         return [dict(one) for one in STANDARD_JSON]
-    template = around.templates.get((given.text or "").strip().lower())
+    template = around.parts.templates.get((given.text or "").strip().lower())
     if template is None:
-        raise Inexpressible(given.origin, no_template(given))
+        name = (given.text or "").strip().lower()
+        if given.text is None or name in around.parts.template_things:
+            raise Inexpressible(given.origin, no_template(given))
+        what = f"{no_template(given)}: the profile writes what rsyslog does without one"
+        around.unknown.append(Gap(given.origin, what))
+        return [dict(one) for one in STANDARD_JSON]
     pieces = [one for one in template.pieces if not isinstance(one, str) or one.strip()]
     only = pieces[0] if len(pieces) == 1 else None
     if isinstance(only, TemplateProperty) and (only.lowered, dict(only.options)) == ("msg", {}):
-        around.whole_message = template.origin
-        around.gaps.change(
-            template.origin,
-            f"template {template.name} sends messages as they are: the profile sends those that "
-            "are a JSON object, and others as the text of a field msg",
-        )
+        parse_messages(template, around)
         return [whole_json(template)]
-    return fields_of_template(template, around.gaps)
+    return template_fields(template, around)
+
+
+def template_fields(template: Template, around: Surrounding) -> list[dict[str, object]]:
+    """The fields that a template writes, where it may write a message as JSON."""
+    fields = fields_of_template(template, around.gaps)
+    if any(is_rest(piece) and piece.lowered == "msg" for piece in template.pieces):
+        parse_messages(template, around)
+    return fields
+
+
+def parse_messages(template: Template, around: Surrounding) -> None:
+    """Have messages read as JSON, so that what a template passes on is JSON whatever they are."""
+    around.whole_message = template.origin
+    around.gaps.change(
+        template.origin,
+        f"template {template.name} sends messages as they are: the profile sends those that "
+        "are a JSON object, and others as the text of a field msg",
+    )
 
 
 def no_template(given: Parameter) -> str:
@@ -130,7 +146,7 @@ def _ids(action: Thing, around: Surrounding) -> dict[str, object]:
         if given is not None:
             around.gaps.miss(given.origin, "one bulkid for all documents")
         return {}
-    template = around.templates.get((given.text or "").strip().lower())
+    template = around.parts.templates.get((given.text or "").strip().lower())
     if (given.text or "").strip() == "$.omes!_id" or template is None:
         around.gaps.miss(given.origin, f"the id of documents: no template {given.text}")
         return {}
@@ -144,7 +160,7 @@ def _ids(action: Thing, around: Surrounding) -> dict[str, object]:
 
 def _rejected_file(action: Thing, name: str, around: Surrounding) -> str:
     """Where the ruleset of what the engine refuses writes what it gives up."""
-    ruleset = around.rulesets.get((action.text("retryruleset") or "").lower())
+    ruleset = around.parts.rulesets.get((action.text("retryruleset") or "").lower())
     for statement in every((ruleset,) if ruleset is not None else ()):
         if isinstance(statement, Thing) and statement.kind == "action":
             file = statement.text("file")
@@ -171,3 +187,33 @@ def _say_what_changes(action: Thing, gaps: Gaps) -> None:
     limit = action.get("ratelimit.interval")
     if limit is not None and limit.text != "0":
         gaps.change(limit.origin, "ratelimit of retries is left out: it drops events")
+
+
+_PORT = "9200"
+
+
+def servers_of(action: Thing, gaps: Gaps) -> tuple[list[str], str | None]:
+    """The addresses, each with its port, and the user that one of them names; a password in one
+    goes nowhere (omelasticsearch.c, computeBaseUrl)."""
+    given = action.get("server")
+    texts = ("localhost",) if given is None else given.texts
+    if not texts:
+        raise Inexpressible(action.origin, "the server is known only when rsyslogd starts")
+    https = (action.text("usehttps") or "off").lower() in {"on", "yes", "true", "1"}
+    port = action.text("serverport") or _PORT
+    servers, user = [], None
+    for text in texts:
+        has_scheme = text.lower().startswith(("http://", "https://"))
+        full = text if has_scheme else f"{'https' if https else 'http'}://{text}"
+        try:
+            parts = urlsplit(full)
+            own_port = parts.port
+        except ValueError:
+            gaps.miss(action.origin, "a server whose address cannot be read")
+            continue
+        user = parts.username or user
+        if parts.path.strip("/"):
+            gaps.miss(action.origin, f"the path {parts.path} in the address of a server")
+        host = f"[{parts.hostname}]" if ":" in (parts.hostname or "") else parts.hostname
+        servers.append(f"{parts.scheme}://{host}:{own_port or port}")
+    return servers, user

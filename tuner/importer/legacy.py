@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 from tuner.importer.builder import unescaped
-from tuner.importer.directives import (
+from tuner.importer.old_form import (
     GLOBALS,
     INPUTS,
     LASTING,
@@ -19,9 +19,9 @@ from tuner.importer.directives import (
     OLD_MAIN_QUEUE,
     RUNS,
     SHUTDOWN,
+    action_of,
+    condition_of,
 )
-from tuner.importer.legacy_action import action_of
-from tuner.importer.old_filter import condition_of
 from tuner.importer.script import (
     Block,
     Directive,

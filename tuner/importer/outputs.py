@@ -11,13 +11,14 @@ from typing import get_args
 from pydantic import ValidationError
 
 from tuner.importer.conditions import filter_of
-from tuner.importer.fields import fields_of_template
-from tuner.importer.flow import Reached
-from tuner.importer.gaps import Gaps, Inexpressible
-from tuner.importer.into_engine import engine_output, no_template
-from tuner.importer.parameters import QUEUE, known, queue_of
+from tuner.importer.configuration import Parts
+from tuner.importer.flow import Reached, Walk, name_of_statement
+from tuner.importer.gaps import Gap, Gaps, Inexpressible
+from tuner.importer.into_engine import engine_output, no_template, template_fields
+from tuner.importer.order import KEPT, OUTPUT, PARSED, why_bound
+from tuner.importer.parameters import ON, QUEUE, known, queue_of
 from tuner.importer.rest import Rest, why_of
-from tuner.importer.script import Parameter, ScriptPosition, Thing
+from tuner.importer.script import Block, Parameter, ScriptPosition, Statement, Thing
 from tuner.importer.template import Template, TemplateProperty
 from tuner.modules.omfile import OmfileOutput
 from tuner.modules.omfwd import OmfwdOutput
@@ -43,42 +44,78 @@ _NAME = re.compile(r"[^a-z0-9_-]+")
 
 @dataclass
 class Outputs:
-    """The outputs so far; `templates` are those of the configuration by name."""
+    """The outputs so far, with the actions that they come from."""
 
-    templates: Mapping[str, Template]
-    module_defaults: Mapping[str, tuple[Parameter, ...]]
-    gaps: Gaps
-    rulesets: Mapping[str, Thing]
-    work_directory: str
+    parts: Parts
     rest: Rest
+    work_directory: str
+    gaps: Gaps = field(default_factory=Gaps)
     identities: Collection[str] = ()
     repairs: bool = False
     stream: str | None = None
     whole_message: ScriptPosition | None = None
+    unknown: list[Gap] = field(default_factory=list)
     made: list[tuple[dict[str, object], Thing]] = field(default_factory=list)
 
-    def begin(self, stream: str | None, identities: Collection[str]) -> None:
-        """Begin with the outputs of a stream, or with those of none."""
-        self.stream, self.identities = stream, identities
+    def ruleset(self, body: Block, walk: Walk, stream: str | None) -> dict[str, object]:
+        """How the events of a ruleset are parsed.  What a profile says of it becomes outputs, the
+        rest is kept; all of it is, where the order of statements must not change."""
+        self._begin(stream, walk)
+        before, section = len(self.made), dict[str, object]()
+        places, kept = [], list[tuple[Reached, Gap]]()
+        for one in walk.reached:
+            why = self._take(one, section)
+            places.append(_place(one.statement, why))
+            if why is not None:
+                kept.append((one, why))
+        if self.whole_message is not None:
+            parse = {"format": "json", "cookie": ""}
+            if section.setdefault("parse", parse) != parse:
+                walk.bind(self.whole_message, "messages are parsed in two ways")
+        bound = walk.bound
+        if bound is None:
+            moved = why_bound(walk.reached, places, self.parts.templates)
+            bound = None if moved is None else Gap(moved.origin, _BOUND)
+        if bound is None:
+            for one, why in kept:
+                self.rest.keep(stream, one, why)
+            self.rest.gaps.take(self.gaps)
+            return section
+        del self.made[before:]
+        self.rest.keep_block(stream, body, bound)
+        return {}
+
+    def _begin(self, stream: str | None, walk: Walk) -> None:
+        self.stream, self.identities, self.gaps = stream, walk.identities, walk.gaps
         self.repairs, self.whole_message = False, None
 
-    def add(self, action: Thing, reached: Reached) -> None:
-        """Translate one action; what cannot be said of it is kept as it is."""
+    def _take(self, one: Reached, section: dict[str, object]) -> Gap | None:
+        """Translate one statement; why it is kept where a profile cannot say it."""
+        action = one.statement
+        if not isinstance(action, Thing):
+            return Gap(action.origin, name_of_statement(action))
         kind = (action.text("type") or "").lower()
-        noted = self.gaps
-        # What is noted of an action that is kept as it is does not count.
-        self.gaps = Gaps()
+        if kind == "mmutf8fix" and not one.guards:
+            self.repairs = True
+            return None
+        noted, self.gaps, self.unknown = self.gaps, Gaps(), []
         try:
-            data = self._filtered(kind, action, reached)
+            if kind in {"mmjsonparse", "mmnormalize"}:
+                step = _parse_step(kind, action, bool(one.guards), self.gaps)
+                if section.setdefault("parse", step) != step:
+                    raise Inexpressible(action.origin, "a second step that parses")
+            else:
+                data = self._filtered(kind, action, one)
+                for first in self.gaps.missing[:1]:
+                    raise Inexpressible(first.origin, first.message)
+                self.gaps.missing += self.unknown
+                self.made.append((data, action))
         except Inexpressible as bad:
             self.gaps = noted
-            why = why_of(bad, reached, f"action {kind or 'without a type'}")
-            self.rest.keep(self.stream, reached, why)
-            return
-        noted.missing += self.gaps.missing
-        noted.changed += self.gaps.changed
+            return why_of(bad, one, f"action {kind or 'without a type'}")
+        noted.take(self.gaps)
         self.gaps = noted
-        self.made.append((data, action))
+        return None
 
     def _filtered(self, kind: str, action: Thing, reached: Reached) -> dict[str, object]:
         """The whole output.  Raises Inexpressible."""
@@ -112,7 +149,7 @@ class Outputs:
         data: dict[str, object] = {"name": name, "type": kind}
         rest = tuple(one for one in action.parameters if one.key not in {"name", "type"})
         rest = tuple(one for one in rest if not one.key.startswith(QUEUE))
-        rest = _with_defaults(rest, self.module_defaults.get(kind, ()))
+        rest = _with_defaults(rest, self.parts.modules.get(kind, ()))
         if kind == "omelasticsearch":
             own = engine_output(Thing("action", rest, action.origin), name, self)
             return data | own | ({} if self.repairs else {"mmutf8fix": False})
@@ -142,11 +179,10 @@ class Outputs:
         if text in _BUILTIN:
             return {"template": _BUILTIN[text]}
         template = self._template(one)
-        fields = fields_of_template(template, self.gaps)
-        return {"document": fields}
+        return {"document": template_fields(template, self)}
 
     def _template(self, one: Parameter) -> Template:
-        template = self.templates.get((one.text or "").lower())
+        template = self.parts.templates.get((one.text or "").lower())
         if template is None:
             raise Inexpressible(one.origin, no_template(one))
         return template
@@ -179,7 +215,7 @@ def _with_defaults(
 ) -> tuple[Parameter, ...]:
     """Parameters of an action, with those of its module that it does not set."""
     written = {one.key for one in own}
-    return (*own, *(one for one in defaults if one.key not in written))
+    return (*own, *(one for one in defaults if one.key not in {"load", *written}))
 
 
 def _dyna_file(template: Template) -> dict[str, object]:
@@ -195,3 +231,35 @@ def _dyna_file(template: Template) -> dict[str, object]:
         raise Inexpressible(template.origin, f"template {template.name} has options in a path")
     data: dict[str, object] = {"before": texts[0], "property": only.lowered}
     return data | ({"after": texts[2]} if len(texts) == 3 else {})
+
+
+_BOUND = "statements around it change what it asks or writes: its whole ruleset is kept"
+
+
+def _place(statement: Statement, why_kept: Gap | None) -> int:
+    """Where the rendered ruleset carries a statement out."""
+    if why_kept is not None:
+        return KEPT
+    is_parsing = isinstance(statement, Thing) and (statement.text("type") or "").startswith("mm")
+    return PARSED if is_parsing else OUTPUT
+
+
+def _parse_step(kind: str, action: Thing, is_guarded: bool, gaps: Gaps) -> dict[str, object]:
+    """How mmjsonparse or mmnormalize takes the text of events apart.  Raises Inexpressible.
+
+    What some events only pass is done for all: outputs have their filters.
+    """
+    for parameter in action.parameters:
+        if parameter.key not in {"type", "name", "cookie", "rulebase", "userawmsg"}:
+            raise Inexpressible(parameter.origin, f"the parameter {parameter.name}")
+    cookie, rulebase = action.text("cookie"), action.text("rulebase")
+    data: dict[str, object] = {"format": "json", "cookie": "@cee:" if cookie is None else cookie}
+    if kind == "mmnormalize":
+        if rulebase is None:
+            raise Inexpressible(action.origin, "no path of a rulebase")
+        data = {"format": "normalize", "rulebase": rulebase}
+    if (action.text("useRawMsg") or "off").lower() in ON:
+        data["useRawMsg"] = True
+    if is_guarded:
+        gaps.change(action.origin, f"{kind} parses every event, not only some")
+    return data

@@ -11,17 +11,19 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from tuner.importer.gaps import Gaps
 from tuner.importer.script import Array, Parameter
+from tuner.modules.priorities import SEVERITIES
 from tuner.modules.queue import Queue
 from tuner.modules.secrets import SecretRef
 
 ON = frozenset({"on", "yes", "true", "1"})
-_OFF = frozenset({"off", "no", "false", "0"})
+OFF = frozenset({"off", "no", "false", "0"})
 # rsyslog's sizes: small letters are powers of 1024, capitals of 1000 (grammar/rainerscript.c).
 _UNITS = {"k": 1024, "m": 1024**2, "g": 1024**3, "K": 1000, "M": 1000**2, "G": 1000**3}
 _SEVERITIES = {
     "emerg": "0", "panic": "0", "alert": "1", "crit": "2", "err": "3", "error": "3",
     "warning": "4", "warn": "4", "notice": "5", "info": "6", "debug": "7",
 }  # fmt: skip
+_SEVERITY_NAMES = {code: name for name, code in _SEVERITIES.items() if name in SEVERITIES}
 QUEUE = "queue."
 
 
@@ -42,6 +44,9 @@ def known(
         found, value = read_value(model, alias, one)
         if found:
             data[alias] = value
+            if value == f"/{one.text}":
+                what = f"{what}: {one.name} is a relative path, which rsyslogd takes from /"
+                gaps.change(one.origin, what)
         else:
             gaps.miss(one.origin, f"{what}: a profile takes no such value for {one.name}")
     return data
@@ -54,7 +59,12 @@ def queue_of(parameters: Iterable[Parameter], what: str, gaps: Gaps) -> dict[str
         for one in parameters
         if one.key.startswith(QUEUE)
     ]
-    return known(Queue, inner, f"the queue of {what}", gaps)
+    queue = known(Queue, inner, f"the queue of {what}", gaps)
+    if queue.get("saveOnShutdown") and "filename" not in queue:
+        del queue["saveOnShutdown"]
+        origin = next(one.origin for one in inner if one.key == "saveonshutdown")
+        gaps.change(origin, f"{what}: rsyslog ignores saveOnShutdown without a filename: left out")
+    return queue
 
 
 def secret_of(one: Parameter, name: str) -> dict[str, str]:
@@ -131,15 +141,18 @@ def _candidates(one: Parameter, choices: dict[str, object]) -> Iterator[object]:
     text = one.texts[0]
     if text.lower() in choices:
         yield choices[text.lower()]
-    if text.lower() in ON or text.lower() in _OFF:
+    if text.lower() in ON or text.lower() in OFF:
         yield text.lower() in ON
     number = _number(text)
     if number is not None:
         yield number
+    if text in _SEVERITY_NAMES:
+        yield _SEVERITY_NAMES[text]
     if text.lower() in _SEVERITIES:
         yield int(_SEVERITIES[text.lower()])
     yield text
     yield text.lower()
+    yield f"/{text.removeprefix('./')}"
     yield [text]
     yield [part.strip() for part in text.split(",")]
 

@@ -11,9 +11,8 @@ from lark.lexer import Lexer
 from lark.parsers.lalr_interactive_parser import InteractiveParser
 
 from tuner.importer.builder import TooDeep, builder
-from tuner.importer.joined import JoinedText, joined
 from tuner.importer.script import Block
-from tuner.importer.tokens import Refusal, ScriptToken, tokens
+from tuner.importer.tokens import JoinedText, Refusal, ScriptToken, joined, tokens
 
 MOST_REFUSALS = 100
 # What begins something at the outermost level, so that reading can go on there.

@@ -1,103 +1,201 @@
-"""What no key of a profile says, kept as RainerScript in snippets."""
+"""What no key of a profile says, kept as RainerScript in snippets with all that it needs."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from itertools import groupby
 
-from tuner.importer.flow import Reached
+from tuner.importer.configuration import Parts, is_module, module_name
+from tuner.importer.flow import Reached, negated
 from tuner.importer.gaps import Gap, Gaps, Inexpressible
-from tuner.importer.parameters import is_literal
-from tuner.importer.parts import Parts
-from tuner.importer.printing import printed
+from tuner.importer.parameters import ON
 from tuner.importer.script import (
     Block,
+    Call,
     Expression,
-    FunctionCall,
     If,
-    Operation,
+    Parameter,
+    Quoted,
+    ScriptPosition,
     Statement,
     Thing,
     every,
 )
+from tuner.importer.written import printed
 
-# What is in the name of a parameter that may hold a secret; `legacy` is all of an action of the
-# old form, such as `>host,database,user,password`.
-_SECRETS = ("pwd", "pass", "secret", "token", "apikey", "community", "legacy")
+# What is in the name of a parameter that may hold a secret.
+_SECRETS = ("pwd", "pass", "secret", "token", "apikey", "community")
+_CREDENTIALS = re.compile(r"(^|//)[^/@\s]+:[^/@\s]+@")
+# Parameters that the action of an old line has, and no other: they may hold a secret, too.
+_OLD_LINES = frozenset({"legacy", "program"})
 _BUILT_IN = frozenset({"omfile", "omfwd", "omusrmsg", "ompipe", "omshell", "omdiscard"})
+# What rsyslogd 8.2302 names itself (tools/syslogd.c).
+_OWN_TEMPLATES = frozenset(
+    f"rsyslog_{name}"
+    for name in (
+        "debugformat", "syslogprotocol23format", "fileformat", "traditionalfileformat",
+        "forwardformat", "traditionalforwardformat", "stdusrmsgfmt", "stddbfmt", "stdpgsqlfmt",
+    )
+)  # fmt: skip
 _NAMES_TEMPLATE = ("template", "dynafile", "searchindex", "bulkid", "dyntopic")
+
+
+@dataclass(frozen=True)
+class KeptFile:
+    """A snippet: its place among those of the profile, or of a stream, its name and its text."""
+
+    place: str
+    stream: str | None
+    name: str
+    text: str
 
 
 @dataclass
 class Rest:
-    """Statements by the place of their snippet: objects at the start, the others before the
+    """Statements by the place of their snippet: what others need at the start, the rest before the
     outputs of their stream, None being that of no stream."""
 
-    name: str
     parts: Parts
     gaps: Gaps
     start: list[Statement] = field(default_factory=list)
-    bodies: dict[str | None, list[Statement]] = field(default_factory=dict)
+    end: list[Statement] = field(default_factory=list)
+    bodies: dict[str | None, list[Reached]] = field(default_factory=dict)
     kept: list[Gap] = field(default_factory=list)
+    rulesets: set[str] = field(default_factory=set)
 
     def keep(self, stream: str | None, one: Reached, why: Gap) -> None:
         """Keep a statement under its conditions; what a snippet cannot hold is noted."""
-        if not _can_be_printed(one) or self._lacks_something(one.statement):
-            self.gaps.miss(why.origin, why.message)
-            return
-        self.kept.append(why)
-        self.bodies.setdefault(stream, []).append(_under(one))
-        for inner in every((one.statement,)):
-            if isinstance(inner, Thing):
-                self._need(inner)
+        for made in self._ready((one.statement,), why) or ():
+            self.bodies.setdefault(stream, []).append(replace(one, statement=made))
 
-    def keep_objects(self) -> None:
-        """Keep the objects that a profile has no section for."""
-        for one in self.parts.others:
-            names = ", ".join(parameter.name for parameter in one.parameters)
-            what = f"global(): {names}" if one.kind == "global" else f"{one.kind}()"
-            gap = Gap(one.origin, what)
-            if _can_be_printed(Reached(one, ())):
-                self.kept.append(gap)
-                self.start.append(one)
-            else:
-                self.gaps.miss(gap.origin, gap.message)
+    def keep_block(self, stream: str | None, block: Block, why: Gap) -> None:
+        """Keep statements as they are."""
+        for made in self._ready(block, why) or ():
+            self.bodies.setdefault(stream, []).append(Reached(made, ()))
 
-    def files(self, loaded: Iterable[str]) -> Mapping[str, str]:
-        """The snippets by their names; modules in `loaded` are the rendered configuration's."""
-        missing = set(self.parts.modules) - set(loaded) - _BUILT_IN
-        start = [one for one in self.start if not _loads(one) or _loads(one) in missing]
-        blocks: dict[str, list[Statement]] = {"start": start}
-        blocks |= {stream or "outputs": body for stream, body in self.bodies.items()}
-        return {
-            f"{self.name}-{place}.conf": printed(tuple(dict.fromkeys(block)))
-            for place, block in blocks.items()
-            if block
-        }
+    def keep_object(self, one: Statement, why: Gap) -> None:
+        """Keep an object at the start."""
+        self.start += self._ready((one,), why) or ()
 
-    def _lacks_something(self, statement: Statement) -> bool:
-        """Whether an action names a template that is not there, or a ruleset of its own."""
-        if not isinstance(statement, Thing):
-            return False
-        names = [statement.text(key) for key in ("template", "dynaFile")]
-        if (statement.text("dynSearchIndex") or "").lower() in {"on", "yes", "true", "1"}:
-            names.append(statement.text("searchIndex"))
-        known = self.parts.template_things
-        return statement.get("retryRuleset") is not None or any(
-            name is not None and name.lower() not in known and not name.startswith("RSYSLOG_")
-            for name in names
+    def lacks(self, block: Block) -> str | None:
+        """What statements name that is not there, so that rsyslogd refuses them."""
+        for one in every(block):
+            if not isinstance(one, Thing) or one.kind != "action":
+                continue
+            names = [one.text(key) for key in ("template", "dynaFile")]
+            if (one.text("dynSearchIndex") or "").lower() in ON:
+                names.append(one.text("searchIndex"))
+            for name in filter(None, names):
+                lowered = name.strip().lower()
+                if lowered not in self.parts.template_things and lowered not in _OWN_TEMPLATES:
+                    return f"template {name}"
+            retried = one.text("retryRuleset")
+            if retried is not None and retried.lower() not in self.parts.rulesets:
+                return f"ruleset {retried}"
+        return None
+
+    def _ready(self, block: Block, why: Gap) -> Block | None:
+        """Statements without secrets, and what they need; None where they cannot be kept."""
+        statements = tuple(every(block))
+        parameters = [
+            each for one in statements if isinstance(one, Thing) for each in one.parameters
+        ]
+        secrets = {text for one in parameters if _is_secret(one) for text in one.texts}
+        has_secret = any(
+            one.key in _OLD_LINES or _CREDENTIALS.search(text) or (secret and secret in text)
+            for one in parameters
+            if not _is_secret(one)
+            for text in (*one.texts, "")
+            for secret in (*secrets, "")
         )
+        lacking = self.lacks(block)
+        if has_secret or lacking is not None:
+            what = "it may hold a secret" if lacking is None else f"there is no {lacking}"
+            self.gaps.miss(why.origin, f"{why.message}; no snippet keeps it, as {what}")
+            return None
+        if why not in self.kept:
+            self.kept.append(why)
+        for one in statements:
+            self._need(one)
+        return tuple(self._without_secrets(one) for one in block)
 
-    def _need(self, action: Thing) -> None:
-        """The module and the templates of an action."""
-        kind = (action.text("type") or "").lower()
-        module = self.parts.module_things.get(kind)
-        if module is not None and _can_be_printed(Reached(module, ())):
-            self.start.append(module)
+    def _need(self, one: Statement) -> None:
+        """The module, the templates and the rulesets that a statement names."""
+        if isinstance(one, Call):
+            target = one.target
+            self._need_rulesets([target] if isinstance(target, str) else self.parts.rulesets)
+        if not isinstance(one, Thing):
+            return
+        self._need_rulesets(filter(None, [one.text("retryRuleset"), one.text("ruleset")]))
+        if one.kind not in {"action", "input"}:
+            return
+        kind = (one.text("type") or "").lower()
+        if kind not in _BUILT_IN:
+            module = self.parts.module_things.get(kind, loading(kind, one.origin))
+            self.start.append(self._without_secrets(module))
         for parameter in _NAMES_TEMPLATE:
-            template = self.parts.template_things.get((action.text(parameter) or "").lower())
+            template = self.parts.template_things.get((one.text(parameter) or "").strip().lower())
             if template is not None:
                 self.start.append(template)
+
+    def _need_rulesets(self, names: Iterable[str]) -> None:
+        for name in map(str.lower, names):
+            ruleset = self.parts.rulesets.get(name)
+            if ruleset is not None and name not in self.rulesets:
+                self.rulesets.add(name)
+                why = Gap(ruleset.origin, f"ruleset {ruleset.text('name')}")
+                self.start += self._ready((ruleset,), why) or ()
+
+    def files(self, name: str, loaded: Iterable[str]) -> Iterator[KeptFile]:
+        """The snippets of the profile `name`; modules in `loaded` are the rendered
+        configuration's."""
+        known = {*loaded, *_BUILT_IN}
+        start: list[Statement] = [
+            one for one in self.start if is_module(one) and module_name(one) not in known
+        ]
+        start += dict.fromkeys(one for one in self.start if not is_module(one))
+        places: dict[str, list[Statement]] = {
+            "start": start,
+            "outputs": list(_nested(self.bodies.get(None, []), 0)),
+            "end": self.end,
+        }
+        for place, body in places.items():
+            yield KeptFile(place, None, f"{name}-{place}.conf", printed(tuple(body)))
+        for stream, kept in self.bodies.items():
+            if stream is not None:
+                file = f"{name}-{stream}{'-stream' if stream in places else ''}.conf"
+                yield KeptFile("snippets", stream, file, printed(tuple(_nested(kept, 0))))
+
+    def _without_secrets(self, one: Statement) -> Statement:
+        """A statement that reads its secrets from files when rsyslogd starts."""
+        if isinstance(one, If):
+            return replace(
+                one,
+                then=tuple(map(self._without_secrets, one.then)),
+                otherwise=tuple(map(self._without_secrets, one.otherwise)),
+            )
+        if not isinstance(one, Thing):
+            return one
+        owner = (one.text("name") or one.text("type") or one.text("load") or one.kind).lower()
+        parameters = tuple(
+            self._by_reference(each, owner) for each in one.parameters if each.key != "asyncrepl"
+        )
+        body = None if one.body is None else tuple(map(self._without_secrets, one.body))
+        return replace(one, parameters=parameters, body=body)
+
+    def _by_reference(self, one: Parameter, owner: str) -> Parameter:
+        if not _is_secret(one):
+            return one
+        file = f"/etc/rsyslog.d/{re.sub('[^a-z0-9_-]+', '-', owner)}.{one.key}"
+        self.gaps.change_secret(one.origin, file)
+        return replace(one, value=Quoted(f"cat {file}", one.origin, backtick=True))
+
+
+def _is_secret(one: Parameter) -> bool:
+    """Whether a secret may stand in the configuration itself."""
+    return any(word in one.key for word in _SECRETS) and any(one.texts)
 
 
 def why_of(bad: Inexpressible, one: Reached, what: str) -> Gap:
@@ -107,42 +205,29 @@ def why_of(bad: Inexpressible, one: Reached, what: str) -> Gap:
     return Gap(one.statement.origin, f"{what}: {bad}{place}")
 
 
-def _loads(one: Statement) -> str | None:
-    """The module that a statement loads."""
-    is_module = isinstance(one, Thing) and one.kind == "module"
-    return (one.text("load") or "").lower() if is_module and isinstance(one, Thing) else None
+def loading(kind: str, origin: ScriptPosition) -> Thing:
+    """The statement that loads a module."""
+    return Thing("module", (Parameter("load", Quoted(kind, origin), origin),), origin)
 
 
-def _under(one: Reached) -> Statement:
-    """The statement inside of its conditions."""
-    made = one.statement
-    for condition, holds in reversed(one.guards):
-        wanted = condition if holds else Operation("not", (condition,), condition.origin)
-        made = If(wanted, (made,), (), made.origin)
-    return made
+def _nested(reached: Iterable[Reached], depth: int) -> Iterator[Statement]:
+    """Statements inside of their conditions, those that one `if` holds in one again."""
 
+    def branch(one: Reached) -> tuple[Expression, int] | None:
+        guard = one.guards[depth] if depth < len(one.guards) else None
+        return None if guard is None else (guard.condition, guard.after)
 
-def _can_be_printed(one: Reached) -> bool:
-    """Not what holds a secret, and not a condition that RainerScript has no words for."""
-    block: Block = (one.statement,)
-    secrets = (
-        parameter
-        for inner in every(block)
-        if isinstance(inner, Thing)
-        for parameter in inner.parameters
-        if any(word in parameter.key for word in _SECRETS) or "@" in "".join(parameter.texts)
-    )
-    if any(is_literal(parameter) for parameter in secrets):
-        return False
-    return not any(
-        isinstance(part, FunctionCall) and part.name == "re_match_basic"
-        for condition, _ in one.guards
-        for part in _parts(condition)
-    )
-
-
-def _parts(expression: Expression) -> Iterator[Expression]:
-    yield expression
-    if isinstance(expression, Operation | FunctionCall):
-        for operand in expression.operands:
-            yield from _parts(operand)
+    for asked, group in groupby(reached, branch):
+        ones = list(group)
+        if asked is None:
+            yield from (one.statement for one in ones)
+            continue
+        then, otherwise = (
+            tuple(_nested([one for one in ones if one.guards[depth].holds is holds], depth + 1))
+            for holds in (True, False)
+        )
+        origin = ones[0].statement.origin
+        if then:
+            yield If(asked[0], then, otherwise, origin)
+        else:
+            yield If(negated(asked[0]), otherwise, (), origin)

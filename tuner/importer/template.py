@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
@@ -162,3 +163,30 @@ def _unescaped(text: str) -> str:
             out += text[here]
             here += 1
     return out
+
+
+# A bracket expression, an escaped character, or any other one.
+_PARTS = re.compile(r"\[\^?\]?(?:\[[:.=].*?[:.=]\]|[^\]])*\]|\\.|.", re.DOTALL)
+# What an escape makes special in a basic expression, and what is special without one in an
+# extended one (regex(7); + ? | are GNU's).
+_SWAPPED = frozenset("(){}+?|")
+
+
+def extended(basic: str) -> str:
+    """The extended expression that finds the same."""
+    made: list[str] = []
+    parts = _PARTS.findall(basic)
+    for number, part in enumerate(parts):
+        at_start = number == 0 or parts[number - 1] in {"\\(", "\\|"}
+        at_end = number == len(parts) - 1 or parts[number + 1] in {"\\)", "\\|"}
+        is_literal = (
+            part in _SWAPPED
+            or (part == "^" and not at_start)
+            or (part == "$" and not at_end)
+            or (part == "*" and (at_start or (number == 1 and parts[0] == "^")))
+        )
+        if is_literal:
+            made.append(f"\\{part}")
+        else:
+            made.append(part[1:] if part[:1] == "\\" and part[1:] in _SWAPPED else part)
+    return "".join(made)

@@ -9,12 +9,52 @@ modes, as in rsyslog's own lexer (grammar/lexer.l of 8.2302); the grammar is in 
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
 
-from tuner.importer.joined import JoinedText
 from tuner.importer.script import ScriptPosition
+
+
+@dataclass(frozen=True)
+class JoinedText:
+    """Lines without the blanks at their ends; a line that ends in a backslash goes on in the next,
+    whose blanks at the start are dropped (readConfFile in rsyslog's grammar/rainerscript.c)."""
+
+    file: str
+    text: str
+    starts: tuple[int, ...]
+    places: tuple[tuple[int, int], ...]
+
+    def origin(self, offset: int) -> ScriptPosition:
+        """Where the character at `offset` stands in the file."""
+        number = max(0, bisect_right(self.starts, offset) - 1)
+        line, column = self.places[number]
+        return ScriptPosition(self.file, line, column + offset - self.starts[number])
+
+
+def joined(text: str, file: str) -> JoinedText:
+    """`text` as rsyslogd's lexer gets it."""
+    pieces: list[str] = []
+    starts: list[int] = []
+    places: list[tuple[int, int]] = []
+    length, goes_on = 0, False
+    for number, line in enumerate(text.split("\n"), 1):
+        stripped = line.rstrip(" \t\r\v\f")
+        first = len(stripped) - len(stripped.lstrip(" \t\r\v\f")) if goes_on else 0
+        starts.append(length)
+        places.append((number, first + 1))
+        piece = stripped[first:]
+        # A blank line after a backslash does not end the continuation.
+        if piece:
+            goes_on = piece.endswith("\\")
+            piece = piece.removesuffix("\\")
+        piece += "" if goes_on else "\n"
+        pieces.append(piece)
+        length += len(piece)
+    return JoinedText(file, "".join(pieces), tuple(starts), tuple(places))
+
 
 DEEPEST = 60
 
@@ -165,7 +205,9 @@ def tokens(source: JoinedText, refused: list[Refusal]) -> Iterator[ScriptToken]:
         rule, end = _longest(text, here, mode)
         if rule is None:
             origin = source.origin(here)
-            refused.append(Refusal(origin, _why(text, here, mode)))
+            refusal = Refusal(origin, _why(text, here, mode))
+            if refusal.message != _NO_BREAK or all(one.message != _NO_BREAK for one in refused):
+                refused.append(refusal)
             here, mode = _after(text, here, mode)
             continue
         if rule.kind is not None:
@@ -212,7 +254,7 @@ def _why(text: str, here: int, mode: Mode) -> str:
     if character in "\"'`":
         return _why_no_text(text[here : text.find("\n", here)], mode)
     if character == "\xa0":
-        return "a no-break space, as web pages have them: write a plain blank"
+        return _NO_BREAK
     if character == "#" and mode is Mode.EXPRESSION:
         return "a comment cannot stand inside of a condition: use /* */"
     shown = character if character.isprintable() else f"\\x{ord(character):02x}"
@@ -227,6 +269,9 @@ def _why_no_text(line: str, mode: Mode) -> str:
     return f"this text has no closing {line[0]}, or an escape that rsyslog does not know"
 
 
+_NO_BREAK = (
+    "no-break spaces, as web pages have them, which rsyslogd refuses: read as blanks from here on"
+)
 _SHOWN = {
     Mode.STATEMENT: "a statement",
     Mode.OBJECT: "the parameters of an object",

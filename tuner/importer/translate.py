@@ -4,49 +4,41 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import get_args
 
-from tuner.importer.flow import Walk, name_of_statement
+from tuner.importer.configuration import Configuration, Parts, parts_of
+from tuner.importer.flow import Walk
 from tuner.importer.gaps import Gap, Gaps
-from tuner.importer.guardrails import guardrails_of
-from tuner.importer.inputs import input_of, is_known, local_input, unknown_of_module
+from tuner.importer.inputs import is_local, local_inputs, read_input
 from tuner.importer.legacy import DEFAULT_RULESET, modern
 from tuner.importer.outputs import Outputs
 from tuner.importer.parameters import QUEUE, keys_of_model, known, queue_of
-from tuner.importer.parse_step import parse_step
-from tuner.importer.parts import Parts, parts_of
-from tuner.importer.reading import Configuration
 from tuner.importer.rest import Rest
-from tuner.importer.script import Call, ScriptPosition, Thing, every
+from tuner.importer.script import (
+    Block,
+    Call,
+    Directive,
+    Parameter,
+    Quoted,
+    ScriptPosition,
+    Thing,
+    every,
+)
+from tuner.importer.settings import guardrails_of, loaded_modules, shared_settings
+from tuner.importer.written import Comments, Imported
 from tuner.modules.impstats import Impstats
+from tuner.modules.input import Parsers
 from tuner.profile.model import Global
 
 WORK_DIRECTORY = "/var/spool/rsyslog"
-# Where local programs and the kernel log to, which only the default ruleset takes.
-_LOCAL = frozenset({"imuxsock", "imklog", "imkmsg", "imjournal", "immark"})
 _DEFAULT = DEFAULT_RULESET.lower()
 _ORDER = (
     "name", "global", "inputs", "parser", "parse", "main_queue", "streams", "snippets",
     "outputs", "impstats", "guardrails",
 )  # fmt: skip
-# Modules that a profile loads by itself, where it uses them.
-_PARSERS = ("mmjsonparse", "mmnormalize", "mmutf8fix")
 _NAME = re.compile(r"[^a-z0-9_-]+")
-
-Comments = dict[tuple[str | int, ...], ScriptPosition]
-"""Where a section of a profile comes from."""
-
-
-@dataclass(frozen=True)
-class Imported:
-    """A profile as plain data, where its sections come from, what is missing and what differs."""
-
-    data: dict[str, object]
-    comments: Comments
-    missing: tuple[Gap, ...]
-    changed: tuple[Gap, ...]
-    kept: tuple[Gap, ...] = ()
-    snippets: Mapping[str, str] = field(default_factory=dict)
+_PARSERS = {name for literal in get_args(get_args(Parsers)[0])[:1] for name in get_args(literal)}
 
 
 def translate(configuration: Configuration, name: str) -> Imported:
@@ -54,7 +46,7 @@ def translate(configuration: Configuration, name: str) -> Imported:
     gaps = Gaps([Gap(one.origin, one.message) for one in configuration.refused])
     parts = parts_of(modern(configuration.block))
     file = configuration.files[0] if configuration.files else ""
-    return _Translation(name, file, parts, gaps, Rest(name, parts, gaps)).imported()
+    return _Translation(name, file, parts, gaps, Rest(parts, gaps)).imported()
 
 
 @dataclass
@@ -66,62 +58,38 @@ class _Translation:
     rest: Rest
     data: dict[str, object] = field(default_factory=dict)
     comments: Comments = field(default_factory=dict)
-    doors: dict[str, list[Thing]] = field(default_factory=dict)
+    doors: dict[str, list[tuple[Thing, dict[str, object]]]] = field(default_factory=dict)
+    streams: dict[str, dict[str, object]] = field(default_factory=dict)
     visited: set[str] = field(default_factory=set)
 
     def imported(self) -> Imported:
         """All sections in the order in which a profile shows them."""
         self.data["name"] = self.name
         self.globals()
-        self.find_doors()
+        outputs = Outputs(self.parts, self.rest, self.work_directory)
         self.inputs()
-        outputs = Outputs(
-            templates=self.parts.templates,
-            module_defaults={
-                kind: tuple(one for one in parameters if one.key != "load")
-                for kind, parameters in self.parts.modules.items()
-            },
-            gaps=self.gaps,
-            rulesets=self.parts.rulesets,
-            work_directory=self.work_directory,
-            rest=self.rest,
-        )
         for ruleset in self.doors or {_DEFAULT: []}:
             self.ruleset(ruleset, outputs)
+        if not outputs.made and not self.rest.bodies:
+            self.hand_over(outputs)
+        if self.streams:
+            self.data["streams"] = self.streams
         if outputs.made or self.data.get("inputs"):
             self.data["outputs"] = [data for data, _ in outputs.made]
         for number, (_, action) in enumerate(outputs.made):
             self.comments["outputs", number] = action.origin
-        self.unreached([action for _, action in outputs.made])
-        snippets = self.snippets(outputs)
         self.main_queue()
         self.impstats()
-        if any(_asks_for_names(data) for data, _ in outputs.made):
-            # rsyslog looks names up unless it is told not to; a profile does not.
-            shared = self.data.get("global")
-            names = {"net.enableDNS": True}
-            self.data["global"] = names | (shared if isinstance(shared, dict) else {})
+        self.keep_objects()
+        self.unreached([action for _, action in outputs.made])
+        nowhere = ScriptPosition(self.file, 1, 1)
+        self.data |= shared_settings(self.data, WORK_DIRECTORY, nowhere, self.gaps)
         self.data |= guardrails_of(self.data)
+        snippets = self.snippets()
         data = {key: self.data[key] for key in _ORDER if key in self.data}
         missing, changed = sorted(self.gaps.missing), sorted(self.gaps.changed)
         kept = sorted(self.rest.kept)
         return Imported(data, self.comments, tuple(missing), tuple(changed), tuple(kept), snippets)
-
-    def snippets(self, outputs: Outputs) -> Mapping[str, str]:
-        """The snippets, named in the profile."""
-        self.rest.keep_objects()
-        loaded = [str(data["type"]) for data, _ in outputs.made]
-        files = self.rest.files((*loaded, *_PARSERS))
-        places = {f"{self.name}-{place}.conf": place for place in ("start", "outputs")}
-        own = {places[name]: [name] for name in files if name in places}
-        if own:
-            self.data["snippets"] = own
-        streams = self.data.get("streams")
-        for name in files:
-            stream = name.removeprefix(f"{self.name}-").removesuffix(".conf")
-            if isinstance(streams, dict) and name not in places:
-                streams[stream] = {**streams[stream], "snippets": [name]}
-        return files
 
     def globals(self) -> None:
         """What global() sets."""
@@ -135,26 +103,60 @@ class _Translation:
             self.data["global"] = given
             self.comments["global",] = ours[0].origin
 
-    def find_doors(self) -> None:
-        """The rulesets that inputs hand their events to; local sources know only the default."""
-        for kind, parameters in self.parts.modules.items():
-            origin = self.parts.module_origins[kind]
-            socket_only = any(one.text("type") == kind for one in self.parts.inputs)
-            is_off = any(
-                one.key == "syssock.use" and (one.text or "").lower() in {"off", "no", "0"}
-                for one in parameters
-            )
-            if kind in _LOCAL and not socket_only and not is_off:
-                self.doors.setdefault(_DEFAULT, []).append(Thing("module", parameters, origin))
-            for given in unknown_of_module(kind, parameters) if is_known(kind) else ():
-                what = f"module {kind}: no input has the parameter {given.name}"
-                self.gaps.miss(given.origin, what)
-        for one in self.parts.inputs:
+    def inputs(self) -> None:
+        """The inputs, each with the ruleset that it hands its events to; local sources know only
+        the default one.  What no input of a profile says is kept."""
+        kept: dict[str, list[tuple[Thing, Gap]]] = {}
+        sources = [*local_inputs(self.parts), *self.parts.inputs]
+        for one in sources:
             ruleset = (one.text("ruleset") or _DEFAULT).lower()
-            if is_known((one.text("type") or "").lower()):
-                self.doors.setdefault(ruleset, []).append(one)
+            gaps = Gaps()
+            data = read_input(one, self.parts.modules, gaps)
+            found = self.parts.rulesets.get(ruleset)
+            parsers = () if found is None else (found.get("parser") or found.parameters[0]).texts
+            own = found is not None and found.get("parser") is not None
+            if own and not {name.lower() for name in parsers} <= _PARSERS:
+                gaps.miss(one.origin, f"ruleset {ruleset} has a parser of its own")
+            if data is None or gaps.missing:
+                kept.setdefault(ruleset, []).append((one, gaps.missing[0]))
             else:
-                self.gaps.miss(one.origin, f"input {one.text('type')}: a profile has no such input")
+                self.gaps.take(gaps)
+                self.doors.setdefault(ruleset, []).append((one, data))
+        made: list[dict[str, object]] = []
+        for ruleset, pairs in self.doors.items():
+            stream = self.stream_of(ruleset)
+            for one, data in pairs:
+                self.comments["inputs", len(made)] = one.origin
+                made.append(data if stream is None else {**data, "stream": stream})
+        if made:
+            self.data["inputs"] = made
+        else:
+            nowhere = ScriptPosition(self.file, 1, 1)
+            what = "no input that a profile has: name the file with the inputs as well"
+            self.gaps.miss(nowhere, what)
+        for ruleset, ones in kept.items():
+            self.keep_inputs(ruleset, ones)
+
+    def keep_inputs(self, ruleset: str, ones: list[tuple[Thing, Gap]]) -> None:
+        """Keep inputs that no profile says: they hand their events to the rendered ruleset, or to
+        their own, which is kept with them."""
+        stream = self.stream_of(ruleset)
+        target = self.name if stream is None else f"stream.{stream}"
+        for one, why in ones:
+            kept = one
+            if ruleset in self.doors:
+                name = Parameter("ruleset", Quoted(target, one.origin), one.origin)
+                others = (each for each in one.parameters if each.key != "ruleset")
+                kept = replace(one, parameters=(*others, name))
+            if one.kind == "module" and ruleset in self.doors:
+                self.rest.keep_object(one, why)
+                if not any(is_local(source) for source, _ in self.doors[ruleset]):
+                    self.rest.end.append(Call(target, one.origin))
+            elif ruleset in self.doors or ruleset in self.parts.rulesets:
+                self.rest.keep_object(kept, why)
+                self.visited.add(ruleset)
+            else:
+                self.gaps.miss(why.origin, why.message)
 
     def stream_of(self, ruleset: str) -> str | None:
         """The stream that stands for a ruleset; None for what the profile says itself."""
@@ -170,65 +172,40 @@ class _Translation:
         own = found is not None and any(one.key.startswith(QUEUE) for one in found.parameters)
         return own and (self.parts.main_queue is not None or len(self.doors) > 1)
 
-    def inputs(self) -> None:
-        """The inputs, each with its stream."""
-        made: list[dict[str, object]] = []
-        for ruleset, inputs in self.doors.items():
-            stream = self.stream_of(ruleset)
-            for one in inputs:
-                if one.kind == "module":
-                    data = local_input(one, self.gaps)
-                else:
-                    data = input_of(one, self.parts.modules, self.gaps)
-                if data is not None:
-                    self.comments["inputs", len(made)] = one.origin
-                    made.append(data if stream is None else {**data, "stream": stream})
-        if made:
-            self.data["inputs"] = made
-        else:
-            nowhere = ScriptPosition(self.file, 1, 1)
-            what = "no input that a profile has: name the file with the inputs as well"
-            self.gaps.miss(nowhere, what)
-
     def ruleset(self, name: str, outputs: Outputs) -> None:
         """The outputs of what enters a ruleset, with the parsing before them."""
-        walk = Walk(self.parts.rulesets, self.gaps)
         found = self.parts.rulesets.get(name)
-        if name == _DEFAULT:
-            walk.block(tuple(self.parts.rules), ())
-        elif found is None:
-            self.gaps.miss(self.doors[name][0].origin, f"there is no ruleset {name}")
-        else:
-            walk.block(found.body or (), ())
+        body: Block = tuple(self.parts.rules) if name == _DEFAULT else ()
+        if name != _DEFAULT and found is None:
+            origin = self.doors[name][0][0].origin
+            self.gaps.miss(origin, f"there is no ruleset {name}")
+        elif found is not None and name != _DEFAULT:
+            body = found.body or ()
+        walk = Walk(self.parts.rulesets, Gaps())
+        walk.block(body, ())
         self.visited |= {name, *walk.visited}
         stream = self.stream_of(name)
-        section: dict[str, object] = {}
-        outputs.begin(stream, walk.identities)
-        for one in walk.reached:
-            action = one.statement
-            if not isinstance(action, Thing):
-                why = Gap(action.origin, name_of_statement(action))
-                self.rest.keep(stream, one, why)
-                continue
-            kind = (action.text("type") or "").lower()
-            if kind == "mmutf8fix" and not one.guards:
-                outputs.repairs = True
-            elif kind in {"mmjsonparse", "mmnormalize"}:
-                guarded = bool(one.guards)
-                step = parse_step(kind, action, guarded, section.get("parse"), self.gaps)
-                section |= {} if step is None else {"parse": step}
-            else:
-                outputs.add(action, one)
-        if outputs.whole_message is not None and "parse" not in section:
-            section["parse"] = {"format": "json", "cookie": ""}
+        section = outputs.ruleset(body, walk, stream)
         section |= self.of_ruleset(found, stream)
         if stream is None:
             self.data |= section
         else:
-            streams = self.data.setdefault("streams", {})
-            if isinstance(streams, dict):
-                streams[stream] = section
-                self.comments["streams", stream] = (found or self.doors[name][0]).origin
+            self.streams[stream] = section
+            origin = self.doors[name][0][0].origin if found is None else found.origin
+            self.comments["streams", stream] = origin
+
+    def hand_over(self, outputs: Outputs) -> None:
+        """Hand events to rulesets that nothing leads to, as files do that others include."""
+        for name, ruleset in self.parts.rulesets.items():
+            if name in self.visited | self.rest.rulesets:
+                continue
+            what = f"nothing leads to ruleset {ruleset.text('name')}"
+            self.gaps.miss(ruleset.origin, f"{what}: the profile hands it every event")
+            call = Call(name, ruleset.origin)
+            walk = Walk(self.parts.rulesets, Gaps())
+            walk.block((call,), ())
+            self.visited |= walk.visited
+            self.data |= outputs.ruleset((call,), walk, None)
 
     def of_ruleset(self, ruleset: Thing | None, stream: str | None) -> dict[str, object]:
         """The parser and the queue of a ruleset."""
@@ -248,7 +225,7 @@ class _Translation:
 
     def unreached(self, actions: list[Thing]) -> None:
         """What no imported input leads to; rulesets of retries are part of their output."""
-        visited = self.visited
+        visited = self.visited | self.rest.rulesets
         for one in actions:
             retried = self.parts.rulesets.get((one.text("retryRuleset") or "").lower())
             if retried is not None:
@@ -272,14 +249,44 @@ class _Translation:
             self.comments["main_queue",] = one.origin
 
     def impstats(self) -> None:
-        """rsyslog's own counters."""
+        """rsyslog's own counters, kept as they are where a profile cannot say how they are
+        written."""
         given = self.parts.modules.get("impstats")
         if given is None:
             return
+        module = self.parts.module_things["impstats"]
+        gaps = Gaps()
         own = [one for one in given if one.key not in {"load", "format"}]
-        data: dict[str, object] = {"interval": 300, "log.syslog": True}
-        self.data["impstats"] = data | known(Impstats, own, "impstats", self.gaps)
-        self.comments["impstats",] = self.parts.module_origins["impstats"]
+        data = {"interval": 300, "log.syslog": True} | known(Impstats, own, "impstats", gaps)
+        if gaps.missing:
+            self.rest.keep_object(module, gaps.missing[0])
+            return
+        self.data["impstats"] = data
+        self.comments["impstats",] = module.origin
+
+    def keep_objects(self) -> None:
+        """Keep the objects that a profile has no section for."""
+        for one in self.parts.others:
+            if isinstance(one, Directive):
+                self.rest.keep_object(one, Gap(one.origin, f"the directive ${one.name}"))
+                continue
+            names = ", ".join(parameter.name for parameter in one.parameters)
+            what = f"global(): {names}" if one.kind == "global" else f"{one.kind}()"
+            self.rest.keep_object(one, Gap(one.origin, what))
+
+    def snippets(self) -> Mapping[str, str]:
+        """The snippets, named in the profile."""
+        files: dict[str, str] = {}
+        own: dict[str, object] = {}
+        for one in self.rest.files(self.name, loaded_modules(self.data)):
+            if not one.text:
+                continue
+            files[one.name] = one.text
+            section = own if one.stream is None else self.streams[one.stream]
+            section[one.place] = [one.name]
+        if own:
+            self.data["snippets"] = own
+        return files
 
     @property
     def work_directory(self) -> str:
@@ -287,11 +294,3 @@ class _Translation:
         given = self.data.get("global")
         folder = given.get("workDirectory") if isinstance(given, dict) else None
         return str(folder or WORK_DIRECTORY)
-
-
-def _asks_for_names(output: Mapping[str, object]) -> bool:
-    """Whether documents hold the name of the host that sent an event."""
-    document = output.get("document")
-    return isinstance(document, list) and any(
-        isinstance(one, dict) and one.get("property") == "fromhost" for one in document
-    )

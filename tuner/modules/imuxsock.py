@@ -20,7 +20,7 @@ from tuner.modules.input import (
 )
 from tuner.rule import Complaint, warning
 from tuner.schema.parameter import Doc, OfModule
-from tuner.schema.scalars import AbsolutePath, Switch
+from tuner.schema.scalars import AbsolutePath, NonNegative, Switch
 
 # Its default burst for a rate limit without one (imuxsock.c).
 _BURST = 200
@@ -43,6 +43,31 @@ class ImuxsockInput(Input):
             default="/dev/log, or what systemd hands over",
         ),
     ] = Field(None, alias="sysSock.name")
+    sys_sock_annotate: Annotated[
+        Switch | None,
+        OfModule(),
+        Doc("Whether what the kernel knows about senders on the system's socket is added."),
+    ] = Field(None, alias="sysSock.annotate")
+    sys_sock_parse_trusted: Annotated[
+        Switch | None,
+        OfModule(),
+        Doc("Whether what is added becomes JSON, such as $!uid, instead of text."),
+    ] = Field(None, alias="sysSock.parseTrusted")
+    sys_sock_use_pid: Annotated[
+        Switch | None,
+        OfModule(),
+        Doc("Whether the process ID comes from the kernel on the system's socket."),
+    ] = Field(None, alias="sysSock.usePIDFromSystem")
+    sys_sock_rate_limit_interval: Annotated[
+        NonNegative | None,
+        OfModule(),
+        Doc("Seconds over which the system's socket lets sysSock.rateLimit.burst events through."),
+    ] = Field(None, alias="sysSock.rateLimit.interval")
+    sys_sock_rate_limit_burst: Annotated[
+        NonNegative | None,
+        OfModule(),
+        Doc("How many events of one process each interval lets through; others are dropped."),
+    ] = Field(None, alias="sysSock.rateLimit.burst")
     create_path: Annotated[
         Switch | None, Doc("Whether missing folders of the socket's path are created.")
     ] = None
@@ -86,11 +111,12 @@ class ImuxsockInput(Input):
 
     @model_validator(mode="after")
     def _system_or_own(self) -> Self:
-        own = self.model_fields_set - {"type", "stream", "sys_sock_name"}
+        of_system = {name for name in type(self).model_fields if name.startswith("sys_sock_")}
+        own = self.model_fields_set - {"type", "stream", *of_system}
         if self.socket is None and own:
-            raise ValueError("without socket it is the system's, which has sysSock.name alone")
-        if self.socket is not None and self.sys_sock_name is not None:
-            raise ValueError("name socket or sysSock.name, each in an input of its own")
+            raise ValueError("without socket it is the system's, which has sysSock keys alone")
+        if self.socket is not None and self.model_fields_set & of_system:
+            raise ValueError("name socket or sysSock keys, each in an input of its own")
         return self
 
     @property
@@ -125,7 +151,9 @@ class ImuxsockInput(Input):
 
     def in_lab(self, _port: int, spool: str, /) -> Self:
         """A socket in the lab."""
-        return self.model_copy(update={"socket": f"{spool}/input.sock", "sys_sock_name": None})
+        of_system = (name for name in type(self).model_fields if name.startswith("sys_sock_"))
+        own = dict.fromkeys(of_system)
+        return self.model_copy(update={**own, "socket": f"{spool}/input.sock"})
 
     def paths(self, _connections: int, /) -> tuple[str, ...]:
         """One socket for all."""

@@ -14,14 +14,14 @@ from pathlib import Path
 from tuner.engine.client import EngineClient, at, number_at
 from tuner.errors import Refused
 from tuner.flood.verbatim import send
-from tuner.importer.printing import printed
 from tuner.importer.script import Block
-from tuner.importer.substitute import LISTENERS, LabSite, substituted
+from tuner.importer.written import printed
 from tuner.lab.entrances import TcpPort, UdpPort
 from tuner.lab.ports import free_port
 from tuner.lab.rsyslogd import Rsyslogd
 from tuner.lab.scratch import scratch, subfolder
 from tuner.lab.sink import Sink
+from tuner.validate.substitute import LISTENERS, LabSite, substituted
 from tuner.validate.varied_events import number_in
 
 _KEPT = 20_000

@@ -5,7 +5,21 @@ from __future__ import annotations
 import json
 import random
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+
+from tuner.importer.old_form import condition_of
+from tuner.importer.script import (
+    Array,
+    Block,
+    Expression,
+    FunctionCall,
+    If,
+    Operation,
+    PropertyFilter,
+    Quoted,
+    Variable,
+    every,
+)
 
 EVENTS = 300
 _SEED = 20
@@ -20,6 +34,7 @@ _BODIES = (
 )  # fmt: skip
 # Bytes that are no UTF-8, where text is expected.
 _HOSTILE = (b"\xff\xfe broken", b"\xc3( cut", b"nul\x00inside", b"\x1b[31mred")
+_MOST_TEXTS = 60
 _NUMBER = re.compile(r"n(\d{5})")
 
 
@@ -82,3 +97,34 @@ def _is_json(body: bytes) -> bool:
     except ValueError:
         return False
     return True
+
+
+def words_asked_for(block: Block) -> dict[str, tuple[str, ...]]:
+    """By property in lower case, the texts that conditions compare it with."""
+    found: dict[str, dict[str, None]] = {}
+    for statement in every(block):
+        if isinstance(statement, If):
+            condition = statement.condition
+        elif isinstance(statement, PropertyFilter):
+            condition = condition_of(statement)
+        else:
+            continue
+        for name, text in _compared(condition):
+            found.setdefault(name, {})[text] = None
+    return {name: tuple(texts)[:_MOST_TEXTS] for name, texts in found.items()}
+
+
+def _compared(expression: Expression) -> Iterator[tuple[str, str]]:
+    if not isinstance(expression, Operation | FunctionCall):
+        return
+    names = [one.name for one in expression.operands if isinstance(one, Variable)]
+    for operand in expression.operands:
+        for text in _texts_of(operand) if names else ():
+            yield names[0].removeprefix("$").lower(), text
+        yield from _compared(operand)
+
+
+def _texts_of(operand: Expression) -> tuple[str, ...]:
+    if isinstance(operand, Quoted):
+        return (operand.text,)
+    return tuple(one.text for one in operand.items) if isinstance(operand, Array) else ()

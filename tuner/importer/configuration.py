@@ -1,4 +1,4 @@
-"""Configuration files and what they include."""
+"""A configuration: its files and what they include, and its objects by kind."""
 
 from __future__ import annotations
 
@@ -7,20 +7,26 @@ import os
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import TypeGuard
 
+from tuner.importer.gaps import Inexpressible
+from tuner.importer.old_form import CORE
 from tuner.importer.parser import parse
 from tuner.importer.script import (
     Array,
     Block,
+    Directive,
     Foreach,
     If,
     Include,
+    Parameter,
     PropertyFilter,
     ScriptPosition,
     SelectorFilter,
     Statement,
     Thing,
 )
+from tuner.importer.template import Template, template_of
 from tuner.importer.tokens import Refusal
 
 MAX_BYTES = 4 << 20
@@ -145,3 +151,73 @@ def _text(path: Path) -> str:
         return raw.decode("utf-8")
     except UnicodeDecodeError:
         return raw.decode("latin-1")
+
+
+@dataclass
+class Parts:
+    """The objects of a configuration by kind; `rules` are those of the default ruleset."""
+
+    globals: list[Parameter] = field(default_factory=list)
+    modules: dict[str, tuple[Parameter, ...]] = field(default_factory=dict)
+    module_origins: dict[str, ScriptPosition] = field(default_factory=dict)
+    templates: dict[str, Template] = field(default_factory=dict)
+    rulesets: dict[str, Thing] = field(default_factory=dict)
+    inputs: list[Thing] = field(default_factory=list)
+    main_queue: Thing | None = None
+    module_things: dict[str, Thing] = field(default_factory=dict)
+    template_things: dict[str, Thing] = field(default_factory=dict)
+    others: list[Thing | Directive] = field(default_factory=list)
+    rules: list[Statement] = field(default_factory=list)
+
+    def add(self, one: Thing) -> None:
+        """Sort one object in."""
+        match one.kind:
+            case "global":
+                self.globals.extend(one.parameters)
+            case "module":
+                kind = module_name(one)
+                self.modules[kind] = (*self.modules.get(kind, ()), *one.parameters)
+                self.module_origins.setdefault(kind, one.origin)
+                self.module_things.setdefault(kind, one)
+            case "template":
+                self._template(one)
+            case "ruleset":
+                self.rulesets[(one.text("name") or "").lower()] = one
+            case "input":
+                self.inputs.append(one)
+            case "main_queue":
+                self.main_queue = one
+            case _:
+                self.others.append(one)
+
+    def _template(self, one: Thing) -> None:
+        self.template_things[(one.text("name") or "").lower()] = one
+        try:
+            template = template_of(one)
+        except Inexpressible:
+            return  # what uses it says so
+        self.templates[template.name.lower()] = template
+
+
+def is_module(one: Statement) -> TypeGuard[Thing]:
+    """Whether a statement loads a module."""
+    return isinstance(one, Thing) and one.kind == "module"
+
+
+def module_name(one: Thing) -> str:
+    """The module that is loaded, without its folder."""
+    name = (one.text("load") or "").lower().removesuffix(".so").rpartition("/")[2]
+    return name.removeprefix("builtin:")
+
+
+def parts_of(block: Block) -> Parts:
+    """The objects among statements; the others are the rules of the default ruleset."""
+    parts = Parts()
+    for statement in block:
+        if isinstance(statement, Thing) and statement.kind != "action":
+            parts.add(statement)
+        elif isinstance(statement, Directive) and statement.key in CORE:
+            parts.others.append(statement)
+        else:
+            parts.rules.append(statement)
+    return parts

@@ -1,0 +1,187 @@
+"""What no key of a profile says: what is kept of it, with all that it needs, and what is said."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.importer.test_import import DOCUMENT, imported, loaded
+from tuner.importer.template import extended
+
+
+def test_statements_that_change_what_is_asked_stay_in_their_order(tmp_path: Path) -> None:
+    rules = (
+        'if $!level == "1" then {\n    set $!level = "2";\n'
+        '    action(type="omelasticsearch" template="d")\n}\n'
+    )
+    made = imported(f"{DOCUMENT}{rules}", tmp_path)
+    assert made.data["outputs"] == []
+    kept = made.snippets["site-outputs.conf"]
+    assert kept.splitlines()[:2] == ['if $!level == "1" then {', '    set $!level = "2";']
+    assert [one.message for one in made.kept] == [
+        "statements around it change what it asks or writes: its whole ruleset is kept"
+    ]
+
+
+def test_parsing_for_some_events_is_not_done_for_outputs_of_others(tmp_path: Path) -> None:
+    text = (
+        f'{DOCUMENT}template(name="all" type="list") {{ property(name="$!all-json") }}\n'
+        'if $programname == "a" then action(type="mmjsonparse")\n'
+        'action(type="omelasticsearch" template="all")\n'
+    )
+    made = imported(text, tmp_path)
+    assert "parse" not in made.data
+    assert 'action(type="mmjsonparse")' in made.snippets["site-outputs.conf"]
+    assert 'module(load="mmjsonparse")' in made.snippets["site-start.conf"]
+
+
+def test_a_snippet_has_the_modules_and_rulesets_that_it_names(tmp_path: Path) -> None:
+    text = (
+        f'{DOCUMENT}template(name="t" type="string" string="{{\\"%$.k%\\":1}}")\n'
+        'ruleset(name="refused") { action(type="omfile" file="/var/log/refused") }\n'
+        'ruleset(name="again") { call refused }\n'
+        'action(type="omelasticsearch" template="t" retryFailures="on" retryRuleset="again")\n'
+        'action(type="omprog" binary="/bin/page")\n'
+    )
+    made = imported(text, tmp_path)
+    assert made.missing == ()
+    start = [line.strip() for line in made.snippets["site-start.conf"].splitlines()]
+    assert [line for line in start if line.startswith(("module", "ruleset"))] == [
+        'module(load="omelasticsearch")', 'module(load="omprog")',
+        'ruleset(name="refused") {', 'ruleset(name="again") {',
+    ]  # fmt: skip
+
+
+def test_a_kept_action_reads_its_secret_from_a_file(tmp_path: Path) -> None:
+    action = 'action(type="ompgsql" server="db" user="u" pass="geheim" db="logs")\n'
+    made = imported(f"{DOCUMENT}{action}", tmp_path)
+    assert made.missing == ()
+    assert "pass=`cat /etc/rsyslog.d/ompgsql.pass`" in made.snippets["site-outputs.conf"]
+    assert [one.message for one in made.changed] == [
+        "the secret stands in the configuration: put it, without a line end, into "
+        "/etc/rsyslog.d/ompgsql.pass, readable by rsyslog alone"
+    ]
+
+
+def test_the_queue_of_a_called_ruleset_is_that_of_its_only_action(tmp_path: Path) -> None:
+    text = (
+        f'{DOCUMENT}ruleset(name="es" queue.type="LinkedList" queue.size="9000") {{\n'
+        '  action(type="omelasticsearch" template="d")\n}\ncall es\n'
+    )
+    made = imported(text, tmp_path)
+    assert made.missing == ()
+    (data,) = list(made.data["outputs"])  # type: ignore[call-overload]
+    assert data["queue"] == {"type": "LinkedList", "size": 9000, "dequeueBatchSize": 1024}
+
+
+@pytest.mark.parametrize(
+    ("action", "key", "wanted", "said"),
+    [
+        ('template="gone"', "document", {"property": "msg", "name": "message"},
+         "no template gone: the profile writes what rsyslog does without one"),
+        ('template="d" searchIndex="gone" dynSearchIndex="on"', "index",
+         {"name": "gone", "mapping": "dynamic"},
+         "there is no template gone: the profile takes it as the name of the index"),
+    ],
+)  # fmt: skip
+def test_a_template_that_is_not_there_is_said(
+    action: str, key: str, wanted: dict[str, object], said: str, tmp_path: Path
+) -> None:
+    made = imported(f'{DOCUMENT}action(type="omelasticsearch" {action})\n', tmp_path)
+    (data,) = list(made.data["outputs"])  # type: ignore[call-overload]
+    assert (data[key][0] if key == "document" else data[key]) == wanted
+    assert [one.message for one in made.missing] == [said]
+
+
+def test_rulesets_that_nothing_leads_to_get_every_event_where_nothing_else_does(
+    tmp_path: Path,
+) -> None:
+    text = f'{DOCUMENT}ruleset(name="send") {{ action(type="omelasticsearch" template="d") }}\n'
+    made = imported(text, tmp_path)
+    assert [one.message for one in made.missing] == [
+        "nothing leads to ruleset send: the profile hands it every event"
+    ]
+    assert [one["type"] for one in list(made.data["outputs"])] == ["omelasticsearch"]  # type: ignore[call-overload]
+
+
+@pytest.mark.parametrize(
+    ("basic", "wanted"),
+    [
+        (r"a\(b\)*", "a(b)*"),
+        ("a+b?(c)|d", r"a\+b\?\(c\)\|d"),
+        (r"x\{2,3\}{", r"x{2,3}\{"),
+        ("*a^b$c$", r"\*a\^b\$c$"),
+        ("^*[](+]x", r"^\*[](+]x"),
+        (r"\(^a\|b$\)\.", r"(^a|b$)\."),
+    ],
+)
+def test_basic_expressions_as_extended_ones(basic: str, wanted: str) -> None:
+    assert extended(basic) == wanted
+
+
+def test_messages_without_their_brace_are_json_merged(tmp_path: Path) -> None:
+    for piece in (
+        'name="msg" position.from="2"',
+        'name="msg" regex.expression="{\\\\(.*\\\\)" regex.submatch="1"',
+    ):
+        text = (
+            'template(name="d" type="list") { constant(value="{\\"host\\":\\"") '
+            f'property(name="hostname") constant(value="\\",") property({piece}) }}\n'
+            'input(type="imtcp" port="10514")\naction(type="omelasticsearch" template="d")\n'
+        )
+        made = imported(text, tmp_path)
+        (data,) = list(made.data["outputs"])  # type: ignore[call-overload]
+        assert data["document"] == [{"property": "hostname", "name": "host"}, {"json": "*"}]
+        assert made.data["parse"] == {"format": "json", "cookie": ""}
+
+
+def test_no_break_spaces_are_blanks_and_said_once(tmp_path: Path) -> None:
+    text = f'{DOCUMENT}action(type="omelasticsearch"\n\xa0\xa0template="d"\n\xa0bulkmode="on")\n'
+    made = imported(text, tmp_path)
+    assert [one.origin.line for one in made.missing] == [4]
+    assert "no-break spaces" in made.missing[0].message
+    assert list(made.data["outputs"])  # type: ignore[call-overload]
+
+
+def test_inputs_and_counters_that_no_key_says_are_kept_with_their_rulesets(tmp_path: Path) -> None:
+    text = (
+        f'module(load="impstats" ruleset="stats" severity="7")\n{DOCUMENT}'
+        'ruleset(name="stats") { action(type="omfile" file="/var/log/stats") }\n'
+        'ruleset(name="pcap") { action(type="omfile" file="/var/log/pcap") }\n'
+        'input(type="impcap" interface="lo" ruleset="pcap")\n'
+        'input(type="imtcp" port="10515" maxFrameSize="1000")\n'
+        'action(type="omelasticsearch" template="d")\n'
+    )
+    made = imported(text, tmp_path)
+    assert made.missing == ()
+    start = made.snippets["site-start.conf"]
+    assert 'module(load="impstats" ruleset="stats" severity="7")' in start
+    assert 'ruleset(name="stats")' in start
+    assert 'input(type="impcap" interface="lo" ruleset="pcap")' in start
+
+
+def test_what_rsyslog_ignores_of_queues_is_left_out_and_folders_are_found(tmp_path: Path) -> None:
+    text = (
+        'action(type="omelasticsearch" template="d" queue.type="LinkedList" '
+        'queue.saveOnShutdown="on")\n'
+        'action(type="omfile" file="/var/log/a" queue.type="LinkedList" queue.filename="a")\n'
+    )
+    profile = loaded(f"{DOCUMENT}{text}", tmp_path).profile
+    first, second = profile.outputs
+    assert first.queue is not None
+    assert not first.queue.save_on_shutdown
+    assert second.queue is not None
+    assert second.queue.filename == "a"
+    assert profile.global_.work_directory == "/var/spool/rsyslog"
+
+
+def test_settings_of_the_system_socket(tmp_path: Path) -> None:
+    text = (
+        'module(load="imuxsock" SysSock.Annotate="on" SysSock.ParseTrusted="on" '
+        'SysSock.RateLimit.Interval="0")\n'
+        '*.* action(type="omfile" file="/var/log/syslog")\n'
+    )
+    made = loaded(text, tmp_path).profile.inputs[0].model_dump(by_alias=True, exclude_none=True)
+    assert made["sysSock.annotate"] is made["sysSock.parseTrusted"] is True
+    assert made["sysSock.rateLimit.interval"] == 0

@@ -1,0 +1,92 @@
+"""What the inputs and outputs of a profile need of it as a whole."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from pydantic import ValidationError
+
+from tuner.errors import Severity
+from tuner.importer.gaps import Gaps
+from tuner.importer.script import ScriptPosition
+from tuner.lint.lint import lint
+from tuner.profile.model import Profile
+from tuner.render.artefacts import rsyslog_conf
+
+_LOADED = re.compile(r'^ *(?:module\()?load="(\w+)"', re.MULTILINE)
+
+
+def shared_settings(
+    data: Mapping[str, object], folder: str, at: ScriptPosition, gaps: Gaps
+) -> dict[str, object]:
+    """The `global` of the profile, with a folder for files that have none, and with names of
+    senders where documents hold them: rsyslog looks them up unless told not to."""
+    given = data.get("global")
+    settings = dict(given) if isinstance(given, Mapping) else {}
+    outputs, streams = list(_sections(data, "outputs")), data.get("streams")
+    if any(_asks_for_names(one) for one in outputs):
+        settings = {"net.enableDNS": True} | settings
+    queues = [data.get("main_queue"), *(one.get("queue") for one in outputs)]
+    queues += [one.get("queue") for one in streams.values()] if isinstance(streams, dict) else []
+    reads_files = any(one["type"] == "imfile" for one in _sections(data, "inputs"))
+    if "workDirectory" not in settings and (reads_files or any(map(_has_files_anywhere, queues))):
+        settings = {"workDirectory": folder} | settings
+        gaps.change(at, f"nothing sets workDirectory: the profile takes Debian's, {folder}")
+    return {"global": settings} if settings else {}
+
+
+def guardrails_of(data: Mapping[str, object]) -> dict[str, object]:
+    """The strictest tier that the outputs keep, as no rsyslog.conf says what is wanted; a secret
+    that crosses the network in the clear is kept, and said."""
+    in_clear: dict[str, object] = {"secrets_in_clear": True} if _sends_in_clear(data) else {}
+    choices = [in_clear, in_clear | {"tier": "relaxed"}]
+    best = min(choices, key=lambda guardrails: _errors({**data, "guardrails": guardrails}))
+    return {"guardrails": best} if best else {}
+
+
+def loaded_modules(data: Mapping[str, object]) -> list[str]:
+    """The modules that the rendered profile loads."""
+    profile = _profile(data)
+    return [] if profile is None else _LOADED.findall(rsyslog_conf(profile))
+
+
+def _errors(data: Mapping[str, object]) -> int:
+    profile = _profile(data)
+    found = () if profile is None else lint(profile)
+    return sum(one.severity is Severity.ERROR for one in found)
+
+
+def _profile(data: Mapping[str, object]) -> Profile | None:
+    try:
+        return Profile.model_validate(data, by_alias=True, by_name=False)
+    except ValidationError:
+        return None
+
+
+def _sections(data: Mapping[str, object], key: str) -> Iterator[Mapping[str, Any]]:
+    given = data.get(key)
+    yield from given if isinstance(given, list) else ()
+
+
+def _sends_in_clear(data: Mapping[str, object]) -> bool:
+    return any(
+        str(server).startswith("http:")
+        for one in _sections(data, "outputs")
+        if "auth" in one or "apikey" in one
+        for server in one["servers"]
+    )
+
+
+def _asks_for_names(output: Mapping[str, object]) -> bool:
+    """Whether documents hold the name of the host that sent an event."""
+    document = output.get("document")
+    return isinstance(document, list) and any(
+        isinstance(one, dict) and one.get("property") == "fromhost" for one in document
+    )
+
+
+def _has_files_anywhere(queue: object) -> bool:
+    """Whether a queue names its files, and no folder."""
+    return isinstance(queue, dict) and "filename" in queue and "spoolDirectory" not in queue
