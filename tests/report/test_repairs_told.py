@@ -8,14 +8,16 @@ from pathlib import Path
 
 import pytest
 
+from tests.measure.factory import failed
 from tests.search.simulated import START_S, World, search
+from tuner.cli.files import write_results
 from tuner.lint.repairs import every_change, repairs
 from tuner.report.first_screen import first_screen, sentence
 from tuner.report.markdown import report_markdown
 from tuner.report.result import analyse
 from tuner.report.search_report import report_json, search_report
-from tuner.search.study import Changes, Study
-from tuner.search.verdict import judge
+from tuner.search.study import Changes, Phase, Study
+from tuner.search.verdict import Claim, judge
 
 MAIN = "main_queue.size"
 
@@ -84,3 +86,41 @@ def test_repairs_that_are_faster_too_are_said_to_be_alone(
     assert sentence(analyse(recommending(study, monkeypatch, needed))).startswith(
         "The repairs alone let "
     )
+
+
+def test_repairs_are_handed_over_where_no_gain_is_shown(
+    study: Study, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    unshown = replace(judge(study), claim=Claim.NOT_SHOWN, changes=())
+    monkeypatch.setattr("tuner.report.result.judge", lambda _: unshown)
+    result = analyse(study)
+    assert result.verdict.changes == every_change(repairs(result.written.profile))
+    assert result.verdict.claim is Claim.NOT_SHOWN
+    assert "best.yaml is the profile with 2 repairs, not for speed: " in sentence(result)
+    assert not sentence(result).startswith("This profile can lose")
+    write_results(tmp_path, result.written, study)
+    assert "timeoutEnqueue: 86400000" in (tmp_path / "best.yaml").read_text("utf-8")
+
+
+def test_without_repairs_what_can_be_lost_stands_first(
+    study: Study, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    unshown = replace(judge(study), claim=Claim.NOT_SHOWN, changes=())
+    monkeypatch.setattr("tuner.report.result.judge", lambda _: unshown)
+    options = replace(study.header.options, repairs=False)
+    result = analyse(replace(study, header=replace(study.header, options=options)))
+    assert result.verdict.changes == ()
+    assert sentence(result).startswith("This profile can lose events (")
+    assert sentence(result).endswith("The profile stays as it is.")
+
+
+def test_repairs_that_a_trial_showed_to_fail_are_not_handed_over(
+    study: Study, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    needed = every_change(repairs(analyse(study).written.profile))
+    unshown = replace(judge(study), claim=Claim.INFEASIBLE, changes=())
+    monkeypatch.setattr("tuner.report.result.judge", lambda _: unshown)
+    breached = replace(study.of(Phase.SEARCH)[0], changes=needed, outcome=failed("p99 is 60 s"))
+    result = analyse(replace(study, trials=(*study.trials, breached)))
+    assert result.verdict.changes == ()
+    assert [one.code for one in result.unrepaired] == ["RT113", "RT115"]

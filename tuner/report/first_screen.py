@@ -88,10 +88,22 @@ def _claim(result: StudyResult) -> str:
         what = "was slower" if slower else "was not shown to be faster"
         return (
             f"No improvement was shown: the best that was found {what} in fresh pairs with the "
-            "profile as written, which stays as it is."
+            f"profile as written. {_left(result)}"
         )
     claim = verdict.claim.value
-    return f"{claim[0].upper()}{claim[1:]}. {verdict.failure}".strip().removesuffix(".") + "."
+    said = f"{claim[0].upper()}{claim[1:]}. {verdict.failure}".strip().removesuffix(".")
+    return f"{said}. {_left(result)}" if verdict.claim is Claim.INFEASIBLE else f"{said}."
+
+
+def _left(result: StudyResult) -> str:
+    """What is recommended where no change is for speed."""
+    if not result.repaired:
+        return "The profile stays as it is."
+    losses = "; ".join(one.loss for one in result.repaired)
+    return (
+        f"best.yaml is the profile with {counted(len(result.repaired), 'repair')}, not for speed: "
+        f"without, {losses}."
+    )
 
 
 def _delivered(result: StudyResult) -> str:

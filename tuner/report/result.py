@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tuner.lint.candidate import candidate
 from tuner.lint.load import LoadedProfile, parse_profile
@@ -17,7 +17,7 @@ from tuner.search.losses import Loss, losses
 from tuner.search.pairs import Pair, pairs_of
 from tuner.search.study import BASELINE, Changes, Phase, Study, Trial
 from tuner.search.times import Times, times
-from tuner.search.verdict import Claim, Verdict, judge
+from tuner.search.verdict import Claim, Verdict, disqualified, judge
 from tuner.space.guarantees import Guarantee, opened
 from tuner.space.kept import concessions
 from tuner.space.knob import Knob, Level
@@ -141,10 +141,12 @@ class StudyResult:
 
 def analyse(study: Study) -> StudyResult:
     """Everything that reports show of a study."""
-    header, verdict = study.header, judge(study)
+    header = study.header
     written = parse_profile(header.profile_text, header.profile_path, header.profile_layers)
     profile, allow = written.profile, header.options.allow
-    needed, recommended = repairs(profile), frozenset(verdict.changes)
+    needed = repairs(profile)
+    verdict = _repaired(judge(study), study, needed)
+    recommended = frozenset(verdict.changes)
     fixed_rate = tuple(
         FixedRateRun(_side(trial, verdict), trial) for trial in study.of(Phase.CHECK)
     )
@@ -167,6 +169,17 @@ def analyse(study: Study) -> StudyResult:
         repaired=tuple(one for one in needed if recommended.issuperset(one.changes)),
         unrepaired=tuple(one for one in needed if not recommended.issuperset(one.changes)),
     )
+
+
+def _repaired(verdict: Verdict, study: Study, needed: tuple[Repair, ...]) -> Verdict:
+    """The verdict of a search that came to one, which recommends the repairs whatever it says of
+    speed, unless they are not wanted or a trial with them alone showed that they cannot be."""
+    changes, header = every_change(needed), study.header
+    without_gain = verdict.claim in {Claim.NOT_SHOWN, Claim.INFEASIBLE}
+    if not without_gain or not header.options.repairs:
+        return verdict
+    fails = disqualified(study.trials, changes, header.limits)
+    return verdict if fails else replace(verdict, changes=changes)
 
 
 def _claimed_rate(verdict: Verdict) -> Rate:

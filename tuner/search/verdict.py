@@ -23,7 +23,7 @@ class Claim(Enum):
 
     IMPROVED = "improvement shown"
     NOT_SHOWN = "no improvement shown"
-    INFEASIBLE = "nothing that was found keeps the guardrails: the profile stays as it is"
+    INFEASIBLE = "nothing that was found keeps the guardrails"
     UNFINISHED = "the search ended before the confirmation: nothing is claimed"
 
 
