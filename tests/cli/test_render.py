@@ -106,7 +106,7 @@ def test_a_folder_that_is_not_there_is_wrong_usage(command: list[str], tmp_path:
 def test_a_mistake_in_a_template_ends_with_file_and_line(tmp_path: Path) -> None:
     template = tmp_path / "rsyslog.conf.j2"
     template.write_text("# Rendered by rsyslog-tune\n{{ conf.name }}\n", encoding="utf-8")
-    for command in ("render", "validate"):
+    for command in ("render", "validate", "bench"):
         ended = RUN.invoke(app, [command, PROFILE, "--templates", str(tmp_path)])
         assert isinstance(ended.exception, BadTemplate)
         assert ended.exception.exit_code == 78

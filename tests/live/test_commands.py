@@ -35,6 +35,18 @@ def test_rendering_twice_gives_the_same_bytes_and_rsyslogd_accepts_them(tmp_path
         )
 
 
+def test_a_bench_runs_what_the_sites_own_templates_write(tmp_path: Path) -> None:
+    """The one of the examples is measured; without inputs there is nothing to flood."""
+    bench = ("bench", DEFAULT, "--engine", "sink", "--window", "1s", "--no-freshness")
+    done = tune(*bench, "--templates", ROOT / "examples" / "templates", folder=tmp_path)
+    assert done.code == 0, done.err
+    extended = '{% extends "shipped/rsyslog.conf.j2" %}{% block inputs %}{% endblock %}\n'
+    (tmp_path / "rsyslog.conf.j2").write_text(extended, "utf-8")
+    done = tune(*bench, "--templates", tmp_path, folder=tmp_path)
+    assert done.code == 1, done.out
+    assert "rsyslogd does not listen on port" in done.err
+
+
 def test_stale_files_are_exit_2_and_shown(tmp_path: Path) -> None:
     tune("render", DEFAULT, "-o", "out", folder=tmp_path)
     assert tune("render", DEFAULT, "-o", "out", "--check", folder=tmp_path).code == 0

@@ -28,9 +28,11 @@ from tuner.cli.options import (
     LocalProfile,
     OutputFormat,
     OutputOption,
+    TemplatesOption,
     UrlOption,
     duration_s,
     load,
+    templates_of,
 )
 from tuner.cli.runs import require_none_failed
 from tuner.cli.site import Wanted, open_lab, prepare, tell_of_others
@@ -70,6 +72,7 @@ def bench(
     ] = False,
     engine: EngineOption = EngineChoice.NODE,
     elasticsearch: UrlOption = None,
+    templates: TemplatesOption = None,
     metrics_path: MetricsFileOption = None,
     export_json: JsonFile = None,
     export_markdown: MarkdownFile = None,
@@ -84,7 +87,7 @@ def bench(
     exports = Exports(export_json, export_markdown)
     exports.require_writable(profile)
     loaded = load(profile)
-    wanted = Wanted(engine, elasticsearch)
+    wanted = Wanted(engine, elasticsearch, templates_of(templates))
     window_s = duration_s(window)
     chosen = BenchOptions(repeat, window_s, freshness, sustain, overload, ceiling)
     parent = Path(tempfile.gettempdir())

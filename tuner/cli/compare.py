@@ -16,9 +16,11 @@ from tuner.cli.options import (
     EngineOption,
     OutputFormat,
     OutputOption,
+    TemplatesOption,
     UrlOption,
     duration_s,
     is_given,
+    templates_of,
 )
 from tuner.cli.runs import require_none_failed
 from tuner.cli.site import Wanted
@@ -78,6 +80,7 @@ def compare(
     seed: Seed = 1,
     engine: EngineOption = EngineChoice.NODE,
     elasticsearch: UrlOption = None,
+    templates: TemplatesOption = None,
     export_json: JsonFile = None,
     export_markdown: MarkdownFile = None,
     output: OutputOption = OutputFormat.TEXT,
@@ -110,7 +113,7 @@ def compare(
         _require_no_lab(context)
         compared = of_searches(a, b, fail_below)
     else:
-        wanted = Wanted(engine, elasticsearch)
+        wanted = Wanted(engine, elasticsearch, templates_of(templates))
         chosen = CompareOptions(pairs, duration_s(window), freshness, ceiling, fail_below, seed)
         compared, lost = measured(a, b, wanted, chosen)
     blocks, data = compare_blocks(compared), compare_json(compared)

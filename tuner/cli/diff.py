@@ -16,6 +16,7 @@ from tuner.cli.options import (
     TemplatesOption,
     form_of,
     load,
+    templates_of,
 )
 from tuner.engine.access import client_for
 from tuner.errors import BadUsage, DifferencesFound
@@ -52,7 +53,7 @@ def diff(
     Prints nothing and exits with 0 when they are the same, else with 2 and a unified diff: lines
     with - are in the cluster, lines with + are in the profile; of two profiles - is the first.
     """
-    site = None if templates is None else Templates(templates)
+    site = templates_of(templates)
     if other is not None and elasticsearch is None:
         _profiles(profile, other, site, output)
     elif other is None and elasticsearch is not None:

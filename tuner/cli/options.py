@@ -15,6 +15,7 @@ from tuner.errors import BadUsage
 from tuner.lint.load import LoadedProfile, load_profile, snippets_of
 from tuner.render.assets import asset
 from tuner.render.form import Form
+from tuner.render.templates import Templates
 
 _UNITS_S = {"s": 1, "m": 60, "h": 3600}
 _DURATION = re.compile("".join(rf"(?:(?P<{unit}>\d+(?:\.\d+)?){unit})?" for unit in "hms"))
@@ -112,6 +113,11 @@ def voice_of(quiet: bool, verbose: bool) -> Voice:
     if quiet:
         return Voice(Verbosity.QUIET)
     return Voice(Verbosity.VERBOSE) if verbose else Voice()
+
+
+def templates_of(folder: Path | None) -> Templates | None:
+    """The site's templates over the shipped ones; None for the shipped ones alone."""
+    return None if folder is None else Templates(folder)
 
 
 def duration_s(text: str) -> float:

@@ -18,12 +18,12 @@ from tuner.cli.options import (
     TemplatesOption,
     form_of,
     load,
+    templates_of,
 )
 from tuner.errors import BadUsage, DifferencesFound
 from tuner.render.artefacts import Artefact
 from tuner.render.artefacts import render as artefacts_of
 from tuner.render.export import Format, exported, puppet_module
-from tuner.render.templates import Templates
 from tuner.render.tree import diff as difference
 from tuner.render.tree import stale, write
 
@@ -73,7 +73,7 @@ def render(
         raise BadUsage("--stdout cannot be combined with --check, --diff or -o")
     if file is not None and not stdout:
         raise BadUsage(f"{file}: a file name needs --stdout")
-    site = None if templates is None else Templates(templates)
+    site = templates_of(templates)
     loaded = load(profile)
     module = puppet_module(loaded.profile)
     if format_ is Format.PUPPET and directory is not None and directory.name != module:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tuner.cli.options import EngineChoice
@@ -26,6 +26,8 @@ from tuner.lab.leftovers import remove_left
 from tuner.lab.scratch import remove_abandoned, scratch
 from tuner.measure.doubts import DISTURBED
 from tuner.profile.model import Profile
+from tuner.render.artefacts import render
+from tuner.render.templates import Templates
 
 Tell = Callable[[str], None]
 
@@ -34,10 +36,12 @@ _WATCHED_S = 0.5
 
 @dataclass(frozen=True)
 class Wanted:
-    """What the options ask for: a kind of lab, or an existing engine."""
+    """What the options ask for: a kind of lab, or an existing engine; and whose templates write
+    what it is given, the shipped ones where that is None."""
 
     engine: EngineChoice
     url: str | None
+    templates: Templates | None = None
 
     @property
     def starts_node(self) -> bool:
@@ -56,6 +60,8 @@ def require_runnable(wanted: Wanted, profiles: Sequence[Profile], rsyslog: str =
         require_bindable(profile, rsyslog or profile.release.rsyslog)
         if wanted.url is not None:
             _require_login(wanted.url, profile)
+        if wanted.templates is not None:
+            render(profile, wanted.templates)
     if wanted.starts_node:
         distribution_for(profiles[0].release)
 
@@ -122,7 +128,7 @@ def open_lab(wanted: Wanted, profile: Profile, parent: Path, tell: Tell) -> Iter
         for left in remove_abandoned():
             tell(f"removed {left}, left by a killed run")
         with scratch(parent) as folder, _lab(wanted, profile, folder, tell) as lab:
-            yield lab
+            yield replace(lab, templates=wanted.templates)
 
 
 def _lab(

@@ -15,7 +15,15 @@ import typer
 from tuner.cli.console import result, result_json, say, working
 from tuner.cli.files import new_run_directory
 from tuner.cli.layout import show_blocks
-from tuner.cli.options import EngineChoice, OutputFormat, OutputOption, UrlOption, duration_s
+from tuner.cli.options import (
+    EngineChoice,
+    OutputFormat,
+    OutputOption,
+    TemplatesOption,
+    UrlOption,
+    duration_s,
+    templates_of,
+)
 from tuner.cli.runs import SideBySide, lab_pace, lasts_s, require_none_failed, result_text
 from tuner.cli.search_job import pace_of
 from tuner.cli.site import Wanted, open_lab, prepare, require_runnable, tell_of_others
@@ -57,6 +65,7 @@ def sweep(
     dry_run: DryRun = False,
     engine: OtherEngine = None,
     elasticsearch: UrlOption = None,
+    templates: TemplatesOption = None,
     run_dir: RunDir = None,
     output: OutputOption = OutputFormat.TEXT,
 ) -> None:
@@ -74,7 +83,7 @@ def sweep(
     for warning in dict.fromkeys(str(one) for each in loaded.variants for one in each.warnings):
         say(warning)
     profiles = [variant.profile for variant in loaded.variants]
-    wanted = Wanted(engine or EngineChoice(asked.engine), elasticsearch)
+    wanted = Wanted(engine or EngineChoice(asked.engine), elasticsearch, templates_of(templates))
     window_s = duration_s(window or asked.window)
     if dry_run:
         require_runnable(wanted, profiles)

@@ -23,6 +23,7 @@ from tuner.cli.options import (
     LocalProfile,
     TemplatesOption,
     form_of,
+    templates_of,
 )
 from tuner.errors import (
     BadProfile,
@@ -105,15 +106,15 @@ def validate(
     """Check a profile: schema, lint, then `rsyslogd -N1` on the whole rendered configuration.
 
     --fragment checks a drop-in inside this host's own /etc/rsyslog.conf.  --elasticsearch adds the
-    layer `engine`, --smoke the layer `smoke`, which uses the shipped templates.  Exits with 78 when
-    the profile or a template is wrong or an engine refuses it, with 1 when rsyslogd or the smoke
-    test rejects it, with 4 when the engine does not answer, with 3 for warnings with --strict.
+    layer `engine`, --smoke the layer `smoke`.  Exits with 78 when the profile or a template is
+    wrong or an engine refuses it, with 1 when rsyslogd or the smoke test rejects it, with 4 when
+    the engine does not answer, with 3 for warnings with --strict.
     """
     if offline and (smoke or elasticsearch is not None):
         raise BadUsage("--offline cannot be combined with --elasticsearch or --smoke")
     if fix and profile == STDIN:
         raise BadUsage("--fix writes into the profile's file: name one instead of -")
-    site = None if templates is None else Templates(templates)
+    site = templates_of(templates)
     mends = None
     try:
         mends = _fixed(profile, output) if fix else None
@@ -175,7 +176,7 @@ def _asked(
     if smoke and rejected:
         found.append(Layer("smoke", None, f"rejected by {rejected[0]}"))
     elif smoke:
-        yield "smoke", lambda: _smoke(loaded, url)
+        yield "smoke", lambda: _smoke(loaded, url, site)
 
 
 def _engine(loaded: LoadedProfile, url: str, site: Templates | None) -> Layer:
@@ -191,12 +192,12 @@ def _engine(loaded: LoadedProfile, url: str, site: Templates | None) -> Layer:
         return engine_layer(loaded, client, site)
 
 
-def _smoke(loaded: LoadedProfile, url: str | None) -> Layer:
+def _smoke(loaded: LoadedProfile, url: str | None, site: Templates | None) -> Layer:
     """Imported here: what measures takes longer to import than the other layers take."""
     from tuner.cli.site import Wanted, open_lab, prepare
     from tuner.validate.smoke import smoke_layer, without_stream
 
-    wanted = Wanted(EngineChoice.NODE, url)
+    wanted = Wanted(EngineChoice.NODE, url, site)
     prepare(wanted, [without_stream(loaded.profile)[0]], say)
     with open_lab(wanted, loaded.profile, Path(tempfile.gettempdir()), say) as lab:
         say(f"sending one event through rsyslogd into {lab.engine.name}")
@@ -212,14 +213,12 @@ def _judge(loaded: LoadedProfile, found: list[Layer], strict: bool) -> None:
     errors = tuple(one for layer in found for one in layer.errors)
     if errors:
         raise BadProfile(errors)
-    rejected = [layer for layer in found if layer.passed is False]
-    if rejected:
-        raise JobFailed(f"{loaded.path}: rejected by {rejected[0].name}")
+    for layer in found:
+        if layer.passed is False:
+            raise JobFailed(f"{loaded.path}: rejected by {layer.name}")
     warnings = len(_problems(loaded, found))
     if strict and warnings:
-        raise LintWarnings(
-            f"{loaded.path}: {'1 warning' if warnings == 1 else f'{warnings} warnings'}"
-        )
+        raise LintWarnings(f"{loaded.path}: {warnings} warning{'' if warnings == 1 else 's'}")
 
 
 def _show(

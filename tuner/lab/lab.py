@@ -27,6 +27,7 @@ from tuner.lab.ports import free_ports
 from tuner.lab.probe import Probe
 from tuner.lab.sink import Sink
 from tuner.profile.model import Profile
+from tuner.render.templates import Templates
 
 
 @dataclass(frozen=True)
@@ -34,6 +35,7 @@ class Lab:
     """An engine that answers, who owns what is created in it, and a folder for our daemons.
 
     `probe` does fixed work beside them; None where nothing is measured, or not on this machine.
+    `templates` write what the daemons are given; the shipped ones where it is None.
     """
 
     engine: LabEngine
@@ -41,6 +43,7 @@ class Lab:
     folder: Path
     rsyslog: str
     probe: Probe | None = None
+    templates: Templates | None = None
 
     @property
     def client(self) -> EngineClient:

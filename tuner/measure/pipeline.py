@@ -48,7 +48,7 @@ def pipeline(lab: Lab, bound: Profile, name: str) -> Iterator[Pipeline]:
         furnish(bound)
         identity = identity_of(bound) if lab.engine.needs_numbers(bound) else None
         stats = folder / "impstats.log"
-        config = rsyslog_conf(bound, identity) + impstats_section(stats)
+        config = rsyslog_conf(bound, identity, lab.templates) + impstats_section(stats)
         rsyslogd = Rsyslogd(config, folder, entrances(bound), bound.secret_variables)
         try:
             yield Pipeline(rsyslogd, bound.measured.index.pattern, stats)
@@ -77,7 +77,8 @@ def install_index(lab: Lab, bound: Profile) -> None:
     """Put the index template of each output of `bound` into the engine and, where its name is
     always the same, the index."""
     for output in bound.indexed:
-        body = _marked(index_template(bound, output), lab.owner, priority_of(output.index))
+        template = index_template(bound, output, lab.templates)
+        body = _marked(template, lab.owner, priority_of(output.index))
         put_template(lab.client, lab.owner, output.index.target, body)
         if not output.index.varies:
             create_index(lab.client, lab.owner, output.index.target)
