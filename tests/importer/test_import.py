@@ -239,7 +239,7 @@ def test_each_ruleset_with_inputs_is_a_stream(tmp_path: Path) -> None:
 def test_what_no_key_says_is_kept_with_what_it_needs(tmp_path: Path) -> None:
     text = (
         f'{DOCUMENT}module(load="omprog") lookup_table(name="t" file="/etc/t.json")\n'
-        'set $.level = lookup("t", $hostname);\n'
+        "set $.level = field($msg, 32, 2);\n"
         'if $.level == "1" then action(type="omprog" binary="/bin/page" template="d")\n'
         'action(type="omelasticsearch" template="d")\n'
     )
@@ -247,7 +247,7 @@ def test_what_no_key_says_is_kept_with_what_it_needs(tmp_path: Path) -> None:
     assert made.missing == ()
     assert [one.origin.line for one in made.kept] == [3, 4, 5]
     assert made.snippets["site-outputs.conf"] == (
-        'set $.level = lookup("t", $hostname);\n'
+        "set $.level = field($msg, 32, 2);\n"
         'if $.level == "1" then {\n'
         '    action(type="omprog" binary="/bin/page" template="d")\n}\n'
     )

@@ -8,6 +8,8 @@ import pytest
 
 from tests.importer.test_import import DOCUMENT, imported, loaded
 from tuner.importer.template import extended
+from tuner.importer.written import profile_text
+from tuner.lint.load import parse_profile
 
 
 def test_statements_that_change_what_is_asked_stay_in_their_order(tmp_path: Path) -> None:
@@ -22,6 +24,55 @@ def test_statements_that_change_what_is_asked_stay_in_their_order(tmp_path: Path
     assert [one.message for one in made.kept] == [
         "statements around it change what it asks or writes: its whole ruleset is kept"
     ]
+
+
+def test_what_changes_events_is_a_step(tmp_path: Path) -> None:
+    text = (
+        f'{DOCUMENT}module(load="mmanon") lookup_table(name="owners" file="/etc/owners.json")\n'
+        'template(name="owned" type="string" '
+        'string="{\\"owner\\":\\"%$.owner:::json%\\",\\"m\\":\\"%msg:::json%\\"}")\n'
+        'action(type="mmanon" ipv4.bits="8")\naction(type="mmjsonparse" cookie="")\n'
+        'set $.owner = lookup("owners", $hostname);\n'
+        'if $!kind == "login" then set $!label = $!user & "@" & $.owner;\n'
+        "unset $!password;\n"
+        'if $.owner == "ann" then action(type="omelasticsearch" template="owned")\n'
+    )
+    made = imported(text, tmp_path)
+    assert (made.missing, made.kept, dict(made.snippets)) == ((), (), {})
+    assert made.data["lookup_tables"] == {"owners": {"file": "/etc/owners.json"}}
+    assert made.data["steps"] == [
+        {"type": "mmanon", "ipv4.bits": 8},
+        {"type": "parse"},
+        {
+            "type": "set",
+            "variable": "owner",
+            "value": [{"property": "hostname"}],
+            "lookup": "owners",
+        },
+        {
+            "type": "set",
+            "json": "label",
+            "value": [{"json": "user"}, {"constant": "@"}, {"variable": "owner"}],
+            "filter": {"match": [{"json": "kind", "isequal": ["login"]}]},
+        },
+        {"type": "unset", "json": "password"},
+    ]
+    (data,) = list(made.data["outputs"])  # type: ignore[call-overload]
+    assert data["filter"] == {"match": [{"variable": "owner", "isequal": ["ann"]}]}
+    assert parse_profile(profile_text(made, ["x"]), "x").profile.steps
+
+
+def test_a_line_of_texts_is_a_line(tmp_path: Path) -> None:
+    text = (
+        'template(name="l" type="string" string="<%pri%> %timereported:::date-rfc3339% %msg%\\n")\n'
+        'action(type="omfile" file="/var/log/a" template="l")\n'
+    )
+    made = imported(f"{DOCUMENT}{text}", tmp_path)
+    (data,) = list(made.data["outputs"])  # type: ignore[call-overload]
+    assert data["line"] == [
+        {"constant": "<"}, {"property": "pri"}, {"constant": "> "},
+        {"property": "timereported"}, {"constant": " "}, {"property": "msg"},
+    ]  # fmt: skip
 
 
 def test_parsing_for_some_events_is_not_done_for_outputs_of_others(tmp_path: Path) -> None:

@@ -80,13 +80,19 @@ def variables(expression: Expression) -> frozenset[str]:
 
 
 def property_name(name: str) -> str | None:
-    """What a profile calls a property of rsyslog, a path into JSON as it is; None where it knows
-    none of that name."""
-    if name.startswith("$!"):
+    """What a profile calls a property of rsyslog, a variable as it is; None where it knows none of
+    that name."""
+    if name.startswith(("$!", "$.")):
         return name
     lowered = name.removeprefix("$").lower()
     lowered = PROPERTY_ALIASES.get(lowered, lowered)
     return lowered if lowered in _PROPERTIES else None
+
+
+def path_of(name: str) -> tuple[str | None, str]:
+    """The key of a source for a variable, and its path there."""
+    source = {"$!": "json", "$.": "variable"}.get(name[:2])
+    return source, name[2:].replace("!", ".")
 
 
 def filter_of(guards: Sequence[Precondition]) -> dict[str, object] | None:
@@ -132,10 +138,9 @@ def _merged(tests: Iterable[TextTest]) -> Iterator[TextTest]:
 
 
 def _match(test: TextTest) -> dict[str, object]:
-    source, name = "property", test.property
-    if name.startswith("$!"):
-        source, name = "json", name[2:].replace("!", ".")
-    data: dict[str, object] = {source: name, test.operation: list(test.texts)}
+    source, path = path_of(test.property)
+    data: dict[str, object] = {source or "property": path if source else test.property}
+    data[test.operation] = list(test.texts)
     return data | ({"negate": True} if test.negate else {})
 
 

@@ -169,6 +169,17 @@ class Parts:
     others: list[Thing | Directive] = field(default_factory=list)
     rules: list[Statement] = field(default_factory=list)
 
+    @property
+    def tables(self) -> dict[str, Thing]:
+        """The lookup tables that are files read again after a HUP, as a profile has them."""
+        return {
+            one.text("name") or "": one
+            for one in self.others
+            if isinstance(one, Thing)
+            and one.kind == "lookup_table"
+            and {each.key for each in one.parameters} == {"name", "file"}
+        }
+
     def add(self, one: Thing) -> None:
         """Sort one object in."""
         match one.kind:

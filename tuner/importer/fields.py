@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 
 from pydantic import ValidationError
 
-from tuner.importer.conditions import PROPERTY_ALIASES
+from tuner.importer.conditions import PROPERTY_ALIASES, path_of
 from tuner.importer.document import WHOLE_JSON, Member, members_of
 from tuner.importer.gaps import Gaps, Inexpressible
 from tuner.importer.parameters import ON
-from tuner.importer.template import Template, TemplateProperty, extended
+from tuner.importer.template import NamedText, Template, TemplateProperty, extended
 from tuner.modules.field import DocumentField
 
 _TIMES = frozenset({"timereported", "timegenerated"})
@@ -46,6 +47,28 @@ def fields_of_template(template: Template, gaps: Gaps) -> list[dict[str, object]
     if not fields:
         raise Inexpressible(template.origin, f"no field of template {template.name} is understood")
     return fields
+
+
+def texts_of_template(template: Template, gaps: Gaps) -> list[dict[str, object]]:
+    """The texts that a template writes one after the other, the line end left out.  Raises
+    Inexpressible."""
+    pieces = list(template.pieces)
+    last = pieces.pop() if pieces else ""
+    if template.options or not isinstance(last, str) or not last.endswith("\n"):
+        raise Inexpressible(template.origin, f"template {template.name} writes no plain line")
+    texts: list[dict[str, object]] = []
+    for piece in [*pieces, last[:-1]]:
+        if isinstance(piece, NamedText):
+            raise Inexpressible(template.origin, "a constant() with a name")
+        if isinstance(piece, TemplateProperty):
+            if piece.options.get("format"):
+                raise Inexpressible(piece.origin, f"format {piece.options['format']} in a line")
+            options = {k: v for k, v in piece.options.items() if k != "droplastlf"}
+            plain = replace(piece, options=options)
+            texts.append(_property(plain, Member((), (), True, piece.origin), gaps))
+        elif piece:
+            texts.append({"constant": piece})
+    return texts
 
 
 def whole_json(template: Template) -> dict[str, object]:
@@ -139,11 +162,10 @@ def _source(name: str, one: TemplateProperty) -> dict[str, object]:
         return {"json": "*"}
     if name.startswith("$!metadata!"):
         return {"property": name}
-    if name.startswith("$!"):
-        return {"json": name[2:].replace("!", ".")}
-    if name.startswith(("$.", "$/")):
+    if name.startswith("$/"):
         raise Inexpressible(one.origin, f"the variable {name}")
-    return {"property": name}
+    source, path = path_of(name)
+    return {"property": name} if source is None else {source: path}
 
 
 def _date(

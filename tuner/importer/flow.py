@@ -168,6 +168,8 @@ class Walk:
 
 def name_of_statement(statement: Statement) -> str:
     """What to call a statement that no key of a profile stands for."""
+    if isinstance(statement, Thing):
+        return f"action {(statement.text('type') or 'without a type').lower()}"
     if isinstance(statement, SetVariable):
         return f"{statement.verb} {statement.variable}"
     return "foreach" if isinstance(statement, Foreach) else "reload_lookup_table"

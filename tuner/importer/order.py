@@ -52,9 +52,17 @@ def why_bound(
             touched = reads[number] | writes[number]
             if is_moved and (_meet(writes[other], touched) or _meet(reads[other], writes[number])):
                 return one.statement
-        if places[number] == PARSED and not _is_read_only_under(number, reached, writes, reads):
+        if _is_parsing(one.statement, places[number]) and not _is_read_only_under(
+            number, reached, writes, reads
+        ):
             return one.statement
     return None
+
+
+def _is_parsing(statement: Statement, place: int) -> bool:
+    """Whether a statement becomes the `parse` of all events, whatever its conditions."""
+    kind = (statement.text("type") or "").lower() if isinstance(statement, Thing) else ""
+    return place == PARSED and kind in {"mmjsonparse", "mmnormalize"}
 
 
 def _is_read_only_under(

@@ -6,12 +6,13 @@ import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
-from typing import get_args
+from typing import Any, get_args
 
 from pydantic import ValidationError
 
 from tuner.importer.conditions import filter_of
 from tuner.importer.configuration import Parts
+from tuner.importer.fields import texts_of_template
 from tuner.importer.flow import Reached, Walk, name_of_statement
 from tuner.importer.gaps import Gap, Gaps, Inexpressible
 from tuner.importer.into_engine import engine_output, no_template, template_fields
@@ -19,6 +20,7 @@ from tuner.importer.order import KEPT, OUTPUT, PARSED, why_bound
 from tuner.importer.parameters import ON, QUEUE, known, queue_of
 from tuner.importer.rest import Rest, why_of
 from tuner.importer.script import Block, Parameter, ScriptPosition, Statement, Thing
+from tuner.importer.steps import is_step, step_of
 from tuner.importer.template import Template, TemplateProperty
 from tuner.modules.omfile import OmfileOutput
 from tuner.modules.omfwd import OmfwdOutput
@@ -61,7 +63,7 @@ class Outputs:
         """How the events of a ruleset are parsed.  What a profile says of it becomes outputs, the
         rest is kept; all of it is, where the order of statements must not change."""
         self._begin(stream, walk)
-        before, section = len(self.made), dict[str, object]()
+        before, section = len(self.made), dict[str, Any]()
         places, kept = [], list[tuple[Reached, Gap]]()
         for one in walk.reached:
             why = self._take(one, section)
@@ -89,33 +91,46 @@ class Outputs:
         self.stream, self.identities, self.gaps = stream, walk.identities, walk.gaps
         self.repairs, self.whole_message = False, None
 
-    def _take(self, one: Reached, section: dict[str, object]) -> Gap | None:
+    def _take(self, one: Reached, section: dict[str, Any]) -> Gap | None:
         """Translate one statement; why it is kept where a profile cannot say it."""
         action = one.statement
-        if not isinstance(action, Thing):
-            return Gap(action.origin, name_of_statement(action))
-        kind = (action.text("type") or "").lower()
+        name, kind = name_of_statement(action), ""
+        if isinstance(action, Thing):
+            kind = (action.text("type") or "").lower()
+        elif not is_step(action):
+            return Gap(action.origin, name)
         if kind == "mmutf8fix" and not one.guards:
             self.repairs = True
             return None
         noted, self.gaps, self.unknown = self.gaps, Gaps(), []
         try:
-            if kind in {"mmjsonparse", "mmnormalize"}:
-                step = _parse_step(kind, action, bool(one.guards), self.gaps)
-                if section.setdefault("parse", step) != step:
-                    raise Inexpressible(action.origin, "a second step that parses")
-            else:
-                data = self._filtered(kind, action, one)
-                for first in self.gaps.missing[:1]:
-                    raise Inexpressible(first.origin, first.message)
-                self.gaps.missing += self.unknown
-                self.made.append((data, action))
+            self._translate(one, kind, section)
         except Inexpressible as bad:
             self.gaps = noted
-            return why_of(bad, one, f"action {kind or 'without a type'}")
+            return why_of(bad, one, name)
         noted.take(self.gaps)
         self.gaps = noted
         return None
+
+    def _translate(self, one: Reached, kind: str, section: dict[str, Any]) -> None:
+        """Add what parses, a step or an output.  Raises Inexpressible."""
+        action = one.statement
+        if kind in {"mmjsonparse", "mmnormalize"} and isinstance(action, Thing):
+            parse = _parse_step(kind, action, bool(one.guards), self.gaps)
+            if section.setdefault("parse", parse) is not parse:
+                raise Inexpressible(action.origin, "a second step that parses")
+            if "steps" in section:
+                section["steps"].append({"type": "parse"})
+            return
+        step = step_of(one, self.parts, self.gaps) if is_step(action) else {}
+        data = {} if step or not isinstance(action, Thing) else self._filtered(kind, action, one)
+        for first in self.gaps.missing[:1]:
+            raise Inexpressible(first.origin, first.message)
+        self.gaps.missing += self.unknown
+        if step:
+            section.setdefault("steps", []).append(step)
+        elif isinstance(action, Thing):
+            self.made.append((data, action))
 
     def _filtered(self, kind: str, action: Thing, reached: Reached) -> dict[str, object]:
         """The whole output.  Raises Inexpressible."""
@@ -163,8 +178,8 @@ class Outputs:
         plain = []
         for one in action.parameters:
             if one.key == "template":
-                data |= self._format(one)
-                if "document" in data:
+                data |= self._format(kind, one)
+                if data.keys() & {"document", "line"}:
                     data.pop("template", None)
             elif one.key == "dynafile":
                 data["dynaFile"] = _dyna_file(self._template(one))
@@ -174,12 +189,17 @@ class Outputs:
         data.setdefault("action.resumeRetryCount", 0)
         return data
 
-    def _format(self, one: Parameter) -> dict[str, object]:
+    def _format(self, kind: str, one: Parameter) -> dict[str, object]:
         text = (one.text or "").lower()
         if text in _BUILTIN:
             return {"template": _BUILTIN[text]}
         template = self._template(one)
-        return {"document": template_fields(template, self)}
+        try:
+            return {"document": template_fields(template, self)}
+        except Inexpressible:
+            if kind != "omfile":
+                raise
+            return {"line": texts_of_template(template, self.gaps)}
 
     def _template(self, one: Parameter) -> Template:
         template = self.parts.templates.get((one.text or "").lower())
@@ -240,8 +260,8 @@ def _place(statement: Statement, why_kept: Gap | None) -> int:
     """Where the rendered ruleset carries a statement out."""
     if why_kept is not None:
         return KEPT
-    is_parsing = isinstance(statement, Thing) and (statement.text("type") or "").startswith("mm")
-    return PARSED if is_parsing else OUTPUT
+    is_output = isinstance(statement, Thing) and not (statement.text("type") or "").startswith("mm")
+    return OUTPUT if is_output else PARSED
 
 
 def _parse_step(kind: str, action: Thing, is_guarded: bool, gaps: Gaps) -> dict[str, object]:

@@ -152,10 +152,11 @@ class Rest:
         """The snippets of the profile `name`; modules in `loaded` are the rendered
         configuration's."""
         known = {*loaded, *_BUILT_IN}
+        needed = tuple(dict.fromkeys(self.start))
         start: list[Statement] = [
-            one for one in self.start if is_module(one) and module_name(one) not in known
+            one for one in needed if is_module(one) and module_name(one) not in known
         ]
-        start += dict.fromkeys(one for one in self.start if not is_module(one))
+        start += [one for one in needed if not is_module(one)]
         places: dict[str, list[Statement]] = {
             "start": start,
             "outputs": list(_nested(self.bodies.get(None, []), 0)),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import get_args
+from typing import Any, cast, get_args
 
 from tuner.importer.configuration import Configuration, Parts, parts_of
 from tuner.importer.flow import Walk
@@ -34,7 +34,8 @@ from tuner.profile.model import Global
 WORK_DIRECTORY = "/var/spool/rsyslog"
 _DEFAULT = DEFAULT_RULESET.lower()
 _ORDER = (
-    "name", "global", "inputs", "parser", "parse", "main_queue", "streams", "snippets",
+    "name", "global", "lookup_tables", "inputs", "parser", "parse", "steps", "main_queue",
+    "streams", "snippets",
     "outputs", "impstats", "guardrails",
 )  # fmt: skip
 _NAME = re.compile(r"[^a-z0-9_-]+")
@@ -66,7 +67,9 @@ class _Translation:
         """All sections in the order in which a profile shows them."""
         self.data["name"] = self.name
         self.globals()
-        outputs = Outputs(self.parts, self.rest, self.work_directory)
+        shared = cast(dict[str, Any], self.data.get("global", {}))
+        folder = str(shared.get("workDirectory", WORK_DIRECTORY))
+        outputs = Outputs(self.parts, self.rest, folder)
         self.inputs()
         for ruleset in self.doors or {_DEFAULT: []}:
             self.ruleset(ruleset, outputs)
@@ -78,7 +81,10 @@ class _Translation:
             self.data["outputs"] = [data for data, _ in outputs.made]
         for number, (_, action) in enumerate(outputs.made):
             self.comments["outputs", number] = action.origin
-        self.main_queue()
+        queue = self.parts.main_queue
+        if queue is not None:
+            self.data["main_queue"] = queue_of(queue.parameters, "main_queue()", self.gaps)
+            self.comments["main_queue",] = queue.origin
         self.impstats()
         self.keep_objects()
         self.unreached([action for _, action in outputs.made])
@@ -241,13 +247,6 @@ class _Translation:
                 what = "a rule of the default ruleset, to which none of the inputs leads"
                 self.gaps.miss(rule.origin, what)
 
-    def main_queue(self) -> None:
-        """The main queue; that of the only ruleset with inputs takes its place."""
-        one = self.parts.main_queue
-        if one is not None:
-            self.data["main_queue"] = queue_of(one.parameters, "main_queue()", self.gaps)
-            self.comments["main_queue",] = one.origin
-
     def impstats(self) -> None:
         """rsyslog's own counters, kept as they are where a profile cannot say how they are
         written."""
@@ -266,7 +265,16 @@ class _Translation:
 
     def keep_objects(self) -> None:
         """Keep the objects that a profile has no section for."""
+        sections = [self.data, *self.streams.values()]
+        steps = [step for each in sections for step in cast(list[Any], each.get("steps", []))]
+        used = {step["lookup"] for step in steps if "lookup" in step}
+        tables = {name: one for name, one in self.parts.tables.items() if name in used}
+        if tables:
+            files = {name: {"file": one.text("file")} for name, one in tables.items()}
+            self.data["lookup_tables"] = files
         for one in self.parts.others:
+            if one in tables.values():
+                continue
             if isinstance(one, Directive):
                 self.rest.keep_object(one, Gap(one.origin, f"the directive ${one.name}"))
                 continue
@@ -287,10 +295,3 @@ class _Translation:
         if own:
             self.data["snippets"] = own
         return files
-
-    @property
-    def work_directory(self) -> str:
-        """Where files go that the configuration names without a folder."""
-        given = self.data.get("global")
-        folder = given.get("workDirectory") if isinstance(given, dict) else None
-        return str(folder or WORK_DIRECTORY)
