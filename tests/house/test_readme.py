@@ -41,6 +41,7 @@ from tests.search.simulated import START_S, World, search
 from tests.shipped import PROFILES
 from tuner.cli.commands import HELP, app, command
 from tuner.cli.lab import app as lab
+from tuner.deploy.inventory import load_inventory
 from tuner.errors import DifferencesFound, Refused
 from tuner.lab.bind import bind
 from tuner.lint.load import load_profile, parse_profile
@@ -68,7 +69,7 @@ OFFLINE: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "search": (("--dry-run",), ()),
     "sweep": (("--dry-run",), ()),
 }
-LIVE = {"bench", "compare", "flood", "diff", "validate"}
+LIVE = {"bench", "compare", "flood", "diff", "validate", "apply", "confirm", "recover"}
 EVERY = commands()
 
 
@@ -172,6 +173,10 @@ def test_a_yaml_block_is_what_the_tool_takes(block: Block, folder: Path) -> None
     """A profile, a layer, an experiment, or sections that fit into the profile of README.md."""
     written = yaml.safe_load(block.text)
     if "repos" in written:
+        return
+    if "hosts" in written:
+        (folder / "hosts.yaml").write_text(block.text, encoding="utf-8")
+        assert load_inventory(folder / "hosts.yaml")
         return
     (folder / "its").mkdir()
     path = folder / "its" / "block.yaml"

@@ -13,7 +13,7 @@ ROOMS = (
     "errors", "rule", "schema", "engines", "modules", "profile", "space", "lint", "render",
     "importer",
     "host", "engine", "lab", "flood", "measure", "validate",
-    "search", "plan", "report", "cli",
+    "search", "plan", "deploy", "report", "cli",
 )  # fmt: skip
 
 # Rooms that describe what a user wrote.
@@ -28,7 +28,7 @@ OWNERS = {
     "platformdirs": {"host", "lab"},
     "prometheus_client": {"report"},
     "psutil": {"host"},
-    "pydantic": {*PURE, "importer", "lab", "search", "report"},
+    "pydantic": {*PURE, "importer", "lab", "search", "deploy", "report"},
     "requests": {"engine"},
     "rich": {"cli"},
     "scipy": {"measure", "plan", "search"},

@@ -47,6 +47,11 @@ HELP = {
     "sink": "Answer bulk requests on loopback until Ctrl-C: counts every event and stores none.",
     "plan": "Plan the machines, shards, queues, disks and network for a stream, from measured, "
     "given or assumed figures.",
+    "apply": "Apply a profile to hosts and engine: validated there, backed up, replaced at once, "
+    "checked with an event, and restored if anything fails.",
+    "confirm": "Keep what `apply --confirm-within` applied: the hosts will not restore themselves.",
+    "recover": "Restore what an apply left that did not end: files, service, timers, the engine's "
+    "objects.",
     "report": "Rewrite the report of a search from its journal, and print it as Markdown.",
     "doctor": "List what is installed and what is missing; exits with 69 if something is missing.",
     "lab": "A lab that stays until `lab down`: up, status, down.",

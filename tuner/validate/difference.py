@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from tuner.engine import normal
@@ -18,12 +18,14 @@ from tuner.engine.installed import (
 )
 from tuner.engine.templates import InstalledTemplate, installed_templates, same_template
 from tuner.engines.index import Rotate
+from tuner.engines.release import Engine
 from tuner.engines.settings import INDEX_SETTINGS, Update
 from tuner.modules.omelasticsearch import OmelasticsearchOutput
 from tuner.profile.model import Profile
 from tuner.render.engine_files import (
     components,
     composed_template,
+    first_index,
     index_patterns,
     index_template,
     live_settings,
@@ -34,11 +36,17 @@ from tuner.render.templates import Templates
 
 @dataclass(frozen=True)
 class ClusterObject:
-    """One object of a cluster in normal form, None when it is missing, and as it should be."""
+    """One object of a cluster in normal form, None when it is missing, and as it should be.
+
+    `body`, put at `path`, makes it so; `before` is the body that brings back what was found.
+    """
 
     name: str
     found: JSON | None
     wanted: JSON
+    path: str
+    body: JSON
+    before: JSON | None
 
     @property
     def differs(self) -> bool:
@@ -86,11 +94,18 @@ def compare(
     )
 
 
-def _compared(name: str, found: JSON | None, wanted: JSON) -> ClusterObject:
-    if found is None:
-        return ClusterObject(name, None, wanted)
+def _compared(
+    name: str, path: str, body: JSON, before: JSON | None, form: Callable[[JSON], JSON]
+) -> ClusterObject:
+    """An object by its name; `form` brings bodies to their normal form."""
+    wanted = form(body)
+    if before is None:
+        return ClusterObject(name, None, wanted, path, body, None)
+    found = form(before)
     aligned = normal.respelled(found, wanted)
-    return ClusterObject(name, aligned if isinstance(aligned, dict) else found, wanted)
+    return ClusterObject(
+        name, aligned if isinstance(aligned, dict) else found, wanted, path, body, before
+    )
 
 
 def _templates(
@@ -105,18 +120,12 @@ def _templates(
         body = composed_template(profile, output, site)
         for part, wanted in components(profile, output, site).items():
             name = f"{target}-{part}"
-            there = component_template(client, name)
-            yield _compared(
-                f"component template {name}",
-                None if there is None else normal.template(there),
-                normal.template(wanted),
-            )
+            there, path = component_template(client, name), f"/_component_template/{name}"
+            yield _compared(f"component template {name}", path, wanted, there, normal.template)
     ours = same_template(templates, target, index_patterns(output.index))
-    yield _compared(
-        f"index template {target if ours is None else ours.name}",
-        None if ours is None else normal.template(ours.body),
-        normal.template(body),
-    )
+    name, found = (target, None) if ours is None else (ours.name, ours.body)
+    path = f"/_index_template/{name}"
+    yield _compared(f"index template {name}", path, body, found, normal.template)
 
 
 def _policy(
@@ -126,27 +135,38 @@ def _policy(
     rendered = policy(engine, index, site)
     if rendered is not None:
         there = lifecycle_policy(client, engine, index.target)
-        yield _compared(
-            f"lifecycle policy {index.target}",
-            None if there is None else normal.policy(there),
-            normal.policy(rendered),
-        )
+        folder = "_plugins/_ism/policies" if engine is Engine.OPENSEARCH else "_ilm/policy"
+        path, name = f"/{folder}/{index.target}", f"lifecycle policy {index.target}"
+        yield _compared(name, path, rendered, there, normal.policy)
 
 
 def _alias(output: OmelasticsearchOutput, client: EngineClient) -> Iterator[ClusterObject]:
     if output.index.rotate is Rotate.ROLLOVER:
         writes = alias_writes(client, output.index.target)
         found: JSON | None = None if writes is None else {"is_write_index": writes}
-        yield ClusterObject(f"alias {output.index.target}", found, {"is_write_index": True})
+        target = output.index.target
+        wanted: JSON = {"is_write_index": True}
+        path, body = f"/{target}-000001", first_index(output.index)
+        yield ClusterObject(f"alias {target}", found, wanted, path, body, None)
 
 
 def _live(
     output: OmelasticsearchOutput, client: EngineClient, site: Templates | None
 ) -> Iterator[ClusterObject]:
-    wanted = normal.settings(live_settings(output, site))
+    body = live_settings(output, site)
+    wanted = normal.settings(body)
     for pattern in index_patterns(output.index):
         for index in open_indices(client, pattern):
-            yield _compared(f"index {index.name}", _live_of(index, wanted), wanted)
+            found = normal.respelled(_live_of(index, wanted), wanted)
+            given = normal.settings(index.settings)
+            yield ClusterObject(
+                name=f"index {index.name}",
+                found=found if isinstance(found, dict) else {},
+                wanted=wanted,
+                path=f"/{index.name}/_settings",
+                body=body,
+                before={name: given.get(name) for name in wanted},
+            )
 
 
 def _live_of(index: OpenIndex, wanted: JSON) -> JSON:

@@ -1,0 +1,280 @@
+"""apply, confirm and recover over a real ssh, with a real rsyslogd."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import psutil
+import pytest
+from typer.testing import CliRunner
+
+from tests.live.conftest import COMMAND, Done
+from tests.live.hosts import SSHD, SshHost, inventory, ssh_host
+from tests.live.test_fragment import awaited
+from tests.profile.examples import SMALL
+from tuner.cli.commands import app
+from tuner.errors import TuneError
+from tuner.lab.ports import free_ports
+from tuner.profile.edit import edit
+
+RUN = CliRunner()
+pytestmark = [
+    pytest.mark.live,
+    pytest.mark.skipif(os.geteuid() != 0 or not SSHD, reason="root, and openssh-server"),
+]
+RUNS = range(int(os.environ.get("RSYSLOG_TUNE_ROLLBACKS", "1")))
+# A wait of the tests, for what comes by itself.
+_PATIENCE_S = 120
+
+
+class Site:
+    """A controller's folder with a profile and an inventory of one host or several."""
+
+    def __init__(self, folder: Path, **hosts: SshHost) -> None:
+        self.folder, self.hosts = folder, hosts
+        self.host = next(iter(hosts.values()))
+        self.inventory = inventory(folder / "hosts.yaml", **hosts)
+        self.profile = folder / "prod.yaml"
+        self.environment = {"XDG_STATE_HOME": str(folder / "mine")}
+        self.write()
+
+    def write(self, changes: dict[str, object] | None = None) -> None:
+        """The profile, with an output that needs no engine."""
+        plain: dict[str, object] = {
+            "inputs[0].port": free_ports(1),
+            "outputs": [{"name": "all", "type": "omfile", "file": f"{self.folder}/all.log"}],
+        }
+        self.write_plain(plain | (changes or {}))
+
+    def write_plain(self, changes: dict[str, object]) -> None:
+        """The small profile with changes."""
+        self.profile.write_text(edit(SMALL, changes), encoding="utf-8")
+
+    def tune(self, *words: object) -> Done:
+        """A command, in this process."""
+        done = RUN.invoke(app, [*map(str, words)], env=self.environment)
+        error = done.exception
+        code = error.exit_code if isinstance(error, TuneError) else done.exit_code
+        return Done(code, done.stdout, f"{done.stderr}{error or ''}")
+
+    @property
+    def words(self) -> list[str]:
+        return [
+            "apply", str(self.profile), "--inventory", str(self.inventory), "--take-over", "--yes"
+        ]  # fmt: skip
+
+    def apply(self, *more: object) -> Done:
+        return self.tune(*self.words, *more)
+
+    def killed(self, *more: str, command: Sequence[str] = COMMAND) -> int:
+        """The same in a process of its own, whose number stands in the file `pid`; how it ended."""
+        process = subprocess.Popen(
+            ["sh", "-c", 'echo $$ > pid; exec "$@"', "sh", *command, *self.words, *more],
+            cwd=self.folder, env={**os.environ, **self.environment},
+        )  # fmt: skip
+        return process.wait(_PATIENCE_S)
+
+    def nothing_left(self) -> bool:
+        return not list(self.folder.glob("mine/**/*.jsonl")) and not any(
+            host.is_pending() for host in self.hosts.values()
+        )
+
+
+@pytest.fixture
+def site(tmp_path: Path, nothing_left_behind: None) -> Iterator[Site]:
+    (tmp_path / "controller").mkdir()
+    with ssh_host(tmp_path / "host") as host:
+        yield Site(tmp_path / "controller", collector1=host)
+
+
+def test_a_profile_is_applied_once_and_then_nothing_is_left_to_do(site: Site) -> None:
+    before, pid = site.host.tree(), site.host.pid
+    shown = site.apply("--diff")
+    assert shown.code == 2, shown.err
+    assert '+module(load="imptcp"' in shown.out
+    assert site.apply("--check").code == 2
+    assert site.host.tree() == before
+    done = site.apply()
+    assert done.code == 0, done.err
+    mode, owner, group, content = site.host.tree()[str(site.host.conf)]
+    assert (mode & 0o777, owner, group) == (0o640, 0, 4), "as the file before"
+    assert b"Rendered by rsyslog-tune" in content
+    assert site.host.pid != pid
+    again = site.apply()
+    assert (again.code, again.out) == (0, ""), again.err
+    assert "nothing to do: collector1" in again.err
+    assert site.host.restarts == 1
+    assert site.nothing_left()
+
+
+def test_a_fragment_leaves_the_hosts_own_configuration_alone(site: Site) -> None:
+    before = site.host.tree()
+    done = site.tune("apply", site.profile, "--inventory", site.inventory, "--yes", "--fragment")
+    assert done.code == 0, done.err
+    after = site.host.tree()
+    (new,) = after.keys() - before.keys()
+    assert new.endswith("/rsyslog.d/small.conf")
+    assert {path: after[path] for path in before} == before
+    subprocess.run(["logger", "-u", str(site.host.folder / "log"), "own"], check=True)
+    awaited(site.host.folder / "messages", " own")
+
+
+def test_a_saved_plan_does_exactly_what_it_shows_or_nothing(site: Site) -> None:
+    assert site.apply("--plan-out", site.folder / "plan.json").code == 0
+    planned = json.loads((site.folder / "plan.json").read_text(encoding="utf-8"))
+    site.write({"name": "other"})
+    done = site.tune("apply", site.folder / "plan.json", "--yes")
+    assert done.code == 0, done.err
+    assert site.host.conf.read_text() == planned["hosts"][0]["candidate"]["text"]
+    refused = site.tune("apply", site.folder / "plan.json", "--yes")
+    assert (refused.code, "changed since the plan" in refused.err) == (5, True), refused.err
+
+
+@pytest.mark.parametrize("run", RUNS)
+def test_a_configuration_that_its_rsyslogd_refuses_is_rolled_back(site: Site, run: int) -> None:
+    before, pid = site.host.tree(), site.host.pid
+    site.host.program("rsyslogd", _REFUSING)
+    done = site.apply()
+    assert (done.code, "rejects the configuration: it is Monday" in done.err) == (1, True), done
+    assert site.host.tree() == before
+    assert site.host.pid == pid, "rsyslogd was left alone"
+    assert site.nothing_left()
+
+
+# Refuses to read anything; starts as ever.
+_REFUSING = """\
+case "$1" in
+-N1) echo "it is Monday" >&2; exit 1 ;;
+*) exec /usr/sbin/rsyslogd "$@" ;;
+esac
+"""
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("run", RUNS)
+def test_a_configuration_that_opens_no_port_is_rolled_back(site: Site, run: int) -> None:
+    """rsyslogd accepts an address that the host does not have, and runs on without the input."""
+    before, pid = site.host.tree(), site.host.pid
+    site.write({"inputs[0].address": "192.0.2.77"})
+    done = site.apply()
+    assert (done.code, "does not listen on tcp:" in done.err) == (1, True), done
+    assert site.host.tree() == before
+    assert site.host.pid != pid
+    assert site.nothing_left()
+
+
+@pytest.mark.parametrize("run", RUNS)
+def test_hosts_restore_themselves_when_nobody_confirms(site: Site, run: int) -> None:
+    before = site.host.tree()
+    done = site.apply("--confirm-within", "3s")
+    assert done.code == 0, done.err
+    assert "waiting to be confirmed" in done.out
+    site.host.settled()
+    assert site.host.tree() == before
+    late = site.tune("confirm")
+    assert (late.code, "restored already" in late.err) == (1, True), late.err
+    assert site.tune("recover").code == 0
+    assert site.nothing_left()
+
+
+def alive(pid: int) -> bool:
+    """Whether a process is there, and not only its number."""
+    try:
+        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
+
+
+def test_what_is_confirmed_stays(site: Site) -> None:
+    assert site.apply("--confirm-within", "1h").code == 0
+    applied, restarts = site.host.tree(), site.host.restarts
+    timer = int((site.host.folder / "state/deploy/pending/timer").read_text())
+    assert alive(timer)
+    locked = site.apply()
+    assert (locked.code, "unfinished change" in locked.err) == (75, True), locked.err
+    assert site.tune("confirm").code == 0
+    assert not alive(timer)
+    assert (site.host.tree(), site.host.restarts) == (applied, restarts)
+    assert site.nothing_left()
+    assert site.tune("confirm").code == 1
+
+
+@pytest.mark.parametrize("run", RUNS)
+def test_a_killed_controller_leaves_a_host_that_restores_itself(site: Site, run: int) -> None:
+    before = site.host.tree()
+    site.host.program("sleep", _TIMED.format(folder=site.host.folder))
+    site.host.program("sync", _DEADLY.format(folder=site.folder, at=7, also=""))
+    assert site.killed("--confirm-within", "6s") == -signal.SIGKILL
+    site.host.settled()
+    assert site.host.tree() == before
+    assert (site.host.folder / "waited").read_text() == "6\n", "the timer was that long"
+    assert site.tune("recover").code == 0
+    assert site.tune("recover").out == "nothing to undo here\n"
+    assert (site.host.tree(), site.nothing_left()) == (before, True)
+
+
+# Tells what the timer waits for.
+_TIMED = """\
+case $1 in *.*) ;; *) echo "$1" > {folder}/waited ;; esac
+exec /bin/sleep "$1"
+"""
+
+# Kills apply, and what calls it on the host, when that has noted a step for the Nth time.
+_DEADLY = """\
+echo . >> {folder}/syncs
+[ "$(wc -l < {folder}/syncs)" -ne {at} ] || kill -9 "$(cat {folder}/pid)" {also}
+exec /bin/sync "$@"
+"""
+STEPS = ("stage", "backup", "arm", "replace", "its content", "restart", "applied")
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("step", [*STEPS, "kept"])
+def test_recover_after_a_kill_at_each_step_on_the_host(site: Site, step: str) -> None:
+    """Both ends are killed.  What was noted as kept is the only step that is finished instead."""
+    before = site.host.tree()
+    kept = step == "kept"
+    at = len(STEPS) if kept else STEPS.index(step) + 1
+    site.host.program("sync", _DEADLY.format(folder=site.folder, at=at, also="$PPID"))
+    assert site.killed(*(() if kept else ("--confirm-within", "1h"))) == -signal.SIGKILL
+    assert site.host.is_pending()
+    done = site.tune("recover")
+    assert done.code == 0, done.err
+    after = site.host.tree()
+    assert (after != before) if kept else (after == before)
+    assert site.tune("recover").out == "nothing to undo here\n"
+    assert (site.host.tree(), site.nothing_left()) == (after, True)
+
+
+# Kills itself when it has written the Nth line of its journal.
+DYING = """\
+import os, signal, sys
+real, left = os.fsync, [int(sys.argv.pop(1))]
+def fsync(handle):
+    real(handle)
+    left[0] -= 1
+    if left[0] == 0:
+        os.kill(os.getpid(), signal.SIGKILL)
+os.fsync = fsync
+from tuner.cli.main import main
+main()
+"""
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("line", ["beginning", "host", "kept"])
+def test_recover_after_a_kill_at_each_line_of_the_journal(site: Site, line: str) -> None:
+    before = site.host.tree()
+    number = str(["beginning", "host", "kept"].index(line) + 1)
+    command = (sys.executable, "-c", DYING, number)
+    assert site.killed(command=command) == -signal.SIGKILL
+    assert site.tune("recover").code == 0
+    assert site.host.tree() == before
+    assert site.tune("recover").out == "nothing to undo here\n"
+    assert (site.host.tree(), site.nothing_left()) == (before, True)

@@ -1,0 +1,111 @@
+"""apply with a real engine: its objects, the event that must come, and all of it taken back."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+import signal
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.live.hosts import SSHD, SshHost, ssh_host
+from tests.live.test_apply import DYING, Site
+from tuner.engine.client import JSON, EngineClient, EngineRefused
+from tuner.lab.ports import free_ports
+
+pytestmark = [
+    pytest.mark.live,
+    pytest.mark.skipif(os.geteuid() != 0 or not SSHD, reason="root, and openssh-server"),
+]
+
+
+class EngineSite(Site):
+    """The same with an engine; `tuned` is what this test changes in the profile."""
+
+    def __init__(self, client: EngineClient, folder: Path, **hosts: SshHost) -> None:
+        self.client, self.index = client, f"apply-{secrets.token_hex(4)}"
+        super().__init__(folder, **hosts)
+
+    def write(self, changes: dict[str, object] | None = None) -> None:
+        own: dict[str, object] = {
+            "inputs[0].port": free_ports(1),
+            "outputs[logs].servers": [self.client.url],
+            "outputs[logs].index.name": self.index,
+        }
+        self.write_plain(own | (changes or {}))
+
+    @property
+    def words(self) -> list[str]:
+        return [*super().words, "--elasticsearch", self.client.url]
+
+    def objects(self) -> JSON:
+        """What the engine has under the names of this test; no counters."""
+        found: JSON = {}
+        for path in (f"/_index_template/{self.index}", f"/{self.index}/_settings"):
+            with contextlib.suppress(EngineRefused):
+                found[path] = self.client.get(path)
+        return found
+
+
+@pytest.fixture
+def site(
+    tmp_path: Path, elasticsearch: EngineClient, nothing_left_behind: None
+) -> Iterator[EngineSite]:
+    (tmp_path / "controller").mkdir()
+    with ssh_host(tmp_path / "host") as host:
+        one = EngineSite(elasticsearch, tmp_path / "controller", collector1=host)
+        yield one
+    for path in (f"/{one.index}?ignore_unavailable=true", f"/_index_template/{one.index}"):
+        with contextlib.suppress(EngineRefused):
+            elasticsearch.request("DELETE", path)
+
+
+def test_templates_and_settings_of_open_indices_are_applied_with_the_host(site: EngineSite) -> None:
+    done = site.apply()
+    assert done.code == 0, done.err
+    assert "an event came through" in done.err
+    again = site.apply()
+    assert (again.code, "nothing to do" in again.err) == (0, True), again.err
+    changes = {"outputs[logs].index.settings": {"refresh_interval": "7s"}}
+    site.write({"inputs[0].port": free_ports(1), **changes})
+    done = site.apply()
+    assert done.code == 0, done.err
+    settings = site.objects()[f"/{site.index}/_settings"]
+    assert "'refresh_interval': '7s'" in str(settings)
+
+
+def test_what_does_not_deliver_is_rolled_back_with_the_engines_objects(site: EngineSite) -> None:
+    """rsyslogd accepts the configuration and starts; its engine is one where nobody listens."""
+    before, objects = site.host.tree(), site.objects()
+    site.write({"outputs[logs].servers": ["http://127.0.0.1:9"]})
+    done = site.apply("--event-within", "2s")
+    assert (done.code, "is not in the engine after 2 s" in done.err) == (6, True), done.err
+    assert (site.host.tree(), site.objects()) == (before, objects)
+    assert site.nothing_left()
+
+
+def test_a_template_of_somebody_else_is_left_alone(site: EngineSite) -> None:
+    path = f"/_index_template/{site.index}"
+    site.client.request("PUT", path, {"index_patterns": [site.index], "priority": 300})
+    before, objects = site.host.tree(), site.objects()
+    done = site.tune(*(word for word in site.words if word != "--take-over"), "--fragment")
+    assert (done.code, "was not made by rsyslog-tune" in done.err) == (5, True), done.err
+    assert (site.host.tree(), site.objects()) == (before, objects)
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("line", [2, 3, 4], ids=["template", "settings", "host"])
+def test_recover_brings_back_the_engines_objects(site: EngineSite, line: int) -> None:
+    assert site.apply().code == 0
+    site.write({"outputs[logs].index.settings": {"refresh_interval": "7s"}})
+    before, objects = site.host.tree(), site.objects()
+    command = (sys.executable, "-c", DYING, str(line))
+    assert site.killed(command=command) == -signal.SIGKILL
+    assert site.tune("recover").code == 0
+    assert str(site.objects()).replace("'version'", "") == str(objects).replace("'version'", "")
+    assert site.host.tree() == before
+    assert site.tune("recover").out == "nothing to undo here\n"

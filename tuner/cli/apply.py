@@ -1,0 +1,290 @@
+"""`rsyslog-tune apply`: a profile to hosts and engine, or not at all."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tuner.cli.console import result, result_json, say, working
+from tuner.cli.hosts import (
+    EngineUrlOption,
+    HostsOption,
+    InventoryOption,
+    SkipEngineOption,
+    engine_url,
+    machines_of,
+)
+from tuner.cli.options import (
+    FragmentOption,
+    LoadedOption,
+    OutputFormat,
+    OutputOption,
+    TemplatesOption,
+    duration_s,
+    form_of,
+    load,
+)
+from tuner.deploy.apply import Apply, HostOutcome, HostState, Manner, entrance_of
+from tuner.deploy.intents import Beginning, new_intents
+from tuner.deploy.inventory import InventoryHost
+from tuner.deploy.plan import (
+    DeployPlan,
+    HostChange,
+    engine_changes,
+    host_change,
+    read_plan,
+    require_fit,
+    saved,
+    sockets_of,
+)
+from tuner.deploy.target import RemoteHost
+from tuner.engine.access import client_for
+from tuner.engine.client import EngineClient
+from tuner.errors import BadUsage, DifferencesFound, Locked, Refused
+from tuner.lint.load import LoadedProfile, text_of
+from tuner.render.artefacts import HEAP, NODE, RSYSLOG, Artefact, fragment_path, render
+from tuner.render.form import Form
+from tuner.render.templates import Templates
+from tuner.render.tree import write_whole
+
+_Planned = Annotated[
+    Path,
+    typer.Argument(
+        metavar="PROFILE", help="The profile, or a plan of --plan-out.", show_default=False
+    ),
+]
+_Check = Annotated[
+    bool, typer.Option("--check", help="Change nothing; exit with 2 when something would.")
+]
+_Diff = Annotated[
+    bool, typer.Option("--diff", help="Change nothing; print what would change, exit with 2.")
+]
+_PlanOut = Annotated[
+    Path | None,
+    typer.Option(
+        "--plan-out",
+        metavar="FILE",
+        help="Change nothing; write what would change, for apply FILE to do exactly that.",
+        show_default=False,
+    ),
+]
+_AllOrNone = Annotated[
+    bool,
+    typer.Option("--all-or-none", help="Restore every host when one fails, not that one only."),
+]
+_ConfirmWithin = Annotated[
+    str | None,
+    typer.Option(
+        "--confirm-within",
+        metavar="DURATION",
+        help="The hosts restore themselves after so long (2m), whatever becomes of this machine, "
+        "unless rsyslog-tune confirm comes first.",
+        show_default=False,
+    ),
+]
+_EventWithin = Annotated[
+    str,
+    typer.Option(
+        "--event-within",
+        metavar="DURATION",
+        help="How soon an event sent on each host must be found in the engine.",
+    ),
+]
+_TakeOver = Annotated[
+    bool,
+    typer.Option(
+        "--take-over", help="Replace files and templates that rsyslog-tune did not make, too."
+    ),
+]
+
+
+def apply(
+    profile: _Planned,
+    host: HostsOption = None,
+    inventory: InventoryOption = None,
+    fragment: FragmentOption = False,
+    loaded_modules: LoadedOption = None,
+    templates: TemplatesOption = None,
+    elasticsearch: EngineUrlOption = None,
+    skip_engine: SkipEngineOption = False,
+    check: _Check = False,
+    diff: _Diff = False,
+    plan_out: _PlanOut = None,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    serial: Annotated[int, typer.Option("--serial", min=1, help="Hosts at once.")] = 1,
+    all_or_none: _AllOrNone = False,
+    confirm_within: _ConfirmWithin = None,
+    event_within: _EventWithin = "30s",
+    no_event: Annotated[bool, typer.Option("--no-event", help="Send no such event.")] = False,
+    take_over: _TakeOver = False,
+    output: OutputOption = OutputFormat.TEXT,
+) -> None:
+    """Apply a profile to hosts and engine: validated there, backed up, replaced at once, checked
+    with an event, and restored if anything fails.
+
+    Shows what changes and asks.  Exits with 0 when nothing is left to do, with 1 when a host
+    refused it or did not start and was restored, with 6 when the event did not come, with 4 when
+    a host cannot be reached, with 5 when a guard refused or you declined, with 75 when another
+    change is under way.
+    """
+    text = text_of(profile)
+    plan = read_plan(text, str(profile))
+    if plan is None:
+        loaded = load(profile)
+        form = form_of(loaded, fragment, loaded_modules)
+        machines = machines_of(host, inventory, profile)
+        url = engine_url(loaded.profile, elasticsearch, skip_engine, machines)
+        site = None if templates is None else Templates(templates)
+        plan, client = _planned(loaded, machines, url, form, site, take_over)
+    else:
+        if host or inventory or fragment or templates or elasticsearch or skip_engine or plan_out:
+            raise BadUsage("a plan says itself what it is about: give no hosts, no engine, no form")
+        client = None if plan.url is None else client_for(plan.url, plan.loaded.profile)
+        _require_same_engine(plan, client)
+    with contextlib.closing(client) if client is not None else contextlib.nullcontext():
+        if check or diff or plan_out is not None or not plan.diff:
+            _show(plan, diff, plan_out, output)
+            return
+        _ask(plan, yes, output)
+        manner = Manner(
+            serial=serial,
+            confirm_within_s=0 if confirm_within is None else round(duration_s(confirm_within)),
+            event_within_s=0 if no_event else duration_s(event_within),
+            all_or_none=all_or_none,
+        )
+        outcomes = _done(plan, client, manner)
+    _report(plan, outcomes, output)
+
+
+def _planned(
+    loaded: LoadedProfile,
+    machines: tuple[InventoryHost, ...],
+    url: str | None,
+    form: Form,
+    site: Templates | None,
+    take_over: bool,
+) -> tuple[DeployPlan, EngineClient | None]:
+    """Ask hosts and engine what they have; changes nothing."""
+    profile = loaded.profile
+    path = fragment_path(profile) if form.is_fragment else RSYSLOG
+    (file,) = (one for one in render(profile, site, form) if one.path == path)
+    name = profile.name if form.is_fragment else None
+    client = None if url is None else client_for(url, profile)
+    with working(f"asking {', '.join(one.name for one in machines)}"):
+        hosts = tuple(_host_change(loaded, one, name, file, take_over) for one in machines)
+        objects = () if client is None else engine_changes(profile, client, site, take_over)
+    text, layers = loaded.text, loaded.layers
+    return DeployPlan(str(loaded.path), text, layers, hosts, url, objects), client
+
+
+def _host_change(
+    loaded: LoadedProfile,
+    machine: InventoryHost,
+    fragment: str | None,
+    file: Artefact,
+    take_over: bool,
+) -> HostChange:
+    target = RemoteHost(machine, fragment)
+    facts = target.facts(sockets_of(loaded.profile))
+    if facts.pending is not None:
+        raise Locked(
+            f"{machine.name} has an unfinished change by {facts.pending}: rsyslog-tune confirm or "
+            "recover ends it"
+        )
+    require_fit(target, facts, loaded.profile, file, take_over)
+    return host_change(target, facts, fragment, file, loaded.profile)
+
+
+def _require_same_engine(plan: DeployPlan, client: EngineClient | None) -> None:
+    """Raise Refused where the engine is not as it was when the plan was made."""
+    if client is not None:
+        now = engine_changes(plan.loaded.profile, client, None, take_over=True)
+        before = {one.path: one.before for one in now}
+        if before != {one.path: one.before for one in plan.objects}:
+            raise Refused("the engine changed since the plan: make a new one")
+
+
+def _show(plan: DeployPlan, diff: bool, plan_out: Path | None, output: OutputFormat) -> None:
+    """What would change; nothing is not an error."""
+    changes = [(one.machine.name, one.diff) for one in plan.hosts]
+    changes += [(one.name, one.diff) for one in plan.objects]
+    differing = [name for name, text in changes if text]
+    if output is OutputFormat.JSON:
+        each = [{"name": name, "diff": text} for name, text in changes]
+        data = {"schema": 1, "kind": "apply-check", "differs": bool(differing), "changes": each}
+        result_json(data)
+    elif diff and differing:
+        result(plan.diff.rstrip())
+    if plan_out is not None:
+        write_whole(plan_out, saved(plan))
+        say(f"rsyslog-tune apply {plan_out} does exactly this")
+    if not differing:
+        say(f"nothing to do: {', '.join(one.machine.name for one in plan.hosts)} as in the profile")
+    elif plan_out is None:
+        raise DifferencesFound(f"apply would change {', '.join(differing)}")
+
+
+def _ask(plan: DeployPlan, yes: bool, output: OutputFormat) -> None:
+    """Show what changes, and have somebody agree."""
+    if not yes and output is OutputFormat.TEXT:
+        result(plan.diff.rstrip())
+    if yes:
+        return
+    if output is OutputFormat.JSON or not sys.stdin.isatty():
+        raise Refused("nobody is there to be asked: look at apply --diff, then use --yes")
+    names = ", ".join(one.machine.name for one in plan.hosts if one.diff) or "the engine"
+    if not typer.confirm(f"Apply this to {names}?", err=True):
+        raise Refused("declined; nothing is changed")
+
+
+def _done(plan: DeployPlan, client: EngineClient | None, manner: Manner) -> tuple[HostOutcome, ...]:
+    profile = plan.loaded.profile
+    if client is not None and manner.event_within_s and entrance_of(profile) is None:
+        say("no event is sent: no input takes plain TCP or UDP for the engine")
+    with new_intents() as intents:
+        names = ", ".join(one.machine.name for one in plan.hosts)
+        intents.note(
+            Beginning(f"{plan.profile} to {names}", plan.profile, plan.text, plan.layers, plan.url)
+        )
+        return Apply(plan, client, intents, manner, say).run()
+
+
+def _report(plan: DeployPlan, outcomes: tuple[HostOutcome, ...], output: OutputFormat) -> None:
+    """What became of each host, and what is left to do by hand."""
+    node = [name for name in _node_files(plan.loaded) if plan.url is not None]
+    if output is OutputFormat.JSON:
+        each = [
+            {"name": one.name, "state": one.state.value, "reason": one.error and str(one.error)}
+            for one in outcomes
+        ]
+        objects = [one.name for one in plan.objects]
+        data = {
+            "schema": 1,
+            "kind": "apply",
+            "hosts": each,
+            "engine": objects,
+            "needs_restart": node,
+        }
+        result_json(data)
+    else:
+        result("\n".join(f"{one.state.value:<9}  {one.name}" for one in outcomes))
+    if node:
+        say(
+            f"needs a restart of the engine's nodes, and is not applied: {', '.join(node)} "
+            "(rsyslog-tune render -o writes them)"
+        )
+    failed = [one.error for one in outcomes if one.error is not None]
+    if failed:
+        raise failed[0]
+    if any(one.state is HostState.WAITING for one in outcomes):
+        say("rsyslog-tune confirm keeps it; without that the hosts restore themselves")
+
+
+def _node_files(loaded: LoadedProfile) -> list[str]:
+    """What only a restart of a node applies."""
+    paths = (one.path for one in render(loaded.profile, None, form_of(loaded, False, None)))
+    return [path for path in paths if path in {HEAP, *NODE.values()}]

@@ -1,0 +1,1 @@
+"""Profiles on hosts: apply, verify, roll back, recover."""

@@ -1,0 +1,220 @@
+"""Apply a plan: the engine first, then the hosts in waves; what fails is as it was before."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import dataclass
+from enum import Enum
+
+from tuner.deploy.intents import Intents, KeptHost, Put, Touched, Waiting
+from tuner.deploy.objects import awaited, bring_back, put
+from tuner.deploy.plan import DeployPlan, HostChange, require_unchanged
+from tuner.deploy.target import RemoteHost
+from tuner.engine.client import EngineClient
+from tuner.errors import GuardrailBreached, TuneError
+from tuner.modules.input import LOOPBACK, Listener
+from tuner.profile.model import Profile
+
+Tell = Callable[[str], None]
+
+_ANY_ADDRESS = {"0.0.0.0", "::", "*"}  # noqa: S104
+
+
+class HostState(Enum):
+    """What became of a host."""
+
+    UNCHANGED = "unchanged"
+    APPLIED = "applied"
+    WAITING = "waiting to be confirmed"
+    RESTORED = "restored"
+    UNKNOWN = "not restored"
+    NOT_BEGUN = "not begun"
+
+
+@dataclass(frozen=True)
+class HostOutcome:
+    """What became of a host, and why."""
+
+    name: str
+    state: HostState
+    error: TuneError | None = None
+
+
+@dataclass(frozen=True)
+class Manner:
+    """How to go about it: hosts at once, seconds to confirm (0: needless), the seconds in which
+    an event must come to the engine (0: none is sent), whether one failure restores every host."""
+
+    serial: int = 1
+    confirm_within_s: int = 0
+    event_within_s: float = 0.0
+    all_or_none: bool = False
+
+
+class Apply:
+    """One apply under way."""
+
+    def __init__(
+        self,
+        plan: DeployPlan,
+        client: EngineClient | None,
+        intents: Intents,
+        manner: Manner,
+        tell: Tell,
+    ) -> None:
+        self._plan, self._client, self._intents = plan, client, intents
+        self._manner, self._tell = manner, tell
+        self._profile = plan.loaded.profile
+        self._run = intents.path.stem
+        self._outcomes = {
+            one.machine.name: HostOutcome(
+                one.machine.name, HostState.NOT_BEGUN if one.diff else HostState.UNCHANGED
+            )
+            for one in plan.hosts
+        }
+
+    def run(self) -> tuple[HostOutcome, ...]:
+        """Do it, and say what became of each host."""
+        try:
+            self._put_objects()
+            for wave in self._waves():
+                self._apply_wave(wave)
+                if self._failed:
+                    break
+        except BaseException:
+            self._undo()
+            raise
+        if self._failed:
+            self._undo()
+        else:
+            self._finish()
+        return tuple(self._outcomes.values())
+
+    @property
+    def _failed(self) -> bool:
+        return any(one.error is not None for one in self._outcomes.values())
+
+    def _waves(self) -> Iterator[Sequence[HostChange]]:
+        changed = [one for one in self._plan.hosts if one.diff]
+        for start in range(0, len(changed), self._manner.serial):
+            yield changed[start : start + self._manner.serial]
+
+    def _put_objects(self) -> None:
+        if self._client is None:
+            return
+        for change in self._plan.objects:
+            self._intents.note(Put(change.path, change.before))
+            put(self._client, change)
+            self._tell(f"engine: {change.name}")
+
+    def _apply_wave(self, wave: Sequence[HostChange]) -> None:
+        """One host in this thread, so that a signal ends it in order; several side by side."""
+        if len(wave) == 1:
+            self._apply_host(wave[0])
+            return
+        with ThreadPoolExecutor(len(wave)) as threads:
+            list(threads.map(self._apply_host, wave))
+
+    def _apply_host(self, change: HostChange) -> None:
+        name = change.machine.name
+        target = RemoteHost(change.machine, change.fragment)
+        try:
+            require_unchanged(change, target.facts(()))
+        except TuneError as bad:
+            self._outcomes[name] = HostOutcome(name, HostState.NOT_BEGUN, bad)
+            return
+        self._intents.note(Touched(change.machine, change.fragment))
+        try:
+            target.apply(change.candidate, self._run, self._manner.confirm_within_s)
+            self._tell(f"{name}: rsyslogd runs the new configuration")
+            self._check_delivery(target)
+            if not self._manner.all_or_none and not self._manner.confirm_within_s:
+                self._keep(target)
+        except TuneError as bad:
+            self._restore_host(target, bad)
+        except BaseException:
+            self._restore_host(target, None)
+            raise
+        else:
+            state = HostState.WAITING if self._manner.confirm_within_s else HostState.APPLIED
+            self._outcomes[name] = HostOutcome(name, state)
+
+    def _keep(self, target: RemoteHost) -> None:
+        self._intents.note(KeptHost(target.machine.name))
+        target.keep(self._run)
+
+    def _check_delivery(self, target: RemoteHost) -> None:
+        """One event, sent on the host by the way that others take, must come to the engine."""
+        entrance = entrance_of(self._profile)
+        if self._client is None or not self._manner.event_within_s or entrance is None:
+            return
+        address = LOOPBACK if entrance.address in _ANY_ADDRESS else entrance.address
+        mark = f"rsyslogtune{secrets.token_hex(6)}"
+        target.send_event(address, entrance.port, str(entrance.transport), mark)
+        within_s = self._manner.event_within_s
+        if not awaited(self._client, self._profile, mark, within_s):
+            raise GuardrailBreached(
+                f"{target.machine.name}: an event sent to port {entrance.port} is not in the "
+                f"engine after {within_s:g} s"
+            )
+        self._tell(f"{target.machine.name}: an event came through to the engine")
+
+    def _restore_host(self, target: RemoteHost, why: TuneError | None) -> None:
+        name = target.machine.name
+        try:
+            target.restore(self._run)
+        except TuneError as bad:
+            self._tell(f"{name} is not restored: {bad}; rsyslog-tune recover tries again")
+            self._outcomes[name] = HostOutcome(name, HostState.UNKNOWN, why or bad)
+        else:
+            self._outcomes[name] = HostOutcome(name, HostState.RESTORED, why)
+
+    def _undo(self) -> None:
+        """Every host where that was asked for; the engine, where no host has the new one.  The
+        journal stays while something is left for recover."""
+        if self._manner.all_or_none or self._manner.confirm_within_s:
+            for change in self._plan.hosts:
+                if self._is_new(change.machine.name):
+                    self._restore_host(RemoteHost(change.machine, change.fragment), None)
+        states = {one.state for one in self._outcomes.values()}
+        if not states & {HostState.APPLIED, HostState.WAITING}:
+            for intent in reversed(self._intents.every):
+                if isinstance(intent, Put) and self._client is not None:
+                    self._say(bring_back(self._client, intent.path, intent.before))
+        if HostState.UNKNOWN not in states:
+            self._intents.remove()
+
+    def _finish(self) -> None:
+        if self._manner.confirm_within_s:
+            self._intents.note(Waiting())
+            return
+        if self._manner.all_or_none:
+            for change in self._plan.hosts:
+                if self._is_new(change.machine.name):
+                    self._keep(RemoteHost(change.machine, change.fragment))
+        self._intents.remove()
+
+    def _is_new(self, name: str) -> bool:
+        return self._outcomes[name].state in {HostState.APPLIED, HostState.WAITING}
+
+    def _say(self, text: str | None) -> None:
+        if text is not None:
+            with suppress(OSError):
+                self._tell(text)
+
+
+def entrance_of(profile: Profile) -> Listener | None:
+    """Where an event for the engine can be sent without a key; None where nothing is checked."""
+    if not profile.indexed:
+        return None
+    plain = (
+        one
+        for one in profile.inputs
+        if isinstance(one, Listener)
+        and one.transport in {"tcp", "udp"}
+        and one.stream == profile.measured_stream
+    )
+    return next(plain, None)

@@ -1,0 +1,266 @@
+# What rsyslog-tune does on a host.  It comes on the standard input of `sh -s`, followed by what it
+# is about (settings, functions that print files) and by one call: of a stream that is cut off
+# nothing runs.  Every step is in the journal before it is done, and can be done again.
+#
+# state: folder of our own    live: the file to replace    main: the host's own rsyslog.conf
+# folder: its drop-ins    unit or restart_with, pid_file: the service    sockets: tcp:PORT udp:PORT
+# run: which change is meant, empty for any    wait_s: for another of these    patience_s: for the service
+# shellcheck shell=sh disable=SC2154
+set -eu
+umask 077
+PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin
+LC_ALL=C
+export PATH LC_ALL
+pending=$state/pending
+
+say() { printf '%s\n' "$*"; }
+
+fail() { # fail CODE WORDS: end with that code.
+    code=$1
+    shift
+    say "$*" >&2
+    exit "$code"
+}
+
+alone() { # One of these at a time.  The kernel lets go when we die; what we start must not hold it.
+    exec 9>"$state/busy"
+    flock -w "$wait_s" 9 || fail 75 "another run is at work on this host"
+}
+
+note() { # Say for good what comes next.
+    say "$1" >>"$pending/journal"
+    to_disk
+}
+
+to_disk() { # coreutils since 8.24 take names
+    sync "$pending/journal" "$@" 2>/dev/null || sync
+}
+
+noted() { grep -qx "$1" "$pending/journal" 2>/dev/null; }
+
+no_link() { # no_link PATH: neither it nor a folder on the way is a symbolic link.
+    path=$1
+    while [ "$path" != / ]; do
+        [ ! -L "$path" ] || fail 5 "$path is a symbolic link: name the place it stands for"
+        path=$(dirname "$path")
+    done
+}
+
+places() { # What we write into is ours to write, and nobody else's.
+    no_link "$live"
+    no_link "$state"
+    [ ! -e "$live" ] || [ -f "$live" ] || fail 5 "$live is not a file"
+    [ -d "$folder" ] || fail 5 "$folder is not there: name the folder of the drop-ins in paths"
+    for place in "$folder" "$(dirname "$live")"; do
+        [ -w "$place" ] ||
+            fail 5 "cannot write to $place as $(id -un): log in as root, or use ?sudo=true"
+    done
+    if [ -e "$state" ] && { [ ! -O "$state" ] || [ -n "$(find "$state" -prune -perm /022)" ]; }; then
+        fail 5 "others can write to $state: it must be $(id -un)'s alone"
+    fi
+}
+
+pid_now() { # The process of the service; nothing when it is not there.
+    if [ -n "$unit" ]; then
+        found=$(systemctl show --property MainPID --value "$unit" 2>/dev/null || :)
+    else
+        found=$(cat "$pid_file" 2>/dev/null || :)
+    fi
+    [ -z "$found" ] || [ ! -r "/proc/$found/comm" ] || say "$found"
+}
+
+inodes_of() { # inodes_of tcp:PORT: its sockets that take something; proc(5), 0A listens, 07 is UDP.
+    protocol=${1%:*} takes=0A
+    [ "$protocol" = tcp ] || takes=07
+    awk -v at=":$(printf %04X "${1#*:}")\$" -v takes=$takes '$2 ~ at && $4 == takes { print $10 }' \
+        "/proc/net/$protocol" "/proc/net/${protocol}6" 2>/dev/null
+}
+
+has_socket() { # has_socket PID tcp:PORT
+    for inode in $(inodes_of "$2"); do
+        if find "/proc/$1/fd" -lname "socket:\\[$inode\\]" 2>/dev/null | grep -q .; then
+            return 0
+        fi
+    done
+    return 1
+}
+
+inspect() { # What this host has and runs, a fact a line.
+    places
+    say "rsyslogd $(rsyslogd -v 2>/dev/null | sed -n '1s/^rsyslogd  *\([0-9.]*\).*/\1/p')"
+    if [ -f "$live" ]; then
+        say "live $(stat -c '%a %U:%G' "$live") $(base64 -w0 "$live")"
+    fi
+    [ ! -d "$pending" ] || say "pending $(cat "$pending/holder" 2>/dev/null || say unknown)"
+    pid=$(pid_now)
+    say "pid ${pid:-0}"
+    for socket in $sockets; do
+        if [ -n "$pid" ] && has_socket "$pid" "$socket"; then
+            say "open $socket"
+        elif [ -n "$(inodes_of "$socket")" ]; then
+            say "taken $socket"
+        fi
+    done
+}
+
+run_service() { # Start or restart it; its words go to a file.
+    if [ -n "$unit" ]; then
+        systemctl restart "$unit" >"$pending/said" 2>&1 9>&-
+    else
+        sh -c "$restart_with" >"$pending/said" 2>&1 </dev/null 9>&-
+    fi
+}
+
+runs_anew() { # Another process than before, which has each socket of $1.
+    pid=$(pid_now)
+    [ -n "$pid" ] && [ "$pid" != "$(cat "$pending/pid")" ] || return 1
+    for socket in $1; do
+        has_socket "$pid" "$socket" || return 1
+    done
+}
+
+await() { # await SOCKETS: it runs anew within $patience_s seconds.
+    tries=$((patience_s * 5))
+    until runs_anew "$1"; do
+        tries=$((tries - 1))
+        [ "$tries" -gt 0 ] || return 1
+        sleep 0.2
+    done
+}
+
+check() { # rsyslogd reads the whole configuration as it would be.  $stage is where AppArmor lets it.
+    whole=$stage/new
+    if [ "$live" != "$main" ]; then
+        mkdir "$stage/all"
+        for drop_in in "$folder"/*.conf; do
+            [ ! -f "$drop_in" ] || cp "$drop_in" "$stage/all/"
+        done
+        cp "$stage/new" "$stage/all/$(basename "$live")"
+        whole=$stage/main
+        sed "s#$folder/#$stage/all/#g" "$main" >"$whole"
+        grep -q "$stage/all/" "$whole" ||
+            fail 5 "$main includes nothing of $folder: a fragment there has no effect"
+    fi
+    code=0
+    rsyslogd -N1 -f "$whole" >"$pending/said" 2>&1 || code=$?
+    [ "$code" -eq 0 ] || {
+        grep -v -e 'version 8\.' -e 'End of config' "$pending/said" >&2 || :
+        [ "$code" -lt 128 ] || say "rsyslogd died by signal $((code - 128))" >&2
+        return 1
+    }
+}
+
+arm() { # The restore comes by itself after $confirm_within_s seconds, whatever becomes of us.
+    if [ -d /run/systemd/system ]; then
+        systemd-run --unit "rsyslog-tune-restore" --on-active "$confirm_within_s" \
+            --timer-property AccuracySec=1s sh "$pending/undo" >/dev/null 2>&1 9>&-
+    else
+        # shellcheck disable=SC2016
+        setsid sh -c 'sleep "$1"; exec sh "$2"' sh "$confirm_within_s" "$pending/undo" \
+            >/dev/null 2>&1 </dev/null 9>&- &
+        say $! >"$pending/timer"
+    fi
+}
+
+disarm() {
+    if [ -d /run/systemd/system ]; then
+        systemctl stop rsyslog-tune-restore.timer >/dev/null 2>&1 || :
+    fi
+    timer=$(cat "$pending/timer" 2>/dev/null || :)
+    # The number may be another process's by now, or it is the timer who asks.
+    if [ -n "$timer" ] && [ "$timer" != $$ ] && grep -qs "$pending/undo" "/proc/$timer/cmdline"; then
+        kill -- "-$timer" 2>/dev/null || kill "$timer" 2>/dev/null || :
+    fi
+}
+
+tidy() { # The journal goes last, and at once.
+    disarm
+    rm -rf "$stage"
+    rm -rf "$state/gone"
+    mv "$pending" "$state/gone"
+    rm -rf "$state/gone"
+}
+
+apply() { # Validate, back up, arm, replace, restart, look.
+    places
+    mkdir -p "$state"
+    alone
+    mkdir "$pending" 2>/dev/null ||
+        fail 75 "has an unfinished change by $(cat "$pending/holder" 2>/dev/null)"
+    say "$run" >"$pending/run"
+    say "$holder" >"$pending/holder"
+    undo >"$pending/undo"
+    pid_now >"$pending/pid"
+    note stage
+    rm -rf "$stage"
+    mkdir "$stage"
+    candidate >"$stage/new"
+    check || fail 1 "its rsyslogd rejects the configuration"
+    note backup
+    if [ -f "$live" ]; then
+        cp -a "$live" "$pending/backup"
+        # Its owner, mode and labels with our content.
+        cp -a "$live" "$stage/put"
+    else
+        : >"$stage/put"
+        chmod "$mode" "$stage/put"
+    fi
+    cat "$stage/new" >"$stage/put"
+    if [ "$confirm_within_s" -gt 0 ]; then
+        note arm
+        arm
+    fi
+    note replace
+    to_disk "$stage/put" "$pending"/*
+    mv "$stage/put" "$live"
+    rm -rf "$stage"
+    note restart
+    run_service || fail 1 "the service did not restart: $(tail -n 3 "$pending/said")"
+    await "$sockets" || fail 1 "rsyslogd does not run, or does not listen on $sockets" \
+        "$patience_s s after the restart: $(tail -n 3 "$pending/said")"
+    note applied
+}
+
+restore() { # As it was before; nothing to do is fine.
+    [ -d "$state" ] || return 0
+    alone
+    [ -d "$pending" ] || return 0
+    if [ -n "$run" ] && [ -f "$pending/run" ] && [ "$run" != "$(cat "$pending/run")" ]; then
+        return 0
+    fi
+    if noted kept; then
+        tidy
+        return 0
+    fi
+    if noted replace; then
+        if [ -f "$pending/backup" ]; then
+            mkdir -p "$stage"
+            cp -a "$pending/backup" "$stage/old"
+            to_disk "$stage/old"
+            mv "$stage/old" "$live"
+        else
+            rm -f "$live"
+        fi
+    fi
+    said=
+    if noted restart; then
+        pid_now >"$pending/pid"
+        { run_service && await ""; } || said="the file is restored; the service does not start"
+    fi
+    tidy
+    say restored
+    [ -z "$said" ] || fail 1 "$said"
+}
+
+keep() { # The change stays; what was there before is kept beside.
+    [ ! -d "$state" ] || alone
+    [ "$(cat "$pending/run" 2>/dev/null)" = "$run" ] ||
+        fail 1 "nothing waits to be confirmed: it was restored already"
+    note kept
+    [ ! -f "$pending/backup" ] || cp -a "$pending/backup" "$state/previous-$(basename "$live")"
+    tidy
+}
+
+event() { # event ADDRESS PORT tcp|udp MARK: one event by the way that others take.
+    logger --server "$1" --port "$2" "--$3" --tag "$4" "$4"
+}

@@ -1,0 +1,140 @@
+"""The journal of an apply, on this machine: what it is about to do, written before it does it.
+
+A file for each apply, locked while that runs, gone when nothing is left to undo.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Literal, TextIO
+
+from pydantic import Field, TypeAdapter, ValidationError
+
+from tuner.deploy.inventory import InventoryHost
+from tuner.engine.client import JSON
+from tuner.errors import JobFailed, Locked
+from tuner.host.lock import locked, state_folder
+
+
+@dataclass(frozen=True)
+class Beginning:
+    """What an apply is about: the profile, for its logins, and the engine."""
+
+    what: str
+    profile: str
+    text: str
+    layers: tuple[tuple[str, str], ...]
+    url: str | None
+    kind: Literal["beginning"] = "beginning"
+
+
+@dataclass(frozen=True)
+class Touched:
+    """A host that is about to be changed."""
+
+    machine: InventoryHost
+    fragment: str | None
+    kind: Literal["host"] = "host"
+
+
+@dataclass(frozen=True)
+class Put:
+    """An object of the engine that is about to be put, and what is there now."""
+
+    path: str
+    before: JSON | None
+    kind: Literal["put"] = "put"
+
+
+@dataclass(frozen=True)
+class KeptHost:
+    """A host whose change is about to be kept."""
+
+    name: str
+    kind: Literal["kept"] = "kept"
+
+
+@dataclass(frozen=True)
+class Waiting:
+    """All is applied, and waits to be confirmed."""
+
+    kind: Literal["waiting"] = "waiting"
+
+
+Intent = Beginning | Touched | Put | KeptHost | Waiting
+_LINE: TypeAdapter[Intent] = TypeAdapter(Annotated[Intent, Field(discriminator="kind")])
+
+
+class Intents:
+    """One journal, held until it is closed."""
+
+    def __init__(self, path: Path, file: TextIO) -> None:
+        self.path = path
+        self._file = file
+
+    def note(self, intent: Intent) -> None:
+        """Write what comes next, for good."""
+        self._file.write(f"{_LINE.dump_json(intent).decode()}\n")
+        self._file.flush()
+        os.fsync(self._file.fileno())
+
+    @property
+    def every(self) -> tuple[Intent, ...]:
+        """What is written.  A last line may be cut off: what it says was not begun."""
+        whole = self.path.read_text(encoding="utf-8").split("\n")[:-1]
+        try:
+            return tuple(_LINE.validate_json(line) for line in whole)
+        except ValidationError as bad:
+            raise JobFailed(f"{self.path} is damaged: {bad.errors()[0]['msg']}") from None
+
+    @property
+    def beginning(self) -> Beginning | None:
+        """What the apply was about; None when it was killed before it wrote that."""
+        return next((one for one in self.every if isinstance(one, Beginning)), None)
+
+    @property
+    def waits(self) -> bool:
+        """Whether all is applied and waits to be confirmed."""
+        return any(isinstance(one, Waiting) for one in self.every)
+
+    def remove(self) -> None:
+        """Nothing is left to undo."""
+        self.path.unlink(missing_ok=True)
+
+
+@contextlib.contextmanager
+def new_intents() -> Iterator[Intents]:
+    """A journal of its own for an apply that begins."""
+    folder = _folder()
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    path = folder / f"{time.strftime('%Y%m%d-%H%M%S')}-{secrets.token_hex(3)}.jsonl"
+    file = locked(path)
+    if file is None:
+        raise Locked(f"{path} is held by another process")
+    path.chmod(0o600)
+    with file:
+        yield Intents(path, file)
+
+
+@contextlib.contextmanager
+def left_intents() -> Iterator[tuple[Intents, ...]]:
+    """The journals of applies that ended and left something to undo or to confirm, newest first;
+    raises Locked while one is running."""
+    with contextlib.ExitStack() as held:
+        left = []
+        for path in sorted(_folder().glob("*.jsonl"), reverse=True):
+            file = locked(path)
+            if file is None:
+                raise Locked(f"an apply is running: it holds {path}")
+            left.append(Intents(path, held.enter_context(file)))
+        yield tuple(left)
+
+
+def _folder() -> Path:
+    return state_folder() / "applies"

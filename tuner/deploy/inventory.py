@@ -1,0 +1,186 @@
+"""The machines: what they are called, how they are reached, what each is, how its rsyslogd starts.
+
+One file says it for everything that works on several machines.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from pathlib import Path
+from stat import S_IWOTH
+from typing import Annotated, Self
+
+from pydantic import Field, ValidationError, field_validator, model_validator
+
+from tuner.deploy.ansible import ansible_hosts, is_ansible
+from tuner.errors import BadProfile, Problem, Refused
+from tuner.host.remote import check_address
+from tuner.lint.load import text_of
+from tuner.profile.source import Source, problem_at, read
+from tuner.profile.wording import WRONG_VALUE, problems_of
+from tuner.schema.scalars import Line
+from tuner.schema.section import Section
+
+HostPath = Annotated[str, Field(pattern=r"^(/[A-Za-z0-9_.+-]+)+$", max_length=1000)]
+HostName = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,252}$")]
+
+
+class Role(Enum):
+    """What a machine is there for."""
+
+    COLLECTOR = "collector"
+    ENGINE = "engine"
+    LOAD = "load"
+
+
+class Service(Section):
+    """How rsyslogd is restarted: by its systemd unit, or by a command that ends when it has started
+    it and leaves its process id in a file."""
+
+    unit: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9:_.@-]{0,200}$")] | None = None
+    restart: Annotated[tuple[Line, ...], Field(max_length=100)] = ()
+    pid_file: HostPath | None = None
+
+    @model_validator(mode="after")
+    def _one_way(self) -> Self:
+        if (self.unit is None) != bool(self.restart and self.pid_file):
+            raise ValueError("name either unit, or restart (a list) together with pid_file")
+        return self
+
+
+class Paths(Section):
+    """Where rsyslog's files are, and where what we keep is."""
+
+    configuration: HostPath = "/etc/rsyslog.conf"
+    fragments: HostPath = "/etc/rsyslog.d"
+    state: HostPath = "/var/lib/rsyslog-tune"
+
+    def live(self, fragment: str | None) -> str:
+        """The file that a profile is rendered to: the whole configuration, or a drop-in."""
+        return self.configuration if fragment is None else f"{self.fragments}/{fragment}.conf"
+
+
+RSYSLOG = Service(unit="rsyslog")
+DEBIAN = Paths()
+
+
+class HostEntry(Section):
+    """One machine as the file has it; `profile` is relative to the file."""
+
+    address: Line
+    role: Role = Role.COLLECTOR
+    profile: Line | None = None
+    service: Service = RSYSLOG
+    paths: Paths = DEBIAN
+
+    @field_validator("address")
+    @classmethod
+    def _reachable(cls, address: str) -> str:
+        try:
+            check_address(address)
+        except Refused as bad:
+            raise ValueError(str(bad)) from None
+        return address
+
+
+class Inventory(Section):
+    """Every machine by its name."""
+
+    hosts: Annotated[dict[HostName, HostEntry], Field(min_length=1)]
+
+
+@dataclass(frozen=True)
+class InventoryHost:
+    """One machine; `profile` is the file that it is to run, None where nobody said."""
+
+    name: str
+    address: str
+    role: Role = Role.COLLECTOR
+    profile: Path | None = None
+    service: Service = RSYSLOG
+    paths: Paths = DEBIAN
+
+
+def load_inventory(path: Path) -> tuple[InventoryHost, ...]:
+    """Every machine of hosts.yaml, or of an inventory of Ansible's, in order; raises BadProfile
+    with every problem, Refused where anybody may write what would run as root elsewhere."""
+    text = text_of(path)
+    if path.stat().st_mode & S_IWOTH:
+        raise Refused(f"{path} can be written by others: chmod o-w {path}")
+    source = None if is_ansible(path, text) else read(text, str(path))
+    written = _from_ansible(path) if source is None else source.data
+    try:
+        entries = Inventory.model_validate(written, by_alias=True, by_name=False).hosts
+    except ValidationError as error:
+        raise BadProfile(_problems(error, source, path)) from None
+    if source is not None and source.problems:
+        raise BadProfile(source.problems)
+    return tuple(
+        InventoryHost(
+            name=name,
+            address=entry.address,
+            role=entry.role,
+            profile=None if entry.profile is None else path.parent / entry.profile,
+            service=entry.service,
+            paths=entry.paths,
+        )
+        for name, entry in entries.items()
+    )
+
+
+def choose(
+    machines: Sequence[InventoryHost] | None, names: Sequence[str], role: Role, profile: Path | None
+) -> tuple[InventoryHost, ...]:
+    """The machines named, else all of that role that run `profile`; without an inventory, names
+    are addresses.  Raises Refused where one is something else, runs something else or is unknown.
+    """
+    if machines is None:
+        return tuple(_by_address(name) for name in names)
+    known = {one.name: one for one in machines}
+    for name in names:
+        if name not in known:
+            raise Refused(f"{name} is not in the inventory: it has {', '.join(known)}")
+        one = known[name]
+        if one.role is not role:
+            raise Refused(f"{name} is of the role {one.role.value}, not {role.value}")
+        if not _runs(one, profile):
+            raise Refused(f"{name} is to run {one.profile}, not {profile}: see the inventory")
+    chosen = tuple(known[name] for name in dict.fromkeys(names)) or tuple(
+        one for one in machines if one.role is role and _runs(one, profile)
+    )
+    if not chosen:
+        raise Refused(f"no {role.value} of the inventory is to run {profile}")
+    return chosen
+
+
+def _by_address(name: str) -> InventoryHost:
+    """A machine that only the command line names: an address, or a name for ssh."""
+    address = name if "://" in name else f"ssh://{name}"
+    check_address(address)
+    host = address.partition("://")[2].partition("?")[0].rpartition("@")[2]
+    return InventoryHost(host or "localhost", address)
+
+
+def _runs(machine: InventoryHost, profile: Path | None) -> bool:
+    if profile is None or machine.profile is None:
+        return True
+    return machine.profile.resolve() == profile.resolve()
+
+
+def _from_ansible(path: Path) -> Mapping[str, object]:
+    return {"hosts": ansible_hosts(path)}
+
+
+def _problems(error: ValidationError, source: Source | None, path: Path) -> tuple[Problem, ...]:
+    """Where each stands; Ansible tells no places."""
+    if source is not None:
+        return source.problems + problems_of(error, source, Inventory)
+    return tuple(
+        problem_at(
+            str(path),
+            Source(str(path), "", None, {}).position(()),
+            f"{'.'.join(map(str, one['loc'][1:]))}: {one['msg'].removeprefix('Value error, ')}",
+            WRONG_VALUE,
+        )
+        for one in error.errors(include_url=False)
+    )

@@ -1,0 +1,92 @@
+"""Everything as it was before an apply that did not end; or the end of one that waits."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Sequence
+
+from tuner.deploy.intents import Intents, KeptHost, Put, Touched
+from tuner.deploy.inventory import InventoryHost
+from tuner.deploy.objects import bring_back
+from tuner.deploy.target import RemoteHost
+from tuner.engine.access import client_for
+from tuner.errors import JobFailed, TuneError
+from tuner.lint.load import parse_profile
+
+Tell = Callable[[str], None]
+
+
+def recover(left: Sequence[Intents], tell: Tell) -> int:
+    """Undo each apply that is left, the newest first, and say how many there were; done twice it
+    changes nothing.  Raises JobFailed where something cannot be undone now."""
+    failures: list[str] = []
+    for intents in left:
+        kept = {one.name for one in intents.every if isinstance(one, KeptHost)}
+        bad = _hosts_restored(intents, kept, tell)
+        if kept:
+            tell(f"{', '.join(sorted(kept))} was done: it stays, and so do the engine's objects")
+        else:
+            bad += _objects_restored(intents, tell)
+        failures += bad
+        if not bad:
+            intents.remove()
+    if failures:
+        raise JobFailed(f"not everything is as before: {'; '.join(failures)}")
+    return len(left)
+
+
+def recover_hosts(machines: Sequence[InventoryHost], tell: Tell) -> None:
+    """Undo whatever change is under way on these hosts, whoever began it."""
+    for machine in machines:
+        restored = RemoteHost(machine, None).restore()
+        tell(f"{machine.name}: {'restored' if restored else 'nothing to restore'}")
+
+
+def confirm(left: Sequence[Intents], tell: Tell) -> int:
+    """End each apply that waits to be confirmed: what it applied stays.  Gives how many there
+    were; raises JobFailed where a host was restored before."""
+    waiting = [intents for intents in left if intents.waits]
+    for intents in waiting:
+        for one in intents.every:
+            if isinstance(one, Touched):
+                RemoteHost(one.machine, one.fragment).keep(intents.path.stem)
+                tell(f"{one.machine.name}: confirmed")
+        intents.remove()
+    return len(waiting)
+
+
+def _hosts_restored(intents: Intents, kept: set[str], tell: Tell) -> list[str]:
+    """What went wrong.  Of `kept` only those are left that were kept indeed."""
+    failures = []
+    for one in intents.every:
+        if not isinstance(one, Touched):
+            continue
+        name = one.machine.name
+        try:
+            restored = RemoteHost(one.machine, one.fragment).restore(intents.path.stem)
+        except TuneError as bad:
+            failures.append(str(bad))
+            continue
+        if restored:
+            kept.discard(name)
+            tell(f"{name}: restored")
+        elif name not in kept:
+            tell(f"{name}: as it was before")
+    return failures
+
+
+def _objects_restored(intents: Intents, tell: Tell) -> list[str]:
+    """What went wrong."""
+    puts = [one for one in intents.every if isinstance(one, Put)]
+    began = intents.beginning
+    if not puts or began is None or began.url is None:
+        return []
+    try:
+        profile = parse_profile(began.text, began.profile, began.layers).profile
+        with contextlib.closing(client_for(began.url, profile)) as client:
+            for one in reversed(puts):
+                remark = bring_back(client, one.path, one.before)
+                tell(f"engine: {one.path[1:]} as before" if remark is None else remark)
+    except TuneError as bad:
+        return [str(bad)]
+    return []

@@ -1,0 +1,168 @@
+"""One host as apply sees it: what it has and runs, and the steps of a change there.
+
+The steps are functions of host.sh, which is sent whole each time; nothing of ours is installed.
+"""
+
+from __future__ import annotations
+
+import base64
+import getpass
+import platform
+import shlex
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib.resources import files
+
+from tuner.deploy.inventory import InventoryHost
+from tuner.errors import JobFailed, Locked, Refused
+from tuner.host.remote import Answer, Host, connect
+
+_SCRIPT = files("tuner.deploy").joinpath("host.sh").read_text(encoding="utf-8")
+_LIMIT_S = 60.0
+_PATIENCE_S = 20
+_LONGEST_WAIT_S = 600
+_KINDS = {5: Refused, 75: Locked}
+
+
+@dataclass(frozen=True)
+class LiveFile:
+    """A file of a host: its bytes, its mode in octal, its owner and group."""
+
+    content: bytes
+    mode: str
+    owner: str
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What a host has: the release of its rsyslogd (8.2302.0), the live file, who changes it just
+    now, the process of the service, the sockets that it has and those that others have."""
+
+    rsyslogd: str
+    live: LiveFile | None
+    pending: str | None
+    pid: int
+    opened: frozenset[str]
+    taken: frozenset[str]
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A configuration for a host: its text, the mode of a new file, the sockets that it opens."""
+
+    text: str
+    mode: str
+    sockets: tuple[str, ...]
+
+
+class RemoteHost:
+    """A machine of the inventory, and the one file there that a profile is rendered to."""
+
+    def __init__(self, machine: InventoryHost, fragment: str | None) -> None:
+        self.machine = machine
+        self.live = machine.paths.live(fragment)
+        self._host: Host = connect(machine.name, machine.address)
+
+    @property
+    def host(self) -> Host:
+        """The door to it."""
+        return self._host
+
+    def facts(self, sockets: tuple[str, ...]) -> Facts:
+        """What it has and runs; changes nothing."""
+        answer = self._call("inspect", {"sockets": " ".join(sockets)})
+        lines = answer.out.decode(errors="replace").splitlines()
+        pairs = [(word, rest) for word, _, rest in (line.partition(" ") for line in lines)]
+        said = dict(pairs)
+        live = said.get("live")
+        return Facts(
+            rsyslogd=said["rsyslogd"],
+            live=None if live is None else _live_file(*live.split(" ", 2)),
+            pending=said.get("pending"),
+            pid=int(said["pid"]),
+            opened=frozenset(rest for word, rest in pairs if word == "open"),
+            taken=frozenset(rest for word, rest in pairs if word == "taken"),
+        )
+
+    def apply(self, candidate: Candidate, run: str, confirm_within_s: int) -> None:
+        """Put the candidate in the place of the live file, and restart the service; raises
+        JobFailed where the host does not take it, which `restore` undoes."""
+        sockets = " ".join(candidate.sockets)
+        settings = {
+            "run": run,
+            "holder": f"{getpass.getuser()}@{platform.node()}, run {run}",
+            "mode": candidate.mode,
+            "sockets": sockets,
+            "confirm_within_s": str(confirm_within_s),
+        }
+        printed = {
+            "candidate": candidate.text.encode(),
+            "undo": self._script("restore", {"run": run, "wait_s": str(_LONGEST_WAIT_S)}),
+        }
+        self._call("apply", settings, printed)
+
+    def restore(self, run: str = "") -> bool:
+        """Everything as before the change by that run, or by any, unless it was kept; whether
+        there was one."""
+        return b"restored" in self._call("restore", {"run": run}).out
+
+    def keep(self, run: str) -> None:
+        """End the change by that run: it stays."""
+        self._call("keep", {"run": run})
+
+    def send_event(self, address: str, port: int, transport: str, mark: str) -> None:
+        """Send one event to rsyslogd there, as local programs would."""
+        self._call(shlex.join(["event", address, str(port), transport, mark]))
+
+    def _call(
+        self,
+        call: str,
+        settings: Mapping[str, str] | None = None,
+        printed: Mapping[str, bytes] | None = None,
+    ) -> Answer:
+        answer = self._host.run(
+            ["sh", "-s"], self._script(call, settings or {}, printed or {}), 2 * _LIMIT_S
+        )
+        if answer.code != 0:
+            kind = _KINDS.get(answer.code, JobFailed)
+            raise kind(f"{self.machine.name}: {_sentence(answer.err)}")
+        return answer
+
+    def _script(
+        self, call: str, settings: Mapping[str, str], printed: Mapping[str, bytes] | None = None
+    ) -> bytes:
+        """host.sh about this machine, with functions that print what is `printed`, and the call.
+
+        It is sent on standard input: no argument of a program holds a part of a configuration.
+        """
+        machine, paths = self.machine, self.machine.paths
+        every = {
+            "state": f"{paths.state}/deploy",
+            "live": self.live,
+            "main": paths.configuration,
+            "folder": paths.fragments,
+            "stage": f"{paths.fragments}/.rsyslog-tune",
+            "unit": machine.service.unit or "",
+            "restart_with": shlex.join(machine.service.restart),
+            "pid_file": machine.service.pid_file or "",
+            "patience_s": str(_PATIENCE_S),
+            "wait_s": str(int(_LIMIT_S)),
+            "sockets": "",
+            "run": "",
+            **settings,
+        }
+        lines = [f"{name}={shlex.quote(value)}" for name, value in every.items()]
+        for name, content in (printed or {}).items():
+            text = base64.encodebytes(content).decode()
+            lines.append(f"{name}() {{ base64 -d <<'END'\n{text}END\n}}")
+        return "\n".join([*lines, _SCRIPT, f"{call} </dev/null", ""]).encode()
+
+
+def _live_file(mode: str, owner: str, content: str) -> LiveFile:
+    return LiveFile(base64.b64decode(content), mode, owner)
+
+
+def _sentence(err: str) -> str:
+    """The last words of the script first: they say what failed, the lines before say why."""
+    *before, last = [line.strip() for line in err.splitlines() if line.strip()] or ["no reason"]
+    return f"{last}: {'; '.join(before[-6:])}" if before else last

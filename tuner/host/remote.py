@@ -1,0 +1,195 @@
+"""The door to a host: run a program there, with content on its standard input, and read its files.
+
+testinfra's backends know the ways (`local://`, `ssh://`).  Here they get what they lack: standard
+input, a time limit, and no way to a host that is not the one that was meant.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+from urllib.parse import parse_qsl, urlsplit
+
+from testinfra.backend.base import BaseBackend, CommandResult
+from testinfra.backend.local import LocalBackend
+from testinfra.backend.ssh import SshBackend
+from testinfra.host import Host as TestinfraHost
+
+from tuner.errors import JobFailed, Refused, Unreachable
+from tuner.host.process import end_group, own_environment
+
+ADDRESSES = "ssh://[USER@]HOST[:PORT] or local://"
+# A name, or an IPv6 address in brackets; none can be taken for an option of ssh(1).
+_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]*|\[[0-9A-Fa-f:.]+(%[A-Za-z0-9.]+)?\]")
+_USER = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]*")
+_OPTIONS = {"local": {"sudo"}, "ssh": {"sudo", "ssh_config", "ssh_identity_file"}}
+# First on the command line, so that no file of the user's can weaken them.
+_STRICT = " ".join(
+    f"-o {option}"
+    for option in (
+        "StrictHostKeyChecking=yes", "BatchMode=yes", "PasswordAuthentication=no",
+        "ForwardAgent=no", "ForwardX11=no", "PermitLocalCommand=no", "LogLevel=ERROR",
+        "ConnectTimeout=10", "ServerAliveInterval=5", "ServerAliveCountMax=3",
+    )
+)  # fmt: skip
+_LIMIT_S = 60.0
+_WRONG_KEY = ("Host key verification failed", "IDENTIFICATION HAS CHANGED")
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a program on a host answered: its exit code, its output, its complaints."""
+
+    code: int
+    out: bytes
+    err: str
+
+
+class Host(Protocol):
+    """A machine."""
+
+    @property
+    def name(self) -> str:
+        """What people call it."""
+
+    @property
+    def is_here(self) -> bool:
+        """Whether it is the machine that we run on."""
+
+    def run(
+        self, arguments: Sequence[str], content: bytes = b"", limit_s: float = _LIMIT_S
+    ) -> Answer:
+        """Run a program to its end, with `content` on its standard input.
+
+        Raises Unreachable where there is no way to the host, Refused where another than the known
+        host answers, JobFailed after the time limit.
+        """
+
+    def read(self, path: str) -> bytes | None:
+        """The bytes of a file, None where there is no file."""
+
+    def package(self, name: str) -> str | None:
+        """The version of an installed package of the distribution, None where there is none."""
+
+
+def connect(name: str, address: str) -> Host:
+    """The host at testinfra's `address`; nothing is sent to it yet.  Raises Refused."""
+    check_address(address)
+    parts = urlsplit(address)
+    options = dict(parse_qsl(parts.query))
+    sudo = options.pop("sudo", "") == "true"
+    if parts.scheme == "local":
+        return _TestinfraHost(name, LocalBackend(sudo=sudo))
+    files = {key: str(Path(value).expanduser()) for key, value in options.items()}
+    backend = SshBackend(
+        parts.netloc, sudo=sudo, controlpersist=0, ssh_extra_args=_STRICT, **files
+    )  # fmt: skip
+    return _TestinfraHost(name, backend)
+
+
+def check_address(address: str) -> None:
+    """Raise Refused unless `address` is one of ours: a plain name, no password, no option."""
+    try:
+        parts = urlsplit(address)
+        host, _ = parts.hostname, parts.port
+    except ValueError as bad:
+        raise Refused(f"{address} is not {ADDRESSES}: {bad}") from None
+    if parts.password is not None:
+        raise Refused("write no password into an address: log in with a key, or an agent")
+    if parts.scheme not in _OPTIONS or parts.path not in {"", "/"} or parts.fragment:
+        raise Refused(f"{address} is not {ADDRESSES}")
+    if parts.scheme == "local" and parts.netloc:
+        raise Refused(f"{address} names a host: local:// is this machine, ssh://HOST another")
+    at_host = parts.netloc.rpartition("@")[2]
+    name = at_host if at_host.endswith("]") else re.sub(r":\d*$", "", at_host)
+    if parts.scheme == "ssh" and (not host or not _NAME.fullmatch(name)):
+        raise Refused(f"{address}: {name or 'nothing'} is not the name or address of a host")
+    if parts.username is not None and not _USER.fullmatch(parts.username):
+        raise Refused(f"{address}: {parts.username} is not the name of a user")
+    unknown = {key for key, _ in parse_qsl(parts.query, keep_blank_values=True)}
+    unknown -= _OPTIONS[parts.scheme]
+    if unknown:
+        known = ", ".join(sorted(_OPTIONS[parts.scheme]))
+        raise Refused(f"{address}: {', '.join(sorted(unknown))} is not one of {known}")
+
+
+class _TestinfraHost:
+    """A host behind one of testinfra's backends, which keeps building the command lines."""
+
+    def __init__(self, name: str, backend: BaseBackend) -> None:
+        self.name = name
+        self._content, self._limit_s = b"", _LIMIT_S
+        self._backend = backend
+        self._backend.run_local = self._run_local
+        self._backend.get_sudo_command = self._sudo
+        self._testinfra = TestinfraHost(backend)
+
+    @property
+    def is_here(self) -> bool:
+        return isinstance(self._backend, LocalBackend)
+
+    def run(
+        self, arguments: Sequence[str], content: bytes = b"", limit_s: float = _LIMIT_S
+    ) -> Answer:
+        self._content, self._limit_s = content, limit_s
+        try:
+            done = self._backend.run(shlex.join(arguments))
+        except subprocess.TimeoutExpired:
+            said = f"{self.name}: {arguments[0]} did not end within {limit_s:g} s"
+            raise JobFailed(said) from None
+        except RuntimeError as no_way:
+            raise self._unreachable(no_way.args[0].stderr_bytes) from None
+        return Answer(done.rc, done.stdout_bytes, done.stderr_bytes.decode(errors="replace"))
+
+    def read(self, path: str) -> bytes | None:
+        answer = self.run(["cat", "--", path])
+        if answer.code == 0:
+            return answer.out
+        if "No such file" in answer.err or "Not a directory" in answer.err:
+            return None
+        raise JobFailed(f"{self.name}: cannot read {path}: {answer.err.strip()}")
+
+    def package(self, name: str) -> str | None:
+        self._content, self._limit_s = b"", _LIMIT_S
+        try:
+            package = self._testinfra.package(name)
+            return str(package.version) if package.is_installed else None
+        except (NotImplementedError, RuntimeError, AssertionError):
+            return None
+
+    def _run_local(self, command: str, *args: str) -> CommandResult:
+        """As testinfra does, with content and a time limit, and out of the reach of Ctrl-C: what
+        is under way on a host ends, or is undone, in order."""
+        line = f"exec {self._backend.quote(command, *args)}"
+        process = subprocess.Popen(
+            ["/bin/sh", "-c", line],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            process_group=0, env=own_environment("SSH_AUTH_SOCK", "USER", "LOGNAME"),
+        )  # fmt: skip
+        with process:
+            try:
+                out, err = process.communicate(self._content, self._limit_s)
+            except BaseException:
+                end_group(process.pid)
+                raise
+        return self._backend.result(process.returncode, line.encode(), out, err)
+
+    def _sudo(self, command: str, _user: str | None) -> str:
+        """Without a password, for which nobody is there to be asked."""
+        return f"sudo -n /bin/sh -c {shlex.quote(command)}"
+
+    def _unreachable(self, said: bytes) -> Refused | Unreachable:
+        """ssh(1) ends with 255 for each of its own errors; only its words tell them apart."""
+        text = said.decode(errors="replace").strip()
+        if any(sign in text for sign in _WRONG_KEY):
+            return Refused(
+                f"{self.name}: its host key is unknown, or another than before: compare it with "
+                "that of the host, then put it into known_hosts"
+            )
+        last = text.splitlines()[-1] if text else "ssh gave no reason"
+        return Unreachable(f"{self.name} cannot be reached: {last}")
