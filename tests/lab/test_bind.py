@@ -112,8 +112,8 @@ def test_a_lab_writes_counters_its_own_way() -> None:
     assert used.profile.impstats is None
     told = {str(one) for one in used.substitutions}
     assert told - {str(one) for one in bound().substitutions} == {
-        "impstats: interval 30, log.file /var/log/rsyslog/impstats.log, log.syslog off, "
-        "resetCounters off -> the lab's own, every second"
+        "impstats: interval 30, format json, log.file /var/log/rsyslog/impstats.log, "
+        "log.syslog off, resetCounters off -> the lab's own, every second"
     }
 
 
@@ -142,3 +142,18 @@ def test_steps_that_ask_a_program_of_the_users_are_left_out_and_named() -> None:
     told = list(map(str, bind(apart, SITE, (40514,)).substitutions))
     assert "streams.apps.steps[0]: mmexternal -> left out" in told
     assert not [one for one in told if "steps[1]" in one]
+
+
+def test_a_profile_whose_first_output_gets_counters_alone_is_refused() -> None:
+    output = small().model_dump(mode="json", by_alias=True, exclude_defaults=True)["outputs"][0]
+    counters = {**output, "name": "stats", "stream": "stats", "index": {"name": "stats"}}
+    changes = {
+        "impstats": {"log.syslog": True, "stream": "stats"},
+        "streams": {"stats": {}},
+    }
+    with pytest.raises(Refused, match="stats, the first output into the engine"):
+        bind(small({**changes, "outputs": [counters, output]}), SITE, (40514,))
+    told = list(
+        map(str, bind(small({**changes, "outputs": [output, counters]}), SITE, (1,)).substitutions)
+    )
+    assert "outputs[stats]: omelasticsearch -> left out" in told

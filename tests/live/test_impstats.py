@@ -13,6 +13,15 @@ from pathlib import Path
 import pytest
 
 from tests.live.outputs import DEADLINE_S, Place, place
+from tests.live.test_documents import run, search, stored
+from tests.live.test_lanes import measured
+from tests.profile.examples import small
+from tuner.engine.client import EngineClient
+from tuner.engine.feed import kept
+from tuner.lab.ports import free_port
+from tuner.lab.sink import Sink
+from tuner.profile.model import Profile
+from tuner.render.engine_files import index_template
 
 pytestmark = [
     pytest.mark.live,
@@ -61,3 +70,88 @@ def test_counters_come_as_json_and_the_file_can_be_rotated(site: Place) -> None:
         wait_for(lambda: "main Q" in counters(path))
         assert path.stat().st_mode & 0o777 == 0o640
     assert "rsyslogd-pstats" not in (site.folder / "out").read_text(encoding="utf-8")
+
+
+STATS = "rsyslog-tune-test-stats"
+FIELDS = [
+    {"property": "timegenerated", "name": "@timestamp", "type": "date"},
+    {"json": "name", "name": "name", "uses": ["term"]},
+    {"json": "enqueued", "name": "enqueued", "type": "integer", "uses": ["range"]},
+    {"json": "maxqsize", "name": "most", "type": "integer"},
+]
+
+
+def with_counters(url: str, port: int, format_: str, document: object) -> Profile:
+    """The small profile beside rsyslogd's counters, which go to an index of their own."""
+    output = small().model_dump(mode="json", by_alias=True, exclude_defaults=True)["outputs"][0]
+    logs = {**output, "servers": [url]}
+    index = {"name": STATS, "settings": {"number_of_replicas": 0}}
+    stats = {**logs, "name": "stats", "stream": "stats", "index": index, "document": document}
+    parse = {"format": "json"} | ({} if format_ == "cee" else {"cookie": ""})
+    return small(
+        {
+            "inputs[0].port": port,
+            "impstats": {
+                "interval": 1, "log.syslog": True, "stream": "stats", "format": format_,
+                "severity": 7,
+            },
+            "streams": {"stats": {"parse": parse}},
+            "outputs": [logs, stats],
+        }
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("format_", ["cee", "json-elasticsearch"])
+def test_counters_become_documents_of_their_own_index(format_: str, tmp_path: Path) -> None:
+    with Sink(keep=10_000) as sink:
+        client = EngineClient(sink.url)
+
+        def about_the_queue() -> list[dict[str, object]]:
+            lines = kept(client).splitlines()
+            pairs = zip(lines[::2], lines[1::2], strict=False)
+            mine = [json.loads(text) for head, text in pairs if STATS.encode() in head]
+            return [one for one in mine if one.get("name") == "main Q"]
+
+        profile = with_counters(sink.url, free_port(), format_, "raw")
+        messages = [b"<13>Nov 21 06:30:00 web1 app: event"] * EVENTS
+
+        def rounds() -> int:
+            return EVENTS if about_the_queue() else 0
+
+        run(profile, tmp_path, messages, rounds)
+        found = about_the_queue()
+        client.close()
+    full = "discarded!full" if format_ == "json-elasticsearch" else "discarded.full"
+    assert found
+    assert found[-1]["origin"] == "core.queue"
+    assert found[-1][full] == 0
+
+
+def test_counters_of_the_profile_and_those_of_the_lab_do_not_meet(tmp_path: Path) -> None:
+    outcome = measured(tmp_path, with_counters("http://127.0.0.1:9200", 10514, "cee", "raw"))
+    assert outcome.delivery.exact
+    assert outcome.effective is not None
+
+
+@pytest.mark.full
+def test_counters_are_typed_in_elasticsearch(elasticsearch: EngineClient, tmp_path: Path) -> None:
+    profile = with_counters(elasticsearch.url, free_port(), "json-elasticsearch", FIELDS)
+    body = index_template(profile, profile.indexed[1])
+    elasticsearch.request("PUT", f"/_index_template/{STATS}", body)
+    try:
+        elasticsearch.request("PUT", f"/{STATS}")
+        run(
+            profile,
+            tmp_path,
+            [b"<13>Nov 21 06:30:00 web1 app: x"],
+            lambda: stored(elasticsearch, STATS) // 5,
+        )
+        hits = [hit["_source"] for hit in search(elasticsearch, STATS)]
+    finally:
+        for name in (STATS, "syslog"):
+            if name in elasticsearch.get(f"/{name}*"):
+                elasticsearch.request("DELETE", f"/{name}")
+        elasticsearch.request("DELETE", f"/_index_template/{STATS}")
+    queue = next(hit for hit in hits if hit["name"] == "main Q")
+    assert isinstance(queue["enqueued"], int)
+    assert isinstance(queue["most"], int)

@@ -173,3 +173,25 @@ def test_fields_and_filters_read_what_a_step_sets(
         place = "json" if "json" in str(changes) else "variable"
         step = {"type": "set", place: "x", "value": [{"property": "hostname"}]}
         small({**ours, "steps": [step]})
+
+
+def test_counters_as_events_have_a_stream() -> None:
+    stats = {"log.syslog": True, "stream": "apps"}
+    for impstats, ruleset in ((stats, "stream.apps"), ({"log.syslog": True}, "small")):
+        changes: dict[str, object] = {"impstats": impstats, "streams": {"apps": {}}}
+        output = {"name": "file", "type": "omfile", "file": "/var/log/x", "stream": "apps"}
+        own = small().model_dump(mode="json", by_alias=True, exclude_defaults=True)["outputs"][0]
+        inputs = [{"type": "imptcp", "port": 1514}]
+        if ruleset == "small":
+            inputs.append({"type": "imptcp", "port": 1515, "stream": "apps"})
+        text = rsyslog_conf(small({**changes, "inputs": inputs, "outputs": [own, output]}))
+        assert f'ruleset="{ruleset}"' in text.partition('module(load="imptcp"')[0]
+
+
+def test_the_system_socket_has_parameters_of_its_own() -> None:
+    source = {"type": "imuxsock", "sysSock.rateLimit.interval": 5, "sysSock.annotate": True}
+    text = rsyslog_conf(small({"inputs": [source]}))
+    wanted = 'sysSock.use="on" sysSock.rateLimit.interval="5" sysSock.annotate="on"'
+    assert f'module(load="imuxsock" {wanted})' in text
+    with pytest.raises(BadProfile, match="its keys begin with sysSock"):
+        small({"inputs": [{"type": "imuxsock", "annotate": True}]})

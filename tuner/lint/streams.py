@@ -39,6 +39,11 @@ def _unknown_stream(profile: Profile) -> Iterator[Complaint]:
                     f"there is no stream {one.stream}, streams has {known}: add it there, or "
                     "remove this",
                 )
+    counters = profile.impstats.stream if profile.impstats is not None else None
+    if counters is not None and counters not in profile.streams:
+        yield Complaint(
+            ("impstats", "stream"), f"there is no stream {counters}, streams has {known}: add it"
+        )
 
 
 @error(
@@ -51,6 +56,8 @@ def _unknown_stream(profile: Profile) -> Iterator[Complaint]:
 )
 def _half_a_stream(profile: Profile) -> Iterator[Complaint]:
     sources = {one.stream for one in profile.inputs}
+    if profile.impstats is not None and profile.impstats.log_syslog:
+        sources.add(profile.impstats.stream)
     targets = {one.stream for one in profile.outputs}
     names = (None, *profile.streams)
     if (sources | targets).difference(names):

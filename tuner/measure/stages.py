@@ -18,7 +18,7 @@ from tuner.modules.registry import INPUTS
 from tuner.profile.backlog import backlog_marks
 from tuner.profile.model import Profile
 from tuner.profile.placement import PlacedQueue, lane_queue, measured_way, stream_queue
-from tuner.render.script import lane_name, outputs_ruleset
+from tuner.render.rulesets import lane_name, outputs_ruleset
 from tuner.space.queues import path_of
 
 

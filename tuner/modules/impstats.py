@@ -1,19 +1,19 @@
 """The counters that rsyslog keeps of itself."""
 
 from collections.abc import Iterator
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import Field
 
 from tuner.modules.in_profile import InProfile
 from tuner.rule import Complaint, error, warning
 from tuner.schema.parameter import Doc
-from tuner.schema.scalars import AbsolutePath, Switch
+from tuner.schema.scalars import AbsolutePath, Name, Switch
 from tuner.schema.section import RsyslogSection
 
 
 class Impstats(RsyslogSection):
-    """impstats: rsyslog's counters as JSON, every `interval` seconds, to a file or as events."""
+    """impstats: rsyslog's counters, every `interval` seconds, to a file or as events."""
 
     interval: Annotated[
         int,
@@ -24,6 +24,35 @@ class Impstats(RsyslogSection):
             traps=(("If longer than Prometheus's scrape interval, its graphs have steps."),),
         ),
     ] = 10
+    format: Annotated[
+        Literal["json", "json-elasticsearch", "cee", "legacy"],
+        Doc(
+            "How the counters are written; json-elasticsearch has ! for the dots in names.",
+            default="json; rsyslog's own default is legacy",
+            traps=(
+                (
+                    "In json some names are the beginning of others, as failed and failed.http: "
+                    "for an index take json-elasticsearch."
+                ),
+                "cee is JSON after @cee:, which parse finds without an empty cookie.",
+            ),
+        ),
+    ] = "json"
+    facility: Annotated[
+        Annotated[int, Field(ge=0, le=23, strict=True)] | None,
+        Doc("The facility of the events, as a number.", default="5, syslog"),
+    ] = None
+    severity: Annotated[
+        Annotated[int, Field(ge=0, le=7, strict=True)] | None,
+        Doc("The severity of the events, as a number.", default="6, info"),
+    ] = None
+    bracketing: Annotated[
+        Switch | None, Doc("Whether BEGIN and END stand around each set of counters.")
+    ] = None
+    stream: Annotated[
+        Name | None,
+        Doc("The stream that gets the counters with log.syslog; without one what names none."),
+    ] = None
     log_file: Annotated[
         AbsolutePath | None,
         Doc(
@@ -68,7 +97,9 @@ class Impstats(RsyslogSection):
     good={"impstats": {"interval": 10, "log.file": "/var/log/rsyslog/impstats.log"}},
 )
 def _goes_nowhere(asked: InProfile[Impstats]) -> Iterator[Complaint]:
-    if asked.section.log_file is None and not asked.section.log_syslog:
+    if asked.section.stream is not None and not asked.section.log_syslog:
+        yield Complaint((), "the stream gets no counters: add log.syslog: on")
+    elif asked.section.log_file is None and not asked.section.log_syslog:
         yield Complaint(
             (),
             "the counters are written nowhere: add log.file: /var/log/rsyslog/impstats.log, or "
@@ -86,11 +117,11 @@ def _goes_nowhere(asked: InProfile[Impstats]) -> Iterator[Complaint]:
     at="impstats.log.syslog",
 )
 def _counts_itself(asked: InProfile[Impstats]) -> Iterator[Complaint]:
-    if asked.section.log_syslog:
+    if asked.section.log_syslog and asked.section.stream is None:
         yield Complaint(
             ("log.syslog",),
             "the counters become events: they are indexed and counted like the others, and wait or "
-            "are lost with them when a queue is full: use log.file instead",
+            "are lost with them when a queue is full: use log.file, or name a stream of their own",
         )
 
 

@@ -43,31 +43,75 @@ class ImuxsockInput(Input):
             default="/dev/log, or what systemd hands over",
         ),
     ] = Field(None, alias="sysSock.name")
-    sys_sock_annotate: Annotated[
+    sys_sock_ignore_timestamp: Annotated[
         Switch | None,
         OfModule(),
-        Doc("Whether what the kernel knows about senders on the system's socket is added."),
-    ] = Field(None, alias="sysSock.annotate")
-    sys_sock_parse_trusted: Annotated[
+        Doc("The same as ignoreTimestamp, for the system's socket.", default="on"),
+    ] = Field(None, alias="sysSock.ignoreTimestamp")
+    sys_sock_ignore_own_messages: Annotated[
         Switch | None,
         OfModule(),
-        Doc("Whether what is added becomes JSON, such as $!uid, instead of text."),
-    ] = Field(None, alias="sysSock.parseTrusted")
-    sys_sock_use_pid: Annotated[
+        Doc("Whether rsyslogd's own messages on the system's socket are dropped.", default="on"),
+    ] = Field(None, alias="sysSock.ignoreOwnMessages")
+    sys_sock_flow_control: Annotated[
         Switch | None,
         OfModule(),
-        Doc("Whether the process ID comes from the kernel on the system's socket."),
+        Doc(
+            "The same as flowControl, for the system's socket.",
+            default="off",
+            traps=("If on, a full queue makes the programs of this host wait.",),
+        ),
+    ] = Field(None, alias="sysSock.flowControl")
+    sys_sock_use_pid_from_system: Annotated[
+        Switch | None,
+        OfModule(),
+        Doc("The same as usePIDFromSystem, for the system's socket.", default="off"),
     ] = Field(None, alias="sysSock.usePIDFromSystem")
     sys_sock_rate_limit_interval: Annotated[
         NonNegative | None,
         OfModule(),
-        Doc("Seconds over which the system's socket lets sysSock.rateLimit.burst events through."),
+        Doc("The same as rateLimit.interval, for the system's socket.", default="0, no limit"),
     ] = Field(None, alias="sysSock.rateLimit.interval")
     sys_sock_rate_limit_burst: Annotated[
         NonNegative | None,
         OfModule(),
-        Doc("How many events of one process each interval lets through; others are dropped."),
+        Doc("The same as rateLimit.burst, for the system's socket.", default="200"),
     ] = Field(None, alias="sysSock.rateLimit.burst")
+    sys_sock_rate_limit_severity: Annotated[
+        Annotated[int, Field(ge=0, le=7, strict=True)] | None,
+        OfModule(),
+        Doc("The same as rateLimit.severity, for the system's socket.", default="1"),
+    ] = Field(None, alias="sysSock.rateLimit.severity")
+    sys_sock_use_sys_time_stamp: Annotated[
+        Switch | None,
+        OfModule(),
+        Doc("The same as useSysTimeStamp, for the system's socket.", default="on"),
+    ] = Field(None, alias="sysSock.useSysTimeStamp")
+    sys_sock_annotate: Annotated[
+        Switch | None,
+        OfModule(),
+        Doc("The same as annotate, for the system's socket.", default="off"),
+    ] = Field(None, alias="sysSock.annotate")
+    sys_sock_parse_trusted: Annotated[
+        Switch | None,
+        OfModule(),
+        Doc("Whether what the kernel knows becomes JSON, where annotate is on.", default="off"),
+    ] = Field(None, alias="sysSock.parseTrusted")
+    sys_sock_use_special_parser: Annotated[
+        Switch | None,
+        OfModule(),
+        Doc("The same as useSpecialParser, for the system's socket.", default="on"),
+    ] = Field(None, alias="sysSock.useSpecialParser")
+    sys_sock_parse_hostname: Annotated[
+        Switch | None,
+        OfModule(),
+        Doc("The same as parseHostname, for the system's socket.", default="off"),
+    ] = Field(None, alias="sysSock.parseHostname")
+    sys_sock_unlink: Annotated[
+        Switch | None,
+        OfModule(),
+        Doc("The same as unlink, for the system's socket.", default="on"),
+    ] = Field(None, alias="sysSock.unlink")
     create_path: Annotated[
         Switch | None, Doc("Whether missing folders of the socket's path are created.")
     ] = None
@@ -111,12 +155,12 @@ class ImuxsockInput(Input):
 
     @model_validator(mode="after")
     def _system_or_own(self) -> Self:
-        of_system = {name for name in type(self).model_fields if name.startswith("sys_sock_")}
-        own = self.model_fields_set - {"type", "stream", *of_system}
+        system = {name for name in self.model_fields_set if name.startswith("sys_sock_")}
+        own = self.model_fields_set - system - {"type", "stream"}
         if self.socket is None and own:
-            raise ValueError("without socket it is the system's, which has sysSock keys alone")
-        if self.socket is not None and self.model_fields_set & of_system:
-            raise ValueError("name socket or sysSock keys, each in an input of its own")
+            raise ValueError("without socket it is the system's: its keys begin with sysSock.")
+        if self.socket is not None and system:
+            raise ValueError("name socket or sysSock. keys, each in an input of its own")
         return self
 
     @property
@@ -142,6 +186,10 @@ class ImuxsockInput(Input):
     @property
     def rate_limit(self) -> RateLimit | None:
         """Where both parameters say so."""
+        if self.socket is None:
+            return rate_limit(
+                self.sys_sock_rate_limit_interval, self.sys_sock_rate_limit_burst, _BURST
+            )
         return rate_limit(self.rate_limit_interval, self.rate_limit_burst, _BURST)
 
     @property
@@ -151,9 +199,9 @@ class ImuxsockInput(Input):
 
     def in_lab(self, _port: int, spool: str, /) -> Self:
         """A socket in the lab."""
-        of_system = (name for name in type(self).model_fields if name.startswith("sys_sock_"))
-        own = dict.fromkeys(of_system)
-        return self.model_copy(update={**own, "socket": f"{spool}/input.sock"})
+        system = [name for name in type(self).model_fields if name.startswith("sys_sock_")]
+        socket = {"socket": f"{spool}/input.sock"}
+        return self.model_copy(update=dict.fromkeys(system) | socket)
 
     def paths(self, _connections: int, /) -> tuple[str, ...]:
         """One socket for all."""

@@ -12,6 +12,12 @@ def flooded(profile: Profile) -> Input:
     they cannot."""
     number = profile.flooded_number
     source = profile.inputs[number]
+    if source.stream != profile.measured_stream:
+        raise Refused(
+            f"{profile.measured.name}, the first output into the engine, takes the events of "
+            f"stream {profile.measured_stream}, which has no input: put the output to be measured "
+            "before it"
+        )
     if source.unmeasured is not None:
         raise Refused(f"inputs[{number}].{source.unmeasured}")
     return source

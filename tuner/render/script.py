@@ -26,6 +26,16 @@ from tuner.render.modules import Module, modules, parameters_of
 from tuner.render.output_templates import OutputTemplates, output_templates
 from tuner.render.quoting import Emitted, number
 from tuner.render.retry import Retry, retries
+from tuner.render.rulesets import (
+    Entrance,
+    counters_ruleset,
+    entrance,
+    entrances,
+    entry_ruleset,
+    lane_name,
+    local_ruleset,
+    outputs_ruleset,
+)
 from tuner.render.steps import Step, TextStep
 from tuner.render.stream_steps import Statement, statements, templates_of
 from tuner.schema.parameter import of_module
@@ -63,15 +73,6 @@ class StreamRules:
 
 
 @dataclass(frozen=True)
-class Entrance:
-    """A ruleset that pins the parsers of what enters it, and that of the stream it goes on to."""
-
-    name: str
-    parser: Parsers
-    stream: str
-
-
-@dataclass(frozen=True)
 class InputStatement:
     """One place where an input takes events: what names it, and its other parameters."""
 
@@ -90,6 +91,7 @@ class Script:
     start: tuple[Snippet, ...]
     parameters: Parameters
     impstats: Impstats | None
+    counters_ruleset: str | None
     modules: tuple[Module, ...]
     tables: tuple[tuple[str, LookupTable], ...]
     texts: tuple[TextStep, ...]
@@ -126,6 +128,7 @@ def script(profile: Profile, identity: Identity | None = None, form: Form = WHOL
         start=snippets(profile.snippets.start, form),
         parameters=_global(profile.global_),
         impstats=profile.impstats,
+        counters_ruleset=counters_ruleset(profile),
         modules=modules(
             profile,
             any(one.repaired is not None for one in streams),
@@ -141,9 +144,9 @@ def script(profile: Profile, identity: Identity | None = None, form: Form = WHOL
         lanes=tuple(_lanes(profile)),
         lane_of=lane_of,
         split_queue=_own_queue(profile, profile.name) if form.is_fragment else None,
-        entrances=tuple(_entrances(profile)),
+        entrances=tuple(entrances(profile)),
         inputs=tuple(_inputs(profile)),
-        local=_local(profile),
+        local=local_ruleset(profile),
         end=snippets(profile.snippets.end, form),
     )
 
@@ -164,25 +167,6 @@ def _own_queue(profile: Profile, ruleset: str) -> Queue:
     where = queue.spool_directory or profile.global_.work_directory
     files = {"spool_directory": where} if queue.filename is not None else {}
     return queue.model_copy(update={**named, **files})
-
-
-def lane_name(profile: Profile, number: int) -> str:
-    """What the ruleset of a lane is called; lanes count from 0.  A dot is in no other name."""
-    return f"lane-{number}.{profile.name}"
-
-
-def entry_ruleset(profile: Profile) -> str:
-    """What the ruleset of what names no stream is called: as the profile, unless that is one
-    letter, which rsyslogd takes for no name after `call` (lexer.l, INCALL)."""
-    return profile.name if len(profile.name) > 1 else f"profile.{profile.name}"
-
-
-def outputs_ruleset(profile: Profile, stream: str | None) -> str:
-    """What the ruleset of a stream's outputs is called; a dot is in no other name."""
-    if stream is not None:
-        return f"stream.{stream}"
-    splits = profile.lanes is not None and profile.lanes.spread is not Spread.PORTS
-    return f"outputs.{profile.name}" if splits else entry_ruleset(profile)
 
 
 def _streams(
@@ -252,39 +236,12 @@ def _lane_of(profile: Profile) -> Emitted | None:
     return Emitted(f"hash64mod(${lanes.property}, {count})")
 
 
-def _entrances(profile: Profile) -> Iterator[Entrance]:
-    """One for each choice of parsers that is not that of the stream, whose ruleset it calls."""
-    for stream, parsers in dict.fromkeys((one.stream, one.parser) for one in profile.inputs):
-        if parsers is not None and parsers != profile.stream(stream).parser:
-            name, ruleset = _entrance(profile, stream, parsers), _ruleset(profile, stream)
-            yield Entrance(name, parsers, ruleset)
-
-
-def _ruleset(profile: Profile, stream: str | None) -> str:
-    """The name of the ruleset that takes the events of a stream, or of those that have none."""
-    return entry_ruleset(profile) if stream is None else outputs_ruleset(profile, stream)
-
-
-def _entrance(profile: Profile, stream: str | None, parsers: Parsers | None) -> str:
-    """The name of the ruleset that an input with these parsers hands its events to."""
-    ruleset = _ruleset(profile, stream)
-    if parsers is None or parsers == profile.stream(stream).parser:
-        return ruleset
-    return "-".join([ruleset, *(parser.removeprefix("rsyslog.") for parser in parsers)])
-
-
-def _local(profile: Profile) -> str | None:
-    """The ruleset that takes what comes to the default one from local sources; None without."""
-    streams = [one.stream for one in profile.inputs if not one.has_statement]
-    return outputs_ruleset(profile, streams[0]) if streams else None
-
-
 def _inputs(profile: Profile) -> Iterator[InputStatement]:
     """The profile's ruleset takes events, or one lane's where each lane has a port of its own."""
     lanes = profile.lanes
     for source in (one for one in profile.inputs if one.has_statement):
         if lanes is None or lanes.spread is not Spread.PORTS or source.stream is not None:
-            yield _source(source, _entrance(profile, source.stream, source.parser))
+            yield _source(source, entrance(profile, source.stream, source.parser))
             continue
         for lane, port in enumerate(ports_of(profile, source)):
             door = source.model_copy(update={"port": port})

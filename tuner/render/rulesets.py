@@ -1,0 +1,73 @@
+"""The rulesets that events enter: what each is called, and which one a source's events go to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from tuner.modules.input import Parsers
+from tuner.profile.lanes import Spread
+from tuner.profile.model import Profile
+
+
+@dataclass(frozen=True)
+class Entrance:
+    """A ruleset that pins the parsers of what enters it, and that of the stream it goes on to."""
+
+    name: str
+    parser: Parsers
+    stream: str
+
+
+def lane_name(profile: Profile, number: int) -> str:
+    """What the ruleset of a lane is called; lanes count from 0.  A dot is in no other name."""
+    return f"lane-{number}.{profile.name}"
+
+
+def entry_ruleset(profile: Profile) -> str:
+    """What the ruleset of what names no stream is called: as the profile, unless that is one
+    letter, which rsyslogd takes for no name after `call` (lexer.l, INCALL)."""
+    return profile.name if len(profile.name) > 1 else f"profile.{profile.name}"
+
+
+def outputs_ruleset(profile: Profile, stream: str | None) -> str:
+    """What the ruleset of a stream's outputs is called; a dot is in no other name."""
+    if stream is not None:
+        return f"stream.{stream}"
+    splits = profile.lanes is not None and profile.lanes.spread is not Spread.PORTS
+    return f"outputs.{profile.name}" if splits else entry_ruleset(profile)
+
+
+def ruleset_of(profile: Profile, stream: str | None) -> str:
+    """The name of the ruleset that takes the events of a stream, or of those that have none."""
+    return entry_ruleset(profile) if stream is None else outputs_ruleset(profile, stream)
+
+
+def entrances(profile: Profile) -> Iterator[Entrance]:
+    """One for each choice of parsers that is not that of the stream, whose ruleset it calls."""
+    for stream, parsers in dict.fromkeys((one.stream, one.parser) for one in profile.inputs):
+        if parsers is not None and parsers != profile.stream(stream).parser:
+            name, ruleset = entrance(profile, stream, parsers), ruleset_of(profile, stream)
+            yield Entrance(name, parsers, ruleset)
+
+
+def entrance(profile: Profile, stream: str | None, parsers: Parsers | None) -> str:
+    """The name of the ruleset that an input with these parsers hands its events to."""
+    ruleset = ruleset_of(profile, stream)
+    if parsers is None or parsers == profile.stream(stream).parser:
+        return ruleset
+    return "-".join([ruleset, *(parser.removeprefix("rsyslog.") for parser in parsers)])
+
+
+def local_ruleset(profile: Profile) -> str | None:
+    """The ruleset that takes what comes to the default one from local sources; None without."""
+    streams = [one.stream for one in profile.inputs if not one.has_statement]
+    return outputs_ruleset(profile, streams[0]) if streams else None
+
+
+def counters_ruleset(profile: Profile) -> str | None:
+    """The ruleset that takes rsyslog's counters as events: the default one would drop them."""
+    impstats = profile.impstats
+    if impstats is None or not impstats.log_syslog:
+        return None
+    return ruleset_of(profile, impstats.stream)
