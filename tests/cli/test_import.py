@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
 from tuner.cli.commands import app
-from tuner.errors import BadProfile, DifferencesFound, Refused
+from tuner.errors import BadProfile, BadUsage, DifferencesFound, Refused
 from tuner.lint.load import load_profile
 
 RUN = CliRunner()
@@ -79,3 +80,23 @@ def test_snippets_are_written_beside_the_profile(conf: Path, tmp_path: Path) -> 
     again = RUN.invoke(app, ["import", str(conf), "-o", str(profile)])
     assert isinstance(again.exception, Refused)
     assert not profile.exists()
+
+
+@pytest.mark.parametrize(
+    ("make", "why"),
+    [
+        (lambda path: path.mkdir(), "Is a directory"),
+        (lambda path: path.write_bytes(b"\x7fELF\0\0"), "it is a binary file"),
+        (lambda path: path.write_bytes(b"#\n" * (5 << 19)), "it is larger than 4 MiB"),
+        (lambda path: None, "No such file or directory"),
+    ],
+)
+def test_what_cannot_be_read_is_one_sentence(
+    make: Callable[[Path], object], why: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "rsyslog.conf"
+    make(path)
+    done = RUN.invoke(app, ["import", str(path)])
+    assert isinstance(done.exception, BadUsage)
+    assert str(done.exception) == f"{path} cannot be read: {why}"
+    assert done.stdout == ""

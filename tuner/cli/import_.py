@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
@@ -11,16 +11,18 @@ import typer
 
 from tuner.cli.console import result, result_json, say, working
 from tuner.cli.options import OutputFormat, OutputOption, name_for
-from tuner.errors import DifferencesFound, Refused
+from tuner.errors import BadUsage, DifferencesFound, JobFailed, Refused
 from tuner.importer.configuration import Configuration, configuration
 from tuner.importer.gaps import Gap
 from tuner.importer.parser import parse
+from tuner.importer.script import Block
 from tuner.importer.translate import translate
 from tuner.importer.written import Imported, profile_text
+from tuner.lab.rsyslogd import RsyslogdDied
 from tuner.lint.load import parse_profile
 from tuner.render.artefacts import rsyslog_conf
 from tuner.render.form import Form
-from tuner.validate.equality import Discrepancy, delivered, discrepancies
+from tuner.validate.equality import Arrival, Discrepancy, delivered, discrepancies
 from tuner.validate.varied_events import EVENTS, varied_events, words_asked_for
 
 
@@ -61,6 +63,8 @@ def import_(
     lab, without TLS and passwords.  It exits with 2 where documents differ.
     """
     read = configuration(files)
+    if not read.files:
+        raise BadUsage("; ".join(one.message for one in read.refused))
     imported = translate(read, name_for(profile or files[0]))
     text = profile_text(imported, read.files)
     if profile is not None:
@@ -84,11 +88,19 @@ def _verified(read: Configuration, rendered: str) -> tuple[Discrepancy, ...]:
     block, _ = parse(rendered, "the rendered configuration")
     events = varied_events(words_asked_for(read.block))
     with working(f"running both configurations with {EVENTS} events"):
-        original, ours = delivered(read.block, events), delivered(block, events)
+        original = _run("the configuration as it is", read.block, events)
+        ours = _run("what the profile renders", block, events)
     found = discrepancies(original, ours)
     if not found:
         say(f"the same: {len(original)} documents of {EVENTS} events, with their indices and ids")
     return found
+
+
+def _run(what: str, block: Block, events: Sequence[bytes]) -> tuple[Arrival, ...]:
+    try:
+        return delivered(block, events)
+    except RsyslogdDied as bad:
+        raise JobFailed(f"--verify could not run {what}: {bad}") from None
 
 
 def _beside(profile: Path, imported: Imported) -> dict[Path, str]:

@@ -146,7 +146,9 @@ def _text(path: Path) -> str:
     with open(path, "rb", opener=lambda name, flags: os.open(name, flags | os.O_NONBLOCK)) as file:
         raw = file.read(MAX_BYTES + 1) or b""
     if len(raw) > MAX_BYTES:
-        raise OSError(f"larger than {MAX_BYTES} bytes")
+        raise OSError(f"it is larger than {MAX_BYTES >> 20} MiB")
+    if b"\0" in raw:
+        raise OSError("it is a binary file")
     try:
         return raw.decode("utf-8")
     except UnicodeDecodeError:
