@@ -197,7 +197,7 @@ def test_no_break_spaces_are_blanks_and_said_once(tmp_path: Path) -> None:
 
 def test_inputs_and_counters_that_no_key_says_are_kept_with_their_rulesets(tmp_path: Path) -> None:
     text = (
-        f'module(load="impstats" ruleset="stats" severity="7")\n{DOCUMENT}'
+        f'module(load="impstats" ruleset="stats" log.file.overwrite="on")\n{DOCUMENT}'
         'ruleset(name="stats") { action(type="omfile" file="/var/log/stats") }\n'
         'ruleset(name="pcap") { action(type="omfile" file="/var/log/pcap") }\n'
         'input(type="impcap" interface="lo" ruleset="pcap")\n'
@@ -207,7 +207,7 @@ def test_inputs_and_counters_that_no_key_says_are_kept_with_their_rulesets(tmp_p
     made = imported(text, tmp_path)
     assert made.missing == ()
     start = made.snippets["site-start.conf"]
-    assert 'module(load="impstats" ruleset="stats" severity="7")' in start
+    assert 'module(load="impstats" ruleset="stats" log.file.overwrite="on")' in start
     assert 'ruleset(name="stats")' in start
     assert 'input(type="impcap" interface="lo" ruleset="pcap")' in start
 
@@ -236,3 +236,15 @@ def test_settings_of_the_system_socket(tmp_path: Path) -> None:
     made = loaded(text, tmp_path).profile.inputs[0].model_dump(by_alias=True, exclude_none=True)
     assert made["sysSock.annotate"] is made["sysSock.parseTrusted"] is True
     assert made["sysSock.rateLimit.interval"] == 0
+
+
+def test_counters_go_to_the_stream_of_their_ruleset(tmp_path: Path) -> None:
+    text = (
+        f'module(load="impstats" ruleset="Stats" severity="7" format="json")\n{DOCUMENT}'
+        'ruleset(name="Stats") { action(type="omfile" file="/var/log/stats") }\n'
+        'action(type="omelasticsearch" template="d")\n'
+    )
+    profile = loaded(text, tmp_path).profile
+    assert profile.impstats is not None
+    assert (profile.impstats.stream, profile.impstats.severity) == ("stats", 7)
+    assert [one.stream for one in profile.outputs] == [None, "stats"]

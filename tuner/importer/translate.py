@@ -71,6 +71,7 @@ class _Translation:
         folder = str(shared.get("workDirectory", WORK_DIRECTORY))
         outputs = Outputs(self.parts, self.rest, folder)
         self.inputs()
+        self.impstats()
         for ruleset in self.doors or {_DEFAULT: []}:
             self.ruleset(ruleset, outputs)
         if not outputs.made and not self.rest.bodies:
@@ -85,7 +86,6 @@ class _Translation:
         if queue is not None:
             self.data["main_queue"] = queue_of(queue.parameters, "main_queue()", self.gaps)
             self.comments["main_queue",] = queue.origin
-        self.impstats()
         self.keep_objects()
         self.unreached([action for _, action in outputs.made])
         nowhere = ScriptPosition(self.file, 1, 1)
@@ -182,9 +182,9 @@ class _Translation:
         """The outputs of what enters a ruleset, with the parsing before them."""
         found = self.parts.rulesets.get(name)
         body: Block = tuple(self.parts.rules) if name == _DEFAULT else ()
+        origins = [one.origin for one, _ in self.doors.get(name, ())]
         if name != _DEFAULT and found is None:
-            origin = self.doors[name][0][0].origin
-            self.gaps.miss(origin, f"there is no ruleset {name}")
+            self.gaps.miss(origins[0], f"there is no ruleset {name}")
         elif found is not None and name != _DEFAULT:
             body = found.body or ()
         walk = Walk(self.parts.rulesets, Gaps())
@@ -197,8 +197,7 @@ class _Translation:
             self.data |= section
         else:
             self.streams[stream] = section
-            origin = self.doors[name][0][0].origin if found is None else found.origin
-            self.comments["streams", stream] = origin
+            self.comments["streams", stream] = origins[0] if found is None else found.origin
 
     def hand_over(self, outputs: Outputs) -> None:
         """Hand events to rulesets that nothing leads to, as files do that others include."""
@@ -248,26 +247,31 @@ class _Translation:
                 self.gaps.miss(rule.origin, what)
 
     def impstats(self) -> None:
-        """rsyslog's own counters, kept as they are where a profile cannot say how they are
-        written."""
-        given = self.parts.modules.get("impstats")
-        if given is None:
+        """rsyslog's own counters, with the stream of their ruleset; kept as they are where a
+        profile cannot say how they are written."""
+        module = self.parts.module_things.get("impstats")
+        if module is None:
             return
-        module = self.parts.module_things["impstats"]
         gaps = Gaps()
-        own = [one for one in given if one.key not in {"load", "format"}]
-        data = {"interval": 300, "log.syslog": True} | known(Impstats, own, "impstats", gaps)
+        given = self.parts.modules["impstats"]
+        own = [one for one in given if one.key not in {"load", "ruleset"}]
+        data: dict[str, object] = {"interval": 300, "format": "legacy", "log.syslog": True}
+        data |= known(Impstats, own, "impstats", gaps)
         if gaps.missing:
             self.rest.keep_object(module, gaps.missing[0])
             return
+        ruleset = (module.text("ruleset") or "").lower()
+        if ruleset in self.parts.rulesets and data["log.syslog"]:
+            self.doors.setdefault(ruleset, [])
+            stream = self.stream_of(ruleset)
+            data |= {"stream": stream}
         self.data["impstats"] = data
         self.comments["impstats",] = module.origin
 
     def keep_objects(self) -> None:
         """Keep the objects that a profile has no section for."""
-        sections = [self.data, *self.streams.values()]
-        steps = [step for each in sections for step in cast(list[Any], each.get("steps", []))]
-        used = {step["lookup"] for step in steps if "lookup" in step}
+        sections: list[dict[str, Any]] = [self.data, *self.streams.values()]
+        used = {step.get("lookup") for each in sections for step in each.get("steps", ())}
         tables = {name: one for name, one in self.parts.tables.items() if name in used}
         if tables:
             files = {name: {"file": one.text("file")} for name, one in tables.items()}
