@@ -119,9 +119,8 @@ class _Translation:
             gaps = Gaps()
             data = read_input(one, self.parts.modules, gaps)
             found = self.parts.rulesets.get(ruleset)
-            parsers = () if found is None else (found.get("parser") or found.parameters[0]).texts
-            own = found is not None and found.get("parser") is not None
-            if own and not {name.lower() for name in parsers} <= _PARSERS:
+            parser = None if found is None else found.get("parser")
+            if parser is not None and not {name.lower() for name in parser.texts} <= _PARSERS:
                 gaps.miss(one.origin, f"ruleset {ruleset} has a parser of its own")
             if data is None or gaps.missing:
                 kept.setdefault(ruleset, []).append((one, gaps.missing[0]))
