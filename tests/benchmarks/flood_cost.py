@@ -22,8 +22,9 @@ from dataclasses import asdict, dataclass, replace
 from itertools import pairwise
 from pathlib import Path
 
-from tuner.flood.flood import Flood, FloodSpec
+from tuner.flood.flood import Flood
 from tuner.flood.messages import Messages
+from tuner.flood.spec import FloodSpec
 from tuner.flood.transport import Transport, loopback
 
 SOURCE = Path(__file__).with_name("naive_sender.c")

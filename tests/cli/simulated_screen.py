@@ -17,7 +17,7 @@ from pathlib import Path
 
 from tests.search.simulated import BUDGET_S, PROFILE, START_S, World, search
 from tuner.cli.console import Verbosity, Voice
-from tuner.cli.progress import Progress, Running
+from tuner.cli.search_progress import Progress, Running
 from tuner.cli.search_screen import Screen, screen
 from tuner.errors import Interrupted
 from tuner.host.signals import end_orderly

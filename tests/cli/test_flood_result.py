@@ -9,8 +9,8 @@ import pytest
 
 from tuner.cli.flood import show
 from tuner.cli.options import OutputFormat
-from tuner.flood.flood import FloodProgress, Punctuality, Timeline
-from tuner.flood.schedule import fixed
+from tuner.flood.schedule import Timeline, fixed
+from tuner.flood.spec import FloodProgress, Punctuality
 
 QUIET = FloodProgress(1000, 0.01, 0.0, 100.0, 100.999, False, None, 101.0)
 KEPT = Punctuality(1000, 0, 0.004, 0, 100.0)

@@ -22,7 +22,7 @@ from tests.cli.simulated_screen import NOTHING_YET, watch
 from tests.measure.factory import failed, measured
 from tests.search.simulated import START_S, World, search
 from tuner.cli.console import Voice
-from tuner.cli.progress import Running
+from tuner.cli.search_progress import Running
 from tuner.cli.search_screen import LiveScreen
 from tuner.measure.measurement import TrialPlan
 from tuner.search.search import Search, Step

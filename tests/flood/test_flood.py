@@ -13,8 +13,10 @@ import pytest
 
 from tests.flood.receiver import Receiver
 from tuner.errors import JobFailed
-from tuner.flood.flood import Flood, FloodSpec, Runs
+from tuner.flood.flood import Flood
+from tuner.flood.pace import Runs
 from tuner.flood.schedule import bursts, fixed, ramp
+from tuner.flood.spec import FloodSpec
 from tuner.flood.transport import Transport, loopback
 
 
@@ -172,7 +174,8 @@ def test_leaving_the_statement_ends_the_process() -> None:
 
 PARENT = """
 import sys, time
-from tuner.flood.flood import Flood, FloodSpec
+from tuner.flood.flood import Flood
+from tuner.flood.spec import FloodSpec
 from tuner.flood.transport import Transport, loopback
 with Flood(FloodSpec(Transport((loopback(int(sys.argv[1])),)), 2, 244, 1, "0a1b2c3d")) as flood:
     flood.steer(10**9, float(sys.argv[2]) or None)

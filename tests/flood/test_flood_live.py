@@ -12,7 +12,8 @@ import pytest
 from tests.lab.test_sink_live import CONFIG, free_port, rsyslogd
 from tuner.engine.client import EngineClient
 from tuner.engine.counters import indexed
-from tuner.flood.flood import Flood, FloodSpec
+from tuner.flood.flood import Flood
+from tuner.flood.spec import FloodSpec
 from tuner.flood.transport import Transport, loopback
 from tuner.lab.sink import Sink
 

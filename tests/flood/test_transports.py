@@ -17,8 +17,8 @@ import pytest
 
 from tests.flood.receiver import Receiver
 from tuner.errors import BadUsage, JobFailed
-from tuner.flood.flood import Flood, FloodSpec
-from tuner.flood.spec import framings
+from tuner.flood.flood import Flood
+from tuner.flood.spec import FloodSpec, framings
 from tuner.flood.transport import Credentials, Transport, address_of, loopback
 from tuner.lab.entrances import make_certificates
 from tuner.modules.certificates import Certificates

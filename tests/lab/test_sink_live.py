@@ -14,7 +14,8 @@ import pytest
 
 from tuner.engine.client import EngineClient
 from tuner.engine.counters import indexed
-from tuner.flood.flood import Flood, FloodSpec
+from tuner.flood.flood import Flood
+from tuner.flood.spec import FloodSpec
 from tuner.flood.transport import Transport, loopback
 from tuner.lab.sink import Sink
 

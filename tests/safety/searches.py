@@ -31,8 +31,6 @@ from tests.safety.invariants import (
 )
 from tuner.search.budget import smallest_budget_s
 
-__all__ = ["COMMAND", "QUICK", "Done"]
-
 ON_SINK = ("--engine", "sink", "--budget", f"{smallest_budget_s(SINK_PACE) + 20:g}s", "--no-shrink")
 RESUMED = ("--resume", "run")
 _PATIENCE_S = 240.0

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.live.conftest import COMMAND
 from tests.safety.invariants import (
     is_scored,
     require_exact,
@@ -16,7 +17,7 @@ from tests.safety.invariants import (
     trials,
 )
 from tests.safety.scorecard import control, row
-from tests.safety.searches import COMMAND, Search, compiled, unguarded
+from tests.safety.searches import Search, compiled, unguarded
 
 pytestmark = [pytest.mark.live, pytest.mark.full]
 

@@ -8,13 +8,14 @@ from pathlib import Path
 
 import pytest
 
+from tests.live.conftest import COMMAND, QUICK
 from tests.live.engines import running
 from tests.live.quick import NODE_PACE
 from tests.live.small_disk import small_disk
 from tests.safety import invariants
 from tests.safety.invariants import require_exact, require_kept, require_one_cause, trials
 from tests.safety.scorecard import control, row
-from tests.safety.searches import COMMAND, QUICK, RESUMED, Search, tune, unguarded
+from tests.safety.searches import RESUMED, Search, tune, unguarded
 from tuner.engines.versions import DEFAULT as DISTRIBUTION
 from tuner.search.budget import smallest_budget_s
 

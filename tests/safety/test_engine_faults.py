@@ -12,19 +12,12 @@ from pathlib import Path
 import psutil
 import pytest
 
+from tests.live.conftest import QUICK
 from tests.live.quick import NODE_PACE
 from tests.safety import invariants
 from tests.safety.invariants import require_not_scored, require_one_cause
 from tests.safety.scorecard import control, row
-from tests.safety.searches import (
-    QUICK,
-    RESUMED,
-    Engine,
-    Search,
-    require_seen,
-    server_of,
-    tune,
-)
+from tests.safety.searches import RESUMED, Engine, Search, require_seen, server_of, tune
 from tuner.search.budget import smallest_budget_s
 
 pytestmark = [pytest.mark.live, pytest.mark.full]

@@ -10,11 +10,12 @@ from pathlib import Path
 
 import pytest
 
+from tests.live.conftest import COMMAND
 from tests.property.test_safety import check
 from tests.render.tokens import parse
 from tests.safety.invariants import require_one_cause
 from tests.safety.scorecard import control, row
-from tests.safety.searches import COMMAND, surroundings_of
+from tests.safety.searches import surroundings_of
 from tests.shipped import PROFILES
 from tuner.errors import Refused
 from tuner.lab.engine import SinkEngine

@@ -11,9 +11,10 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
+from tests.live.conftest import COMMAND
 from tests.safety.invariants import require_one_cause
 from tests.safety.scorecard import control, row
-from tests.safety.searches import COMMAND, tune, unguarded
+from tests.safety.searches import tune, unguarded
 from tests.search.simulated import START_S, World, search
 from tuner.cli.commands import app
 from tuner.errors import TuneError

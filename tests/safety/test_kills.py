@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.live.conftest import COMMAND, QUICK
 from tests.safety import invariants
 from tests.safety.invariants import (
     Json,
@@ -24,7 +25,7 @@ from tests.safety.invariants import (
     under_way,
 )
 from tests.safety.scorecard import control, row
-from tests.safety.searches import COMMAND, ON_SINK, QUICK, RESUMED, Engine, Search, tune, unguarded
+from tests.safety.searches import ON_SINK, RESUMED, Engine, Search, tune, unguarded
 from tests.safety.test_engine_faults import DEFAULT, attached
 from tests.search.simulated import START_S, World, search
 from tuner.search.journal import read

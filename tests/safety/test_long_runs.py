@@ -18,9 +18,10 @@ from pathlib import Path
 import psutil
 import pytest
 
+from tests.live.conftest import COMMAND, QUICK
 from tests.safety.invariants import require_exact, require_no_files_left, trials
 from tests.safety.scorecard import control, row
-from tests.safety.searches import COMMAND, QUICK, Search, tune, unguarded
+from tests.safety.searches import Search, tune, unguarded
 from tests.search.simulated import START_S, World, search, waves
 from tuner.measure.measurement import Measurement
 from tuner.search.study import Asked

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.live.conftest import QUICK
 from tests.safety.invariants import (
     meanwhile,
     require_no_files_left,
@@ -15,7 +16,7 @@ from tests.safety.invariants import (
     trials,
 )
 from tests.safety.scorecard import control, row
-from tests.safety.searches import QUICK, RESUMED, Search, compiled, require_seen, unguarded
+from tests.safety.searches import RESUMED, Search, compiled, require_seen, unguarded
 
 pytestmark = [pytest.mark.live, pytest.mark.full]
 

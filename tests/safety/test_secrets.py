@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.live.conftest import COMMAND, QUICK
 from tests.safety.invariants import kept_from_command_lines, require_secret_nowhere
 from tests.safety.scorecard import control, row
-from tests.safety.searches import COMMAND, QUICK, Engine, Search, tune, unguarded
+from tests.safety.searches import Engine, Search, tune, unguarded
 from tests.safety.test_engine_faults import BUDGET
 
 pytestmark = [pytest.mark.live, pytest.mark.full]

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.live.conftest import COMMAND, QUICK
 from tests.safety.invariants import (
     records,
     require_exact,
@@ -19,15 +20,7 @@ from tests.safety.invariants import (
     require_one_cause,
 )
 from tests.safety.scorecard import control, row
-from tests.safety.searches import (
-    COMMAND,
-    QUICK,
-    RESUMED,
-    Search,
-    surroundings_of,
-    tune,
-    unguarded,
-)
+from tests.safety.searches import RESUMED, Search, surroundings_of, tune, unguarded
 from tests.search.simulated import START_S, World
 from tests.search.simulated import search as finished
 

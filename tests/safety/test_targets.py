@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.live.conftest import COMMAND
 from tests.safety.invariants import require_one_cause
 from tests.safety.scorecard import control, row
-from tests.safety.searches import COMMAND, tune, unguarded
+from tests.safety.searches import tune, unguarded
 
 pytestmark = [
     pytest.mark.live,

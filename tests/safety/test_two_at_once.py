@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.live.conftest import COMMAND
 from tests.safety.invariants import require_exact, require_kept, require_one_cause, trials
 from tests.safety.scorecard import control, row
-from tests.safety.searches import COMMAND, ON_SINK, RESUMED, Search, tune, unguarded
+from tests.safety.searches import ON_SINK, RESUMED, Search, tune, unguarded
 
 pytestmark = [pytest.mark.live, pytest.mark.full]
 

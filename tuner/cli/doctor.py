@@ -22,13 +22,8 @@ from tuner.lab.scratch import remove_abandoned
 from tuner.modules.registry import packages as modules
 from tuner.schema.units import cores_text
 
-
-def _example(distribution: Distribution) -> str:
-    """How --fetch names an engine."""
-    release = distribution.release
-    return f"{release.engine.value}-{'.'.join(map(str, release.engine_version))}"
-
-
+# How --fetch names an engine.
+_EXAMPLE = f"{DEFAULT.release.engine.value}-{'.'.join(map(str, DEFAULT.release.engine_version))}"
 _PACKAGES = ("rsyslog", *dict.fromkeys(modules().values()), "openjdk-17-jre-headless", "maven")
 
 
@@ -51,7 +46,7 @@ def doctor(
             "--fetch",
             metavar="ENGINE-VERSION|default|all",
             help="Download an engine before a search needs it: that of a release, such as "
-            f"{_example(DEFAULT)}, the default, or all tested ones; can be repeated.",
+            f"{_EXAMPLE}, the default, or all tested ones; can be repeated.",
             show_default=False,
         ),
     ] = None,
@@ -83,7 +78,7 @@ def _engines(text: str) -> Sequence[Distribution]:
         return (DEFAULT,)
     engine, _, version = text.partition("-")
     if engine not in {one.value for one in Engine} or not re.fullmatch(r"\d+\.\d+", version):
-        raise BadUsage(f"--fetch {text}: use {_example(DEFAULT)}, default or all")
+        raise BadUsage(f"--fetch {text}: use {_EXAMPLE}, default or all")
     return (distribution_for(Release.model_validate({engine: version})),)
 
 

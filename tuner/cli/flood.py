@@ -10,8 +10,9 @@ from tuner.cli import flood_options as option
 from tuner.cli.console import result, result_json, working
 from tuner.cli.options import OutputFormat, OutputOption
 from tuner.errors import BadUsage, JobFailed
-from tuner.flood.flood import Flood, FloodProgress, FloodSpec, Timeline
-from tuner.flood.spec import framings
+from tuner.flood.flood import Flood
+from tuner.flood.schedule import Timeline
+from tuner.flood.spec import FloodProgress, FloodSpec, framings
 from tuner.flood.transport import Credentials
 from tuner.modules.input import Format
 

@@ -15,8 +15,8 @@ from rich.text import Text
 
 from tuner.cli.console import Voice, is_live, stderr
 from tuner.cli.layout import Size, folded
-from tuner.cli.progress import Progress, Running, detail_lines, stage_line, trial_line
-from tuner.cli.progress_view import row_lines, view_lines
+from tuner.cli.search_progress import Progress, Running, detail_lines, stage_line, trial_line
+from tuner.cli.search_view import row_lines, view_lines
 from tuner.search.climb import Leader
 from tuner.search.study import Trial
 

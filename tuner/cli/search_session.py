@@ -13,7 +13,6 @@ from datetime import datetime, timedelta
 
 from tuner.cli.console import Voice, say
 from tuner.cli.files import MetricsFile, write_results
-from tuner.cli.progress import Progress, Running
 from tuner.cli.search_job import (
     Job,
     dimensions,
@@ -22,6 +21,7 @@ from tuner.cli.search_job import (
     upgrades,
     warm_start_notes,
 )
+from tuner.cli.search_progress import Progress, Running
 from tuner.cli.search_screen import Screen, screen
 from tuner.engine.owned import Owner, remove
 from tuner.errors import Interrupted, JobFailed, TuneError, of_the_system

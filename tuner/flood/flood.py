@@ -13,10 +13,8 @@ from tuner.errors import JobFailed
 from tuner.flood.orders import Order, Orphaned, SenderStatus, line_of, status_of, write_all
 from tuner.flood.pace import Runs
 from tuner.flood.schedule import Schedule, Timeline
-from tuner.flood.spec import FloodProgress, FloodSpec, Punctuality
+from tuner.flood.spec import FloodProgress, FloodSpec
 from tuner.host.child import Child
-
-__all__ = ["Flood", "FloodProgress", "FloodSpec", "Punctuality", "Runs", "Schedule", "Timeline"]
 
 START_TIMEOUT_S = 15.0
 

@@ -8,7 +8,6 @@ from tuner.errors import BadUsage
 from tuner.modules.input import TransportKind
 
 STREAMS: frozenset[TransportKind] = frozenset({"tcp", "tls"})
-DATAGRAMS: frozenset[TransportKind] = frozenset({"udp", "unix"})
 PATHS: frozenset[TransportKind] = frozenset({"unix", "file"})
 _ENCRYPTED: frozenset[TransportKind] = frozenset({"tls", "relp"})
 # sun_path of unix(7), its closing zero left out.

@@ -11,8 +11,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tuner.flood.flood import Flood, FloodProgress
+from tuner.flood.flood import Flood
 from tuner.flood.schedule import Schedule, Timeline
+from tuner.flood.spec import FloodProgress
 from tuner.flood.workload import flood_spec
 from tuner.lab.lab import Lab
 from tuner.measure.bottleneck import verdict_of

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tuner.flood.flood import FloodProgress
 from tuner.flood.schedule import Timeline
+from tuner.flood.spec import FloodProgress
 from tuner.measure.counters import Window
 from tuner.measure.doubts import drained_epoch_s, of_end, of_machine, of_pace
 from tuner.measure.effective import Effective

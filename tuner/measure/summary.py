@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from tuner.flood.flood import FloodProgress
+from tuner.flood.spec import FloodProgress
 from tuner.host.usage import Usage, cores
 from tuner.lab.lab import Lab
 from tuner.lab.written import WrittenFile

@@ -13,8 +13,9 @@ from tuner.engine.client import EngineRefused
 from tuner.engine.counters import node_counters, unfinished
 from tuner.engine.probe import answers
 from tuner.errors import JobFailed, Refused, Unreachable
-from tuner.flood.flood import Flood, FloodProgress
+from tuner.flood.flood import Flood
 from tuner.flood.schedule import fixed
+from tuner.flood.spec import FloodProgress
 from tuner.flood.workload import flood_spec
 from tuner.host.process import wait_until
 from tuner.lab.lab import Lab

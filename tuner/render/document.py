@@ -182,11 +182,6 @@ def _may_be_left_out(value: _Tree | DocumentField) -> bool:
     return isinstance(value, DocumentField) and value.on_empty == "skip"
 
 
-def _is_changed(field: DocumentField) -> bool:
-    options = (field.case, field.position, field.split, field.regex)
-    return any(option is not None for option in options)
-
-
 def _is_checked(field: DocumentField) -> bool:
     """Whether the field enters JSON unquoted although its text could be anything."""
     if field.constant is not None or field.type not in CHECKED:

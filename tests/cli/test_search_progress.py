@@ -9,7 +9,7 @@ import pytest
 from tests.measure.factory import failed, measured
 from tests.measure.paced import paced
 from tests.search.simulated import PROFILE
-from tuner.cli.progress import Progress, Running, detail_lines, stage_line, trial_line
+from tuner.cli.search_progress import Progress, Running, detail_lines, stage_line, trial_line
 from tuner.measure.bottleneck import Bottleneck, Diagnosis
 from tuner.measure.measurement import Doubt, DoubtKind, TrialPlan
 from tuner.measure.metrics import Result

@@ -7,11 +7,11 @@ from dataclasses import replace
 import pytest
 from rich.text import Text
 
-from tests.cli.test_progress import NOTHING_YET, SIZE, after, trial
+from tests.cli.test_search_progress import NOTHING_YET, SIZE, after, trial
 from tests.measure.factory import failed, measured
 from tuner.cli.layout import Size
-from tuner.cli.progress import Progress, Running
-from tuner.cli.progress_view import row_lines, view_lines
+from tuner.cli.search_progress import Progress, Running
+from tuner.cli.search_view import row_lines, view_lines
 from tuner.measure.bottleneck import Bottleneck, Diagnosis
 from tuner.search.climb import Leader
 from tuner.search.guess import EffectRatio

@@ -15,7 +15,7 @@ from rich.rule import Rule
 from rich.text import Text
 
 from tuner.cli.layout import Size, apart, fitted, fitting, folded, sparkline
-from tuner.cli.progress import Progress, TrialRow, freshness, trial_name, what
+from tuner.cli.search_progress import Progress, TrialRow, freshness, trial_name, what
 from tuner.measure.measurement import Failure, Measurement
 from tuner.measure.paced_summary import PacedMeasurement
 from tuner.report.figures import eps, percent, seconds, steps, steps_lines
