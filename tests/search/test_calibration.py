@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import random
 import statistics
+from dataclasses import replace
 
 import pytest
 
@@ -89,3 +90,12 @@ def test_without_a_probe_beside_every_run_nothing_is_adjusted() -> None:
     calibration = calibrate([50_000.0, 51_000.0], [0.0, 10.0], speeds)
     assert calibration.sigma_adjusted is None
     assert "adjusted" not in next(calibrated(calibration))
+
+
+def test_what_can_be_detected_follows_from_the_noise_that_decides() -> None:
+    """A claim is of the adjusted ratio, and the raw one must show its direction."""
+    known = Calibration(6, 0.1, 0.0, 0.1, None)
+    helped, useless = replace(known, sigma_adjusted=0.05), replace(known, sigma_adjusted=0.12)
+    gains = [one.detectable(8) or math.inf for one in (helped, known, useless)]
+    assert gains == sorted(gains)
+    assert gains[0] == pytest.approx(math.expm1(0.9 * math.log1p(gains[1])))

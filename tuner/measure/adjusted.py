@@ -143,6 +143,12 @@ def _direction(raw: Estimate) -> Estimate:
     )
 
 
+def counted_sigma(raw: float, adjusted: float) -> float:
+    """The noise of a run's logarithm by which such pairs show gains, from that with and without
+    what the machine's speed explains."""
+    return max(_LEANING_DETECTS * raw, adjusted)
+
+
 def _of_both(ratio: Estimate, raw: Estimate, adjusted: Estimate) -> Estimate:
     """What both show: a ratio within both intervals, and the weaker evidence."""
     return replace(

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from scipy.special import stdtrit
 
 from tuner.errors import GuardrailBreached, JobFailed
+from tuner.measure.adjusted import counted_sigma
 from tuner.measure.covariates import ProbedRun, slopes_of, usual
 from tuner.measure.measurement import Failure, FailureKind, Measurement
 from tuner.measure.paired import Comparison, compare
@@ -53,7 +54,14 @@ class Calibration:
     def detectable(self, pairs: int, *, restarting: bool = False) -> float | None:
         """The smallest gain, as a fraction, that so many pairs show with 80 % power, where the
         engine restarts in each or not; None where they can show nothing."""
-        return detectable_by(pairs, self.sigma, restarting=restarting)
+        return detectable_by(pairs, self.sigma_counted, restarting=restarting)
+
+    @property
+    def sigma_counted(self) -> float:
+        """The noise by which pairs decide."""
+        if self.sigma_adjusted is None:
+            return self.sigma
+        return counted_sigma(self.sigma, self.sigma_adjusted)
 
     @property
     def drifts(self) -> bool:

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from scipy.special import stdtrit
 
 from tuner.measure.measurement import Measurement
+from tuner.measure.metrics import restarted
 from tuner.search.study import SCORED, Axis, Changes, Trial
 from tuner.space.knob import Level
 
@@ -53,14 +54,14 @@ class Guess:
         """The effect of a level, as a factor on the rate."""
         if self._fit is None:
             return EffectRatio(1.0, 0.0, math.inf)
-        mean, half = self._fit.effect(_row(self.axes, ((path, level),)))
+        mean, half = self._fit.effect(_row(self.axes, ((path, level),), after_restart=False))
         return EffectRatio(math.exp(mean), math.exp(mean - half), math.exp(mean + half))
 
 
 def guess(trials: Sequence[Trial], axes: Sequence[Axis]) -> Guess:
     """From all trials that a search learnt from, those of its calibration included."""
     measured = [
-        (dict(trial.changes), trial.outcome.eps_paid)
+        (dict(trial.changes), trial.outcome)
         for trial in trials
         if trial.phase in SCORED and isinstance(trial.outcome, Measurement)
     ]
@@ -70,8 +71,13 @@ def guess(trials: Sequence[Trial], axes: Sequence[Axis]) -> Guess:
     )
     if len(measured) < _FEWEST:
         return Guess(tuple(axes), tried, None)
-    rows = np.array([_row(axes, tuple(changes.items())) for changes, _ in measured])
-    return Guess(tuple(axes), tried, _fitted(rows, np.log([rate for _, rate in measured])))
+    rows = np.array(
+        [
+            _row(axes, tuple(changes.items()), after_restart=restarted(run))
+            for changes, run in measured
+        ]
+    )
+    return Guess(tuple(axes), tried, _fitted(rows, np.log([run.eps_paid for _, run in measured])))
 
 
 def effects_of(trials: Sequence[Trial], axes: Sequence[Axis], changes: Changes) -> dict[str, float]:
@@ -80,12 +86,14 @@ def effects_of(trials: Sequence[Trial], axes: Sequence[Axis], changes: Changes) 
     return {path: math.log(estimates.of(path, level).ratio) for path, level in changes}
 
 
-def _row(axes: Sequence[Axis], changes: Changes) -> Floats:
+def _row(axes: Sequence[Axis], changes: Changes, *, after_restart: bool) -> Floats:
     """Settings as numbers, zero as written: for each knob how far its level lies from the one as
     written, and a column for each level of its own, so that levels that are near each other give
-    half of what they give in common."""
+    half of what they give in common.  A run just after a restart of the engine is slower by
+    something that is not its settings'."""
     levels = dict(changes)
-    return np.concatenate([_part(axis, levels.get(axis.path, axis.current)) for axis in axes])
+    parts = [_part(axis, levels.get(axis.path, axis.current)) for axis in axes]
+    return np.concatenate([*parts, [float(after_restart)]])
 
 
 def _part(axis: Axis, level: Level) -> Floats:

@@ -57,7 +57,8 @@ def calibrated(calibration: Calibration, others_cpu: float = 0.0) -> Iterator[st
         used = f" (others used up to {others_cpu:.0%} of it)" if others_cpu >= DISTURBED else ""
         yield (
             f"this machine is noisy{used}: to detect a gain of {_GAIN:.0%} takes "
-            f"{_pairs(calibration.sigma)} pairs here, {_pairs(_QUIET)} where noise is {_QUIET:.0%}"
+            f"{_pairs(calibration.sigma_counted)} pairs here, {_pairs(_QUIET)} where noise is "
+            f"{_QUIET:.0%}"
         )
 
 
@@ -65,8 +66,8 @@ def too_noisy(calibration: Calibration, allowed: float) -> str:
     """Why a search is refused on such a machine."""
     return (
         f"baseline noise is {calibration.sigma:.1%}, --refuse-noise allows {allowed:.1%}: to "
-        f"detect a gain of {_GAIN:.0%} would take {_pairs(calibration.sigma)} pairs here; use a "
-        "quieter machine, or allow more"
+        f"detect a gain of {_GAIN:.0%} would take {_pairs(calibration.sigma_counted)} pairs here; "
+        "use a quieter machine, or allow more"
     )
 
 
