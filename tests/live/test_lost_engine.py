@@ -111,6 +111,7 @@ def test_a_bench_counts_the_run_that_lost_the_engine_repeats_it_and_goes_on(
     assert "engine down" in done.out
     outcomes = json.loads((tmp_path / "all.json").read_text("utf-8"))["outcomes"]
     assert kinds(outcomes) == [None, "engine down", None]
+    assert outcomes[0]["eps_paid"] == outcomes[0]["eps"], "a sink puts nothing off"
 
 
 @pytest.mark.full

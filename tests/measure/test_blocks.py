@@ -11,7 +11,7 @@ import pytest
 
 from tests.measure.factory import failed, measured
 from tuner.lint.load import parse_profile
-from tuner.measure.blocks import Arm, Run, block_order, comparison, median, pairs
+from tuner.measure.blocks import Arm, Run, average, block_order, comparison, pairs
 from tuner.measure.paired import Pairs
 from tuner.profile.edit import edit
 from tuner.profile.metric import Metric
@@ -77,8 +77,8 @@ def test_a_metric_that_shows_nothing_is_not_compared() -> None:
     sunk = [Run(one, 1, replace(measured(1.0), store_bytes=0)) for one in "AB"]
     assert comparison(sunk * 3, "A", "B", Metric.STORE) is None
     assert comparison(runs(), "A", "B", Metric.FRESHNESS_P99) is None
-    assert median(runs(), "A", Metric.DECOMPRESS_CPU) is None
+    assert average(runs(), "A", Metric.DECOMPRESS_CPU) is None
 
 
 def test_cores_are_rate_times_time() -> None:
-    assert median(runs()[:1], "A", Metric.ENGINE_CORES) == pytest.approx(100 * 20e-6)
+    assert average(runs()[:1], "A", Metric.ENGINE_CORES) == pytest.approx(100 * 20e-6)

@@ -26,7 +26,7 @@ AT_FIRST = Counters(
     at_s=100.0,
     epoch_s=1_800_000_000.0,
     threads={},
-    machine=CoreTime(50.0, 0.0),
+    machine=CoreTime(50.0, 0.0, 0.0),
     shipper_cpu_s=0.0,
     sender_cpu_s=0.0,
     sender_blocked_s=0.0,
@@ -40,7 +40,7 @@ AT_FIRST = Counters(
 
 
 def later(passed_s: float = 10.0, clock_s: float = 10.0, stolen_s: float = 0.0) -> Window:
-    machine = CoreTime(AT_FIRST.machine.busy_s + 15.0, 0.0, stolen_s)
+    machine = CoreTime(AT_FIRST.machine.busy_s + 15.0, 5.0, 0.0, stolen_s)
     at_s, epoch_s = AT_FIRST.at_s + passed_s, AT_FIRST.epoch_s + clock_s
     return Window(AT_FIRST, replace(AT_FIRST, at_s=at_s, epoch_s=epoch_s, machine=machine), ())
 

@@ -32,7 +32,7 @@ BEFORE = Counters(
         "rs:main Q:Reg": threads((2.0, 0.5)),
         "rs:logs queue:R": threads((1.0, 0.0)),
     },
-    machine=CoreTime(busy_s=500.0, io_wait_s=10.0),
+    machine=CoreTime(busy_s=500.0, idle_s=300.0, io_wait_s=10.0),
     shipper_cpu_s=8.0,
     sender_cpu_s=0.5,
     sender_blocked_s=0.0,
@@ -52,7 +52,7 @@ AFTER = Counters(
         "rs:main Q:Reg": threads((5.0, 1.5)),
         "rs:logs queue:R": threads((5.0, 1.0), (2.0, 1.0)),
     },
-    machine=CoreTime(busy_s=518.0, io_wait_s=11.0),
+    machine=CoreTime(busy_s=518.0, idle_s=302.0, io_wait_s=11.0),
     shipper_cpu_s=14.0,
     sender_cpu_s=0.9,
     sender_blocked_s=2.0,
@@ -141,3 +141,15 @@ def test_an_engine_elsewhere_uses_none_of_our_cores() -> None:
 def test_the_kernel_cuts_thread_names() -> None:
     assert worker_thread("main Q") == "rs:main Q:Reg"
     assert worker_thread("logs queue") == "rs:logs queue:R"
+
+
+@pytest.mark.parametrize(("idle_s", "busy", "others"), [(12.0, 0.74, 0.0), (0.0, 1.0, 0.13)])
+def test_what_others_leave_of_the_machine_is_all_that_a_quota_is_worth(
+    idle_s: float, busy: float, others: float
+) -> None:
+    """A quota of two cores, of which the group used 14.8 of 20 core-seconds."""
+    grown = replace(AFTER.machine, busy_s=500.0 + 14.8, idle_s=300.0 + idle_s)
+    window = replace(SEEN, after=replace(AFTER, machine=grown))
+    stages = stages_of(window, small(), HERE)
+    assert stages.machine_cpu == pytest.approx(busy)
+    assert stages.others_cpu == pytest.approx(others)

@@ -125,7 +125,11 @@ def test_programs_get_every_run_and_both_ratios() -> None:
     data = json.loads(json.dumps(sweep_json(swept())))
     assert (data["schema"], data["kind"]) == (2, "sweep")
     rates = data["metrics"]["eps"]
-    assert rates["medians"]["slow"] == pytest.approx(1020)
+    averages = rates["averages"]
+    assert averages["slow"] == pytest.approx(1019.97, abs=0.01)
+    assert averages["fast"] / averages["slow"] == pytest.approx(
+        rates["to_the_first"]["fast"]["ratio"]
+    )
     assert rates["to_the_first"]["fast"]["pairs"] == 3
     assert rates["to_the_first"]["other"] is None
     assert rates["published_to_the_first"] == {"slow": 1.0, "fast": 2.5}

@@ -15,15 +15,30 @@ from tuner.host.usage import cores
 class CoreTime:
     """Core-seconds since the machine started, over the cores this process may run on.
 
-    Under a CPU quota `busy_s` is what all in the container used: the rest of the quota is idle,
-    whatever the machine's other cores do.  Else it is all that anybody used, and includes
-    `stolen_s`, what a hypervisor took away.  `io_wait_s` is time a core idled
+    `busy_s` is what all in the container used where it has a CPU quota; else it is all that anybody
+    used, and includes `stolen_s`, what a hypervisor took away.  `idle_s` is what nobody on the
+    machine used.  `io_wait_s` is the part of it
     while a thread that last ran on it waited for a disk: an estimate of the kernel, see proc(5).
     """
 
     busy_s: float
+    idle_s: float
     io_wait_s: float
     stolen_s: float = 0.0
+
+    def since(self, before: CoreTime) -> CoreTime:
+        """What was added since then."""
+        return CoreTime(
+            self.busy_s - before.busy_s,
+            self.idle_s - before.idle_s,
+            self.io_wait_s - before.io_wait_s,
+            self.stolen_s - before.stolen_s,
+        )
+
+    def taken_s(self, passed_s: float, allowed: float) -> float:
+        """How much of so many seconds of the cores that are allowed we could not have: what of a
+        quota is left counts only as far as the machine has idle cores for it."""
+        return max(self.busy_s, passed_s * allowed - self.idle_s)
 
 
 def core_time() -> CoreTime:
@@ -36,6 +51,7 @@ def core_time() -> CoreTime:
     busy = (one.user + one.nice + one.system + one.irq + one.softirq + one.steal for one in ours)
     return CoreTime(
         busy_s=sum(busy) if used_s is None else used_s,
+        idle_s=sum(one.idle + one.iowait for one in ours),
         io_wait_s=sum(one.iowait for one in ours),
         stolen_s=sum(one.steal for one in ours),
     )
@@ -46,4 +62,5 @@ def busy_share(seconds: float) -> float:
     before, began_s = core_time(), time.monotonic()
     time.sleep(seconds)
     passed_s = time.monotonic() - began_s
-    return min(1.0, (core_time().busy_s - before.busy_s) / (passed_s * cores()))
+    taken_s = core_time().since(before).taken_s(passed_s, cores())
+    return min(1.0, taken_s / (passed_s * cores()))

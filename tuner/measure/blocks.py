@@ -51,10 +51,13 @@ def values(runs: Sequence[Run], arm: str, metric: Metric) -> dict[int, float]:
     return {block: value for block, value in found if value is not None}
 
 
-def median(runs: Sequence[Run], arm: str, metric: Metric) -> float | None:
-    """The median of what an arm showed of a metric; None when it showed nothing."""
-    found = values(runs, arm, metric)
-    return statistics.median(found.values()) if found else None
+def average(runs: Sequence[Run], arm: str, metric: Metric) -> float | None:
+    """The geometric mean of what an arm showed of a metric, as ratios are those of geometric means;
+    None when it showed nothing."""
+    found = values(runs, arm, metric).values()
+    if not found:
+        return None
+    return statistics.geometric_mean(found) if min(found) > 0 else 0.0
 
 
 def pairs(runs: Sequence[Run], first: str, other: str, metric: Metric) -> Pairs:

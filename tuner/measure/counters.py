@@ -60,11 +60,7 @@ class Counters:
             passed_s=passed_s,
             clock_s=self.epoch_s - before.epoch_s,
             loads=thread_loads(before.threads, self.threads, passed_s),
-            machine=CoreTime(
-                self.machine.busy_s - before.machine.busy_s,
-                self.machine.io_wait_s - before.machine.io_wait_s,
-                self.machine.stolen_s - before.machine.stolen_s,
-            ),
+            machine=self.machine.since(before.machine),
             shipper_cpu_s=self.shipper_cpu_s - before.shipper_cpu_s,
             sender_cpu_s=self.sender_cpu_s - before.sender_cpu_s,
             sender_blocked_s=self.sender_blocked_s - before.sender_blocked_s,

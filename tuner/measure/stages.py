@@ -176,7 +176,7 @@ def stages_of(window: Window, profile: Profile, machines: CoreCounts) -> Stages:
         engine_cpu=growth.engine_cpu_s / (window_s * machines.engine_cores),
         engine_cores=machines.engine_cores,
         engine_is_here=machines.engine_is_here,
-        machine_cpu=min(1.0, growth.machine.busy_s / core_s),
+        machine_cpu=min(1.0, growth.machine.taken_s(window_s, machines.cores) / core_s),
         io_wait=max(0.0, growth.machine.io_wait_s) / core_s,
         rejected=growth.rejected,
         index_throttled_ms=growth.index_throttled_ms,

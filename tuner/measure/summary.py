@@ -45,8 +45,8 @@ def core_use(window: Window, lab: Lab) -> CoreUse:
     if not lab.is_here:
         return CoreUse(engine, max(0.0, lab.engine.facts.processors - engine))
     ours = (growth.shipper_cpu_s + growth.sender_cpu_s) / growth.passed_s
-    busy = growth.machine.busy_s / growth.passed_s
-    return CoreUse(engine + ours, max(0.0, cores() - busy))
+    taken = growth.machine.taken_s(growth.passed_s, cores()) / growth.passed_s
+    return CoreUse(engine + ours, max(0.0, cores() - taken))
 
 
 def deferred_cpu_us(whole_us: float, window_us: float) -> float:
@@ -72,7 +72,8 @@ class Observed:
     """Everything a trial saw: the window, how the flood ended, and the delivery check.
 
     `core_use` is what the window used of the machine, `begun_cpu_ms` the engine's CPU so far when
-    the flood began, `carried_over` what the engine still did for others at that time.
+    the flood began (None for a sink, which puts nothing off), `carried_over` what the engine still
+    did for others at that time.
     """
 
     window: Window
@@ -80,7 +81,7 @@ class Observed:
     settled: Settled
     effective: Effective
     core_use: CoreUse
-    begun_cpu_ms: int
+    begun_cpu_ms: int | None
     carried_over: str | None = None
     verdict: Diagnosis | None = None
     files: tuple[WrittenFile, ...] = ()
@@ -102,8 +103,10 @@ def summarise(observed: Observed, profile: Profile) -> Outcome:
     settled = observed.settled
     merged_s = None if settled.merged_at_s is None else settled.merged_at_s - first
     engine_cpu_us = growth.engine_cpu_s * 1e6 / events
-    whole_cpu_us = (settled.engine_cpu_ms - observed.begun_cpu_ms) * 1e3 / max(1, delivery.sent)
-    deferred_us = deferred_cpu_us(whole_cpu_us, engine_cpu_us)
+    deferred_us = 0.0
+    if observed.begun_cpu_ms is not None:
+        whole_ms = settled.engine_cpu_ms - observed.begun_cpu_ms
+        deferred_us = deferred_cpu_us(whole_ms * 1e3 / max(1, delivery.sent), engine_cpu_us)
     return Measurement(
         eps=rate.per_second,
         eps_se=rate.standard_error,

@@ -141,7 +141,8 @@ class _SaturatedRun:
         load = self.profile.workload
         spec = flood_spec(self.profile, secrets.token_hex(4))
         carried = self._carried_over()
-        begun_cpu_ms = node_counters(self.lab.client, SILENCE_S).cpu_ms
+        stores = self.lab.engine.stand_in is None
+        begun_cpu_ms = node_counters(self.lab.client, SILENCE_S).cpu_ms if stores else None
         with Flood(spec) as flood:
             watch = Watch(self.lab, self.pipe, self.profile, flood)
             if load.rate != "max":
@@ -212,7 +213,7 @@ class _SaturatedRun:
         watch: Watch,
         polled: Window,
         final: FloodProgress,
-        begun_cpu_ms: int,
+        begun_cpu_ms: int | None,
         carried: str | None,
     ) -> Outcome:
         thorough = self.plan.awaits_counters

@@ -9,7 +9,7 @@ from enum import Enum
 
 from pydantic import TypeAdapter
 
-from tuner.measure.blocks import Run, comparison, median, values
+from tuner.measure.blocks import Run, average, comparison, values
 from tuner.measure.ceiling import Ceiling
 from tuner.measure.gate import Decision, Gate
 from tuner.measure.measurement import Failure
@@ -171,7 +171,7 @@ def _table(compared: Compared) -> Table:
     rows = []
     for metric in COMPARED:
         ratio, about = compared.of(metric), metric.about
-        sides = tuple(median(compared.runs, side, metric) for side in (A, B))
+        sides = tuple(average(compared.runs, side, metric) for side in (A, B))
         rows.append(
             (
                 f"{about.label}, {about.unit}",
@@ -216,7 +216,7 @@ def _shares(compared: Compared) -> Iterator[tuple[str, dict[str, float]]]:
     """How near each side comes to the ceiling, and to what its processor time allows."""
     for letter in (A, B):
         wanted = (Metric.EPS, Metric.EPS_PAID, Metric.SHIPPER_CPU, Metric.ENGINE_CPU)
-        found = [one for one in (median(compared.runs, letter, m) for m in wanted) if one]
+        found = [one for one in (average(compared.runs, letter, m) for m in wanted) if one]
         if compared.ceiling is None or len(found) < len(wanted):
             continue
         rate, paid, *each_us = found
@@ -272,7 +272,7 @@ def metric_json(runs: Sequence[Run], arms: Sequence[str], metric: Metric) -> dic
         "unit": about.unit,
         "more_is_better": about.more_is_better,
         "values": {arm: list(values(runs, arm, metric).values()) for arm in arms},
-        "medians": {arm: median(runs, arm, metric) for arm in arms},
+        "averages": {arm: average(runs, arm, metric) for arm in arms},
         "to_the_first": {
             arm: None if one is None else _COMPARISON.dump_python(one, mode="json")
             for arm, one in found.items()

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import TypeAdapter
 
-from tuner.measure.blocks import Run, comparison, median, values
+from tuner.measure.blocks import Run, average, comparison, values
 from tuner.measure.metrics import restarted
 from tuner.profile.metric import Metric
 from tuner.report.compare import RATES, figure, metric_json, ratio_text, remarks
@@ -100,9 +100,9 @@ def saved(ratio: float) -> str:
 
 
 def _table(sweep: Sweep, metric: Metric) -> Table:
-    """Medians, ratios to the first variant with intervals, and the same as published."""
+    """Geometric means, ratios to the first variant with intervals, and the same as published."""
     theirs = published(sweep, metric)
-    header: tuple[str, ...] = ("variant", "ours", "to the first [95 %]")
+    header: tuple[str, ...] = ("variant", "ours, geometric mean", "to the first [95 %]")
     header += ("saved",) if metric.is_size else ()
     header += ("published", "to the first") if theirs else ()
     header += ("saved",) if metric.is_size and theirs else ()
@@ -111,7 +111,7 @@ def _table(sweep: Sweep, metric: Metric) -> Table:
 
 
 def _row(sweep: Sweep, metric: Metric, arm: str) -> tuple[str, ...]:
-    ours, theirs = median(sweep.runs, arm, metric), published(sweep, metric)
+    ours, theirs = average(sweep.runs, arm, metric), published(sweep, metric)
     cells = [arm, figure(metric, ours), _ratio(sweep, metric, arm)]
     if metric.is_size:
         cells.append(_saved(ratio_to_the_first(sweep, metric, arm)))
@@ -124,13 +124,13 @@ def _row(sweep: Sweep, metric: Metric, arm: str) -> tuple[str, ...]:
 
 
 def ratio_to_the_first(sweep: Sweep, metric: Metric, arm: str) -> float | None:
-    """Our ratio to the first variant: of pairs of one block, else of the medians; None where either
-    shows nothing."""
+    """Our ratio to the first variant: of pairs of one block, else of the averages; None where one
+    of them shows nothing."""
     found = comparison(sweep.runs, sweep.arms[0], arm, metric)
     if found is not None:
         return found.ratio
-    ours = median(sweep.runs, arm, metric)
-    first = median(sweep.runs, sweep.arms[0], metric)
+    ours = average(sweep.runs, arm, metric)
+    first = average(sweep.runs, sweep.arms[0], metric)
     return ours / first if ours is not None and first else None
 
 
@@ -167,14 +167,14 @@ def _restarts(sweep: Sweep) -> Iterator[str]:
     ratios_of = [comparison(sweep.runs, first, arm, each) for arm in others for each in metrics]
     fitted = any(one is not None and one.restarted is not None for one in ratios_of)
     ratios = "the ratios are free of that" if fitted else "four blocks and more take that out"
-    yield f"the engine restarted between variants and is slower just after; {ratios}, medians not"
+    yield f"the engine restarted between variants and is slower just after; {ratios}, averages not"
 
 
 def _thresholds(sweep: Sweep) -> Iterator[str]:
     """Which variants keep the guardrail on freshness."""
     limit_s = sweep.freshness_limit_s
     for arm in sweep.arms:
-        found = median(sweep.runs, arm, Metric.FRESHNESS_P99)
+        found = average(sweep.runs, arm, Metric.FRESHNESS_P99)
         if found is not None:
             kept = "within" if found <= limit_s else "ABOVE"
             yield f"{arm}: freshness p99 is {kept} freshness_p99_s, {limit_s:g} s"
@@ -188,7 +188,7 @@ def _projection(sweep: Sweep, asked: Projection) -> list[PlainBlock]:
         for metric in sweep.experiment.metrics
         if metric.is_size
         for arm in sweep.arms
-        if (each := median(sweep.runs, arm, metric)) is not None
+        if (each := average(sweep.runs, arm, metric)) is not None
     ]
     header = ("at the rate", "events", *(f"{arm}: {m.about.label}" for arm, m, _ in sizes))
     rows = []
@@ -222,7 +222,7 @@ def sweep_svg(sweep: Sweep) -> str:
 
 def _is_drawn(sweep: Sweep, metric: Metric) -> bool:
     """Whether a metric has a first variant to compare with."""
-    return (median(sweep.runs, sweep.arms[0], metric) or 0.0) > 0
+    return (average(sweep.runs, sweep.arms[0], metric) or 0.0) > 0
 
 
 def _panel(axes: Axes, sweep: Sweep, metric: Metric) -> None:
