@@ -248,3 +248,13 @@ def test_counters_go_to_the_stream_of_their_ruleset(tmp_path: Path) -> None:
     assert profile.impstats is not None
     assert (profile.impstats.stream, profile.impstats.severity) == ("stats", 7)
     assert [one.stream for one in profile.outputs] == [None, "stats"]
+
+
+def test_what_rsyslogd_refuses_is_imported_as_far_as_it_goes(tmp_path: Path) -> None:
+    action = 'action(type="omelasticsearch" port="9200" template="gone" searchIndex="logs")\n'
+    made = imported(f"{DOCUMENT}{action}", tmp_path)
+    (data,) = list(made.data["outputs"])  # type: ignore[call-overload]
+    assert data["index"] == {"name": "logs", "mapping": "dynamic"}
+    assert [one.message.partition(":")[0] for one in made.missing] == [
+        "output logs", "no template gone",
+    ]  # fmt: skip

@@ -16,11 +16,10 @@ from tuner.importer.fields import texts_of_template
 from tuner.importer.flow import Reached, Walk, name_of_statement
 from tuner.importer.gaps import Gap, Gaps, Inexpressible
 from tuner.importer.into_engine import engine_output, no_template, template_fields
-from tuner.importer.order import KEPT, OUTPUT, PARSED, why_bound
 from tuner.importer.parameters import ON, QUEUE, known, queue_of
 from tuner.importer.rest import Rest, why_of
 from tuner.importer.script import Block, Parameter, ScriptPosition, Statement, Thing
-from tuner.importer.steps import is_step, step_of
+from tuner.importer.steps import KEPT, OUTPUT, PARSED, is_step, step_of, why_bound
 from tuner.importer.template import Template, TemplateProperty
 from tuner.modules.omfile import OmfileOutput
 from tuner.modules.omfwd import OmfwdOutput
@@ -124,7 +123,8 @@ class Outputs:
             return
         step = step_of(one, self.parts, self.gaps) if is_step(action) else {}
         data = {} if step or not isinstance(action, Thing) else self._filtered(kind, action, one)
-        for first in self.gaps.missing[:1]:
+        # What rsyslogd refuses itself is no use as it is: the rest of it is.
+        for first in () if self.rest.lacks((action,)) else self.gaps.missing[:1]:
             raise Inexpressible(first.origin, first.message)
         self.gaps.missing += self.unknown
         if step:
