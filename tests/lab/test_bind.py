@@ -9,7 +9,7 @@ import pytest
 from tests.profile.examples import small
 from tuner.engines.heap import fitting_heap
 from tuner.engines.release import Engine
-from tuner.errors import Refused
+from tuner.errors import BadProfile, Refused
 from tuner.lab.bind import Bound, Site, bind
 from tuner.lint.load import parse_profile
 
@@ -157,3 +157,25 @@ def test_a_profile_whose_first_output_gets_counters_alone_is_refused() -> None:
         map(str, bind(small({**changes, "outputs": [output, counters]}), SITE, (1,)).substitutions)
     )
     assert "outputs[stats]: omelasticsearch -> left out" in told
+
+
+def test_programs_and_kafka_are_left_out_and_named() -> None:
+    output = small().model_dump(mode="json", by_alias=True, exclude_defaults=True)["outputs"][0]
+    kafka = {"name": "kafka", "type": "omkafka", "topic": "t", "queue": output["queue"]}
+    take = {"name": "take", "type": "omprog", "binary": "/bin/x", "queue": output["queue"]}
+    inputs = [{"type": "imptcp", "port": 10514}, {"type": "imkafka", "topic": "t"}]
+    used = bind(small({"inputs": inputs, "outputs": [output, kafka, take]}), SITE, (1, 2))
+    told = {str(one) for one in used.substitutions}
+    assert {
+        "inputs[1]: imkafka -> left out", "outputs[kafka]: omkafka -> left out",
+        "outputs[take]: omprog -> left out",
+    } <= told  # fmt: skip
+    with pytest.raises(Refused, match="type imkafka: measurements cannot send to it"):
+        bind(small({"inputs": inputs[1:]}), SITE, (1,))
+
+
+def test_a_password_of_kafka_stands_elsewhere() -> None:
+    source = {"type": "imkafka", "topic": "t", "confParam": ["sasl.password=secret"]}
+    with pytest.raises(BadProfile, match=r"sasl\.password is a secret: write \{file") as refused:
+        small({"inputs": [source]})
+    assert "=secret" not in str(refused.value)

@@ -139,7 +139,7 @@ def test_an_unknown_choice_lists_the_choices() -> None:
 
 
 def test_an_unknown_input_is_located_at_its_type() -> None:
-    text = problem("type: imptcp", "type: imkafka")
+    text = problem("type: imptcp", "type: imhttp")
     assert text.startswith("p.yaml:4:12: error: inputs[0].type must be one of imptcp, imtcp")
 
 

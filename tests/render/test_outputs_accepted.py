@@ -16,6 +16,8 @@ from tuner.host.programs import rsyslog_version
 from tuner.modules.filter import OPERATIONS
 from tuner.modules.omfile import OmfileOutput
 from tuner.modules.omfwd import OmfwdOutput
+from tuner.modules.omkafka import OmkafkaOutput
+from tuner.modules.omprog import OmprogOutput
 from tuner.modules.omrelp import OmrelpOutput
 from tuner.modules.output import Output
 from tuner.profile.edit import edit
@@ -32,10 +34,26 @@ pytestmark = [
 
 KINDS: dict[type[BaseModel], dict[str, object]] = {
     OmfileOutput: FILE, OmfwdOutput: FWD, OmrelpOutput: RELP,
+    OmkafkaOutput: {"name": "kafka", "type": "omkafka", "topic": "logs"},
+    OmprogOutput: {"name": "take", "type": "omprog", "binary": "/bin/cat"},
 }  # fmt: skip
 # What stands for each parameter that is not a switch or a number.
 WORDS: dict[str, object] = {
     "document": "ecs",
+    "line": [{"property": "msg"}],
+    "binary": "/bin/cat -n",
+    "beginTransactionMark": "begin",
+    "commitTransactionMark": "end",
+    "output": "/var/log/take.log",
+    "topic": "other",
+    "broker": ["kafka1:9092"],
+    "key": "k",
+    "confParam": ["security.protocol=plaintext"],
+    "topicConfParam": ["acks=all"],
+    "errorFile": "/var/log/kafka.json",
+    "statsFile": "/var/log/kafka.stats",
+    "statsName": "k",
+    "failedMsgFile": "/var/log/kafka.failed",
     "filter": {"syslogseverity": "err"},
     "ioBufferSize": "16k",
     "rotation.sizeLimit": "10m",
@@ -75,7 +93,7 @@ TOGETHER: dict[str, dict[str, object]] = {
     "tls.myCert": {"tls.myPrivKey": "/dev/null"},
     "tls.myPrivKey": {"tls.myCert": "/dev/null"},
 }
-APART = {"type", "name", "queue", "file", "dynaFile", "target", "port"}
+APART = {"type", "name", "stream", "queue", "file", "dynaFile", "target", "port"}
 PARAMETERS = [
     (kind, info.alias or name, since(info))
     for kind in KINDS
@@ -108,7 +126,8 @@ def test_a_parameter_is_known_from_its_release_on(
     kind: type[BaseModel], key: str, release: int, tmp_path: Path
 ) -> None:
     installed = int(rsyslog_version().split(".")[1])
-    output = KINDS[kind] | {key: value_of(kind, key)} | TOGETHER.get(key, {})
+    together = {"output": "/var/log/take.log"} if kind is OmprogOutput else TOGETHER.get(key, {})
+    output = KINDS[kind] | together | {key: value_of(kind, key)}
     said = accepted(tmp_path, output)
     if release <= installed:
         assert said == ""

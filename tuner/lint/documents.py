@@ -10,7 +10,7 @@ from tuner.errors import KeyPath
 from tuner.lint.steps import gives_json, steps_of, variable_fault
 from tuner.modules.field import DocumentField, FieldType, Preset, merges
 from tuner.modules.imfile import ImfileInput
-from tuner.modules.omfile import OmfileOutput
+from tuner.modules.output import Lines
 from tuner.modules.parsing import CsvParse
 from tuner.modules.registry import Parse
 from tuner.modules.step import SetStep
@@ -64,7 +64,7 @@ def _texts(profile: Profile) -> Iterator[tuple[KeyPath, str | None, TextSource]]
         for i, field in enumerate(fields_of(output)):
             place = ("outputs", number, "document", *(() if is_preset else (i,)))
             yield place, output.stream, field
-        if isinstance(output, OmfileOutput):
+        if isinstance(output, Lines):
             for i, text in enumerate(output.line or ()):
                 yield ("outputs", number, "line", i), output.stream, text
     for path, name, step in steps_of(profile):

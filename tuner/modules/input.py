@@ -6,6 +6,7 @@ from typing import Annotated, ClassVar, Literal, NamedTuple, Self
 from pydantic import Field
 
 from tuner.modules.certificates import Certificates
+from tuner.modules.secrets import SecretRef
 from tuner.schema.parameter import Doc, Since
 from tuner.schema.scalars import Address, Name, NonNegative, Peer, Port, TimeZone
 from tuner.schema.section import RsyslogSection
@@ -113,6 +114,11 @@ class Input(RsyslogSection):
     def transport(self) -> TransportKind | None:
         """How a flood reaches it; None if no flood can."""
         return None
+
+    @property
+    def secrets(self) -> tuple[SecretRef, ...]:
+        """What it logs in with."""
+        return ()
 
     @property
     def unmeasured(self) -> str | None:

@@ -238,6 +238,12 @@ class OmelasticsearchOutput(Output):
         return self.creates or self.bulkid is not None
 
     @property
+    def secrets(self) -> tuple[SecretRef, ...]:
+        """What it logs in with."""
+        password = () if self.auth is None else (self.auth.pwd,)
+        return password if self.apikey is None else (*password, self.apikey)
+
+    @property
     def has_secrets(self) -> bool:
         """Whether the rendered action refers to a password or a key."""
         return self.auth is not None or self.apikey is not None

@@ -10,7 +10,6 @@ from pydantic import Field, model_validator
 
 from tuner.modules.dyna_file import DynaFile
 from tuner.modules.output import BuiltinTemplate, Level, Lines, Surroundings
-from tuner.modules.text_source import TextSource
 from tuner.schema.parameter import Doc, OfModule, Since
 from tuner.schema.scalars import (
     AbsolutePath,
@@ -61,14 +60,6 @@ class OmfileOutput(Lines):
                     "of files."
                 ),
             ),
-        ),
-    ] = None
-    line: Annotated[
-        Annotated[tuple[TextSource, ...], Field(min_length=1)] | None,
-        Doc(
-            "What a line holds, one text after the other, in place of template and document. "
-            "Control characters of an event are written as #ooo, so that it stays one line.",
-            traps=("Nothing is quoted: a value may hold what separates it from the next.",),
         ),
     ] = None
     dyna_file_cache_size: Annotated[
@@ -239,11 +230,10 @@ class OmfileOutput(Lines):
     def _one_place(self) -> Self:
         if (self.file is None) == (self.dyna_file is None):
             raise ValueError("name file, or dynaFile for a file for each value of a property")
-        if self.line is not None and (self.template is not None or self.document is not None):
-            raise ValueError("name one of line, template and document: each defines the format")
         return self
 
     built_in: ClassVar[bool] = True
+    ends_lines: ClassVar[bool] = True
     lab_takes: ClassVar[bool] = True
     own_format: ClassVar[BuiltinTemplate] = "RSYSLOG_FileFormat"
 

@@ -8,6 +8,8 @@ from pydantic import Field, model_validator
 from tuner.modules.field import DocumentField, Preset
 from tuner.modules.filter import Filter
 from tuner.modules.queue import Queue
+from tuner.modules.secrets import SecretRef
+from tuner.modules.text_source import TextSource
 from tuner.rule import Changes
 from tuner.schema.parameter import Doc, Since
 from tuner.schema.scalars import AbsolutePath, Name, Peer, Positive, Switch
@@ -149,6 +151,11 @@ class Output(RsyslogSection):
     lab_takes: ClassVar[bool] = False
     """Whether a lab has a receiver for what the output sends."""
 
+    @property
+    def secrets(self) -> tuple[SecretRef, ...]:
+        """What it logs in with."""
+        return ()
+
     def in_lab(self, _lab: Surroundings, _index_prefix: str, /) -> Self:
         """The output into what the lab has; its queue is bound elsewhere."""
         return self
@@ -162,7 +169,7 @@ class Lines(Output):
         Doc(
             "The format of rsyslog's own in which events are written; document writes "
             "JSON instead.",
-            default="omfile: RSYSLOG_FileFormat; omfwd and omrelp: "
+            default="omfile, omprog and omkafka: RSYSLOG_FileFormat; omfwd and omrelp: "
             "RSYSLOG_SyslogProtocol23Format, which is RFC 5424",
             traps=(
                 (
@@ -177,16 +184,25 @@ class Lines(Output):
         Doc("What a document holds: a preset by name, or a list of fields.", traps=("F5", "F6")),
     ] = None
 
+    line: Annotated[
+        Annotated[tuple[TextSource, ...], Field(min_length=1)] | None,
+        Doc(
+            "What a line holds, one text after the other, in place of template and document. "
+            "Control characters of an event are written as #ooo, so that it stays one line.",
+            traps=("Nothing is quoted: a value may hold what separates it from the next.",),
+        ),
+    ] = None
+
     @model_validator(mode="after")
     def _one_format(self) -> Self:
-        if self.template is not None and self.document is not None:
-            raise ValueError(
-                "name template or document, not both: each defines the format of an event"
-            )
+        if sum(one is not None for one in (self.template, self.document, self.line)) > 1:
+            raise ValueError("name one of line, template and document: each defines the format")
         return self
 
     # omfwd's default format has neither year nor zone; both forwarding formats cut tags.
     own_format: ClassVar[BuiltinTemplate] = "RSYSLOG_SyslogProtocol23Format"
+    ends_lines: ClassVar[bool] = False
+    """Whether a line ends with a newline of its own; others frame what they send."""
 
     @property
     def format(self) -> BuiltinTemplate:

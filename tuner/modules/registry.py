@@ -8,6 +8,7 @@ from pydantic import BaseModel
 
 from tuner.modules.imfile import ImfileInput
 from tuner.modules.imjournal import ImjournalInput
+from tuner.modules.imkafka import ImkafkaInput
 from tuner.modules.imklog import ImklogInput
 from tuner.modules.impstats import Impstats
 from tuner.modules.imptcp import ImptcpInput
@@ -26,6 +27,8 @@ from tuner.modules.mmnormalize import NormalizeParse
 from tuner.modules.omelasticsearch import OmelasticsearchOutput
 from tuner.modules.omfile import OmfileOutput
 from tuner.modules.omfwd import OmfwdOutput
+from tuner.modules.omkafka import OmkafkaOutput
+from tuner.modules.omprog import OmprogOutput
 from tuner.modules.omrelp import OmrelpOutput
 from tuner.modules.output import Output
 from tuner.modules.parsing import CsvParse, KvParse
@@ -41,11 +44,18 @@ AnyInput = Annotated[
     | ImrelpInput
     | ImuxsockInput
     | ImjournalInput
-    | ImklogInput,
+    | ImklogInput
+    | ImkafkaInput,
     OneOf("type"),
 ]
 AnyOutput = Annotated[
-    OmelasticsearchOutput | OmfileOutput | OmfwdOutput | OmrelpOutput, OneOf("type")
+    OmelasticsearchOutput
+    | OmfileOutput
+    | OmfwdOutput
+    | OmrelpOutput
+    | OmkafkaOutput
+    | OmprogOutput,
+    OneOf("type"),
 ]
 ModuleStep = MmanonStep | MmdblookupStep | MmkubernetesStep | MmexternalStep
 AnyStep = Annotated[ModuleStep | SetStep | UnsetStep | ParseStep, OneOf("type")]

@@ -107,10 +107,8 @@ class Profile(Section):
 
     @property
     def secrets(self) -> tuple[SecretRef, ...]:
-        """What the outputs into the engine log in with."""
-        passwords = (one.auth.pwd for one in self.indexed if one.auth is not None)
-        keys = (one.apikey for one in self.indexed if one.apikey is not None)
-        return (*passwords, *keys)
+        """What its inputs and outputs log in with."""
+        return tuple(ref for one in (*self.inputs, *self.outputs) for ref in one.secrets)
 
     @property
     def secret_variables(self) -> tuple[str, ...]:

@@ -29,6 +29,7 @@ _ADVISED = 100
 _LONGEST = 60
 _PLACES = "write {file: /path/to/it} or {env: NAME}"
 _TAG = frozenset({"union_tag_invalid", "union_tag_not_found"})
+_IS_SECTION = frozenset({"model_type", "model_attributes_type"})
 # What pydantic says of a value only because of an error further inside.
 _ECHOES = frozenset({"too_short", "enum", "tuple_type", "literal_error"})
 _KINDS = {
@@ -155,7 +156,10 @@ def _message(first: _Fault, code: str, together: Sequence[_Fault], source: Sourc
         read_as = "a yes or no" if isinstance(first.given, bool) else "a number"
         return f'{key}: YAML reads {raw} as {read_as}; write it in quotes: "{raw}"'
     if not isinstance(first.given, Mapping) and SecretRef in models_at(first.path, first.root):
-        return f"{key} must say where the secret is, never hold it: {_PLACES}"
+        texts = [fault for fault in together if fault.kind not in _IS_SECTION]
+        if not texts:
+            return f"{key} must say where the secret is, never hold it: {_PLACES}"
+        together = texts  # a text may stand there too, if it gives nothing away
     first_choice, *others = dict.fromkeys(_requirement(fault) for fault in together)
     requirement = " or ".join([first_choice, *(other.removeprefix("must be ") for other in others)])
     if first.kind == "tuple_type" and not others and isinstance(first.given, str):

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass
 
 from tuner.modules.omelasticsearch import OmelasticsearchOutput
-from tuner.modules.omfile import OmfileOutput
 from tuner.modules.output import Lines, Output
 from tuner.modules.queue import Queue, QueueType
+from tuner.modules.secrets import SecretRef
 from tuner.profile.model import Profile
 from tuner.profile.placement import action_queue
 from tuner.render.condition import condition
 from tuner.render.quoting import Emitted
 from tuner.render.steps import Step
 from tuner.schema.parameter import of_module
+from tuner.schema.section import RsyslogSection
 
 Parameters = tuple[tuple[str, object], ...]
 
@@ -121,6 +122,16 @@ def bulk(
     )
 
 
+def written_parameters(section: RsyslogSection, left_out: Set[str]) -> dict[str, object]:
+    """What the profile writes of a section, by rsyslog's names; secrets stay references."""
+    written = section.model_dump(mode="json", by_alias=True, exclude_none=True)
+    for name, info in type(section).model_fields.items():
+        value = getattr(section, name)
+        if isinstance(value, tuple) and any(isinstance(one, SecretRef) for one in value):
+            written[info.alias or name] = value
+    return {key: value for key, value in written.items() if key not in left_out}
+
+
 def retry_name(output: OmelasticsearchOutput) -> str:
     """What the ruleset of an output's refused documents is called: a dot is in no other name."""
     return f"retry.{output.name}"
@@ -160,7 +171,7 @@ def _action(profile: Profile, number: int, queue: Queue) -> BulkAction | LineAct
 
 def _format(output: Lines) -> str:
     """The template of an event: rsyslog's own, or one of the output's."""
-    if isinstance(output, OmfileOutput) and output.line is not None:
+    if output.line is not None:
         return f"{output.name}-line"
     return output.format if output.document is None else f"{output.name}-document"
 
@@ -180,11 +191,6 @@ def _timeout(output: OmelasticsearchOutput) -> str | None:
 
 def _own(output: Lines) -> Parameters:
     """The parameters of the module itself, as rsyslog writes them."""
-    written = output.model_dump(mode="json", by_alias=True, exclude_none=True)
-    left_out = {*_ELSEWHERE, *of_module(type(output))}
-    own = {
-        key: value
-        for key, value in written.items()
-        if key not in left_out and not key.startswith("action.")
-    }
+    written = written_parameters(output, {*_ELSEWHERE, *of_module(type(output))})
+    own = {key: value for key, value in written.items() if not key.startswith("action.")}
     return tuple((own | {**output.spelled()}).items())

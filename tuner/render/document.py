@@ -61,9 +61,9 @@ def document(
     return tuple(_joined(pieces))
 
 
-def line(parts: tuple[TextSource, ...], parse: Parse | None) -> tuple[Piece, ...]:
-    """A line of these texts; a control character of the event cannot end it."""
-    return tuple(_joined([*(piece for part in parts for piece in _plain(part, parse)), "\n"]))
+def line(parts: tuple[TextSource, ...], parse: Parse | None, end: str) -> tuple[Piece, ...]:
+    """A line of these texts and `end`; a control character of the event cannot end it."""
+    return tuple(_joined([*(piece for part in parts for piece in _plain(part, parse)), end]))
 
 
 def _plain(part: TextSource, parse: Parse | None) -> Iterator[Piece]:

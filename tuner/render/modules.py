@@ -13,7 +13,7 @@ from tuner.modules.output import Output
 from tuner.modules.step import ParseStep, StreamStep, VariableStep
 from tuner.profile.lanes import Spread
 from tuner.profile.model import Profile
-from tuner.render.actions import Parameters
+from tuner.render.actions import Parameters, written_parameters
 from tuner.render.form import Form
 from tuner.schema.parameter import of_module
 
@@ -47,8 +47,7 @@ def modules(profile: Profile, repairs: bool, form: Form) -> tuple[Module, ...]:
 
 def parameters_of(source: Input) -> dict[str, object]:
     """What the profile writes of an input and what we know better, by rsyslog's names."""
-    left_out = {"parser", "stream"}
-    return source.model_dump(mode="json", by_alias=True, exclude_none=True, exclude=left_out)
+    return written_parameters(source, {"parser", "stream"})
 
 
 def _every(profile: Profile, repairs: bool) -> Iterator[Module]:

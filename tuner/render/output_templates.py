@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tuner.modules.omelasticsearch import OmelasticsearchOutput
 from tuner.modules.omfile import OmfileOutput
+from tuner.modules.output import Lines
 from tuner.modules.registry import AnyOutput
 from tuner.profile.documents import fields_of
 from tuner.profile.model import Profile
@@ -37,19 +37,18 @@ def output_templates(
     """The templates of an output; an identity is for measurements only."""
     fields, parse = fields_of(output), profile.stream(output.stream).parse
     # A newline after each document of a bulk would pair their replies wrongly (F5).
-    end = "\n" if isinstance(output, OmfileOutput) else ""
+    end = "\n" if isinstance(output, Lines) and output.ends_lines else ""
     steps = Steps.of_output(output.name)
     pieces = document(fields, parse, identity, end, steps) if fields else ()
-    if isinstance(output, OmfileOutput):
+    if isinstance(output, Lines):
+        dyna_file = output.dyna_file if isinstance(output, OmfileOutput) else None
         return OutputTemplates(
             name=output.name,
-            file=file_name(output.dyna_file) if output.dyna_file is not None else (),
+            file=file_name(dyna_file) if dyna_file is not None else (),
             document=pieces,
-            line=line(output.line, parse) if output.line is not None else (),
+            line=line(output.line, parse, end) if output.line is not None else (),
             steps=steps.taken,
         )
-    if not isinstance(output, OmelasticsearchOutput):
-        return OutputTemplates(output.name, document=pieces, steps=steps.taken)
     return OutputTemplates(
         name=output.name,
         document=pieces,

@@ -73,9 +73,9 @@ def literal(value: str) -> Emitted:
     return Emitted(quote(value).replace("$", "\\044"))
 
 
-def quote_all(values: Iterable[str]) -> Emitted:
+def quote_all(values: Iterable[str | SecretRef]) -> Emitted:
     """`values` as a RainerScript array."""
-    return Emitted("[" + ", ".join(quote(value) for value in values) + "]")
+    return Emitted(f"[{', '.join(map(parameter, values))}]")
 
 
 def secret(reference: SecretRef) -> Emitted:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from tuner.modules.impstats import Impstats
 from tuner.modules.input import Input, Parsers
 from tuner.modules.omelasticsearch import OmelasticsearchOutput
-from tuner.modules.omfile import OmfileOutput
+from tuner.modules.output import Lines
 from tuner.modules.queue import Queue
 from tuner.modules.registry import AnyOutput
 from tuner.modules.text_source import TextSource
@@ -200,7 +200,7 @@ def _streams(
 def _reads_metadata(output: AnyOutput) -> bool:
     """Whether an output writes what imfile says of the file."""
     texts: list[TextSource] = [*fields_of(output)]
-    texts += output.line or () if isinstance(output, OmfileOutput) else ()
+    texts += (output.line or ()) if isinstance(output, Lines) else ()
     return any(str(text.property).startswith(METADATA) for text in texts)
 
 

@@ -12,7 +12,7 @@ from tuner.modules.registry import AnyStep, ModuleStep
 from tuner.modules.step import ParseStep, SetStep, UnsetStep, VariableStep
 from tuner.modules.text_source import EVERYTHING, TextSource
 from tuner.profile.stream import Stream
-from tuner.render.actions import Parameters
+from tuner.render.actions import Parameters, written_parameters
 from tuner.render.condition import condition
 from tuner.render.document import texts_in_whole
 from tuner.render.field_text import json_name, variable_name
@@ -104,10 +104,8 @@ def _parsed(stem: str, stream: Stream) -> Iterator[ActionStatement]:
 
 
 def _action(name: str, step: ModuleStep) -> ActionStatement:
-    written = step.model_dump(mode="json", by_alias=True, exclude_none=True)
-    left_out = {*_ELSEWHERE, *of_module(type(step))}
-    own = tuple((key, value) for key, value in written.items() if key not in left_out)
-    return ActionStatement(name, step.type, own, _condition(step.filter))
+    own = written_parameters(step, {*_ELSEWHERE, *of_module(type(step))})
+    return ActionStatement(name, step.type, tuple(own.items()), _condition(step.filter))
 
 
 def _set(step: SetStep, stream: Stream, steps: Steps) -> SetStatement:

@@ -1,0 +1,42 @@
+"""imkafka: the messages of a Kafka topic.
+
+None means not set in the profile: rsyslog's default applies.
+"""
+
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import Field
+
+from tuner.modules.input import Input
+from tuner.modules.kafka import Brokers, KafkaParameters, KafkaTopic
+from tuner.modules.secrets import SecretRef
+from tuner.schema.parameter import Doc
+from tuner.schema.scalars import MatchText, Switch
+
+
+class ImkafkaInput(Input):
+    """imkafka: the messages of a Kafka topic; from the package rsyslog-kafka."""
+
+    type: Annotated[Literal["imkafka"], Doc("The messages of a Kafka topic.")]
+    topic: Annotated[KafkaTopic, Doc("The topic; one for each input.")]
+    broker: Annotated[Brokers | None, Doc("Brokers of the cluster, each host:port.")] = None
+    consumer_group: Annotated[
+        MatchText | None,
+        Doc(
+            "The group of consumers that share the topic.",
+            traps=("Without it each start begins at the end of the topic.",),
+        ),
+    ] = Field(None, alias="consumerGroup")
+    conf_param: KafkaParameters = Field(None, alias="confParam")
+    parse_hostname: Annotated[
+        Switch | None,
+        Doc("Whether the messages are syslog with a host name, which parsers then read."),
+    ] = None
+
+    package: ClassVar[str] = "rsyslog-kafka"
+    thread_names: ClassVar[tuple[str, ...]] = ("in:imkafka",)
+
+    @property
+    def secrets(self) -> tuple[SecretRef, ...]:
+        """The parameters of librdkafka that stand elsewhere."""
+        return tuple(one for one in self.conf_param or () if isinstance(one, SecretRef))

@@ -1,0 +1,121 @@
+"""omprog: a program of the user's own.
+
+None means not set in the profile: rsyslog's default applies.
+"""
+
+from collections.abc import Iterator
+from typing import Annotated, ClassVar, Literal, Self
+
+from pydantic import Field, model_validator
+
+from tuner.modules.in_profile import InProfile
+from tuner.modules.output import EXAMPLE_QUEUE, BuiltinTemplate, Lines
+from tuner.rule import Changes, Complaint, warning
+from tuner.schema.parameter import Doc
+from tuner.schema.scalars import AbsolutePath, FileMode, Line, NonNegative, Switch
+
+
+class OmprogOutput(Lines):
+    """omprog: a program of your own that reads events from its stdin, one a line.  Times in
+    milliseconds."""
+
+    type: Annotated[
+        Literal["omprog"],
+        Doc(
+            "A program of your own that reads events, one a line.",
+            traps=("No lab runs it: measurements are those of the pipeline without.",),
+        ),
+    ]
+    binary: Annotated[
+        AbsolutePath, Doc("The program, an absolute path, with its arguments after a blank.")
+    ]
+    confirm_messages: Annotated[
+        Switch | None,
+        Doc(
+            "Whether the program answers each event, and its start, with a line: OK, or anything "
+            "else, and the event is sent again later.",
+            default="off",
+            traps=("If off, what the program could not do is lost.",),
+        ),
+    ] = None
+    confirm_timeout: Annotated[
+        NonNegative | None,
+        Doc("How long an answer may take before the program is started anew.", default="10000"),
+    ] = None
+    report_failures: Annotated[
+        Switch | None,
+        Doc("Whether rsyslog logs each answer that is not OK.", default="off"),
+    ] = None
+    use_transactions: Annotated[
+        Switch | None,
+        Doc(
+            "Whether a line stands before and after each batch; confirmed at its end, with "
+            "DEFER_COMMIT as the answer to each event.",
+            default="off",
+        ),
+    ] = None
+    begin_transaction_mark: Annotated[
+        Line | None, Doc("The line before a batch.", default="BEGIN TRANSACTION")
+    ] = None
+    commit_transaction_mark: Annotated[
+        Line | None, Doc("The line after a batch.", default="COMMIT TRANSACTION")
+    ] = None
+    force_single_instance: Annotated[
+        Switch | None,
+        Doc("Whether all workers share one program.", default="off: one for each worker"),
+    ] = None
+    hup_signal: Annotated[
+        Literal["HUP", "USR1", "USR2", "INT", "TERM"] | None,
+        Doc("The signal that the program gets when rsyslogd gets a HUP.", default="none"),
+    ] = Field(None, alias="hup.signal")
+    signal_on_close: Annotated[
+        Switch | None,
+        Doc("Whether the program gets SIGTERM when rsyslogd stops.", default="off: its input ends"),
+    ] = None
+    close_timeout: Annotated[
+        NonNegative | None, Doc("How long the program may take to end.", default="5000")
+    ] = None
+    kill_unresponsive: Annotated[
+        Switch | None,
+        Doc("Whether it is killed after that.", default="what signalOnClose says"),
+    ] = None
+    output: Annotated[
+        AbsolutePath | None,
+        Doc("The file for what it prints; with confirmMessages to stderr only.", default="none"),
+    ] = None
+    file_create_mode: Annotated[
+        FileMode | None, Doc("The mode of that file, in octal.", default='"0600"')
+    ] = None
+
+    @model_validator(mode="after")
+    def _mode_of_a_file(self) -> Self:
+        if self.file_create_mode is not None and self.output is None:
+            raise ValueError("fileCreateMode is for the file of output: add output")
+        return self
+
+    own_format: ClassVar[BuiltinTemplate] = "RSYSLOG_FileFormat"
+    ends_lines: ClassVar[bool] = True
+
+
+# For examples: a program with a queue that no rule complains of.
+_PROGRAM: Changes = {
+    "name": "alert", "type": "omprog", "binary": "/usr/local/bin/alert", "queue": EXAMPLE_QUEUE,
+}  # fmt: skip
+
+
+@warning(
+    "RT278",
+    why="The marks of transactions tell the program where a batch ends; without confirmMessages it "
+    "cannot say that the batch failed.",
+    source="rsyslog's manual: omprog, useTransactions",
+    bad={"outputs": [{**_PROGRAM, "useTransactions": True}]},
+    good={"outputs[alert].confirmMessages": True},
+    at="outputs[alert].useTransactions",
+)
+def _nobody_answers(asked: InProfile[OmprogOutput]) -> Iterator[Complaint]:
+    if asked.section.use_transactions and not asked.section.confirm_messages:
+        yield Complaint(
+            ("useTransactions",),
+            "nobody says whether a batch was done: what the program could not do is lost; "
+            "add confirmMessages: on, and have the program answer",
+        )
