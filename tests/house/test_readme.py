@@ -69,7 +69,7 @@ OFFLINE: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "search": (("--dry-run",), ()),
     "sweep": (("--dry-run",), ()),
 }
-LIVE = {"bench", "compare", "flood", "diff", "validate", "apply", "confirm", "recover"}
+LIVE = {"bench", "compare", "flood", "diff", "validate", "apply", "confirm", "verify", "recover"}
 EVERY = commands()
 
 

@@ -28,7 +28,9 @@ pytestmark = [
     pytest.mark.live,
     pytest.mark.skipif(os.geteuid() != 0 or not SSHD, reason="root, and openssh-server"),
 ]
-RUNS = range(int(os.environ.get("RSYSLOG_TUNE_ROLLBACKS", "1")))
+# The first of them is run by `make test`.
+_ROLLBACKS = int(os.environ.get("RSYSLOG_TUNE_ROLLBACKS", "20"))
+RUNS = [0, *(pytest.param(run, marks=pytest.mark.full) for run in range(1, _ROLLBACKS))]
 # A wait of the tests, for what comes by itself.
 _PATIENCE_S = 120
 
@@ -278,3 +280,72 @@ def test_recover_after_a_kill_at_each_line_of_the_journal(site: Site, line: str)
     assert site.host.tree() == before
     assert site.tune("recover").out == "nothing to undo here\n"
     assert (site.host.tree(), site.nothing_left()) == (before, True)
+
+
+SYSTEMCTL = """\
+case "$1 $2" in
+"show --property") cat {folder}/rsyslogd.pid ;;
+"restart rsyslog.service") exec sh {folder}/restart ;;
+"stop rsyslog-tune-restore"*)
+    # The timer, not the service that it has started.
+    timer=$(cat {folder}/unit)
+    if grep -q sleep "/proc/$timer/cmdline"; then kill -- "-$timer"; fi ;;
+*) exit 1 ;;
+esac
+"""
+# What systemd-run is to do: the command, after that time, by another process.
+SYSTEMD_RUN = """\
+while [ "$1" != sh ]; do
+    [ "$1" != --on-active ] || after=$2
+    shift
+done
+setsid sh -c 'sleep "$0"; exec "$@"' "$after" "$@" >/dev/null 2>&1 </dev/null &
+echo $! > {folder}/unit
+"""
+
+
+@pytest.mark.parametrize("confirms", [True, False])
+def test_a_host_with_systemd_has_unit_and_timer(site: Site, confirms: bool) -> None:
+    before, folder = site.host.tree(), site.host.folder
+    hosts = json.loads(site.inventory.read_text())
+    hosts["hosts"]["collector1"]["service"] = {"unit": "rsyslog.service"}
+    site.inventory.write_text(json.dumps(hosts))
+    site.host.program("systemctl", SYSTEMCTL.format(folder=folder))
+    site.host.program("systemd-run", SYSTEMD_RUN.format(folder=folder))
+    done = site.apply("--confirm-within", "1h" if confirms else "3s")
+    assert done.code == 0, done.err
+    if confirms:
+        timer = int((folder / "unit").read_text())
+        assert alive(timer)
+        assert site.tune("confirm").code == 0
+        assert not alive(timer)
+        assert b"Rendered by rsyslog-tune" in site.host.conf.read_bytes()
+    else:
+        site.host.settled()
+        assert site.host.tree() == before
+        assert site.tune("recover").code == 0
+    assert site.nothing_left()
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("all_or_none", [False, True])
+def test_a_wave_stops_at_the_first_host_that_refuses(tmp_path: Path, all_or_none: bool) -> None:
+    (tmp_path / "controller").mkdir()
+    with (
+        ssh_host(tmp_path / "one") as one,
+        ssh_host(tmp_path / "two") as two,
+        ssh_host(tmp_path / "three") as three,
+    ):
+        site = Site(tmp_path / "controller", one=one, two=two, three=three)
+        before = [host.tree() for host in (one, two, three)]
+        two.program("rsyslogd", _REFUSING)
+        done = site.apply(*(["--all-or-none"] if all_or_none else []))
+        assert done.code == 1, done.err
+        first = "restored" if all_or_none else "applied"
+        assert done.out.split("\n")[:3] == [
+            f"{first:<9}  one", "restored   two", "not begun  three"
+        ]  # fmt: skip
+        after = [host.tree() for host in (one, two, three)]
+        assert after[1:] == before[1:]
+        assert (after[0] == before[0]) is all_or_none
+        assert site.nothing_left()

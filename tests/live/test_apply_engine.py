@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.live.hosts import SSHD, SshHost, ssh_host
-from tests.live.test_apply import DYING, Site
+from tests.live.test_apply import DYING, RUNS, Site
 from tuner.engine.client import JSON, EngineClient, EngineRefused
 from tuner.lab.ports import free_ports
 
@@ -78,10 +78,12 @@ def test_templates_and_settings_of_open_indices_are_applied_with_the_host(site: 
     assert "'refresh_interval': '7s'" in str(settings)
 
 
-def test_what_does_not_deliver_is_rolled_back_with_the_engines_objects(site: EngineSite) -> None:
+@pytest.mark.parametrize("run", RUNS)
+def test_what_does_not_deliver_is_rolled_back_with_the_engine(site: EngineSite, run: int) -> None:
     """rsyslogd accepts the configuration and starts; its engine is one where nobody listens."""
     before, objects = site.host.tree(), site.objects()
-    site.write({"outputs[logs].servers": ["http://127.0.0.1:9"]})
+    dead = {"outputs[logs].servers": ["http://127.0.0.1:9"]}
+    site.write(dead | {"outputs[logs].queue.timeoutShutdown": 1})
     done = site.apply("--event-within", "2s")
     assert (done.code, "is not in the engine after 2 s" in done.err) == (6, True), done.err
     assert (site.host.tree(), site.objects()) == (before, objects)

@@ -39,7 +39,7 @@ ROWS = {
     "F26": "many trials in one process",
     "F27": "noisy neighbour",
 }
-ELSEWHERE = "F12 and F22 need a second machine and `apply`"
+ELSEWHERE = "F12 needs a second machine; F22 is tests/live/test_apply.py"
 _Z = 1.96
 
 

@@ -17,6 +17,7 @@ from tuner.cli.hosts import (
     SkipEngineOption,
     engine_url,
     machines_of,
+    rendered,
 )
 from tuner.cli.options import (
     FragmentOption,
@@ -46,7 +47,7 @@ from tuner.engine.access import client_for
 from tuner.engine.client import EngineClient
 from tuner.errors import BadUsage, DifferencesFound, Locked, Refused
 from tuner.lint.load import LoadedProfile, text_of
-from tuner.render.artefacts import HEAP, NODE, RSYSLOG, Artefact, fragment_path, render
+from tuner.render.artefacts import HEAP, NODE, Artefact, render
 from tuner.render.form import Form
 from tuner.render.templates import Templates
 from tuner.render.tree import write_whole
@@ -170,9 +171,7 @@ def _planned(
 ) -> tuple[DeployPlan, EngineClient | None]:
     """Ask hosts and engine what they have; changes nothing."""
     profile = loaded.profile
-    path = fragment_path(profile) if form.is_fragment else RSYSLOG
-    (file,) = (one for one in render(profile, site, form) if one.path == path)
-    name = profile.name if form.is_fragment else None
+    file, name = rendered(loaded, site, form)
     client = None if url is None else client_for(url, profile)
     with working(f"asking {', '.join(one.name for one in machines)}"):
         hosts = tuple(_host_change(loaded, one, name, file, take_over) for one in machines)

@@ -50,6 +50,8 @@ HELP = {
     "apply": "Apply a profile to hosts and engine: validated there, backed up, replaced at once, "
     "checked with an event, and restored if anything fails.",
     "confirm": "Keep what `apply --confirm-within` applied: the hosts will not restore themselves.",
+    "verify": "Compare hosts and engine with the profile: files, process, ports, versions, "
+    "packages, secrets, certificates, limits, templates and settings.",
     "recover": "Restore what an apply left that did not end: files, service, timers, the engine's "
     "objects.",
     "report": "Rewrite the report of a search from its journal, and print it as Markdown.",

@@ -11,7 +11,11 @@ import typer
 from tuner.deploy.inventory import InventoryHost, Role, choose, load_inventory
 from tuner.errors import BadUsage, Refused
 from tuner.host.allow import is_loopback
+from tuner.lint.load import LoadedProfile
 from tuner.profile.model import Profile
+from tuner.render.artefacts import RSYSLOG, Artefact, fragment_path, render
+from tuner.render.form import Form
+from tuner.render.templates import Templates
 
 HostsOption = Annotated[
     list[str] | None,
@@ -77,3 +81,12 @@ def engine_url(
             "--elasticsearch URL, or --skip-engine"
         )
     return server
+
+
+def rendered(
+    loaded: LoadedProfile, site: Templates | None, form: Form
+) -> tuple[Artefact, str | None]:
+    """The configuration of rsyslogd, and the name of the drop-in where it is one."""
+    path = fragment_path(loaded.profile) if form.is_fragment else RSYSLOG
+    (file,) = (one for one in render(loaded.profile, site, form) if one.path == path)
+    return file, loaded.profile.name if form.is_fragment else None

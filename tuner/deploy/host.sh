@@ -86,7 +86,6 @@ has_socket() { # has_socket PID tcp:PORT
 }
 
 inspect() { # What this host has and runs, a fact a line.
-    places
     say "rsyslogd $(rsyslogd -v 2>/dev/null | sed -n '1s/^rsyslogd  *\([0-9.]*\).*/\1/p')"
     if [ -f "$live" ]; then
         say "live $(stat -c '%a %U:%G' "$live") $(base64 -w0 "$live")"
@@ -101,6 +100,35 @@ inspect() { # What this host has and runs, a fact a line.
             say "taken $socket"
         fi
     done
+}
+
+examine() { # What verify asks beside: whether what runs is what is there, and what it needs.
+    if rsyslogd -N1 -f "$main" >/dev/null 2>&1; then say "accepted yes"; fi
+    if grep -qs "$folder/" "$main"; then say "includes yes"; fi
+    if [ -n "$pid" ] && [ -f "$live" ]; then
+        booted=$(sed -n 's/^btime //p' /proc/stat)
+        # The name of a process may hold blanks: field 22 is the 20th behind it.
+        ticks=$(sed 's/.*) //' "/proc/$pid/stat" | cut -d ' ' -f 20)
+        started=$((booted + ticks / $(getconf CLK_TCK)))
+        # Seconds apart: the clock may have been set since the boot.
+        [ "$started" -ge "$(($(stat -c %Y "$live") - 5))" ] || say "stale yes"
+        say "files $(sed -n 's/^Max open files *\([0-9a-z]*\).*/\1/p' "/proc/$pid/limits")"
+        say "uid $(stat -c %u "/proc/$pid")"
+    fi
+    say "rmem $(cat /proc/sys/net/core/rmem_max 2>/dev/null || say 0)"
+    while read -r kind path; do
+        if [ -z "$path" ]; then
+            continue
+        elif [ ! -e "$path" ]; then
+            say "missing $path"
+        elif [ "$kind" = certificate ]; then
+            openssl x509 -noout -checkend 2592000 -in "$path" >/dev/null 2>&1 || say "ends $path"
+        else
+            say "mode $(stat -Lc %a "$path") $path"
+        fi
+    done <<END
+$needed
+END
 }
 
 run_service() { # Start or restart it; its words go to a file.
@@ -151,25 +179,25 @@ check() { # rsyslogd reads the whole configuration as it would be.  $stage is wh
 }
 
 arm() { # The restore comes by itself after $confirm_within_s seconds, whatever becomes of us.
-    if [ -d /run/systemd/system ]; then
-        systemd-run --unit "rsyslog-tune-restore" --on-active "$confirm_within_s" \
-            --timer-property AccuracySec=1s sh "$pending/undo" >/dev/null 2>&1 9>&-
-    else
-        # shellcheck disable=SC2016
-        setsid sh -c 'sleep "$1"; exec sh "$2"' sh "$confirm_within_s" "$pending/undo" \
-            >/dev/null 2>&1 </dev/null 9>&- &
-        say $! >"$pending/timer"
+    if systemd-run --collect --unit "rsyslog-tune-restore-$run" --on-active "$confirm_within_s" \
+        --timer-property AccuracySec=1s sh "$pending/undo-$run" >/dev/null 2>&1 9>&-; then
+        return
     fi
+    # No systemd runs here.
+    # shellcheck disable=SC2016
+    setsid sh -c 'sleep "$1"; exec sh "$2"' sh "$confirm_within_s" "$pending/undo-$run" \
+        >/dev/null 2>&1 </dev/null 9>&- &
+    say $! >"$pending/timer"
 }
 
 disarm() {
-    if [ -d /run/systemd/system ]; then
-        systemctl stop rsyslog-tune-restore.timer >/dev/null 2>&1 || :
-    fi
+    noted arm || return 0
     timer=$(cat "$pending/timer" 2>/dev/null || :)
+    if [ -z "$timer" ]; then
+        systemctl stop "rsyslog-tune-restore-$(cat "$pending/run").timer" >/dev/null 2>&1 || :
     # The number may be another process's by now, or it is the timer who asks.
-    if [ -n "$timer" ] && [ "$timer" != $$ ] && grep -qs "$pending/undo" "/proc/$timer/cmdline"; then
-        kill -- "-$timer" 2>/dev/null || kill "$timer" 2>/dev/null || :
+    elif [ "$timer" != $$ ] && grep -qs "$pending/undo-" "/proc/$timer/cmdline"; then
+        kill -- "-$timer" 2>/dev/null || :
     fi
 }
 
@@ -189,7 +217,7 @@ apply() { # Validate, back up, arm, replace, restart, look.
         fail 75 "has an unfinished change by $(cat "$pending/holder" 2>/dev/null)"
     say "$run" >"$pending/run"
     say "$holder" >"$pending/holder"
-    undo >"$pending/undo"
+    undo >"$pending/undo-$run"
     pid_now >"$pending/pid"
     note stage
     rm -rf "$stage"

@@ -141,7 +141,7 @@ def require_fit(
 ) -> None:
     """Raise Refused where the host is not one for this profile, or the file not ours."""
     name = target.machine.name
-    if _release(facts.rsyslogd) < _release(profile.release.rsyslog):
+    if release_number(facts.rsyslogd) < release_number(profile.release.rsyslog):
         found = facts.rsyslogd or "no rsyslogd"
         raise Refused(
             f"{name} has {found}, the profile is for rsyslog {profile.release.rsyslog} or newer: "
@@ -174,7 +174,8 @@ def digest_of(content: bytes | None) -> str | None:
     return None if content is None else hashlib.sha256(content).hexdigest()
 
 
-def _release(text: str) -> tuple[int, ...]:
+def release_number(text: str) -> tuple[int, ...]:
+    """The first two parts of a version, for comparing: 8.2302.0 gives (8, 2302)."""
     return tuple(int(part) for part in text.split(".")[:2] if part.isdigit())
 
 

@@ -47,6 +47,25 @@ class Facts:
 
 
 @dataclass(frozen=True)
+class Examined:
+    """What verify asks of a host: whether rsyslogd accepts its configuration and that includes the
+    drop-ins, whether the process is older than the file, its user, its limit of open files (None:
+    no limit), the kernel's limit of a receive buffer; secrets with their modes, files that are
+    missing, certificates that end within 30 days."""
+
+    facts: Facts
+    accepted: bool
+    included: bool
+    stale: bool
+    uid: int
+    open_files: int | None
+    rmem_bytes: int
+    missing: tuple[str, ...]
+    ends: tuple[str, ...]
+    modes: Mapping[str, str]
+
+
+@dataclass(frozen=True)
 class Candidate:
     """A configuration for a host: its text, the mode of a new file, the sockets that it opens."""
 
@@ -69,20 +88,36 @@ class RemoteHost:
         return self._host
 
     def facts(self, sockets: tuple[str, ...]) -> Facts:
-        """What it has and runs; changes nothing."""
-        answer = self._call("inspect", {"sockets": " ".join(sockets)})
-        lines = answer.out.decode(errors="replace").splitlines()
-        pairs = [(word, rest) for word, _, rest in (line.partition(" ") for line in lines)]
+        """What it has and runs, where it can be changed; changes nothing.  Raises Refused where
+        our files would not be safe there."""
+        return _facts(self._pairs("places; inspect", {"sockets": " ".join(sockets)}))
+
+    def examined(self, sockets: tuple[str, ...], needed: tuple[str, ...]) -> Examined:
+        """What it has and runs, and how it is with each needed `secret PATH` and `certificate
+        PATH`."""
+        settings = {"sockets": " ".join(sockets), "needed": "\n".join(needed)}
+        pairs = self._pairs("inspect; examine", settings)
         said = dict(pairs)
-        live = said.get("live")
-        return Facts(
-            rsyslogd=said["rsyslogd"],
-            live=None if live is None else _live_file(*live.split(" ", 2)),
-            pending=said.get("pending"),
-            pid=int(said["pid"]),
-            opened=frozenset(rest for word, rest in pairs if word == "open"),
-            taken=frozenset(rest for word, rest in pairs if word == "taken"),
+        return Examined(
+            facts=_facts(pairs),
+            accepted="accepted" in said,
+            included="includes" in said,
+            stale="stale" in said,
+            uid=int(said.get("uid", 0)),
+            open_files=int(limit) if (limit := said.get("files", "")).isdigit() else None,
+            rmem_bytes=int(said.get("rmem", 0)),
+            missing=tuple(rest for word, rest in pairs if word == "missing"),
+            ends=tuple(rest for word, rest in pairs if word == "ends"),
+            modes={
+                path: mode
+                for mode, _, path in (rest.partition(" ") for word, rest in pairs if word == "mode")
+            },
         )
+
+    def _pairs(self, call: str, settings: Mapping[str, str]) -> list[tuple[str, str]]:
+        """What the script says, a fact a line: its name and the rest."""
+        lines = self._call(call, settings).out.decode(errors="replace").splitlines()
+        return [(word, rest) for word, _, rest in (line.partition(" ") for line in lines)]
 
     def apply(self, candidate: Candidate, run: str, confirm_within_s: int) -> None:
         """Put the candidate in the place of the live file, and restart the service; raises
@@ -156,6 +191,19 @@ class RemoteHost:
             text = base64.encodebytes(content).decode()
             lines.append(f"{name}() {{ base64 -d <<'END'\n{text}END\n}}")
         return "\n".join([*lines, _SCRIPT, f"{call} </dev/null", ""]).encode()
+
+
+def _facts(pairs: list[tuple[str, str]]) -> Facts:
+    said = dict(pairs)
+    live = said.get("live")
+    return Facts(
+        rsyslogd=said["rsyslogd"],
+        live=None if live is None else _live_file(*live.split(" ", 2)),
+        pending=said.get("pending"),
+        pid=int(said["pid"]),
+        opened=frozenset(rest for word, rest in pairs if word == "open"),
+        taken=frozenset(rest for word, rest in pairs if word == "taken"),
+    )
 
 
 def _live_file(mode: str, owner: str, content: str) -> LiveFile:

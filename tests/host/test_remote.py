@@ -1,0 +1,58 @@
+"""The door to hosts: on this machine; over ssh in tests/live."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tuner.errors import JobFailed, Refused
+from tuner.host.remote import check_address, connect
+
+HERE = connect("here", "local://")
+
+
+def test_content_is_read_by_the_program_and_arguments_stay_as_they_are() -> None:
+    done = HERE.run(
+        ["sh", "-c", 'cat; printf %s "$1" >&2; exit 7', "sh", "a 'b' %s $HOME"], b"\x00x"
+    )
+    assert (done.code, done.out, done.err) == (7, b"\x00x", "a 'b' %s $HOME")
+
+
+def test_a_program_ends_with_all_that_it_started_when_its_time_is_over(tmp_path: Path) -> None:
+    late = tmp_path / "late"
+    with pytest.raises(JobFailed, match=r"sh did not end within 0\.3 s"):
+        HERE.run(["sh", "-c", f"(sleep 1.5; touch {late}) & wait"], limit_s=0.3)
+    HERE.run(["sleep", "2"])
+    assert not late.exists()
+
+
+def test_a_file_is_its_bytes_or_nothing(tmp_path: Path) -> None:
+    (tmp_path / "-n").write_bytes(b"\xff\n")
+    assert HERE.read(f"{tmp_path}/-n") == b"\xff\n"
+    assert HERE.read(f"{tmp_path}/none") is None
+    with pytest.raises(JobFailed, match="cannot read"):
+        HERE.read(str(tmp_path))
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "ssh://-oProxyCommand=touch", "ssh://root@-oX", "ssh://-lroot@host", "ssh://root:pw@host",
+        "ssh://", "ssh://host/path", "ssh://a b", "ssh://host?ssh_extra_args=-oX", "ssh://host:x",
+        "docker://host", "paramiko://host", "local://host", "host", "ssh://ho;st", "ssh://$(x)",
+    ],
+)  # fmt: skip
+def test_an_address_that_could_mean_anything_else_is_refused(address: str) -> None:
+    with pytest.raises(Refused) as refused:
+        check_address(address)
+    assert "pw" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    "address",
+    ["local://", "local://?sudo=true", "ssh://a", "ssh://u@a.b:22?ssh_config=/x&sudo=true",
+     "ssh://[::1]:22", "ssh://10.0.0.1"],
+)  # fmt: skip
+def test_an_address_of_ours_is_taken(address: str) -> None:
+    check_address(address)

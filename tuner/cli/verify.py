@@ -1,0 +1,76 @@
+"""`rsyslog-tune verify`: do hosts and engine still run what the profile says?"""
+
+from __future__ import annotations
+
+import contextlib
+from dataclasses import asdict
+
+from tuner.cli.console import result, result_json, say, working
+from tuner.cli.hosts import (
+    EngineUrlOption,
+    HostsOption,
+    InventoryOption,
+    SkipEngineOption,
+    engine_url,
+    machines_of,
+    rendered,
+)
+from tuner.cli.options import (
+    FragmentOption,
+    LoadedOption,
+    OutputFormat,
+    OutputOption,
+    ProfilePath,
+    TemplatesOption,
+    form_of,
+    load,
+)
+from tuner.deploy.target import RemoteHost
+from tuner.deploy.verify import engine_drift, host_drift
+from tuner.engine.access import client_for
+from tuner.errors import DifferencesFound
+from tuner.render.templates import Templates
+
+
+def verify(
+    profile: ProfilePath,
+    host: HostsOption = None,
+    inventory: InventoryOption = None,
+    fragment: FragmentOption = False,
+    loaded_modules: LoadedOption = None,
+    templates: TemplatesOption = None,
+    elasticsearch: EngineUrlOption = None,
+    skip_engine: SkipEngineOption = False,
+    output: OutputOption = OutputFormat.TEXT,
+) -> None:
+    """Compare hosts and engine with the profile: files, process, ports, versions, packages,
+    secrets, certificates, limits, templates and settings.
+
+    Only reads.  Exits with 0 when all is as the profile says, else with 2 and what differs.
+    """
+    loaded = load(profile)
+    site = None if templates is None else Templates(templates)
+    file, name = rendered(loaded, site, form_of(loaded, fragment, loaded_modules))
+    machines = machines_of(host, inventory, profile)
+    url = engine_url(loaded.profile, elasticsearch, skip_engine, machines)
+    names = ", ".join(one.name for one in machines)
+    with working(f"asking {names}"):
+        found = [
+            drift
+            for one in machines
+            for drift in host_drift(RemoteHost(one, name), loaded.profile, file)
+        ]
+        if url is not None:
+            with contextlib.closing(client_for(url, loaded.profile)) as client:
+                found += engine_drift(loaded.profile, client, site)
+    if output is OutputFormat.JSON:
+        result_json({"schema": 1, "kind": "verify", "drift": [asdict(one) for one in found]})
+    else:
+        for one in found:
+            result(f"{one.where}: {one.what}")
+            if one.diff:
+                result(one.diff.rstrip())
+    if found:
+        count = "1 difference" if len(found) == 1 else f"{len(found)} differences"
+        raise DifferencesFound(f"{count} from the profile")
+    say(f"as in the profile: {names}{'' if url is None else ', engine'}")

@@ -1,0 +1,117 @@
+"""Whether a host, and the engine, still are what the profile says."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from tuner.deploy.plan import masked, release_number, sockets_of
+from tuner.deploy.target import Examined, RemoteHost
+from tuner.engine.client import EngineClient, at
+from tuner.modules.imudp import ImudpInput
+from tuner.modules.registry import packages
+from tuner.profile.model import Profile
+from tuner.render.artefacts import Artefact
+from tuner.render.templates import Templates
+from tuner.render.tree import unified
+from tuner.schema.units import size_bytes
+from tuner.validate.difference import compare
+
+# Of rsyslog's own descriptors, beside one for each connection.
+_OWN_FILES = 100
+_DEFAULT_SESSIONS = 200
+_KEY = re.compile(r'(?i)(?:keyfile|myprivkey)="(/[^"]+)"')
+_CERTIFICATE = re.compile(r'(?i)(?:certfile|cafile|cacert|mycert)="(/[^"]+)"')
+
+
+@dataclass(frozen=True)
+class Drift:
+    """One thing that is not as the profile says: where, what, and how the files differ."""
+
+    where: str
+    what: str
+    diff: str = ""
+
+
+def host_drift(host: RemoteHost, profile: Profile, file: Artefact) -> Iterator[Drift]:
+    """What differs on a host that is to run the rendered `file`."""
+    name = host.machine.name
+    needed = [f"secret {one.file}" for one in profile.secrets if one.file is not None]
+    needed += [f"secret {path}" for path in _KEY.findall(file.text)]
+    needed += [f"certificate {path}" for path in _CERTIFICATE.findall(file.text)]
+    seen = host.examined(sockets_of(profile), tuple(needed))
+    yield from (Drift(name, what, diff) for what, diff in _files(host, seen, file))
+    yield from (Drift(name, what) for what in _process(seen, profile))
+    yield from (Drift(name, what) for what in _needs(seen, profile))
+    for module, package in packages().items():
+        if f'load="{module}"' in file.text and host.host.package(package) is None:
+            yield Drift(name, f"the package {package} is not installed, {module} needs it")
+
+
+def engine_drift(profile: Profile, client: EngineClient, site: Templates | None) -> Iterator[Drift]:
+    """What differs in the engine."""
+    number = str(at(client.get("/"), "version", "number"))
+    wanted = profile.release.engine_version
+    if release_number(number) < wanted:
+        text = ".".join(map(str, wanted))
+        yield Drift("engine", f"version {number} is older than the profile's release {text}")
+    for one in compare(profile, client, site):
+        if one.differs:
+            what = "is missing" if one.found is None else "differs"
+            yield Drift("engine", f"{one.name} {what}", one.unified())
+
+
+def _files(host: RemoteHost, seen: Examined, file: Artefact) -> Iterator[tuple[str, str]]:
+    live = seen.facts.live
+    old = None if live is None else live.content.decode("utf-8", "replace")
+    if old != file.text:
+        lines = unified(f"{host.machine.name}{host.live}", old, file.text)
+        what = "is missing" if old is None else "differs"
+        yield f"{host.live} {what}", "".join(map(masked, lines))
+    main = host.machine.paths.configuration
+    if not seen.accepted:
+        yield f"rsyslogd -N1 rejects {main}", ""
+    if host.live != main and not seen.included:
+        yield f"{main} does not include {host.machine.paths.fragments}", ""
+    if seen.stale:
+        yield f"rsyslogd started before {host.live} changed: restart it", ""
+    for path in seen.missing:
+        yield f"{path} is missing", ""
+    for path in seen.ends:
+        yield f"the certificate {path} ends within 30 days, or is none", ""
+    for path, mode in seen.modes.items():
+        if int(mode, 8) & 0o007:
+            yield f"{path} has mode {mode}: others can reach a secret", ""
+
+
+def _process(seen: Examined, profile: Profile) -> Iterator[str]:
+    facts, wanted = seen.facts, profile.release.rsyslog
+    if release_number(facts.rsyslogd) < release_number(wanted):
+        yield f"rsyslogd {facts.rsyslogd} is older than the profile's release {wanted}"
+    if not facts.pid:
+        yield "rsyslogd does not run"
+    for socket in sockets_of(profile):
+        if socket in facts.taken:
+            yield f"{socket} is taken by another program than rsyslogd"
+        elif socket not in facts.opened:
+            yield f"rsyslogd does not listen on {socket}"
+    if facts.pending is not None:
+        yield f"a change by {facts.pending} is not finished: confirm or recover"
+
+
+def _needs(seen: Examined, profile: Profile) -> Iterator[str]:
+    """Limits of the kernel that would bite later."""
+    sessions = sum(
+        getattr(one, "max_sessions", None) or _DEFAULT_SESSIONS
+        for one in profile.inputs
+        if one.transport in {"tcp", "tls", "relp"}
+    )
+    wanted = sessions + _OWN_FILES
+    if seen.facts.pid and seen.open_files is not None and seen.open_files < wanted:
+        yield f"{seen.open_files} open files are too few for {sessions} connections: LimitNOFILE"
+    # Root may exceed it (socket(7), SO_RCVBUFFORCE).
+    for one in profile.inputs if seen.uid else ():
+        asked = one.rcvbuf_size if isinstance(one, ImudpInput) else None
+        if asked is not None and size_bytes(asked) > seen.rmem_bytes:
+            yield f"net.core.rmem_max is {seen.rmem_bytes}, below rcvbufSize {asked}"
