@@ -38,7 +38,7 @@ def test_a_search_ends_in_its_budget_with_a_verdict_on_six_fresh_pairs(tmp_path:
     assert_metrics(tmp_path / "search.prom", duration_s(budget))
     assert_finished(tmp_path / run)
     again = tune_and_signal(
-        "search", "--engine", "sink", "--budget", "60s", "--warm-start", run, "--run-dir", "next",
+        "search", "--engine", "sink", "--budget", budget, "--warm-start", run, "--run-dir", "next",
         folder=tmp_path, number=signal.SIGINT, after_line=f"found by {run}",
     )  # fmt: skip
     assert again.code == 130

@@ -31,7 +31,7 @@ def test_a_search_is_seen_while_it_climbs_and_ctrl_c_leaves_what_it_found(tmp_pa
     """Its end is looked at in tests/cli/test_search_screen.py, where trials take no time."""
     terminal = Terminal([*SEARCH, "--run-dir", "run"], 100, 30, tmp_path)
     terminal.read_until(lambda: all(one.search(terminal.text) for one in SEEN), 120)
-    assert not terminal.has_wrapped
+    terminal.read_until(lambda: not terminal.has_wrapped)
     terminal.set_size(60, 20)
     narrow = re.compile(r"^default.{52}─$", re.MULTILINE)
     terminal.read_until(lambda: bool(narrow.search(terminal.text)) and not terminal.has_wrapped)
