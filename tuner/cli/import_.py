@@ -10,8 +10,11 @@ from typing import Annotated
 import typer
 
 from tuner.cli.console import result, result_json, say, working
+from tuner.cli.hosts import InventoryOption, machines_of
 from tuner.cli.options import OutputFormat, OutputOption, name_for
+from tuner.deploy.files import HostFiles
 from tuner.errors import BadUsage, DifferencesFound, JobFailed, Refused
+from tuner.host.remote import connect
 from tuner.importer.configuration import Configuration, configuration
 from tuner.importer.gaps import Gap
 from tuner.importer.parser import parse
@@ -28,19 +31,30 @@ from tuner.validate.varied_events import EVENTS, varied_events, words_asked_for
 
 def import_(
     files: Annotated[
-        list[Path],
+        list[Path] | None,
         typer.Argument(
             metavar="FILE...",
             help="rsyslog's configuration, such as /etc/rsyslog.conf, and what it includes.",
             show_default=False,
         ),
-    ],
+    ] = None,
     profile: Annotated[
         Path | None,
         typer.Option(
             "-o", "--output-file", metavar="PROFILE", help="The file to write.", show_default=False
         ),
     ] = None,
+    host: Annotated[
+        str | None,
+        typer.Option(
+            "--host",
+            metavar="HOST",
+            help="Read the files on this host, /etc/rsyslog.conf where none is named: one of "
+            "the inventory by its name, or an address such as ssh://USER@HOST.",
+            show_default=False,
+        ),
+    ] = None,
+    inventory: InventoryOption = None,
     verify: Annotated[
         bool,
         typer.Option(
@@ -62,11 +76,11 @@ def import_(
     for which the built-in sink stands; both configurations get ports, addresses and folders of a
     lab, without TLS and passwords.  It exits with 2 where documents differ.
     """
-    read = configuration(files)
+    read, at = _read(files or [], host, inventory)
     if not read.files:
         raise BadUsage("; ".join(one.message for one in read.refused))
-    imported = translate(read, name_for(profile or files[0]))
-    text = profile_text(imported, read.files)
+    imported = translate(read, name_for(profile or Path(host or read.files[0])))
+    text = profile_text(imported, [at + one for one in read.files])
     if profile is not None:
         _write({profile: text, **_beside(profile, imported)})
     _print(imported, text, profile, output)
@@ -81,6 +95,26 @@ def import_(
         raise DifferencesFound(f"parts of the configuration not imported: {len(imported.missing)}")
     if found:
         raise DifferencesFound("the profile does not deliver the same documents")
+
+
+def _read(
+    files: Sequence[Path], host: str | None, inventory: Path | None
+) -> tuple[Configuration, str]:
+    """The configuration, and what to write before the names of its files."""
+    if host is None:
+        if inventory is not None:
+            raise BadUsage("--inventory needs --host: one host of it")
+        if not files:
+            raise BadUsage("name the configuration, such as /etc/rsyslog.conf, or a --host")
+        return configuration(files), ""
+    relative = [str(one) for one in files if not one.is_absolute()]
+    if relative:
+        raise BadUsage(f"{relative[0]}: on a host, name a file by its whole path")
+    machine = machines_of([host], inventory, None)[0]
+    with working(f"reading the configuration of {machine.name}"):
+        there = HostFiles(connect(machine.name, machine.address))
+        read = configuration(files or [Path(machine.paths.configuration)], there)
+    return read, f"{machine.name}:"
 
 
 def _verified(read: Configuration, rendered: str) -> tuple[Discrepancy, ...]:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import glob
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import TypeGuard
+from posixpath import basename, dirname, join, normpath
+from typing import Protocol, TypeGuard
 
 from tuner.importer.gaps import Inexpressible
 from tuner.importer.old_form import CORE
@@ -44,35 +46,63 @@ class Configuration:
     refused: tuple[Refusal, ...]
 
 
-def configuration(paths: Iterable[Path]) -> Configuration:
-    """The configuration that begins with the files `paths`, one after the other."""
-    reader = _Files()
+class ConfigurationFiles(Protocol):
+    """Where the files of a configuration are."""
+
+    def read(self, path: str) -> bytes:
+        """The first MAX_BYTES + 1 bytes of a file; raises OSError."""
+
+    def listed(self, folder: str) -> Mapping[str, bool]:
+        """The names in a folder, each with whether it is a file; none where there is no folder."""
+
+
+class LocalFiles:
+    """The files of this machine."""
+
+    def read(self, path: str) -> bytes:
+        """The same; a FIFO without a writer is empty."""
+        with open(path, "rb", opener=_at_once) as file:
+            return file.read(MAX_BYTES + 1) or b""
+
+    def listed(self, folder: str) -> Mapping[str, bool]:
+        """The same."""
+        try:
+            return {one.name: not one.is_dir() for one in Path(folder).iterdir()}
+        except OSError:
+            return {}
+
+
+def configuration(paths: Iterable[Path], store: ConfigurationFiles | None = None) -> Configuration:
+    """The configuration that begins with the files `paths`, one after the other; without a `store`
+    they are on this machine."""
+    reader = _Files(store or LocalFiles())
     block: Block = ()
-    for path in paths:
-        block += reader.file(path, ScriptPosition(str(path), 1, 1))
+    for path in map(str, paths):
+        block += reader.file(path, ScriptPosition(path, 1, 1))
     return Configuration(tuple(reader.files), block, tuple(reader.refused))
 
 
 @dataclass
 class _Files:
+    store: ConfigurationFiles
     files: list[str] = field(default_factory=list)
     refused: list[Refusal] = field(default_factory=list)
-    under_way: list[Path] = field(default_factory=list)
+    under_way: list[str] = field(default_factory=list)
 
-    def file(self, path: Path, asked: ScriptPosition) -> Block:
+    def file(self, path: str, asked: ScriptPosition) -> Block:
         """The statements of one file, those of included ones in their places."""
-        if path.resolve() in self.under_way:
+        if normpath(path) in self.under_way:
             return self._refuse(asked, f"{path} includes itself")
         if len(self.under_way) >= _DEEPEST or len(self.files) >= _MOST_FILES:
             return self._refuse(asked, f"{path} is not read: too many files are included")
         try:
-            text = _text(path)
+            text = _text(self.store.read(path))
         except OSError as bad:
             return self._refuse(asked, f"{path} cannot be read: {bad.strerror or bad}")
-        self.files.append(str(path))
-        block, refused = parse(text, str(path))
+        self.files.append(path)
+        block, refused = parse(text, path)
         self.refused.extend(refused)
-        self.under_way.append(path.resolve())
+        self.under_way.append(normpath(path))
         block = self._block(block)
         self.under_way.pop()
         return block
@@ -113,10 +143,37 @@ class _Files:
             self._refuse(value.origin, "the file to include must be one path here")
             return ()
         mode = (given["mode"].text or "").lower() if "mode" in given else "required"
-        found = _matching(value.text, Path(value.origin.file).parent)
+        found = list(self._matching(join(dirname(value.origin.file), value.text)))
         if not found and not _is_pattern(value.text) and mode != "optional":
             self._refuse(value.origin, f"there is no file {value.text} to include")
         return tuple(self.file(path, value.origin) for path in found)
+
+    def _matching(self, pattern: str) -> Iterator[str]:
+        """The files that a pattern names, which may be a folder."""
+        if pattern.endswith("/"):
+            pattern += "*"
+        for path in self._spelled_out(pattern):
+            is_file = self.store.listed(dirname(path) or ".").get(basename(path))
+            if is_file:
+                yield path
+            elif is_file is not None and not glob.has_magic(pattern):
+                names = self.store.listed(path)
+                yield from (join(path, name) for name in sorted(names) if name[0] != ".")
+
+    def _spelled_out(self, pattern: str) -> list[str]:
+        """The paths that a pattern may mean, each of its wildcards filled in."""
+        if not glob.has_magic(pattern):
+            return [pattern]
+        folder, last = dirname(pattern), basename(pattern)
+        folders = self._spelled_out(folder) if folder not in {"", "/"} else [folder]
+        if not glob.has_magic(last):
+            return [join(one, last) for one in folders]
+        return [
+            join(one, name)
+            for one in folders
+            for name in sorted(self.store.listed(one or "."))
+            if fnmatchcase(name, last) and (last[0] == "." or name[0] != ".")
+        ]
 
     def _refuse(self, origin: ScriptPosition, message: str) -> Block:
         self.refused.append(Refusal(origin, message))
@@ -127,24 +184,12 @@ def _is_pattern(path: str) -> bool:
     return glob.has_magic(path) or path.endswith("/")
 
 
-def _matching(pattern: str, folder: Path) -> list[Path]:
-    """The files that a pattern names, which may be a folder; relative to `folder`."""
-    full = os.path.join(folder, pattern)  # noqa: PTH118 - Path drops the slash that ends a folder
-    if full.endswith("/"):
-        full += "*"
-    if not glob.has_magic(full):
-        path = Path(full)
-        if path.is_dir():
-            return sorted(one for one in path.iterdir() if not one.name.startswith("."))
-        return [path] if path.exists() else []
-    return sorted(path for path in map(Path, glob.glob(full)) if path.is_file())  # noqa: PTH207
+def _at_once(name: str, flags: int) -> int:
+    return os.open(name, flags | os.O_NONBLOCK)
 
 
-def _text(path: Path) -> str:
-    """The text of a file in UTF-8, or in Latin-1 where it is not; a FIFO without a writer is
-    empty.  Raises OSError."""
-    with open(path, "rb", opener=lambda name, flags: os.open(name, flags | os.O_NONBLOCK)) as file:
-        raw = file.read(MAX_BYTES + 1) or b""
+def _text(raw: bytes) -> str:
+    """The text of a file in UTF-8, or in Latin-1 where it is not.  Raises OSError."""
     if len(raw) > MAX_BYTES:
         raise OSError(f"it is larger than {MAX_BYTES >> 20} MiB")
     if b"\0" in raw:
