@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.importer.test_import import DOCUMENT, imported, loaded
+from tests.importer.test_import import DOCUMENT, imported, loaded, outputs
 from tuner.importer.template import extended
 from tuner.importer.written import profile_text
 from tuner.lint.load import parse_profile
@@ -57,7 +57,7 @@ def test_what_changes_events_is_a_step(tmp_path: Path) -> None:
         },
         {"type": "unset", "json": "password"},
     ]
-    (data,) = list(made.data["outputs"])  # type: ignore[call-overload]
+    (data,) = outputs(made)
     assert data["filter"] == {"match": [{"variable": "owner", "isequal": ["ann"]}]}
     assert parse_profile(profile_text(made, ["x"]), "x").profile.steps
 
@@ -68,7 +68,7 @@ def test_a_line_of_texts_is_a_line(tmp_path: Path) -> None:
         'action(type="omfile" file="/var/log/a" template="l")\n'
     )
     made = imported(f"{DOCUMENT}{text}", tmp_path)
-    (data,) = list(made.data["outputs"])  # type: ignore[call-overload]
+    (data,) = outputs(made)
     assert data["line"] == [
         {"constant": "<"}, {"property": "pri"}, {"constant": "> "},
         {"property": "timereported"}, {"constant": " "}, {"property": "msg"},
@@ -122,7 +122,7 @@ def test_the_queue_of_a_called_ruleset_is_that_of_its_only_action(tmp_path: Path
     )
     made = imported(text, tmp_path)
     assert made.missing == ()
-    (data,) = list(made.data["outputs"])  # type: ignore[call-overload]
+    (data,) = outputs(made)
     assert data["queue"] == {"type": "LinkedList", "size": 9000, "dequeueBatchSize": 1024}
 
 
@@ -140,8 +140,9 @@ def test_a_template_that_is_not_there_is_said(
     action: str, key: str, wanted: dict[str, object], said: str, tmp_path: Path
 ) -> None:
     made = imported(f'{DOCUMENT}action(type="omelasticsearch" {action})\n', tmp_path)
-    (data,) = list(made.data["outputs"])  # type: ignore[call-overload]
-    assert (data[key][0] if key == "document" else data[key]) == wanted
+    (data,) = outputs(made)
+    value = data[key]
+    assert (value[0] if isinstance(value, list) else value) == wanted
     assert [one.message for one in made.missing] == [said]
 
 
@@ -153,7 +154,7 @@ def test_rulesets_that_nothing_leads_to_get_every_event_where_nothing_else_does(
     assert [one.message for one in made.missing] == [
         "nothing leads to ruleset send: the profile hands it every event"
     ]
-    assert [one["type"] for one in list(made.data["outputs"])] == ["omelasticsearch"]  # type: ignore[call-overload]
+    assert [one["type"] for one in outputs(made)] == ["omelasticsearch"]
 
 
 @pytest.mark.parametrize(
@@ -182,7 +183,7 @@ def test_messages_without_their_brace_are_json_merged(tmp_path: Path) -> None:
             'input(type="imtcp" port="10514")\naction(type="omelasticsearch" template="d")\n'
         )
         made = imported(text, tmp_path)
-        (data,) = list(made.data["outputs"])  # type: ignore[call-overload]
+        (data,) = outputs(made)
         assert data["document"] == [{"property": "hostname", "name": "host"}, {"json": "*"}]
         assert made.data["parse"] == {"format": "json", "cookie": ""}
 
@@ -192,7 +193,7 @@ def test_no_break_spaces_are_blanks_and_said_once(tmp_path: Path) -> None:
     made = imported(text, tmp_path)
     assert [one.origin.line for one in made.missing] == [4]
     assert "no-break spaces" in made.missing[0].message
-    assert list(made.data["outputs"])  # type: ignore[call-overload]
+    assert outputs(made)
 
 
 def test_inputs_and_counters_that_no_key_says_are_kept_with_their_rulesets(tmp_path: Path) -> None:
@@ -253,7 +254,7 @@ def test_counters_go_to_the_stream_of_their_ruleset(tmp_path: Path) -> None:
 def test_what_rsyslogd_refuses_is_imported_as_far_as_it_goes(tmp_path: Path) -> None:
     action = 'action(type="omelasticsearch" port="9200" template="gone" searchIndex="logs")\n'
     made = imported(f"{DOCUMENT}{action}", tmp_path)
-    (data,) = list(made.data["outputs"])  # type: ignore[call-overload]
+    (data,) = outputs(made)
     assert data["index"] == {"name": "logs", "mapping": "dynamic"}
     assert [one.message.partition(":")[0] for one in made.missing] == [
         "output logs", "no template gone",

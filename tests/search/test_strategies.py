@@ -11,6 +11,7 @@ import pytest
 from tests.benchmarks.rivals import NAMES, PACKAGES, strategy
 from tests.search.toys import SIGMA, hill, line, mixed, points_asked, slope
 from tuner.search.space import Dimension, Observation, Point, Space, Strategy
+from tuner.search.strategies import NAMES as SHIPPED
 
 INSTALLED = [
     name for name in NAMES if name not in PACKAGES or importlib.util.find_spec(PACKAGES[name])
@@ -57,13 +58,13 @@ def test_of_a_pool_each_point_is_asked_for_once_until_none_is_left(name: str) ->
     assert sorted(asked) == sorted(pool)
 
 
-@pytest.mark.parametrize("name", ["default", "random"])
+@pytest.mark.parametrize("name", SHIPPED)
 def test_a_space_that_is_used_up_ends(name: str) -> None:
     asked = points_asked(strategy_of(name, line(6)), hill, 30)
     assert sorted(asked) == [(at,) for at in range(6)]
 
 
-@pytest.mark.parametrize("name", ["default", "random"])
+@pytest.mark.parametrize("name", SHIPPED)
 def test_a_space_of_which_little_is_valid_does_not_end_the_search(name: str) -> None:
     dimensions = tuple(Dimension(f"knob {at}", 5, True) for at in range(6))
     space = Space(dimensions, lambda point: sum(point) % 16 == 0)
