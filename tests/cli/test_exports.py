@@ -13,6 +13,7 @@ from tests.search.simulated import START_S, World, search
 from tuner.cli.commands import app
 from tuner.cli.files import Exports
 from tuner.cli.layout import show_blocks
+from tuner.cli.options import OutputFormat
 from tuner.errors import BadUsage, JobFailed
 from tuner.report.sections import Bullets, Paragraph, Table
 
@@ -88,6 +89,6 @@ def test_a_link_that_others_put_there_leads_nowhere(tmp_path: Path) -> None:
         (tmp_path / name).symlink_to(theirs)
     exports = Exports(file, None)
     exports.require_writable()
-    exports.write({}, ())
+    exports.publish({}, (), OutputFormat.JSON)
     assert (theirs.read_text("utf-8"), file.read_text("utf-8")) == ("precious", "{}\n")
     assert not file.is_symlink()

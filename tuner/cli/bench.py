@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from tuner.cli.bench_course import BenchCourse, BenchOptions
-from tuner.cli.console import result_json, say, working
+from tuner.cli.console import say, working
 from tuner.cli.files import (
     Exports,
     JsonFile,
@@ -20,7 +20,6 @@ from tuner.cli.files import (
     MetricsFileOption,
     running_metrics,
 )
-from tuner.cli.layout import show_blocks
 from tuner.cli.options import (
     LOCAL,
     EngineChoice,
@@ -97,12 +96,7 @@ def bench(
         tell_of_others(say)
         with open_lab(wanted, loaded.profile, parent, say) as lab:
             measured, lost = _measure(lab, loaded.profile, chosen, metrics)
-    blocks, data = bench_blocks(measured), bench_json(measured)
-    exports.write(data, blocks)
-    if output is OutputFormat.JSON:
-        result_json(data)
-    else:
-        show_blocks(blocks)
+    exports.publish(bench_json(measured), bench_blocks(measured), output)
     if lost is not None:
         raise lost
     _judge(measured)

@@ -8,9 +8,7 @@ from typing import Annotated
 import typer
 
 from tuner.cli.compare_sides import CompareOptions, measured, of_searches
-from tuner.cli.console import result_json
 from tuner.cli.files import Exports, JsonFile, MarkdownFile
-from tuner.cli.layout import show_blocks
 from tuner.cli.options import (
     EngineChoice,
     EngineOption,
@@ -19,7 +17,7 @@ from tuner.cli.options import (
     TemplatesOption,
     UrlOption,
     duration_s,
-    is_given,
+    given_beside,
     templates_of,
 )
 from tuner.cli.runs import require_none_failed
@@ -110,32 +108,17 @@ def compare(
         )
     lost = None
     if directories:
-        _require_no_lab(context)
+        if given := given_beside(context, _OF_SEARCHES):
+            raise BadUsage(f"two searches are already measured: leave out {', '.join(given)}")
         compared = of_searches(a, b, fail_below)
     else:
         wanted = Wanted(engine, elasticsearch, templates_of(templates))
         chosen = CompareOptions(pairs, duration_s(window), freshness, ceiling, fail_below, seed)
         compared, lost = measured(a, b, wanted, chosen)
-    blocks, data = compare_blocks(compared), compare_json(compared)
-    exports.write(data, blocks)
-    if output is OutputFormat.JSON:
-        result_json(data)
-    else:
-        show_blocks(blocks)
+    exports.publish(compare_json(compared), compare_blocks(compared), output)
     if lost is not None:
         raise lost
     _judge(compared)
-
-
-def _require_no_lab(context: typer.Context) -> None:
-    """Raise BadUsage for options about runs that nobody makes."""
-    given = [
-        parameter.opts[0]
-        for parameter in context.command.params
-        if parameter.name not in _OF_SEARCHES and is_given(context, parameter.name or "")
-    ]
-    if given:
-        raise BadUsage(f"two searches are already measured: leave out {', '.join(given)}")
 
 
 def _judge(compared: Compared) -> None:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import contextlib
 import json
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -14,7 +14,9 @@ from typing import Annotated
 
 import typer
 
-from tuner.cli.console import say
+from tuner.cli.console import result_json, say
+from tuner.cli.layout import show_blocks
+from tuner.cli.options import OutputFormat
 from tuner.errors import BadUsage, JobFailed
 from tuner.host.lock import holding
 from tuner.lint.candidate import candidate
@@ -89,12 +91,18 @@ class Exports:
             taken.add(path.resolve())
             require_writable(path)
 
-    def write(self, data: Mapping[str, object], blocks: Iterable[PlainBlock]) -> None:
-        """Write the results; raises JobFailed."""
+    def publish(
+        self, data: Mapping[str, object], blocks: Sequence[PlainBlock], output: OutputFormat
+    ) -> None:
+        """Write the results to those files, then print them; raises JobFailed."""
         if self.json is not None:
             write_whole(self.json, json.dumps(data, indent=2) + "\n")
         if self.markdown is not None:
             write_whole(self.markdown, blocks_markdown(blocks))
+        if output is OutputFormat.JSON:
+            result_json(data)
+        else:
+            show_blocks(blocks)
 
 
 class MetricsFile:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from enum import Enum
 from pathlib import Path
 from typing import Annotated
@@ -130,10 +130,18 @@ def duration_s(text: str) -> float:
     return duration
 
 
-def is_given(context: typer.Context, name: str) -> bool:
-    """Whether a parameter of a command was written on the command line."""
-    source = context.get_parameter_source(name)
-    return source is not None and source.name != "DEFAULT"
+def given_beside(context: typer.Context, others: Container[str]) -> list[str]:
+    """The options and the profile that were written on the command line, but for `others`."""
+    sources = {
+        parameter: context.get_parameter_source(parameter.name or "")
+        for parameter in context.command.params
+        if parameter.name not in others
+    }
+    return [
+        parameter.opts[0] if parameter.param_type_name == "option" else "the profile"
+        for parameter, source in sources.items()
+        if source is not None and source.name != "DEFAULT"
+    ]
 
 
 # What the configuration of Debian and its like loads.

@@ -22,7 +22,7 @@ from tuner.cli.options import (
     UrlOption,
     VerboseOption,
     duration_s,
-    is_given,
+    given_beside,
     load_or_default,
     voice_of,
 )
@@ -156,7 +156,8 @@ def search(
     clock = Stopwatch(time.monotonic())
     voice = voice_of(quiet, verbose)
     if resume is not None:
-        _require_nothing_else(context)
+        if given := given_beside(context, _BESIDE_RESUME):
+            raise BadUsage(f"--resume keeps the options of the search: remove {', '.join(given)}")
         with writing_to(resume):
             worked = _gone_on(resume, clock, voice, metrics_path)
         _conclude(worked, resume, require_gain, output)
@@ -203,17 +204,6 @@ def _tell_plan(profile: Profile, options: Options, budget_s: float, output: Outp
     result(f"settings, the most promising first: {', '.join(ranked(turned))}")
     for one in mended:
         result(f"repair: {one}")
-
-
-def _require_nothing_else(context: typer.Context) -> None:
-    """Raise BadUsage for options that would make a resumed search another search."""
-    given = [
-        parameter.opts[0] if parameter.param_type_name == "option" else "the profile"
-        for parameter in context.command.params
-        if parameter.name not in _BESIDE_RESUME and is_given(context, parameter.name or "")
-    ]
-    if given:
-        raise BadUsage(f"--resume keeps the options of the search: remove {', '.join(given)}")
 
 
 def _affordable(budget: str, engine: EngineChoice) -> float:
