@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import KW_ONLY, dataclass
+from enum import IntEnum
 from functools import partial
 from typing import Generic, TypeVar
 
@@ -47,6 +48,14 @@ class Complaint:
     cure: Cure | None = None
 
 
+class Rank(IntEnum):
+    """What a breach costs: events, something else, or nothing but what could be had."""
+
+    LOSS = 0
+    OTHER = 1
+    ADVICE = 2
+
+
 @dataclass(frozen=True)
 class About:
     """All that is known of a rule beside its check, which it decorates.
@@ -64,6 +73,7 @@ class About:
     bad: Changes
     good: Changes
     at: str | KeyPath = ""
+    rank: Rank = Rank.OTHER
 
     def __call__(self, check: Callable[[S], Iterable[Complaint]]) -> Rule[S]:
         """The rule that `check` makes."""
@@ -82,3 +92,7 @@ class Rule(Generic[S]):
 error = partial(About, Severity.ERROR)
 # A breach deserves a second look.
 warning = partial(About, Severity.WARNING)
+# The same, because events are lost.
+loss = partial(About, Severity.WARNING, rank=Rank.LOSS)
+# The same, because a setting has no effect, or could do better.
+advice = partial(About, Severity.WARNING, rank=Rank.ADVICE)

@@ -23,6 +23,7 @@ from tuner.importer.translate import translate
 from tuner.importer.written import Imported, profile_text
 from tuner.lab.rsyslogd import RsyslogdDied
 from tuner.lint.load import parse_profile
+from tuner.lint.summary import summary
 from tuner.render.artefacts import rsyslog_conf
 from tuner.render.form import Form
 from tuner.validate.equality import Arrival, Discrepancy, delivered, discrepancies
@@ -85,8 +86,8 @@ def import_(
         _write({profile: text, **_beside(profile, imported)})
     _print(imported, text, profile, output)
     loaded = parse_profile(text, str(profile or "the profile"))
-    for warning in loaded.warnings:
-        say(str(warning))
+    for line in summary(loaded.warnings):
+        say(line)
     form = Form(imported.snippets)
     found = _verified(read, rsyslog_conf(loaded.profile, form=form)) if verify else ()
     for one in found:

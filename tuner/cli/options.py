@@ -13,6 +13,7 @@ import typer
 from tuner.cli.console import Verbosity, Voice, say
 from tuner.errors import BadUsage
 from tuner.lint.load import LoadedProfile, load_profile, snippets_of
+from tuner.lint.summary import summary
 from tuner.render.assets import asset
 from tuner.render.form import Form
 from tuner.render.templates import Templates
@@ -151,8 +152,8 @@ _LOADED_BY_HOST = ("imuxsock", "imklog")
 def load(path: Path) -> LoadedProfile:
     """The profile, its warnings said."""
     loaded = load_profile(path)
-    for warning in loaded.warnings:
-        say(str(warning))
+    for line in summary(loaded.warnings):
+        say(line)
     return loaded
 
 

@@ -36,6 +36,7 @@ from tuner.errors import (
 )
 from tuner.lint.load import STDIN, LoadedProfile, load_profile
 from tuner.lint.repairs import Mend, mended, repairs
+from tuner.lint.summary import summary
 from tuner.render.templates import Templates
 from tuner.render.tree import write_whole
 from tuner.validate.layer import Layer
@@ -51,6 +52,7 @@ class ProblemFormat(Enum):
     GITLAB = "gitlab"
 
 
+_Mends = Sequence[Mend] | None
 _Output = Annotated[
     ProblemFormat,
     typer.Option(
@@ -101,6 +103,9 @@ def validate(
     strict: Annotated[
         bool, typer.Option("--strict", help="Exit with 3 if there are warnings.")
     ] = False,
+    verbose: Annotated[
+        bool, typer.Option("--verbose", "-v", help="Print each piece of advice too.")
+    ] = False,
     output: _Output = ProblemFormat.TEXT,
 ) -> None:
     """Check a profile: schema, lint, then `rsyslogd -N1` on the whole rendered configuration.
@@ -134,9 +139,9 @@ def validate(
             found.append(ask())
         except TuneError as error:
             found.append(Layer(name, None, str(error)))
-            _show(loaded, found, output, mends)
+            _show(loaded, found, output, mends, verbose)
             raise
-    _show(loaded, found, output, mends)
+    _show(loaded, found, output, mends, verbose)
     _judge(loaded, found, strict)
 
 
@@ -163,11 +168,7 @@ def _offer(profile: Path, several: Sequence[object]) -> Iterator[str]:
 
 
 def _asked(
-    loaded: LoadedProfile,
-    url: str | None,
-    site: Templates | None,
-    smoke: bool,
-    found: list[Layer],
+    loaded: LoadedProfile, url: str | None, site: Templates | None, smoke: bool, found: list[Layer]
 ) -> Iterator[tuple[str, Callable[[], Layer]]]:
     """The layers that need an engine; a profile that is rejected already is not started."""
     if url is not None:
@@ -222,14 +223,15 @@ def _judge(loaded: LoadedProfile, found: list[Layer], strict: bool) -> None:
 
 
 def _show(
-    loaded: LoadedProfile, found: list[Layer], output: ProblemFormat, mends: Sequence[Mend] | None
+    loaded: LoadedProfile, found: list[Layer], output: ProblemFormat, mends: _Mends, verbose: bool
 ) -> None:
     """The layers; of the problems only warnings as text, because errors end the command."""
     problems = _problems(loaded, found)
     if output is not ProblemFormat.TEXT:
         _show_to_program(found, problems, output, mends)
         return
-    lines = [str(one) for one in problems if one.severity is Severity.WARNING]
+    warnings = [one for one in problems if one.severity is Severity.WARNING]
+    lines = summary(warnings, verbose)
     for layer in found:
         word = {True: "ok", False: "REJECTED", None: "not run"}[layer.passed]
         lines.append(f"{layer.name:<14} {word}{': ' + layer.remark if layer.remark else ''}")
@@ -238,10 +240,7 @@ def _show(
 
 
 def _show_to_program(
-    found: list[Layer],
-    problems: Sequence[Problem],
-    output: ProblemFormat,
-    mends: Sequence[Mend] | None,
+    found: list[Layer], problems: Sequence[Problem], output: ProblemFormat, mends: _Mends
 ) -> None:
     if output is ProblemFormat.GITLAB:
         result_json(list(gitlab(problems)))

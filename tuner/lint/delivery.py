@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from tuner.lint.transport import remote_servers
 from tuner.profile.model import Profile, Tier
-from tuner.rule import Complaint, error, warning
+from tuner.rule import Complaint, error, loss, warning
 
 _REASONS = frozenset({"*", "items", "items.*", "items.*.error"})
 _NAMES = frozenset(
@@ -21,7 +21,7 @@ _NEEDS = (
 )
 
 
-@warning(
+@loss(
     "RT240",
     why="Without retryfailures every release of rsyslog drops the documents that the engine "
     "refuses inside a bulk. The ids that it sets also prevent duplicates after a proxy's 5xx "

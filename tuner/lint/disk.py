@@ -11,7 +11,7 @@ from tuner.modules.input import Input
 from tuner.modules.queue import QueueType
 from tuner.profile.model import Profile, Tier
 from tuner.profile.placement import PlacedQueue, entry_queue, file_names, queues
-from tuner.rule import Complaint, Cure, error, warning
+from tuner.rule import Complaint, Cure, advice, error, loss, warning
 from tuner.schema.units import size_bytes
 
 _FILES = {
@@ -52,7 +52,7 @@ def _fills_the_disk(profile: Profile) -> Iterator[Complaint]:
             )
 
 
-@warning(
+@advice(
     "RT118",
     why="Above lightDelayMark each message of a TCP or RELP sender waits for up to a second, so "
     "the queue hardly grows and never reaches the mark at which it writes to disk.",
@@ -80,7 +80,7 @@ def _is_slowed(source: Input) -> bool:
     return source.flow_control not in {False, "none", "full"}
 
 
-@warning(
+@advice(
     "RT119",
     why="Below 60 % of the size rsyslog logs a warning, which rsyslogd -N1 does not show: events "
     "go to the slow disk while most of the memory stays unused.",
@@ -104,7 +104,7 @@ def _early_to_disk(profile: Profile) -> Iterator[Complaint]:
             )
 
 
-@warning(
+@advice(
     "RT120",
     why="A Disk queue is a sequence of files, and only one worker reads them.",
     source="rsyslog runtime/queue.c; Elastic consulting, 2019 "
@@ -122,7 +122,7 @@ def _one_worker(profile: Profile) -> Iterator[Complaint]:
             )
 
 
-@warning(
+@loss(
     "RT121",
     why="The position in the files is saved only at each new file and at shutdown. After a "
     "crash, events read or written since then are duplicated or lost.",

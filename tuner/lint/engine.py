@@ -8,7 +8,7 @@ from tuner.engines.heap import heap_bytes
 from tuner.lint.settings import SETTINGS, setting_path
 from tuner.lint.transport import REMOTE, remote_servers
 from tuner.profile.model import Profile, Tier
-from tuner.rule import Complaint, error, warning
+from tuner.rule import Complaint, advice, error, loss, warning
 from tuner.schema.units import seconds
 
 _LARGEST_HEAP = "31g"
@@ -33,7 +33,7 @@ def _async_translog(profile: Profile) -> Iterator[Complaint]:
             )
 
 
-@warning(
+@loss(
     "RT302",
     why="A shard without a replica is lost with its disk.",
     source="Elasticsearch, reliability",
@@ -72,7 +72,7 @@ def _refresh_beyond_freshness(profile: Profile) -> Iterator[Complaint]:
             )
 
 
-@warning(
+@advice(
     "RT308",
     why="Near 32 GB Java stops compressing object pointers, and every reference takes 8 bytes "
     "instead of 4.",

@@ -13,7 +13,7 @@ from tuner.modules.imuxsock import ImuxsockInput
 from tuner.modules.input import BURST, Input, Listener
 from tuner.profile.model import Profile, Tier
 from tuner.profile.placement import entry_queue, ports_of
-from tuner.rule import Complaint, Cure, error, warning
+from tuner.rule import Complaint, Cure, error, loss
 from tuner.schema.parameter import of_module
 
 # imtcp's own maxSessions; imptcp has no limit of its own.
@@ -117,7 +117,7 @@ def _same_place(profile: Profile) -> Iterator[Complaint]:
         taken.add(place)
 
 
-@warning(
+@loss(
     "RT203",
     why=f"imtcp immediately closes connections above maxSessions, {_MOST_SESSIONS['imtcp']} by "
     "default: those senders deliver nothing.",
@@ -185,7 +185,7 @@ def _udp(profile: Profile) -> Iterator[tuple[int, ImudpInput]]:
             yield number, source
 
 
-@warning(
+@loss(
     "RT223",
     why="UDP senders cannot be slowed down, so the main queue must hold what arrives during a "
     "pause.",
@@ -218,7 +218,7 @@ def _udp_headroom(profile: Profile) -> Iterator[Complaint]:
         )
 
 
-@warning(
+@loss(
     "RT224",
     why="A rate limit drops what exceeds it; rsyslog logs this only once.",
     source="rsyslog runtime/ratelimit.c",
@@ -239,7 +239,7 @@ def _rate_limits(profile: Profile) -> Iterator[Complaint]:
             )
 
 
-@warning(
+@loss(
     "RT233",
     why="A message that is not slowed down and finds the queue full is dropped after "
     "timeoutEnqueue.",

@@ -8,7 +8,7 @@ from tuner.modules.input import Listener
 from tuner.profile.lanes import Spread
 from tuner.profile.model import Profile
 from tuner.profile.placement import action_queue, lane_queue, ports_of
-from tuner.rule import Complaint, error, warning
+from tuner.rule import Complaint, advice, error
 
 _LAST_PORT = 65535
 _LANES = {"lanes": {"count": 2}, "outputs[logs].queue": {"type": "Direct"}}
@@ -83,7 +83,7 @@ def _no_queue(profile: Profile) -> Iterator[Complaint]:
         )
 
 
-@warning(
+@advice(
     "RT133",
     why="One queue has one lock and, on disk, one worker: lanes exist to avoid that.",
     source="Elastic consulting, 2019 (examples/experiments/p5-disk-queues.yaml)",

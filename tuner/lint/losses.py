@@ -7,14 +7,14 @@ from collections.abc import Iterator
 from tuner.modules.queue import EMPTIED_IN_MS, ROOM_AWAITED_MS, QueueType
 from tuner.profile.model import Profile, Tier
 from tuner.profile.placement import action_queue, queues
-from tuner.rule import Complaint, Cure, error, warning
+from tuner.rule import Complaint, Cure, error, loss, warning
 
 _PATIENT_MS = 60_000
 _HASTY_MS = 1000
 _LEAST = 100
 
 
-@warning(
+@loss(
     "RT113",
     why="F9: a full action queue makes the main worker wait for timeoutEnqueue, 2 s by default, "
     "and then drops one message, again and again.",
@@ -62,7 +62,7 @@ def _discards(profile: Profile) -> Iterator[Complaint]:
             )
 
 
-@warning(
+@loss(
     "RT115",
     why="An action queue has 10 ms by default to empty itself when rsyslog stops, and discards "
     "the rest unless it has files.",
@@ -112,7 +112,7 @@ def _samples(profile: Profile) -> Iterator[Complaint]:
             )
 
 
-@warning(
+@loss(
     "RT124",
     why="Outside its hours a queue accepts events and delivers none; what it cannot hold is "
     "dropped.",

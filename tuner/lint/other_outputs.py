@@ -12,7 +12,7 @@ from tuner.modules.omelasticsearch import OmelasticsearchOutput
 from tuner.modules.omfile import DYNA_FILES, OmfileOutput
 from tuner.modules.output import Output
 from tuner.profile.model import Profile, Tier
-from tuner.rule import Complaint, Cure, error, warning
+from tuner.rule import Complaint, Cure, advice, error, loss
 from tuner.schema.parameter import of_module
 from tuner.schema.units import size_bytes
 
@@ -38,7 +38,7 @@ def files(profile: Profile) -> Iterator[tuple[int, OmfileOutput]]:
             yield number, output
 
 
-@warning(
+@loss(
     "RT260",
     why="A buffer that is not written at the end of each batch is lost when rsyslogd dies, and "
     "saves too little CPU time to be worth it.",
@@ -59,7 +59,7 @@ def _held_back(profile: Profile) -> Iterator[Complaint]:
             )
 
 
-@warning(
+@loss(
     "RT261",
     why="What is appended to a compressed stream without an end cannot be unpacked; "
     "veryRobustZip ends the stream at every buffer.",
@@ -79,7 +79,7 @@ def _cut_off(profile: Profile) -> Iterator[Complaint]:
             )
 
 
-@warning(
+@advice(
     "RT267",
     why="With veryRobustZip each buffer is compressed by itself, and small ones compress badly: "
     "rsyslog's default of 4 KiB makes a file 2.3 times as large as 64 KiB.",
@@ -98,7 +98,7 @@ def _small_pieces(profile: Profile) -> Iterator[Complaint]:
             )
 
 
-@warning(
+@advice(
     "RT262",
     why=f"omfile keeps dynaFileCacheSize files open, {DYNA_FILES} by default, and closes one "
     "for every event that goes to another.",

@@ -9,7 +9,7 @@ from tuner.modules.omelasticsearch import OmelasticsearchOutput
 from tuner.profile.documents import fields_of, mapping_of
 from tuner.profile.model import Profile, Tier
 from tuner.profile.placement import action_queue, working_queue
-from tuner.rule import Complaint, error, warning
+from tuner.rule import Complaint, error, loss
 
 _SUSPENDED = "action.execOnlyWhenPreviousIsSuspended"
 
@@ -135,7 +135,7 @@ def _mapped(output: OmelasticsearchOutput) -> dict[str, object]:
     return {field.name: mapping_of((field,)) for field in fields_of(output)}
 
 
-@warning(
+@loss(
     "RT255",
     why="When a target goes down, the batches in flight are lost: nothing retries them, and the "
     "failover output gets only what comes later.",

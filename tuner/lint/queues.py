@@ -15,7 +15,7 @@ from tuner.profile.placement import (
     queues,
 )
 from tuner.profile.queue_memory import queue_memory
-from tuner.rule import Complaint, error, warning
+from tuner.rule import Complaint, advice, error, warning
 from tuner.schema.units import size_bytes
 
 # Inputs hand over up to this many messages in one call (CONF_NUM_MULTISUB, compile time).
@@ -149,7 +149,7 @@ def _small_action_queue(profile: Profile) -> Iterator[Complaint]:
             )
 
 
-@warning(
+@advice(
     "RT112",
     why="F11: worker k starts only when (k - 1) x workerThreadMinimumMessages events wait. Where "
     "the queues have less room than that, the further workers never run.",
@@ -197,7 +197,7 @@ def _has_simpler_finding(profile: Profile) -> bool:
     return any(True for rule in simpler for _ in rule.check(profile))
 
 
-@warning(
+@advice(
     "RT116",
     why="A message takes about 700 bytes in addition to its text. In an outage, full queues "
     "would take more memory than rsyslogd may use.",

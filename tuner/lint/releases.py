@@ -15,7 +15,7 @@ from tuner.modules.output import Output
 from tuner.modules.queue import Queue
 from tuner.profile.model import Profile, Tier
 from tuner.profile.placement import queues
-from tuner.rule import Complaint, error, warning
+from tuner.rule import Complaint, advice, error, loss
 from tuner.schema.parameter import since
 
 _OMITS_TYPE = 2206
@@ -55,7 +55,7 @@ def _old_rsyslog(profile: Profile) -> Iterator[Complaint]:
         )
 
 
-@warning(
+@advice(
     "RT402",
     why="rsyslog-tune does not know what newer releases changed; most configurations still work.",
     source="rsyslog-tune's own: docs/profiles.md",
@@ -93,7 +93,7 @@ def _engine(profile: Profile) -> Iterator[Complaint]:
         yield Complaint(path, "composable index templates were introduced in 7.8: use 7.8 or later")
 
 
-@warning(
+@loss(
     "RT404",
     why="F1: a bulk that the engine refuses as a whole counts as delivered, whatever the retry "
     f"settings. rsyslog waits after 401 and 403 since 8.{_SUSPENDS_WITHOUT_RIGHTS}, after 429 and "
@@ -123,7 +123,7 @@ def _lost_on_errors(profile: Profile) -> Iterator[Complaint]:
     )
 
 
-@warning(
+@loss(
     "RT405",
     why="F1: 400 and 413 to a whole bulk are dropped by every release; 413 may come from a proxy "
     "with a limit of its own. errorfile holds the request and the reply.",
@@ -155,7 +155,7 @@ def _at_risk(profile: Profile) -> Iterator[tuple[int, OmelasticsearchOutput]]:
         yield from ((n, output) for n, output in profile.enumerated if remote_servers(output))
 
 
-@warning(
+@advice(
     "RT407",
     why="The parameter exists since 8.1901, but rsyslog ignores it before "
     f"8.{_HEEDS_INTERVAL_MAX}.",

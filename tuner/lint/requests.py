@@ -11,7 +11,7 @@ from tuner.profile.message_sizes import LONGEST_MESSAGE_BYTES
 from tuner.profile.model import Profile, Tier
 from tuner.profile.placement import PlacedQueue, action_queue, working_queue
 from tuner.profile.workload import Workload
-from tuner.rule import Complaint, Cure, warning
+from tuner.rule import Complaint, Cure, advice, loss, warning
 from tuner.schema.units import engine_bytes, size_bytes
 
 # A document with its action line against the message it is made of: 244 bytes give about 500.
@@ -68,7 +68,7 @@ def pressure_bytes(profile: Profile) -> int:
     return engine_bytes(limit) or 0
 
 
-@warning(
+@loss(
     "RT207",
     why="F4: if a batch is sent in parts and the connection fails, events are lost, 38 of 100. "
     "F1: the engine answers 413 to a request above its limit, and rsyslog silently drops it.",
@@ -99,7 +99,7 @@ def _split_batches(profile: Profile) -> Iterator[Complaint]:
             )
 
 
-@warning(
+@loss(
     "RT212",
     why="rsyslog sends a document above maxbytes anyway, after an empty request which the engine "
     "refuses with 400.",
@@ -141,7 +141,7 @@ def _kib(size: int) -> str:
     return f"{-(-size // 1024)}k"
 
 
-@warning(
+@loss(
     "RT214",
     why="F1: the engine answers a request above http.max_content_length with 413, and every "
     "release of rsyslog silently drops such a batch.",
@@ -197,7 +197,7 @@ def _batch(requests: Requests, what: str, fits: int) -> Complaint:
     )
 
 
-@warning(
+@advice(
     "RT216",
     why="F3: a batch that could not be sent is tried again one event at a time: 100 events made "
     "101 requests. A large batch keeps its worker busy for minutes.",

@@ -10,7 +10,7 @@ from tuner.errors import KeyPath
 from tuner.modules.field import Use
 from tuner.profile.documents import TIMESTAMP, fields_of, is_timed
 from tuner.profile.model import Profile
-from tuner.rule import Complaint, error, warning
+from tuner.rule import Complaint, advice, error, warning
 from tuner.schema.units import seconds
 
 _SHORTEST_SYNC_S = 0.1
@@ -48,7 +48,7 @@ def _too_often(profile: Profile) -> Iterator[Complaint]:
             )
 
 
-@warning(
+@advice(
     "RT331",
     why="An event with an id is looked up in every segment before it is indexed; the filter "
     "answers most lookups without the disk.",
@@ -69,7 +69,7 @@ def _ids_without_filter(profile: Profile) -> Iterator[Complaint]:
             )
 
 
-@warning(
+@advice(
     "RT332",
     why="Only indices that merge by time use merge_factor, those with a timestamp since "
     "Elasticsearch 8.7.",
@@ -96,7 +96,7 @@ def _factor_without_effect(profile: Profile) -> Iterator[Complaint]:
             )
 
 
-@warning(
+@advice(
     "RT333",
     why="Routing by sort fields is for logsdb with an Enterprise licence, and only for documents "
     "without ids.",
@@ -114,7 +114,7 @@ def _licensed(profile: Profile) -> Iterator[Complaint]:
             )
 
 
-@warning(
+@advice(
     "RT335",
     why="Segment replication only affects replicas, and this index has none.",
     source="OpenSearch, segment replication",
@@ -207,7 +207,7 @@ def _append_only(profile: Profile) -> Iterator[Complaint]:
             )
 
 
-@warning(
+@advice(
     "RT327",
     why="Since 8.7 Elasticsearch merges indices with a timestamp by time, and ignores the "
     "settings of tiered merging.",

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 from tuner.modules.omelasticsearch import OmelasticsearchOutput
 from tuner.profile.model import Profile, Tier
-from tuner.rule import Changes, Complaint, Cure, error, warning
+from tuner.rule import Changes, Complaint, Cure, error, loss, warning
 from tuner.schema.parameter import since
 
 _STATUS = frozenset({"*", "items", "items.*", "items.*.status"})
@@ -163,7 +163,7 @@ def _gives_up(profile: Profile) -> Iterator[Complaint]:
             )
 
 
-@warning(
+@loss(
     "RT209",
     why="F8: after the last retry a batch is dropped, although the engine may be back a minute "
     "later.",

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from tuner.modules.in_profile import InProfile
-from tuner.rule import Complaint, error, warning
+from tuner.rule import Complaint, advice, error
 from tuner.schema.parameter import Doc
 from tuner.schema.scalars import AbsolutePath, Name, Switch
 from tuner.schema.section import RsyslogSection
@@ -107,7 +107,7 @@ def _goes_nowhere(asked: InProfile[Impstats]) -> Iterator[Complaint]:
         )
 
 
-@warning(
+@advice(
     "RT141",
     why="Counters that are events pass through the queues that they describe, and are missing "
     "when they are needed.",
@@ -125,7 +125,7 @@ def _counts_itself(asked: InProfile[Impstats]) -> Iterator[Complaint]:
         )
 
 
-@warning(
+@advice(
     "RT142",
     why="Prometheus's rate() treats every drop of a counter as a restart, and adds what was "
     "counted before.",

@@ -20,7 +20,7 @@ from tuner.modules.input import (
     TransportKind,
     rate_limit,
 )
-from tuner.rule import Complaint, warning
+from tuner.rule import Complaint, loss
 from tuner.schema.parameter import Doc, OfModule
 from tuner.schema.scalars import Device, MemorySize, NonNegative, Positive
 from tuner.schema.units import size_bytes
@@ -103,7 +103,7 @@ _SMALL_BUFFER_BYTES = 212_992
 _UDP = {"type": "imudp", "port": 10514, "rcvbufSize": "4m"}
 
 
-@warning(
+@loss(
     "RT221",
     why="UDP has no flow control and no retransmission.",
     source="RFC 5426, section 4",
@@ -121,7 +121,7 @@ def _loses(asked: InProfile[ImudpInput]) -> Iterator[Complaint]:
         )
 
 
-@warning(
+@loss(
     "RT222",
     why="The kernel drops what its buffer cannot hold, and only the kernel counts it: 208 KiB last"
     " for milliseconds.",

@@ -18,7 +18,7 @@ from tuner.modules.tls import (
     StreamDriverCrlFile,
     VerifyDepth,
 )
-from tuner.rule import Changes, Complaint, warning
+from tuner.rule import Changes, Complaint, loss
 from tuner.schema.parameter import Doc, Since
 from tuner.schema.scalars import (
     AbsolutePath,
@@ -249,7 +249,7 @@ FWD: Changes = {
 }
 
 
-@warning(
+@loss(
     "RT270",
     why="A TCP sender learns that the connection broke, but not what arrived before; over UDP it "
     "learns nothing. RELP acknowledges every event.",
@@ -274,7 +274,7 @@ def _unacknowledged(asked: InProfile[OmfwdOutput]) -> Iterator[Complaint]:
     )
 
 
-@warning(
+@loss(
     "RT271",
     why="A rate limit drops what exceeds it; rsyslog logs this only once.",
     source="rsyslog runtime/ratelimit.c",

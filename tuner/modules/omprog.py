@@ -10,7 +10,7 @@ from pydantic import Field, model_validator
 
 from tuner.modules.in_profile import InProfile
 from tuner.modules.output import EXAMPLE_QUEUE, BuiltinTemplate, Lines
-from tuner.rule import Changes, Complaint, warning
+from tuner.rule import Changes, Complaint, loss
 from tuner.schema.parameter import Doc
 from tuner.schema.scalars import AbsolutePath, FileMode, Line, NonNegative, Switch
 
@@ -103,7 +103,7 @@ _PROGRAM: Changes = {
 }  # fmt: skip
 
 
-@warning(
+@loss(
     "RT278",
     why="The marks of transactions tell the program where a batch ends; without confirmMessages it "
     "cannot say that the batch failed.",

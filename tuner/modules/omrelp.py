@@ -12,7 +12,7 @@ from tuner.modules.in_profile import InProfile
 from tuner.modules.keep_alive import KeepAlive, KeepAliveInterval, KeepAliveProbes, KeepAliveTime
 from tuner.modules.output import EXAMPLE_QUEUE, Lines, Peers
 from tuner.modules.tls import Priorities, RelpLibrary
-from tuner.rule import Changes, Complaint, warning
+from tuner.rule import Changes, Complaint, advice
 from tuner.schema.parameter import Doc, Since
 from tuner.schema.scalars import AbsolutePath, Address, NonNegative, Port, Positive, Switch
 
@@ -133,7 +133,7 @@ RELP: Changes = {
 }
 
 
-@warning(
+@advice(
     "RT277",
     why="A full window costs up to 0.2 s, probably because the kernel delays acknowledgements: 660"
     " events a second with 128, 135,000 with 5000.",
