@@ -48,6 +48,14 @@ def play(collector: Machine, repository: Path) -> subprocess.CompletedProcess[st
     )  # fmt: skip
 
 
+def its_tests(collector: Machine, repository: Path) -> subprocess.CompletedProcess[str]:
+    """The repository's own tests, on this machine."""
+    return collector.run(
+        "env", f"--chdir={repository}", f"PATH=/usr/local/sbin:{BIN}:{os.environ['PATH']}",
+        "pytest", "-p", "no:cacheprovider", "--hosts=local://", "tests",
+    )  # fmt: skip
+
+
 def test_the_ci_job_passes_and_sees_what_was_not_rendered_again(repository: Path) -> None:
     environment = {**os.environ, "PATH": f"{BIN}:{os.environ['PATH']}", "LC_ALL": "C.UTF-8"}
 
@@ -76,6 +84,7 @@ def test_the_playbook_changes_a_host_once_and_takes_a_bad_profile_back(
 ) -> None:
     assert "changed=3 " in passed(play(collector, repository))
     assert "changed=0 " in passed(play(collector, repository))
+    assert "1 passed" in passed(its_tests(collector, repository))
     rendered = repository / ROLE / "files/rsyslog.d/prod.conf"
     good = rendered.read_bytes()
     assert collector.path(FRAGMENT).read_bytes() == good
@@ -85,4 +94,8 @@ def test_the_playbook_changes_a_host_once_and_takes_a_bad_profile_back(
     assert done.returncode != 0
     assert "what was there before is put back" in done.stdout
     assert collector.path(FRAGMENT).read_bytes() == good
+    collector.write(FRAGMENT, good.decode() + "# by hand\n")
+    done = its_tests(collector, repository)
+    assert done.returncode == 1
+    assert "-# by hand" in done.stdout
     assert "LISTEN" in collector.run("ss", "-ltn", "sport = :10514").stdout

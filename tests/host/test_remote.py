@@ -5,9 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from testinfra import get_host
 
 from tuner.errors import JobFailed, Refused
-from tuner.host.remote import check_address, connect
+from tuner.host.remote import address_of, check_address, connect
 
 HERE = connect("here", "local://")
 
@@ -56,3 +57,20 @@ def test_an_address_that_could_mean_anything_else_is_refused(address: str) -> No
 )  # fmt: skip
 def test_an_address_of_ours_is_taken(address: str) -> None:
     check_address(address)
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "local://",
+        "ssh://collector1",
+        "ssh://admin@[::1]:2222?ssh_identity_file=%2Fkeys%2Fid&sudo=true",
+    ],
+)
+def test_what_testinfra_connected_to_has_the_same_address_here(address: str) -> None:
+    assert address_of(get_host(address)) == address
+
+
+def test_a_way_of_testinfra_that_is_not_ours_is_refused() -> None:
+    with pytest.raises(Refused, match="docker"):
+        address_of(get_host("docker://web"))

@@ -13,7 +13,7 @@ ROOMS = (
     "errors", "rule", "schema", "engines", "modules", "profile", "space", "lint", "render",
     "importer",
     "host", "engine", "lab", "flood", "measure", "validate",
-    "search", "plan", "deploy", "report", "cli",
+    "search", "plan", "deploy", "report", "cli", "testing",
 )  # fmt: skip
 
 # Rooms that describe what a user wrote.
@@ -34,7 +34,7 @@ OWNERS = {
     "scipy": {"measure", "plan", "search"},
     "socket": {"flood", "lab"},
     "subprocess": {"host"},
-    "testinfra": {"host"},
+    "testinfra": {"host", "testing"},
     "typer": {"cli"},
     "yaml": {"profile"},
     "zstandard": {"lab"},

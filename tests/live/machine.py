@@ -20,6 +20,7 @@ restart)
     while [ -e $pid ]; do sleep 0.1; done
     rsyslogd -f /etc/rsyslog.conf -i $pid ;;
 is-active) [ -e $pid ] && kill -0 "$(cat $pid)" ;;
+show) cat $pid ;;
 esac
 """
 _RSYSLOG_CONF = """\

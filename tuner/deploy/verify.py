@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 from tuner.deploy.plan import masked, release_number, sockets_of
 from tuner.deploy.target import Examined, RemoteHost
-from tuner.engine.client import EngineClient, at
+from tuner.engine.client import EngineClient
+from tuner.engine.probe import facts
 from tuner.modules.imudp import ImudpInput
 from tuner.modules.registry import packages
 from tuner.profile.model import Profile
@@ -51,11 +52,12 @@ def host_drift(host: RemoteHost, profile: Profile, file: Artefact) -> Iterator[D
 
 def engine_drift(profile: Profile, client: EngineClient, site: Templates | None) -> Iterator[Drift]:
     """What differs in the engine."""
-    number = str(at(client.get("/"), "version", "number"))
-    wanted = profile.release.engine_version
-    if release_number(number) < wanted:
-        text = ".".join(map(str, wanted))
-        yield Drift("engine", f"version {number} is older than the profile's release {text}")
+    found, wanted = facts(client), profile.release
+    if found.distribution != wanted.engine.value:
+        yield Drift("engine", f"is {found.distribution}, the profile is for {wanted.engine.value}")
+    elif release_number(found.version) < wanted.engine_version:
+        text = ".".join(map(str, wanted.engine_version))
+        yield Drift("engine", f"version {found.version} is older than the profile's release {text}")
     for one in compare(profile, client, site):
         if one.differs:
             what = "is missing" if one.found is None else "differs"

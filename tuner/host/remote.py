@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
-from urllib.parse import parse_qsl, urlsplit
+from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from testinfra.backend.base import BaseBackend, CommandResult
 from testinfra.backend.local import LocalBackend
@@ -90,6 +90,24 @@ def connect(name: str, address: str) -> Host:
         parts.netloc, sudo=sudo, controlpersist=0, ssh_extra_args=_STRICT, **files
     )  # fmt: skip
     return _TestinfraHost(name, backend)
+
+
+def address_of(host: TestinfraHost) -> str:
+    """The address of a host that testinfra connected to by itself; raises Refused for a way other
+    than ours."""
+    backend = host.backend
+    if isinstance(backend, LocalBackend):
+        way, options = "local://", {}
+    elif isinstance(backend, SshBackend):
+        name, port, user = backend.host.name, backend.host.port, backend.host.user
+        name = f"[{name}]" if ":" in name else name
+        way = f"ssh://{user + '@' if user else ''}{name}{':' + port if port else ''}"
+        options = {key: getattr(backend, key) for key in ("ssh_config", "ssh_identity_file")}
+    else:
+        raise Refused(f"{backend.get_pytest_id()}: not {ADDRESSES}")
+    options["sudo"] = "true" if backend.sudo else None
+    given = urlencode({key: value for key, value in options.items() if value})
+    return f"{way}?{given}" if given else way
 
 
 def check_address(address: str) -> None:
