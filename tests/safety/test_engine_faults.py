@@ -18,6 +18,15 @@ from tests.safety import invariants
 from tests.safety.invariants import require_not_scored, require_one_cause
 from tests.safety.scorecard import control, row
 from tests.safety.searches import RESUMED, Engine, Search, require_seen, server_of, tune
+from tests.safety.trials import PROFILE, SHORT
+from tuner.engine.client import EngineClient
+from tuner.lab.engine import AttachedEngine
+from tuner.lab.lab import lab_around, new_run_id
+from tuner.lab.scratch import scratch
+from tuner.measure import watch
+from tuner.measure.measurement import Failure, FailureKind
+from tuner.measure.survival import Survivor
+from tuner.measure.trial import run_trial
 from tuner.search.budget import smallest_budget_s
 
 pytestmark = [pytest.mark.live, pytest.mark.full]
@@ -122,6 +131,50 @@ def test_f02_a_frozen_engine_gives_no_score(site: Path, engine: Engine, run: int
 @control("F02")
 def test_control_f02(site: Path, engine: Engine) -> None:
     require_seen(frozen_in_a_trial, site, engine)
+
+
+def seconds_until_seen(site: Path, engine: Engine) -> float:
+    """How long after it froze in the middle of the traffic the engine was given up, by the clock of
+    the trial itself."""
+    frozen_at_s: list[float] = []
+
+    def freeze(stage: str) -> None:
+        if stage == "window":
+            os.kill(engine.pid, signal.SIGSTOP)
+            frozen_at_s.append(time.monotonic())
+
+    def thaw(stage: str) -> None:
+        if stage == "starting the engine again":
+            os.kill(engine.pid, signal.SIGCONT)
+
+    theirs = AttachedEngine(EngineClient(engine.url))
+    with scratch(site) as folder, lab_around(theirs, folder, new_run_id()) as lab:
+        survivor, began_s = Survivor(lab, PROFILE, SHORT), time.monotonic()
+        try:
+            outcome = survivor.measured(
+                PROFILE,
+                lambda name, _: run_trial(lab, PROFILE, SHORT, name, freeze),
+                "frozen",
+                thaw,
+            )
+        finally:
+            os.kill(engine.pid, signal.SIGCONT)
+    assert isinstance(outcome, Failure), outcome
+    assert outcome.kind is FailureKind.ENGINE_DOWN
+    return began_s + outcome.total_s - frozen_at_s[0]
+
+
+@row("F02")
+def test_f02_a_frozen_engine_is_seen_within_10_s(site: Path, engine: Engine, run: int) -> None:
+    assert seconds_until_seen(site, engine) <= 10.0
+
+
+@control("F02")
+def test_control_f02_a_patient_trial_sees_it_late(
+    site: Path, engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(watch, "SILENCE_S", 12.0)
+    assert seconds_until_seen(site, engine) > 10.0
 
 
 @contextmanager

@@ -20,7 +20,7 @@ import pytest
 
 from tests.live.conftest import COMMAND, QUICK
 from tests.safety.invariants import require_exact, require_no_files_left, trials
-from tests.safety.scorecard import control, row
+from tests.safety.scorecard import SOAK_S, control, row
 from tests.safety.searches import Search, tune, unguarded
 from tests.search.simulated import START_S, World, search, waves
 from tuner.measure.measurement import Measurement
@@ -30,7 +30,6 @@ from tuner.search.verdict import judge
 pytestmark = [pytest.mark.live, pytest.mark.full]
 
 DEFAULT = Path(__file__).parents[2] / "profiles" / "default.yaml"
-SOAK_S = float(os.environ.get("SOAK_SECONDS", "600"))
 MIB = 1024 * 1024
 GROWTH_BYTES, GROWTH_FILES, DISK_BYTES = 20 * MIB, 2, 100 * MIB
 

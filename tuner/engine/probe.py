@@ -7,6 +7,9 @@ from dataclasses import dataclass
 from tuner.engine.client import EngineClient, EngineRefused, at, number_at
 from tuner.errors import JobFailed, Unreachable
 
+SILENCE_S = 3.0
+"""So long may an engine at work take to answer a short question."""
+
 
 @dataclass(frozen=True)
 class EngineFacts:
@@ -49,10 +52,10 @@ def _processors(client: EngineClient) -> int:
     return sum(number_at(node, "os", "allocated_processors") for node in each)
 
 
-def answers(client: EngineClient, timeout_s: float | None = None) -> bool:
+def answers(client: EngineClient) -> bool:
     """Whether the engine answers the version probe."""
     try:
-        client.get("/_nodes/_local?filter_path=nodes.*.version", timeout_s)
+        client.get("/_nodes/_local?filter_path=nodes.*.version", SILENCE_S)
     except (Unreachable, EngineRefused):
         return False
     return True

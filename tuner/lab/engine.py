@@ -28,7 +28,7 @@ SINK = "sink"
 
 REVIVE_S = 60.0
 """How long an engine that died or fell silent is waited for."""
-_ANSWER_S, _POLL_S = 3.0, 0.5
+_POLL_S = 0.5
 
 
 def stores(engine: str) -> bool:
@@ -81,7 +81,7 @@ class LabEngine(ABC):
     def revive(self) -> None:
         """Have an engine that died or fell silent answer again: one of ours is started as it was
         first, a user's may come back.  Raises Unreachable when it does not within `REVIVE_S`."""
-        if not wait_until(lambda: answers(self.client, _ANSWER_S), REVIVE_S, _POLL_S):
+        if not wait_until(lambda: answers(self.client), REVIVE_S, _POLL_S):
             raise Unreachable(f"{self.name} did not come back within {REVIVE_S:g} s")
 
     @abstractmethod

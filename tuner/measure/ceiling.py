@@ -13,7 +13,7 @@ from tuner.engine.client import EngineRefused
 from tuner.engine.counters import count, indexed, make_durable, node_counters
 from tuner.engine.feed import Bulk, Fed, Feed, bulk_path, bulks_of
 from tuner.engine.owned import remove
-from tuner.engine.probe import answers
+from tuner.engine.probe import SILENCE_S, answers
 from tuner.engine.searchable import refreshing
 from tuner.errors import JobFailed, Unreachable
 from tuner.host.machine import core_time
@@ -22,7 +22,7 @@ from tuner.lab.lab import Lab
 from tuner.measure.capture import capture
 from tuner.measure.pipeline import install_index
 from tuner.measure.trial import Tell
-from tuner.measure.watch import POLL_S, SILENCE_S
+from tuner.measure.watch import POLL_S
 from tuner.measure.window import Poll, rate_over
 from tuner.profile.model import Profile
 
@@ -168,7 +168,7 @@ class _Experiment:
         except EngineRefused as error:
             return Combination(clients, size, 0.0, 0.0, 0.0, 0.0, 0.0, str(error))
         except Unreachable as error:
-            if not answers(self.lab.client, SILENCE_S):
+            if not answers(self.lab.client):
                 self.lab.check()
                 raise
             return Combination(clients, size, 0.0, 0.0, 0.0, 0.0, 0.0, str(error))

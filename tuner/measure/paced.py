@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from tuner.engine.probe import SILENCE_S
 from tuner.flood.flood import Flood
 from tuner.flood.schedule import Schedule, Timeline
 from tuner.flood.spec import FloodProgress
@@ -26,7 +27,7 @@ from tuner.measure.pipeline import Pipeline
 from tuner.measure.settle import settle
 from tuner.measure.spent import StageClock, TrialPart
 from tuner.measure.trial import Tell, finish, measured
-from tuner.measure.watch import POLL_S, SILENCE_S, STALL_S, Watch
+from tuner.measure.watch import POLL_S, STALL_S, Watch
 from tuner.measure.window import Poll
 from tuner.profile.model import Profile
 from tuner.profile.placement import queues

@@ -11,6 +11,7 @@ from pathlib import Path
 from tuner.engine.client import JSON, EngineRefused
 from tuner.engine.delivery import FIELD, MAPPING
 from tuner.engine.owned import Owner, create_index, put_template, remove
+from tuner.errors import Unreachable
 from tuner.flood.heads import NUMBER_DIGITS
 from tuner.flood.workload import format_for
 from tuner.lab.entrances import entrances, furnish
@@ -60,17 +61,21 @@ def pipeline(lab: Lab, bound: Profile, name: str) -> Iterator[Pipeline]:
 def _removed(lab: Lab, folder: Path, prefix: str) -> Iterator[None]:
     """Remove the folder and the indices of a trial.
 
-    The folder first: an engine that is gone cannot be asked for anything.  Where the trial failed,
-    its reason is told and not that the engine then refused to clean up; the lab tries it again.
+    The folder first: an engine that is gone cannot be asked for anything, and one that is silent is
+    not waited for.  Where the trial failed, its reason is told and not that the engine then refused
+    to clean up; the lab tries it again.
     """
-    failed = True
+    failure: BaseException | None = None
     try:
         yield
-        failed = False
+    except BaseException as error:
+        failure = error
+        raise
     finally:
         shutil.rmtree(folder, ignore_errors=True)
-        with contextlib.suppress(*([EngineRefused] if failed else [])):
-            remove(lab.client, lab.owner, prefix)
+        if not isinstance(failure, Unreachable):
+            with contextlib.suppress(*([EngineRefused] if failure else [])):
+                remove(lab.client, lab.owner, prefix)
 
 
 def install_index(lab: Lab, bound: Profile) -> None:

@@ -14,11 +14,12 @@ from tuner.engine.counters import (
     merges_under_way,
     node_counters,
 )
+from tuner.engine.probe import SILENCE_S
 from tuner.host.process import wait_until
 from tuner.host.usage import Usage
 from tuner.lab.impstats import Snapshot, read
 from tuner.measure.measurement import Delivery
-from tuner.measure.watch import SILENCE_S, Watch
+from tuner.measure.watch import Watch
 from tuner.modules.omelasticsearch import OmelasticsearchOutput
 
 _END_S = 2.0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import secrets
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -11,7 +12,8 @@ from typing import TypeVar
 from tuner.engine.bulk_sampling import BulkWatch, bulk_tasks
 from tuner.engine.client import EngineRefused
 from tuner.engine.counters import node_counters, unfinished
-from tuner.engine.probe import answers
+from tuner.engine.owned import remove
+from tuner.engine.probe import SILENCE_S, answers
 from tuner.errors import JobFailed, Refused, Unreachable
 from tuner.flood.flood import Flood
 from tuner.flood.schedule import fixed
@@ -30,7 +32,7 @@ from tuner.measure.pipeline import Pipeline, pipeline
 from tuner.measure.settle import settle
 from tuner.measure.spent import StageClock, TrialPart
 from tuner.measure.summary import Observed, core_use, summarise
-from tuner.measure.watch import SILENCE_S, Stalled, Watch, saturate
+from tuner.measure.watch import Stalled, Watch, saturate
 from tuner.measure.window import MARK_S, Mark, Poll, is_flat, is_losing, steadiness
 from tuner.profile.backlog import backlog_marks
 from tuner.profile.model import Profile
@@ -92,10 +94,12 @@ def guarded(
         with pipeline(lab, bound, name) as pipe:
             return course(pipe, bound)
     except Unreachable as error:
-        if not answers(lab.client, SILENCE_S):
+        if not answers(lab.client):
             wait_until(lambda: lab.engine.ending() is not None, _BLAME_S)
             lab.check()
             raise
+        with contextlib.suppress(EngineRefused):
+            remove(lab.client, lab.owner, f"{lab.owner.prefix}{name}-")
         return Failure(FailureKind.STALLED, str(error))
     except Refused:
         lab.check()

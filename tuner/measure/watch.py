@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import NoReturn
 
 from tuner.engine.counters import indexed, unfinished
+from tuner.engine.probe import SILENCE_S
 from tuner.engine.searchable import refreshing
 from tuner.errors import JobFailed
 from tuner.flood.flood import Flood
@@ -23,7 +24,6 @@ from tuner.profile.placement import queues
 
 POLL_S = 0.1
 STALL_S = 10.0
-SILENCE_S = 3.0
 QUIET_S = 3.0
 DRAIN_S = 60.0
 _BLAME_S = 1.0
