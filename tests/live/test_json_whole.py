@@ -9,11 +9,14 @@ from pathlib import Path
 
 import pytest
 
+from tests.live.outputs import lines
 from tests.live.test_documents import create_index, run, search, stored
 from tests.profile.examples import small
 from tuner.engine.client import EngineClient, at
 from tuner.engine.feed import kept
+from tuner.host.process import give_to_daemons
 from tuner.lab.ports import free_port
+from tuner.lab.scratch import scratch
 from tuner.lab.sink import Sink
 from tuner.profile.model import Profile
 
@@ -191,3 +194,51 @@ def test_merged_and_typed_json_reach_elasticsearch(
     assert (hits[0]["status"], hits[1]["status"], hits[6]["status"]) == (404, 404, None)
     assert "whole" in hits[3]
     assert hits[4]["kept"] == [{"a": 1}, 2, "x"]
+
+
+@pytest.mark.full
+def test_two_outputs_share_an_index_by_ids_of_the_events(
+    elasticsearch: EngineClient, tmp_path: Path
+) -> None:
+    """What both take stands there once, and each keeps what the engine refused in its own file."""
+    fields = [NUMBER, {"json": "*"}]
+    with scratch(tmp_path) as below:
+        files = {name: below / f"{name}.json" for name in ("logs", "login")}
+        (base,) = parsed(elasticsearch.url, free_port(), fields).model_dump(
+            mode="json", by_alias=True, exclude_defaults=True
+        )["outputs"]
+        logs, login = (
+            {**base, "name": name, "bulkid": {"json": "id"}, "retryfailures": {"file": str(path)}}
+            for name, path in files.items()
+        )
+        login["filter"] = {"match": [{"json": "kind", "isequal": ["login"]}]}
+        profile = small(
+            {
+                "inputs[0].port": free_port(),
+                "parse": {"format": "json", "cookie": ""},
+                "outputs": [logs, login],
+            }
+        )
+        create_index(elasticsearch, profile, "syslog")
+        give_to_daemons(below)
+        events: list[dict[str, object]] = [
+            {"id": "a", "kind": "login"}, {"id": "b"}, {"id": "c", "kind": "login", "n.x": 1},
+            {"id": "d", "n.x": 1},
+        ]  # fmt: skip
+
+        def accounted() -> int:
+            refused = sum(len(lines(path)) for path in files.values())
+            return len(events) if (stored(elasticsearch, "syslog"), refused) == (2, 3) else 0
+
+        try:
+            messages = [HEAD % n + body(one) for n, one in enumerate(events)]
+            run(profile, below, messages, accounted)
+            hits = {hit["_id"]: hit["_source"]["n"] for hit in search(elasticsearch, "syslog")}
+        finally:
+            elasticsearch.request("DELETE", "/syslog")
+        kept_in = {
+            name: sorted(json.loads(line)["document"]["id"] for line in lines(path))
+            for name, path in files.items()
+        }
+    assert hits == {"a": 0, "b": 1}
+    assert kept_in == {"logs": ["c", "d"], "login": ["c"]}

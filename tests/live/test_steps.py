@@ -12,15 +12,19 @@ from typing import Any
 
 import pytest
 
+from tests.live.outputs import daemon, lines, place
 from tests.live.test_documents import run
 from tests.live.test_field_options import HEAD
 from tests.profile.examples import small
 from tuner.engine.client import EngineClient
 from tuner.engine.feed import kept
 from tuner.host.process import give_to_daemons
+from tuner.lab.entrances import TcpPort
 from tuner.lab.ports import free_port
 from tuner.lab.scratch import scratch, subfolder
 from tuner.lab.sink import Sink
+from tuner.render.artefacts import rsyslog_conf
+from tuner.render.form import Form
 
 pytestmark = pytest.mark.live
 
@@ -245,3 +249,21 @@ def test_what_an_event_brings_is_never_taken_for_what_a_step_sets(tmp_path: Path
     assert found[6]["a"] == {"b": {"c": "ours"}, "keep": 1}
     for one, text in zip(found, texts, strict=True):
         assert one["copy"].endswith(text.decode())
+
+
+def test_a_snippet_sees_what_steps_made_and_keeps_it_from_all_outputs(tmp_path: Path) -> None:
+    step = {"type": "set", "variable": "host", "value": [{"property": "hostname", "case": "lower"}]}
+    snippet = 'if $.host == "web-2" then stop\nset $!seen = $.host;\n'
+    with place(tmp_path) as here:
+        out = here.folder / "out"
+        output = {
+            "name": "file", "type": "omfile", "file": str(out),
+            "line": [{"json": "seen"}, {"constant": " "}, {"property": "msg"}],
+            "filter": {"match": [{"json": "seen", "isequal": ["web-1"]}]},
+        }  # fmt: skip
+        profile = here.profile([output], {"steps": [step], "snippets": {"outputs": ["s.conf"]}})
+        config = rsyslog_conf(profile, form=Form({"s.conf": snippet}))
+        with daemon(config, here.folder, [TcpPort(here.port)]):
+            here.send([HEAD + b"one", HEAD.replace(b"Web-1", b"Web-2") + b"two"])
+        found = lines(out)
+    assert found == ["web-1 one"]

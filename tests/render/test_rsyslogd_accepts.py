@@ -16,7 +16,8 @@ from tuner.lint.load import load_profile
 from tuner.profile.edit import edit
 from tuner.profile.model import Global, Profile
 from tuner.profile.source import read
-from tuner.render.artefacts import render
+from tuner.render.artefacts import render, rsyslog_conf
+from tuner.render.form import Form
 from tuner.render.templates import Templates
 from tuner.render.tree import write
 from tuner.schema.parameter import since
@@ -147,3 +148,11 @@ def test_kafka_as_input_and_output_is_accepted(tmp_path: Path) -> None:
     text = (tmp_path / "rsyslog.conf").read_text(encoding="utf-8")
     assert f'confParam=["security.protocol=sasl_ssl", `cat {secret}`]' in text
     assert "sasl.password" not in text
+
+
+def test_a_snippet_finds_the_modules_that_it_names(tmp_path: Path) -> None:
+    named = {"outputs": ["a.conf"], "modules": ["mmsequence", "omelasticsearch"]}
+    action = 'action(type="mmsequence" mode="instance" from="0" to="9" var="$!n")\n'
+    path = tmp_path / "rsyslog.conf"
+    path.write_text(rsyslog_conf(small({"snippets": named}), form=Form({"a.conf": action})))
+    assert verdict(path) == ""

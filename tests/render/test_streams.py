@@ -195,3 +195,12 @@ def test_the_system_socket_has_parameters_of_its_own() -> None:
     assert f'module(load="imuxsock" {wanted})' in text
     with pytest.raises(BadProfile, match="its keys begin with sysSock"):
         small({"inputs": [{"type": "imuxsock", "annotate": True}]})
+
+
+def test_modules_of_snippets_are_loaded_once_and_not_where_the_host_has_them() -> None:
+    named = {"outputs": ["a.conf"], "modules": ["omelasticsearch", "mmsequence", "omfile"]}
+    profile = small({"snippets": named})
+    loaded = re.findall(r'load="(\w+)"', rsyslog_conf(profile))
+    assert loaded.count("omelasticsearch") == loaded.count("mmsequence") == 1
+    assert "omfile" not in loaded, "it is built in"
+    assert 'load="mmsequence"' not in fragment(profile, "mmsequence")

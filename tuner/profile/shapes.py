@@ -41,6 +41,7 @@ SHAPES: dict[str, str] = {
     r"^([A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(:[0-9]{1,5})?$": "a broker such as kafka1:9092",
     r"^[A-Za-z0-9._-]{1,249}$": "the name of a topic: letters, digits and . _ -",
     r"^[a-z][a-z0-9._]{0,99}=[^\x00-\x1f\x7f]{0,1000}$": "name=value, as acks=all",
+    r"^[a-z][a-z0-9_]{1,31}$": "a module of rsyslog such as omprog",
     r"^[!-~]{0,32}$": "up to 32 visible ASCII characters",
     r"^[A-Za-z0-9_|.:'/ -]{1,200}$": "date formats of the engine such as epoch_second",
     r"^[^\x00-\x20:`]+$": "a user name without blanks, colons or backticks",

@@ -4,7 +4,7 @@ from tuner.modules.filter import Filter
 from tuner.modules.input import Parsers
 from tuner.modules.queue import Queue
 from tuner.modules.registry import AnyStep, Parse
-from tuner.schema.scalars import AbsolutePath, ProfilePath
+from tuner.schema.scalars import AbsolutePath, ModuleName, ProfilePath
 from tuner.schema.section import Section
 
 
@@ -16,11 +16,13 @@ class LookupTable(Section):
 
 class Snippets(Section):
     """Files of RainerScript of the user's own, by their paths beside the profile: at the start of
-    the configuration, before the outputs of what belongs to no stream, and at the end."""
+    the configuration, before the outputs of what belongs to no stream, and at the end; `modules`
+    are those that they need."""
 
     start: tuple[ProfilePath, ...] = ()
     outputs: tuple[ProfilePath, ...] = ()
     end: tuple[ProfilePath, ...] = ()
+    modules: tuple[ModuleName, ...] = ()
 
 
 class Stream(Section):

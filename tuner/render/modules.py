@@ -10,6 +10,7 @@ from tuner.modules.input import Input
 from tuner.modules.mmjsonparse import JsonParse
 from tuner.modules.mmnormalize import NormalizeParse
 from tuner.modules.output import Output
+from tuner.modules.registry import OUTPUTS, name_of
 from tuner.modules.step import ParseStep, StreamStep, VariableStep
 from tuner.profile.lanes import Spread
 from tuner.profile.model import Profile
@@ -29,8 +30,10 @@ class Module:
 def modules(profile: Profile, repairs: bool, form: Form) -> tuple[Module, ...]:
     """The modules to load, those left out that the host of a fragment has loaded: rsyslogd refuses
     to load one twice.  Raises Refused where the profile sets parameters of such a one."""
-    kept = []
+    kept: list[Module] = []
     for module in _every(profile, repairs):
+        if any(module.name == one.name for one in kept):
+            continue
         if module.name not in form.loaded:
             kept.append(module)
             continue
@@ -61,6 +64,8 @@ def _every(profile: Profile, repairs: bool) -> Iterator[Module]:
     actions = [step for step in steps if not isinstance(step, ParseStep | VariableStep)]
     yield from (Module(kind, tuple(shared.items())) for kind, shared in _shared(actions).items())
     yield from _output_modules(profile)
+    built_in = {name_of(one) for one in OUTPUTS if one.built_in}
+    yield from (Module(name) for name in profile.snippets.modules if name not in built_in)
 
 
 def _parsers(profile: Profile) -> Iterator[Module]:

@@ -54,6 +54,7 @@ FieldName = Annotated[
 ]
 FilterPath = Annotated[str, Field(pattern=r"^[A-Za-z_*.-]+$")]
 MemorySize = Annotated[str, Field(pattern=r"^[0-9]{1,15}[km]?$")]
+ModuleName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{1,31}$")]
 PathPart = Annotated[str, Field(pattern=r'^[^\x00-\x1f\x7f`"\\]{1,255}$')]
 FileMode = Annotated[str, Field(pattern=r"^0[0-7]{3}$")]
 Account = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_.-]{0,31}$")]
