@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import pwd
 import secrets
@@ -17,7 +18,14 @@ from tests.safety.test_engine_faults import BUDGET
 
 pytestmark = [pytest.mark.live, pytest.mark.full]
 
-WRITTEN = (Path(__file__).parents[2] / "profiles" / "default.yaml").read_text("utf-8")
+PROFILES = Path(__file__).parents[2] / "profiles"
+WRITTEN = (PROFILES / "default.yaml").read_text("utf-8")
+OLD = """\
+module(load="imtcp")
+input(type="imtcp" port="10514")
+module(load="omelasticsearch")
+action(type="omelasticsearch" server="es1" bulkmode="on" uid="shipper" pwd="{password}")
+"""
 MEASURING = ("--repeat", "1", "--window", "1s", "--no-freshness")
 
 
@@ -33,21 +41,47 @@ class Secret:
         file.chmod(0o400)
         if os.geteuid() == 0:
             os.chown(file, pwd.getpwnam("nobody").pw_uid, -1)
+        (folder / "old.conf").write_text(OLD.format(password=self.text), encoding="ascii")
         auth = f"    auth: {{uid: shipper, pwd: {{file: {file}}}}}\n    document: ecs "
         profile = WRITTEN.replace("    document: ecs ", auth)
         assert str(file) in profile
         (site / "p.yaml").write_text(profile, encoding="utf-8")
+        _host(site / "host", site / "hosts.yaml")
 
     def require_nowhere(self, texts: dict[str, str]) -> None:
         folders = [path for path in self._site.iterdir() if path.is_dir() and path.name != "secret"]
         require_secret_nowhere(self.text, texts, folders)
 
 
+def _host(folder: Path, inventory: Path) -> None:
+    """This machine as a host, with a configuration of its own; its service never comes up."""
+    (folder / "rsyslog.d").mkdir(parents=True)
+    (folder / "rsyslog.conf").write_text(f"$IncludeConfig {folder}/rsyslog.d/*.conf\n", "ascii")
+    service = {"restart": ["true"], "pid_file": f"{folder}/pid"}
+    paths = {
+        "configuration": f"{folder}/rsyslog.conf",
+        "fragments": f"{folder}/rsyslog.d",
+        "state": f"{folder}/state",
+    }
+    entry = {"address": "local://", "service": service, "paths": paths}
+    inventory.write_text(json.dumps({"hosts": {"here": entry}}), encoding="ascii")
+
+
+HOSTS = ("--inventory", "hosts.yaml", "--fragment", "--skip-engine")
 COMMANDS: tuple[tuple[str, ...], ...] = (
     ("validate", "p.yaml"),
     ("validate", "p.yaml", "--output", "json"),
     ("render", "p.yaml", "-o", "rendered"),
     ("render", "p.yaml", "-o", "rendered", "--check", "--diff"),
+    ("render", "p.yaml", "--format", "ansible", "-o", "role"),
+    ("diff", "p.yaml", str(PROFILES / "production.yaml")),
+    ("import", "{site}/secret/old.conf", "--inventory", "hosts.yaml", "--host", "here"),
+    ("import", "secret/old.conf", "-o", "imported.yaml"),
+    ("apply", "p.yaml", *HOSTS, "--diff"),
+    ("apply", "p.yaml", *HOSTS, "--plan-out", "plan.json"),
+    ("apply", "p.yaml", *HOSTS, "--yes"),
+    ("recover",),
+    ("verify", "p.yaml", *HOSTS),
     ("search", "p.yaml", "--dry-run", "--output", "json"),
     ("bench", "p.yaml", "--engine", "sink", *MEASURING),
 )
@@ -58,8 +92,9 @@ COMMANDS: tuple[tuple[str, ...], ...] = (
 def test_f24_no_command_tells_a_password(site: Path, arguments: tuple[str, ...], run: int) -> None:
     secret = Secret(site)
     with kept_from_command_lines(secret.text):
-        done = tune(site, *arguments)
-    assert done.code in {0, 2, 6}, done.err
+        done = tune(site, *(one.format(site=site) for one in arguments))
+    assert done.code in {0, 1, 2, 6}, done.err
+    assert "Traceback" not in done.err
     secret.require_nowhere({"out": done.out, "err": done.err})
 
 
