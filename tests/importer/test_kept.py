@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.importer.test_import import DOCUMENT, imported, loaded, outputs
+from tuner.importer.inputs import ANYWHERE
 from tuner.importer.template import extended
 from tuner.importer.written import profile_text
 from tuner.lint.load import parse_profile
@@ -259,3 +260,56 @@ def test_what_rsyslogd_refuses_is_imported_as_far_as_it_goes(tmp_path: Path) -> 
     assert [one.message.partition(":")[0] for one in made.missing] == [
         "output logs", "no template gone",
     ]  # fmt: skip
+
+
+def test_an_output_that_only_lint_refuses_is_kept(tmp_path: Path) -> None:
+    text = "*.info /var/log/messages\nkern.* /var/log/messages\n"
+    made = imported(f"{DOCUMENT}{text}", tmp_path)
+    assert made.missing == ()
+    profile = loaded(f"{DOCUMENT}{text}", tmp_path).profile
+    kept = made.snippets["site-outputs.conf"]
+    assert len(profile.outputs) + kept.count('action(type="omfile" file="/var/log/messages")') == 2
+    assert "[RT263]" in made.kept[0].message
+
+
+def test_the_only_input_is_imported_without_what_no_key_says(tmp_path: Path) -> None:
+    text = (
+        'template(name="d" type="string" string="{\\"m\\":\\"%msg:::json%\\"}")\n'
+        'input(type="imtcp" port="10514" listenPortFileName="/tmp/port")\n'
+        'action(type="omelasticsearch" template="d")\n'
+    )
+    made = imported(text, tmp_path)
+    assert made.data["inputs"] == [{"type": "imtcp", "address": ANYWHERE, "port": 10514}]
+    assert [one.message for one in made.missing] == [
+        "input imtcp: a profile has no key for the parameter listenPortFileName"
+    ]
+
+
+def test_certificates_for_all_are_those_of_each_that_speaks_tls(tmp_path: Path) -> None:
+    text = (
+        'global(defaultNetstreamDriver="gtls" defaultNetstreamDriverCAFile="/etc/ca.pem" '
+        'defaultNetstreamDriverCertFile="/etc/c.pem" defaultNetstreamDriverKeyFile="/etc/k.pem")\n'
+        'module(load="imtcp" streamDriver.mode="1" streamDriver.authMode="anon")\n'
+        'input(type="imtcp" port="6514")\n$template n,"a%msg%\\n" # not an option\n'
+        '*.* action(type="omprog" binary="/bin/a" template="n")\n'
+    )
+    made = imported(text, tmp_path)
+    (data,) = list(made.data["inputs"])  # type: ignore[call-overload]
+    assert data["streamDriver.caFile"] == "/etc/ca.pem"
+    assert data["streamDriver.keyFile"] == "/etc/k.pem"
+    assert 'type="string" string="a%msg%\\n")' in made.snippets["site-start.conf"]
+    assert loaded(text, tmp_path).profile.inputs
+
+
+def test_what_functions_and_parsers_need_is_kept_with_them(tmp_path: Path) -> None:
+    text = (
+        f'{DOCUMENT}module(load="fmhash") module(load="pmnull")\n'
+        'parser(name="own" type="pmnull")\n'
+        'template(name="t" type="string" string="%msg%")\n'
+        'set $.a = hash32(exec_template("t"));\naction(type="omelasticsearch" template="d")\n'
+    )
+    made = imported(text, tmp_path)
+    assert made.missing == ()
+    start = made.snippets["site-start.conf"].splitlines()
+    assert start[:2] == ['module(load="fmhash")', 'module(load="pmnull")']
+    assert any(line.startswith('template(name="t"') for line in start)

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import glob
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 from posixpath import basename, dirname, join, normpath
 from typing import Protocol, TypeGuard
 
-from tuner.importer.gaps import Inexpressible
-from tuner.importer.old_form import CORE
+from tuner.importer.gaps import Gap, Inexpressible
+from tuner.importer.old_form import CORE, DEFAULT_RULESET
 from tuner.importer.parser import parse
 from tuner.importer.script import (
     Array,
     Block,
+    Call,
     Directive,
     Foreach,
     If,
@@ -27,6 +28,7 @@ from tuner.importer.script import (
     SelectorFilter,
     Statement,
     Thing,
+    every,
 )
 from tuner.importer.template import Template, template_of
 from tuner.importer.tokens import Refusal
@@ -226,6 +228,22 @@ class Parts:
             and one.kind == "lookup_table"
             and {each.key for each in one.parameters} == {"name", "file"}
         }
+
+    def unreached(self, actions: Iterable[Statement], visited: Set[str]) -> Iterator[Gap]:
+        """What no imported input leads to; rulesets of retries are part of their output."""
+        named = (one.text("retryRuleset") for one in actions if isinstance(one, Thing))
+        for name in map(str.lower, filter(None, named)):
+            retried = self.rulesets.get(name)
+            inner = every((retried,) if retried is not None else ())
+            calls = {str(one.target).lower() for one in inner if isinstance(one, Call)}
+            visited = visited | {name} | calls
+        for name, ruleset in self.rulesets.items():
+            if name not in visited:
+                what = f"ruleset {ruleset.text('name')}: none of the imported inputs leads to it"
+                yield Gap(ruleset.origin, what)
+        for rule in self.rules if DEFAULT_RULESET.lower() not in visited else ():
+            what = "a rule of the default ruleset, to which none of the inputs leads"
+            yield Gap(rule.origin, what)
 
     def add(self, one: Thing) -> None:
         """Sort one object in."""

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
 
 from tuner.importer.configuration import Parts, module_name
 from tuner.importer.gaps import Gaps
-from tuner.importer.parameters import OFF, keys_of_model, known
+from tuner.importer.parameters import OFF, certificates, keys_of_model, known
 from tuner.importer.script import Parameter, Thing
 from tuner.modules.input import Input, Listener
 from tuner.modules.registry import INPUTS, name_of
@@ -47,9 +47,7 @@ def is_local(one: Thing) -> bool:
     return one.kind == "module"
 
 
-def read_input(
-    one: Thing, modules: Mapping[str, tuple[Parameter, ...]], gaps: Gaps
-) -> dict[str, object] | None:
+def read_input(one: Thing, parts: Parts, gaps: Gaps) -> dict[str, object] | None:
     """The input of a profile; None, and a gap, where none of its type is known."""
     kind = module_name(one) if is_local(one) else (one.text("type") or "").lower()
     model = _MODELS.get(kind)
@@ -62,8 +60,9 @@ def read_input(
         data["address"] = ANYWHERE
     data |= _OWN_DEFAULTS.get(kind, {})
     if not is_local(one):
-        own = [*_shared(model, modules.get(kind, ()), own, gaps), *own]
+        own = [*_shared(model, parts.modules.get(kind, ()), own, gaps), *own]
     data |= known(model, own, f"input {kind}", gaps)
+    data |= certificates(model, data, parts.globals, gaps)
     if kind == "imfile" and data.get("mode") != "polling" and "pollingInterval" in data:
         del data["pollingInterval"]
         gaps.change(one.origin, "imfile ignores pollingInterval in mode inotify: left out")

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 
 from tuner.importer.builder import unescaped
 from tuner.importer.old_form import (
+    DEFAULT_RULESET,
     GLOBALS,
     INPUTS,
     LASTING,
@@ -38,8 +39,6 @@ from tuner.importer.script import (
     Thing,
     Word,
 )
-
-DEFAULT_RULESET = "RSYSLOG_DefaultRuleset"
 
 
 def modern(block: Block) -> Block:
@@ -227,7 +226,8 @@ def _template(one: Directive) -> Thing:
     end = 1
     while end < len(rest) and rest[end] != '"':
         end += 2 if rest[end] == "\\" else 1
-    options = [word.strip().lower() for word in rest[end + 1 :].split(",") if word.strip()]
+    after = rest[end + 1 :].partition("#")[0]
+    options = [word.strip().lower() for word in after.split(",") if word.strip()]
     parameters = [("name", name.strip())]
     if rest.startswith('"'):
         parameters += [("type", "string"), ("string", unescaped(rest[1:end]))]

@@ -20,6 +20,7 @@ from tuner.importer.script import (
 from tuner.importer.template import extended
 from tuner.modules.priorities import FACILITIES, SEVERITIES
 
+DEFAULT_RULESET = "RSYSLOG_DefaultRuleset"
 SHUTDOWN = "workertimeoutthreadshutdown"
 """The only queue parameter that is called otherwise today."""
 

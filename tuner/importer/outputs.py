@@ -16,7 +16,7 @@ from tuner.importer.fields import texts_of_template
 from tuner.importer.flow import Reached, Walk, name_of_statement
 from tuner.importer.gaps import Gap, Gaps, Inexpressible
 from tuner.importer.into_engine import engine_output, no_template, template_fields
-from tuner.importer.parameters import ON, QUEUE, known, queue_of
+from tuner.importer.parameters import ON, QUEUE, certificates, known, queue_of
 from tuner.importer.rest import Rest, why_of
 from tuner.importer.script import Block, Parameter, ScriptPosition, Statement, Thing
 from tuner.importer.steps import KEPT, OUTPUT, PARSED, is_step, step_of, why_bound
@@ -56,7 +56,7 @@ class Outputs:
     stream: str | None = None
     whole_message: ScriptPosition | None = None
     unknown: list[Gap] = field(default_factory=list)
-    made: list[tuple[dict[str, object], Thing]] = field(default_factory=list)
+    made: list[tuple[dict[str, object], Reached]] = field(default_factory=list)
 
     def ruleset(self, body: Block, walk: Walk, stream: str | None) -> dict[str, object]:
         """How the events of a ruleset are parsed.  What a profile says of it becomes outputs, the
@@ -85,6 +85,15 @@ class Outputs:
         del self.made[before:]
         self.rest.keep_block(stream, body, bound)
         return {}
+
+    def keep_refused(self, refused: Mapping[int, str]) -> None:
+        """Keep outputs that are none of a profile as it is, by their numbers."""
+        for number, why in sorted(refused.items(), reverse=True):
+            data, one = self.made.pop(number)
+            stream = data.get("stream")
+            origin = one.statement.origin
+            gap = Gap(origin, f"output {data['name']}: {why}")
+            self.rest.keep(None if stream is None else str(stream), one, gap)
 
     def _begin(self, stream: str | None, walk: Walk) -> None:
         self.stream, self.identities, self.gaps = stream, walk.identities, walk.gaps
@@ -129,8 +138,8 @@ class Outputs:
         self.gaps.missing += self.unknown
         if step:
             section.setdefault("steps", []).append(step)
-        elif isinstance(action, Thing):
-            self.made.append((data, action))
+        else:
+            self.made.append((data, one))
 
     def _filtered(self, kind: str, action: Thing, reached: Reached) -> dict[str, object]:
         """The whole output.  Raises Inexpressible."""
@@ -186,6 +195,7 @@ class Outputs:
             else:
                 plain.append(one)
         data |= known(_MODELS[kind], plain, f"output {name}", self.gaps)
+        data |= certificates(_MODELS[kind], data, self.parts.globals, self.gaps)
         data.setdefault("action.resumeRetryCount", 0)
         return data
 

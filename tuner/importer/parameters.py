@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from enum import Enum
 from functools import cache
 from typing import Annotated, Any, Literal, get_args, get_origin
@@ -25,6 +26,13 @@ _SEVERITIES = {
 }  # fmt: skip
 _SEVERITY_NAMES = {code: name for name, code in _SEVERITIES.items() if name in SEVERITIES}
 QUEUE = "queue."
+_TLS_MODES = frozenset({"streamdriver.mode", "streamdrivermode"})
+_TLS_SHARED = {
+    "defaultnetstreamdriver": ("streamDriver.name", "streamDriver"),
+    "defaultnetstreamdrivercafile": ("streamDriver.caFile",),
+    "defaultnetstreamdrivercertfile": ("streamDriver.certFile",),
+    "defaultnetstreamdriverkeyfile": ("streamDriver.keyFile",),
+}
 
 
 def known(
@@ -65,6 +73,24 @@ def queue_of(parameters: Iterable[Parameter], what: str, gaps: Gaps) -> dict[str
         origin = next(one.origin for one in inner if one.key == "saveonshutdown")
         gaps.change(origin, f"{what}: rsyslog ignores saveOnShutdown without a filename: left out")
     return queue
+
+
+def certificates(
+    model: type[BaseModel], data: Mapping[str, object], shared: Iterable[Parameter], gaps: Gaps
+) -> dict[str, object]:
+    """The files of certificates that global() names for all, where one speaks TLS without its
+    own."""
+    modes = [value for key, value in data.items() if key.lower() in _TLS_MODES]
+    if 1 not in modes:
+        return {}
+    keys = keys_of_model(model)
+    named = [
+        replace(one, name=keys[name.lower()])
+        for one in shared
+        for name in _TLS_SHARED.get(one.key, ())
+        if name.lower() in keys
+    ]
+    return known(model, (one for one in named if one.name not in data), "global()", gaps)
 
 
 def secret_of(one: Parameter, name: str) -> dict[str, str]:

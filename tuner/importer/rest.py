@@ -15,10 +15,13 @@ from tuner.importer.script import (
     Block,
     Call,
     Expression,
+    FunctionCall,
     If,
+    Operation,
     Parameter,
     Quoted,
     ScriptPosition,
+    SetVariable,
     Statement,
     Thing,
     every,
@@ -123,6 +126,8 @@ class Rest:
 
     def _need(self, one: Statement) -> None:
         """The module, the templates and the rulesets that a statement names."""
+        for name in _templates_asked(one):
+            self._need_template(name)
         if isinstance(one, Call):
             target = one.target
             self._need_rulesets([target] if isinstance(target, str) else self.parts.rulesets)
@@ -136,9 +141,12 @@ class Rest:
             module = self.parts.module_things.get(kind, loading(kind, one.origin))
             self.start.append(self._without_secrets(module))
         for parameter in _NAMES_TEMPLATE:
-            template = self.parts.template_things.get((one.text(parameter) or "").strip().lower())
-            if template is not None:
-                self.start.append(template)
+            self._need_template(one.text(parameter) or "")
+
+    def _need_template(self, name: str) -> None:
+        template = self.parts.template_things.get(name.strip().lower())
+        if template is not None:
+            self.start.append(template)
 
     def _need_rulesets(self, names: Iterable[str]) -> None:
         for name in map(str.lower, names):
@@ -152,7 +160,13 @@ class Rest:
         """The snippets of the profile `name`; modules in `loaded` are the rendered
         configuration's."""
         known = {*loaded, *_BUILT_IN}
-        needed = tuple(dict.fromkeys(self.start))
+        # Functions and parsers are asked for by names of their own.
+        named = [
+            module
+            for kind, module in self.parts.module_things.items()
+            if self.kept and kind.startswith(("fm", "pm"))
+        ]
+        needed = tuple(dict.fromkeys([*named, *self.start]))
         start: list[Statement] = [
             one for one in needed if is_module(one) and module_name(one) not in known
         ]
@@ -197,6 +211,22 @@ class Rest:
 def _is_secret(one: Parameter) -> bool:
     """Whether a secret may stand in the configuration itself."""
     return any(word in one.key for word in _SECRETS) and any(one.texts)
+
+
+def _templates_asked(one: Statement) -> Iterator[str]:
+    """The templates that exec_template() names in a statement."""
+    asked: Expression | None = None
+    if isinstance(one, SetVariable):
+        asked = one.value
+    elif isinstance(one, If):
+        asked = one.condition
+    waiting = [] if asked is None else [asked]
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, FunctionCall | Operation):
+            waiting += part.operands
+        if isinstance(part, FunctionCall) and part.name.lower() == "exec_template":
+            yield from (each.text for each in part.operands if isinstance(each, Quoted))
 
 
 def why_of(bad: Inexpressible, one: Reached, what: str) -> Gap:

@@ -46,6 +46,18 @@ def guardrails_of(data: Mapping[str, object]) -> dict[str, object]:
     return {"guardrails": best} if best else {}
 
 
+def refused_outputs(data: Mapping[str, object]) -> dict[int, str]:
+    """The outputs that lint refuses although rsyslogd takes them, by number, each with the
+    reason."""
+    profile = _profile({**data, **guardrails_of(data)})
+    found = () if profile is None else lint(profile)
+    return {
+        int(one.path[1]): f"{one.message} [{one.code}]"
+        for one in found
+        if one.severity is Severity.ERROR and one.path[0] == "outputs" and len(one.path) > 1
+    }
+
+
 def loaded_modules(data: Mapping[str, object]) -> list[str]:
     """The modules that the rendered profile loads."""
     profile = _profile(data)

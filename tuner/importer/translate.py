@@ -11,7 +11,8 @@ from tuner.importer.configuration import Configuration, Parts, parts_of
 from tuner.importer.flow import Walk
 from tuner.importer.gaps import Gap, Gaps
 from tuner.importer.inputs import is_local, local_inputs, read_input
-from tuner.importer.legacy import DEFAULT_RULESET, modern
+from tuner.importer.legacy import modern
+from tuner.importer.old_form import DEFAULT_RULESET
 from tuner.importer.outputs import Outputs
 from tuner.importer.parameters import QUEUE, keys_of_model, known, queue_of
 from tuner.importer.rest import Rest
@@ -23,9 +24,8 @@ from tuner.importer.script import (
     Quoted,
     ScriptPosition,
     Thing,
-    every,
 )
-from tuner.importer.settings import guardrails_of, loaded_modules, shared_settings
+from tuner.importer.settings import guardrails_of, loaded_modules, refused_outputs, shared_settings
 from tuner.importer.written import Comments, Imported
 from tuner.modules.impstats import Impstats
 from tuner.modules.input import Parsers
@@ -78,24 +78,34 @@ class _Translation:
             self.hand_over(outputs)
         if self.streams:
             self.data["streams"] = self.streams
-        if outputs.made or self.data.get("inputs"):
-            self.data["outputs"] = [data for data, _ in outputs.made]
-        for number, (_, action) in enumerate(outputs.made):
-            self.comments["outputs", number] = action.origin
         queue = self.parts.main_queue
         if queue is not None:
             self.data["main_queue"] = queue_of(queue.parameters, "main_queue()", self.gaps)
             self.comments["main_queue",] = queue.origin
         self.keep_objects()
-        self.unreached([action for _, action in outputs.made])
-        nowhere = ScriptPosition(self.file, 1, 1)
-        self.data |= shared_settings(self.data, WORK_DIRECTORY, nowhere, self.gaps)
+        snippets = self.settled(outputs)
+        for number, (_, reached) in enumerate(outputs.made):
+            self.comments["outputs", number] = reached.statement.origin
+        visited = self.visited | self.rest.rulesets
+        for gap in self.parts.unreached([one.statement for _, one in outputs.made], visited):
+            self.gaps.miss(gap.origin, gap.message)
         self.data |= guardrails_of(self.data)
-        snippets = self.snippets()
         data = {key: self.data[key] for key in _ORDER if key in self.data}
         missing, changed = sorted(self.gaps.missing), sorted(self.gaps.changed)
         kept = sorted(self.rest.kept)
         return Imported(data, self.comments, tuple(missing), tuple(changed), tuple(kept), snippets)
+
+    def settled(self, outputs: Outputs) -> Mapping[str, str]:
+        """The snippets, when every output is in the profile that lint lets be there."""
+        nowhere = ScriptPosition(self.file, 1, 1)
+        while True:
+            self.data["outputs"] = [data for data, _ in outputs.made]
+            self.data |= shared_settings(self.data, WORK_DIRECTORY, nowhere, self.gaps)
+            snippets = self.snippets()
+            refused = refused_outputs(self.data)
+            if not refused:
+                return snippets
+            outputs.keep_refused(refused)
 
     def globals(self) -> None:
         """What global() sets."""
@@ -112,33 +122,40 @@ class _Translation:
     def inputs(self) -> None:
         """The inputs, each with the ruleset that it hands its events to; local sources know only
         the default one.  What no input of a profile says is kept."""
-        kept: dict[str, list[tuple[Thing, Gap]]] = {}
+        partly: list[tuple[str, Thing, dict[str, object] | None, Gaps]] = []
         sources = [*local_inputs(self.parts), *self.parts.inputs]
         for one in sources:
             ruleset = (one.text("ruleset") or _DEFAULT).lower()
             gaps = Gaps()
-            data = read_input(one, self.parts.modules, gaps)
+            data = read_input(one, self.parts, gaps)
             found = self.parts.rulesets.get(ruleset)
             parser = None if found is None else found.get("parser")
             if parser is not None and not {name.lower() for name in parser.texts} <= _PARSERS:
                 gaps.miss(one.origin, f"ruleset {ruleset} has a parser of its own")
             if data is None or gaps.missing:
-                kept.setdefault(ruleset, []).append((one, gaps.missing[0]))
+                partly.append((ruleset, one, data, gaps))
             else:
                 self.gaps.take(gaps)
                 self.doors.setdefault(ruleset, []).append((one, data))
+        # Without an input nothing comes in: better one of which something is missing.
+        is_empty = not self.doors
+        kept: dict[str, list[tuple[Thing, Gap]]] = {}
+        for ruleset, one, data, gaps in partly:
+            if is_empty and data is not None:
+                self.gaps.take(gaps)
+                self.doors.setdefault(ruleset, []).append((one, data))
+            else:
+                kept.setdefault(ruleset, []).append((one, gaps.missing[0]))
         made: list[dict[str, object]] = []
         for ruleset, pairs in self.doors.items():
             stream = self.stream_of(ruleset)
             for one, data in pairs:
                 self.comments["inputs", len(made)] = one.origin
                 made.append(data if stream is None else {**data, "stream": stream})
-        if made:
-            self.data["inputs"] = made
-        else:
-            nowhere = ScriptPosition(self.file, 1, 1)
+        self.data |= {"inputs": made} if made else {}
+        if not made:
             what = "no input that a profile has: name the file with the inputs as well"
-            self.gaps.miss(nowhere, what)
+            self.gaps.miss(ScriptPosition(self.file, 1, 1), what)
         for ruleset, ones in kept.items():
             self.keep_inputs(ruleset, ones)
 
@@ -217,7 +234,7 @@ class _Translation:
             return {}
         section: dict[str, object] = {}
         parser = ruleset.get("parser")
-        if parser is not None:
+        if parser is not None and {text.lower() for text in parser.texts} <= _PARSERS:
             section["parser"] = [text.lower() for text in parser.texts]
         queue = queue_of(ruleset.parameters, f"ruleset {ruleset.text('name')}", self.gaps)
         if queue:
@@ -226,24 +243,6 @@ class _Translation:
             if one.key not in {"name", "parser"} and not one.key.startswith(QUEUE):
                 self.gaps.miss(one.origin, f"ruleset(): the parameter {one.name}")
         return section
-
-    def unreached(self, actions: list[Thing]) -> None:
-        """What no imported input leads to; rulesets of retries are part of their output."""
-        visited = self.visited | self.rest.rulesets
-        for one in actions:
-            retried = self.parts.rulesets.get((one.text("retryRuleset") or "").lower())
-            if retried is not None:
-                visited.add((retried.text("name") or "").lower())
-                calls = [inner for inner in every(retried.body or ()) if isinstance(inner, Call)]
-                visited |= {str(call.target).lower() for call in calls}
-        for name, ruleset in self.parts.rulesets.items():
-            if name not in visited:
-                what = f"ruleset {ruleset.text('name')}: none of the imported inputs leads to it"
-                self.gaps.miss(ruleset.origin, what)
-        if _DEFAULT not in visited:
-            for rule in self.parts.rules:
-                what = "a rule of the default ruleset, to which none of the inputs leads"
-                self.gaps.miss(rule.origin, what)
 
     def impstats(self) -> None:
         """rsyslog's own counters, with the stream of their ruleset; kept as they are where a
