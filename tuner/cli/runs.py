@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 
 from tuner.cli.console import say
+from tuner.cli.options import EngineChoice
 from tuner.errors import GuardrailBreached, JobFailed
 from tuner.flood.schedule import fixed
 from tuner.lab.lab import Lab
@@ -110,6 +111,11 @@ def result_text(result: Result) -> str:
             return f"{eps(result.eps)} EPS, freshness p99 {fresh.p99:.2f} s"
         case _:
             return f"{eps(result.eps)} EPS"
+
+
+def pace_of(engine: EngineChoice) -> Pace:
+    """What a kind of lab needs in seconds."""
+    return SINK_PACE if engine is EngineChoice.SINK else NODE_PACE
 
 
 def lab_pace(lab: Lab) -> Pace:

@@ -26,11 +26,11 @@ from tuner.cli.options import (
     load_or_default,
     voice_of,
 )
+from tuner.cli.runs import pace_of
 from tuner.cli.search_job import (
     Job,
     Stopwatch,
     has_changed,
-    pace_of,
     recorded_or_set_aside,
     require_strategy,
     resumed,

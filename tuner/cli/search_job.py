@@ -12,6 +12,7 @@ from pathlib import Path
 
 from tuner import __version__
 from tuner.cli.options import EngineChoice
+from tuner.cli.runs import pace_of
 from tuner.cli.site import Wanted
 from tuner.errors import BadUsage, JobFailed, Refused
 from tuner.host.usage import cpu_model, describe_machine
@@ -20,7 +21,7 @@ from tuner.lint.load import LoadedProfile, parse_profile
 from tuner.lint.repairs import every_change, repairs
 from tuner.profile.model import Profile
 from tuner.render.fingerprint import fingerprint
-from tuner.search.budget import NODE_PACE, SINK_PACE, Pace
+from tuner.search.budget import Pace
 from tuner.search.guardrails import Limits
 from tuner.search.journal import Damaged, recorded, set_aside
 from tuner.search.record import Record
@@ -79,11 +80,6 @@ class Job:
     def repairs(self) -> Changes:
         """What every point that it proposes contains."""
         return every_change(repairs(self.loaded.profile)) if self.options.repairs else ()
-
-
-def pace_of(engine: EngineChoice) -> Pace:
-    """What a kind of lab needs in seconds."""
-    return SINK_PACE if engine is EngineChoice.SINK else NODE_PACE
 
 
 def recorded_or_set_aside(directory: Path) -> Record:

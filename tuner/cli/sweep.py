@@ -24,8 +24,7 @@ from tuner.cli.options import (
     duration_s,
     templates_of,
 )
-from tuner.cli.runs import SideBySide, lab_pace, lasts_s, require_none_failed, result_text
-from tuner.cli.search_job import pace_of
+from tuner.cli.runs import SideBySide, lab_pace, lasts_s, pace_of, require_none_failed, result_text
 from tuner.cli.site import Wanted, open_lab, prepare, require_runnable, tell_of_others
 from tuner.errors import Interrupted, Unreachable
 from tuner.host.usage import describe_machine
