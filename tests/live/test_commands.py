@@ -9,8 +9,13 @@ from pathlib import Path
 import pytest
 
 from tests.live.conftest import COMMAND, tune
+from tuner.cli.options import EngineChoice
+from tuner.cli.site import Wanted, open_lab
 from tuner.host.programs import rsyslogd
 from tuner.lab.sink import Sink
+from tuner.lint.load import load_profile
+from tuner.measure.pipeline import pipeline
+from tuner.render.templates import Templates
 
 pytestmark = pytest.mark.live
 
@@ -35,16 +40,14 @@ def test_rendering_twice_gives_the_same_bytes_and_rsyslogd_accepts_them(tmp_path
         )
 
 
-def test_a_bench_runs_what_the_sites_own_templates_write(tmp_path: Path) -> None:
-    """The one of the examples is measured; without inputs there is nothing to flood."""
-    bench = ("bench", DEFAULT, "--engine", "sink", "--window", "1s", "--no-freshness")
-    done = tune(*bench, "--templates", ROOT / "examples" / "templates", folder=tmp_path)
-    assert done.code == 0, done.err
-    extended = '{% extends "shipped/rsyslog.conf.j2" %}{% block inputs %}{% endblock %}\n'
-    (tmp_path / "rsyslog.conf.j2").write_text(extended, "utf-8")
-    done = tune(*bench, "--templates", tmp_path, folder=tmp_path)
-    assert done.code == 1, done.out
-    assert "rsyslogd does not listen on port" in done.err
+def test_a_lab_runs_what_the_sites_own_templates_write(tmp_path: Path) -> None:
+    wanted = Wanted(EngineChoice.SINK, None, Templates(ROOT / "examples" / "templates"))
+    profile = load_profile(DEFAULT).profile
+    with open_lab(wanted, profile, tmp_path, lambda _: None) as lab:
+        bound = lab.bind(profile, "t").profile
+        with pipeline(lab, bound, "t"):
+            (config,) = lab.folder.rglob("rsyslog.conf")
+            assert 'load="immark"' in config.read_text("utf-8")
 
 
 def test_stale_files_are_exit_2_and_shown(tmp_path: Path) -> None:
