@@ -238,9 +238,9 @@ def test_each_ruleset_with_inputs_is_a_stream(tmp_path: Path) -> None:
 
 def test_what_no_key_says_is_kept_with_what_it_needs(tmp_path: Path) -> None:
     text = (
-        f'{DOCUMENT}module(load="omprog") lookup_table(name="t" file="/etc/t.json")\n'
+        f'{DOCUMENT}module(load="ommail") lookup_table(name="t" file="/etc/t.json")\n'
         "set $.level = field($msg, 32, 2);\n"
-        'if $.level == "1" then action(type="omprog" binary="/bin/page" template="d")\n'
+        'if $.level == "1" then action(type="ommail" server="mx" template="d")\n'
         'action(type="omelasticsearch" template="d")\n'
     )
     made = imported(text, tmp_path)
@@ -249,7 +249,7 @@ def test_what_no_key_says_is_kept_with_what_it_needs(tmp_path: Path) -> None:
     assert made.snippets["site-outputs.conf"] == (
         "set $.level = field($msg, 32, 2);\n"
         'if $.level == "1" then {\n'
-        '    action(type="omprog" binary="/bin/page" template="d")\n}\n'
+        '    action(type="ommail" server="mx" template="d")\n}\n'
     )
     start = made.snippets["site-start.conf"]
     assert [line.partition("(")[0] for line in start.splitlines()] == [
@@ -298,6 +298,8 @@ def test_dates_in_index_names(name: str, wanted: dict[str, str], tmp_path: Path)
         '*.* action(type="omelasticsearch" template="gone" uid="u" pwd="geheim")',
         '*.* action(type="omhttp" server="http://user:geheim@es")',
         '*.* action(type="omelasticsearch" server="http://user:geheim@es:9200")',
+        '*.* action(type="omkafka" topic="t" confParam=["sasl.password=geheim"])',
+        '*.* action(type="ommail" server="m" x="--token geheim")',
     ],
 )
 def test_no_secret_gets_into_a_profile_a_snippet_or_a_message(action: str, tmp_path: Path) -> None:

@@ -94,13 +94,13 @@ def test_a_snippet_has_the_modules_and_rulesets_that_it_names(tmp_path: Path) ->
         'ruleset(name="refused") { action(type="omfile" file="/var/log/refused") }\n'
         'ruleset(name="again") { call refused }\n'
         'action(type="omelasticsearch" template="t" retryFailures="on" retryRuleset="again")\n'
-        'action(type="omprog" binary="/bin/page")\n'
+        'action(type="ommail" server="mx")\n'
     )
     made = imported(text, tmp_path)
     assert made.missing == ()
     start = [line.strip() for line in made.snippets["site-start.conf"].splitlines()]
     assert [line for line in start if line.startswith(("module", "ruleset"))] == [
-        'module(load="omelasticsearch")', 'module(load="omprog")',
+        'module(load="omelasticsearch")', 'module(load="ommail")',
         'ruleset(name="refused") {', 'ruleset(name="again") {',
     ]  # fmt: skip
 
@@ -313,3 +313,18 @@ def test_what_functions_and_parsers_need_is_kept_with_them(tmp_path: Path) -> No
     start = made.snippets["site-start.conf"].splitlines()
     assert start[:2] == ['module(load="fmhash")', 'module(load="pmnull")']
     assert any(line.startswith('template(name="t"') for line in start)
+
+
+def test_kafka_and_programs_are_inputs_and_outputs(tmp_path: Path) -> None:
+    text = (
+        f'{DOCUMENT}module(load="omkafka") module(load="imkafka")\n'
+        'input(type="imkafka" topic="in" broker="k:9092" consumerGroup="g")\n'
+        'action(type="omkafka" topic="logs" broker=["k1:9092", "k2:9092"] template="d"\n'
+        '       confParam=["socket.keepalive.enable=true"] partitions.auto="on")\n'
+        'action(type="omprog" binary="/bin/page --now" confirmMessages="on")\n'
+    )
+    made = imported(text, tmp_path)
+    assert (made.missing, made.kept) == ((), ())
+    kafka, program = loaded(text, tmp_path).profile.outputs
+    assert (kafka.type, program.type) == ("omkafka", "omprog")
+    assert [one["type"] for one in list(made.data["inputs"])] == ["imtcp", "imkafka"]  # type: ignore[call-overload]

@@ -21,9 +21,6 @@ from tuner.importer.rest import Rest, why_of
 from tuner.importer.script import Block, Parameter, ScriptPosition, Statement, Thing
 from tuner.importer.steps import KEPT, OUTPUT, PARSED, is_step, step_of, why_bound
 from tuner.importer.template import Template, TemplateProperty
-from tuner.modules.omfile import OmfileOutput
-from tuner.modules.omfwd import OmfwdOutput
-from tuner.modules.omrelp import OmrelpOutput
 from tuner.modules.output import BuiltinTemplate, Lines
 from tuner.modules.registry import OUTPUTS, name_of
 
@@ -31,13 +28,8 @@ from tuner.modules.registry import OUTPUTS, name_of
 _OWN_DEFAULTS: dict[str, dict[str, object]] = {
     "omfwd": {"protocol": "udp", "template": "RSYSLOG_TraditionalForwardFormat"},
     "omrelp": {"template": "RSYSLOG_ForwardFormat"},
-    "omfile": {},
 }
-_MODELS: dict[str, type[Lines]] = {
-    "omfile": OmfileOutput,
-    "omfwd": OmfwdOutput,
-    "omrelp": OmrelpOutput,
-}
+_MODELS = {name_of(one): one for one in OUTPUTS if issubclass(one, Lines)}
 _BUILTIN = {name.lower(): name for name in get_args(BuiltinTemplate)}
 _SPELLED = {"rsyslog_syslogprotocol23format": "RSYSLOG_SyslogProtocol23Format"}
 _NAME = re.compile(r"[^a-z0-9_-]+")
@@ -183,7 +175,7 @@ class Outputs:
 
     def _lines(self, kind: str, action: Thing, name: str) -> dict[str, object]:
         """What writes one line for each event."""
-        data = dict(_OWN_DEFAULTS[kind])
+        data = dict(_OWN_DEFAULTS.get(kind, {}))
         plain = []
         for one in action.parameters:
             if one.key == "template":
@@ -237,7 +229,10 @@ def _first_wrong(data: Mapping[str, object]) -> str | None:
     return None
 
 
-_SHORT = {"omelasticsearch": "logs", "omfile": "file", "omfwd": "forward", "omrelp": "relp"}
+_SHORT = {
+    "omelasticsearch": "logs", "omfile": "file", "omfwd": "forward", "omrelp": "relp",
+    "omkafka": "kafka", "omprog": "program",
+}  # fmt: skip
 
 
 def _with_defaults(

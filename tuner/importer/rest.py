@@ -30,7 +30,10 @@ from tuner.importer.written import printed
 
 # What is in the name of a parameter that may hold a secret.
 _SECRETS = ("pwd", "pass", "secret", "token", "apikey", "community")
-_CREDENTIALS = re.compile(r"(^|//)[^/@\s]+:[^/@\s]+@")
+# A user and a password before a host; a setting of a library or an option of a program.
+_CREDENTIALS = re.compile(
+    r"(^|//)[^/@\s]+:[^/@\s]+@|(passw|secret|token|apikey)[\w.-]*[= ]\S", re.IGNORECASE
+)
 # Parameters that the action of an old line has, and no other: they may hold a secret, too.
 _OLD_LINES = frozenset({"legacy", "program"})
 _BUILT_IN = frozenset({"omfile", "omfwd", "omusrmsg", "ompipe", "omshell", "omdiscard"})
