@@ -30,7 +30,7 @@ from tuner.cli.options import (
     load,
 )
 from tuner.deploy.apply import Apply, HostOutcome, HostState, Manner, entrance_of
-from tuner.deploy.intents import Beginning, new_intents
+from tuner.deploy.intents import Beginning, left_intents, new_intents
 from tuner.deploy.inventory import InventoryHost
 from tuner.deploy.plan import (
     DeployPlan,
@@ -244,6 +244,12 @@ def _done(plan: DeployPlan, client: EngineClient | None, manner: Manner) -> tupl
     profile = plan.loaded.profile
     if client is not None and manner.event_within_s and entrance_of(profile) is None:
         say("no event is sent: no input takes plain TCP or UDP for the engine")
+    with left_intents() as left:
+        if left:
+            raise Locked(
+                f"{left[0].path} is of an apply that did not end: rsyslog-tune recover ends it, or "
+                "rsyslog-tune confirm where it waits for that"
+            )
     with new_intents() as intents:
         names = ", ".join(one.machine.name for one in plan.hosts)
         intents.note(

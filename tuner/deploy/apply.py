@@ -9,8 +9,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from enum import Enum
 
-from tuner.deploy.intents import Intents, KeptHost, Put, Touched, Waiting
-from tuner.deploy.objects import awaited, bring_back, put
+from tuner.deploy.intents import Intents, Put, Touched, Waiting
+from tuner.deploy.objects import awaited, bring_back, findable, put
 from tuner.deploy.plan import DeployPlan, HostChange, require_unchanged
 from tuner.deploy.target import RemoteHost
 from tuner.engine.client import EngineClient
@@ -132,7 +132,7 @@ class Apply:
             self._tell(f"{name}: rsyslogd runs the new configuration")
             self._check_delivery(target)
             if not self._manner.all_or_none and not self._manner.confirm_within_s:
-                self._keep(target)
+                target.keep(self._run)
         except TuneError as bad:
             self._restore_host(target, bad)
         except BaseException:
@@ -141,10 +141,6 @@ class Apply:
         else:
             state = HostState.WAITING if self._manner.confirm_within_s else HostState.APPLIED
             self._outcomes[name] = HostOutcome(name, state)
-
-    def _keep(self, target: RemoteHost) -> None:
-        self._intents.note(KeptHost(target.machine.name))
-        target.keep(self._run)
 
     def _check_delivery(self, target: RemoteHost) -> None:
         """One event, sent on the host by the way that others take, must come to the engine."""
@@ -194,7 +190,7 @@ class Apply:
         if self._manner.all_or_none:
             for change in self._plan.hosts:
                 if self._is_new(change.machine.name):
-                    self._keep(RemoteHost(change.machine, change.fragment))
+                    RemoteHost(change.machine, change.fragment).keep(self._run)
         self._intents.remove()
 
     def _is_new(self, name: str) -> bool:
@@ -207,8 +203,9 @@ class Apply:
 
 
 def entrance_of(profile: Profile) -> Listener | None:
-    """Where an event for the engine can be sent without a key; None where nothing is checked."""
-    if not profile.indexed:
+    """Where an event can be sent without a key that the engine then finds; None where there is no
+    such way, and nothing is checked."""
+    if not findable(profile):
         return None
     plain = (
         one

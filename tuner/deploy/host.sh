@@ -252,12 +252,14 @@ apply() { # Validate, back up, arm, replace, restart, look.
 restore() { # As it was before; nothing to do is fine.
     [ -d "$state" ] || return 0
     alone
+    if noted kept; then
+        finish
+    fi
+    if [ -n "$run" ] && [ "$run" = "$(cat "$state/kept" 2>/dev/null)" ]; then
+        say kept
+    fi
     [ -d "$pending" ] || return 0
     if [ -n "$run" ] && [ -f "$pending/run" ] && [ "$run" != "$(cat "$pending/run")" ]; then
-        return 0
-    fi
-    if noted kept; then
-        tidy
         return 0
     fi
     if noted replace; then
@@ -285,7 +287,12 @@ keep() { # The change stays; what was there before is kept beside.
     [ "$(cat "$pending/run" 2>/dev/null)" = "$run" ] ||
         fail 1 "nothing waits to be confirmed: it was restored already"
     note kept
+    finish
+}
+
+finish() { # What was there before, and which change was kept last, are remembered.
     [ ! -f "$pending/backup" ] || cp -a "$pending/backup" "$state/previous-$(basename "$live")"
+    cp "$pending/run" "$state/kept"
     tidy
 }
 

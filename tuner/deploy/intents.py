@@ -53,21 +53,13 @@ class Put:
 
 
 @dataclass(frozen=True)
-class KeptHost:
-    """A host whose change is about to be kept."""
-
-    name: str
-    kind: Literal["kept"] = "kept"
-
-
-@dataclass(frozen=True)
 class Waiting:
     """All is applied, and waits to be confirmed."""
 
     kind: Literal["waiting"] = "waiting"
 
 
-Intent = Beginning | Touched | Put | KeptHost | Waiting
+Intent = Beginning | Touched | Put | Waiting
 _LINE: TypeAdapter[Intent] = TypeAdapter(Annotated[Intent, Field(discriminator="kind")])
 
 

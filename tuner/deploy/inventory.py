@@ -135,7 +135,7 @@ def choose(
     are addresses.  Raises Refused where one is something else, runs something else or is unknown.
     """
     if machines is None:
-        return tuple(_by_address(name) for name in names)
+        return tuple(_by_address(name) for name in dict.fromkeys(names))
     known = {one.name: one for one in machines}
     for name in names:
         if name not in known:

@@ -5,7 +5,11 @@ from __future__ import annotations
 import time
 
 from tuner.deploy.plan import EngineChange
+from tuner.engine import normal
 from tuner.engine.client import JSON, EngineClient, EngineRefused, at, number_at
+from tuner.engine.owned import MANAGER
+from tuner.engines.index import MappingStyle
+from tuner.modules.field import DocumentField, Use
 from tuner.profile.documents import fields_of
 from tuner.profile.model import Profile
 
@@ -22,18 +26,40 @@ def bring_back(client: EngineClient, path: str, before: JSON | None) -> str | No
     """What was at `path` before, or nothing; done twice it changes nothing.  A first index that
     holds events stays, which is said."""
     if before is not None:
-        _put(client, path, before)
+        # An index that is gone has no settings to bring back.
+        if not path.endswith("/_settings") or _if_there(client, path) is not None:
+            _put(client, path, normal.puttable(before))
+        return None
+    there = _if_there(client, path)
+    if there is None:
         return None
     if not path.startswith("/_"):
+        if at(there, path[1:], "mappings", "_meta", "managed_by") != MANAGER:
+            return f"{path[1:]} is not ours and stays"
         count = number_at(_if_there(client, f"{path}/_count"), "count")
         if count:
             return f"{path[1:]} holds {count:,} events and stays"
-    try:
-        client.request("DELETE", path)
-    except EngineRefused as refused:
-        if refused.status != 404:
-            raise
+    client.request("DELETE", path)
     return None
+
+
+def findable(profile: Profile) -> tuple[str, ...]:
+    """The fields in which a search finds a word that is both the program and the message."""
+    return tuple(
+        field.name
+        for output in profile.indexed
+        for field in fields_of(output)
+        if output.index.mapping is not MappingStyle.NONE
+        and (output.index.mapping is MappingStyle.DYNAMIC or _finds(field))
+    )
+
+
+def _finds(field: DocumentField) -> bool:
+    """A keyword holds all of a value: with the message comes a blank, with the tag a colon."""
+    if field.property == "programname" and Use.TERM in field.uses:
+        return True
+    is_text = bool({Use.FULL_TEXT, Use.PHRASE} & set(field.uses))
+    return is_text and field.property in {"programname", "syslogtag", "msg", "rawmsg"}
 
 
 def awaited(client: EngineClient, profile: Profile, mark: str, patience_s: float) -> bool:
@@ -47,9 +73,7 @@ def awaited(client: EngineClient, profile: Profile, mark: str, patience_s: float
 
 
 def _found(client: EngineClient, profile: Profile, mark: str) -> bool:
-    """Some field holds the mark: a keyword the program's name, a text the word in the message."""
-    names = {one.name for output in profile.indexed for one in fields_of(output)}
-    query = {"multi_match": {"query": mark, "fields": sorted(names), "lenient": True}}
+    query = {"multi_match": {"query": mark, "fields": findable(profile), "lenient": True}}
     pattern = ",".join(output.index.pattern for output in profile.indexed)
     there = "ignore_unavailable=true&allow_no_indices=true"
     try:

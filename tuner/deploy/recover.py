@@ -5,15 +5,21 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Sequence
 
-from tuner.deploy.intents import Intents, KeptHost, Put, Touched
+from tuner.deploy.intents import Intents, Put, Touched
 from tuner.deploy.inventory import InventoryHost
 from tuner.deploy.objects import bring_back
-from tuner.deploy.target import RemoteHost
+from tuner.deploy.target import RemoteHost, Undone
 from tuner.engine.access import client_for
 from tuner.errors import JobFailed, TuneError
 from tuner.lint.load import parse_profile
 
 Tell = Callable[[str], None]
+
+_WORDS = {
+    Undone.RESTORED: "restored",
+    Undone.KEPT: "was finished and stays, and so do the engine's objects",
+    Undone.NONE: "as it was before",
+}
 
 
 def recover(left: Sequence[Intents], tell: Tell) -> int:
@@ -21,11 +27,8 @@ def recover(left: Sequence[Intents], tell: Tell) -> int:
     changes nothing.  Raises JobFailed where something cannot be undone now."""
     failures: list[str] = []
     for intents in left:
-        kept = {one.name for one in intents.every if isinstance(one, KeptHost)}
-        bad = _hosts_restored(intents, kept, tell)
-        if kept:
-            tell(f"{', '.join(sorted(kept))} was done: it stays, and so do the engine's objects")
-        else:
+        bad, any_kept = _hosts_restored(intents, tell)
+        if not any_kept:
             bad += _objects_restored(intents, tell)
         failures += bad
         if not bad:
@@ -38,8 +41,7 @@ def recover(left: Sequence[Intents], tell: Tell) -> int:
 def recover_hosts(machines: Sequence[InventoryHost], tell: Tell) -> None:
     """Undo whatever change is under way on these hosts, whoever began it."""
     for machine in machines:
-        restored = RemoteHost(machine, None).restore()
-        tell(f"{machine.name}: {'restored' if restored else 'nothing to restore'}")
+        tell(f"{machine.name}: {_WORDS[RemoteHost(machine, None).restore()]}")
 
 
 def confirm(left: Sequence[Intents], tell: Tell) -> int:
@@ -55,24 +57,21 @@ def confirm(left: Sequence[Intents], tell: Tell) -> int:
     return len(waiting)
 
 
-def _hosts_restored(intents: Intents, kept: set[str], tell: Tell) -> list[str]:
-    """What went wrong.  Of `kept` only those are left that were kept indeed."""
-    failures = []
+def _hosts_restored(intents: Intents, tell: Tell) -> tuple[list[str], bool]:
+    """What went wrong, and whether a host was finished: that one stays, and so does the engine."""
+    failures, any_kept = [], False
     for one in intents.every:
         if not isinstance(one, Touched):
             continue
         name = one.machine.name
         try:
-            restored = RemoteHost(one.machine, one.fragment).restore(intents.path.stem)
+            undone = RemoteHost(one.machine, one.fragment).restore(intents.path.stem)
         except TuneError as bad:
             failures.append(str(bad))
             continue
-        if restored:
-            kept.discard(name)
-            tell(f"{name}: restored")
-        elif name not in kept:
-            tell(f"{name}: as it was before")
-    return failures
+        any_kept |= undone is Undone.KEPT
+        tell(f"{name}: {_WORDS[undone]}")
+    return failures, any_kept
 
 
 def _objects_restored(intents: Intents, tell: Tell) -> list[str]:

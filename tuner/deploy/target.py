@@ -6,11 +6,12 @@ The steps are functions of host.sh, which is sent whole each time; nothing of ou
 from __future__ import annotations
 
 import base64
-import getpass
+import os
 import platform
 import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
+from enum import Enum
 from importlib.resources import files
 
 from tuner.deploy.inventory import InventoryHost
@@ -22,6 +23,14 @@ _LIMIT_S = 60.0
 _PATIENCE_S = 20
 _LONGEST_WAIT_S = 600
 _KINDS = {5: Refused, 75: Locked}
+
+
+class Undone(Enum):
+    """What became of a change that was to be undone."""
+
+    RESTORED = "restored"
+    KEPT = "kept"
+    NONE = ""
 
 
 @dataclass(frozen=True)
@@ -125,7 +134,7 @@ class RemoteHost:
         sockets = " ".join(candidate.sockets)
         settings = {
             "run": run,
-            "holder": f"{getpass.getuser()}@{platform.node()}, run {run}",
+            "holder": f"{platform.node()}, pid {os.getpid()}, run {run}",
             "mode": candidate.mode,
             "sockets": sockets,
             "confirm_within_s": str(confirm_within_s),
@@ -136,10 +145,10 @@ class RemoteHost:
         }
         self._call("apply", settings, printed)
 
-    def restore(self, run: str = "") -> bool:
-        """Everything as before the change by that run, or by any, unless it was kept; whether
-        there was one."""
-        return b"restored" in self._call("restore", {"run": run}).out
+    def restore(self, run: str = "") -> Undone:
+        """Everything as before the change by that run, or by any, unless it was kept."""
+        said = self._call("restore", {"run": run}).out.decode().strip()
+        return Undone(said)
 
     def keep(self, run: str) -> None:
         """End the change by that run: it stays."""

@@ -46,6 +46,17 @@ def template(body: JSON) -> JSON:
     return {key: _texts(value) for key, value in parts.items() if value or key not in _MAY_BE_EMPTY}
 
 
+def puttable(body: JSON) -> JSON:
+    """A template or a policy as its engine gave it back, without what only an engine may say."""
+    inner = body.get("policy")
+    policy = {"policy": _without_bookkeeping(inner)} if isinstance(inner, dict) else {}
+    return _without_bookkeeping(body) | policy
+
+
+def _without_bookkeeping(part: JSON) -> JSON:
+    return {key: value for key, value in part.items() if key not in _BOOKKEEPING}
+
+
 def settings(nested: JSON, prefix: str = "") -> JSON:
     """Settings under their whole names, such as `index.translog.durability`; values as texts."""
     flat: JSON = {}

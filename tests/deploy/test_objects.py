@@ -1,0 +1,100 @@
+"""The engine's objects on real engines: put, found as wanted, and brought back as they were.
+
+The engines of the tests are those without x-pack and plugins: no policy can be put there.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import secrets
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.live.conftest import each_engine, elasticsearch
+from tests.profile.examples import small
+from tuner.deploy.objects import bring_back, findable, put
+from tuner.deploy.plan import engine_changes
+from tuner.engine.client import EngineClient, EngineRefused
+from tuner.engines.release import Release
+from tuner.errors import Refused
+from tuner.lint.load import load_profile
+from tuner.profile.model import Profile
+
+__all__ = ["each_engine", "elasticsearch"]
+
+PROFILES = sorted((Path(__file__).parents[2] / "profiles").glob("*.yaml"))
+
+
+@pytest.mark.parametrize("path", PROFILES, ids=lambda path: path.stem)
+def test_an_event_can_be_found_in_what_shipped_profiles_index(path: Path) -> None:
+    profile = load_profile(path).profile
+    assert bool(findable(profile)) is (path.stem != "berserk")
+
+
+def profile_of(release: Release, name: str, refresh: str) -> Profile:
+    return small(
+        {
+            "release": release.model_dump(mode="json", exclude_none=True),
+            "outputs[logs].index": {
+                "name": name,
+                "rotate": "rollover",
+                "components": True,
+                "settings": {"refresh_interval": refresh},
+            },
+        }
+    )
+
+
+@pytest.fixture
+def name(each_engine: tuple[Release, EngineClient]) -> Iterator[str]:
+    one = f"apply-{secrets.token_hex(4)}"
+    yield one
+    _, client = each_engine
+    for path in (
+        f"/{one}-000001", f"/_index_template/{one}", f"/_component_template/{one}-settings",
+        f"/_component_template/{one}-mappings",
+    ):  # fmt: skip
+        with contextlib.suppress(EngineRefused):
+            client.request("DELETE", path)
+
+
+@pytest.mark.live
+def test_all_kinds_of_objects_are_put_and_brought_back(
+    each_engine: tuple[Release, EngineClient], name: str
+) -> None:
+    release, client = each_engine
+    first, second = (profile_of(release, name, each) for each in ("5s", "7s"))
+    new = engine_changes(first, client, None, take_over=False)
+    assert [one.before for one in new] == [None] * 4
+    for change in new:
+        put(client, change)
+    assert engine_changes(first, client, None, take_over=False) == ()
+    settings = engine_changes(second, client, None, take_over=False)
+    assert [one.path for one in settings] == [
+        f"/_component_template/{name}-settings", f"/{name}-000001/_settings"
+    ]  # fmt: skip
+    for change in settings:
+        put(client, change)
+    assert engine_changes(second, client, None, take_over=False) == ()
+    for _ in range(2):
+        for change in settings:
+            assert bring_back(client, change.path, change.before) is None
+        assert engine_changes(first, client, None, take_over=False) == ()
+    for _ in range(2):
+        for change in reversed(new):
+            assert bring_back(client, change.path, change.before) is None
+    assert engine_changes(first, client, None, take_over=False) == new
+
+
+@pytest.mark.live
+def test_what_is_not_ours_is_not_removed(
+    each_engine: tuple[Release, EngineClient], name: str
+) -> None:
+    release, client = each_engine
+    client.request("PUT", f"/{name}-000001")
+    assert "is not ours" in str(bring_back(client, f"/{name}-000001", None))
+    client.request("PUT", f"/_index_template/{name}", {"index_patterns": [f"{name}-*"]})
+    with pytest.raises(Refused, match="was not made by rsyslog-tune"):
+        engine_changes(profile_of(release, name, "5s"), client, None, take_over=False)
