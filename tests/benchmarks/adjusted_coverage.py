@@ -19,8 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tuner.measure.adjusted import Counts, Estimate
-from tuner.measure.covariates import PRIOR
 from tuner.measure.paired import Comparison, compare
+from tuner.measure.speed import PRIOR
 
 # The repository stands beside the folder of published measurements.
 PUBLISHED = Path(__file__).parents[3] / "shared" / "data" / "speed_probe.csv"

@@ -5,7 +5,7 @@ python -m tests.benchmarks.power_of_the_rule
 For each number of pairs, without restarts of the engine and with one in each pair, it finds the
 gain that the whole rule (interval and exact test agree) shows in 80 % of simulated comparisons with
 normal noise, over the gain by the formula for the interval alone.  The table of
-`tuner/measure/power.py` is what it prints (in some minutes).
+`tuner/measure/contrast.py` is what it prints (in some minutes).
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ from tuner.engine.bulk_times import BulkTimes, between, bulk_times, latency_of
 from tuner.engine.client import EngineClient
 from tuner.lab.faults import parse_fault
 from tuner.lab.sink import Sink
-from tuner.lab.sink_times import ReplyTimes
+from tuner.lab.sink_store import ReplyTimes
 
 
 def look(client: EngineClient, requests: int) -> BulkTimes:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from tuner.measure.effective import Effective
-from tuner.measure.freshness import Percentiles
 from tuner.measure.measurement import Delivery
-from tuner.measure.paced_summary import PacedMeasurement, QueueHigh, TracePoint
+from tuner.measure.paced_summary import PacedMeasurement, Percentiles, QueueHigh, TracePoint
 
 NOTHING = Effective((), (), None, None, None, 0)
 

@@ -10,8 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tuner.measure.covariates import PRIOR, ProbedRun, slopes_of, usual
-from tuner.measure.speed import Logs
+from tuner.measure.speed import PRIOR, Logs, ProbedRun, slopes_of, usual
 
 PUBLISHED = Path(__file__).parents[3] / "shared" / "data" / "speed_probe.csv"
 

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from tuner.measure.contrast import detectable_by
 from tuner.measure.paired import Comparison, compare, least, sign_flip_p
-from tuner.measure.power import detectable_by
 
 Noise = NDArray[np.float64]
 Shape = Callable[[np.random.Generator, tuple[int, ...]], Noise]

@@ -7,8 +7,7 @@ from dataclasses import replace
 from tests.search.simulated import WORKERS
 from tests.search.test_search import calm, loaded, run
 from tuner.search.study import Axis, Phase, Study
-from tuner.search.verdict import judge
-from tuner.search.warm_start import earlier_points
+from tuner.search.verdict import earlier_points, judge
 from tuner.space.knobs import knobs
 
 

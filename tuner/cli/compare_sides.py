@@ -27,7 +27,7 @@ from tuner.profile.metric import Metric
 from tuner.profile.model import Profile
 from tuner.report.compare import RATES, A, B, Compared, Side
 from tuner.report.figures import eps, interval, percent
-from tuner.search.checks import check_rate
+from tuner.search.guardrails import check_rate
 from tuner.search.journal import read
 from tuner.search.study import Study
 from tuner.search.verdict import Outcome, outcome_of

@@ -22,7 +22,7 @@ from tuner.measure.trial import run_trial
 from tuner.profile.model import Profile
 from tuner.report.figures import eps
 from tuner.search.budget import NODE_PACE, SINK_PACE, Pace, trial_seconds
-from tuner.search.checks import check_plan, interval_s
+from tuner.search.guardrails import check_plan, interval_s
 
 
 class SideBySide:

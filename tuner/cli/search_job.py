@@ -27,7 +27,7 @@ from tuner.search.journal import Damaged, recorded, set_aside
 from tuner.search.record import Record
 from tuner.search.strategies import NAMES
 from tuner.search.study import SCHEMA, Axis, Changes, Earlier, Fingerprint, Header, Options, Study
-from tuner.search.warm_start import earlier_points
+from tuner.search.verdict import earlier_points
 from tuner.space.knob import Knob
 from tuner.space.knobs import knobs, of_rsyslog, without_node
 

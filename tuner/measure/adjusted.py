@@ -10,8 +10,7 @@ from enum import Enum
 import numpy as np
 from scipy.special import stdtrit
 
-from tuner.measure.contrast import Contrast, Fit, Numbers, share_as_far
-from tuner.measure.power import SIGNIFICANT, detectable
+from tuner.measure.contrast import SIGNIFICANT, Contrast, Fit, Numbers, detectable, share_as_far
 
 # What settings do to the probe is no noise of the machine: by so much of a rate, as a standard
 # deviation, they are allowed to move it.

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 from tuner.flood.spec import Punctuality
 from tuner.lab.impstats import Snapshot
+from tuner.measure.bottleneck import REFUSED
 from tuner.measure.counters import Window
 from tuner.measure.measurement import Doubt, DoubtKind
 from tuner.measure.settle import Settled
-from tuner.measure.signs import REFUSED
 from tuner.measure.stages import counted_queues
 from tuner.measure.window import Steadiness
 from tuner.profile.backlog import backlog_marks

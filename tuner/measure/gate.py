@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 
+from tuner.measure.contrast import pairs_to_detect
 from tuner.measure.paired import Comparison, Pairs, compare
-from tuner.measure.power import pairs_to_detect
 
 
 class Decision(Enum):

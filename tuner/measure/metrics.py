@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from tuner.measure.covariates import PRIOR
 from tuner.measure.measurement import Failure, Measurement
 from tuner.measure.paced_summary import PacedMeasurement
 from tuner.measure.paired import Speeds
+from tuner.measure.speed import PRIOR
 from tuner.profile.metric import Metric
 
 # Only differences of speeds count.

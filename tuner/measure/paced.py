@@ -20,9 +20,8 @@ from tuner.lab.lab import Lab
 from tuner.measure.bottleneck import verdict_of
 from tuner.measure.counters import Window
 from tuner.measure.effective import effective
-from tuner.measure.freshness import Arrivals
 from tuner.measure.measurement import Failure
-from tuner.measure.paced_summary import PacedMeasurement, PacedSeen, summarise_paced
+from tuner.measure.paced_summary import Arrivals, PacedMeasurement, PacedSeen, summarise_paced
 from tuner.measure.pipeline import Pipeline
 from tuner.measure.settle import settle
 from tuner.measure.spent import StageClock, TrialPart

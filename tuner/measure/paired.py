@@ -15,8 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tuner.measure.adjusted import BySpeed, Estimate, adjust, estimate, largest
-from tuner.measure.contrast import Contrast, share_as_far
-from tuner.measure.power import SIGNIFICANT
+from tuner.measure.contrast import SIGNIFICANT, Contrast, share_as_far
 
 FEWEST_PAIRS = 6
 """With fewer the exact test cannot reach 0.05."""

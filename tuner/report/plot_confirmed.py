@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tuner.measure.freshness import Percentiles
+from tuner.measure.paced_summary import Percentiles
 from tuner.measure.paired import Comparison
 from tuner.measure.stages import Stages
 from tuner.report.drawing import Colour

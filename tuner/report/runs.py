@@ -8,10 +8,9 @@ from collections.abc import Iterator, Sequence
 from tuner.engine.bulk_times import BulkLatency
 from tuner.measure.bottleneck import Bottleneck, Diagnosis
 from tuner.measure.effective import Effective, QueueUse
-from tuner.measure.freshness import Percentiles
 from tuner.measure.measurement import Failure, Measurement
 from tuner.measure.overload import Overload
-from tuner.measure.paced_summary import PacedMeasurement
+from tuner.measure.paced_summary import PacedMeasurement, Percentiles
 from tuner.measure.sustain import Bounds, LoadTrial
 from tuner.report.figures import counted, eps, mebibytes
 from tuner.report.sections import Bullets, Paragraph, PlainBlock, Table, bullets

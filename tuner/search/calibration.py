@@ -13,11 +13,10 @@ from scipy.special import stdtrit
 
 from tuner.errors import GuardrailBreached, JobFailed
 from tuner.measure.adjusted import counted_sigma
-from tuner.measure.covariates import ProbedRun, slopes_of, usual
+from tuner.measure.contrast import detectable_by
 from tuner.measure.measurement import Failure, FailureKind, Measurement
 from tuner.measure.paired import Comparison, compare
-from tuner.measure.power import detectable_by
-from tuner.measure.speed import Speed
+from tuner.measure.speed import ProbedRun, Speed, slopes_of, usual
 from tuner.search.study import Trial
 
 Floats = NDArray[np.float64]
@@ -86,7 +85,7 @@ def calibrate(
     `FEWEST_RATES`.
 
     With three to six runs the slopes of the adjustment are mostly those believed beforehand, from
-    20 runs on another machine (see `tuner.measure.covariates`).
+    20 runs on another machine (see `tuner.measure.speed`).
     """
     logs = np.log(np.asarray(rates, dtype=float))
     sigma = _sigma(logs)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 
+from tuner.measure.contrast import MOST_PAIRS, pairs_to_detect
 from tuner.measure.doubts import DISTURBED
 from tuner.measure.paired import FEWEST_PAIRS, FEWEST_RESTARTING
-from tuner.measure.power import MOST_PAIRS, pairs_to_detect
 from tuner.profile.model import Profile
 from tuner.schema.path import short_names
 from tuner.search.budget import (
@@ -19,7 +19,7 @@ from tuner.search.budget import (
     trial_seconds,
 )
 from tuner.search.calibration import Calibration
-from tuner.search.checks import checks_s
+from tuner.search.guardrails import checks_s
 from tuner.search.study import Trial
 from tuner.space.knob import Cost, Knob
 from tuner.space.knobs import most_promising

@@ -23,8 +23,7 @@ from tuner.search.budget import (
     spend,
     trial_seconds,
 )
-from tuner.search.checks import check_plan, checks_s
-from tuner.search.guardrails import Limits
+from tuner.search.guardrails import Limits, check_plan, checks_s
 from tuner.search.space import Space, Strategy
 from tuner.search.study import BASELINE, Asked, Changes, Earlier, Note, Phase, Trial
 from tuner.space.knob import Cost, Knob

@@ -13,11 +13,10 @@ from dataclasses import dataclass, field, replace
 from tuner.errors import JobFailed, Refused
 from tuner.measure.measurement import Failure, TrialPlan, others_used
 from tuner.search import notes
-from tuner.search.beginning import begun, kept_knobs
 from tuner.search.budget import FEWEST_SEARCH_TRIALS, engine_warm_up
 from tuner.search.calibration import FEWEST_RATES, Calibration, calibrate, required
-from tuner.search.checks import check_rate
-from tuner.search.climb import Climb, Leader
+from tuner.search.climb import Climb, Leader, begun, kept_knobs
+from tuner.search.guardrails import check_rate
 from tuner.search.guess import effects_of
 from tuner.search.pairs import candidate_of, compared, pairs_of
 from tuner.search.runner import Runner
