@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 
 from tests.live.outputs import daemon, lines, place
-from tests.live.test_documents import run
+from tests.live.test_documents import create_index, run, search, stored
 from tests.live.test_field_options import HEAD
 from tests.profile.examples import small
-from tuner.engine.client import EngineClient
+from tuner.engine.client import EngineClient, at
 from tuner.engine.feed import kept
 from tuner.host.process import give_to_daemons
 from tuner.lab.entrances import TcpPort
@@ -267,3 +267,37 @@ def test_a_snippet_sees_what_steps_made_and_keeps_it_from_all_outputs(tmp_path: 
             here.send([HEAD + b"one", HEAD.replace(b"Web-1", b"Web-2") + b"two"])
         found = lines(out)
     assert found == ["web-1 one"]
+
+
+@pytest.mark.full
+def test_what_steps_make_is_typed_and_searched_in_elasticsearch(
+    elasticsearch: EngineClient, tmp_path: Path
+) -> None:
+    steps: Steps = [
+        {"type": "set", "variable": "took", "value": [
+            {"property": "msg", "regex": {"expression": "took=([0-9]+)", "submatch": 1}}]},
+        {"type": "set", "json": "who.host", "value": [{"property": "hostname", "case": "lower"}]},
+    ]  # fmt: skip
+    fields = [
+        MESSAGE,
+        {"variable": "took", "name": "took", "type": "integer", "uses": ["range"]},
+        {"json": "who.host", "name": "who.host", "uses": ["term"]},
+    ]
+    profile = small(
+        {
+            "inputs[0].port": free_port(),
+            "outputs[logs].servers": [elasticsearch.url],
+            "outputs[logs].document": fields,
+            "steps": steps,
+        }
+    )
+    create_index(elasticsearch, profile, "syslog")
+    try:
+        messages = [HEAD + text for text in (b"took=12 ms", b"took=x", b'took=7"}')]
+        run(profile, tmp_path, messages, lambda: stored(elasticsearch, "syslog"))
+        hits = sorted(search(elasticsearch, "syslog"), key=lambda hit: str(hit["_source"]["m"]))
+        found = elasticsearch.get("/syslog/_search?q=took:[8%20TO%2020]%20AND%20who.host:web-1")
+    finally:
+        elasticsearch.request("DELETE", "/syslog")
+    assert [hit["_source"]["took"] for hit in hits] == [12, 7, None]
+    assert at(found, "hits", "total", "value") == 1

@@ -82,10 +82,40 @@ outputs:
   - {name: near, type: omrelp, target: relay.example.org, port: 2514}
 """
 
+STEPS = """\
+name: steps
+release: {rsyslog: "8.2302", elasticsearch: "8.19"}
+inputs:
+  - {type: imptcp, port: 10514}
+  - {type: imkafka, topic: in, broker: ["kafka:9092"], consumerGroup: group, confParam: ["a=b"]}
+parse: {format: json, cookie: ""}
+lookup_tables: {owners: {file: /etc/owners.json}}
+impstats: {log.syslog: true, stream: stats, format: cee}
+steps:
+  - {type: mmanon, ipv4.mode: simple, ipv4.replaceChar: x}
+  - {type: parse}
+  - type: set
+    json: label
+    value: [{property: hostname, case: lower}, {constant: "-"}, {json: user}, {variable: owner}]
+    fallback: nobody
+    filter: {match: [{variable: owner, isequal: [team]}, {json: kind, startswith: [a]}]}
+  - {type: set, variable: owner, lookup: owners, value: [{property: msg, position: {to: 9}}]}
+  - {type: unset, json: secret}
+  - {type: mmexternal, binary: /opt/enrich.py, output: /var/log/enrich.log}
+  - {type: mmkubernetes, annotation_match: [a.b], filenameRules: ["rule=:%a:rest%"], tokenFile: /t}
+  - {type: mmdblookup, key: "!ip", mmdbFile: /srv/geo.mmdb, fields: ["!country"], container: "!geo"}
+streams:
+  stats: {parse: {format: json}, steps: [{type: set, variable: a, value: [{property: msg}]}]}
+outputs:
+  - {name: take, type: omprog, binary: /opt/take, beginTransactionMark: begin, document: raw}
+  - {name: out, type: omkafka, topic: out, key: k, confParam: ["c=d"], line: [{variable: owner}]}
+  - {name: kept, type: omfile, file: /srv/stats, stream: stats, document: [{json: a, name: b}]}
+"""
+
 
 def _bases() -> list[Json]:
     texts = [path.read_text(encoding="utf-8") for path in (*PROFILES, *EXAMPLES)]
-    return [yaml.safe_load(text) for text in (*[PLAIN, OTHERS] * 4, *texts)]
+    return [yaml.safe_load(text) for text in (*[PLAIN, OTHERS, STEPS] * 4, *texts)]
 
 
 BASES = _bases()

@@ -20,6 +20,7 @@ ANY = object()
 
 def differences(case: Case, hostile: list[Object], benign: list[Object]) -> Iterator[str]:
     """Where the objects of a case are not those of its benign twin with the texts put in."""
+    hostile, benign = ([one for one in all_ if not _puts_again(one)] for all_ in (hostile, benign))
     if [one.kind for one in hostile] != [one.kind for one in benign]:
         yield f"objects {[one.kind for one in hostile]}, not {[one.kind for one in benign]}"
         return
@@ -28,12 +29,26 @@ def differences(case: Case, hostile: list[Object], benign: list[Object]) -> Iter
             yield from _template_differences(case, ours, twin)
             continue
         wanted = {key: _put_in(case, value) for key, value in twin.parameters.items()}
-        if ours.kind != "if" and list(ours.parameters.items()) != list(wanted.items()):
+        if ours.kind in {"set", "unset"}:
+            same = _undotted(ours.parameters) == _undotted(wanted)
+        else:
+            same = ours.kind == "if" or list(ours.parameters.items()) == list(wanted.items())
+        if not same:
             yield f"{ours.kind} {ours.parameters}, not {wanted}"
-        expression = [(kind, case.hostile(text)) for kind, text in twin.expression]
-        if ours.expression != expression:
+        expression = [_path(kind, case.hostile(text)) for kind, text in twin.expression]
+        if [_path(*token) for token in ours.expression] != expression:
             yield f"{ours.expression}, not {expression}"
         yield from differences(case, ours.body, twin.body)
+
+
+def _puts_again(one: Object) -> bool:
+    """What makes room for a text in the event's JSON: as often as its path has parts."""
+    return one.kind == "if" and [part.kind for part in one.body] == ["unset", "set"]
+
+
+def _path(kind: str, text: str) -> tuple[str, str]:
+    """A token; a dot of the profile is one in the paths of variables."""
+    return kind, text.replace("!", ".") if kind == "variable" else text
 
 
 def _put_in(case: Case, value: str | list[str]) -> str | list[str]:

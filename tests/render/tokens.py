@@ -25,7 +25,8 @@ _STATES: dict[str, dict[str, str]] = {
     "initial": {
         "space": "|".join((*_BLANK, r"\#[^\n]*\n", r"preprocfilelinenumber\([0-9]+\)")),
         "object": (
-            r"(?:main_queue|global|template|ruleset|property|constant|input|module|action)"
+            r"(?:main_queue|global|template|ruleset|property|constant|input|module|action|"
+            r"lookup_table)"
             r"[ \t\n]*\("
         ),
         "keyword": r"(?:if|else|set|unset|call|stop)(?![a-z0-9_.,;+-])",
@@ -62,7 +63,7 @@ _NAMED = {
 
 _STATEMENTS = {"action"}
 _BODIES = {"ruleset": _STATEMENTS, "template": {"constant", "property"}}
-_TOP = {"global", "module", "template", "main_queue", "ruleset", "input"}
+_TOP = {"global", "module", "template", "main_queue", "ruleset", "input", "lookup_table"}
 
 
 @dataclass
@@ -230,7 +231,10 @@ def _value(lexer: _Lexer) -> str | list[str]:
     assert token == ("mark", "["), token
     values = []
     while True:
-        values.append(lexer.need("object", "string"))
+        value = lexer.take("object")
+        assert value is not None, "a list never ends"
+        assert value[0] in {"string", "backtick"}, value
+        values.append(value[1])
         token = lexer.take("object")
         if token == ("mark", "]"):
             return values
