@@ -85,7 +85,11 @@ def test_parsing_for_some_events_is_not_done_for_outputs_of_others(tmp_path: Pat
     made = imported(text, tmp_path)
     assert "parse" not in made.data
     assert 'action(type="mmjsonparse")' in made.snippets["site-outputs.conf"]
-    assert 'module(load="mmjsonparse")' in made.snippets["site-start.conf"]
+    assert made.data["snippets"] == {
+        "modules": ["mmjsonparse", "omelasticsearch"],
+        "start": ["site-start.conf"],
+        "outputs": ["site-outputs.conf"],
+    }
 
 
 def test_a_snippet_has_the_modules_and_rulesets_that_it_names(tmp_path: Path) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from itertools import groupby
 
@@ -46,6 +46,9 @@ _OWN_TEMPLATES = frozenset(
     )
 )  # fmt: skip
 _NAMES_TEMPLATE = ("template", "dynafile", "searchindex", "bulkid", "dyntopic")
+
+
+_ASK_FOR_MODULES = frozenset({"ruleset", "input", "parser", "lookup_table"})
 
 
 @dataclass(frozen=True)
@@ -159,21 +162,30 @@ class Rest:
                 why = Gap(ruleset.origin, f"ruleset {ruleset.text('name')}")
                 self.start += self._ready((ruleset,), why) or ()
 
-    def files(self, name: str, loaded: Iterable[str]) -> Iterator[KeptFile]:
-        """The snippets of the profile `name`; modules in `loaded` are the rendered
-        configuration's."""
-        known = {*loaded, *_BUILT_IN}
+    def late_modules(self, loaded: Collection[str]) -> list[str]:
+        """The modules that may be loaded after the snippet at the start, and only once."""
+        return [module_name(one) for one in self._modules(loaded) if self._is_late(one)]
+
+    def _modules(self, loaded: Collection[str]) -> list[Thing]:
         # Functions and parsers are asked for by names of their own.
         named = [
             module
             for kind, module in self.parts.module_things.items()
             if self.kept and kind.startswith(("fm", "pm"))
         ]
-        needed = tuple(dict.fromkeys([*named, *self.start]))
-        start: list[Statement] = [
-            one for one in needed if is_module(one) and module_name(one) not in known
-        ]
-        start += [one for one in needed if not is_module(one)]
+        needed = dict.fromkeys([*named, *filter(is_module, self.start)])
+        return [one for one in needed if module_name(one) not in {*loaded, *_BUILT_IN}]
+
+    def _is_late(self, module: Thing) -> bool:
+        """Whether it has no parameters, and nothing at the start asks for any module."""
+        asks = (isinstance(one, Thing) and one.kind in _ASK_FOR_MODULES for one in self.start)
+        return len(module.parameters) == 1 and not any(asks)
+
+    def files(self, name: str, loaded: Collection[str]) -> Iterator[KeptFile]:
+        """The snippets of the profile `name`; modules in `loaded` are the rendered
+        configuration's."""
+        start: list[Statement] = [one for one in self._modules(loaded) if not self._is_late(one)]
+        start += dict.fromkeys(one for one in self.start if not is_module(one))
         places: dict[str, list[Statement]] = {
             "start": start,
             "outputs": list(_nested(self.bodies.get(None, []), 0)),

@@ -59,8 +59,8 @@ def refused_outputs(data: Mapping[str, object]) -> dict[int, str]:
 
 
 def loaded_modules(data: Mapping[str, object]) -> list[str]:
-    """The modules that the rendered profile loads."""
-    profile = _profile(data)
+    """The modules that the rendered profile loads, whatever its snippets need."""
+    profile = _profile({key: value for key, value in data.items() if key != "snippets"})
     return [] if profile is None else _LOADED.findall(rsyslog_conf(profile))
 
 

@@ -286,14 +286,12 @@ class _Translation:
 
     def snippets(self) -> Mapping[str, str]:
         """The snippets, named in the profile."""
-        files: dict[str, str] = {}
-        own: dict[str, object] = {}
-        for one in self.rest.files(self.name, loaded_modules(self.data)):
-            if not one.text:
-                continue
-            files[one.name] = one.text
+        loaded = loaded_modules(self.data)
+        late = self.rest.late_modules(loaded)
+        own: dict[str, object] = {"modules": late} if late else {}
+        files = {one: one.text for one in self.rest.files(self.name, loaded) if one.text}
+        for one in files:
             section = own if one.stream is None else self.streams[one.stream]
             section[one.place] = [one.name]
-        if own:
-            self.data["snippets"] = own
-        return files
+        self.data |= {"snippets": own} if own else {}
+        return {one.name: text for one, text in files.items()}
