@@ -20,6 +20,7 @@ from tests.live.test_fragment import awaited
 from tests.profile.examples import SMALL
 from tuner.cli.commands import app
 from tuner.errors import TuneError
+from tuner.host.process import wait_until
 from tuner.lab.ports import free_ports
 from tuner.profile.edit import edit
 
@@ -213,10 +214,10 @@ def test_a_killed_controller_leaves_a_host_that_restores_itself(site: Site, run:
     before = site.host.tree()
     site.host.program("sleep", _TIMED.format(folder=site.host.folder))
     site.host.program("sync", _DEADLY.format(folder=site.folder, at=7, also=""))
-    assert site.killed("--confirm-within", "6s") == -signal.SIGKILL
+    assert site.killed("--confirm-within", "2s") == -signal.SIGKILL
     site.host.settled()
     assert site.host.tree() == before
-    assert (site.host.folder / "waited").read_text() == "6\n", "the timer was that long"
+    assert (site.host.folder / "waited").read_text() == "2\n", "the timer was that long"
     assert site.tune("recover").code == 0
     assert site.tune("recover").out == "nothing to undo here\n"
     assert (site.host.tree(), site.nothing_left()) == (before, True)
@@ -282,6 +283,27 @@ def test_recover_after_a_kill_at_each_line_of_the_journal(site: Site, line: str)
     assert site.tune("recover").code == 0
     assert site.host.tree() == before
     assert site.tune("recover").out == "nothing to undo here\n"
+    assert (site.host.tree(), site.nothing_left()) == (before, True)
+
+
+# Takes its time to read a configuration.
+_SLOW = """\
+[ "$1" != -N1 ] || {{ touch {folder}/reading; sleep 2; }}
+exec /usr/sbin/rsyslogd "$@"
+"""
+
+
+@pytest.mark.full
+def test_ctrl_c_in_the_midst_restores_the_host(site: Site) -> None:
+    """The script there goes on without its connection; what it still does is undone after it."""
+    before = site.host.tree()
+    site.host.program("rsyslogd", _SLOW.format(folder=site.host.folder))
+    command = [*COMMAND, *site.words]
+    environment = {**os.environ, **site.environment}
+    process = subprocess.Popen(command, cwd=site.folder, env=environment)
+    assert wait_until((site.host.folder / "reading").exists, _PATIENCE_S)
+    process.send_signal(signal.SIGINT)
+    assert process.wait(_PATIENCE_S) == 130
     assert (site.host.tree(), site.nothing_left()) == (before, True)
 
 
