@@ -41,13 +41,13 @@ def output(action: str, folder: Path) -> dict[str, object]:
     """The first output of a configuration with one action into the engine."""
     made = imported(f"{DOCUMENT}{action}", folder)
     assert made.missing == ()
-    return outputs(made)[0]
+    return listed(made, "outputs")[0]
 
 
-def outputs(made: Imported) -> list[dict[str, object]]:
-    listed = made.data["outputs"]
-    assert isinstance(listed, list)
-    return listed
+def listed(made: Imported, section: str) -> list[dict[str, object]]:
+    entries = made.data[section]
+    assert isinstance(entries, list)
+    return entries
 
 
 @pytest.mark.parametrize("path", sorted(HERE.glob("*.conf")), ids=lambda path: path.stem)
@@ -110,7 +110,7 @@ def test_calls_are_followed_and_what_nothing_calls_is_said(tmp_path: Path) -> No
         'ruleset(name="b") { action(type="omfile" file="/var/log/b") }\ncall a\n'
     )
     made = imported(text, tmp_path)
-    assert [one["type"] for one in outputs(made)] == ["omelasticsearch"]
+    assert [one["type"] for one in listed(made, "outputs")] == ["omelasticsearch"]
     assert [one.message for one in made.missing] == [
         "ruleset b: none of the imported inputs leads to it"
     ]
@@ -172,7 +172,7 @@ def test_includes_are_followed_from_the_file_that_names_them(tmp_path: Path) -> 
         'include(file="gone.conf")\n'
     )
     made = imported(text, tmp_path)
-    assert [one["file"] for one in outputs(made)] == [
+    assert [one["file"] for one in listed(made, "outputs")] == [
         "/var/log/10-a", "/var/log/20-b",
     ]  # fmt: skip
     assert missing(text, tmp_path) == ["5: there is no file gone.conf to include"]

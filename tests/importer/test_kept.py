@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.importer.test_import import DOCUMENT, imported, loaded, outputs
+from tests.importer.test_import import DOCUMENT, imported, listed, loaded
 from tuner.importer.inputs import ANYWHERE
 from tuner.importer.template import extended
 from tuner.importer.written import profile_text
@@ -58,7 +58,7 @@ def test_what_changes_events_is_a_step(tmp_path: Path) -> None:
         },
         {"type": "unset", "json": "password"},
     ]
-    (data,) = outputs(made)
+    (data,) = listed(made, "outputs")
     assert data["filter"] == {"match": [{"variable": "owner", "isequal": ["ann"]}]}
     assert parse_profile(profile_text(made, ["x"]), "x").profile.steps
 
@@ -69,7 +69,7 @@ def test_a_line_of_texts_is_a_line(tmp_path: Path) -> None:
         'action(type="omfile" file="/var/log/a" template="l")\n'
     )
     made = imported(f"{DOCUMENT}{text}", tmp_path)
-    (data,) = outputs(made)
+    (data,) = listed(made, "outputs")
     assert data["line"] == [
         {"constant": "<"}, {"property": "pri"}, {"constant": "> "},
         {"property": "timereported"}, {"constant": " "}, {"property": "msg"},
@@ -127,7 +127,7 @@ def test_the_queue_of_a_called_ruleset_is_that_of_its_only_action(tmp_path: Path
     )
     made = imported(text, tmp_path)
     assert made.missing == ()
-    (data,) = outputs(made)
+    (data,) = listed(made, "outputs")
     assert data["queue"] == {"type": "LinkedList", "size": 9000, "dequeueBatchSize": 1024}
 
 
@@ -145,7 +145,7 @@ def test_a_template_that_is_not_there_is_said(
     action: str, key: str, wanted: dict[str, object], said: str, tmp_path: Path
 ) -> None:
     made = imported(f'{DOCUMENT}action(type="omelasticsearch" {action})\n', tmp_path)
-    (data,) = outputs(made)
+    (data,) = listed(made, "outputs")
     value = data[key]
     assert (value[0] if isinstance(value, list) else value) == wanted
     assert [one.message for one in made.missing] == [said]
@@ -159,7 +159,7 @@ def test_rulesets_that_nothing_leads_to_get_every_event_where_nothing_else_does(
     assert [one.message for one in made.missing] == [
         "nothing leads to ruleset send: the profile hands it every event"
     ]
-    assert [one["type"] for one in outputs(made)] == ["omelasticsearch"]
+    assert [one["type"] for one in listed(made, "outputs")] == ["omelasticsearch"]
 
 
 @pytest.mark.parametrize(
@@ -188,7 +188,7 @@ def test_messages_without_their_brace_are_json_merged(tmp_path: Path) -> None:
             'input(type="imtcp" port="10514")\naction(type="omelasticsearch" template="d")\n'
         )
         made = imported(text, tmp_path)
-        (data,) = outputs(made)
+        (data,) = listed(made, "outputs")
         assert data["document"] == [{"property": "hostname", "name": "host"}, {"json": "*"}]
         assert made.data["parse"] == {"format": "json", "cookie": ""}
 
@@ -198,7 +198,7 @@ def test_no_break_spaces_are_blanks_and_said_once(tmp_path: Path) -> None:
     made = imported(text, tmp_path)
     assert [one.origin.line for one in made.missing] == [4]
     assert "no-break spaces" in made.missing[0].message
-    assert outputs(made)
+    assert listed(made, "outputs")
 
 
 def test_inputs_and_counters_that_no_key_says_are_kept_with_their_rulesets(tmp_path: Path) -> None:
@@ -259,7 +259,7 @@ def test_counters_go_to_the_stream_of_their_ruleset(tmp_path: Path) -> None:
 def test_what_rsyslogd_refuses_is_imported_as_far_as_it_goes(tmp_path: Path) -> None:
     action = 'action(type="omelasticsearch" port="9200" template="gone" searchIndex="logs")\n'
     made = imported(f"{DOCUMENT}{action}", tmp_path)
-    (data,) = outputs(made)
+    (data,) = listed(made, "outputs")
     assert data["index"] == {"name": "logs", "mapping": "dynamic"}
     assert [one.message.partition(":")[0] for one in made.missing] == [
         "output logs", "no template gone",
@@ -298,7 +298,7 @@ def test_certificates_for_all_are_those_of_each_that_speaks_tls(tmp_path: Path) 
         '*.* action(type="omprog" binary="/bin/a" template="n")\n'
     )
     made = imported(text, tmp_path)
-    (data,) = list(made.data["inputs"])  # type: ignore[call-overload]
+    (data,) = listed(made, "inputs")
     assert data["streamDriver.caFile"] == "/etc/ca.pem"
     assert data["streamDriver.keyFile"] == "/etc/k.pem"
     assert 'type="string" string="a%msg%\\n")' in made.snippets["site-start.conf"]
@@ -331,4 +331,4 @@ def test_kafka_and_programs_are_inputs_and_outputs(tmp_path: Path) -> None:
     assert (made.missing, made.kept) == ((), ())
     kafka, program = loaded(text, tmp_path).profile.outputs
     assert (kafka.type, program.type) == ("omkafka", "omprog")
-    assert [one["type"] for one in list(made.data["inputs"])] == ["imtcp", "imkafka"]  # type: ignore[call-overload]
+    assert [one["type"] for one in listed(made, "inputs")] == ["imtcp", "imkafka"]

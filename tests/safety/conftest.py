@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from tests.live.engines import running
-from tests.safety.invariants import Bystander, Surroundings, children, named
+from tests.safety.invariants import Bystander, Surroundings, children, named, remove_ours
 from tests.safety.scorecard import ELSEWHERE, Run, table
 from tests.safety.searches import Engine, Search, end_of, server_of
 from tuner.engines.versions import DEFAULT
@@ -94,6 +94,8 @@ def unharmed(request: pytest.FixtureRequest) -> Iterator[None]:
         yield
         for process in children() - before:
             end_of(process)
+        if "engine" in request.fixturenames:
+            remove_ours(request.getfixturevalue("engine").url)
         return
     surroundings = Surroundings()
     with Bystander() as theirs:
