@@ -156,7 +156,10 @@ def _digest(profile: Profile, own: list[tuple[str, str]]) -> str:
     site's `own` templates reach it too."""
     plain = _plain(profile)
     sections = [plain.get(key) for key in ("name", "inputs", "main_queue")]
-    optional = ("parse", "global", "parser", "lanes", "streams", "snippets", "impstats")
+    optional = (
+        "parse", "global", "parser", "lanes", "streams", "snippets", "impstats", "steps",
+        "lookup_tables",
+    )  # fmt: skip
     sections += [plain[key] for key in optional if plain.get(key)]
     outputs = [_shipped(output) for output in profile.outputs]
     return fingerprint([profile.release.rsyslog, *sections, outputs, *own])
