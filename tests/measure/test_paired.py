@@ -11,7 +11,7 @@ import pytest
 from numpy.typing import NDArray
 
 from tuner.measure.contrast import detectable_by
-from tuner.measure.paired import Comparison, compare, least, sign_flip_p
+from tuner.measure.paired import Comparison, compare, least
 
 Noise = NDArray[np.float64]
 Shape = Callable[[np.random.Generator, tuple[int, ...]], Noise]
@@ -101,11 +101,13 @@ def test_the_smaller_of_two_ratios_lies_within_the_smaller_bounds(
 
 
 def test_five_pairs_cannot_reach_five_percent() -> None:
-    assert sign_flip_p([1.0] * 5) == pytest.approx(0.0625)
+    clear = compare([1.0] * 5, [2.0, 2.1, 2.2, 2.1, 2.0])
+    assert clear.p == clear.least_p == pytest.approx(0.0625)
+    assert not clear.shows_more
 
 
 def test_many_pairs_stay_fast() -> None:
-    assert sign_flip_p([1.0] * 40) < 0.001
+    assert compare([1.0] * 40, [2.0, 2.1] * 20).p < 0.001
 
 
 def test_a_comparison_needs_two_pairs() -> None:

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tuner.measure.adjusted import BySpeed, Estimate, adjust, estimate, largest
-from tuner.measure.contrast import SIGNIFICANT, Contrast, share_as_far
+from tuner.measure.contrast import SIGNIFICANT, Contrast
 
 FEWEST_PAIRS = 6
 """With fewer the exact test cannot reach 0.05."""
@@ -246,11 +246,3 @@ def _restarted(
             return None
         shares.append(math.exp(statistics.fmean(just) - statistics.fmean(others)))
     return shares[0], shares[1]
-
-
-def sign_flip_p(differences: Sequence[float]) -> float:
-    """Exact two-sided p of the mean under all sign flips: its floor is 2/2^n, so that five pairs
-    cannot reach 0.05, and six reach 0.031."""
-    n = len(differences)
-    values = np.asarray([0.0] * n + list(differences))
-    return share_as_far(Contrast(n, n, paired=True).differences(values))
