@@ -83,4 +83,4 @@ def test_the_profile_of_the_folder_is_meant_where_none_is_named(
 
 def test_help_fills_the_lines_of_a_terminal() -> None:
     said = RUN.invoke(app, ["validate", "--help"], env={"COLUMNS": "80"}).stdout
-    assert "adds the layer `engine`, --smoke the layer `smoke`, which uses" in said
+    assert "adds the layer `engine`, --smoke the layer `smoke`. Exits with" in said
