@@ -207,7 +207,7 @@ def test_modules_of_snippets_are_loaded_once_and_not_where_the_host_has_them() -
 
 
 def test_the_header_tells_configurations_with_other_steps_or_tables_apart() -> None:
-    tables = {"lookup_tables": {"owners": {"file": "/etc/owners.json"}}}
+    tables: dict[str, object] = {"lookup_tables": {"owners": {"file": "/etc/owners.json"}}}
     step = {"type": "set", "variable": "a", "value": [{"property": "msg"}]}
     changes: list[dict[str, object]] = [{}, tables, {"steps": [step]}, {"steps": [step, step]}]
     heads = {rsyslog_conf(small(one)).split("\n")[0] for one in changes}
