@@ -30,7 +30,7 @@ pytestmark = [
     pytest.mark.skipif(os.geteuid() != 0 or not SSHD, reason="root, and openssh-server"),
 ]
 # The first of them is run by `make test`.
-_ROLLBACKS = int(os.environ.get("RSYSLOG_TUNE_ROLLBACKS", "20"))
+_ROLLBACKS = int(os.environ.get("RSYSLOG_TUNE_ROLLBACKS", "3"))
 RUNS = [0, *(pytest.param(run, marks=pytest.mark.full) for run in range(1, _ROLLBACKS))]
 # A wait of the tests, for what comes by itself.
 _PATIENCE_S = 120
