@@ -122,7 +122,7 @@ def test_flooding_a_port_where_nobody_listens_fails_in_a_sentence(tmp_path: Path
     ("arguments", "code", "said"),
     [
         (("search", "--budget", "soon"), 64, "not a duration"),
-        (("render",), 64, "Missing argument"),
+        (("diff",), 64, "Missing argument"),
         (("flood", "--port", "70000", "--count", "1"), 64, "port"),
         (("nonsense",), 64, "nonsense"),
         (("report", "nowhere"), 1, "not a run directory"),
