@@ -329,6 +329,7 @@ echo $! > {folder}/unit
 """
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("confirms", [True, False])
 def test_a_host_with_systemd_has_unit_and_timer(site: Site, confirms: bool) -> None:
     before, folder = site.host.tree(), site.host.folder

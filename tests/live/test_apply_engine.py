@@ -64,6 +64,7 @@ def site(
             elasticsearch.request("DELETE", path)
 
 
+@pytest.mark.full
 def test_templates_and_settings_of_open_indices_are_applied_with_the_host(site: EngineSite) -> None:
     done = site.apply()
     assert done.code == 0, done.err

@@ -121,7 +121,7 @@ def salt(host: Managed) -> tuple[bool, bool, str]:
 
 TOOLS = {Format.ANSIBLE: ansible, Format.PUPPET: puppet, Format.SALT: salt}
 CASES = [
-    pytest.param(Format.ANSIBLE, Format.ANSIBLE, id="ansible"),
+    pytest.param(Format.ANSIBLE, Format.ANSIBLE, marks=pytest.mark.full, id="ansible"),
     pytest.param(
         *(Format.PUPPET, Format.PUPPET),
         marks=[pytest.mark.full, pytest.mark.skipif(PUPPET is None, reason="make managers")],

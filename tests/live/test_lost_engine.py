@@ -100,6 +100,7 @@ def kinds(runs: list[dict[str, object]]) -> list[object]:
     return [run.get("kind") for run in runs]
 
 
+@pytest.mark.full
 def test_a_bench_counts_the_run_that_lost_the_engine_repeats_it_and_goes_on(
     tmp_path: Path,
 ) -> None:
@@ -108,7 +109,6 @@ def test_a_bench_counts_the_run_that_lost_the_engine_repeats_it_and_goes_on(
     assert "run 2 of 2: failed: sink died with SIGKILL" in done.err
     assert "started the engine again; repeating this run once" in done.err
     assert "1 run failed: sink died with SIGKILL" in done.err
-    assert "engine down" in done.out
     outcomes = json.loads((tmp_path / "all.json").read_text("utf-8"))["outcomes"]
     assert kinds(outcomes) == [None, "engine down", None]
     assert outcomes[0]["eps_paid"] == outcomes[0]["eps"], "a sink puts nothing off"
