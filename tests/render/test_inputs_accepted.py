@@ -35,6 +35,8 @@ KINDS: dict[type[BaseModel], dict[str, object]] = {
     ImptcpInput: PTCP, ImtcpInput: TLS, ImudpInput: UDP, ImfileInput: FILE, ImrelpInput: RELP,
     ImuxsockInput: UNIX,
 }  # fmt: skip
+# The system's socket, which has parameters of its own.
+SYSTEM: dict[str, object] = {"type": "imuxsock", "sysSock.name": "/run/none/log"}
 # What a parameter needs beside itself to be taken.
 TOGETHER: dict[str, dict[str, object]] = {
     "maxLinesAtOnce": {"mode": "polling"},
@@ -70,12 +72,13 @@ WORDS: dict[str, object] = {
     "tls.myPrivKey": "/dev/null",
     "tls.priorityString": "NORMAL",
     "maxDataSize": "16k",
+    "sysSock.name": "/run/none/log",
 }
 PARAMETERS = [
     (kind, info.alias or name, since(info))
     for kind in KINDS
     for name, info in kind.model_fields.items()
-    if (info.alias or name) not in {"type", "port", "file", "tag", "socket"}
+    if (info.alias or name) not in {"type", "port", "file", "tag", "socket", "stream"}
 ]
 
 
@@ -105,7 +108,8 @@ def test_a_parameter_is_known_from_its_release_on(
     kind: type[BaseModel], key: str, release: int, tmp_path: Path
 ) -> None:
     installed = int(rsyslog_version().split(".")[1])
-    said = accepted(KINDS[kind] | {key: value_of(kind, key)} | TOGETHER.get(key, {}), tmp_path)
+    source = SYSTEM if key.startswith("sysSock.") else KINDS[kind]
+    said = accepted(source | {key: value_of(kind, key)} | TOGETHER.get(key, {}), tmp_path)
     if release <= installed:
         assert said == ""
     else:

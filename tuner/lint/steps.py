@@ -36,12 +36,16 @@ def gives_json(stream: Stream) -> bool:
     return parses_json(stream) or by_hand
 
 
+# A message stays one that can be read.
+_MOST_NAMED = 8
+
+
 def variable_fault(path: str, stream: Stream) -> str | None:
     """What is wrong with reading that variable; a snippet may set any."""
     ours = {step.variable for step in stream.steps if isinstance(step, SetStep)} - {None}
     if stream.snippets or any(path == one or path.startswith(f"{one}.") for one in ours):
         return None
-    known = ", ".join(sorted(map(str, ours))) or "none"
+    known = ", ".join(sorted(map(str, ours))[:_MOST_NAMED]) or "none"
     return f"no step sets the variable {path}: the steps of the stream set {known}"
 
 

@@ -42,7 +42,7 @@ def _is_free(path: str) -> str:
     return path
 
 
-VariablePath = Annotated[str, Field(pattern=rf"^{NAME}$"), AfterValidator(_is_free)]
+VariablePath = Annotated[str, Field(pattern=rf"^{NAME}$", max_length=200), AfterValidator(_is_free)]
 SourceName = Annotated[str, Field(pattern=r"^[A-Za-z0-9_@.-]{1,64}$")]
 
 
