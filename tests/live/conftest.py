@@ -9,7 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -82,6 +82,33 @@ def tune(
         env={**os.environ, **(environment or {})},
     )  # fmt: skip
     return Done(done.returncode, done.stdout, done.stderr)
+
+
+@contextmanager
+def started(
+    *arguments: object, folder: Path, command: tuple[str, ...] = COMMAND
+) -> Iterator[subprocess.Popen[str]]:
+    """rsyslog-tune under way, which ends with the test."""
+    process = subprocess.Popen(
+        [*command, *map(str, arguments)], cwd=folder, text=True,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    )  # fmt: skip
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def follow(process: subprocess.Popen[str], until: str) -> list[str]:
+    """What a command says up to the line that contains `until`."""
+    assert process.stderr is not None
+    told = []
+    for line in process.stderr:
+        told.append(line)
+        if until in line:
+            return told
+    raise AssertionError("".join(told))
 
 
 def tune_and_signal(

@@ -5,14 +5,13 @@ from __future__ import annotations
 import json
 import subprocess
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
 
 import psutil
 import pytest
 
-from tests.live.conftest import COMMAND, Done
+from tests.live.conftest import Done, follow, started
 
 pytestmark = [pytest.mark.live, pytest.mark.usefixtures("nothing_left_behind")]
 
@@ -32,19 +31,6 @@ window: 1s
 """
 
 
-@contextmanager
-def started(folder: Path, *arguments: object) -> Iterator[subprocess.Popen[str]]:
-    process = subprocess.Popen(
-        [*COMMAND, *map(str, arguments)], cwd=folder, text=True,
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-    )  # fmt: skip
-    try:
-        yield process
-    finally:
-        process.kill()
-        process.communicate()
-
-
 def kill_sink(process: subprocess.Popen[str]) -> bool:
     """Whether there was one."""
     for child in psutil.Process(process.pid).children():
@@ -57,13 +43,8 @@ def kill_sink(process: subprocess.Popen[str]) -> bool:
 
 def loses_its_engine_once(folder: Path, *arguments: object, after: str) -> Done:
     """The engine dies in the run that follows the line that contains `after`."""
-    with started(folder, *arguments) as process:
-        assert process.stderr is not None
-        before = []
-        for line in process.stderr:
-            before.append(line)
-            if after in line:
-                break
+    with started(*arguments, folder=folder) as process:
+        before = follow(process, after)
         assert kill_sink(process)
         out, err = process.communicate(timeout=300)
         return Done(process.returncode, out, "".join(before) + err)
@@ -71,13 +52,8 @@ def loses_its_engine_once(folder: Path, *arguments: object, after: str) -> Done:
 
 def loses_every_engine(folder: Path, *arguments: object, after: str) -> Done:
     """From that line on each engine dies as soon as it is there, or before."""
-    with started(folder, *arguments) as process:
-        assert process.stderr is not None
-        before = []
-        for line in process.stderr:
-            before.append(line)
-            if after in line:
-                break
+    with started(*arguments, folder=folder) as process:
+        before = follow(process, after)
         ended = threading.Event()
 
         def kill() -> None:

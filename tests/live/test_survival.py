@@ -9,14 +9,14 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import psutil
 import pytest
 
-from tests.live.conftest import QUICK, Done, tune
+from tests.live.conftest import QUICK, Done, follow, started, tune
 from tests.live.quick import SINK_PACE
 from tests.live.small_disk import small_disk
 from tuner.engine import owned
@@ -192,29 +192,9 @@ def test_a_drain_that_takes_too_long_ends_the_trial(
     assert "events are still not indexed" in outcome.reason
 
 
-@contextmanager
-def searching(folder: Path, *more: str) -> Iterator[subprocess.Popen[str]]:
+def searching(folder: Path, *more: str) -> AbstractContextManager[subprocess.Popen[str]]:
     """A search with the shortest trials, which ends with the test."""
-    process = subprocess.Popen(
-        [*QUICK, "search", *OPTIONS, *more], cwd=folder, text=True,
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-    )  # fmt: skip
-    try:
-        yield process
-    finally:
-        process.kill()
-        process.communicate()
-
-
-def follow(process: subprocess.Popen[str], until: str) -> list[str]:
-    """What a search says up to the line that contains `until`."""
-    assert process.stderr is not None
-    told = []
-    for line in process.stderr:
-        told.append(line)
-        if until in line:
-            return told
-    raise AssertionError("".join(told))
+    return started("search", *OPTIONS, *more, folder=folder, command=QUICK)
 
 
 def ended(process: subprocess.Popen[str]) -> Done:

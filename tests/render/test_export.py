@@ -10,8 +10,9 @@ import pytest
 import yaml
 
 from tests.profile.examples import small
-from tuner.render.artefacts import render
-from tuner.render.export import Format, exported, packages_of
+from tuner.render.artefacts import render, rsyslog_conf
+from tuner.render.export import Format, exported
+from tuner.render.modules import packages_of
 from tuner.render.tree import Status, write
 
 
@@ -51,7 +52,13 @@ def test_a_tls_driver_is_a_package_too() -> None:
         "streamDriver.certFile": "/etc/ssl/own.pem",
         "streamDriver.keyFile": "/etc/ssl/own.key",
     }
-    assert "rsyslog-openssl" in packages_of(small({"inputs": [tls]}))
+    assert "rsyslog-openssl" in packages_of(rsyslog_conf(small({"inputs": [tls]})))
+
+
+def test_what_a_step_needs_is_a_package_too() -> None:
+    changes: dict[str, object] = {"steps": [{"type": "mmkubernetes"}]}
+    said = yaml.safe_load(files_of(Format.ANSIBLE, changes)["defaults/main.yml"])
+    assert "rsyslog-kubernetes" in said["rsyslog_tune_packages"]
 
 
 def test_a_file_that_the_profile_no_longer_has_is_removed_from_a_role(tmp_path: Path) -> None:

@@ -24,9 +24,9 @@ from tuner.cli.options import (
     LOCAL,
     EngineChoice,
     EngineOption,
-    LocalProfile,
     OutputFormat,
     OutputOption,
+    ProfilePath,
     TemplatesOption,
     UrlOption,
     duration_s,
@@ -44,7 +44,7 @@ from tuner.report.metrics import BENCH_PHASES, Gauges
 
 
 def bench(
-    profile: LocalProfile = LOCAL,
+    profile: ProfilePath = LOCAL,
     repeat: Annotated[int, typer.Option(min=1, max=100, help="Number of runs.")] = 1,
     window: Annotated[
         str,

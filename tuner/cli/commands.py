@@ -83,11 +83,11 @@ def command(name: str) -> Command:
         around.callback()(_nothing)
     made = get_group(around).commands[name]
     for one in (made, *getattr(made, "commands", {}).values()):
-        one.help = _flowing(one.help or "")
+        one.help = flowing(one.help or "")
     return made
 
 
-def _flowing(text: str) -> str:
+def flowing(text: str) -> str:
     """Each paragraph on one line, for the terminal to break; Typer keeps breaks as they are."""
     return "\n\n".join(" ".join(paragraph.split()) for paragraph in text.split("\n\n"))
 

@@ -65,8 +65,8 @@ def machines_of(
 def engine_url(
     profile: Profile, url: str | None, skip: bool, machines: tuple[InventoryHost, ...]
 ) -> str | None:
-    """Where the engine is for us; raises Refused where the profile's server is one on the hosts'
-    own loopback, which is another machine's than ours."""
+    """Where the engine is for us; raises Refused where the profile's server is on loopback: that
+    of the hosts, and not ours."""
     if skip and url is not None:
         raise BadUsage("--skip-engine and --elasticsearch cannot be combined")
     if skip or not profile.indexed:

@@ -17,7 +17,7 @@ import typer
 from typer.core import TyperGroup
 
 from tuner import __version__
-from tuner.cli.commands import HELP, app, command
+from tuner.cli.commands import HELP, app, command, flowing
 
 if TYPE_CHECKING:
     from typer._click import Command
@@ -102,7 +102,7 @@ def _tagged(entries: Iterable[tuple[str, str]]) -> Iterator[str]:
 
 def _text(text: str) -> str:
     """Paragraphs; what stands in backticks is set bold."""
-    paragraphs = [_escaped(" ".join(one.split())) for one in text.split("\n\n")]
+    paragraphs = [_escaped(one) for one in flowing(text).split("\n\n")]
     return "\n.PP\n".join(re.sub(r"`([^`]+)`", r"\\fB\1\\fR", one) for one in paragraphs)
 
 

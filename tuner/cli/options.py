@@ -42,16 +42,9 @@ ProfilePath = Annotated[
         help="The profile, a YAML file; - reads it from stdin.",
         readable=False,
         allow_dash=True,
-        show_default=False,
     ),
 ]
 LOCAL = Path("rsyslog-tune.yaml")
-LocalProfile = Annotated[
-    Path,
-    typer.Argument(
-        help="The profile, a YAML file; - reads it from stdin.", readable=False, allow_dash=True
-    ),
-]
 TemplatesOption = Annotated[
     Path | None,
     typer.Option(

@@ -12,9 +12,9 @@ from tuner.cli.options import (
     LOCAL,
     FragmentOption,
     LoadedOption,
-    LocalProfile,
     OutputFormat,
     OutputOption,
+    ProfilePath,
     TemplatesOption,
     form_of,
     load,
@@ -36,7 +36,7 @@ _Directory = Annotated[
 
 
 def render(
-    profile: LocalProfile = LOCAL,
+    profile: ProfilePath = LOCAL,
     file: _File = None,
     directory: _Directory = None,
     check: Annotated[

@@ -20,7 +20,7 @@ from tuner.cli.options import (
     EngineChoice,
     FragmentOption,
     LoadedOption,
-    LocalProfile,
+    ProfilePath,
     TemplatesOption,
     form_of,
     templates_of,
@@ -90,7 +90,7 @@ _Fix = Annotated[
 
 
 def validate(
-    profile: LocalProfile = LOCAL,
+    profile: ProfilePath = LOCAL,
     offline: Annotated[
         bool, typer.Option("--offline", help="Skip the layers that start a daemon.")
     ] = False,

@@ -6,12 +6,12 @@ import json
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from urllib.parse import quote, urlencode
 
 from tuner.engine.client import at
 from tuner.errors import BadUsage, ProgramMissing
 from tuner.host.process import own_environment, run
 from tuner.host.programs import find
+from tuner.host.remote import written_address
 
 _LIMIT_S = 60.0
 _YAML = {".yaml", ".yml"}
@@ -63,13 +63,9 @@ def _address(name: str, variables: Mapping[str, object]) -> str:
     def said(key: str) -> str:
         return str(variables.get(f"ansible_{key}", ""))
 
-    sudo = {"sudo": "true"} if said("become").lower() in _TRUE else {}
+    sudo = "true" if said("become").lower() in _TRUE else None
     if said("connection") == "local":
-        return "local://" + (f"?{urlencode(sudo)}" if sudo else "")
+        return written_address(None, sudo=sudo)
+    key = said("ssh_private_key_file")
     host = said("host") or name
-    user = f"{quote(said('user'), safe='')}@" if said("user") else ""
-    at_port = f":{said('port')}" if said("port") else ""
-    key = {"ssh_identity_file": said("ssh_private_key_file")}
-    options = {**sudo, **(key if key["ssh_identity_file"] else {})}
-    where = f"[{host}]" if ":" in host else host
-    return f"ssh://{user}{where}{at_port}" + (f"?{urlencode(options)}" if options else "")
+    return written_address(host, said("user"), said("port"), sudo=sudo, ssh_identity_file=key)

@@ -195,7 +195,7 @@ disarm() {
     timer=$(cat "$pending/timer" 2>/dev/null || :)
     if [ -z "$timer" ]; then
         systemctl stop "rsyslog-tune-restore-$(cat "$pending/run").timer" >/dev/null 2>&1 || :
-    # The number may be another process's by now, or it is the timer who asks.
+    # Another process may have that number by now; or we are the timer's.
     elif [ "$timer" != $$ ] && grep -qs "$pending/undo-" "/proc/$timer/cmdline"; then
         kill -- "-$timer" 2>/dev/null || :
     fi

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from dataclasses import dataclass
+from functools import cached_property
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -28,7 +29,6 @@ _ORDER = ("/_ilm/", "/_plugins/_ism/", "/_component_template/", "/_index_templat
 _SECRET = re.compile(
     r"""((?:pwd|pass\w*|apikey|secret|token|key)\s*=\s*)(["'])(?!`).*?\2""", re.IGNORECASE
 )
-_PROTOCOLS = {"imtcp": "tcp", "imptcp": "tcp", "imrelp": "tcp", "imudp": "udp"}
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ class DeployPlan:
     schema: int = 1
     kind: str = KIND
 
-    @property
+    @cached_property
     def loaded(self) -> LoadedProfile:
         """The profile as it was planned."""
         return parse_profile(self.text, self.profile, self.layers)
@@ -160,8 +160,7 @@ def require_fit(
 
 def sockets_of(profile: Profile) -> tuple[str, ...]:
     """The ports that rsyslogd opens, as tcp:PORT and udp:PORT."""
-    listeners = (one for one in profile.inputs if isinstance(one, Listener))
-    return tuple(f"{_PROTOCOLS[one.type]}:{one.port}" for one in listeners)
+    return tuple(one.socket for one in profile.inputs if isinstance(one, Listener))
 
 
 def masked(line: str) -> str:

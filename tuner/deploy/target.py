@@ -89,12 +89,7 @@ class RemoteHost:
     def __init__(self, machine: InventoryHost, fragment: str | None) -> None:
         self.machine = machine
         self.live = machine.paths.live(fragment)
-        self._host: Host = connect(machine.name, machine.address)
-
-    @property
-    def host(self) -> Host:
-        """The door to it."""
-        return self._host
+        self.host: Host = connect(machine.name, machine.address)
 
     def facts(self, sockets: tuple[str, ...]) -> Facts:
         """What it has and runs, where it can be changed; changes nothing.  Raises Refused where
@@ -164,7 +159,7 @@ class RemoteHost:
         settings: Mapping[str, str] | None = None,
         printed: Mapping[str, bytes] | None = None,
     ) -> Answer:
-        answer = self._host.run(
+        answer = self.host.run(
             ["sh", "-s"], self._script(call, settings or {}, printed or {}), 2 * _LIMIT_S
         )
         if answer.code != 0:

@@ -11,9 +11,9 @@ from tuner.deploy.target import Examined, RemoteHost
 from tuner.engine.client import EngineClient
 from tuner.engine.probe import facts
 from tuner.modules.imudp import ImudpInput
-from tuner.modules.registry import packages
 from tuner.profile.model import Profile
 from tuner.render.artefacts import Artefact
+from tuner.render.modules import packages_of
 from tuner.render.templates import Templates
 from tuner.render.tree import unified
 from tuner.schema.units import size_bytes
@@ -45,8 +45,8 @@ def host_drift(host: RemoteHost, profile: Profile, file: Artefact) -> Iterator[D
     yield from (Drift(name, what, diff) for what, diff in _files(host, seen, file))
     yield from (Drift(name, what) for what in _process(seen, profile))
     yield from (Drift(name, what) for what in _needs(seen, profile))
-    for module, package in packages().items():
-        if f'load="{module}"' in file.text and host.host.package(package) is None:
+    for package, module in packages_of(file.text).items():
+        if host.host.package(package) is None:
             yield Drift(name, f"the package {package} is not installed, {module} needs it")
 
 
@@ -81,7 +81,7 @@ def _files(host: RemoteHost, seen: Examined, file: Artefact) -> Iterator[tuple[s
     for path in seen.missing:
         yield f"{path} is missing", ""
     for path in seen.ends:
-        yield f"the certificate {path} ends within 30 days, or is none", ""
+        yield f"the certificate {path} ends within 30 days, or is not one", ""
     for path, mode in seen.modes.items():
         if int(mode, 8) & 0o007:
             yield f"{path} has mode {mode}: others can reach a secret", ""

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
-from urllib.parse import parse_qsl, urlencode, urlsplit
+from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 
 from testinfra.backend.base import BaseBackend, CommandResult
 from testinfra.backend.local import LocalBackend
@@ -74,7 +74,7 @@ class Host(Protocol):
         """The bytes of a file, None where there is no file."""
 
     def package(self, name: str) -> str | None:
-        """The version of an installed package of the distribution, None where there is none."""
+        """The version of a package of the distribution, None where it is not installed."""
 
 
 def connect(name: str, address: str) -> Host:
@@ -96,18 +96,27 @@ def address_of(host: TestinfraHost) -> str:
     """The address of a host that testinfra connected to by itself; raises Refused for a way other
     than ours."""
     backend = host.backend
+    sudo = "true" if backend.sudo else None
     if isinstance(backend, LocalBackend):
-        way, options = "local://", {}
-    elif isinstance(backend, SshBackend):
-        name, port, user = backend.host.name, backend.host.port, backend.host.user
-        name = f"[{name}]" if ":" in name else name
-        way = f"ssh://{user + '@' if user else ''}{name}{':' + port if port else ''}"
-        options = {key: getattr(backend, key) for key in ("ssh_config", "ssh_identity_file")}
-    else:
+        return written_address(None, sudo=sudo)
+    if not isinstance(backend, SshBackend):
         raise Refused(f"{backend.get_pytest_id()}: not {ADDRESSES}")
-    options["sudo"] = "true" if backend.sudo else None
+    files = {key: getattr(backend, key) for key in ("ssh_config", "ssh_identity_file")}
+    spec = backend.host
+    return written_address(spec.name, spec.user, spec.port, **files, sudo=sudo)
+
+
+def written_address(
+    host: str | None, user: str | None = None, port: str | None = None, **options: str | None
+) -> str:
+    """The address of a host, with the options that have a value; None is this machine."""
     given = urlencode({key: value for key, value in options.items() if value})
-    return f"{way}?{given}" if given else way
+    query = f"?{given}" if given else ""
+    if host is None:
+        return f"local://{query}"
+    login = f"{quote(user, safe='')}@" if user else ""
+    name = f"[{host}]" if ":" in host else host
+    return f"ssh://{login}{name}{f':{port}' if port else ''}{query}"
 
 
 def check_address(address: str) -> None:

@@ -79,7 +79,7 @@ class Outputs:
         return {}
 
     def keep_refused(self, refused: Mapping[int, str]) -> None:
-        """Keep outputs that are none of a profile as it is, by their numbers."""
+        """Keep as snippets, by their numbers, outputs that a profile would be refused for."""
         for number, why in sorted(refused.items(), reverse=True):
             data, one = self.made.pop(number)
             stream = data.get("stream")

@@ -64,7 +64,7 @@ class Arrivals:
 
 def weighted_percentiles(values: list[tuple[float, int]]) -> Percentiles | None:
     """Percentiles of values that each stand for so many events: the smallest value that at least
-    that share of the events does not exceed.  None when there are none."""
+    that share of the events does not exceed.  None without values."""
     if not values:
         return None
     ordered = np.array(sorted(values))

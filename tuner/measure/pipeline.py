@@ -62,8 +62,8 @@ def _removed(lab: Lab, folder: Path, prefix: str) -> Iterator[None]:
     """Remove the folder and the indices of a trial.
 
     The folder first: an engine that is gone cannot be asked for anything, and one that is silent is
-    not waited for.  Where the trial failed, its reason is told and not that the engine then refused
-    to clean up; the lab tries it again.
+    not waited for.  Where the trial failed, the reason of that is told, even if the engine then
+    refuses to clean up; the lab tries again.
     """
     failure: BaseException | None = None
     try:

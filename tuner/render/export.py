@@ -6,15 +6,14 @@ from collections.abc import Iterator, Sequence
 from enum import Enum
 
 from tuner.modules.input import Listener
-from tuner.modules.registry import packages
 from tuner.profile.model import Profile
 from tuner.render.artefacts import RSYSLOG, Artefact, fragment_path
 from tuner.render.fingerprint import fingerprint
+from tuner.render.modules import packages_of
 from tuner.render.templates import Templates, shipped_templates
 
 _SWAP = "swap"
 FILES = "files/"
-_DRIVERS = {"gtls": "rsyslog-gnutls", "ossl": "rsyslog-openssl"}
 
 
 class Format(Enum):
@@ -56,7 +55,7 @@ def exported(
         "mode": "0600" if source.private else "0644",
         "config": f"/etc/{RSYSLOG}",
         "target": f"/etc/{source.path}",
-        "packages": packages_of(profile),
+        "packages": ["rsyslog", *sorted(packages_of(source.text))],
         "restart": "systemctl restart rsyslog",
         "healthy": " && ".join(_signs(profile)),
         "swap": "/usr/local/sbin/rsyslog-tune-swap",
@@ -77,25 +76,9 @@ def puppet_module(profile: Profile) -> str:
     return "rsyslog_" + profile.name.replace("-", "_")
 
 
-def packages_of(profile: Profile) -> list[str]:
-    """Debian's packages of rsyslog and of what the profile uses of it."""
-    return ["rsyslog", *sorted(set(_more_packages(profile)))]
-
-
-def _more_packages(profile: Profile) -> Iterator[str]:
-    shipped_apart = packages()
-    for section in (*profile.inputs, *profile.outputs):
-        if section.type in shipped_apart:
-            yield shipped_apart[section.type]
-        for value in section.model_dump(mode="json").values():
-            if isinstance(value, str) and value in _DRIVERS:
-                yield _DRIVERS[value]
-
-
 def _signs(profile: Profile) -> Iterator[str]:
     """What succeeds when rsyslogd is well: it runs, and listens on each port."""
     yield "systemctl is-active --quiet rsyslog"
     for source in profile.inputs:
         if isinstance(source, Listener):
-            kind = "u" if source.transport == "udp" else "t"
-            yield f"ss -Hln{kind} 'sport = :{source.port}' | grep -q ."
+            yield f"ss -Hln{source.socket[0]} 'sport = :{source.port}' | grep -q ."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
@@ -10,13 +11,16 @@ from tuner.modules.input import Input
 from tuner.modules.mmjsonparse import JsonParse
 from tuner.modules.mmnormalize import NormalizeParse
 from tuner.modules.output import Output
-from tuner.modules.registry import OUTPUTS, name_of
+from tuner.modules.registry import OUTPUTS, name_of, packages
 from tuner.modules.step import ParseStep, StreamStep, VariableStep
 from tuner.profile.lanes import Spread
 from tuner.profile.model import Profile
 from tuner.render.actions import Parameters, written_parameters
 from tuner.render.form import Form
 from tuner.schema.parameter import of_module
+
+_DRIVERS = {"gtls": "rsyslog-gnutls", "ossl": "rsyslog-openssl"}
+_USED = re.compile(r'load="([A-Za-z0-9]+)"|(?i:driver(?:\.name)?)="([a-z]+)"')
 
 
 @dataclass(frozen=True)
@@ -46,6 +50,14 @@ def modules(profile: Profile, repairs: bool, form: Form) -> tuple[Module, ...]:
                 f"parameters be set: remove {', '.join(own)} from the profile"
             )
     return tuple(kept)
+
+
+def packages_of(configuration: str) -> dict[str, str]:
+    """The packages of Debian beside rsyslog's own that a rendered configuration needs, each with
+    the module or TLS driver that needs it."""
+    shipped = {**packages(), **_DRIVERS}
+    used = (one[1] or one[2] for one in _USED.finditer(configuration))
+    return {shipped[one]: one for one in used if one in shipped}
 
 
 def parameters_of(source: Input) -> dict[str, object]:
