@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -14,8 +13,7 @@ from tuner.importer.script import ScriptPosition
 from tuner.lint.lint import lint
 from tuner.profile.model import Profile
 from tuner.render.artefacts import rsyslog_conf
-
-_LOADED = re.compile(r'^ *(?:module\()?load="(\w+)"', re.MULTILINE)
+from tuner.render.modules import loaded_by
 
 
 def shared_settings(
@@ -61,7 +59,7 @@ def refused_outputs(data: Mapping[str, object]) -> dict[int, str]:
 def loaded_modules(data: Mapping[str, object]) -> list[str]:
     """The modules that the rendered profile loads, whatever its snippets need."""
     profile = _profile({key: value for key, value in data.items() if key != "snippets"})
-    return [] if profile is None else _LOADED.findall(rsyslog_conf(profile))
+    return [] if profile is None else loaded_by(rsyslog_conf(profile))
 
 
 def _errors(data: Mapping[str, object]) -> int:

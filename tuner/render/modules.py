@@ -20,7 +20,8 @@ from tuner.render.form import Form
 from tuner.schema.parameter import of_module
 
 _DRIVERS = {"gtls": "rsyslog-gnutls", "ossl": "rsyslog-openssl"}
-_USED = re.compile(r'load="([A-Za-z0-9]+)"|(?i:driver(?:\.name)?)="([a-z]+)"')
+_LOADED = re.compile(r'load="(\w+)"')
+_DRIVER = re.compile(r'(?i:driver(?:\.name)?)="([a-z]+)"')
 
 
 @dataclass(frozen=True)
@@ -52,11 +53,16 @@ def modules(profile: Profile, repairs: bool, form: Form) -> tuple[Module, ...]:
     return tuple(kept)
 
 
+def loaded_by(configuration: str) -> list[str]:
+    """The modules that a rendered configuration loads."""
+    return _LOADED.findall(configuration)
+
+
 def packages_of(configuration: str) -> dict[str, str]:
     """The packages of Debian beside rsyslog's own that a rendered configuration needs, each with
     the module or TLS driver that needs it."""
     shipped = {**packages(), **_DRIVERS}
-    used = (one[1] or one[2] for one in _USED.finditer(configuration))
+    used = (*loaded_by(configuration), *_DRIVER.findall(configuration))
     return {shipped[one]: one for one in used if one in shipped}
 
 
