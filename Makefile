@@ -55,9 +55,10 @@ test: setup
 
 # The same, and the rest: three engines, every parameter, long searches, bottlenecks, faults, soak.
 # It ends with the scorecard of the faults (tests/safety).
-# What measures has the cores for itself.
+# What measures has the machine for itself.
 test-all: test engines managers
-	$(BIN)/pytest -m "full or soak"
+	$(BIN)/pytest -m "full and not alone" --numprocesses 2 --no-loadscope-reorder
+	$(BIN)/pytest -m alone
 
 lint: $(VENV)/.ready
 	$(BIN)/ruff check .

@@ -14,6 +14,8 @@ from pathlib import Path
 import pytest
 from xdist.scheduler import LoadScopeScheduling
 
+pytest_plugins = ["tests.safety.scorecard"]
+
 # As the command line does it, before anything imports numpy: on two cores that are busy otherwise,
 # searches took four times as long with a thread for each.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -38,8 +40,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave out what takes long unless it is asked for by its marker; what needs the engine comes
     first, being the longest, then what else is live."""
-    expression = config.getoption("markexpr")
-    left_out = [marker for marker in ("full", "soak", "fuzz") if marker not in expression]
+    markers = ("full", "alone", "fuzz")
+    left_out = () if any(one in config.getoption("markexpr") for one in markers) else markers
     kept: list[pytest.Item] = []
     deselected: list[pytest.Item] = []
     for item in items:
@@ -48,7 +50,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     config.hook.pytest_deselected(items=deselected)
     items[:] = sorted(
         kept,
-        key=lambda item: (not _shares_engine(item.path), item.get_closest_marker("live") is None),
+        key=lambda item: (
+            not _shares_engine(item.path),
+            "tests/safety/" not in item.nodeid,
+            item.get_closest_marker("live") is None,
+        ),
     )
 
 
@@ -60,8 +66,10 @@ def _shares_engine(module: Path) -> bool:
 
 
 def _process_of(nodeid: str) -> str:
-    """What shares a process: a module, or all modules that share the engine."""
+    """What shares a process: a module, all modules that share the engine, or all faults."""
     module = nodeid.partition("::")[0]
+    if module.startswith("tests/safety/"):
+        return "safety"
     return "engine" if _shares_engine(Path(__file__).parents[1] / module) else module
 
 

@@ -35,7 +35,7 @@ from tuner.measure.trial import run_trial
 from tuner.profile.edit import edit
 from tuner.profile.model import Profile
 
-pytestmark = [pytest.mark.live, pytest.mark.full, pytest.mark.usefixtures("nothing_left_behind")]
+pytestmark = [pytest.mark.live, pytest.mark.alone, pytest.mark.usefixtures("nothing_left_behind")]
 
 DEFAULT = (Path(__file__).parents[2] / "profiles" / "default.yaml").read_text(encoding="utf-8")
 SHORT = TrialPlan(1.0, 2.5)

@@ -46,7 +46,7 @@ def slower(folder: Path) -> Path:
     return path
 
 
-@pytest.mark.soak
+@pytest.mark.alone
 def test_a_profile_that_is_slower_is_shown_to_be_and_fails_the_gate(tmp_path: Path) -> None:
     done = tune("compare", DEFAULT, slower(tmp_path), *SHORT, "--pairs", 6, "--fail-below", 0.95,
                 "--no-freshness", "--output", "json", folder=tmp_path)  # fmt: skip
@@ -63,7 +63,7 @@ def test_a_profile_that_is_slower_is_shown_to_be_and_fails_the_gate(tmp_path: Pa
     assert firsts == {"A", "B"}
 
 
-@pytest.mark.soak
+@pytest.mark.alone
 def test_the_other_way_round_it_passes_with_freshness_and_the_ceiling(tmp_path: Path) -> None:
     done = tune("compare", slower(tmp_path), DEFAULT, *SHORT, "--pairs", 6, "--fail-below", 1,
                 "--ceiling", folder=tmp_path)  # fmt: skip

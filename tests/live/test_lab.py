@@ -68,7 +68,7 @@ def test_an_interrupted_measurement_used_it_and_leaves_it_up(
     assert psutil.pid_exists(pid(standing, "rsyslogd"))
 
 
-@pytest.mark.soak
+@pytest.mark.full
 def test_a_whole_measurement_uses_it_and_leaves_it_up(
     standing: dict[str, object], tmp_path: Path
 ) -> None:

@@ -1,5 +1,5 @@
 """Every scenario has a place of its own, a bystander that must not notice it, and a row of the
-scorecard, which is printed at the end.
+scorecard.
 
 `SAFETY_RUNS=10` runs every row ten times as often.
 """
@@ -18,13 +18,11 @@ import pytest
 
 from tests.live.engines import running
 from tests.safety.invariants import Bystander, Surroundings, children, named, remove_ours
-from tests.safety.scorecard import ELSEWHERE, Run, table
 from tests.safety.searches import Engine, Search, end_of, server_of
 from tuner.engines.versions import DEFAULT
 
 FACTOR = int(os.environ.get("SAFETY_RUNS", "1"))
 _SET_CHILD_SUBREAPER = 36  # prctl(2)
-_RUNS: dict[str, Run] = {}
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -39,21 +37,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if mark is not None:
             item.user_properties.append(("row", mark.args[0]))
             item.user_properties.append(("control", mark.kwargs.get("control", False)))
-
-
-def pytest_runtest_logreport(report: pytest.TestReport) -> None:
-    known = dict(report.user_properties)
-    if "row" not in known or report.skipped or (report.when != "call" and report.passed):
-        return
-    is_control = bool(known["control"])
-    _RUNS[report.nodeid] = Run(str(known["row"]), is_control, report.passed)
-
-
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    if _RUNS:
-        terminalreporter.section("scorecard")
-        for line in (*table(_RUNS.values()), ELSEWHERE):
-            terminalreporter.write_line(line)
 
 
 @pytest.fixture(scope="package", autouse=True)

@@ -1,4 +1,5 @@
-"""The scorecard: for each fault how often it was survived, and what so few runs prove.
+"""The scorecard: for each fault how often it was survived, and what so few runs prove; a plugin of
+pytest, which prints it at the end.
 
 A row is `@row("F04")` on its tests, each of which counts as one run; `@control("F04")` is on the
 test that shows that the row's check can fail.
@@ -43,8 +44,9 @@ ROWS = {
     "F26": f"trials in one process for {SOAK_S:g} s",
     "F27": "noisy neighbour",
 }
-ELSEWHERE = "F12 needs a second machine; F22 is tests/live/test_apply.py"
+_ELSEWHERE = "F12 needs a second machine; F22 is tests/live/test_apply.py"
 _Z = 1.96
+_RUNS: dict[str, Run] = {}
 
 
 def row(name: str, runs: int = 1) -> pytest.MarkDecorator:
@@ -85,3 +87,18 @@ def table(runs: Iterable[Run]) -> Iterator[str]:
             share = f"{least_share(sum(tried), len(tried)):.0%}"
             seen = ("fails as it must" if all(controls) else "SEES NOTHING") if controls else "-"
             yield f"| {name} | {fault} | {len(tried)} | {sum(tried)} | {share} | {seen} |"
+
+
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    known = dict(report.user_properties)
+    if "row" not in known or report.skipped or (report.when != "call" and report.passed):
+        return
+    is_control = bool(known["control"])
+    _RUNS[report.nodeid] = Run(str(known["row"]), is_control, report.passed)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    if _RUNS:
+        terminalreporter.section("scorecard")
+        for line in (*table(_RUNS.values()), _ELSEWHERE):
+            terminalreporter.write_line(line)

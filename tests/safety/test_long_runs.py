@@ -79,7 +79,7 @@ def soaked(site: Path, seconds: float, command: tuple[str, ...] = QUICK) -> int:
 
 
 @row("F26")
-@pytest.mark.soak
+@pytest.mark.alone
 def test_f26_many_trials_leave_nothing_behind(site: Path, run: int) -> None:
     made = soaked(site, SOAK_S)
     assert made > SOAK_S / 20
@@ -87,7 +87,7 @@ def test_f26_many_trials_leave_nothing_behind(site: Path, run: int) -> None:
 
 
 @control("F26")
-@pytest.mark.soak
+@pytest.mark.alone
 def test_control_f26(site: Path) -> None:
     with pytest.raises(AssertionError, match=r"memory grew|more open files"):
         soaked(site, min(SOAK_S, 90.0), unguarded("leak"))
@@ -120,11 +120,13 @@ def disturbed(site: Path, command: tuple[str, ...] = COMMAND) -> None:
 
 
 @row("F27")
+@pytest.mark.alone
 def test_f27_a_noisy_neighbour_is_named(site: Path, run: int) -> None:
     disturbed(site)
 
 
 @control("F27")
+@pytest.mark.alone
 def test_control_f27(site: Path) -> None:
     with pytest.raises(AssertionError, match="not named"):
         disturbed(site, unguarded("never_doubt"))
