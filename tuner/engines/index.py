@@ -162,7 +162,7 @@ class Index(Section):
     mapping: MappingStyle = MappingStyle.EXPLICIT
     components: Switch = False
     lifecycle: Lifecycle | None = None
-    settings: IndexSettings = IndexSettings()
+    settings: IndexSettings = IndexSettings.model_construct()
 
     @model_validator(mode="after")
     def _one_target(self) -> Self:

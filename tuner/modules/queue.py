@@ -3,11 +3,11 @@
 from enum import Enum
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
-from pydantic.alias_generators import to_camel
+from pydantic import Field
 
 from tuner.schema.parameter import Doc, Since
 from tuner.schema.scalars import NonNegative, Positive, Switch
+from tuner.schema.section import RsyslogSection
 
 Severity = Annotated[int, Field(ge=0, le=8, strict=True)]
 
@@ -30,13 +30,11 @@ class QueueType(Enum):
     DIRECT = "Direct"
 
 
-class Queue(BaseModel):
+class Queue(RsyslogSection):
     """The `queue.*` parameters of one queue, sizes in messages, timeouts in milliseconds.
 
     None means not set in the profile: rsyslog's default for that place applies.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid", alias_generator=to_camel)
 
     type: Annotated[
         QueueType | None,

@@ -32,7 +32,7 @@ class Lanes(Section):
     count: Annotated[int, Field(ge=1, le=64, strict=True)]
     spread: Spread = Spread.PORTS
     property: PropertyName | None = None
-    queue: Queue = Queue()
+    queue: Queue = Queue.model_construct()
 
     @model_validator(mode="after")
     def _hashes_a_property(self) -> Self:

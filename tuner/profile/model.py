@@ -74,7 +74,7 @@ class Profile(Section):
     extends: ProfilePath | None = None
     name: Name
     release: Release = DEFAULT.release
-    global_: Global = Field(Global(), alias="global")
+    global_: Global = Field(Global.model_construct(), alias="global")
     inputs: Annotated[tuple[AnyInput, ...], Field(min_length=1)]
     parser: Parsers | None = None
     parse: Parse | None = None
@@ -83,13 +83,13 @@ class Profile(Section):
     main_queue: Queue | None = None
     lanes: Lanes | None = None
     streams: dict[Name, Stream] = Field(default_factory=dict)
-    snippets: Snippets = Snippets()
+    snippets: Snippets = Snippets.model_construct()
     outputs: tuple[AnyOutput, ...]
     impstats: Impstats | None = None
-    node: Node = Node()
-    workload: Workload = Workload()
-    guardrails: Guardrails = Guardrails()
-    search: SearchScope = SearchScope()
+    node: Node = Node.model_construct()
+    workload: Workload = Workload.model_construct()
+    guardrails: Guardrails = Guardrails.model_construct()
+    search: SearchScope = SearchScope.model_construct()
 
     @property
     def enumerated(self) -> tuple[tuple[int, OmelasticsearchOutput], ...]:
@@ -133,8 +133,10 @@ class Profile(Section):
         empty: lint reports it."""
         if name is None:
             own = self.snippets.outputs
-            return Stream(parser=self.parser, parse=self.parse, steps=self.steps, snippets=own)
-        stream = self.streams.get(name, Stream())
+            return Stream.model_construct(
+                parser=self.parser, parse=self.parse, steps=self.steps, snippets=own
+            )
+        stream = self.streams.get(name, Stream.model_construct())
         return stream.model_copy(update={"parser": stream.parser or self.parser})
 
     @property

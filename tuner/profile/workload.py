@@ -40,7 +40,7 @@ class Workload(Section):
 
     rate: Literal["max"] | Positive = "max"
     connections: Annotated[int, Field(ge=1, le=512, strict=True)] = 5
-    message_bytes: MessageBytes = MessageBytes()
+    message_bytes: MessageBytes = MessageBytes.model_construct()
     format: Literal["rfc3164", "rfc5424"] = "rfc3164"
     framing: Literal["lf", "octet-counted"] = "lf"
     replay: AbsolutePath | None = None

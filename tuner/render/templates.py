@@ -149,6 +149,7 @@ def _environment(loader: jinja2.BaseLoader) -> jinja2.Environment:
         loader=loader,
         undefined=jinja2.StrictUndefined,
         finalize=_only_emitted,
+        optimized=False,  # Each is filled in a few times: to optimise it costs more than it gains.
         autoescape=False,  # HTML's rules are not RainerScript's; `finalize` lets nothing through.
         trim_blocks=True,
         lstrip_blocks=True,
