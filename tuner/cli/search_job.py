@@ -6,7 +6,7 @@ import shlex
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
 
@@ -15,18 +15,24 @@ from tuner.cli.options import EngineChoice
 from tuner.cli.runs import pace_of
 from tuner.cli.site import Wanted
 from tuner.errors import BadUsage, JobFailed, Refused
-from tuner.host.usage import cpu_model, describe_machine
-from tuner.lab.lab import Lab
 from tuner.lint.load import LoadedProfile, parse_profile
 from tuner.lint.repairs import every_change, repairs
 from tuner.profile.model import Profile
-from tuner.render.fingerprint import fingerprint
 from tuner.search.budget import Pace
 from tuner.search.guardrails import Limits
 from tuner.search.journal import Damaged, recorded, set_aside
 from tuner.search.record import Record
 from tuner.search.strategies import NAMES
-from tuner.search.study import SCHEMA, Axis, Changes, Earlier, Fingerprint, Header, Options, Study
+from tuner.search.study import (
+    SCHEMA,
+    Axis,
+    Changes,
+    Earlier,
+    Header,
+    LabFacts,
+    Options,
+    Study,
+)
 from tuner.search.verdict import earlier_points
 from tuner.space.knob import Knob
 from tuner.space.knobs import knobs, of_rsyslog, without_node
@@ -131,9 +137,11 @@ def searchable(profile: Profile, options: Options) -> tuple[Knob, ...]:
     return _some(turned if options.url is None else without_node(turned))
 
 
-def dimensions(job: Job, lab: Lab) -> tuple[Knob, ...]:
+def dimensions(job: Job, facts: LabFacts) -> tuple[Knob, ...]:
     """The knobs that a search turns in a lab; raises BadUsage if there is no setting to search."""
-    return _some(lab.engine.turns(knobs(job.loaded.profile, job.options.allow)))
+    here = {axis.path: axis.levels for axis in facts.turned}
+    every = knobs(job.loaded.profile, job.options.allow)
+    return _some(tuple(replace(one, levels=here[one.path]) for one in every if one.path in here))
 
 
 def _some(turned: tuple[Knob, ...]) -> tuple[Knob, ...]:
@@ -146,7 +154,7 @@ def _some(turned: tuple[Knob, ...]) -> tuple[Knob, ...]:
     return turned
 
 
-def header_of(job: Job, lab: Lab) -> Header:
+def header_of(job: Job, facts: LabFacts) -> Header:
     """What is asked for and where it runs, for the first line of a journal."""
     profile = job.loaded.profile
     return Header(
@@ -158,25 +166,25 @@ def header_of(job: Job, lab: Lab) -> Header:
         profile_text=job.loaded.text,
         budget_s=job.budget_s,
         seed=job.seed,
-        engine=lab.engine.name,
-        rsyslog=lab.rsyslog,
-        machine=describe_machine(),
-        substitutions=tuple(str(one) for one in lab.bind(profile, "trial").substitutions),
+        engine=facts.engine,
+        rsyslog=facts.rsyslog,
+        machine=facts.machine,
+        substitutions=facts.substitutions,
         profile_layers=job.loaded.layers,
-        earlier=_earlier(job, lab),
+        earlier=_earlier(job, facts),
         libraries=tuple(f"{name} {version(name)}" for name in _LIBRARIES),
         limits=Limits.of(profile.guardrails),
         options=job.options,
-        fingerprint=fingerprint_of(profile, lab),
-        space=tuple(Axis.of(knob) for knob in dimensions(job, lab)),
+        fingerprint=facts.fingerprint,
+        space=tuple(Axis.of(knob) for knob in dimensions(job, facts)),
     )
 
 
-def _earlier(job: Job, lab: Lab) -> tuple[Earlier, ...]:
+def _earlier(job: Job, facts: LabFacts) -> tuple[Earlier, ...]:
     """What the searches to start from ended with; a search that goes on knows that already."""
     if job.record is not None:
         return job.record.study.header.earlier
-    turned = dimensions(job, lab)
+    turned = dimensions(job, facts)
     return tuple(
         one for run, study in job.warm_starts for one in earlier_points(run, study, turned)
     )
@@ -192,19 +200,6 @@ def warm_start_notes(job: Job, header: Header) -> Iterator[str]:
         if elsewhere:
             text += f", measured under different conditions: {'; '.join(elsewhere)}"
         yield text
-
-
-def fingerprint_of(profile: Profile, lab: Lab) -> Fingerprint:
-    """What the rates that are measured here depend on beside the settings."""
-    facts = lab.engine.facts
-    nodes = f"{facts.data_nodes} data nodes, {facts.processors} processors"
-    return Fingerprint(
-        rsyslog=lab.rsyslog,
-        engine=f"{lab.engine.name}, {nodes}",
-        hardware=f"{cpu_model()}, {describe_machine()}",
-        workload=fingerprint(profile.workload.model_dump(mode="json", by_alias=True)),
-        heap=lab.engine.heap or "",
-    )
 
 
 def require_strategy(before: Header) -> None:

@@ -21,18 +21,14 @@ from tuner.cli.search_job import (
     upgrades,
     warm_start_notes,
 )
+from tuner.cli.search_lab import facts_of, measuring_in
 from tuner.cli.search_progress import Progress, Running
 from tuner.cli.search_screen import Screen, screen
 from tuner.engine.owned import Owner, remove
 from tuner.errors import Interrupted, JobFailed, TuneError, of_the_system
-from tuner.flood.schedule import fixed
 from tuner.lab.lab import Lab
 from tuner.lint.knobs_check import Checker
-from tuner.measure.measurement import TrialPlan
 from tuner.measure.metrics import Result
-from tuner.measure.paced import Pacing, run_paced
-from tuner.measure.survival import Survivor
-from tuner.measure.trial import Tell, run_trial
 from tuner.profile.model import Profile
 from tuner.report.figures import seconds
 from tuner.report.metrics import of_header, of_intent, of_study, of_trials
@@ -44,7 +40,17 @@ from tuner.search.replay import Diverged, Replay
 from tuner.search.runner import Runner, Setup
 from tuner.search.search import Search
 from tuner.search.strategies import strategy
-from tuner.search.study import BASELINE, Asked, Ending, Header, Note, Session, Study, Trial
+from tuner.search.study import (
+    BASELINE,
+    Asked,
+    Ending,
+    Header,
+    LabFacts,
+    Note,
+    Session,
+    Study,
+    Trial,
+)
 from tuner.space.knob import level_text
 
 Measure = Callable[[Asked, Profile], Result]
@@ -60,7 +66,8 @@ class Worked:
 
 def work_on(job: Job, lab: Lab, voice: Voice, metrics: MetricsFile) -> Worked:
     """Search, recording each trial as it happens."""
-    header = header_of(job, lab)
+    facts = facts_of(lab, job.loaded.profile, job.options.allow)
+    header = header_of(job, facts)
     metrics.update(of_header(metrics.gauges, header))
     record = _taken_over(job, lab, header, voice)
     for line in header.substitutions:
@@ -69,7 +76,7 @@ def work_on(job: Job, lab: Lab, voice: Voice, metrics: MetricsFile) -> Worked:
         voice.say(line)
     said: tuple[str, ...] = ()
     if job.record is None:
-        said = tuple(bought(job.budget_s, job.pace, job.loaded.profile, dimensions(job, lab)))
+        said = tuple(bought(job.budget_s, job.pace, job.loaded.profile, dimensions(job, facts)))
         for line in said:
             voice.say(line)
         if job.repairs:
@@ -77,12 +84,12 @@ def work_on(job: Job, lab: Lab, voice: Voice, metrics: MetricsFile) -> Worked:
             voice.say(f"repairs, not for speed, in every candidate: {names}")
         ends = datetime.now() + timedelta(seconds=job.budget_s - job.clock())
         voice.say(f"ends at about {ends:%H:%M:%S}; Ctrl-C ends it earlier, --resume continues")
-    seen = screen(voice, _nothing_yet(job, lab), job.clock, said)
+    seen = screen(voice, _nothing_yet(job, facts), job.clock, said)
     with _journal(job, header) as lines, seen as shown:
         session = Session(header.started, os.getpid(), lab.owner.run_id)
         measure = _watched(job, _measuring(job, lab, shown), metrics)
         replay = Replay(record, lines, session, measure, job.clock)
-        error = _ended_by(lambda: _search(job, lab, replay, shown, metrics, header))
+        error = _ended_by(lambda: _search(job, facts, replay, shown, metrics, header))
         ending, reason = _told(error)
         try:
             lines.end(ending, job.clock(), reason)
@@ -133,10 +140,10 @@ def _told(error: TuneError | Interrupted | None) -> tuple[Ending, str]:
             return Ending.FAILED, str(error)
 
 
-def _nothing_yet(job: Job, lab: Lab) -> Progress:
+def _nothing_yet(job: Job, facts: LabFacts) -> Progress:
     """What is known of a search before its first trial."""
-    title = f"{job.loaded.profile.name}, {lab.engine.name}, seed {job.seed}"
-    return Progress(title, job.budget_s, dimensions(job, lab))
+    title = f"{job.loaded.profile.name}, {facts.engine}, seed {job.seed}"
+    return Progress(title, job.budget_s, dimensions(job, facts))
 
 
 def _taken_over(job: Job, lab: Lab, header: Header, voice: Voice) -> Record:
@@ -161,23 +168,15 @@ def _journal(job: Job, header: Header) -> AbstractContextManager[Journal]:
 
 
 def _measuring(job: Job, lab: Lab, shown: Screen) -> Measure:
-    """How a trial is measured in `lab`; an engine that had to be restarted gets warm first."""
-    warm_up = TrialPlan(job.pace.warm_up_s, job.pace.engine_warm_up_s)
-    survivor = Survivor(lab, job.loaded.profile, warm_up)
+    """How a trial is measured in `lab`, and shown under way."""
+    measure_in = measuring_in(lab, job.loaded.profile, job.pace)
 
     def measure(asked: Asked, profile: Profile) -> Result:
         def show(stage: str) -> None:
             shown.began(Running(asked.number, asked.phase, asked.pair, stage, job.clock()))
 
-        def run(name: str, tell: Tell) -> Result:
-            if asked.per_second is None:
-                return run_trial(lab, profile, asked.plan, name, tell)
-            lead_s, whole_s = asked.plan.warm_up_s, asked.plan.warm_up_s + asked.plan.window_s
-            pacing = Pacing(fixed(asked.per_second), whole_s, lead_s, whole_s)
-            return run_paced(lab, profile, pacing, name, tell)
-
         show("starting")
-        return survivor.measured(profile, run, f"t{asked.number + 1}", show)
+        return measure_in(asked, profile, show)
 
     return measure
 
@@ -193,12 +192,12 @@ def _watched(job: Job, measure: Measure, metrics: MetricsFile) -> Measure:
 
 
 def _search(
-    job: Job, lab: Lab, replay: Replay, shown: Screen, metrics: MetricsFile, now: Header
+    job: Job, facts: LabFacts, replay: Replay, shown: Screen, metrics: MetricsFile, now: Header
 ) -> None:
     """Search to the end; where it cannot repeat what the journal holds, it begins anew with all
     trials of that as observations, in what is left of the budget."""
     try:
-        _run(job, lab, replay, shown, metrics)
+        _run(job, facts, replay, shown, metrics)
         replay.require_all_taken()
     except Diverged as diverged:
         reasons = upgrades(replay.record.study.header, now) or (
@@ -210,15 +209,15 @@ def _search(
         replay.note(note)
         shown.begin_anew(record.study.trials, job.budget_s - job.clock())
         shown.say(note.text)
-        _run(job, lab, replay, shown, metrics)
+        _run(job, facts, replay, shown, metrics)
 
 
-def _run(job: Job, lab: Lab, replay: Replay, shown: Screen, metrics: MetricsFile) -> None:
+def _run(job: Job, facts: LabFacts, replay: Replay, shown: Screen, metrics: MetricsFile) -> None:
     """Search, and show each step that was not taken over."""
     checker = Checker(job.loaded, job.options.allow, job.repairs)
     runner = Runner(
         Setup(
-            knobs=dimensions(job, lab),
+            knobs=dimensions(job, facts),
             candidate=checker.profile,
             is_valid=checker.is_valid,
             evaluate=replay.evaluate,

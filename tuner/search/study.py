@@ -83,6 +83,19 @@ class Fingerprint:
 
 
 @dataclass(frozen=True)
+class LabFacts:
+    """What a lab is: its engine, the release of its rsyslog, its machine, what it changes in the
+    profile, the settings that can be searched in it, and what its rates depend on."""
+
+    engine: str
+    rsyslog: str
+    machine: str
+    substitutions: tuple[str, ...]
+    turned: tuple[Axis, ...]
+    fingerprint: Fingerprint
+
+
+@dataclass(frozen=True)
 class Axis:
     """One knob of the space that was searched: its path, its levels and which the profile has."""
 
