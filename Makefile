@@ -12,7 +12,7 @@ BIN := $(VENV)/bin
 PACKAGES := rsyslog rsyslog-elasticsearch rsyslog-relp rsyslog-gnutls \
 	rsyslog-kubernetes rsyslog-kafka \
 	openjdk-17-jre-headless maven python3-venv gcc libc6-dev chromium chromium-driver \
-	openssh-server
+	openssh-server iproute2
 
 # Commands start in a fraction of the time where Python may keep what it compiled.
 export PYTHONDONTWRITEBYTECODE :=

@@ -11,17 +11,14 @@ from pathlib import Path
 
 import pytest
 
-from tests.live.machine import Machine, machine, passed
+from tests.live.hosts import NEEDS_HOSTS, SshHost, hosts, passed
 
 ROOT = Path(__file__).parents[2]
 BIN = Path(sys.executable).parent
 FRAGMENT = "/etc/rsyslog.d/prod.conf"
 ROLE = "roles/rsyslog_prod"
 
-pytestmark = [
-    pytest.mark.live,
-    pytest.mark.skipif(shutil.which("rsyslogd") is None, reason="rsyslogd is not installed"),
-]
+pytestmark = [pytest.mark.live, NEEDS_HOSTS]
 
 
 @pytest.fixture
@@ -30,13 +27,13 @@ def repository(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def collector(tmp_path: Path) -> Iterator[Machine]:
-    with machine(tmp_path / "collector") as one:
+def collector(tmp_path: Path) -> Iterator[SshHost]:
+    with hosts(tmp_path / "hosts", "collector") as (one,):
         one.write("/etc/rsyslog-secrets/elasticsearch", "secret", 0o600)
         yield one
 
 
-def play(collector: Machine, repository: Path) -> subprocess.CompletedProcess[str]:
+def play(collector: SshHost, repository: Path) -> subprocess.CompletedProcess[str]:
     """The playbook as the README runs it, but on this machine, and without a package manager."""
     inventory = "[collectors]\nlocalhost ansible_connection=local\n"
     (repository / "here.ini").write_text(inventory, encoding="utf-8")
@@ -48,7 +45,7 @@ def play(collector: Machine, repository: Path) -> subprocess.CompletedProcess[st
     )  # fmt: skip
 
 
-def its_tests(collector: Machine, repository: Path) -> subprocess.CompletedProcess[str]:
+def its_tests(collector: SshHost, repository: Path) -> subprocess.CompletedProcess[str]:
     """The repository's own tests, on this machine."""
     return collector.run(
         "env", f"--chdir={repository}", f"PATH=/usr/local/sbin:{BIN}:{os.environ['PATH']}",
@@ -80,7 +77,7 @@ def test_the_ci_job_passes_and_sees_what_was_not_rendered_again(repository: Path
 
 @pytest.mark.full
 def test_the_playbook_changes_a_host_once_and_takes_a_bad_profile_back(
-    repository: Path, collector: Machine
+    repository: Path, collector: SshHost
 ) -> None:
     assert "changed=3 " in passed(play(collector, repository))
     assert "changed=0 " in passed(play(collector, repository))

@@ -10,12 +10,11 @@ import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-import psutil
 import pytest
 from typer.testing import CliRunner
 
 from tests.live.conftest import COMMAND, Done
-from tests.live.hosts import SSHD, SshHost, inventory, ssh_host
+from tests.live.hosts import NEEDS_HOSTS, SshHost, hosts, inventory, passed
 from tests.live.test_fragment import awaited
 from tests.profile.examples import SMALL
 from tuner.cli.commands import app
@@ -25,10 +24,7 @@ from tuner.lab.ports import free_ports
 from tuner.profile.edit import edit
 
 RUN = CliRunner()
-pytestmark = [
-    pytest.mark.live,
-    pytest.mark.skipif(os.geteuid() != 0 or not SSHD, reason="root, and openssh-server"),
-]
+pytestmark = [pytest.mark.live, NEEDS_HOSTS]
 # The first of them is run by `make test`.
 _ROLLBACKS = int(os.environ.get("RSYSLOG_TUNE_ROLLBACKS", "3"))
 RUNS = [0, *(pytest.param(run, marks=pytest.mark.full) for run in range(1, _ROLLBACKS))]
@@ -76,12 +72,18 @@ class Site:
         return self.tune(*self.words, *more)
 
     def killed(self, *more: str, command: Sequence[str] = COMMAND) -> int:
-        """The same in a process of its own, whose number stands in the file `pid`; how it ended."""
+        """The same in a process of its own, which is killed once the file `kill` is there; how it
+        ended."""
         process = subprocess.Popen(
-            ["sh", "-c", 'echo $$ > pid; exec "$@"', "sh", *command, *self.words, *more],
+            [*command, *self.words, *more],
             cwd=self.folder, env={**os.environ, **self.environment},
         )  # fmt: skip
-        return process.wait(_PATIENCE_S)
+        sign = self.folder / "kill"
+        assert wait_until(lambda: sign.exists() or process.poll() is not None, _PATIENCE_S)
+        process.kill()
+        process.wait()
+        sign.unlink(missing_ok=True)
+        return process.returncode
 
     def nothing_left(self) -> bool:
         return not list(self.folder.glob("mine/**/*.jsonl")) and not any(
@@ -91,9 +93,8 @@ class Site:
 
 @pytest.fixture
 def site(tmp_path: Path, nothing_left_behind: None) -> Iterator[Site]:
-    (tmp_path / "controller").mkdir()
-    with ssh_host(tmp_path / "host") as host:
-        yield Site(tmp_path / "controller", collector1=host)
+    with hosts(tmp_path / "hosts", "collector1") as (host,):
+        yield Site(tmp_path, collector1=host)
 
 
 def test_a_profile_is_applied_once_and_then_nothing_is_left_to_do(site: Site) -> None:
@@ -124,8 +125,8 @@ def test_a_fragment_leaves_the_hosts_own_configuration_alone(site: Site) -> None
     (new,) = after.keys() - before.keys()
     assert new.endswith("/rsyslog.d/small.conf")
     assert {path: after[path] for path in before} == before
-    subprocess.run(["logger", "-u", str(site.host.folder / "log"), "own"], check=True)
-    awaited(site.host.folder / "messages", " own")
+    passed(site.host.run("logger", "--socket", "/run/devlog", "own"))
+    awaited(site.host.path("/var/log/messages"), " own")
 
 
 def test_a_saved_plan_does_exactly_what_it_shows_or_nothing(site: Site) -> None:
@@ -187,23 +188,15 @@ def test_hosts_restore_themselves_when_nobody_confirms(site: Site, run: int) -> 
     assert site.nothing_left()
 
 
-def alive(pid: int) -> bool:
-    """Whether a process is there, and not only its number."""
-    try:
-        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
-    except psutil.NoSuchProcess:
-        return False
-
-
 def test_what_is_confirmed_stays(site: Site) -> None:
     assert site.apply("--confirm-within", "1h").code == 0
     applied, restarts = site.host.tree(), site.host.restarts
-    timer = int((site.host.folder / "state/deploy/pending/timer").read_text())
-    assert alive(timer)
+    timer = int((site.host.deployed / "pending/timer").read_text())
+    assert site.host.is_alive(timer)
     locked = site.apply()
     assert (locked.code, "unfinished change" in locked.err) == (75, True), locked.err
     assert site.tune("confirm").code == 0
-    assert not alive(timer)
+    assert not site.host.is_alive(timer)
     assert (site.host.tree(), site.host.restarts) == (applied, restarts)
     assert site.nothing_left()
     assert site.tune("confirm").code == 1
@@ -213,7 +206,7 @@ def test_what_is_confirmed_stays(site: Site) -> None:
 def test_a_killed_controller_leaves_a_host_that_restores_itself(site: Site, run: int) -> None:
     before = site.host.tree()
     site.host.program("sleep", _TIMED.format(folder=site.host.folder))
-    site.host.program("sync", _DEADLY.format(folder=site.folder, at=7, also=""))
+    site.host.program("sync", _DEADLY.format(folder=site.folder, at=7, also=":"))
     assert site.killed("--confirm-within", "2s") == -signal.SIGKILL
     site.host.settled()
     assert site.host.tree() == before
@@ -229,10 +222,14 @@ case $1 in *.*) ;; *) echo "$1" > {folder}/waited ;; esac
 exec /bin/sleep "$1"
 """
 
-# Kills apply, and what calls it on the host, when that has noted a step for the Nth time.
+# Has apply killed, and what calls it on the host, when that has noted a step for the Nth time.
 _DEADLY = """\
 echo . >> {folder}/syncs
-[ "$(wc -l < {folder}/syncs)" -ne {at} ] || kill -9 "$(cat {folder}/pid)" {also}
+[ "$(wc -l < {folder}/syncs)" -ne {at} ] || {{
+    touch {folder}/kill
+    while [ -e {folder}/kill ]; do /bin/sleep 0.05; done
+    {also}
+}}
 exec /bin/sync "$@"
 """
 STEPS = ("stage", "backup", "arm", "replace", "its content", "restart", "applied")
@@ -245,7 +242,7 @@ def test_recover_after_a_kill_at_each_step_on_the_host(site: Site, step: str) ->
     before = site.host.tree()
     kept = step == "kept"
     at = len(STEPS) if kept else STEPS.index(step) + 1
-    site.host.program("sync", _DEADLY.format(folder=site.folder, at=at, also="$PPID"))
+    site.host.program("sync", _DEADLY.format(folder=site.folder, at=at, also="kill -9 $PPID"))
     assert site.killed(*(() if kept else ("--confirm-within", "1h"))) == -signal.SIGKILL
     assert site.host.is_pending()
     done = site.tune("recover")
@@ -307,44 +304,22 @@ def test_ctrl_c_in_the_midst_restores_the_host(site: Site) -> None:
     assert (site.host.tree(), site.nothing_left()) == (before, True)
 
 
-SYSTEMCTL = """\
-case "$1 $2" in
-"show --property") cat {folder}/rsyslogd.pid ;;
-"restart rsyslog.service") exec sh {folder}/restart ;;
-"stop rsyslog-tune-restore"*)
-    # The timer, not the service that it has started.
-    timer=$(cat {folder}/unit)
-    if grep -q sleep "/proc/$timer/cmdline"; then kill -- "-$timer"; fi ;;
-*) exit 1 ;;
-esac
-"""
-# What systemd-run is to do: the command, after that time, by another process.
-SYSTEMD_RUN = """\
-while [ "$1" != sh ]; do
-    [ "$1" != --on-active ] || after=$2
-    shift
-done
-setsid sh -c 'sleep "$0"; exec "$@"' "$after" "$@" >/dev/null 2>&1 </dev/null &
-echo $! > {folder}/unit
-"""
-
-
 @pytest.mark.full
 @pytest.mark.parametrize("confirms", [True, False])
 def test_a_host_with_systemd_has_unit_and_timer(site: Site, confirms: bool) -> None:
-    before, folder = site.host.tree(), site.host.folder
-    hosts = json.loads(site.inventory.read_text())
-    hosts["hosts"]["collector1"]["service"] = {"unit": "rsyslog.service"}
-    site.inventory.write_text(json.dumps(hosts))
-    site.host.program("systemctl", SYSTEMCTL.format(folder=folder))
-    site.host.program("systemd-run", SYSTEMD_RUN.format(folder=folder))
+    before = site.host.tree()
+    every = json.loads(site.inventory.read_text())
+    every["hosts"]["collector1"]["service"] = {"unit": "rsyslog.service"}
+    site.inventory.write_text(json.dumps(every))
+    site.host.with_timers()
     done = site.apply("--confirm-within", "1h" if confirms else "3s")
     assert done.code == 0, done.err
     if confirms:
-        timer = int((folder / "unit").read_text())
-        assert alive(timer)
+        (unit,) = site.host.path("/run").glob("rsyslog-tune-restore-*.timer")
+        timer = int(unit.read_text())
+        assert site.host.is_alive(timer)
         assert site.tune("confirm").code == 0
-        assert not alive(timer)
+        assert not site.host.is_alive(timer)
         assert b"Rendered by rsyslog-tune" in site.host.conf.read_bytes()
     else:
         site.host.settled()
@@ -356,22 +331,20 @@ def test_a_host_with_systemd_has_unit_and_timer(site: Site, confirms: bool) -> N
 @pytest.mark.full
 @pytest.mark.parametrize("all_or_none", [False, True])
 def test_a_wave_stops_at_the_first_host_that_refuses(tmp_path: Path, all_or_none: bool) -> None:
-    (tmp_path / "controller").mkdir()
-    with (
-        ssh_host(tmp_path / "one") as one,
-        ssh_host(tmp_path / "two") as two,
-        ssh_host(tmp_path / "three") as three,
-    ):
-        site = Site(tmp_path / "controller", one=one, two=two, three=three)
-        before = [host.tree() for host in (one, two, three)]
-        two.program("rsyslogd", _REFUSING)
+    names = ("one", "two", "three")
+    with hosts(tmp_path / "hosts", *names) as every:
+        site = Site(tmp_path, **dict(zip(names, every, strict=True)))
+        before = [host.tree() for host in every]
+        every[1].program("rsyslogd", _REFUSING)
         done = site.apply(*(["--all-or-none"] if all_or_none else []))
         assert done.code == 1, done.err
+        assert "two: its rsyslogd rejects the configuration: it is Monday" in done.err
         first = "restored" if all_or_none else "applied"
         assert done.out.split("\n")[:3] == [
             f"{first:<9}  one", "restored   two", "not begun  three"
         ]  # fmt: skip
-        after = [host.tree() for host in (one, two, three)]
+        after = [host.tree() for host in every]
         assert after[1:] == before[1:]
         assert (after[0] == before[0]) is all_or_none
+        assert [host.restarts for host in every] == [2 if all_or_none else 1, 0, 0]
         assert site.nothing_left()

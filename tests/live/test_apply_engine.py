@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import secrets
 import signal
 import sys
@@ -12,15 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.live.hosts import SSHD, SshHost, ssh_host
+from tests.live.hosts import NEEDS_HOSTS, SshHost, hosts
 from tests.live.test_apply import DYING, RUNS, Site
 from tuner.engine.client import JSON, EngineClient, EngineRefused
 from tuner.lab.ports import free_ports
 
-pytestmark = [
-    pytest.mark.live,
-    pytest.mark.skipif(os.geteuid() != 0 or not SSHD, reason="root, and openssh-server"),
-]
+pytestmark = [pytest.mark.live, NEEDS_HOSTS]
 
 
 class EngineSite(Site):
@@ -55,9 +51,8 @@ class EngineSite(Site):
 def site(
     tmp_path: Path, elasticsearch: EngineClient, nothing_left_behind: None
 ) -> Iterator[EngineSite]:
-    (tmp_path / "controller").mkdir()
-    with ssh_host(tmp_path / "host") as host:
-        one = EngineSite(elasticsearch, tmp_path / "controller", collector1=host)
+    with hosts(tmp_path / "hosts", "collector1") as (host,), host.sees(elasticsearch.url):
+        one = EngineSite(elasticsearch, tmp_path, collector1=host)
         yield one
     for path in (f"/{one.index}?ignore_unavailable=true", f"/_index_template/{one.index}"):
         with contextlib.suppress(EngineRefused):

@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from tests.live.conftest import tune
-from tests.live.hosts import SSHD, inventory, ssh_host
+from tests.live.hosts import NEEDS_HOSTS, hosts, inventory
 
 pytestmark = [
     pytest.mark.live,
-    pytest.mark.skipif(not SSHD, reason="sshd is not installed"),
+    NEEDS_HOSTS,
     pytest.mark.usefixtures("nothing_left_behind"),
 ]
 
@@ -19,17 +19,17 @@ INPUT = 'module(load="imtcp")\ninput(type="imtcp" address="127.0.0.1" port="{por
 
 
 def test_what_a_host_runs_and_includes_becomes_a_profile(tmp_path: Path) -> None:
-    with ssh_host(tmp_path / "host") as host:
-        drop_in = host.folder / "etc/rsyslog.d/10-input.conf"
-        drop_in.write_text(INPUT.format(port=1514), encoding="utf-8")
-        (host.folder / "etc/rsyslog.d/20-off.conf.disabled").write_text("no { syntax")
-        hosts = inventory(tmp_path / "hosts.yaml", collector=host)
-        asked = ("import", "--host", "collector", "--inventory", str(hosts))
+    with hosts(tmp_path / "hosts", "collector") as (host,):
+        drop_in = "/etc/rsyslog.d/10-input.conf"
+        host.write(drop_in, INPUT.format(port=1514))
+        host.write("/etc/rsyslog.d/20-off.conf.disabled", "no { syntax")
+        known = inventory(tmp_path / "hosts.yaml", collector=host)
+        asked = ("import", "--host", "collector", "--inventory", str(known))
         done = tune(*asked, "-o", "p.yaml", folder=tmp_path)
         text = (tmp_path / "p.yaml").read_text(encoding="utf-8")
         assert done.code == 0, done.err
         assert f"# {drop_in}:2\n" in text
-        assert f"collector:{host.conf}" in text
+        assert "collector:/etc/rsyslog.conf" in text
         assert "port: 1514" in text
         assert "disabled" not in text
         missing = tune(*asked, "/etc/no-such.conf", folder=tmp_path)

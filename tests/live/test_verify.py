@@ -10,20 +10,16 @@ from pathlib import Path
 import pytest
 
 from tests.live.conftest import Done
-from tests.live.hosts import SSHD, ssh_host
+from tests.live.hosts import NEEDS_HOSTS, hosts
 from tests.live.test_apply import Site
 
-pytestmark = [
-    pytest.mark.live,
-    pytest.mark.skipif(os.geteuid() != 0 or not SSHD, reason="root, and openssh-server"),
-]
+pytestmark = [pytest.mark.live, NEEDS_HOSTS]
 
 
 @pytest.fixture
 def site(tmp_path: Path, nothing_left_behind: None) -> Iterator[Site]:
-    (tmp_path / "controller").mkdir()
-    with ssh_host(tmp_path / "host") as host:
-        yield Site(tmp_path / "controller", collector1=host)
+    with hosts(tmp_path / "hosts", "collector1") as (host,):
+        yield Site(tmp_path, collector1=host)
 
 
 def verify(site: Site, *more: object) -> Done:
