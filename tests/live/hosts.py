@@ -54,6 +54,13 @@ $WorkDirectory /var/spool/rsyslog
 $IncludeConfig /etc/rsyslog.d/*.conf
 *.* -/var/log/messages
 """
+# For whole seconds it is a timer, which records for how long and since when, and when it is over.
+_SLEEP = """\
+case $1 in *.*) exec /bin/sleep "$1" ;; esac
+echo "$1 $(date +%s.%N)" >/run/armed
+/bin/sleep "$1"
+date +%s.%N >/run/due
+"""
 # A service manager with one service, and with what `systemd-run` has started.
 _SYSTEMCTL = """\
 pid=/run/rsyslogd.pid
@@ -76,6 +83,15 @@ stop)
     if grep -q sleep "/proc/$timer/cmdline"; then kill -- "-$timer"; fi ;;
 *) exit 1 ;;
 esac
+"""
+_SYNC = """\
+echo . >>/run/syncs
+[ "$(wc -l </run/syncs)" -ne {at} ] || {{
+    touch {flag}
+    while [ -e {flag} ]; do /bin/sleep 0.05; done
+    {also}
+}}
+exec /bin/sync "$@"
 """
 # What systemd-run is to do: the command, after that time, by another process.
 _SYSTEMD_RUN = """\
@@ -157,6 +173,11 @@ class SshHost:
         """A program that the host finds first."""
         self.write(f"/usr/local/sbin/{name}", f"#!/bin/sh\n{text}", 0o755)
 
+    def at_step(self, number: int, flag: Path, also: str = ":") -> None:
+        """When it has noted a step of an apply for the Nth time, it makes a file, waits until that
+        is gone, and does something."""
+        self.program("sync", _SYNC.format(at=number, flag=flag, also=also))
+
     def with_timers(self) -> None:
         """It has `systemd-run`."""
         self.program("systemd-run", _SYSTEMD_RUN)
@@ -215,9 +236,17 @@ class SshHost:
     def is_pending(self) -> bool:
         return (self.deployed / "pending").exists()
 
-    def settled(self) -> None:
-        """Wait until no change is under way: the host restores itself."""
-        assert wait_until(lambda: not self.is_pending(), _PATIENCE_S)
+    def require_restored(self, before: Tree, patience_s: float = _PATIENCE_S) -> float:
+        """By its own timer it comes to what it was before; how many seconds after the timer's end
+        that was done, all by its own record."""
+        assert wait_until(lambda: not self.is_pending(), patience_s), "no timer restored it"
+        assert self.tree() == before
+        asked_s, armed = map(float, self.path("/run/armed").read_text().split())
+        due = float(self.path("/run/due").read_text())
+        assert due - armed >= asked_s, "its timer came too early"
+        done = self.deployed.stat().st_mtime
+        assert done >= due, "it was not its timer that restored it"
+        return done - armed - asked_s
 
     def tree(self) -> Tree:
         """Bytes, mode and owner of all that rsyslogd reads."""
@@ -325,6 +354,7 @@ def _begin(one: SshHost) -> None:
     shutil.chown(one.conf, "root", "adm")
     one.path("/etc/rsyslog.d").mkdir()
     one.program("systemctl", _SYSTEMCTL)
+    one.program("sleep", _SLEEP)
     server = _SERVER.format(folder=one.folder.parent, name=one.name)
     one.write("/etc/ssh/sshd_config", server)
     link = ["ip", "link", "add", one.name, "netns", str(one.switch), "type", "veth"]

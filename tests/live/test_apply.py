@@ -7,7 +7,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -17,6 +17,7 @@ from tests.live.conftest import COMMAND, Done
 from tests.live.hosts import NEEDS_HOSTS, SshHost, hosts, inventory, passed
 from tests.live.test_fragment import awaited
 from tests.profile.examples import SMALL
+from tests.safety.scorecard import LATE_S, control, row
 from tuner.cli.commands import app
 from tuner.errors import TuneError
 from tuner.host.process import wait_until
@@ -24,6 +25,7 @@ from tuner.lab.ports import free_ports
 from tuner.profile.edit import edit
 
 RUN = CliRunner()
+Record = Callable[[str, object], None]
 pytestmark = [pytest.mark.live, NEEDS_HOSTS]
 # The first of them is run by `make test`.
 _ROLLBACKS = int(os.environ.get("RSYSLOG_TUNE_ROLLBACKS", "3"))
@@ -140,6 +142,7 @@ def test_a_saved_plan_does_exactly_what_it_shows_or_nothing(site: Site) -> None:
     assert (refused.code, "changed since the plan" in refused.err) == (5, True), refused.err
 
 
+@row("F22")
 @pytest.mark.parametrize("run", RUNS)
 def test_a_configuration_that_its_rsyslogd_refuses_is_rolled_back(site: Site, run: int) -> None:
     before, pid = site.host.tree(), site.host.pid
@@ -161,6 +164,7 @@ esac
 
 
 @pytest.mark.full
+@row("F22")
 @pytest.mark.parametrize("run", RUNS)
 def test_a_configuration_that_opens_no_port_is_rolled_back(site: Site, run: int) -> None:
     """rsyslogd accepts an address that the host does not have, and runs on without the input."""
@@ -173,19 +177,34 @@ def test_a_configuration_that_opens_no_port_is_rolled_back(site: Site, run: int)
     assert site.nothing_left()
 
 
+@row("F22")
 @pytest.mark.parametrize("run", RUNS)
-def test_hosts_restore_themselves_when_nobody_confirms(site: Site, run: int) -> None:
+def test_hosts_restore_themselves_when_nobody_confirms(
+    site: Site, run: int, record_property: Record
+) -> None:
     """Every other time it is a file that was not there before."""
     before = site.host.tree()
     done = site.apply("--confirm-within", "3s", *(["--fragment"] if run % 2 else []))
     assert done.code == 0, done.err
     assert "waiting to be confirmed" in done.out
-    site.host.settled()
-    assert site.host.tree() == before
+    record_property(LATE_S, site.host.require_restored(before))
     late = site.tune("confirm")
     assert (late.code, "restored already" in late.err) == (1, True), late.err
     assert site.tune("recover").code == 0
     assert site.nothing_left()
+
+
+@pytest.mark.full
+@control("F22")
+def test_control_f22(site: Site) -> None:
+    """A host whose timer does not start."""
+    before = site.host.tree()
+    site.host.program("setsid", "exit 0")
+    assert site.apply("--confirm-within", "1s").code == 0
+    with pytest.raises(AssertionError, match="no timer restored it"):
+        site.host.require_restored(before, 5)
+    assert site.tune("recover").code == 0
+    assert (site.host.tree(), site.nothing_left()) == (before, True)
 
 
 def test_what_is_confirmed_stays(site: Site) -> None:
@@ -202,36 +221,20 @@ def test_what_is_confirmed_stays(site: Site) -> None:
     assert site.tune("confirm").code == 1
 
 
+@row("F22")
 @pytest.mark.parametrize("run", RUNS)
-def test_a_killed_controller_leaves_a_host_that_restores_itself(site: Site, run: int) -> None:
+def test_a_killed_controller_leaves_a_host_that_restores_itself(
+    site: Site, run: int, record_property: Record
+) -> None:
     before = site.host.tree()
-    site.host.program("sleep", _TIMED.format(folder=site.host.folder))
-    site.host.program("sync", _DEADLY.format(folder=site.folder, at=7, also=":"))
+    site.host.at_step(STEPS.index("applied") + 1, site.folder / "kill")
     assert site.killed("--confirm-within", "2s") == -signal.SIGKILL
-    site.host.settled()
-    assert site.host.tree() == before
-    assert (site.host.folder / "waited").read_text() == "2\n", "the timer was that long"
+    record_property(LATE_S, site.host.require_restored(before))
     assert site.tune("recover").code == 0
     assert site.tune("recover").out == "nothing to undo here\n"
     assert (site.host.tree(), site.nothing_left()) == (before, True)
 
 
-# Tells what the timer waits for.
-_TIMED = """\
-case $1 in *.*) ;; *) echo "$1" > {folder}/waited ;; esac
-exec /bin/sleep "$1"
-"""
-
-# Has apply killed, and what calls it on the host, when that has noted a step for the Nth time.
-_DEADLY = """\
-echo . >> {folder}/syncs
-[ "$(wc -l < {folder}/syncs)" -ne {at} ] || {{
-    touch {folder}/kill
-    while [ -e {folder}/kill ]; do /bin/sleep 0.05; done
-    {also}
-}}
-exec /bin/sync "$@"
-"""
 STEPS = ("stage", "backup", "arm", "replace", "its content", "restart", "applied")
 
 
@@ -242,7 +245,7 @@ def test_recover_after_a_kill_at_each_step_on_the_host(site: Site, step: str) ->
     before = site.host.tree()
     kept = step == "kept"
     at = len(STEPS) if kept else STEPS.index(step) + 1
-    site.host.program("sync", _DEADLY.format(folder=site.folder, at=at, also="kill -9 $PPID"))
+    site.host.at_step(at, site.folder / "kill", "kill -9 $PPID")
     assert site.killed(*(() if kept else ("--confirm-within", "1h"))) == -signal.SIGKILL
     assert site.host.is_pending()
     done = site.tune("recover")
@@ -322,8 +325,7 @@ def test_a_host_with_systemd_has_unit_and_timer(site: Site, confirms: bool) -> N
         assert not site.host.is_alive(timer)
         assert b"Rendered by rsyslog-tune" in site.host.conf.read_bytes()
     else:
-        site.host.settled()
-        assert site.host.tree() == before
+        site.host.require_restored(before)
         assert site.tune("recover").code == 0
     assert site.nothing_left()
 

@@ -13,6 +13,7 @@ import pytest
 
 from tests.live.hosts import NEEDS_HOSTS, SshHost, hosts
 from tests.live.test_apply import DYING, RUNS, Site
+from tests.safety.scorecard import row
 from tuner.engine.client import JSON, EngineClient, EngineRefused
 from tuner.lab.ports import free_ports
 
@@ -74,6 +75,7 @@ def test_templates_and_settings_of_open_indices_are_applied_with_the_host(site: 
     assert "'refresh_interval': '7s'" in str(settings)
 
 
+@row("F22")
 @pytest.mark.parametrize("run", RUNS)
 def test_what_does_not_deliver_is_rolled_back_with_the_engine(site: EngineSite, run: int) -> None:
     """rsyslogd accepts the configuration and starts; its engine is one where nobody listens."""

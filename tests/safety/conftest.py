@@ -31,14 +31,6 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         metafunc.parametrize("run", range(mark.kwargs.get("runs", 1) * FACTOR))
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    for item in items:
-        mark = item.get_closest_marker("row")
-        if mark is not None:
-            item.user_properties.append(("row", mark.args[0]))
-            item.user_properties.append(("control", mark.kwargs.get("control", False)))
-
-
 @pytest.fixture(scope="package", autouse=True)
 def orphans_come_to_us() -> Iterator[None]:
     """Whatever loses its parent becomes a child of this process, which therefore sees everything
