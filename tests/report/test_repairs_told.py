@@ -102,6 +102,18 @@ def test_repairs_are_handed_over_where_no_gain_is_shown(
     assert "timeoutEnqueue: 86400000" in (tmp_path / "best.yaml").read_text("utf-8")
 
 
+def test_where_the_profile_lost_events_the_verdict_says_what_it_was_compared_with(
+    study: Study,
+) -> None:
+    """The trials are those of a search that found its gain, with the repairs in its baseline."""
+    first, *others = study.trials
+    lost = replace(first, outcome=failed())
+    repaired = [replace(one, repaired=not one.changes) for one in others]
+    told = sentence(analyse(replace(study, trials=(lost, *repaired))))
+    assert " As written, the profile lost 2 of 1,000 events in the warm-up: what is called" in told
+    assert "As written, the profile" not in sentence(analyse(study))
+
+
 def test_without_repairs_what_can_be_lost_stands_first(
     study: Study, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -137,8 +137,8 @@ class World:
     """The pipeline and its clock: time passes only in trials.
 
     `rate` is the true rate of a point, `noise` the standard deviation of a trial's logarithm,
-    `crashes` the share of the search's trials that fail, `fails` whether all do, and `hiccups`
-    which of them stall whatever their settings.  A trial costs
+    `crashes` the share of the search's trials that fail, `loses` says which of them lose events,
+    and `hiccups` which stall whatever their settings.  A trial costs
     `computes_s` of the search's own and `overhead_s` beside its window; where it has other node
     settings `restart_s` and the share `cold` of its rate.  rsyslogd takes `rss_mib` MiB,
     `rss_allowed_mib` at most, and the 99th percentile of the freshness is `p99_s`.  `lasts_s` is
@@ -150,7 +150,7 @@ class World:
     rate: Callable[[Levels], float] = waves
     noise: float = 0.03
     crashes: float = 0.05
-    fails: bool = False
+    loses: Callable[[Asked], bool] = lambda _: False
     hiccups: Callable[[Asked], bool] = lambda _: False
     computes_s: float = 0.0
     restart_s: float = 0.0
@@ -175,7 +175,8 @@ class World:
         self.now_s += self.computes_s + restart_s
         rng = random.Random(f"{self.seed}{asked.number} {asked.changes}")
         if asked.phase is Phase.CHECK:
-            outcome: Result = paced(p99_s=self.p99_s(dict(asked.changes)))
+            fresh = paced(p99_s=self.p99_s(dict(asked.changes)))
+            outcome: Result = failed() if self.loses(asked) else fresh
             total_s = asked.plan.warm_up_s + asked.plan.window_s + 2.0
         else:
             total_s = trial_seconds(asked.plan, self.overhead_s, NODE_PACE) + rng.random()
@@ -189,7 +190,7 @@ class World:
         eps = self.rate(levels) * math.exp(rng.gauss(0, self.noise))
         if self.hiccups(asked):
             return replace(failed("no events for 10 s"), kind=FailureKind.STALLED)
-        if self.fails or breaks:
+        if self.loses(asked) or breaks:
             return failed()
         rss_mib = self.rss_mib(levels)
         if rss_mib > self.rss_allowed_mib:

@@ -267,7 +267,7 @@ def test_a_profile_that_failed_fails_again_without_being_measured(
     asked: list[Asked] = []
     for _ in range(2):
         with pytest.raises(JobFailed, match=r"as written cannot be measured.*lost two events"):
-            search(tmp_path, World(START_S, stop=asked.append, fails=True))
+            search(tmp_path, World(START_S, stop=asked.append, loses=lambda _: True))
         assert len(asked) == 1
 
 

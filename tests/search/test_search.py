@@ -169,7 +169,7 @@ def test_every_candidate_is_a_valid_profile_with_its_guarantees_untouched() -> N
 
 def test_a_baseline_that_fails_ends_the_search_with_its_reason() -> None:
     with pytest.raises(JobFailed, match=r"as written cannot be measured.*lost two events"):
-        run(replace(calm(), fails=True))
+        run(replace(calm(), loses=lambda _: True))
 
 
 def test_a_winner_that_fails_in_the_confirmation_is_not_recommended() -> None:
@@ -306,21 +306,72 @@ def test_a_hiccup_of_the_search_tells_nothing_of_its_point() -> None:
 REPAIR: Changes = (("outputs[logs].queue.timeoutEnqueue", 86_400_000),)
 
 
-def test_repairs_are_part_of_every_candidate_and_of_what_is_handed_over() -> None:
-    world = calm(0.15)
+def repairing(world: World, measured_as: list[tuple[Asked, Profile]] | None = None) -> Study:
+    """A search of a profile that needs a repair; `measured_as` gets what each trial was of."""
     checker = Checker(loaded(), (), REPAIR)
+
+    def evaluate(asked: Asked, profile: Profile) -> Trial:
+        if measured_as is not None:
+            measured_as.append((asked, profile))
+        return world.evaluate(asked, profile)
+
     asked = replace(
-        setup(world, name="default"), is_valid=checker.is_valid, budget_s=900.0, pace=NODE_PACE,
-        limits=LIMITS, repairs=REPAIR,
+        setup(world, name="default"), candidate=checker.profile, is_valid=checker.is_valid,
+        evaluate=evaluate, budget_s=900.0, pace=NODE_PACE, limits=LIMITS, repairs=REPAIR,
     )  # fmt: skip
-    trials = tuple(step for step in Search(Runner(asked)).run() if isinstance(step, Trial))
+    steps = list(Search(Runner(asked)).run())
     header = replace(HEADER, profile_text=TEXT, budget_s=900.0, limits=LIMITS)
-    verdict = judge(Study(header, trials, Ending.FINISHED))
-    assert all(REPAIR[0] in trial.changes for trial in trials if trial.changes)
-    first = next(trial for trial in trials if trial.phase is Phase.SEARCH)
+    trials = tuple(step for step in steps if isinstance(step, Trial))
+    notes = tuple(step for step in steps if isinstance(step, Note))
+    return Study(header, trials, Ending.FINISHED, notes)
+
+
+def test_repairs_are_part_of_every_candidate_and_of_what_is_handed_over() -> None:
+    study = repairing(calm(0.15))
+    verdict = judge(study)
+    assert all(REPAIR[0] in trial.changes for trial in study.trials if trial.changes)
+    first = next(trial for trial in study.trials if trial.phase is Phase.SEARCH)
     assert first.changes == REPAIR
     assert REPAIR[0] in verdict.changes
     assert len(verdict.changes) > 1
+
+
+@pytest.mark.parametrize("phase", [Phase.WARM_UP, Phase.CALIBRATE, Phase.CHECK, Phase.CONFIRM])
+def test_once_the_profile_as_written_loses_events_its_repairs_are_the_baseline(
+    phase: Phase,
+) -> None:
+    """The search goes on, and no pair is with the profile as written."""
+    measured_as: list[tuple[Asked, Profile]] = []
+    world = replace(
+        calm(0.15),
+        loses=lambda asked: asked.phase is phase and not asked.changes and not asked.repaired,
+    )
+    study = repairing(world, measured_as)
+    (lost,) = [one for one in study.trials if one.lost_as_written]
+    baseline = [(a, profile) for a, profile in measured_as if a.changes == BASELINE]
+    assert [a.repaired for a, _ in baseline] == [a.number > lost.number for a, _ in baseline]
+    queues = [profile.measured.queue for _, profile in baseline]
+    waits = [queue is not None and queue.timeout_enqueue == REPAIR[0][1] for queue in queues]
+    assert waits == [a.repaired for a, _ in baseline]
+    verdict = judge(study)
+    assert verdict.claim is Claim.IMPROVED
+    assert REPAIR[0] in verdict.changes
+    repaired = {id(one.measurement) for one in study.trials if one.repaired}
+    assert repaired.issuperset(id(before) for before, _ in pairs_of(study.trials))
+    assert any("the baseline is the profile with its repairs" in one.text for one in study.notes)
+
+
+def test_pairs_that_were_enough_stand_though_the_profile_lost_events_after_them() -> None:
+    world = replace(calm(0.15), loses=lambda asked: not asked.changes and (asked.pair or 0) > 6)
+    study = repairing(world)
+    assert judge(study).claim is Claim.IMPROVED
+    assert not study.is_repaired
+    assert len(pairs_of(study.trials)) == 6
+
+
+def test_a_profile_that_loses_events_with_its_repairs_too_ends_the_search() -> None:
+    with pytest.raises(JobFailed, match=r"with its repairs cannot be measured.*lost two events"):
+        repairing(replace(calm(), loses=lambda _: True))
 
 
 def stale_where(is_stale: Callable[[Levels], bool]) -> World:
@@ -489,5 +540,5 @@ def test_a_profile_that_stalls_twice_ends_the_search() -> None:
 def test_a_run_that_lost_events_is_not_repeated() -> None:
     asked: list[Asked] = []
     with pytest.raises(JobFailed, match="lost two events"):
-        run(replace(calm(), fails=True, stop=asked.append))
+        run(replace(calm(), loses=lambda _: True, stop=asked.append))
     assert len(asked) == 1

@@ -59,6 +59,16 @@ def test_the_one_set_by_hand_turns_both_queues_of_the_stock_profile() -> None:
     assert found["outputs[logs].index.mapping"] == "explicit"
 
 
+def test_a_mapping_is_searched_only_where_every_field_says_what_it_serves() -> None:
+    """The dynamic mapping makes everything searchable, and an explicit one what is in `uses`."""
+    said = {"property": "msg", "name": "message", "uses": ["full_text"]}
+    unsaid = {"property": "hostname", "name": "host"}
+    for fields, is_searched in (([said], True), ([said, unsaid], False)):
+        text = edit(STOCK.read_text("utf-8"), {"outputs[logs].document": fields})
+        every = knobs(parse_profile(text, "p.yaml").profile)
+        assert ("outputs[logs].index.mapping" in {str(one.path) for one in every}) is is_searched
+
+
 def test_where_the_action_stays_direct_the_main_queue_makes_the_bulks() -> None:
     frozen = edit(STOCK.read_text("utf-8"), {"search": {"freeze": ["outputs[logs].queue"]}})
     found = dict(changes_of(RECIPES[0], knobs(parse_profile(frozen, "p.yaml").profile)))

@@ -10,7 +10,7 @@ from tuner.measure.paired import Comparison
 from tuner.report.figures import counted, eps, mebibytes, p_value, percent, share
 from tuner.report.pairs import FRESHNESS, MEMORY, compared_figures
 from tuner.report.result import STEADY, StudyResult
-from tuner.report.search_trials import loss_lines
+from tuner.report.search_trials import loss_lines, loss_name
 from tuner.report.sections import Caution, FirstScreen, Number
 from tuner.search.study import BASELINE, Ending, Phase, Study
 from tuner.search.verdict import Claim
@@ -63,7 +63,7 @@ def _cut_short(study: Study) -> str:
 
 def sentence(result: StudyResult) -> str:
     """The verdict in one sentence for somebody who will not read on, after what can be lost."""
-    return f"{_at_risk(result)}{_claim(result)}{_doubt(result)}"
+    return f"{_at_risk(result)}{_claim(result)}{_lost_as_written(result)}{_doubt(result)}"
 
 
 def _at_risk(result: StudyResult) -> str:
@@ -88,11 +88,22 @@ def _claim(result: StudyResult) -> str:
         what = "was slower" if slower else "was not shown to be faster"
         return (
             f"No improvement was shown: the best that was found {what} in fresh pairs with the "
-            f"profile as written. {_left(result)}"
+            f"{result.baseline}. {_left(result)}"
         )
     claim = verdict.claim.value
     said = f"{claim[0].upper()}{claim[1:]}. {verdict.failure}".strip().removesuffix(".")
     return f"{said}. {_left(result)}" if verdict.claim is Claim.INFEASIBLE else f"{said}."
+
+
+def _lost_as_written(result: StudyResult) -> str:
+    """Why the profile was not measured as written; empty where it was."""
+    if not result.study.is_repaired:
+        return ""
+    lost = min((one for one in result.losses if not one.changes), key=lambda one: one.trial)
+    return (
+        f" As written, the profile {lost} in {loss_name(lost)}: what is called as written here has "
+        "its repairs."
+    )
 
 
 def _left(result: StudyResult) -> str:

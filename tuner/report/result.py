@@ -84,6 +84,12 @@ class StudyResult:
         return not self.study.header.stores
 
     @property
+    def baseline(self) -> str:
+        """What the best found was compared with."""
+        how = "with its repairs" if self.study.is_repaired else "as written"
+        return f"the profile {how}"
+
+    @property
     def current(self) -> dict[str, Level]:
         """The level of every searched setting in the profile as written."""
         return {axis.path: axis.current for axis in self.study.header.space}

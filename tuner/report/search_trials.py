@@ -125,21 +125,23 @@ _MOST_LINES = 3
 def loss_lines(result: StudyResult) -> Iterator[str]:
     """A line for each of the nearest, and one for the others."""
     for loss in result.losses[:_MOST_LINES]:
-        yield f"{_name(loss)} {loss}, {_where(loss, result)}"
+        yield f"{loss_name(loss)} {loss}, {_where(loss, result)}"
     others = result.losses[_MOST_LINES:]
     if others:
         numbers = ", ".join(str(one.trial) for one in others)
         yield f"{counted(len(others), 'more trial')}, further away: {numbers}"
 
 
-def _name(loss: Loss) -> str:
+def loss_name(loss: Loss) -> str:
+    """The trial that it was in."""
     return "the warm-up" if loss.trial < 0 else f"trial {loss.trial}"
 
 
 def _where(loss: Loss, result: StudyResult) -> str:
     """With which settings, beside those that are recommended."""
     if loss.changes == BASELINE:
-        return "with the profile as written"
+        repaired = [one.number for one in result.study.trials if one.repaired]
+        return "with the profile " + ("and its repairs" if loss.trial in repaired else "as written")
     recommended = result.verdict.changes
     if not recommended:
         return f"with {', '.join(_changes(loss.changes, result))}"

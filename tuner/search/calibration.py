@@ -132,17 +132,16 @@ def _drift(
 
 
 def required(trial: Trial) -> Measurement:
-    """The measurement of the profile as written, without which no candidate can be compared with
-    it; raises GuardrailBreached where it breached a guardrail, JobFailed where it failed
-    otherwise."""
+    """The measurement of the baseline, without which no candidate can be compared with it; raises
+    GuardrailBreached where it breached a guardrail, JobFailed where it failed otherwise."""
     if isinstance(trial.outcome, Measurement):
         return trial.outcome
     if not isinstance(trial.outcome, Failure):
         raise TypeError("a run at a fixed rate is no baseline")
-    outcome = trial.outcome
+    outcome, what = trial.outcome, "with its repairs" if trial.repaired else "as written"
     if outcome.kind is FailureKind.GUARDRAIL:
         raise GuardrailBreached(
-            f"the profile as written breaches its own guardrails: {outcome.reason}: there is "
+            f"the profile {what} breaches its own guardrails: {outcome.reason}: there is "
             "nothing to compare with, so it stays as it is"
         )
-    raise JobFailed(f"the profile as written cannot be measured: {outcome}")
+    raise JobFailed(f"the profile {what} cannot be measured: {outcome}")

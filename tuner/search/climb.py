@@ -238,7 +238,7 @@ def begun(runner: Runner, kept: tuple[Knob, ...], calibration: Calibration) -> C
         *((one.changes, f"found by {one.run}") for one in setup.earlier),
         *((changes_of(one, setup.knobs), f"recipe: {one.name}") for one in RECIPES),
     ]
-    known = {setup.repairs: "repairs, not for speed"}
+    known = {} if runner.is_repaired else {setup.repairs: "repairs, not for speed"}
     for changes, why in recipes:
         known.setdefault(knobs.known(changes), why)
     usable = [one for one in known.items() if one[0] and setup.is_valid(one[0])]

@@ -87,6 +87,15 @@ def repeating(failed: Trial, what: str = "it") -> str:
     return f"trial {failed.number} failed: {failed.outcome}; repeating {what} once"
 
 
+def repaired(lost: Trial) -> str:
+    """Without a number of the profile as written, candidates are compared with it repaired."""
+    name = "the warm-up" if lost.number < 0 else f"trial {lost.number}"
+    return (
+        f"{name} failed: {lost.outcome}; without a rate of the profile as written, from here on "
+        "the baseline is the profile with its repairs"
+    )
+
+
 def begun_anew(trials: int, reasons: Sequence[str]) -> str:
     """A search goes on, though not as the journal has it."""
     return (

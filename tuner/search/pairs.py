@@ -21,17 +21,20 @@ def candidate_of(trials: Sequence[Trial]) -> Changes | None:
 
 
 def pairs_of(trials: Sequence[Trial]) -> tuple[Pair, ...]:
-    """The complete pairs of the point that was confirmed last, baseline first.
+    """The complete pairs of the point that was confirmed last, baseline first: those of the profile
+    with its repairs alone where there are any.
 
     Two runs that another session lies between are no neighbours, and no pair.
     """
     pairs: list[Pair] = []
     candidate = candidate_of(trials)
+    repaired = any(one.repaired for one in trials if one.phase is Phase.CONFIRM)
     for first, second in pairwise(one for one in trials if one.phase is Phase.CONFIRM):
         a, b = first.measurement, second.measurement
         adjacent = first.pair == second.pair and first.ended_s == second.at_s
         both = {first.changes, second.changes} == {BASELINE, candidate}
-        if adjacent and both and a is not None and b is not None:
+        same = repaired is (first.repaired or second.repaired)
+        if adjacent and both and same and a is not None and b is not None:
             pairs.append((a, b) if first.changes == BASELINE else (b, a))
     return tuple(pairs)
 

@@ -16,7 +16,7 @@ from tuner.measure.metrics import Result
 from tuner.profile.model import Profile
 from tuner.search.journal import Journal
 from tuner.search.record import Record, RecordedTrial
-from tuner.search.study import Asked, Ending, Note, Phase, Session, Study, Trial
+from tuner.search.study import BASELINE, Asked, Ending, Note, Phase, Session, Study, Trial
 
 _DEADLY = Failure(
     FailureKind.ENGINE_DOWN, "the search ended twice while it was measured: it is not tried again"
@@ -67,7 +67,10 @@ class Replay:
     def evaluate(self, asked: Asked, profile: Profile) -> Trial:
         """The trial asked for; raises Diverged where the journal holds another one."""
         if self.is_taking_over:
-            self._first = self._first or (asked, profile)
+            if self._first is None:
+                self._first = asked, profile
+            elif asked.changes == BASELINE:
+                self._first = replace(self._first[0], repaired=asked.repaired), profile
             return self._take_over(self.record.steps[self._taken], asked)
         self._be_ready()
         if asked.phase is not self._phase:
@@ -141,8 +144,9 @@ class Replay:
         self.journal.warmed(trial)
         self._trials.append(trial)
         self._seen_s = trial.ended_s
-        if isinstance(trial.outcome, Failure):
-            raise JobFailed(f"the profile as written can no longer be measured: {trial.outcome}")
+        # One that lost events made the engine warm as well, and the runs that count will show it.
+        if isinstance(trial.outcome, Failure) and trial.outcome.kind is not FailureKind.DELIVERY:
+            raise JobFailed(f"the profile can no longer be measured: {trial.outcome}")
 
     def _measured(self, asked: Asked, profile: Profile) -> Trial:
         self.journal.intent(asked, self.clock())

@@ -45,9 +45,10 @@ class Setup:
     what `earlier` searches ended with is measured first.  `strategy` is made of the space and
     the noise of one trial.  `clock` gives the seconds since the
     command started.  With `shrinks` the winner is made smaller before it is confirmed.  Every point
-    that is proposed contains the `repairs`.  `prior` trials were measured before the search began
-    anew: it learns from them, and measures none of their points for the first time.  Where the
-    baseline noise is above `refuse_noise`, it ends.
+    that is proposed contains the `repairs`, and so does the baseline once it lost events without.
+    `prior` trials were measured before the search began anew: it learns from them, and measures
+    none of their points for the first time.  Where the baseline noise is above `refuse_noise`, it
+    ends.
     """
 
     knobs: tuple[Knob, ...]
@@ -85,6 +86,17 @@ class Runner:
     def fix_plans(self) -> None:
         """Divide what is left of the budget by what trials took so far."""
         self._spending = self._spend()
+
+    @property
+    def is_repaired(self) -> bool:
+        """Whether the baseline is the profile with its repairs: as written, it lost events."""
+        made = (*self.setup.prior, *self.trials)
+        return bool(self.setup.repairs) and any(one.lost_as_written for one in made)
+
+    @property
+    def baseline(self) -> str:
+        """What candidates are compared with."""
+        return "the profile with its repairs" if self.is_repaired else "the profile as written"
 
     def trial(
         self, phase: Phase, changes: Changes, plan: TrialPlan, why: str, pair: int | None = None
@@ -274,7 +286,9 @@ class Runner:
         return _WARM_UP_NUMBER + len(self.setup.prior) + len(self.trials)
 
     def _evaluated(self, asked: Asked) -> Trial:
-        trial = self.setup.evaluate(asked, self.setup.candidate(asked.changes))
+        asked = replace(asked, repaired=asked.changes == BASELINE and self.is_repaired)
+        point = self.setup.repairs if asked.repaired else asked.changes
+        trial = self.setup.evaluate(asked, self.setup.candidate(point))
         before = self.trials[-1].changes if self.trials else BASELINE
         turns = self._node_part(before) != self._node_part(asked.changes)
         # An engine that refused was started twice.

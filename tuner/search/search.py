@@ -7,7 +7,7 @@ journal of those is enough to resume it.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass, field, replace
 
 from tuner.errors import JobFailed, Refused
@@ -36,7 +36,6 @@ _LOSING = 0.9
 _MOST_CHECKED = 3
 # The windows of the pairs become a little shorter where a trial took longer than it had before.
 _NEARLY = 0.8
-_AS_WRITTEN = "the profile as written"
 _BEST = "the best found"
 
 Step = Trial | Note
@@ -55,8 +54,8 @@ class Search:
         return None if self._climbing is None else self._climbing.leader(self.runner.trials)
 
     def run(self) -> Iterator[Step]:
-        """Raises JobFailed when the profile as written cannot be measured, or the budget is too
-        short for the pairs, and Refused by the noise."""
+        """Raises JobFailed when the baseline cannot be measured, or the budget is too short for
+        the pairs, and Refused by the noise."""
         yield from self._warm_up()
         calibration = yield from self._calibrate()
         kept = kept_knobs(self.runner)
@@ -77,27 +76,38 @@ class Search:
     def _warm_up(self) -> Iterator[Step]:
         runner = self.runner
         plan = engine_warm_up(runner.setup.budget_s, runner.setup.pace)
-        trial = yield from runner.persistently(
+        trial = yield from self._persistently(
             lambda again: runner.trial(Phase.WARM_UP, BASELINE, plan, f"warm-up, not scored{again}")
         )
         required(trial)
         runner.fix_plans()
 
+    def _persistently(self, run: Callable[[str], Trial]) -> Generator[Step, None, Trial]:
+        """Run, and again after a hiccup, or with its repairs where the profile lost events as
+        written."""
+        runner = self.runner
+        trial = yield from runner.persistently(run)
+        if trial.lost_as_written and runner.is_repaired:
+            yield runner.note(notes.repaired(trial))
+            trial = yield from runner.persistently(run)
+        return trial
+
     def _calibrate(self) -> Generator[Step, None, Calibration]:
-        """Repeated runs of the profile as written, and what they say of the noise."""
+        """Repeated runs of the baseline, and what they say of the noise."""
         runner, plans = self.runner, self.runner.plans
         trial_s = runner.takes_s(plans.search)
-        runs, times = [], []
-        for done in range(plans.calibrating):
-            if done >= FEWEST_RATES and not runner.leaves_pairs(2 * trial_s, BASELINE):
+        trials: list[Trial] = []
+        while len(trials) < plans.calibrating:
+            if len(trials) >= FEWEST_RATES and not runner.leaves_pairs(2 * trial_s, BASELINE):
                 break
-            trial = yield from runner.persistently(
+            trial = yield from self._persistently(
                 lambda again: runner.trial(
-                    Phase.CALIBRATE, BASELINE, plans.search, f"{_AS_WRITTEN}{again}"
+                    Phase.CALIBRATE, BASELINE, plans.search, f"{runner.baseline}{again}"
                 )
             )
-            runs.append(required(trial))
-            times.append(trial.at_s)
+            required(trial)
+            trials = [one for one in (*trials, trial) if one.repaired is trial.repaired]
+        runs, times = list(map(required, trials)), [one.at_s for one in trials]
         calibration = calibrate([one.eps_paid for one in runs], times, [one.speed for one in runs])
         for text in notes.calibrated(calibration, others_used(runs)):
             yield runner.note(text)
@@ -145,12 +155,13 @@ class Search:
             climb.tell(trial)
 
     def _confirm(self, climb: Climb, winner: Changes) -> Iterator[Step]:
-        """Fresh pairs of the profile as written and exactly the point that is handed over.
+        """Fresh pairs of the baseline and exactly the point that is handed over.
 
         At least six, or eight where the engine restarts between the sides; more while there is
         time, which depends on the clock and never on what the pairs show.  A pair in which a run
-        failed by a hiccup is measured again; a winner that cannot be recommended ends it.  Raises
-        JobFailed where time has run out before.
+        failed by a hiccup is measured again; a winner that cannot be recommended ends it, and where
+        the profile as written lost events before there were enough, they begin again with its
+        repairs.  Raises JobFailed where time has run out before.
         """
         runner = self.runner
         plan, planned, complete = runner.plans.confirm, runner.planned_pairs(winner), 0
@@ -169,12 +180,17 @@ class Search:
             elif self._disqualified(winner):
                 climb.checked(runner.trials[-1])
                 return
+            elif (lost := runner.trials[-1]).lost_as_written and runner.is_repaired:
+                if enough:
+                    return
+                complete = 0
+                yield runner.note(notes.repaired(lost))
 
     def _pair(self, winner: Changes, plan: TrialPlan, pair: int) -> Generator[Step, None, bool]:
         """One pair of the confirmation; whether it is complete."""
         runner = self.runner
         for changes in runner.pair_order(Phase.CONFIRM, BASELINE, winner):
-            what = _AS_WRITTEN if changes == BASELINE else _BEST
+            what = runner.baseline if changes == BASELINE else _BEST
             trial = runner.trial(Phase.CONFIRM, changes, plan, what, pair)
             yield trial
             if isinstance(trial.outcome, Failure):
@@ -215,28 +231,30 @@ class Search:
         return None
 
     def _is_fresh(self, climb: Climb, winner: Changes) -> Generator[Step, None, bool]:
-        """Run both sides at a fixed rate, the profile as written only once."""
-        checks = [one for one in self.runner.trials if one.phase is Phase.CHECK]
+        """Run both sides at a fixed rate, the baseline only once."""
+        runner = self.runner
+        checks = [one for one in runner.trials if one.phase is Phase.CHECK]
         per_second = checks[0].per_second if checks else None
         if per_second is None:
             per_second = check_rate(self._rates(winner))
-            yield from self._checked(climb, BASELINE, per_second, _AS_WRITTEN)
-        trial = yield from self._checked(climb, winner, per_second, _BEST)
-        return reason_of(trial, self.runner.setup.limits) is None
+            yield from self._checked(climb, BASELINE, per_second, lambda: runner.baseline)
+        trial = yield from self._checked(climb, winner, per_second, lambda: _BEST)
+        return reason_of(trial, runner.setup.limits) is None
 
     def _checked(
-        self, climb: Climb, changes: Changes, per_second: float, what: str
+        self, climb: Climb, changes: Changes, per_second: float, what: Callable[[], str]
     ) -> Generator[Step, None, Trial]:
         """A run at a fixed rate, made once more after a hiccup."""
-        why = f"{what}, at a fixed rate"
-        trial = yield from self.runner.persistently(
-            lambda again: self.runner.check(changes, per_second, f"{why}{again}")
+        trial = yield from self._persistently(
+            lambda again: self.runner.check(
+                changes, per_second, f"{what()}, at a fixed rate{again}"
+            )
         )
         climb.checked(trial)
         return trial
 
     def _rates(self, winner: Changes) -> list[float]:
-        """What the profile as written and the best found have carried, once the engine was warm."""
+        """What the baseline and the best found have carried, once the engine was warm."""
         scored = [one for one in self.runner.trials if one.phase is not Phase.WARM_UP]
         measured = [one.measurement for one in scored if one.changes in (BASELINE, winner)]
         return [one.eps_paid for one in measured if one is not None]

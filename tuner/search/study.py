@@ -172,7 +172,8 @@ class Session:
 @dataclass(frozen=True)
 class Asked:
     """A trial that a search asks for.  `pair` numbers the pairs of the confirmation; with
-    `per_second` it runs at that fixed rate.  Two that differ in `why` alone are the same."""
+    `per_second` it runs at that fixed rate.  A `repaired` one is of the profile with its repairs,
+    as the baseline.  Two that differ in `why` alone are the same."""
 
     number: int
     phase: Phase
@@ -181,10 +182,12 @@ class Asked:
     plan: TrialPlan
     pair: int | None = None
     per_second: float | None = None
+    repaired: bool = False
 
     def __str__(self) -> str:
         changes = ", ".join(f"{path} = {level_text(level)}" for path, level in self.changes)
-        return f"trial {self.number} ({self.phase.value}: {changes or 'as written'})"
+        baseline = "with its repairs" if self.repaired else "as written"
+        return f"trial {self.number} ({self.phase.value}: {changes or baseline})"
 
 
 @dataclass(frozen=True)
@@ -202,6 +205,7 @@ class Trial:
     pair: int | None = None
     per_second: float | None = None
     ended_s: float = 0.0
+    repaired: bool = False
 
     @classmethod
     def of(cls, asked: Asked, outcome: Result, at_s: float, ended_s: float) -> Trial:
@@ -218,6 +222,13 @@ class Trial:
     def measurement(self) -> Measurement | None:
         """The measurement, or None when the trial failed."""
         return self.outcome if isinstance(self.outcome, Measurement) else None
+
+    @property
+    def lost_as_written(self) -> bool:
+        """Whether the profile as written lost or doubled events in it."""
+        is_written = self.changes == BASELINE and not self.repaired
+        failure = self.outcome
+        return is_written and isinstance(failure, Failure) and failure.kind is FailureKind.DELIVERY
 
     @property
     def is_hiccup(self) -> bool:
@@ -259,6 +270,11 @@ class Study:
     notes: tuple[Note, ...] = ()
     sessions: tuple[Session, ...] = ()
     reason: str = ""
+
+    @property
+    def is_repaired(self) -> bool:
+        """Whether the baseline is the profile with its repairs, as it lost events as written."""
+        return any(trial.repaired for trial in self.trials)
 
     def of(self, phase: Phase) -> tuple[Trial, ...]:
         """The trials of one phase."""

@@ -9,6 +9,7 @@ from tuner.engines.index import MappingStyle
 from tuner.engines.release import Engine
 from tuner.modules.imtcp import ImtcpInput
 from tuner.modules.input import Input
+from tuner.profile.documents import fields_of
 from tuner.profile.lanes import Spread
 from tuner.profile.model import Profile
 from tuner.schema.units import seconds
@@ -54,8 +55,11 @@ def no_ids(profile: Profile) -> bool:
 
 
 def dynamic_mapping(profile: Profile) -> bool:
-    """The engine makes the mapping of what it sees."""
-    return profile.measured.index.mapping is MappingStyle.DYNAMIC
+    """The engine makes the mapping of what it sees, and the profile says of every field what it
+    must serve: where it does not, an explicit mapping would make unsearchable what is searched."""
+    output = profile.measured
+    is_dynamic = output.index.mapping is MappingStyle.DYNAMIC
+    return is_dynamic and all("uses" in field.model_fields_set for field in fields_of(output))
 
 
 def refresh_intervals(profile: Profile) -> tuple[Level, ...]:
