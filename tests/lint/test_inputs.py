@@ -13,7 +13,7 @@ from tuner.flood.workload import flood_spec
 from tuner.lab.bind import Bound, bind
 from tuner.lint.lint import lint
 from tuner.lint.load import parse_profile
-from tuner.lint.queues import input_threads
+from tuner.lint.rules.queues import input_threads
 from tuner.profile.edit import edit
 from tuner.profile.model import Profile
 

@@ -10,7 +10,7 @@ from pydantic import BaseModel
 
 from tuner.engines.release import Engine, Release
 from tuner.errors import Refused
-from tuner.lint.releases import inputs_too_new
+from tuner.lint.rules.releases import inputs_too_new
 from tuner.modules.output import Output
 from tuner.modules.queue import Queue
 from tuner.modules.registry import AnyStep

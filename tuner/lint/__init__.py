@@ -1,1 +1,1 @@
-"""Lint rules by topic, and profiles that passed them."""
+"""What a profile can get wrong: rules by topic in `rules/`, and profiles that passed them."""

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from tuner.errors import KeyPath, Severity
-from tuner.lint import (
+from tuner.lint.modules import rules_of_modules
+from tuner.lint.rules import (
     delivery,
     disk,
     documents,
@@ -30,7 +31,6 @@ from tuner.lint import (
     streams,
     transport,
 )
-from tuner.lint.modules import rules_of_modules
 from tuner.profile.model import Profile
 from tuner.rule import Cure, Rule
 

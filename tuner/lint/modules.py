@@ -8,7 +8,7 @@ from dataclasses import replace
 from pydantic import BaseModel
 
 from tuner.errors import KeyPath
-from tuner.lint.steps import steps_of
+from tuner.lint.rules.steps import steps_of
 from tuner.modules.in_profile import InProfile
 from tuner.modules.registry import rules
 from tuner.profile.model import Profile, Tier

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from tuner.engines.heap import heap_bytes
-from tuner.lint.transport import REMOTE, remote_servers
+from tuner.lint.rules.transport import REMOTE, remote_servers
 from tuner.profile.message_sizes import LONGEST_MESSAGE_BYTES
 from tuner.profile.model import Profile, Tier
 from tuner.profile.placement import PlacedQueue, action_queue, working_queue

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tuner.engines.heap import heap_bytes
-from tuner.lint.settings import SETTINGS, setting_path
-from tuner.lint.transport import REMOTE, remote_servers
+from tuner.lint.rules.settings import SETTINGS, setting_path
+from tuner.lint.rules.transport import REMOTE, remote_servers
 from tuner.profile.model import Profile, Tier
 from tuner.rule import Complaint, advice, error, loss, warning
 from tuner.schema.units import seconds

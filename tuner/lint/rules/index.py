@@ -9,7 +9,7 @@ from tuner.engines.lifecycle import Lifecycle
 from tuner.engines.release import Engine, Release
 from tuner.engines.settings import CODECS, INDEX_SETTINGS, NODE_SETTINGS, unknown_to
 from tuner.errors import KeyPath
-from tuner.lint.settings import SETTINGS, setting_path
+from tuner.lint.rules.settings import SETTINGS, setting_path
 from tuner.modules.field import FieldType
 from tuner.profile.documents import TIMESTAMP, fields_of
 from tuner.profile.model import Profile, Tier

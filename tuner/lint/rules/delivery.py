@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tuner.lint.transport import remote_servers
+from tuner.lint.rules.transport import remote_servers
 from tuner.profile.model import Profile, Tier
 from tuner.rule import Complaint, error, loss, warning
 

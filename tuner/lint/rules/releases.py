@@ -8,7 +8,7 @@ from pydantic import BaseModel
 
 from tuner.engines.release import NEWEST_READ, OLDEST, Engine, Release
 from tuner.errors import KeyPath
-from tuner.lint.transport import REMOTE, remote_servers
+from tuner.lint.rules.transport import REMOTE, remote_servers
 from tuner.modules.input import Input
 from tuner.modules.omelasticsearch import OmelasticsearchOutput
 from tuner.modules.output import Output

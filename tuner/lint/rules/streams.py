@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tuner.errors import KeyPath
-from tuner.lint.steps import gives_json, parses_json, steps_of, variable_fault
+from tuner.lint.rules.steps import gives_json, parses_json, steps_of, variable_fault
 from tuner.modules.filter import Filter
 from tuner.profile.model import Profile
 from tuner.rule import Changes, Complaint, error

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tuner.lint.forwarding import forwards
+from tuner.lint.rules.forwarding import forwards
 from tuner.modules.omfwd import FWD, OmfwdOutput
 from tuner.modules.omrelp import RELP, OmrelpOutput
 from tuner.profile.model import Profile
