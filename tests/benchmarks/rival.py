@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Generic, TypeVar
 
 import numpy as np
@@ -25,7 +25,7 @@ class Rival(ABC, Generic[Handle]):
         self._told: list[Observation] = []
         self._asked: tuple[Proposal, Handle | None] | None = None
 
-    def ask(self) -> Proposal | None:
+    def ask(self, under_way: Sequence[Point] = ()) -> Proposal | None:
         """The start, then what the library proposes; the same until something is told."""
         if not self._told:
             return Proposal(self._space.start, "the start")
@@ -60,7 +60,9 @@ class Rival(ABC, Generic[Handle]):
 
     def _drawn(self) -> tuple[Proposal, None] | None:
         """A point at random that was not measured, and that the library knows nothing of."""
-        return without_handle(draw(self._space, self._told, self._rng()), "at random")
+        return without_handle(
+            draw(self._space, {one.point for one in self._told}, self._rng()), "at random"
+        )
 
 
 def without_handle(point: Point | None, why: str) -> tuple[Proposal, None] | None:

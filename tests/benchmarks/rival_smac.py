@@ -113,7 +113,7 @@ class Smac(Rival[TrialInfo]):
         usable = [one for one in self._told if one.feasible]
         rng = self._rng()
         if len(self._told) < self._design or not usable or rng.uniform() < _AT_RANDOM:
-            return draw(self._space, self._told, rng)
+            return draw(self._space, {one.point for one in self._told}, rng)
         x = np.array([self._configuration(one.point).get_array() for one in usable])
         y = np.array([[-self._relative(one)] for one in usable])
         forest = self._forest()

@@ -24,8 +24,8 @@ from tuner.host.signals import end_orderly
 from tuner.measure.bottleneck import Bottleneck, Diagnosis
 from tuner.measure.measurement import Doubt, DoubtKind, Measurement
 from tuner.search.forecast import trials_expected
-from tuner.search.search import Search, Step
-from tuner.search.study import BASELINE, Asked, Trial
+from tuner.search.search import Search
+from tuner.search.study import BASELINE, Asked, Step, Trial
 from tuner.space.knobs import knobs
 
 STAGES = ("starting", "warm-up", "window", "drain")

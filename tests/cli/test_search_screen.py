@@ -25,8 +25,8 @@ from tuner.cli.console import Voice
 from tuner.cli.search_progress import Running
 from tuner.cli.search_screen import LiveScreen
 from tuner.measure.measurement import TrialPlan
-from tuner.search.search import Search, Step
-from tuner.search.study import BASELINE, Phase, Trial
+from tuner.search.search import Search
+from tuner.search.study import BASELINE, Phase, Step, Trial
 
 ROOT = Path(__file__).parents[2]
 PROGRAM = [sys.executable, "-m", "tests.cli.simulated_screen"]

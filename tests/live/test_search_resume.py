@@ -92,7 +92,7 @@ def test_killed_and_interrupted_it_goes_on_to_its_end_and_leaves_nothing(
     record = recorded(run)
     assert record.spent_s > between.spent_s
     assert record.study.trials[:5] == between.study.trials
-    numbers = [step.trial.number for step in record.steps]
+    numbers = [trial.number for trial in record.trials]
     assert numbers == list(range(-1, len(numbers) - 1))
     assert len({trial.pair for trial in record.study.of(Phase.CONFIRM)}) >= 6
     assert [session.taken_over for session in record.study.sessions] == [0, 2, 4]

@@ -13,7 +13,7 @@ import random
 import sys
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from pathlib import Path
 
@@ -28,13 +28,15 @@ from tuner.measure.metrics import Result
 from tuner.measure.speed import Speed
 from tuner.profile.model import Profile
 from tuner.search.budget import NODE_PACE, trial_seconds
+from tuner.search.farm import Farm, FarmOfOne, Lost, TimedFarm
 from tuner.search.journal import NAME, journal, recorded, reopened
 from tuner.search.record import record_of
 from tuner.search.replay import Diverged, Replay
-from tuner.search.runner import Runner, Setup
-from tuner.search.search import Search, Step
+from tuner.search.runner import Runner
+from tuner.search.search import Search
+from tuner.search.setup import Setup
 from tuner.search.strategies import strategy
-from tuner.search.study import Asked, Axis, Changes, Ending, Note, Phase, Session, Study, Trial
+from tuner.search.study import Asked, Axis, Changes, Ending, Note, Phase, Session, Step, Study
 from tuner.space.knob import Level
 from tuner.space.knobs import knobs
 
@@ -165,6 +167,11 @@ class World:
     seed: str = ""
     node: Changes = ()
 
+    @property
+    def farm(self) -> Farm:
+        """This machine alone."""
+        return FarmOfOne(self.measure)
+
     def measure(self, asked: Asked, _profile: Profile) -> Result:
         """What a trial shows; it follows from the settings and the number alone."""
         self.stop(asked)
@@ -201,19 +208,69 @@ class World:
             eps *= 1 - self.cold
         return self.adds(asked, measured(eps, rss_mib=rss_mib))
 
-    def evaluate(self, asked: Asked, profile: Profile) -> Trial:
-        """A trial without a journal."""
-        at_s = self.now_s
-        return Trial.of(asked, self.measure(asked, profile), at_s, self.now_s)
+
+@dataclass
+class Rack:
+    """Machines with a trial each at a time, and one clock, for what a `World` is one of.
+
+    `fate` says of a trial that begins what becomes of it instead: lost after so many seconds, or
+    never heard of again (infinitely many).
+    """
+
+    worlds: Mapping[str, World]
+    fate: Callable[[Asked], tuple[float, Lost] | None] = lambda _: None
+    now_s: float = START_S
+    dropped: list[str] = field(default_factory=list)
+    begun: list[Asked] = field(default_factory=list)
+    _open: dict[int, tuple[float, Result | Lost]] = field(default_factory=dict)
+
+    @property
+    def machines(self) -> tuple[str, ...]:
+        return tuple(self.worlds)
+
+    @property
+    def farm(self) -> Farm:
+        return self
+
+    def start(self, asked: Asked, profile: Profile) -> None:
+        self.begun.append(asked)
+        fate, world = self.fate(asked), self.worlds[asked.machine]
+        if fate is None:
+            world.now_s = self.now_s
+            outcome: Result | Lost = world.measure(asked, profile)
+            self._open[asked.number] = (world.now_s, outcome)
+        else:
+            self._open[asked.number] = (self.now_s + fate[0], fate[1])
+
+    def wait(self, timeout_s: float) -> dict[int, Result | Lost]:
+        until_s = min(ends_s for ends_s, _ in self._open.values())
+        self.now_s = max(self.now_s, min(until_s, self.now_s + timeout_s))
+        ended = {
+            number: outcome
+            for number, (ends_s, outcome) in self._open.items()
+            if ends_s <= self.now_s
+        }
+        for number in ended:
+            del self._open[number]
+        return ended
+
+    def drop(self, machine: str) -> None:
+        self.dropped.append(machine)
 
 
-def setup(world: World, *, seed: int = 1, name: str = "random") -> Setup:
+def rack(count: int, **kinds: object) -> Rack:
+    """So many machines that are alike but for their noise."""
+    names = [f"lab{number}" for number in range(1, count + 1)]
+    return Rack({name: World(START_S, seed=f"{name} ", **kinds) for name in names})  # type: ignore[arg-type]
+
+
+def setup(world: World | Rack, *, seed: int = 1, name: str = "random") -> Setup:
     """A search of this world without a journal."""
     return Setup(
         knobs=knobs(PROFILE),
         candidate=lambda _: PROFILE,
         is_valid=CHECKER.is_valid,
-        evaluate=world.evaluate,
+        evaluator=TimedFarm(world.farm, lambda: world.now_s),
         strategy=lambda space, sigma: strategy(name, space, seed, sigma),
         clock=lambda: world.now_s,
         budget_s=BUDGET_S,
@@ -229,7 +286,7 @@ def unheard(_search: Search, _step: Step) -> None:
 
 def search(
     folder: Path,
-    world: World,
+    world: World | Rack,
     *,
     seed: int = 1,
     name: str = "random",
@@ -242,7 +299,7 @@ def search(
     world.now_s = max(world.now_s, record.spent_s)
     session = Session("now", os.getpid(), "0a1b2c3d")
     with reopened(folder) if has_begun else journal(folder, ASKED) as lines:
-        replay = Replay(record, lines, session, world.measure, lambda: world.now_s, warms)
+        replay = Replay(record, lines, session, world.farm, lambda: world.now_s, warms)
         ending = Ending.FAILED
         try:
             try:
@@ -261,9 +318,7 @@ def search(
 
 
 def _follow(asked: Setup, replay: Replay, hear: Callable[[Search, Step], None]) -> None:
-    resumable = replace(
-        asked, evaluate=replay.evaluate, clock=replay.now_s, prior=replay.record.prior
-    )
+    resumable = replace(asked, evaluator=replay, clock=replay.now_s, prior=replay.record.prior)
     searching = Search(Runner(resumable))
     for step in searching.run():
         if isinstance(step, Note):

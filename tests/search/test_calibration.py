@@ -10,7 +10,7 @@ from dataclasses import replace
 import pytest
 
 from tuner.measure.speed import Speed
-from tuner.search.calibration import Calibration, calibrate
+from tuner.search.calibration import Calibration, Repeats, calibrate
 from tuner.search.notes import calibrated
 
 
@@ -18,7 +18,7 @@ def runs(sigma: float, count: int, seed: int, drift: float = 0.0) -> Calibration
     rng = random.Random(seed)
     times = [10.0 * number for number in range(count)]
     rates = [math.exp(rng.gauss(11, sigma) + drift * at_s / 60) for at_s in times]
-    return calibrate(rates, times)
+    return calibrate(Repeats(rates, times))
 
 
 @pytest.mark.parametrize("sigma", [0.03, 0.10, 0.20])
@@ -28,7 +28,7 @@ def test_many_runs_tell_the_noise(sigma: float) -> None:
 
 
 def test_two_equal_runs_do_not_tell_of_no_noise() -> None:
-    assert calibrate([50_000.0, 50_000.0], [0.0, 10.0]).sigma > 0.02
+    assert calibrate(Repeats([50_000.0, 50_000.0], [0.0, 10.0])).sigma > 0.02
 
 
 def test_a_drift_is_told_and_is_no_noise() -> None:
@@ -66,7 +66,7 @@ def probed(count: int, seed: int) -> Calibration:
     rates = [math.exp(11 + each + rng.gauss(0, 0.04)) for each in faster]
     slower = [math.exp(-each / 2.4) for each in faster]
     speeds = [Speed(900 * one, 180 * one, 1200.0, 250.0, 75) for one in slower]
-    return calibrate(rates, [10.0 * number for number in range(count)], speeds)
+    return calibrate(Repeats(rates, [10.0 * number for number in range(count)], speeds))
 
 
 def test_the_machines_speed_is_told_apart_from_other_noise() -> None:
@@ -87,7 +87,7 @@ def test_a_handful_of_runs_tells_most_of_it_and_says_so() -> None:
 
 def test_without_a_probe_beside_every_run_nothing_is_adjusted() -> None:
     speeds = [None, Speed(900.0, 180.0, 1200.0, 250.0, 75)]
-    calibration = calibrate([50_000.0, 51_000.0], [0.0, 10.0], speeds)
+    calibration = calibrate(Repeats([50_000.0, 51_000.0], [0.0, 10.0], speeds))
     assert calibration.sigma_adjusted is None
     assert "adjusted" not in next(calibrated(calibration))
 

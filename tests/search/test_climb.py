@@ -15,7 +15,7 @@ from tests.search.simulated import ASKED, PROFILE, WORKERS, Levels, Machine, Pro
 from tuner.measure.measurement import TrialPlan
 from tuner.search.climb import Climb, Noise, adjustment_of
 from tuner.search.points import Knobs
-from tuner.search.space import Belief, Observation, Proposal
+from tuner.search.space import Belief, Observation, Point, Proposal
 from tuner.search.strategies.model import Guard
 from tuner.search.study import Asked, Changes, Phase, Trial
 from tuner.space.knobs import knobs
@@ -35,7 +35,7 @@ class Listener:
 
     observations: list[Observation] = field(default_factory=list)
 
-    def ask(self) -> Proposal | None:
+    def ask(self, under_way: Sequence[Point] = ()) -> Proposal | None:
         return None
 
     def tell(self, observation: Observation) -> None:

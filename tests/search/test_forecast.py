@@ -10,8 +10,8 @@ import pytest
 from tests.search.simulated import START_S, World, search, waves
 from tuner.search.climb import Leader
 from tuner.search.forecast import trials_expected
-from tuner.search.search import Search, Step
-from tuner.search.study import BASELINE, Phase, Study, Trial
+from tuner.search.search import Search
+from tuner.search.study import BASELINE, Phase, Step, Study, Trial
 from tuner.search.verdict import judge
 
 

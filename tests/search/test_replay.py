@@ -118,7 +118,7 @@ def test_at_most_the_trial_in_flight_is_measured_again(tmp_path: Path, undisturb
     for kept in range(1, len(lines), 7):
         measured: list[Asked] = []
         folder = folder_with(tmp_path, b"".join(lines[:kept]))
-        known = len(recorded(folder).steps)
+        known = len(recorded(folder).trials)
         search(folder, World(START_S, stop=measured.append))
         assert [asked.number for asked in measured] == numbers[known:]
 
@@ -198,7 +198,7 @@ def test_a_resumed_session_gets_the_engine_warm_and_decides_by_the_time_that_too
 ) -> None:
     lines = lines_of(tmp_path)
     folder = folder_with(tmp_path, b"".join(lines[:40]))
-    known = len(recorded(folder).steps)
+    known = len(recorded(folder).trials)
     study = search(folder, World(START_S), warms=True)
     assert study.trials[:known] == undisturbed.trials[:known]
     again = study.trials[known]

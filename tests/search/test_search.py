@@ -26,8 +26,10 @@ from tuner.errors import GuardrailBreached, JobFailed, Refused
 from tuner.lint.knobs_check import Checker
 from tuner.lint.load import LoadedProfile, parse_profile
 from tuner.measure.measurement import Failure, FailureKind
+from tuner.measure.metrics import Result
 from tuner.profile.model import Profile
 from tuner.search.budget import NODE_PACE, smallest_budget_s
+from tuner.search.farm import FarmOfOne, TimedFarm
 from tuner.search.guardrails import Limits
 from tuner.search.notes import bought
 from tuner.search.pairs import pairs_of
@@ -188,18 +190,18 @@ class Striking:
     world: World
     strike: Callable[[Asked], Failure | None]
 
-    def evaluate(self, asked: Asked, profile: Profile) -> Trial:
-        trial = self.world.evaluate(asked, profile)
+    def measure(self, asked: Asked, profile: Profile) -> Result:
+        outcome = self.world.measure(asked, profile)
         failure = self.strike(asked)
-        spent = trial.outcome.spent
-        return trial if failure is None else replace(trial, outcome=replace(failure, spent=spent))
+        return outcome if failure is None else replace(failure, spent=outcome.spent)
 
 
 def struck(strike: Callable[[Asked], Failure | None], budget_s: float = 900.0) -> Study:
     """A search in which some runs fail."""
     world = calm(0.15)
+    farm = FarmOfOne(Striking(world, strike).measure)
     asked = replace(
-        setup(world, name="default"), evaluate=Striking(world, strike).evaluate,
+        setup(world, name="default"), evaluator=TimedFarm(farm, lambda: world.now_s),
         budget_s=budget_s, pace=NODE_PACE, limits=LIMITS,
     )  # fmt: skip
     trials = tuple(step for step in Search(Runner(asked)).run() if isinstance(step, Trial))
@@ -310,14 +312,16 @@ def repairing(world: World, measured_as: list[tuple[Asked, Profile]] | None = No
     """A search of a profile that needs a repair; `measured_as` gets what each trial was of."""
     checker = Checker(loaded(), (), REPAIR)
 
-    def evaluate(asked: Asked, profile: Profile) -> Trial:
+    def measure(asked: Asked, profile: Profile) -> Result:
         if measured_as is not None:
             measured_as.append((asked, profile))
-        return world.evaluate(asked, profile)
+        return world.measure(asked, profile)
+
+    evaluator = TimedFarm(FarmOfOne(measure), lambda: world.now_s)
 
     asked = replace(
         setup(world, name="default"), candidate=checker.profile, is_valid=checker.is_valid,
-        evaluate=evaluate, budget_s=900.0, pace=NODE_PACE, limits=LIMITS, repairs=REPAIR,
+        evaluator=evaluator, budget_s=900.0, pace=NODE_PACE, limits=LIMITS, repairs=REPAIR,
     )  # fmt: skip
     steps = list(Search(Runner(asked)).run())
     header = replace(HEADER, profile_text=TEXT, budget_s=900.0, limits=LIMITS)

@@ -32,13 +32,15 @@ from tuner.measure.metrics import Result
 from tuner.profile.model import Profile
 from tuner.report.figures import seconds
 from tuner.report.metrics import of_header, of_intent, of_study, of_trials
+from tuner.search.farm import FarmOfOne
 from tuner.search.forecast import trials_expected
 from tuner.search.journal import Journal, journal, reopened
 from tuner.search.notes import begun_anew, bought
 from tuner.search.record import Record, record_of
 from tuner.search.replay import Diverged, Replay
-from tuner.search.runner import Runner, Setup
+from tuner.search.runner import Runner
 from tuner.search.search import Search
+from tuner.search.setup import Setup
 from tuner.search.strategies import strategy
 from tuner.search.study import (
     BASELINE,
@@ -88,7 +90,7 @@ def work_on(job: Job, lab: Lab, voice: Voice, metrics: MetricsFile) -> Worked:
     with _journal(job, header) as lines, seen as shown:
         session = Session(header.started, os.getpid(), lab.owner.run_id)
         measure = _watched(job, _measuring(job, lab, shown), metrics)
-        replay = Replay(record, lines, session, measure, job.clock)
+        replay = Replay(record, lines, session, FarmOfOne(measure), job.clock)
         error = _ended_by(lambda: _search(job, facts, replay, shown, metrics, header))
         ending, reason = _told(error)
         try:
@@ -157,7 +159,7 @@ def _taken_over(job: Job, lab: Lab, header: Header, voice: Voice) -> Record:
         owner = Owner(session.run_id)
         remove(lab.client, owner, owner.prefix)
     voice.say(
-        f"resuming {job.directory}: {len(job.record.steps) + len(job.record.prior)} trials done, "
+        f"resuming {job.directory}: {len(job.record.trials) + len(job.record.prior)} trials done, "
         f"{seconds(job.record.spent_s)} of {seconds(job.budget_s)} used"
     )
     return job.record
@@ -220,7 +222,7 @@ def _run(job: Job, facts: LabFacts, replay: Replay, shown: Screen, metrics: Metr
             knobs=dimensions(job, facts),
             candidate=checker.profile,
             is_valid=checker.is_valid,
-            evaluate=replay.evaluate,
+            evaluator=replay,
             strategy=lambda space, sigma: strategy(job.options.strategy, space, job.seed, sigma),
             clock=replay.now_s,
             budget_s=job.budget_s,
@@ -234,7 +236,7 @@ def _run(job: Job, facts: LabFacts, replay: Replay, shown: Screen, metrics: Metr
             refuse_noise=job.options.refuse_noise or math.inf,
         )
     )
-    search, taken_over = Search(runner), len(replay.record.steps)
+    search, taken_over = Search(runner), len(replay.record.trials)
     for step in search.run():
         is_new = len(runner.trials) > taken_over
         if isinstance(step, Trial):

@@ -14,7 +14,7 @@ from tuner.report.drawing import Colour
 from tuner.report.figures import eps, seconds
 from tuner.report.result import STEADY, StudyResult
 from tuner.report.sections import Plot
-from tuner.search.calibration import calibrate
+from tuner.search.calibration import calibrate, repeats_of
 from tuner.search.finalists import shrunken
 from tuner.search.space import Observation
 from tuner.search.study import BASELINE, SCORED, Changes, Phase, Study, Trial
@@ -66,11 +66,10 @@ def incumbents_of(study: Study) -> tuple[Incumbent, ...]:
 
 def _noise(study: Study) -> float:
     """The standard deviation of a run's logarithm, from the runs of the profile as written."""
-    runs = [trial for trial in study.of(Phase.CALIBRATE) if trial.measurement is not None]
-    rates = [STEADY.of(trial.measurement) for trial in runs if trial.measurement is not None]
-    if len(rates) < _FEWEST_RUNS:
+    repeats = repeats_of(study.trials, STEADY.of)
+    if sum(len(one.rates) for one in repeats) < _FEWEST_RUNS:
         return _USUAL_NOISE
-    return calibrate(rates, [trial.at_s for trial in runs]).sigma
+    return calibrate(*repeats).sigma
 
 
 def course_plot(result: StudyResult) -> Plot | None:

@@ -93,9 +93,9 @@ _FEWEST_KNOBS = 5
 class Spending:
     """What the seconds left buy.
 
-    `calibrating` runs of the profile as written, the first that is scored included; then
-    `searching` trials by the same plan `search`; `finals` repetitions of good points by the plan
-    `final`, whose windows are longer, because merges begin only after some seconds of traffic;
+    `calibrating` runs of the profile as written on each machine, the first that is scored included;
+    then `searching` trials by the same plan `search`; `finals` repetitions of good points by the
+    plan `final`, whose windows are longer, because merges begin only after some seconds of traffic;
     `shrinks` rounds of pairs that try a smaller change; and `pairs` by the plan `confirm`.
     `checks_s` is set aside for a run at a fixed rate for each side; 0 without such runs.
     """
@@ -137,8 +137,11 @@ def engine_warm_up(budget_s: float, pace: Pace) -> TrialPlan:
     return TrialPlan(pace.warm_up_s, longest_s, until_flat=True)
 
 
-def spend(left_s: float, overhead_s: float, pace: Pace, checks_s: float) -> Spending:
-    """Divide the seconds left after the warm-up; runs at a fixed rate would take `checks_s`.
+def spend(
+    left_s: float, overhead_s: float, pace: Pace, checks_s: float, machines: int = 1
+) -> Spending:
+    """Divide the seconds left after the warm-up; runs at a fixed rate would take `checks_s`.  Of
+    several machines each calibrates for itself, and all share the rest.
 
     The share of the confirmation falls from 40 % of five minutes and less to 20 % of twenty and
     more: its length is set by the interval it must reach, not by the size of the search.  Where its
@@ -147,8 +150,10 @@ def spend(left_s: float, overhead_s: float, pace: Pace, checks_s: float) -> Spen
     confirm_s = min(0.40, max(0.20, 0.40 - 0.20 * (left_s - 300) / 900)) * left_s
     full = TrialPlan(pace.warm_up_s, pace.longest_final_s)
     full_pair_s = 2 * trial_seconds(full, overhead_s, pace)
-    pairs = int(min(_MOST_PLANNED, max(FEWEST_PAIRS, confirm_s / full_pair_s)))
-    window_s = _window_s(confirm_s / (2 * pairs) - pace.warm_up_s - overhead_s, pace)
+    most = max(_MOST_PLANNED, machines)
+    pairs = int(min(most, max(FEWEST_PAIRS, machines * confirm_s / full_pair_s)))
+    turns = math.ceil(pairs / machines)
+    window_s = _window_s(confirm_s / (2 * turns) - pace.warm_up_s - overhead_s, pace)
     window_s = min(max(window_s, pace.window_s), pace.longest_window_s)
     # Runs on the sink are short, and a round of rsyslog's counters would take as long again.
     awaits = pace.merging > 0
@@ -156,15 +161,17 @@ def spend(left_s: float, overhead_s: float, pace: Pace, checks_s: float) -> Spen
     search = TrialPlan(pace.warm_up_s, min(window_s, pace.longest_search_s))
     final = TrialPlan(pace.warm_up_s, min(window_s, pace.longest_final_s))
     search_s, final_s = (trial_seconds(plan, overhead_s, pace) for plan in (search, final))
-    round_s = SHRINK_TRIALS * search_s
+    round_s = 2 * math.ceil(SHRINK_PAIRS / machines) * search_s
     shrinks = int(min(_MOST_ROUNDS, _SHRINK_SHARE * left_s / round_s))
     checks_s = checks_s if left_s >= _CHECK_FROM_S else 0.0
-    pairs_s = 2 * pairs * trial_seconds(confirm, overhead_s, pace)
+    pairs_s = 2 * turns * trial_seconds(confirm, overhead_s, pace)
     free_s = left_s - pairs_s - shrinks * round_s - checks_s - pace.end_s
     runs = _CALIBRATION_SHARE * free_s / search_s
     calibrating = _between(_FEWEST_CALIBRATING, runs, _MOST_CALIBRATING)
-    finals = _between(_FEWEST_FINALS, _FINALS_SHARE * free_s / final_s, _MOST_FINALS)
-    searching = max(0, int((free_s - finals * final_s) / search_s) - calibrating)
+    shared = machines * _FINALS_SHARE * free_s / final_s
+    finals = _between(_FEWEST_FINALS, shared, max(_MOST_FINALS, machines))
+    finals_s = math.ceil(finals / machines) * final_s
+    searching = machines * max(0, int((free_s - finals_s) / search_s) - calibrating)
     return Spending(
         calibrating, searching, finals, shrinks, pairs, search, final, confirm, checks_s
     )

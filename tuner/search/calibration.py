@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+import statistics
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -17,7 +18,7 @@ from tuner.measure.contrast import detectable_by
 from tuner.measure.measurement import Failure, FailureKind, Measurement
 from tuner.measure.paired import Comparison, compare
 from tuner.measure.speed import ProbedRun, Speed, slopes_of, usual
-from tuner.search.study import Trial
+from tuner.search.study import Phase, Trial
 
 Floats = NDArray[np.float64]
 
@@ -78,50 +79,98 @@ class Calibration:
         return paired is not None and not paired.low <= 1.0 <= paired.high
 
 
-def calibrate(
-    rates: Sequence[float], at_s: Sequence[float], speeds: Sequence[Speed | None] = ()
-) -> Calibration:
-    """From the rates of repeated runs, when they were made, and how fast the machine was; at least
-    `FEWEST_RATES`.
+@dataclass(frozen=True)
+class Repeats:
+    """The rates of repeated runs on one machine, when they were made, and how fast it was."""
 
-    With three to six runs the slopes of the adjustment are mostly those believed beforehand, from
-    20 runs on another machine (see `tuner.measure.speed`).
+    rates: Sequence[float]
+    at_s: Sequence[float]
+    speeds: Sequence[Speed | None] = ()
+
+    @property
+    def logs(self) -> Floats:
+        """The logarithms of the rates."""
+        logs: Floats = np.log(np.asarray(self.rates, dtype=float))
+        return logs
+
+
+def calibrating(trials: Sequence[Trial]) -> list[Trial]:
+    """The repeated runs that have a rate: those of the profile with its repairs, where there are
+    any."""
+    runs = [one for one in trials if one.phase is Phase.CALIBRATE]
+    repaired = any(one.repaired for one in runs)
+    return [one for one in runs if one.repaired is repaired and one.measurement is not None]
+
+
+def repeats_of(
+    trials: Sequence[Trial], figure: Callable[[Measurement], float] = lambda run: run.eps_paid
+) -> list[Repeats]:
+    """The repeated runs of the baseline, by machine."""
+    by_machine: dict[str, list[tuple[Measurement, float]]] = {}
+    for trial in calibrating(trials):
+        if trial.measurement is not None:
+            by_machine.setdefault(trial.machine, []).append((trial.measurement, trial.at_s))
+    return [
+        Repeats(
+            [figure(run) for run, _ in runs],
+            [at_s for _, at_s in runs],
+            [run.speed for run, _ in runs],
+        )
+        for runs in by_machine.values()
+    ]
+
+
+def calibrate(*machines: Repeats) -> Calibration:
+    """From repeated runs on each machine; at least `FEWEST_RATES` on one of them.
+
+    Machines differ, so only what runs on the same one show is noise.  With three to six runs the
+    slopes of the adjustment are mostly those believed beforehand, from 20 runs on another machine
+    (see `tuner.measure.speed`).
     """
-    logs = np.log(np.asarray(rates, dtype=float))
-    sigma = _sigma(logs)
-    drift, drift_error = _drift(logs, np.asarray(at_s, dtype=float), sigma)
-    pairs = list(pairwise(rates))[::2]
+    each = [one.logs for one in machines]
+    sigma = _sigma(each)
+    drifts = [_drift(one.logs, np.asarray(one.at_s, dtype=float), sigma) for one in machines]
+    drift = statistics.fmean(one for one, _ in drifts)
+    drift_error = math.hypot(*(error for _, error in drifts)) / len(machines)
+    pairs = [pair for one in machines for pair in list(pairwise(one.rates))[::2]]
     paired = compare([a for a, _ in pairs], [b for _, b in pairs]) if len(pairs) >= 2 else None
-    adjusted = _sigma_adjusted(logs, [one for one in speeds if one is not None])
-    return Calibration(len(rates), sigma, drift, drift_error, paired, adjusted)
+    runs = sum(len(logs) for logs in each)
+    return Calibration(runs, sigma, drift, drift_error, paired, _sigma_adjusted(machines))
 
 
-def _sigma(logs: Floats, fitted: float = 0.0) -> float:
+def _sigma(each: Sequence[Floats], fitted: float = 0.0) -> float:
     """The noise by differences of successive runs (von Neumann 1941), without their mean, which is
     the drift of an engine that still gets warm; it leans on what is usual.  So many parameters were
     `fitted` to the runs before."""
-    steps = np.diff(logs)
-    squares = float(((steps - steps.mean()) ** 2).sum()) / 2 + _PRIOR_WEIGHT * _PRIOR_SIGMA**2
-    # The mean of m steps has the variance of a step over the square of m.
-    freedom = max(0.0, len(steps) - 1 / len(steps) - fitted)
+    squares, freedom = 0.0, 0.0
+    for steps in (np.diff(logs) for logs in each if len(logs) > 1):
+        squares += float(((steps - steps.mean()) ** 2).sum()) / 2
+        # The mean of m steps has the variance of a step over the square of m.
+        freedom += len(steps) - 1 / len(steps)
+    squares += _PRIOR_WEIGHT * _PRIOR_SIGMA**2
+    freedom = max(0.0, freedom - fitted)
     return max(_LEAST_SIGMA, math.sqrt(squares / (freedom + _PRIOR_WEIGHT)))
 
 
-def _sigma_adjusted(logs: Floats, speeds: Sequence[Speed]) -> float | None:
-    """The noise that the machine's speed leaves; None unless it is known of every run."""
-    if len(speeds) < len(logs):
-        return None
-    runs = [ProbedRun(float(log), one.logs) for log, one in zip(logs, speeds, strict=True)]
-    slopes, middle = slopes_of([runs]), usual([run.logs for run in runs])
-    rest = [run.log_rate - slopes.explained(run.logs, middle) for run in runs]
-    return _sigma(np.array(rest), slopes.estimated)
+def _sigma_adjusted(machines: Sequence[Repeats]) -> float | None:
+    """The noise that the machines' speed leaves; None unless it is known of every run."""
+    groups: list[list[ProbedRun]] = []
+    for one in machines:
+        speeds = [speed for speed in one.speeds if speed is not None]
+        if len(speeds) < len(one.rates):
+            return None
+        runs = zip(one.logs.tolist(), speeds, strict=True)
+        groups.append([ProbedRun(log, speed.logs) for log, speed in runs])
+    slopes = slopes_of(groups)
+    rest = []
+    for group in groups:
+        middle = usual([run.logs for run in group])
+        left = [run.log_rate - slopes.explained(run.logs, middle) for run in group]
+        rest.append(np.array(left))
+    return _sigma(rest, slopes.estimated)
 
 
-def _drift(
-    logs: Floats,
-    at_s: Floats,
-    sigma: float,
-) -> tuple[float, float]:
+def _drift(logs: Floats, at_s: Floats, sigma: float) -> tuple[float, float]:
     """The least-squares change over the whole time and its standard error."""
     lasts_s = float(np.ptp(at_s))
     if lasts_s == 0.0:

@@ -81,39 +81,63 @@ class Climb:
     limits: Limits
     checks: Guard
     _learnt: list[Trial] = field(default_factory=list)
+    _machines: dict[str, float] = field(default_factory=dict)
 
-    def ask(self) -> tuple[Changes, str] | None:
-        """What to measure next and why; None when nothing is left."""
+    def ask(self, under_way: Sequence[Changes] = ()) -> tuple[Changes, str] | None:
+        """What to measure next and why, while others are under way; None when nothing is left."""
         if self.recipes:
             return self.recipes.pop(0)
-        proposal = self.strategy.ask()
+        proposal = self.strategy.ask([self.knobs.point(one) for one in under_way])
         return None if proposal is None else (self.knobs.changes(proposal.point), proposal.why)
 
     def tell(self, *trials: Trial) -> None:
         """Learn what trials showed; a window that was cut short counts for less, a long one for
         more."""
         self._learnt += trials
-        explained = adjustment_of(self._learnt)
+        self._compare_machines()
         for trial in trials:
-            self._tell(trial, explained)
+            self._tell(trial)
 
-    def _tell(self, trial: Trial, explained: Adjustment | None) -> None:
+    def knows(self, machine: str) -> bool:
+        """Whether it knows how a machine compares with the others."""
+        return machine in self._machines
+
+    def _compare_machines(self) -> None:
+        """Learn how far each machine that is new is above the others, by its runs of the profile as
+        written, as a logarithm."""
+        logs: dict[str, list[float]] = {}
+        for trial in self._learnt:
+            if trial.changes == BASELINE and trial.measurement is not None:
+                logs.setdefault(trial.machine, []).append(math.log(trial.measurement.eps_paid))
+        means = {machine: statistics.fmean(of) for machine, of in logs.items()}
+        known = [means[machine] - effect for machine, effect in self._machines.items()]
+        usual = statistics.fmean(known or means.values()) if means else 0.0
+        for machine in means.keys() - self._machines.keys():
+            self._machines[machine] = means[machine] - usual if len(means) > 1 else 0.0
+
+    def _explained(self, machine: str) -> Adjustment | None:
+        return adjustment_of([one for one in self._learnt if one.machine == machine])
+
+    def _tell(self, trial: Trial) -> None:
         point, outcome = self.knobs.point(trial.changes), trial.outcome
         if isinstance(outcome, PacedMeasurement):
             raise TypeError("a run at a fixed rate tells nothing of the highest rate")
         margins = self.limits.margins(outcome)
         if isinstance(outcome, Measurement):
-            value, error = self._value(outcome, explained)
+            value, error = self._value(trial, outcome, self._explained(trial.machine))
             matters = self._mattering(outcome)
             observation = Observation(point, value, error, trial.at_s, True, margins, matters)
         else:
             observation = Observation(point, math.nan, self.noise.sigma, trial.at_s, False, margins)
         moved_s = 0.0 if outcome.spent is None else outcome.spent.restart_s
-        self.strategy.tell(replace(observation, moved_s=moved_s))
+        self.strategy.tell(replace(observation, moved_s=moved_s, machine=trial.machine))
 
-    def _value(self, run: Measurement, explained: Adjustment | None) -> tuple[float, float]:
-        """The logarithm of a rate without what the machine's speed explains, and its error."""
-        value = math.log(run.eps_paid)
+    def _value(
+        self, trial: Trial, run: Measurement, explained: Adjustment | None
+    ) -> tuple[float, float]:
+        """The logarithm of a rate without what its machine and the speed of that explain, and its
+        error."""
+        value = math.log(run.eps_paid) - self._machines.get(trial.machine, 0.0)
         if run.speed is None or explained is None:
             return value, self.noise.over(run.window_s)
         error = self.noise.over(run.window_s, explained.share)
@@ -142,12 +166,17 @@ class Climb:
         self.checks.tell(Observation(point, math.nan, self.noise.sigma, trial.at_s, feasible))
 
     def again(
-        self, left: int, plan: TrialPlan, takes_s: Callable[[Changes], float]
+        self,
+        left: int,
+        plan: TrialPlan,
+        takes_s: Callable[[Changes], float],
+        under_way: Sequence[Changes] = (),
     ) -> Changes | None:
         """Which good point to measure again with so many trials by `plan` left, if a trial of a
-        point takes so long; None when it is clear."""
+        point takes so long and others are `under_way`; None when it is clear."""
         sigma = self.noise.over(plan.window_s)
-        beliefs = self.strategy.beliefs()
+        points = [self.knobs.point(one) for one in under_way]
+        beliefs = [one.after(points.count(one.point), sigma) for one in self.strategy.beliefs()]
         seconds = {one.point: takes_s(self.knobs.changes(one.point)) for one in beliefs}
         point = next_replication(beliefs, sigma, left, seconds.__getitem__)
         return None if point is None else self.knobs.changes(point)
@@ -180,9 +209,9 @@ class Climb:
         below the best is not meant to be read, for it may squeeze low values together.
         """
         changes = self.winner(trials)
-        explained = adjustment_of(self._learnt)
+        explained = {machine: self._explained(machine) for machine in self._machines}
         written = [
-            self._value(trial.measurement, explained)[0]
+            self._value(trial, trial.measurement, explained.get(trial.machine))[0]
             for trial in trials
             if trial.changes == BASELINE and trial.phase in SCORED and trial.measurement
         ]
@@ -232,7 +261,8 @@ def begun(runner: Runner, kept: tuple[Knob, ...], calibration: Calibration) -> C
     setup = runner.setup
     knobs = Knobs(kept, setup.repairs)
     trial_s = runner.takes_s(runner.plans.search)
-    space = knobs.space(setup.is_valid, trial_s, {Cost.NODE_RESTART: runner.restart_s()})
+    move_s = {Cost.NODE_RESTART: runner.restart_s()}
+    space = knobs.space(setup.is_valid, trial_s, move_s, len(runner.machines))
     strategy = setup.strategy(space, calibration.sigma)
     recipes = [
         *((one.changes, f"found by {one.run}") for one in setup.earlier),

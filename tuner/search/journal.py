@@ -20,8 +20,19 @@ from typing import TypeVar
 from pydantic import TypeAdapter, ValidationError
 
 from tuner.errors import JobFailed
+from tuner.search.farm import LostTrial
 from tuner.search.record import Began, Ended, Intent, Line, Record, Warmed, record_of
-from tuner.search.study import SCHEMA, Asked, Ending, Header, Note, Phase, Session, Study, Trial
+from tuner.search.study import (
+    SCHEMA,
+    Asked,
+    Ending,
+    Header,
+    Note,
+    Phase,
+    Session,
+    Study,
+    Trial,
+)
 
 NAME = "trials.jsonl"
 ASIDE = "trials.jsonl.damaged"
@@ -35,6 +46,7 @@ _KINDS: dict[str, type[Line]] = {
     "phase": Began,
     "intent": Intent,
     "trial": Trial,
+    "lost": LostTrial,
     "warmed": Warmed,
     "note": Note,
     "ending": Ended,
@@ -80,8 +92,8 @@ class Journal:
         """A trial is about to run."""
         self._line(Intent(asked, at_s))
 
-    def trial(self, trial: Trial) -> None:
-        """A trial has ended."""
+    def trial(self, trial: Trial | LostTrial) -> None:
+        """A trial has ended, or was lost with its machine."""
         self._line(trial)
 
     def warmed(self, trial: Trial) -> None:

@@ -19,6 +19,8 @@ from tuner.search.budget import (
     trial_seconds,
 )
 from tuner.search.calibration import Calibration
+from tuner.search.crew import DroppedMachine
+from tuner.search.farm import LostTrial
 from tuner.search.guardrails import checks_s
 from tuner.search.study import Trial
 from tuner.space.knob import Cost, Knob
@@ -94,6 +96,20 @@ def repaired(lost: Trial) -> str:
         f"{name} failed: {lost.outcome}; without a rate of the profile as written, from here on "
         "the baseline is the profile with its repairs"
     )
+
+
+def lost(event: LostTrial) -> str:
+    """A trial is measured elsewhere, or once more."""
+    return (
+        f"trial {event.asked.number} was lost on {event.asked.machine}: {event.reason}; it does "
+        "not count and is measured again"
+    )
+
+
+def dropped(event: DroppedMachine, left: int) -> str:
+    """A machine is not used any more."""
+    others = "1 machine is left" if left == 1 else f"{left} machines are left"
+    return f"{event.machine} is dropped: {event.reason}; {others}"
 
 
 def begun_anew(trials: int, reasons: Sequence[str]) -> str:

@@ -24,14 +24,17 @@ def pairs_of(trials: Sequence[Trial]) -> tuple[Pair, ...]:
     """The complete pairs of the point that was confirmed last, baseline first: those of the profile
     with its repairs alone where there are any.
 
-    Two runs that another session lies between are no neighbours, and no pair.
+    Two runs on two machines, or that another session lies between, are no neighbours, and no pair.
     """
     pairs: list[Pair] = []
     candidate = candidate_of(trials)
-    repaired = any(one.repaired for one in trials if one.phase is Phase.CONFIRM)
-    for first, second in pairwise(one for one in trials if one.phase is Phase.CONFIRM):
+    runs = [one for one in trials if one.phase is Phase.CONFIRM]
+    repaired = any(one.repaired for one in runs)
+    by_pair = sorted(runs, key=lambda one: (one.pair or 0, one.machine))
+    for first, second in pairwise(by_pair):
         a, b = first.measurement, second.measurement
-        adjacent = first.pair == second.pair and first.ended_s == second.at_s
+        together = (first.pair, first.machine) == (second.pair, second.machine)
+        adjacent = together and first.ended_s == second.at_s
         both = {first.changes, second.changes} == {BASELINE, candidate}
         same = repaired is (first.repaired or second.repaired)
         if adjacent and both and same and a is not None and b is not None:

@@ -55,14 +55,19 @@ class Knobs:
         return tuple(sorted({**levels, **dict(self.repairs)}.items()))
 
     def space(
-        self, is_valid: Callable[[Changes], bool], trial_s: float, move_s: Mapping[Cost, float]
+        self,
+        is_valid: Callable[[Changes], bool],
+        trial_s: float,
+        move_s: Mapping[Cost, float],
+        machines: int = 1,
     ) -> Space:
         """The space of a strategy; `trial_s` is what a trial takes in seconds, `move_s` what a
-        move of a kind takes beyond that."""
+        move of a kind takes beyond that, with so many machines at once."""
         return Space(
             dimensions(self.knobs, move_s),
             lambda point: is_valid(self.changes(point)),
             trial_s=trial_s,
+            machines=machines,
         )
 
 

@@ -6,8 +6,10 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
+from tuner.search.farm import LostTrial
 from tuner.search.study import (
     BASELINE,
+    HERE,
     Asked,
     Changes,
     Ending,
@@ -52,38 +54,48 @@ class Ended:
     reason: str = ""
 
 
-Line = Session | Began | Intent | Trial | Warmed | Note | Ended
+Line = Session | Began | Intent | Trial | LostTrial | Warmed | Note | Ended
 """What follows the header."""
 
 
 @dataclass(frozen=True)
-class RecordedTrial:
-    """A trial of the search, and the time it saw afterwards: when it ended, or when a later session
-    was ready to continue from there."""
+class RecordedStep:
+    """What became of a trial of the search, and what it saw afterwards: the time, and its machines.
+    Both are of a later session where one was ready to continue from there, because it `was_last`
+    of its own."""
 
-    trial: Trial
+    event: Trial | LostTrial
     seen_s: float
+    machines: tuple[str, ...]
+    was_last: bool = False
 
 
 @dataclass(frozen=True)
 class Record:
-    """A study with what its search saw: the time at its start (None: it has not begun), the trials,
-    and how many seconds of the budget are used.  From `prior` trials it learns, whose decisions it
-    could not repeat.  At `deadly` points it ended twice in a row while they were measured."""
+    """A study with what its search saw: the time at its start (None: it has not begun) with its
+    machines, the trials, and how many seconds of the budget are used.  From `prior` trials it
+    learns, whose decisions it could not repeat.  At `deadly` points it ended twice in a row while
+    they were measured."""
 
     study: Study
     began_s: float | None
-    steps: tuple[RecordedTrial, ...]
+    machines: tuple[str, ...]
+    steps: tuple[RecordedStep, ...]
     spent_s: float
     prior: tuple[Trial, ...] = ()
     deadly: frozenset[Changes] = frozenset()
+
+    @property
+    def trials(self) -> tuple[Trial, ...]:
+        """The trials that its search takes over."""
+        return tuple(step.event for step in self.steps if isinstance(step.event, Trial))
 
     def anew(self) -> Record:
         """That of a search that begins anew and learns from all trials so far."""
         trials = tuple(map(_earlier, self.study.trials))
         study = replace(self.study, trials=trials)
-        prior = (*self.prior, *(_earlier(step.trial) for step in self.steps))
-        return Record(study, None, (), self.spent_s, prior, self.deadly)
+        prior = (*self.prior, *map(_earlier, self.trials))
+        return Record(study, None, self.machines, (), self.spent_s, prior, self.deadly)
 
 
 def record_of(header: Header, lines: Sequence[Line]) -> Record:
@@ -100,16 +112,17 @@ class _Lines:
 
     header: Header
     began_s: float | None = None
+    machines: tuple[str, ...] = (HERE,)
     spent_s: float = 0.0
     ending: Ending = Ending.INTERRUPTED
     reason: str = ""
-    steps: list[RecordedTrial] = field(default_factory=list)
+    steps: list[RecordedStep] = field(default_factory=list)
     trials: list[Trial] = field(default_factory=list)
     sessions: list[Session] = field(default_factory=list)
     notes: list[Note] = field(default_factory=list)
     notes_kept: int = 0
     prior: list[Trial] = field(default_factory=list)
-    begun: Changes = BASELINE
+    begun: dict[int, Changes] = field(default_factory=dict)
     deaths: Counter[Changes] = field(default_factory=Counter)
 
     def add(self, line: Line) -> None:
@@ -117,14 +130,15 @@ class _Lines:
             case Session():
                 self._session(line)
             case Trial():
-                self.begun = BASELINE
                 del self.deaths[line.changes]
                 self.trials.append(line)
-                self.steps.append(RecordedTrial(line, line.ended_s))
-                self.notes_kept = len(self.notes)
+                self._step(line, line.number, line.ended_s)
+            case LostTrial():
+                self._step(line, line.asked.number, line.at_s)
             case Intent():
-                self.begun = line.asked.changes
+                self.begun[line.asked.number] = line.asked.changes
             case Warmed():
+                self.begun.pop(line.trial.number, None)
                 self.trials.append(line.trial)
                 self._saw(line.trial.ended_s)
             case Note():
@@ -132,34 +146,47 @@ class _Lines:
             case Ended():
                 self.ending, self.reason = line.ending, line.reason
                 if line.ending is Ending.INTERRUPTED:
-                    self.begun = BASELINE
+                    self.begun.clear()
             case Began():
                 pass
         self.spent_s = max(self.spent_s, _at_s(line))
 
+    def _step(self, event: Trial | LostTrial, number: int, seen_s: float) -> None:
+        self.begun.pop(number, None)
+        machines = self.sessions[-1].machines if self.sessions else self.machines
+        self.steps.append(RecordedStep(event, seen_s, machines))
+        self.notes_kept = len(self.notes)
+
     def _session(self, session: Session) -> None:
         """Another session decides again what follows the last trial: its notes are void."""
         self.sessions.append(session)
-        # The one before it may have ended in a trial, by whatever but a signal to the tool.
-        self.deaths[self.begun] += 1
-        self.begun = BASELINE
+        self.deaths.update(self._suspects())
+        self.begun.clear()
         self.ending, self.reason = Ending.INTERRUPTED, ""
         if session.anew:
-            self.prior += [_earlier(step.trial) for step in self.steps]
+            self.prior += [
+                _earlier(one.event) for one in self.steps if isinstance(one.event, Trial)
+            ]
             self.trials = list(map(_earlier, self.trials))
             self.steps, self.notes_kept = [], len(self.notes)
         del self.notes[self.notes_kept :]
         self._saw(session.at_s)
 
+    def _suspects(self) -> list[Changes]:
+        """The point that may have ended a session: the one under way then, ended by whatever but a
+        signal to the tool; of several, on machines of their own, none."""
+        return list(self.begun.values()) if len(self.begun) == 1 else []
+
     def _saw(self, at_s: float) -> None:
+        machines = self.sessions[-1].machines
         if self.steps:
-            self.steps[-1] = RecordedTrial(self.steps[-1].trial, at_s)
+            self.steps[-1] = RecordedStep(self.steps[-1].event, at_s, machines, was_last=True)
         else:
-            self.began_s = at_s
+            self.began_s, self.machines = at_s, machines
 
     def record(self) -> Record:
         """All of it."""
-        deaths = self.deaths + Counter([self.begun])
+        deaths = self.deaths + Counter(self._suspects())
         study = Study(
             self.header,
             tuple(self.trials),
@@ -170,8 +197,8 @@ class _Lines:
         )
         deadly = {point for point, often in deaths.items() if often > 1} - {BASELINE}
         return Record(
-            study, self.began_s, tuple(self.steps), self.spent_s, tuple(self.prior),
-            frozenset(deadly),
+            study, self.began_s, self.machines, tuple(self.steps), self.spent_s,
+            tuple(self.prior), frozenset(deadly),
         )  # fmt: skip
 
 

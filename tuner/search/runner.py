@@ -3,32 +3,25 @@
 from __future__ import annotations
 
 import math
-import random
 import statistics
-from collections.abc import Callable, Generator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
-from tuner.measure.measurement import Failure, Measurement, TrialPlan
+from tuner.measure.measurement import TrialPlan
 from tuner.measure.paired import FEWEST_RESTARTING, fewest_pairs
-from tuner.profile.model import Profile
-from tuner.search import notes
 from tuner.search.budget import (
     FEWEST_SEARCH_TRIALS,
     SHRINK_PAIRS,
     SHRINK_TRIALS,
-    Pace,
     Spending,
     fitted,
     grace_s,
     spend,
     trial_seconds,
 )
-from tuner.search.guardrails import Limits, check_plan, checks_s
-from tuner.search.space import Space, Strategy
-from tuner.search.study import BASELINE, Asked, Changes, Earlier, Note, Phase, Trial
-from tuner.space.knob import Cost, Knob
+from tuner.search.guardrails import checks_s
+from tuner.search.measuring import Measuring
+from tuner.search.study import BASELINE, Changes, Phase
 
-_WARM_UP_NUMBER = -1
 _RECENT = 5
 _SIDES = 2
 # Set aside for the pairs, as a factor: with one pair too few nothing can be claimed, and what is
@@ -36,47 +29,11 @@ _SIDES = 2
 _SPARE = 1.1
 
 
-@dataclass(frozen=True)
-class Setup:
-    """What a search needs of the world.
-
-    `candidate` gives the profile of a point, `is_valid` says whether it may be proposed, and
-    `evaluate` measures it as was asked for.  A recommendation keeps the `limits`;
-    what `earlier` searches ended with is measured first.  `strategy` is made of the space and
-    the noise of one trial.  `clock` gives the seconds since the
-    command started.  With `shrinks` the winner is made smaller before it is confirmed.  Every point
-    that is proposed contains the `repairs`, and so does the baseline once it lost events without.
-    `prior` trials were measured before the search began anew: it learns from them, and measures
-    none of their points for the first time.  Where the baseline noise is above `refuse_noise`, it
-    ends.
-    """
-
-    knobs: tuple[Knob, ...]
-    candidate: Callable[[Changes], Profile]
-    is_valid: Callable[[Changes], bool]
-    evaluate: Callable[[Asked, Profile], Trial]
-    strategy: Callable[[Space, float], Strategy]
-    clock: Callable[[], float]
-    budget_s: float
-    pace: Pace
-    rng: random.Random
-    limits: Limits
-    earlier: tuple[Earlier, ...] = ()
-    shrinks: bool = True
-    repairs: Changes = ()
-    prior: tuple[Trial, ...] = ()
-    refuse_noise: float = math.inf
-
-
 @dataclass
-class Runner:
-    """Makes one trial after the other, and knows what time they leave."""
+class Runner(Measuring):
+    """Makes trials, and knows what time they leave."""
 
-    setup: Setup
-    trials: list[Trial] = field(default_factory=list)
     _spending: Spending | None = None
-    _overheads_s: list[tuple[bool, float]] = field(default_factory=list)
-    _restarts_s: list[float] = field(default_factory=list)
 
     @property
     def plans(self) -> Spending:
@@ -86,49 +43,6 @@ class Runner:
     def fix_plans(self) -> None:
         """Divide what is left of the budget by what trials took so far."""
         self._spending = self._spend()
-
-    @property
-    def is_repaired(self) -> bool:
-        """Whether the baseline is the profile with its repairs: as written, it lost events."""
-        made = (*self.setup.prior, *self.trials)
-        return bool(self.setup.repairs) and any(one.lost_as_written for one in made)
-
-    @property
-    def baseline(self) -> str:
-        """What candidates are compared with."""
-        return "the profile with its repairs" if self.is_repaired else "the profile as written"
-
-    def trial(
-        self, phase: Phase, changes: Changes, plan: TrialPlan, why: str, pair: int | None = None
-    ) -> Trial:
-        """Measure a point."""
-        trial = self._evaluated(Asked(self._number(), phase, changes, why, plan, pair))
-        if isinstance(trial.outcome, Measurement) and plan.loses_below is None:
-            planned_s = trial_seconds(plan, 0.0, self.setup.pace)
-            overhead_s = max(0.0, trial.outcome.total_s - planned_s)
-            self._overheads_s.append((changes == BASELINE, overhead_s))
-        return trial
-
-    def persistently(self, run: Callable[[str], Trial]) -> Generator[Trial | Note, None, Trial]:
-        """Run, and once more where a hiccup made the first run fail; gives each run and a note of
-        the repeat, and returns the last.  `run` is given what to add to why it is made."""
-        trial = run("")
-        yield trial
-        if trial.is_hiccup:
-            yield self.note(notes.repeating(trial))
-            trial = run(", repeated")
-            yield trial
-        return trial
-
-    def check(self, changes: Changes, per_second: float, why: str) -> Trial:
-        """Run a point at a fixed rate (events a second)."""
-        plan = check_plan(self.setup.candidate(changes))
-        asked = Asked(self._number(), Phase.CHECK, changes, why, plan, per_second=per_second)
-        return self._evaluated(asked)
-
-    def note(self, text: str) -> Note:
-        """Something to say at this moment."""
-        return Note(text, self.setup.clock())
 
     def free_s(self, best: Changes) -> float:
         """The seconds that are left before the change is made smaller, if `best` is the point that
@@ -153,7 +67,8 @@ class Runner:
         """What is kept for the finals, in seconds: nothing as long as there is little to choose
         from, as in a session that resumed late."""
         tried = sum(trial.phase is Phase.SEARCH for trial in self.trials)
-        return self.plans.finals * self.takes_s(self.plans.final) * (tried >= FEWEST_SEARCH_TRIALS)
+        finals_s = self._rounds(self.plans.finals) * self.takes_s(self.plans.final)
+        return finals_s * (tried >= FEWEST_SEARCH_TRIALS)
 
     def spare_s(self, best: Changes) -> float:
         """The seconds that are left before the runs at a fixed rate and the confirmation of
@@ -163,7 +78,7 @@ class Runner:
         restarts = self._restarts(best, self.planned_pairs(best))
         if checks_s and self.turns(best):
             restarts += _SIDES
-        pairs_s = _SPARE * plans.pairs * self._runs_s(plans.confirm)
+        pairs_s = _SPARE * self._rounds(plans.pairs) * self._runs_s(plans.confirm)
         aside_s = checks_s + restarts * self.restart_s() + self.setup.pace.end_s
         return self.left_s() - pairs_s - aside_s
 
@@ -176,23 +91,24 @@ class Runner:
 
     def round_s(self, before: Changes, after: Changes) -> float:
         """What a round of pairs of two points takes, in seconds."""
-        restarts = 0 if self._node_part(before) == self._node_part(after) else SHRINK_PAIRS + 1
-        runs_s = SHRINK_TRIALS * self.takes_s(self.plans.search)
+        pairs = self._rounds(SHRINK_PAIRS)
+        restarts = 0 if self._node_part(before) == self._node_part(after) else pairs + 1
+        runs_s = _SIDES * pairs * self.takes_s(self.plans.search)
         return runs_s + restarts * self.restart_s()
 
     def takes_s(self, plan: TrialPlan) -> float:
         """What a trial by this plan takes, in seconds, as trials went lately."""
         return trial_seconds(plan, self.overhead_s(), self.setup.pace)
 
-    def next_s(self, changes: Changes, plan: TrialPlan) -> float:
+    def next_s(self, changes: Changes, plan: TrialPlan, machine: str) -> float:
         """What a trial of a point would take now, in seconds, with the restart that it needs."""
-        stays = self._node_part(changes) == self._node_part(self.trials[-1].changes)
+        stays = self._node_part(changes) == self._node_part(self._last_on(machine))
         return self.takes_s(plan) + (0.0 if stays else self.restart_s())
 
     def confirm_plan(self, plan: TrialPlan, winner: Changes, pairs: int) -> TrialPlan:
         """The plan of the next of so many pairs, with shorter windows where time has run short."""
         left_s = self.left_s() - self._restarts(winner, pairs) * self.restart_s()
-        return fitted(plan, left_s, self.pair_overhead_s(), self.setup.pace, pairs)
+        return fitted(plan, left_s, self.pair_overhead_s(), self.setup.pace, self._rounds(pairs))
 
     def planned_pairs(self, winner: Changes) -> int:
         """How many pairs are planned for a confirmation: no more than it needs where the engine
@@ -202,7 +118,7 @@ class Runner:
     def least_pairs_s(self, winner: Changes) -> float:
         """What the fewest pairs that can show anything take, with the shortest windows."""
         shortest = replace(self.plans.confirm, window_s=self.setup.pace.window_s)
-        return self.fewest_pairs(winner) * self.pair_s(shortest, winner)
+        return self._rounds(self.fewest_pairs(winner)) * self.pair_s(shortest, winner)
 
     def fits(self, changes: Changes) -> bool:
         """Whether the fewest pairs of a point still fit into the time."""
@@ -221,14 +137,15 @@ class Runner:
         """How many pairs a confirmation needs."""
         return fewest_pairs(restarting=self.turns(winner))
 
-    def pair_order(self, phase: Phase, one: Changes, other: Changes) -> list[Changes]:
+    def pair_order(self, phase: Phase, one: Changes, other: Changes, machine: str) -> list[Changes]:
         """Which side of the next pair runs first: by chance; where the engine must restart between
         the sides, the one that ran last, so that each follows a restart as often as the other."""
         order = [one, other]
         self.setup.rng.shuffle(order)
-        last = self.trials[-1]
-        if last.phase is phase:
-            order.sort(key=lambda side: self._node_part(side) != self._node_part(last.changes))
+        ran = [trial for trial in self.trials if trial.machine == machine]
+        if ran and ran[-1].phase is phase:
+            last = self._node_part(ran[-1].changes)
+            order.sort(key=lambda side: self._node_part(side) != last)
         return order
 
     def pair_s(self, plan: TrialPlan, winner: Changes) -> float:
@@ -247,16 +164,12 @@ class Runner:
     def _restarts(self, winner: Changes, pairs: int) -> int:
         """How often the engine restarts in so many pairs, and perhaps before the first."""
         if self.turns(winner):
-            return pairs + 1
+            return self._rounds(pairs) + 1
         return int(bool(self.trials) and self.turns(self.trials[-1].changes))
 
     def turns(self, changes: Changes) -> bool:
         """Whether the engine must restart between the profile as written and another point."""
         return self._node_part(changes) != self._node_part(BASELINE)
-
-    def _node_part(self, changes: Changes) -> Changes:
-        restarting = {knob.path for knob in self.setup.knobs if knob.cost is Cost.NODE_RESTART}
-        return tuple(one for one in changes if one[0] in restarting)
 
     def overhead_s(self) -> float:
         """What a trial took lately beside its warm-up and window."""
@@ -280,19 +193,8 @@ class Runner:
     def _spend(self) -> Spending:
         setup = self.setup
         fixed_s = checks_s(setup.candidate(BASELINE), setup.knobs, setup.pace)
-        return spend(self.left_s(), self.overhead_s(), setup.pace, fixed_s)
+        return spend(self.left_s(), self.overhead_s(), setup.pace, fixed_s, len(self.machines))
 
-    def _number(self) -> int:
-        return _WARM_UP_NUMBER + len(self.setup.prior) + len(self.trials)
-
-    def _evaluated(self, asked: Asked) -> Trial:
-        asked = replace(asked, repaired=asked.changes == BASELINE and self.is_repaired)
-        point = self.setup.repairs if asked.repaired else asked.changes
-        trial = self.setup.evaluate(asked, self.setup.candidate(point))
-        before = self.trials[-1].changes if self.trials else BASELINE
-        turns = self._node_part(before) != self._node_part(asked.changes)
-        # An engine that refused was started twice.
-        if turns and trial.outcome.spent is not None and not isinstance(trial.outcome, Failure):
-            self._restarts_s.append(trial.outcome.spent.restart_s)
-        self.trials.append(trial)
-        return trial
+    def _rounds(self, count: int) -> int:
+        """How often one machine's turn comes when so much is spread over all."""
+        return math.ceil(count / len(self.machines))

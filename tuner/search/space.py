@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Protocol
 
@@ -54,7 +54,8 @@ class Dimension:
 
 @dataclass(frozen=True)
 class Space:
-    """The dimensions, which points may be measured, and what a trial costs in seconds.
+    """The dimensions, which points may be measured, what a trial costs in seconds, and how many
+    machines measure at once.
 
     With a `pool` only its points exist.  Otherwise `is_valid` is asked of the few points that are
     about to be proposed, because it may be slow.
@@ -64,6 +65,7 @@ class Space:
     is_valid: Callable[[Point], bool]
     pool: tuple[Point, ...] | None = None
     trial_s: float = 1.0
+    machines: int = 1
 
     @cached_property
     def start(self) -> Point:
@@ -125,7 +127,7 @@ class Observation:
     value is not used.  `margins` are logarithms of limit over value by the name of a guardrail,
     positive when it holds; they are empty where the trial gave none.  `matters` are the dimensions
     that can matter there, by what limits the pipeline; None where that is not known.  `moved_s` is
-    what a dear move to the point took beyond the trial, in seconds.
+    what a dear move to the point took beyond the trial, in seconds.  Machines may differ a little.
     """
 
     point: Point
@@ -136,6 +138,7 @@ class Observation:
     margins: tuple[tuple[str, float], ...] = ()
     matters: frozenset[int] | None = None
     moved_s: float = 0.0
+    machine: str = ""
 
 
 @dataclass(frozen=True)
@@ -159,12 +162,20 @@ class Belief:
     runs: int
     safe: float = 1.0
 
+    def after(self, more: int, sigma: float) -> Belief:
+        """What will be believed after so many more runs with noise of `sigma`, if they show what is
+        believed."""
+        if more == 0:
+            return self
+        sd = self.sd * sigma / math.hypot(sigma, math.sqrt(more) * self.sd)
+        return replace(self, sd=sd, runs=self.runs + more)
+
 
 class Strategy(Protocol):
     """A way to search.  Its state is a pure function of its seed and of what it was told."""
 
-    def ask(self) -> Proposal | None:
-        """The next point to measure, or None when no point is left."""
+    def ask(self, under_way: Sequence[Point] = ()) -> Proposal | None:
+        """The next point to measure while others are under way, or None when no point is left."""
 
     def tell(self, observation: Observation) -> None:
         """Learn what a trial showed; also trials that were not asked for."""

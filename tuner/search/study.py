@@ -18,6 +18,9 @@ Changes = tuple[tuple[str, Level], ...]
 
 BASELINE: Changes = ()
 
+HERE = ""
+"""The name of the machine of a search that has only the one it was started on."""
+
 
 class Phase(Enum):
     """What a trial was for; only `CONFIRM` supports a claim.
@@ -158,7 +161,8 @@ class Session:
 
     `run_id` names what it creates in the engine; it took over `taken_over` trials, and at `at_s`
     seconds of the budget it was ready to measure.  One that begins `anew` could not repeat the
-    decisions that led to those trials, and only learnt from them.
+    decisions that led to those trials, and only learnt from them.  `machines` are those that it
+    measures on.
     """
 
     started: str
@@ -167,11 +171,12 @@ class Session:
     taken_over: int = 0
     at_s: float = 0.0
     anew: bool = False
+    machines: tuple[str, ...] = (HERE,)
 
 
 @dataclass(frozen=True)
 class Asked:
-    """A trial that a search asks for.  `pair` numbers the pairs of the confirmation; with
+    """A trial that a search asks of a machine.  `pair` numbers the pairs of the confirmation; with
     `per_second` it runs at that fixed rate.  A `repaired` one is of the profile with its repairs,
     as the baseline.  Two that differ in `why` alone are the same."""
 
@@ -183,11 +188,13 @@ class Asked:
     pair: int | None = None
     per_second: float | None = None
     repaired: bool = False
+    machine: str = HERE
 
     def __str__(self) -> str:
         changes = ", ".join(f"{path} = {level_text(level)}" for path, level in self.changes)
         baseline = "with its repairs" if self.repaired else "as written"
-        return f"trial {self.number} ({self.phase.value}: {changes or baseline})"
+        where = f" on {self.machine}" if self.machine else ""
+        return f"trial {self.number} ({self.phase.value}{where}: {changes or baseline})"
 
 
 @dataclass(frozen=True)
@@ -206,6 +213,7 @@ class Trial:
     per_second: float | None = None
     ended_s: float = 0.0
     repaired: bool = False
+    machine: str = HERE
 
     @classmethod
     def of(cls, asked: Asked, outcome: Result, at_s: float, ended_s: float) -> Trial:
@@ -246,6 +254,10 @@ class Note:
 
     text: str
     at_s: float
+
+
+Step = Trial | Note
+"""What a search yields on its way."""
 
 
 class Ending(Enum):

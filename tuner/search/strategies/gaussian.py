@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tuner.search.space import Belief, Floats, Observation, Point, Proposal, Space
+from tuner.search.strategies.batch import Batch
 from tuner.search.strategies.model import Guard, Model
 
 # More points spread out at the start, or farther apart, cost more than they showed.
@@ -41,20 +42,22 @@ class Gaussian:
         self._told: list[Observation] = []
         self._model = Model(space, [seed, 1], squeezed=True)
         self._guard = Guard(space, seed, max(sigma, _LEAST_ERROR))
+        self._batch: Batch | None = None
 
-    def ask(self) -> Proposal | None:
+    def ask(self, under_way: Sequence[Point] = ()) -> Proposal | None:
         """The start, points far from each other, then the most promising one."""
-        if not self._told:
+        known = {one.point for one in self._told} | set(under_way)
+        if not known:
             return Proposal(self._space.start, "the start")
-        rng = np.random.default_rng([self._seed, 2, len(self._told)])
-        measured = {one.point for one in self._told}
-        if len(measured) < _START or len(set(self._model.points)) < 2:
-            return self._spread(measured, rng)
-        return self._promising(measured, rng)
+        if len(known) < _START or len(set(self._model.points)) < 2:
+            rng = np.random.default_rng([self._seed, 2, len(self._told) + len(under_way)])
+            return self._spread(known, rng)
+        return self._promising(known, under_way)
 
     def tell(self, observation: Observation) -> None:
         """Learn what a trial showed."""
         self._told.append(observation)
+        self._batch = None
         self._guard.tell(observation)
         if observation.feasible:
             self._model.tell(
@@ -63,6 +66,7 @@ class Gaussian:
                 max(observation.se, _LEAST_ERROR),
                 observation.at_s,
                 just_restarted=observation.moved_s > 0,
+                machine=observation.machine,
             )
 
     def beliefs(self) -> list[Belief]:
@@ -92,15 +96,22 @@ class Gaussian:
         rest = candidates(self._space, [], measured, rng)
         return self._first_valid(map(_point, rest), "the rest")
 
-    def _promising(self, measured: set[Point], rng: np.random.Generator) -> Proposal | None:
-        elites = [one.point for one in self.beliefs()[:_ELITES]]
-        among = candidates(self._space, elites, measured, rng)
-        if not len(among):
-            return None
-        gains = self._model.expected_improvement(among)
+    def _promising(self, known: set[Point], under_way: Sequence[Point]) -> Proposal | None:
+        batch = self._batch
+        if batch is None or not batch.continues(under_way):
+            rng = np.random.default_rng([self._seed, 2, len(self._told)])
+            among = candidates(self._space, self._elites(), known, rng)
+            if not len(among):
+                return None
+            batch = self._batch = self._model.batch(among)
+        gains, among = batch.gains(under_way), batch.among
         gains = gains / self._space.seconds(self._told[-1].point, among, self._dearest_s())
-        gains = gains * self._hopes(among, elites)
-        return self._first_valid(self._likely_best(among, gains), "promising")
+        gains = gains * self._hopes(among, self._elites())
+        fresh = (one for one in self._likely_best(among, gains) if one not in known)
+        return self._first_valid(fresh, "promising")
+
+    def _elites(self) -> list[Point]:
+        return [one.point for one in self.beliefs()[:_ELITES]]
 
     def _likely_best(self, among: NDArray[np.int64], gains: Floats) -> Iterator[Point]:
         """The points by their gains times the probability that they are safe, those that likely

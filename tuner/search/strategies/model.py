@@ -13,6 +13,7 @@ from scipy.special import ndtr
 
 from tuner.search.space import Floats, Observation, Point, Space
 from tuner.search.strategies import process
+from tuner.search.strategies.batch import Batch
 
 # In standard deviations from the median.
 _SQUEEZED_BELOW = 0.3
@@ -20,10 +21,12 @@ _SQUEEZED_BELOW = 0.3
 # pairs of two searches (Elasticsearch 8.19, 2 cores).  How much so here, its trials show; beside
 # what all restarts have in common each has a part of its own.
 _RESTART_SHIFT, _RESTART_SHIFT_SD, _RESTART_OWN_SD = -0.15, 0.1, 0.05
+# What machines are off by beside what their runs of the profile as written showed (a logarithm).
+_MACHINES_SD = 0.05
 
 
-# The most values that a process rests on, for each second of a trial: a proposal takes longer by
-# their square to cube and is to take a tenth of a trial (measured: tests/benchmarks/model_cost.py).
+# The most values that a process rests on, for each second from trial to trial: a proposal takes
+# longer by their square to cube and is to take a tenth of that (tests/benchmarks/model_cost.py).
 _ROWS_PER_S, _FEWEST_ROWS, _MOST_ROWS = 30, 120, 300
 # Beyond that the hyperparameters are known well: they move only with every so manieth value.
 _SELDOM = 4
@@ -51,6 +54,7 @@ class Model:
     _errors: list[float] = field(default_factory=list)
     _at_s: list[float] = field(default_factory=list)
     _restarted: list[bool] = field(default_factory=list)
+    _machines: list[str] = field(default_factory=list)
     _learnt: int = 0
     _rows: NDArray[np.int64] = field(init=False)
     _particles: Floats = field(init=False)
@@ -60,15 +64,23 @@ class Model:
     _scale: float = 1.0
 
     def tell(
-        self, point: Point, value: float, se: float, at_s: float, *, just_restarted: bool = False
+        self,
+        point: Point,
+        value: float,
+        se: float,
+        at_s: float,
+        *,
+        just_restarted: bool = False,
+        machine: str = "",
     ) -> None:
-        """Learn one value and its standard error; what it would be without the restart of the
-        engine just before it is what is believed."""
+        """Learn one value and its standard error; what it would be on the usual machine, without
+        the restart of the engine just before it, is what is believed."""
         self.points.append(point)
         self._restarted.append(just_restarted)
         self._values.append(value)
         self._errors.append(se)
         self._at_s.append(at_s)
+        self._machines.append(machine)
 
     def at_measured(self) -> dict[Point, tuple[float, float]]:
         """Mean and standard deviation at the points that it rests on."""
@@ -78,13 +90,12 @@ class Model:
         points = [self.points[row] for row in self._rows]
         return dict(zip(points, zip(mean.tolist(), spread.tolist(), strict=True), strict=True))
 
-    def expected_improvement(self, among: NDArray[np.int64]) -> Floats:
-        """The expected improvement over the best mean so far, at points not measured."""
+    def batch(self, among: NDArray[np.int64]) -> Batch:
+        """The candidates for the next proposals, none of them measured."""
         data = self._known().data
         level = process.levelled(self._particles, len(self.space.dimensions))
         hedged = process.Posterior.of(np.vstack([self._particles, level]), data)
-        best = hedged.means_at_measured.max(axis=1)
-        return process.expected_improvement(*hedged.at_new(self.space.features(among)), best)
+        return Batch(self.space, hedged, among)
 
     def above(self, among: NDArray[np.int64], limit: float) -> Floats:
         """How probable it is at each point, not measured, that the value is above the limit."""
@@ -106,6 +117,9 @@ class Model:
     def _known(self) -> process.Posterior:
         """The process after all that was told."""
         told = len(self.points)
+        if self.space.machines > 1 and told > self._learnt:
+            # Several machines do not wait while each value is learnt by itself.
+            self._learn(told, process.MOVES if self._learnt else _MOVES_AT_ONCE)
         if told - self._learnt > _ONE_BY_ONE:
             for count in ((self._learnt + told) // 2, told):
                 self._learn(count, _MOVES_AT_ONCE)
@@ -148,13 +162,18 @@ class Model:
         kept = points[rows]
         same = (kept[:, np.newaxis, :] == kept).all(axis=2).astype(float)
         features, times = self.space.features(kept), np.array(self._at_s)[rows]
+        machines = np.array(self._machines[:count])[rows]
+        beside = (machines[:, np.newaxis] == machines).astype(float)
+        apart = _MACHINES_SD / spread if len(set(self._machines[:count])) > 1 else 0.0
         return process.Data(
-            features, self.space.columns, same, y[rows], noise[rows], shift[rows], times
-        )
+            features, self.space.columns, same, y[rows], noise[rows], shift[rows], times,
+            beside, apart,
+        )  # fmt: skip
 
     @property
     def _most_rows(self) -> int:
-        return int(np.clip(_ROWS_PER_S * self.space.trial_s, _FEWEST_ROWS, _MOST_ROWS))
+        most = _ROWS_PER_S * self.space.trial_s / self.space.machines
+        return int(np.clip(most, _FEWEST_ROWS, _MOST_ROWS))
 
     def _telling(self, points: NDArray[np.int64], values: Floats) -> NDArray[np.int64]:
         """Which values say most: a quarter each are those of points measured more than once, the

@@ -43,7 +43,9 @@ class Data:
     """What a process is conditioned on, standardised: features, values, noise variances, times.
 
     `shift` is the standard deviation of what shifts the values of some trials, all by as much; it
-    is 0 where nothing does, and at what is predicted.
+    is 0 where nothing does, and at what is predicted.  `beside` is 1 for each two values of one
+    machine and else 0: each machine drifts by itself and is off by something, of standard deviation
+    `apart`, which is 0 where there is only one.
     """
 
     x: Floats
@@ -53,11 +55,21 @@ class Data:
     noise: Floats
     shift: Floats
     at_s: Floats
+    beside: Floats
+    apart: float
 
     @cached_property
     def squared(self) -> Floats:
         """The squared distances among the points, a row for each knob."""
-        return _by_knob(self.x, self)
+        return self.distances(self.x, self.x)
+
+    def distances(self, x: Floats, y: Floats) -> Floats:
+        """The squared distances of points to others, a row for each knob."""
+        by_knob = np.empty((self.dimensions, len(x), len(y)))
+        for knob in range(self.dimensions):
+            of = self.columns == knob
+            by_knob[knob] = _squared(x[:, of], y[:, of])
+        return by_knob.reshape(self.dimensions, -1)
 
     @cached_property
     def linear(self) -> Floats:
@@ -65,7 +77,8 @@ class Data:
         effect, what is the points' own, the drift, and what is known beforehand."""
         apart = np.abs(self.at_s[:, np.newaxis] - self.at_s) / _DRIFT_S
         known = _MEAN_SD**2 + np.outer(self.shift, self.shift) + np.diag(self.noise + _JITTER)
-        rows = np.stack([self.same, np.exp(-apart), known]).reshape(3, -1)
+        known += self.apart**2 * self.beside
+        rows = np.stack([self.same, np.exp(-apart) * self.beside, known]).reshape(3, -1)
         return np.vstack([_alike(self.squared), rows])
 
     @property
@@ -155,15 +168,6 @@ def _smooth(scales: _Scales, squared: Floats) -> Floats:
     return np.asarray(mixed)
 
 
-def _by_knob(x: Floats, data: Data) -> Floats:
-    d = data.dimensions
-    by_knob = np.empty((d, len(x), len(data.x)))
-    for knob in range(d):
-        of = data.columns == knob
-        by_knob[knob] = _squared(x[:, of], data.x[:, of])
-    return by_knob.reshape(d, -1)
-
-
 def _alike(squared: Floats) -> Floats:
     return np.asarray(np.exp(-2.0 * squared))
 
@@ -233,7 +237,7 @@ class Posterior:
     def means_at_measured(self) -> Floats:
         """Those means alone."""
         x, same = self.data.x, self.data.same
-        parts = [self._means(self._across(x[of], same[of])) for of in _blocks(len(x))]
+        parts = [self._means(self.between(x[of], x, same[of])) for of in _blocks(len(x))]
         return np.hstack(parts)
 
     def at_new(self, x: Floats) -> tuple[Floats, Floats]:
@@ -243,30 +247,44 @@ class Posterior:
     def _at(self, x: Floats, same: Floats) -> tuple[Floats, Floats]:
         means, variances = [], []
         for of in _blocks(len(x)):
-            across = self._across(x[of], same[of])
+            across = self.between(x[of], self.data.x, same[of])
             means.append(self._means(across))
             variances.append(self._variances(across))
         return np.hstack(means), np.hstack(variances)
 
-    def _across(self, x: Floats, same: Floats) -> Floats:
-        """The covariances of points with the data: for each particle a row for each point."""
-        scales, squared = self.scales, _by_knob(x, self.data)
+    def explained(self, x: Floats) -> Floats:
+        """What the data explain at points that were not measured, made white: for each particle a
+        column for each point, whose products are covariances."""
+        return np.concatenate(
+            [self._white(self.between(x[of], self.data.x)) for of in _blocks(len(x))], axis=2
+        )
+
+    def between(self, x: Floats, y: Floats, same: Floats | None = None) -> Floats:
+        """The covariances of points with others before any data: for each particle a row for each
+        of `x`."""
+        scales, squared = self.scales, self.data.distances(x, y)
         additive = scales.shares * scales.additive[:, np.newaxis]
         across = _smooth(scales, squared)
         across += additive @ _alike(squared)
-        across += _MEAN_SD**2 + scales.own[:, np.newaxis] * same.ravel()
-        return across.reshape(len(across), *same.shape)
+        own = 0.0 if same is None else same.ravel()
+        across += _MEAN_SD**2 + scales.own[:, np.newaxis] * own
+        return across.reshape(len(across), len(x), len(y))
 
     def _means(self, across: Floats) -> Floats:
         return np.asarray((across @ self.weights[:, :, np.newaxis])[:, :, 0])
 
-    def _variances(self, across: Floats) -> Floats:
+    def _white(self, across: Floats) -> Floats:
         pairs = zip(self.lower, across, strict=True)
-        white = [solve_triangular(one, rows.T, lower=True) for one, rows in pairs]
-        explained = np.array([(one**2).sum(axis=0) for one in white])
+        return np.array([solve_triangular(one, rows.T, lower=True) for one, rows in pairs])
+
+    def _variances(self, across: Floats) -> Floats:
+        explained = (self._white(across) ** 2).sum(axis=1)
+        return np.asarray(np.maximum(self._prior[:, np.newaxis] - explained, 1e-12))
+
+    @property
+    def _prior(self) -> Floats:
         scales = self.scales
-        prior = scales.signal + scales.additive + scales.own + _MEAN_SD**2
-        return np.asarray(np.maximum(prior[:, np.newaxis] - explained, 1e-12))
+        return np.asarray(scales.signal + scales.additive + scales.own + _MEAN_SD**2)
 
 
 def _blocks(count: int) -> list[slice]:

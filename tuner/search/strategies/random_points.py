@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from tuner.search.finalists import shrunken
@@ -19,11 +21,13 @@ class RandomPoints:
         self._sigma = sigma
         self._told: list[Observation] = []
 
-    def ask(self) -> Proposal | None:
+    def ask(self, under_way: Sequence[Point] = ()) -> Proposal | None:
         """The start, then a random valid point that was not measured."""
-        if not self._told:
+        known = [*(one.point for one in self._told), *under_way]
+        if not known:
             return Proposal(self._space.start, "the start")
-        point = draw(self._space, self._told, np.random.default_rng([self._seed, len(self._told)]))
+        rng = np.random.default_rng([self._seed, len(known)])
+        point = draw(self._space, set(known), rng)
         return None if point is None else Proposal(point, "at random")
 
     def tell(self, observation: Observation) -> None:
@@ -35,9 +39,8 @@ class RandomPoints:
         return shrunken(self._told, self._sigma)
 
 
-def draw(space: Space, observations: list[Observation], rng: np.random.Generator) -> Point | None:
+def draw(space: Space, measured: set[Point], rng: np.random.Generator) -> Point | None:
     """A random valid point that was not measured; None when none turned up."""
-    measured = {one.point for one in observations}
     if space.pool is not None:
         free = [point for point in space.pool if point not in measured]
         return free[int(rng.integers(len(free)))] if free else None

@@ -1,0 +1,132 @@
+"""The machines of a search at work: each does one piece of work after the other.
+
+A piece of work is a generator: it gives what is to be measured on its machine, and gets the trial.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from collections.abc import Callable, Generator, Iterator
+from dataclasses import dataclass, field, replace
+
+from tuner.errors import JobFailed
+from tuner.profile.model import Profile
+from tuner.search.farm import Evaluator, Event, LostTrial
+from tuner.search.study import Asked, Note, Trial
+
+Work = Generator[Asked | Note, Trial, Trial]
+"""Gives what is to be measured on one machine, and what to say; returns the last trial."""
+
+Piece = Callable[[str], Work]
+"""A piece of work, given the machine that does it."""
+
+MOST_STRIKES = 3
+"""A machine that fails so many times in a row is dropped, if there are others."""
+
+
+@dataclass(frozen=True)
+class DroppedMachine:
+    """A machine that is used no more, and why."""
+
+    machine: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class _Begun:
+    """What a machine does: the trial under way, and the piece of work that it is of."""
+
+    asked: Asked
+    piece: Piece
+    work: Work
+
+
+Happening = Trial | LostTrial | DroppedMachine | Note
+"""What is to be known of machines at work."""
+
+
+@dataclass
+class Crew:
+    """Those machines of the `evaluator` that have not been dropped."""
+
+    evaluator: Evaluator
+    candidate: Callable[[Asked], Profile]
+    _open: dict[str, _Begun] = field(default_factory=dict)
+    _strikes: Counter[str] = field(default_factory=Counter)
+    _dropped: set[str] = field(default_factory=set)
+
+    @property
+    def machines(self) -> tuple[str, ...]:
+        """Those that take trials."""
+        return tuple(one for one in self.evaluator.machines if one not in self._dropped)
+
+    @property
+    def under_way(self) -> tuple[Asked, ...]:
+        """The trials that have not ended."""
+        return tuple(one.asked for one in self._open.values())
+
+    def spread(self, take: Callable[[str], Piece | None], *, again: bool) -> Iterator[Happening]:
+        """Have every idle machine do the piece of work that it can `take`, until there is none.
+
+        A piece that is lost with its machine is done `again` by the next one that is idle.  Raises
+        JobFailed when no machine is left.
+        """
+        lost: deque[Piece] = deque()
+        while True:
+            for machine in self.machines:
+                while machine in self.machines and machine not in self._open:
+                    piece = lost.popleft() if lost else take(machine)
+                    if piece is None:
+                        break
+                    yield from self._go_on(machine, piece, piece(machine), None)
+            if not self._open:
+                return
+            for event in self.evaluator.wait():
+                begun = self._open.pop(event.asked.machine)
+                is_done = yield from self._take_in(event, begun)
+                lost.extend([begun.piece] * (again and not is_done))
+
+    def drop(self, machine: str, reason: str) -> DroppedMachine:
+        """Use a machine no more; raises JobFailed where it was the last."""
+        self._dropped.add(machine)
+        self.evaluator.drop(machine)
+        if not self.machines:
+            raise JobFailed(f"no machine is left to measure on: {machine}: {reason}")
+        return DroppedMachine(machine, reason)
+
+    def _take_in(self, event: Event, begun: _Begun) -> Generator[Happening, None, bool]:
+        """Continue with what ended; whether its piece of work need not be done again."""
+        yield event
+        reason = self._reason_to_drop(event)
+        if isinstance(event, Trial) and reason is None:
+            yield from self._go_on(event.machine, begun.piece, begun.work, event)
+            return True
+        begun.work.close()
+        if reason is not None:
+            yield self.drop(event.asked.machine, reason)
+        return False
+
+    def _go_on(self, machine: str, piece: Piece, work: Work, trial: Trial | None) -> Iterator[Note]:
+        """Continue a piece of work up to its next trial, or its end."""
+        try:
+            step = next(work) if trial is None else work.send(trial)
+            while isinstance(step, Note):
+                yield step
+                step = next(work)
+        except StopIteration:
+            return
+        asked = replace(step, machine=machine)
+        self._open[machine] = _Begun(asked, piece, work)
+        self.evaluator.start(asked, self.candidate(asked))
+
+    def _reason_to_drop(self, event: Event) -> str | None:
+        """Why a machine is used no more: it is gone, or failed too often in a row where there are
+        others; None where it is."""
+        machine = event.asked.machine
+        failed = isinstance(event, LostTrial) or event.is_hiccup
+        self._strikes[machine] = self._strikes[machine] + 1 if failed else 0
+        if isinstance(event, LostTrial) and event.is_gone:
+            return event.reason
+        if self._strikes[machine] < MOST_STRIKES or len(self.machines) == 1:
+            return None
+        return f"it failed {MOST_STRIKES} times in a row"
