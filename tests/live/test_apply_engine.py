@@ -16,6 +16,7 @@ from tests.live.test_apply import DYING, RUNS, Site
 from tests.safety.scorecard import row
 from tuner.engine.client import JSON, EngineClient, EngineRefused
 from tuner.lab.ports import free_ports
+from tuner.render.assets import asset_text
 
 pytestmark = [pytest.mark.live, NEEDS_HOSTS]
 
@@ -62,9 +63,12 @@ def site(
 
 @pytest.mark.full
 def test_templates_and_settings_of_open_indices_are_applied_with_the_host(site: EngineSite) -> None:
+    site.write({"impstats": {"interval": 1, "log.file": "/var/log/figures"}})
     done = site.apply()
     assert done.code == 0, done.err
     assert "an event came through" in done.err
+    assert "queues move: " in done.err
+    assert "discarded.full 0; failed 0" in " ".join(done.err.split())
     again = site.apply()
     assert (again.code, "nothing to do" in again.err) == (0, True), again.err
     changes = {"outputs[logs].index.settings": {"refresh_interval": "7s"}}
@@ -95,6 +99,33 @@ def test_a_template_of_somebody_else_is_left_alone(site: EngineSite) -> None:
     done = site.tune(*(word for word in site.words if word != "--take-over"), "--fragment")
     assert (done.code, "was not made by rsyslog-tune" in done.err) == (5, True), done.err
     assert (site.host.tree(), site.objects()) == (before, objects)
+
+
+@pytest.mark.full
+def test_a_plan_with_a_sites_templates_is_applied_unless_the_engine_changed(
+    site: EngineSite,
+) -> None:
+    own = site.folder / "templates"
+    own.mkdir()
+    shipped = asset_text("templates", "index-template.json.j2")
+    written = shipped.replace("{{ index.priority | tojson }}", "333")
+    (own / "index-template.json.j2").write_text(written)
+    assert site.apply("--templates", own).code == 0
+    plan, path = site.folder / "plan.json", f"/_index_template/{site.index}"
+    site.write({"inputs[0].port": free_ports(1)})
+    assert site.apply("--templates", own, "--plan-out", plan).code == 0
+    done = site.tune("apply", plan, "--yes")
+    assert done.code == 0, done.err
+    site.write({"outputs[logs].index.settings": {"refresh_interval": "7s"}})
+    by_others: dict[str, tuple[str, JSON]] = {
+        f"index {site.index}": (f"/{site.index}/_settings", {"refresh_interval": "8s"}),
+        f"index template {site.index}": (path, {"index_patterns": [site.index], "priority": 444}),
+    }
+    for name, (there, body) in by_others.items():
+        assert site.apply("--templates", own, "--plan-out", plan).code == 0
+        site.client.request("PUT", there, body)
+        done = site.tune("apply", plan, "--yes")
+        assert (done.code, f"since the plan: {name}:" in done.err) == (5, True), done.err
 
 
 @pytest.mark.full

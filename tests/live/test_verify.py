@@ -10,8 +10,10 @@ from pathlib import Path
 import pytest
 
 from tests.live.conftest import Done
-from tests.live.hosts import NEEDS_HOSTS, hosts
+from tests.live.hosts import NEEDS_HOSTS, hosts, passed
 from tests.live.test_apply import Site
+from tests.live.test_fragment import awaited
+from tuner.lab.ports import free_ports
 
 pytestmark = [pytest.mark.live, NEEDS_HOSTS]
 
@@ -22,15 +24,19 @@ def site(tmp_path: Path, nothing_left_behind: None) -> Iterator[Site]:
         yield Site(tmp_path, collector1=host)
 
 
+_NO_FIGURES = "collector1: no figures of its queues: the profile has no impstats with log.file"
+
+
 def verify(site: Site, *more: object) -> Done:
     return site.tune("verify", site.profile, "--inventory", site.inventory, *more)
 
 
 def test_a_host_is_as_its_profile_says_until_somebody_changes_it(site: Site) -> None:
     assert verify(site).code == 2
-    assert site.apply().code == 0
+    done = site.apply()
+    assert (done.code, _NO_FIGURES in done.err) == (0, True), done.err
     same = verify(site)
-    assert (same.code, same.out) == (0, ""), same
+    assert (same.code, same.out, _NO_FIGURES in same.err) == (0, "", True), same
     with site.host.conf.open("a", encoding="utf-8") as conf:
         conf.write('# by hand, pwd="hunter2"\n')
     os.utime(site.host.conf, (time.time() + 60, time.time() + 60))
@@ -39,6 +45,32 @@ def test_a_host_is_as_its_profile_says_until_somebody_changes_it(site: Site) -> 
     assert '-# by hand, pwd="***"' in drift.out
     assert "started before" in drift.out
     assert "2 differences" in drift.err
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("interval", [1, 60])
+def test_the_figures_of_its_queues_are_said_and_are_no_drift(site: Site, interval: int) -> None:
+    port, log = free_ports(1), "/var/log/figures"
+    queue = {"type": "LinkedList", "size": 1000}
+    output = {"name": "all", "type": "omfile", "file": f"{site.folder}/all.log", "queue": queue}
+    impstats = {"interval": interval, "format": "legacy", "log.file": log}
+    site.write({"inputs[0].port": port, "outputs": [output], "impstats": impstats})
+    done = site.apply()
+    assert done.code == 0, done.err
+    if interval == 60:
+        assert "collector1: its queues are counted every 60 s" in done.err
+        assert f"collector1: no figures of its queues in {log}" in verify(site).err
+        return
+    assert "collector1: no queue moves yet: nothing came in" in done.err
+    to = ("--server", "127.0.0.1", "--port", str(port), "--tcp")
+    passed(site.host.run("logger", *to, "event"))
+    counted = "all queue: origin=core.queue size=0 enqueued=1 "
+    awaited(site.host.path(log), counted)
+    same = verify(site)
+    assert (same.code, same.out) == (0, ""), same
+    said = " ".join(same.err.split())
+    assert "collector1: main Q holds 0 of " in said
+    assert "; all queue holds 0 of 1,000; discarded.full 0; failed 0 as in" in said
 
 
 def test_everything_that_is_wrong_is_said_at_once(site: Site) -> None:

@@ -39,6 +39,7 @@ from tuner.deploy.plan import (
     host_change,
     read_plan,
     require_fit,
+    require_same_engine,
     saved,
     sockets_of,
 )
@@ -47,7 +48,7 @@ from tuner.engine.access import client_for
 from tuner.engine.client import EngineClient
 from tuner.errors import BadUsage, DifferencesFound, Locked, Refused
 from tuner.lint.load import LoadedProfile, text_of
-from tuner.render.artefacts import HEAP, NODE, Artefact, render
+from tuner.render.artefacts import Artefact, node_files
 from tuner.render.form import Form
 from tuner.render.templates import Templates
 from tuner.render.tree import write_whole
@@ -145,7 +146,8 @@ def apply(
         if host or inventory or fragment or templates or elasticsearch or skip_engine or plan_out:
             raise BadUsage("a plan says itself what it is about: give no hosts, no engine, no form")
         client = None if plan.url is None else client_for(plan.url, plan.loaded.profile)
-        _require_same_engine(plan, client)
+        if client is not None:
+            require_same_engine(plan, client)
     with contextlib.closing(client) if client is not None else contextlib.nullcontext():
         if check or diff or plan_out is not None or not plan.diff:
             _show(plan, diff, plan_out, output)
@@ -196,15 +198,6 @@ def _host_change(
         )
     require_fit(target, facts, loaded.profile, file, take_over)
     return host_change(target, facts, fragment, file, loaded.profile)
-
-
-def _require_same_engine(plan: DeployPlan, client: EngineClient | None) -> None:
-    """Raise Refused where the engine is not as it was when the plan was made."""
-    if client is not None:
-        now = engine_changes(plan.loaded.profile, client, None, take_over=True)
-        before = {one.path: one.before for one in now}
-        if before != {one.path: one.before for one in plan.objects}:
-            raise Refused("the engine changed since the plan: make a new one")
 
 
 def _show(plan: DeployPlan, diff: bool, plan_out: Path | None, output: OutputFormat) -> None:
@@ -260,7 +253,7 @@ def _done(plan: DeployPlan, client: EngineClient | None, manner: Manner) -> tupl
 
 def _report(plan: DeployPlan, outcomes: tuple[HostOutcome, ...], output: OutputFormat) -> None:
     """What became of each host, and what is left to do by hand."""
-    node = [name for name in _node_files(plan.loaded) if plan.url is not None]
+    node = () if plan.url is None else node_files(plan.loaded.profile)
     if output is OutputFormat.JSON:
         each = [
             {"name": one.name, "state": one.state.value, "reason": one.error and str(one.error)}
@@ -272,7 +265,7 @@ def _report(plan: DeployPlan, outcomes: tuple[HostOutcome, ...], output: OutputF
             "kind": "apply",
             "hosts": each,
             "engine": objects,
-            "needs_restart": node,
+            "needs_restart": list(node),
         }
         result_json(data)
     else:
@@ -287,9 +280,3 @@ def _report(plan: DeployPlan, outcomes: tuple[HostOutcome, ...], output: OutputF
         raise failed[0]
     if any(one.state is HostState.WAITING for one in outcomes):
         say("rsyslog-tune confirm keeps it; without that the hosts restore themselves")
-
-
-def _node_files(loaded: LoadedProfile) -> list[str]:
-    """What only a restart of a node applies."""
-    paths = (one.path for one in render(loaded.profile, None, form_of(loaded, False, None)))
-    return [path for path in paths if path in {HEAP, *NODE.values()}]

@@ -13,7 +13,7 @@ from tuner.errors import BadUsage, Refused
 from tuner.host.allow import is_loopback
 from tuner.lint.load import LoadedProfile
 from tuner.profile.model import Profile
-from tuner.render.artefacts import RSYSLOG, Artefact, fragment_path, render
+from tuner.render.artefacts import Artefact, configuration
 from tuner.render.form import Form
 from tuner.render.templates import Templates
 
@@ -87,6 +87,5 @@ def rendered(
     loaded: LoadedProfile, site: Templates | None, form: Form
 ) -> tuple[Artefact, str | None]:
     """The configuration of rsyslogd, and the name of the drop-in where it is one."""
-    path = fragment_path(loaded.profile) if form.is_fragment else RSYSLOG
-    (file,) = (one for one in render(loaded.profile, site, form) if one.path == path)
-    return file, loaded.profile.name if form.is_fragment else None
+    name = loaded.profile.name if form.is_fragment else None
+    return configuration(loaded.profile, site, form), name

@@ -25,6 +25,7 @@ from tuner.cli.options import (
     form_of,
     load,
 )
+from tuner.deploy.queues import figures_note
 from tuner.deploy.target import RemoteHost
 from tuner.deploy.verify import engine_drift, host_drift
 from tuner.engine.access import client_for
@@ -55,21 +56,22 @@ def verify(
     url = engine_url(loaded.profile, elasticsearch, skip_engine, machines)
     names = ", ".join(one.name for one in machines)
     with working(f"asking {names}"):
-        found = [
-            drift
-            for one in machines
-            for drift in host_drift(RemoteHost(one, name), loaded.profile, file)
-        ]
+        hosts = [RemoteHost(one, name) for one in machines]
+        found = [drift for one in hosts for drift in host_drift(one, loaded.profile, file)]
+        notes = [figures_note(one, loaded.profile) for one in hosts]
         if url is not None:
             with contextlib.closing(client_for(url, loaded.profile)) as client:
                 found += engine_drift(loaded.profile, client, site)
     if output is OutputFormat.JSON:
-        result_json({"schema": 1, "kind": "verify", "drift": [asdict(one) for one in found]})
+        drift = [asdict(one) for one in found]
+        result_json({"schema": 1, "kind": "verify", "drift": drift, "notes": notes})
     else:
         for one in found:
             result(f"{one.where}: {one.what}")
             if one.diff:
                 result(one.diff.rstrip())
+    for note in notes:
+        say(note)
     if found:
         count = "1 difference" if len(found) == 1 else f"{len(found)} differences"
         raise DifferencesFound(f"{count} from the profile")

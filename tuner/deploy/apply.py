@@ -12,6 +12,7 @@ from enum import Enum
 from tuner.deploy.intents import Intents, Put, Touched, Waiting
 from tuner.deploy.objects import awaited, bring_back, findable, put
 from tuner.deploy.plan import DeployPlan, HostChange, require_unchanged
+from tuner.deploy.queues import figures_text, movement_note
 from tuner.deploy.target import RemoteHost
 from tuner.engine.client import EngineClient
 from tuner.errors import GuardrailBreached, TuneError
@@ -128,9 +129,11 @@ class Apply:
             return
         self._intents.note(Touched(change.machine, change.fragment))
         try:
+            figures = figures_text(target, self._profile)
             target.apply(change.candidate, self._run, self._manner.confirm_within_s)
             self._tell(f"{name}: rsyslogd runs the new configuration")
             self._check_delivery(target)
+            self._tell(movement_note(target, self._profile, figures))
             if not self._manner.all_or_none and not self._manner.confirm_within_s:
                 target.keep(self._run)
         except TuneError as bad:

@@ -11,8 +11,17 @@ from pydantic import TypeAdapter, ValidationError
 
 from tuner.deploy.inventory import InventoryHost
 from tuner.deploy.target import Candidate, Facts, RemoteHost
+from tuner.engine import normal
 from tuner.engine.client import JSON, EngineClient, at
+from tuner.engine.installed import (
+    alias_writes,
+    component_template,
+    lifecycle_policy,
+    open_indices,
+)
 from tuner.engine.owned import MANAGER
+from tuner.engine.templates import installed_templates
+from tuner.engines.release import Engine
 from tuner.errors import BadUsage, Refused
 from tuner.lint.load import LoadedProfile, parse_profile
 from tuner.modules.input import Listener
@@ -134,6 +143,30 @@ def require_unchanged(change: HostChange, facts: Facts) -> None:
     """Raise Refused where the live file is not the one that the plan was made for."""
     if digest_of(None if facts.live is None else facts.live.content) != change.before:
         raise Refused(f"{change.machine.name}: the file changed since the plan: make a new one")
+
+
+def require_same_engine(plan: DeployPlan, client: EngineClient) -> None:
+    """Raise Refused where an object of the engine is not the one that the plan was made for."""
+    engine = plan.loaded.profile.release.engine
+    for one in plan.objects:
+        if _now(one, client, engine) != one.before:
+            raise Refused(f"the engine changed since the plan: {one.name}: make a new one")
+
+
+def _now(change: EngineChange, client: EngineClient, engine: Engine) -> JSON | None:
+    """What is there, in the form of `before`."""
+    place, _, name = change.path.rpartition("/")
+    if name == "_settings":
+        given = [normal.settings(one.settings) for one in open_indices(client, place[1:])]
+        return {key: given[0].get(key) for key in change.before or {}} if given else None
+    if place == "/_index_template":
+        return {one.name: one.body for one in installed_templates(client)}.get(name)
+    if place == "/_component_template":
+        return component_template(client, name)
+    if place:
+        return lifecycle_policy(client, engine, name)
+    # The first index of an alias that rolls over.
+    return None if alias_writes(client, name.removesuffix("-000001")) is None else {}
 
 
 def require_fit(

@@ -104,6 +104,17 @@ def read(path: Path) -> tuple[Snapshot, ...]:
     return tuple(_snapshots(text.splitlines()))
 
 
+def last_figures(text: str) -> Snapshot | None:
+    """The last figures of each object in the end of a file that impstats wrote, in any of its
+    formats, with or without brackets; None without any."""
+    figures = [
+        one
+        for _, _, each in (line.partition(": ") for line in text.splitlines())
+        for one in (_objects(each.removeprefix("@cee:").strip()) or _legacy(each))
+    ]
+    return _snapshot(0, figures) if figures else None
+
+
 def within(snapshots: Iterable[Snapshot], first_s: float, last_s: float) -> tuple[Snapshot, ...]:
     """The snapshots of a span of time, both ends in seconds since 1970."""
     return tuple(one for one in snapshots if first_s <= one.at <= last_s)
@@ -138,7 +149,21 @@ def _objects(text: str) -> list[Mapping[str, object]]:
         parsed = json.loads(text)
     except json.JSONDecodeError:
         return []
-    return [parsed] if isinstance(parsed, dict) else []
+    if not isinstance(parsed, dict):
+        return []
+    # json-elasticsearch has ! for dots.
+    return [{key.replace("!", "."): value for key, value in parsed.items()}]
+
+
+def _legacy(text: str) -> list[Mapping[str, object]]:
+    """`main Q: origin=core.queue size=0 enqueued=5 `: the object on a line of the oldest format."""
+    name, origin, rest = text.rpartition(": origin=")
+    if not origin:
+        return []
+    where, *pairs = rest.split()
+    numbers = (pair.partition("=") for pair in pairs)
+    counts = {key: int(value) for key, _, value in numbers if value.isdigit()}
+    return [{"name": name, "origin": where, **counts}]
 
 
 def _snapshot(at: float, objects: Iterable[Mapping[str, object]]) -> Snapshot:

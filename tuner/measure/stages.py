@@ -13,12 +13,11 @@ from dataclasses import dataclass
 from tuner.host.threads import LONGEST_NAME, Load
 from tuner.lab.impstats import within
 from tuner.measure.counters import Window
-from tuner.modules.queue_defaults import Place
 from tuner.modules.registry import INPUTS
 from tuner.profile.backlog import backlog_marks
 from tuner.profile.model import Profile
-from tuner.profile.placement import PlacedQueue, lane_queue, measured_way, stream_queue
-from tuner.render.rulesets import lane_name, outputs_ruleset
+from tuner.profile.placement import PlacedQueue, measured_way
+from tuner.render.rulesets import counter_names
 from tuner.space.queues import path_of
 
 
@@ -44,18 +43,8 @@ def counted_queues(profile: Profile) -> tuple[CountedQueue, ...]:
     first, *later = measured_way(profile)
     way = (first, *(queue for queue in later if not queue.is_direct))
     return tuple(
-        CountedQueue(_names(profile, queue), queue, path_of(profile, queue)) for queue in way
+        CountedQueue(counter_names(profile, queue), queue, path_of(profile, queue)) for queue in way
     )
-
-
-def _names(profile: Profile, queue: PlacedQueue) -> tuple[str, ...]:
-    if queue.place is Place.ACTION:
-        return (f"{profile.measured.name} queue",)
-    if queue == stream_queue(profile, profile.measured_stream):
-        return (outputs_ruleset(profile, profile.measured_stream),)
-    if queue != lane_queue(profile):
-        return ("main Q",)
-    return tuple(lane_name(profile, number) for number in range(queue.copies))
 
 
 _INPUT_THREADS = tuple(name for module in INPUTS for name in module.thread_names)

@@ -70,15 +70,33 @@ def render(
 
     Without `templates` the shipped ones write them.
     """
-    files = tuple(_artefacts(profile, templates or shipped_templates(), form))
-    for file in files:
-        mark = mark_of(file.path)
-        if mark is not None and mark not in file.text:
-            raise BadTemplate(
-                f"{file.path} would not say {mark!r}, by which the next render knows it: keep the "
-                "shipped header, {{ super() }}"
-            )
+    writer = templates or shipped_templates()
+    others = (_marked(file) for file in _other_files(profile, writer))
+    files = (configuration(profile, writer, form), *others)
     return tuple(sorted(files, key=lambda file: file.path))
+
+
+def configuration(
+    profile: Profile, templates: Templates | None = None, form: Form = WHOLE
+) -> Artefact:
+    """The file of rsyslogd, and no other."""
+    return _marked(
+        Artefact(
+            fragment_path(profile) if form.is_fragment else RSYSLOG,
+            rsyslog_conf(profile, templates=templates, form=form),
+            private=any(output.has_secrets for output in profile.indexed),
+        )
+    )
+
+
+def _marked(file: Artefact) -> Artefact:
+    mark = mark_of(file.path)
+    if mark is not None and mark not in file.text:
+        raise BadTemplate(
+            f"{file.path} would not say {mark!r}, by which the next render knows it: keep the "
+            "shipped header, {{ super() }}"
+        )
+    return file
 
 
 def rsyslog_conf(
@@ -98,12 +116,13 @@ def fragment_path(profile: Profile) -> str:
     return f"rsyslog.d/{profile.name}.conf"
 
 
-def _artefacts(profile: Profile, templates: Templates, form: Form) -> Iterator[Artefact]:
-    yield Artefact(
-        fragment_path(profile) if form.is_fragment else RSYSLOG,
-        rsyslog_conf(profile, templates=templates, form=form),
-        private=any(output.has_secrets for output in profile.indexed),
-    )
+def node_files(profile: Profile) -> tuple[str, ...]:
+    """The paths of what only a restart of a node applies."""
+    own = (NODE[profile.release.engine],) if profile.node.settings else ()
+    return (*own, HEAP) if "heap" in profile.node.model_fields_set else own
+
+
+def _other_files(profile: Profile, templates: Templates) -> Iterator[Artefact]:
     for output in profile.indexed:
         folder = f"{output.name}/" if len(profile.indexed) > 1 else ""
         for path, body in _engine_files(profile, output, templates):
@@ -131,11 +150,11 @@ def _engine_files(
 
 def _node_files(profile: Profile, templates: Templates) -> Iterator[Artefact]:
     node = profile.node
-    if node.settings:
-        path = NODE[profile.release.engine]
-        yield _node_file(profile, templates, path, f"{path}.j2", settings=node.settings)
-    if "heap" in node.model_fields_set:
-        yield _node_file(profile, templates, HEAP, "heap.options.j2", heap=node.heap)
+    for path in node_files(profile):
+        if path == HEAP:
+            yield _node_file(profile, templates, path, "heap.options.j2", heap=node.heap)
+        else:
+            yield _node_file(profile, templates, path, f"{path}.j2", settings=node.settings)
 
 
 def _node_file(

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from tuner.modules.input import Parsers
 from tuner.profile.lanes import Spread
 from tuner.profile.model import Profile
+from tuner.profile.placement import PlacedQueue
 
 
 @dataclass(frozen=True)
@@ -36,6 +37,19 @@ def outputs_ruleset(profile: Profile, stream: str | None) -> str:
         return f"stream.{stream}"
     splits = profile.lanes is not None and profile.lanes.spread is not Spread.PORTS
     return f"outputs.{profile.name}" if splits else entry_ruleset(profile)
+
+
+def counter_names(profile: Profile, queue: PlacedQueue) -> tuple[str, ...]:
+    """What rsyslog's counters call each copy of a queue: by its ruleset, or by its action."""
+    match queue.path:
+        case ("outputs", int(number), _):
+            return (f"{profile.outputs[number].name} queue",)
+        case ("streams", str(stream), _):
+            return (outputs_ruleset(profile, stream),)
+        case ("lanes", _):
+            return tuple(lane_name(profile, number) for number in range(queue.copies))
+        case _:
+            return ("main Q",)
 
 
 def ruleset_of(profile: Profile, stream: str | None) -> str:
