@@ -37,9 +37,10 @@ engine: $(VENV)/.ready
 engines: engine
 	@$(BIN)/rsyslog-tune doctor --fetch all > /dev/null
 
-# Those that apply what `render --format` writes; Ansible comes with the tests' own packages.
+# Those that apply what `render --format` writes, and systemd, which checks units without running;
+# Ansible comes with the tests' own packages.
 managers: .salt/.ready
-	@.ci/packages puppet-agent
+	@.ci/packages puppet-agent systemd
 
 .salt/.ready:
 	$(PYTHON) -m venv .salt

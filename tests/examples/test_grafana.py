@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import re
 import shlex
+import shutil
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import pytest
 import yaml
 
 from tests.measure.factory import failed, measured
@@ -24,6 +26,7 @@ EXPORTERS: list[dict[str, Any]] = yaml.safe_load(
 )
 METRIC = re.compile(r"\b(?:rsyslog|elasticsearch|node)_[a-z0-9_]+")
 COLUMNS = 24
+SYSTEMD = shutil.which("systemd-analyze")
 
 
 def queries() -> Iterator[str]:
@@ -100,6 +103,14 @@ def test_the_exporter_gets_lines_of_four_words_from_the_file_of_impstats() -> No
     for line, before in zip(done.stdout.splitlines(), written, strict=True):
         words = line.split(" ", 3)
         assert json.loads(words[3]) == json.loads(before[before.index("{") :])
+
+
+@pytest.mark.full
+@pytest.mark.skipif(SYSTEMD is None, reason="make managers")
+def test_systemd_has_nothing_to_say_against_the_exporters_unit() -> None:
+    command = [str(SYSTEMD), "verify", str(GRAFANA / "rsyslog-exporter.service")]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout + done.stderr == ""
 
 
 def test_grafana_and_prometheus_can_read_their_files() -> None:

@@ -28,6 +28,8 @@ NEEDS_HOSTS = pytest.mark.skipif(
 )
 # What a host keeps to itself; what is written there lands below the host's folder.
 _OWN = ("/etc", "/usr/local", "/var", "/run")
+# What a host begins without: nothing there reaches the systemd of the machine.
+_EMPTY = "rm -rf /etc/rsyslog.d /var/lib/rsyslog-tune /run/systemd /run/dbus"
 _PATIENCE_S = 120
 
 # The user's own keys and known hosts are not used, and the connection is as strict as ever.
@@ -93,15 +95,32 @@ echo . >>/run/syncs
 }}
 exec /bin/sync "$@"
 """
-# What systemd-run is to do: the command, after that time, by another process.
+# What systemd-run is to do: two units, and the command after that time, by another process.  What
+# the real one does not understand is refused.
 _SYSTEMD_RUN = """\
+case $(/usr/bin/systemd-run "$@" 2>&1) in *option*) exit 1 ;; esac
 while [ "$1" != sh ]; do
     case $1 in
-    --unit) unit=$2 ;;
-    --on-active) after=$2 ;;
+    --unit) unit=$2 && shift ;;
+    --on-active) after=$2 && shift ;;
+    --timer-property) property=$2 && shift ;;
     esac
     shift
 done
+mkdir -p /run/systemd/transient
+cat >"/run/systemd/transient/$unit.timer" <<END
+[Unit]
+CollectMode=inactive-or-failed
+[Timer]
+OnActiveSec=$after
+$property
+END
+cat >"/run/systemd/transient/$unit.service" <<END
+[Unit]
+CollectMode=inactive-or-failed
+[Service]
+ExecStart=/bin/$*
+END
 setsid sh -c 'sleep "$0"; exec "$@"' "$after" "$@" >/dev/null 2>&1 </dev/null &
 echo $! >"/run/$unit.timer"
 """
@@ -326,7 +345,7 @@ def _furnished(folder: Path, name: str) -> str:
         lines.append(
             f"mount -t overlay own -o lowerdir={path},upperdir={above},workdir={work} {path}"
         )
-    return "\n".join([*lines, "rm -rf /etc/rsyslog.d /var/lib/rsyslog-tune", "ip link set lo up"])
+    return "\n".join([*lines, _EMPTY, "ip link set lo up"])
 
 
 def _network(switch: int) -> str:

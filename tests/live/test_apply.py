@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -30,6 +31,7 @@ pytestmark = [pytest.mark.live, NEEDS_HOSTS]
 # The first of them is run by `make test`.
 _ROLLBACKS = int(os.environ.get("RSYSLOG_TUNE_ROLLBACKS", "3"))
 RUNS = [0, *(pytest.param(run, marks=pytest.mark.full) for run in range(1, _ROLLBACKS))]
+SYSTEMD = shutil.which("systemd-analyze")
 # A wait of the tests, for what comes by itself.
 _PATIENCE_S = 120
 
@@ -307,7 +309,25 @@ def test_ctrl_c_in_the_midst_restores_the_host(site: Site) -> None:
     assert (site.host.tree(), site.nothing_left()) == (before, True)
 
 
+def require_sound_units(host: SshHost, timer: str) -> None:
+    """systemd has nothing to say against a timer and its service, and would say it if it had."""
+    paths = [f"/run/systemd/transient/{Path(timer).stem}.{kind}" for kind in ("timer", "service")]
+    assert verified(host, paths) == ""
+    for path, right, wrong in zip(paths, ("Accuracy", "/bin/"), ("Acuracy", "/no/"), strict=True):
+        text = host.path(path).read_text(encoding="utf-8")
+        host.write(path, text.replace(right, wrong))
+        assert wrong in verified(host, paths)
+        host.write(path, text)
+
+
+def verified(host: SshHost, units: Sequence[str]) -> str:
+    """What systemd says of units; it succeeds even where it ignores what it does not know."""
+    done = host.run(str(SYSTEMD), "verify", *units)
+    return done.stdout + done.stderr
+
+
 @pytest.mark.full
+@pytest.mark.skipif(SYSTEMD is None, reason="make managers")
 @pytest.mark.parametrize("confirms", [True, False])
 def test_a_host_with_systemd_has_unit_and_timer(site: Site, confirms: bool) -> None:
     before = site.host.tree()
@@ -320,6 +340,7 @@ def test_a_host_with_systemd_has_unit_and_timer(site: Site, confirms: bool) -> N
     if confirms:
         (unit,) = site.host.path("/run").glob("rsyslog-tune-restore-*.timer")
         timer = int(unit.read_text())
+        require_sound_units(site.host, unit.name)
         assert site.host.is_alive(timer)
         assert site.tune("confirm").code == 0
         assert not site.host.is_alive(timer)
