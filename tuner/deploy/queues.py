@@ -34,52 +34,58 @@ def figures_note(host: RemoteHost, profile: Profile) -> str:
     figures = last_figures(figures_text(host, profile) or "")
     if figures is None:
         return f"{name}: no figures of its queues in {impstats.log_file}"
-    return f"{name}: {'; '.join((*_sizes(profile, figures), *_losses(figures)))}"
+    return f"{name}: {'; '.join(_standing(profile, figures))}"
 
 
 def movement_note(host: RemoteHost, profile: Profile, before: str | None) -> str:
-    """Whether a queue moves, by figures that are newer than those in the text `before`: waits for
-    them."""
+    """Whether a queue moves, by figures that come after the text `before`: waits for them."""
     name, impstats = host.machine.name, profile.impstats
     if impstats is None or impstats.log_file is None:
         return figures_note(host, profile)
     if impstats.interval > _LONGEST_S:
         return f"{name}: its queues are counted every {impstats.interval} s: verify reads that"
-    latest = before
+    names = _limits(profile).keys()
+    _, _, last_line = (before or "").rstrip().rpartition("\n")
+    figures: Snapshot | None = None
 
-    def is_newer() -> bool:
-        nonlocal latest
-        latest = figures_text(host, profile)
-        return latest is not None and latest != before
+    def are_all_counted() -> bool:
+        nonlocal figures
+        text = figures_text(host, profile) or ""
+        figures = last_figures(text.rpartition(last_line)[2] if last_line else text)
+        return figures is not None and names <= figures.queues.keys()
 
-    if not wait_until(is_newer, impstats.interval + _SLACK_S, 1.0):
+    wait_until(are_all_counted, impstats.interval + _SLACK_S, 1.0)
+    if figures is None:
         return f"{name}: no new figures of its queues in {impstats.log_file}"
-    figures = last_figures(latest or "")
-    moved = [] if figures is None else [
-        f"{queue} took {counts.enqueued:,}" for queue, counts in figures.queues.items()
-        if counts.enqueued
-    ]  # fmt: skip
-    if figures is None or not moved:
+    counted = ((queue, figures.queues[queue]) for queue in names if queue in figures.queues)
+    moved = [f"{queue} took {one.enqueued:,}" for queue, one in counted if one.enqueued]
+    if not moved:
         return f"{name}: no queue moves yet: nothing came in"
-    every = (*moved, *_sizes(profile, figures), *_losses(figures))
-    return f"{name}: queues move: {'; '.join(every)}"
+    return f"{name}: queues move: {'; '.join((*moved, *_standing(profile, figures)))}"
 
 
-def _sizes(profile: Profile, figures: Snapshot) -> list[str]:
-    limits = {
+def _limits(profile: Profile) -> dict[str, int]:
+    """How many messages each queue holds, by what counters call it."""
+    return {
         name: queue.size
         for queue in queues(profile)
         if not queue.is_direct
         for name in counter_names(profile, queue)
     }
-    return [
-        f"{name} holds {figures.queues[name].size:,} of {limit:,}"
-        for name, limit in limits.items()
-        if name in figures.queues
+
+
+def _standing(profile: Profile, figures: Snapshot) -> list[str]:
+    """How full the queues are and what was lost; of an older configuration there may be others."""
+    limits = _limits(profile)
+    sizes = {name: figures.queues[name] for name in limits if name in figures.queues}
+    outputs = {one.name for one in profile.outputs}
+    failed = [
+        f"{one.failed:,} in {name}"
+        for name, one in figures.actions.items()
+        if one.failed and name in outputs
     ]
-
-
-def _losses(figures: Snapshot) -> tuple[str, str]:
-    discarded = sum(one.discarded_full for one in figures.queues.values())
-    failed = [f"{one.failed:,} in {name}" for name, one in figures.actions.items() if one.failed]
-    return f"discarded.full {discarded:,}", f"failed {', '.join(failed) or 0}"
+    return [
+        *(f"{name} holds {one.size:,} of {limits[name]:,}" for name, one in sizes.items()),
+        f"discarded.full {sum(one.discarded_full for one in sizes.values()):,}",
+        f"failed {', '.join(failed) or 0}",
+    ]

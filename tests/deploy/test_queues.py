@@ -1,0 +1,67 @@
+"""What is said of a host's queues, by a file as rsyslogd writes it, read on this machine."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.profile.examples import small
+from tuner.deploy.inventory import InventoryHost
+from tuner.deploy.queues import figures_note, figures_text, movement_note
+from tuner.deploy.target import RemoteHost
+from tuner.profile.model import Profile
+
+HERE = RemoteHost(InventoryHost("here", "local://"), None)
+QUEUE = "{name} queue: origin=core.queue size={size} enqueued={took} full=0 discarded.full={lost} "
+ACTION = "{name}: origin=core.action processed=9 failed={failed} suspended=0 "
+
+
+def written(name: str, size: int, took: int, lost: int, failed: int, at_s: int = 3) -> str:
+    """The figures of an output and its queue."""
+    lines = (
+        QUEUE.format(name=name, size=size, took=took, lost=lost),
+        ACTION.format(name=name, failed=failed),
+        "main Q: origin=core.queue size=1 enqueued=2 full=0 discarded.full=0 ",
+    )
+    return "".join(f"Mon Nov 23 09:18:{at_s:02} 2026: {line}\n" for line in lines)
+
+
+def profile_of(log: Path) -> Profile:
+    queue = {"type": "LinkedList", "size": 50_000}
+    return small(
+        {
+            "impstats": {"interval": 1, "format": "legacy", "log.file": str(log)},
+            "outputs": [{"name": "all", "type": "omfile", "file": "/x", "queue": queue}],
+            "main_queue": {"type": "FixedArray", "size": 100_000},
+        }
+    )
+
+
+def test_only_queues_of_the_profile_count(tmp_path: Path) -> None:
+    """A host that ran another configuration a minute ago has its figures in the file, too."""
+    log = tmp_path / "figures"
+    profile = profile_of(log)
+    assert figures_note(HERE, profile) == f"here: no figures of its queues in {log}"
+    old = written("old", 7, 70, 77, 777)
+    log.write_text(old + written("all", 49_000, 50_000, 6, 5), encoding="utf-8")
+    assert figures_note(HERE, profile) == (
+        "here: main Q holds 1 of 100,000; all queue holds 49,000 of 50,000; discarded.full 6; "
+        "failed 5 in all"
+    )
+
+
+def test_what_the_process_before_counted_is_no_movement(tmp_path: Path) -> None:
+    log = tmp_path / "figures"
+    profile = profile_of(log)
+    log.write_text(written("all", 0, 12, 0, 0), encoding="utf-8")
+    before = figures_text(HERE, profile)
+    still = QUEUE.format(name="all", size=0, took=0, lost=0)
+    with log.open("a", encoding="utf-8") as file:
+        file.write(f"Mon Nov 23 09:18:04 2026: {still}\n")
+        file.write("Mon Nov 23 09:18:04 2026: main Q: origin=core.queue size=0 enqueued=0 \n")
+    assert movement_note(HERE, profile, before) == "here: no queue moves yet: nothing came in"
+    with log.open("a", encoding="utf-8") as file:
+        file.write(written("all", 1, 1234, 0, 0, at_s=5))
+    assert movement_note(HERE, profile, before) == (
+        "here: queues move: main Q took 2; all queue took 1,234; main Q holds 1 of "
+        "100,000; all queue holds 1 of 50,000; discarded.full 0; failed 0"
+    )
