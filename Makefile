@@ -39,12 +39,19 @@ engines: engine
 
 # Those that apply what `render --format` writes, and systemd, which checks units without running;
 # Ansible comes with the tests' own packages.
-managers: .salt/.ready
+managers: .salt/.ready .operator/.ready
 	@.ci/packages puppet-agent systemd
 
 .salt/.ready:
 	$(PYTHON) -m venv .salt
 	.salt/bin/pip install --quiet --disable-pip-version-check 'salt>=3008,<3009'
+	@touch $@
+
+# What Dask's operator takes on Kubernetes, and what checks a manifest against it.
+.operator/.ready:
+	$(PYTHON) -m venv .operator
+	.operator/bin/pip install --quiet --disable-pip-version-check check-jsonschema
+	.operator/bin/pip install --quiet --disable-pip-version-check --no-deps 'dask-kubernetes>=2026.3'
 	@touch $@
 
 demo: setup
@@ -80,4 +87,4 @@ fuzz: $(VENV)/.ready
 	$(BIN)/pytest -m fuzz
 
 clean:
-	rm -rf $(VENV) .salt dist build
+	rm -rf $(VENV) .salt .operator dist build

@@ -39,6 +39,7 @@ from tests.lab.test_bind import SITE
 from tests.measure.factory import measured
 from tests.search.simulated import START_S, World, search
 from tests.shipped import PROFILES
+from tuner.cli.cluster import app as cluster
 from tuner.cli.commands import HELP, app, command
 from tuner.cli.lab import app as lab
 from tuner.deploy.inventory import load_inventory
@@ -52,7 +53,7 @@ from tuner.report.bench import Bench, bench_json
 from tuner.schema.parameter import doc
 
 RUN = CliRunner()
-LAB = get_group(lab)
+GROUPS = {"lab": get_group(lab), "cluster": get_group(cluster)}
 PROFILE = "rsyslog-tune.yaml"
 # The owner makes this picture from a real run.
 MADE_LATER = "docs/report.png"
@@ -69,7 +70,18 @@ OFFLINE: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "search": (("--dry-run",), ()),
     "sweep": (("--dry-run",), ()),
 }
-LIVE = {"bench", "compare", "flood", "diff", "validate", "apply", "confirm", "verify", "recover"}
+LIVE = {
+    "bench",
+    "compare",
+    "flood",
+    "diff",
+    "validate",
+    "apply",
+    "confirm",
+    "verify",
+    "recover",
+    "cluster",
+}
 EVERY = commands()
 
 
@@ -149,8 +161,8 @@ def test_what_is_told_of_commands_within_the_text_exists(page: Path) -> None:
     told += [words for words in mentions(page) if words[0] in HELP]
     told += [one.words for one in EVERY if one.page == page.name]
     for words in told:
-        if words[0] == "lab" and len(words) > 1:
-            assert words[1] in LAB.commands
+        if words[0] in GROUPS and len(words) > 1:
+            assert words[1] in GROUPS[words[0]].commands
         given = {word for word in words if word.startswith("--") and word != "--"}
         assert given <= options_of(words[0]), words
 
@@ -209,14 +221,15 @@ def test_the_list_of_commands_is_complete_and_who_has_no_json_is_named() -> None
     text = section(README, "Commands")
     listed = re.findall(r"`([a-z]+)`", text.partition(": `rsyslog-tune COMMAND")[0])
     assert sorted(listed) == sorted(HELP)
-    silent = {name for name in HELP if name != "lab" and "--output" not in options_of(name)}
+    silent = {name for name in HELP.keys() - GROUPS.keys() if "--output" not in options_of(name)}
     silent |= {
-        f"lab {name}"
-        for name, one in LAB.commands.items()
-        if not any("--output" in parameter.opts for parameter in one.params)
+        f"{group} {name}"
+        for group, app in GROUPS.items()
+        for name, one in app.commands.items()
+        if not one.hidden and not any("--output" in parameter.opts for parameter in one.params)
     }
-    assert silent == {"schema", "lab down"}
-    assert "but `schema`, which is JSON, and `lab down`" in " ".join(text.split())
+    assert silent == {"schema", "lab down", "cluster down"}
+    assert "but `schema`, which is JSON, `lab down` and `cluster down`" in " ".join(text.split())
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

@@ -13,7 +13,7 @@ ROOMS = (
     "errors", "rule", "schema", "engines", "modules", "profile", "space", "lint", "render",
     "importer",
     "host", "engine", "lab", "flood", "measure", "validate",
-    "search", "plan", "deploy", "report", "cli", "testing",
+    "search", "plan", "deploy", "cluster", "report", "cli", "testing",
 )  # fmt: skip
 
 # Rooms that describe what a user wrote.
@@ -21,6 +21,8 @@ PURE = ("rule", "schema", "engines", "modules", "profile", "space", "lint")
 
 # Who may import what; everything else outside the standard library is nobody's.
 OWNERS = {
+    "dask": {"cluster"},
+    "distributed": {"cluster"},
     "jinja2": {"render", "report"},
     "lark": {"importer"},
     "matplotlib": {"report"},
@@ -28,7 +30,7 @@ OWNERS = {
     "platformdirs": {"host", "lab"},
     "prometheus_client": {"report"},
     "psutil": {"host"},
-    "pydantic": {*PURE, "importer", "lab", "search", "deploy", "report"},
+    "pydantic": {*PURE, "importer", "lab", "search", "deploy", "cluster", "report"},
     "requests": {"engine"},
     "rich": {"cli"},
     "scipy": {"measure", "plan", "search"},

@@ -6,14 +6,19 @@ apart, and each trial counts as many seconds of the budget as planned, however s
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from unittest.mock import patch
 
+from tuner.cluster import farm
 from tuner.lab.lab import Lab
 from tuner.measure import trial
 from tuner.measure.measurement import Outcome, TrialPlan
+from tuner.measure.metrics import Result
 from tuner.profile.model import Profile
 from tuner.search import budget
+from tuner.search.farm import Lost
+from tuner.search.study import Asked
 
 
 def shortened(pace: budget.Pace) -> budget.Pace:
@@ -28,29 +33,56 @@ SINK_PACE, NODE_PACE = shortened(budget.SINK_PACE), shortened(budget.NODE_PACE)
 _RUN_TRIAL = trial.run_trial
 
 
+def planned_s(plan: TrialPlan) -> float:
+    """The seconds that a trial is planned to take."""
+    return plan.warm_up_s + plan.window_s + NODE_PACE.overhead_s
+
+
 @dataclass
 class Clock:
-    """The seconds that trials were planned to take."""
+    """The seconds that trials were planned to take; those on several machines at once overlap."""
 
     now_s: float = 0.0
+    plans: dict[int, TrialPlan] = field(default_factory=dict)
 
     def run_trial(
         self, lab: Lab, profile: Profile, plan: TrialPlan, name: str, tell: trial.Tell
     ) -> Outcome:
         """Measure as always, and count what was planned."""
         outcome = _RUN_TRIAL(lab, profile, plan, name, tell)
-        total_s = plan.warm_up_s + plan.window_s + NODE_PACE.overhead_s
-        self.now_s += total_s
-        return replace(outcome, total_s=total_s)
+        self.now_s += planned_s(plan)
+        return replace(outcome, total_s=planned_s(plan))
+
+
+class PlannedFarm(farm.DaskFarm):
+    """Machines whose trials take as long as planned, however long that is, by one clock."""
+
+    clock = Clock()
+
+    def start(self, asked: Asked, profile: Profile) -> None:
+        """Begin a trial elsewhere."""
+        self.clock.plans[asked.number] = asked.plan
+        super().start(asked, profile)
+
+    def wait(self, timeout_s: float) -> Mapping[int, Result | Lost]:
+        """Wait for trials elsewhere, as long as it takes."""
+        ended = dict(super().wait(600))
+        for number, outcome in ended.items():
+            total_s = planned_s(self.clock.plans[number])
+            self.clock.now_s += total_s / len(self.machines)
+            if not isinstance(outcome, Lost):
+                ended[number] = replace(outcome, total_s=total_s)
+        return ended
 
 
 def main() -> None:
     """The command, for as long as the clock is ours."""
-    clock = Clock()
+    clock = PlannedFarm.clock
     with (
         patch.object(budget, "SINK_PACE", SINK_PACE),
         patch.object(budget, "NODE_PACE", NODE_PACE),
         patch.object(trial, "run_trial", clock.run_trial),
+        patch.object(farm, "DaskFarm", PlannedFarm),
     ):
         from tuner.cli import main as command
         from tuner.cli.search_job import Stopwatch

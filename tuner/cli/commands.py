@@ -57,6 +57,7 @@ HELP = {
     "report": "Rewrite the report of a search from its journal, and print it as Markdown.",
     "doctor": "List what is installed and what is missing; exits with 69 if something is missing.",
     "lab": "A lab that stays until `lab down`: up, status, down.",
+    "cluster": "Several machines as one: up, status, down.",
 }
 
 

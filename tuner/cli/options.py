@@ -85,6 +85,12 @@ EngineOption = Annotated[
     ),
 ]
 QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Print only results and errors.")]
+ClusterOption = Annotated[
+    bool,
+    typer.Option(
+        "--cluster", help="Measure on the machines of the cluster that is up, all at once."
+    ),
+]
 VerboseOption = Annotated[
     bool, typer.Option("--verbose", "-v", help="Print every stage of a trial, and its figures.")
 ]

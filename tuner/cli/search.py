@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import time
+from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
@@ -14,6 +15,7 @@ from tuner.cli.console import Voice, result, result_json
 from tuner.cli.files import MetricsFileOption, new_run_directory, running_metrics, writing_to
 from tuner.cli.layout import show_blocks
 from tuner.cli.options import (
+    ClusterOption,
     EngineChoice,
     EngineOption,
     OutputFormat,
@@ -36,6 +38,7 @@ from tuner.cli.search_job import (
     resumed,
     searchable,
 )
+from tuner.cli.search_lab import SearchPlace, place_of
 from tuner.cli.search_session import Worked, work_on, written
 from tuner.cli.site import Wanted, open_lab, prepare, require_runnable, tell_of_others
 from tuner.errors import BadUsage, GuardrailBreached, Interrupted, JobFailed, NoImprovement
@@ -53,7 +56,7 @@ from tuner.search.verdict import Claim
 from tuner.space.guarantees import allowed
 
 # What may stand beside --resume: it changes how a search is told of, not what it does.
-_BESIDE_RESUME = {"resume", "require_gain", "output", "metrics_path", "quiet", "verbose"}
+_BESIDE_RESUME = {"resume", "cluster", "require_gain", "output", "metrics_path", "quiet", "verbose"}
 
 
 LocalProfile = Annotated[
@@ -138,6 +141,7 @@ def search(
     dry_run: DryRun = False,
     engine: EngineOption = EngineChoice.NODE,
     elasticsearch: UrlOption = None,
+    cluster: ClusterOption = False,
     run_dir: RunDir = None,
     resume: Resume = None,
     warm_start: WarmStart = None,
@@ -159,9 +163,11 @@ def search(
         if given := given_beside(context, _BESIDE_RESUME):
             raise BadUsage(f"--resume keeps the options of the search: remove {', '.join(given)}")
         with writing_to(resume):
-            worked = _gone_on(resume, clock, voice, metrics_path)
+            worked = _gone_on(resume, cluster, clock, voice, metrics_path)
         _conclude(worked, resume, require_gain, output)
         return
+    if cluster and elasticsearch is not None:
+        raise BadUsage("with --cluster each machine has an engine of its own: no --elasticsearch")
     loaded = load_or_default(profile)
     allowed(loaded.profile, allow or ())
     options = Options(
@@ -181,7 +187,10 @@ def search(
         return
     earlier = tuple((str(path), read(path)) for path in warm_start or ())
     with new_run_directory(run_dir, loaded.profile.name) as directory:
-        job = Job(loaded, directory, options, budget_s, seed, clock, warm_starts=earlier)
+        job = Job(
+            loaded, directory, options, budget_s, seed, clock,
+            warm_starts=earlier, on_cluster=cluster,
+        )  # fmt: skip
         worked = _studied(job, voice, metrics_path)
     _conclude(worked, directory, require_gain, output)
 
@@ -217,10 +226,12 @@ def _affordable(budget: str, engine: EngineChoice) -> float:
     return budget_s
 
 
-def _gone_on(directory: Path, clock: Stopwatch, voice: Voice, metrics_path: Path | None) -> Worked:
+def _gone_on(
+    directory: Path, on_cluster: bool, clock: Stopwatch, voice: Voice, metrics_path: Path | None
+) -> Worked:
     """A search that was ended before; one that was finished is only told again."""
     record = recorded_or_set_aside(directory)
-    job = resumed(directory, record, clock)
+    job = resumed(directory, record, clock, on_cluster=on_cluster)
     if record.study.ending is Ending.FINISHED:
         voice.say(f"the search in {directory} is already complete; rewriting its reports")
         return written(job, Worked(record.study, None), voice)
@@ -239,12 +250,27 @@ def _studied(job: Job, voice: Voice, metrics_path: Path | None) -> Worked:
     gauges = Gauges("search", profile.name, SEARCH_PHASES, time.time())
     with contextlib.ExitStack() as stack:
         metrics = stack.enter_context(running_metrics(metrics_path, gauges))
-        job.clock.downloads_s = prepare(job.wanted, [profile], voice.say)
-        tell_of_others(voice.say)
         with voice.working("starting the lab"):
-            lab = stack.enter_context(open_lab(job.wanted, profile, job.directory, voice.say))
-        worked = work_on(job, lab, voice, metrics)
+            place = stack.enter_context(_place(job, voice))
+        worked = work_on(job, place, voice, metrics)
     return written(job, worked, voice)
+
+
+@contextlib.contextmanager
+def _place(job: Job, voice: Voice) -> Iterator[SearchPlace]:
+    """Where to search: a lab here, or one on each machine of the cluster."""
+    profile = job.loaded.profile
+    if job.on_cluster:
+        # Needs more than a search here.
+        from tuner.cli.cluster_labs import labs_of_cluster
+
+        with labs_of_cluster(job, voice.say) as place:
+            yield place
+        return
+    job.clock.downloads_s = prepare(job.wanted, [profile], voice.say)
+    tell_of_others(voice.say)
+    with open_lab(job.wanted, profile, job.directory, voice.say) as lab:
+        yield place_of(lab, profile, job.options.allow, job.pace)
 
 
 def _conclude(worked: Worked, directory: Path, require_gain: bool, output: OutputFormat) -> None:

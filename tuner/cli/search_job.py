@@ -60,7 +60,8 @@ class Job:
     """What to search, where and how long.
 
     `record` is what the journal holds of it, None at its beginning; `warm_starts` are
-    earlier searches, by their run directories, whose best points it measures first.
+    earlier searches, by their run directories, whose best points it measures first.  `on_cluster`
+    it runs in the labs of the cluster that is up.
     """
 
     loaded: LoadedProfile
@@ -71,6 +72,7 @@ class Job:
     clock: Stopwatch
     record: Record | None = None
     warm_starts: tuple[tuple[str, Study], ...] = ()
+    on_cluster: bool = False
 
     @property
     def wanted(self) -> Wanted:
@@ -105,7 +107,7 @@ def recorded_or_set_aside(directory: Path) -> Record:
         ) from None
 
 
-def resumed(directory: Path, record: Record, clock: Stopwatch) -> Job:
+def resumed(directory: Path, record: Record, clock: Stopwatch, *, on_cluster: bool) -> Job:
     """A search that goes on, its clock from where it was."""
     header = record.study.header
     clock.before_s = record.spent_s
@@ -117,6 +119,7 @@ def resumed(directory: Path, record: Record, clock: Stopwatch) -> Job:
         seed=header.seed,
         clock=clock,
         record=record,
+        on_cluster=on_cluster,
     )
 
 

@@ -1,9 +1,12 @@
-"""A lab as a search sees it: what it is, and how a trial is measured in it."""
+"""Where a search measures: what its lab is, and how a trial is measured in it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
 
+from tuner.engine.owned import Owner, remove
 from tuner.flood.schedule import fixed
 from tuner.host.usage import cpu_model, describe_machine
 from tuner.lab.lab import Lab
@@ -15,11 +18,40 @@ from tuner.measure.trial import Tell, run_trial
 from tuner.profile.model import Profile
 from tuner.render.fingerprint import fingerprint
 from tuner.search.budget import Pace
+from tuner.search.farm import Farm, FarmOfOne
 from tuner.search.study import Asked, Axis, Fingerprint, LabFacts
 from tuner.space.knobs import knobs
 
+Telling = Callable[[Asked, str], None]
+"""Hears of the stages of a trial."""
+
 MeasureTrial = Callable[[Asked, Profile, Tell], Result]
 """Measures a profile as was asked for, and tells of its stages."""
+
+
+@dataclass(frozen=True)
+class SearchPlace:
+    """Where a search measures: what its labs are, the run that owns what it creates there, and its
+    machines; `forget` removes what an earlier run has left in an engine that outlived it."""
+
+    facts: LabFacts
+    run_id: str
+    farm: Callable[[Telling], Farm]
+    forget: Callable[[str], None]
+
+
+def place_of(lab: Lab, profile: Profile, allow: Sequence[str], pace: Pace) -> SearchPlace:
+    """A lab on this machine."""
+    measure = measuring_in(lab, profile, pace)
+
+    def farm(telling: Telling) -> Farm:
+        return FarmOfOne(lambda asked, wanted: measure(asked, wanted, partial(telling, asked)))
+
+    def forget(run_id: str) -> None:
+        owner = Owner(run_id)
+        remove(lab.client, owner, owner.prefix)
+
+    return SearchPlace(facts_of(lab, profile, allow), lab.owner.run_id, farm, forget)
 
 
 def facts_of(lab: Lab, profile: Profile, allow: Sequence[str]) -> LabFacts:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import math
 import os
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -21,18 +21,16 @@ from tuner.cli.search_job import (
     upgrades,
     warm_start_notes,
 )
-from tuner.cli.search_lab import facts_of, measuring_in
+from tuner.cli.search_lab import SearchPlace
 from tuner.cli.search_progress import Progress, Running
 from tuner.cli.search_screen import Screen, screen
-from tuner.engine.owned import Owner, remove
 from tuner.errors import Interrupted, JobFailed, TuneError, of_the_system
-from tuner.lab.lab import Lab
 from tuner.lint.knobs_check import Checker
 from tuner.measure.metrics import Result
 from tuner.profile.model import Profile
 from tuner.report.figures import seconds
 from tuner.report.metrics import of_header, of_intent, of_study, of_trials
-from tuner.search.farm import FarmOfOne
+from tuner.search.farm import Lost
 from tuner.search.forecast import trials_expected
 from tuner.search.journal import Journal, journal, reopened
 from tuner.search.notes import begun_anew, bought
@@ -55,8 +53,6 @@ from tuner.search.study import (
 )
 from tuner.space.knob import level_text
 
-Measure = Callable[[Asked, Profile], Result]
-
 
 @dataclass(frozen=True)
 class Worked:
@@ -66,12 +62,12 @@ class Worked:
     error: TuneError | Interrupted | None
 
 
-def work_on(job: Job, lab: Lab, voice: Voice, metrics: MetricsFile) -> Worked:
+def work_on(job: Job, place: SearchPlace, voice: Voice, metrics: MetricsFile) -> Worked:
     """Search, recording each trial as it happens."""
-    facts = facts_of(lab, job.loaded.profile, job.options.allow)
+    facts = place.facts
     header = header_of(job, facts)
     metrics.update(of_header(metrics.gauges, header))
-    record = _taken_over(job, lab, header, voice)
+    record = _taken_over(job, place, header, voice)
     for line in header.substitutions:
         voice.say(f"changed for the lab: {line}")
     for line in warm_start_notes(job, header):
@@ -88,9 +84,9 @@ def work_on(job: Job, lab: Lab, voice: Voice, metrics: MetricsFile) -> Worked:
         voice.say(f"ends at about {ends:%H:%M:%S}; Ctrl-C ends it earlier, --resume continues")
     seen = screen(voice, _nothing_yet(job, facts), job.clock, said)
     with _journal(job, header) as lines, seen as shown:
-        session = Session(header.started, os.getpid(), lab.owner.run_id)
-        measure = _watched(job, _measuring(job, lab, shown), metrics)
-        replay = Replay(record, lines, session, FarmOfOne(measure), job.clock)
+        session = Session(header.started, os.getpid(), place.run_id)
+        farm = _ShownFarm(place, job, shown, metrics)
+        replay = Replay(record, lines, session, farm, job.clock)
         error = _ended_by(lambda: _search(job, facts, replay, shown, metrics, header))
         ending, reason = _told(error)
         try:
@@ -114,9 +110,11 @@ def written(job: Job, worked: Worked, voice: Voice) -> Worked:
             return replace(worked, error=unwritten)
         say(str(unwritten))
         return worked
-    if isinstance(worked.error, Interrupted):
+    # Elsewhere, what failed here may well succeed.
+    if isinstance(worked.error, Interrupted) or (worked.error is not None and job.on_cluster):
         voice.say(f"results so far: {job.directory / 'report.html'}")
-        voice.say(f"to resume: rsyslog-tune search --resume {job.directory}")
+        again = " --cluster" if job.on_cluster else ""
+        voice.say(f"to resume: rsyslog-tune search --resume {job.directory}{again}")
     return worked
 
 
@@ -148,7 +146,7 @@ def _nothing_yet(job: Job, facts: LabFacts) -> Progress:
     return Progress(title, job.budget_s, dimensions(job, facts))
 
 
-def _taken_over(job: Job, lab: Lab, header: Header, voice: Voice) -> Record:
+def _taken_over(job: Job, place: SearchPlace, header: Header, voice: Voice) -> Record:
     """What was measured before; what killed sessions left in an engine that outlived them is
     removed."""
     if job.record is None:
@@ -156,8 +154,7 @@ def _taken_over(job: Job, lab: Lab, header: Header, voice: Voice) -> Record:
     study = job.record.study
     require_same(study.header, header)
     for session in study.sessions:
-        owner = Owner(session.run_id)
-        remove(lab.client, owner, owner.prefix)
+        place.forget(session.run_id)
     voice.say(
         f"resuming {job.directory}: {len(job.record.trials) + len(job.record.prior)} trials done, "
         f"{seconds(job.record.spent_s)} of {seconds(job.budget_s)} used"
@@ -169,28 +166,32 @@ def _journal(job: Job, header: Header) -> AbstractContextManager[Journal]:
     return journal(job.directory, header) if job.record is None else reopened(job.directory)
 
 
-def _measuring(job: Job, lab: Lab, shown: Screen) -> Measure:
-    """How a trial is measured in `lab`, and shown under way."""
-    measure_in = measuring_in(lab, job.loaded.profile, job.pace)
+class _ShownFarm:
+    """The machines of a place, with each trial shown, and in the metrics, as it begins."""
 
-    def measure(asked: Asked, profile: Profile) -> Result:
-        def show(stage: str) -> None:
-            shown.began(Running(asked.number, asked.phase, asked.pair, stage, job.clock()))
+    def __init__(self, place: SearchPlace, job: Job, shown: Screen, metrics: MetricsFile) -> None:
+        self._farm = place.farm(self._show)
+        self._job, self._shown, self._metrics = job, shown, metrics
 
-        show("starting")
-        return measure_in(asked, profile, show)
+    @property
+    def machines(self) -> tuple[str, ...]:
+        return self._farm.machines
 
-    return measure
+    def start(self, asked: Asked, profile: Profile) -> None:
+        left_s = self._job.budget_s - self._job.clock()
+        self._metrics.update(of_intent(self._metrics.gauges, asked, left_s))
+        self._show(asked, f"on {asked.machine}" if asked.machine else "starting")
+        self._farm.start(asked, profile)
 
+    def wait(self, timeout_s: float) -> Mapping[int, Result | Lost]:
+        return self._farm.wait(timeout_s)
 
-def _watched(job: Job, measure: Measure, metrics: MetricsFile) -> Measure:
-    """`measure`, with each trial in the metrics as it begins."""
+    def drop(self, machine: str) -> None:
+        self._farm.drop(machine)
 
-    def watched(asked: Asked, profile: Profile) -> Result:
-        metrics.update(of_intent(metrics.gauges, asked, job.budget_s - job.clock()))
-        return measure(asked, profile)
-
-    return watched
+    def _show(self, asked: Asked, stage: str) -> None:
+        now_s = self._job.clock()
+        self._shown.began(Running(asked.number, asked.phase, asked.pair, stage, now_s))
 
 
 def _search(

@@ -31,6 +31,7 @@ class Role(Enum):
     COLLECTOR = "collector"
     ENGINE = "engine"
     LOAD = "load"
+    LAB = "lab"
 
 
 class Service(Section):
@@ -65,13 +66,15 @@ DEBIAN = Paths()
 
 
 class HostEntry(Section):
-    """One machine as the file has it; `profile` is relative to the file."""
+    """One machine as the file has it; `profile` is relative to the file, `rsyslog_tune` the command
+    where it is not on the path."""
 
     address: Line
     role: Role = Role.COLLECTOR
     profile: Line | None = None
     service: Service = RSYSLOG
     paths: Paths = DEBIAN
+    rsyslog_tune: HostPath | None = None
 
     @field_validator("address")
     @classmethod
@@ -99,6 +102,7 @@ class InventoryHost:
     profile: Path | None = None
     service: Service = RSYSLOG
     paths: Paths = DEBIAN
+    rsyslog_tune: str | None = None
 
 
 def load_inventory(path: Path) -> tuple[InventoryHost, ...]:
@@ -123,6 +127,7 @@ def load_inventory(path: Path) -> tuple[InventoryHost, ...]:
             profile=None if entry.profile is None else path.parent / entry.profile,
             service=entry.service,
             paths=entry.paths,
+            rsyslog_tune=entry.rsyslog_tune,
         )
         for name, entry in entries.items()
     )

@@ -1,0 +1,84 @@
+"""What goes from one machine to another arrives as it was sent, or says why not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.shipped import PROFILES
+from tuner.cluster.certificate import made, require_safe
+from tuner.cluster.members import Versions
+from tuner.cluster.messages import (
+    Failed,
+    RunTrial,
+    profile_json,
+    profile_of,
+    question_line,
+    question_of,
+    reply_line,
+    reply_of,
+)
+from tuner.errors import JobFailed, Locked, Refused
+from tuner.lint.load import load_profile
+from tuner.measure.measurement import TrialPlan
+from tuner.search.study import Asked, Phase
+
+
+@pytest.mark.parametrize("path", PROFILES, ids=lambda path: path.stem)
+def test_a_profile_arrives_as_it_was_written(path: Path) -> None:
+    profile = load_profile(path).profile
+    assert profile_of(profile_json(profile)) == profile
+
+
+def test_a_question_is_one_line_and_is_understood() -> None:
+    asked = Asked(
+        7, Phase.SEARCH, (("main_queue.size", 1000),), "why\nnot", TrialPlan(1.0, 2.0), machine="a"
+    )
+    line = question_line(RunTrial(asked, "{}"))
+    assert line.count(b"\n") == 1
+    assert question_of(line) == RunTrial(asked, "{}")
+
+
+def test_an_error_keeps_its_exit_code_and_says_where() -> None:
+    there = Failed.of(Locked("another run is measuring on this machine: lab up, pid 7"))
+    reply = reply_of(reply_line(there))
+    assert isinstance(reply, Failed)
+    with pytest.raises(Locked, match="north: another run is measuring"):
+        raise reply.raised("north")
+
+
+def test_what_is_no_error_of_ours_is_none_of_those_with_a_meaning() -> None:
+    assert type(Failed("SystemExit", "x").raised("north")).exit_code == JobFailed.exit_code
+
+
+@pytest.mark.parametrize(
+    ("address", "has_certificate", "said"),
+    [
+        ("tcp://10.0.0.1:8786", False, "not encrypted"),
+        ("tcp://10.0.0.1:8786", True, "not encrypted"),
+        ("tls://10.0.0.1:8786", False, "needs --tls-ca"),
+        ("tls://10.0.0.1", True, "is no scheduler"),
+        ("http://10.0.0.1:8786", True, "is no scheduler"),
+    ],
+)
+def test_a_cluster_that_anybody_can_read_is_refused(
+    address: str, has_certificate: bool, said: str
+) -> None:
+    with pytest.raises(Refused, match=said):
+        require_safe(address, made() if has_certificate else None)
+
+
+def test_without_tls_only_on_loopback() -> None:
+    require_safe("tcp://127.0.0.1:8786", None)
+    require_safe("tls://10.0.0.1:8786", made())
+
+
+def test_versions_that_differ_are_named() -> None:
+    here = Versions("0.1.0", "3.11.2", "2026.8.0", "8.2302")
+    there = Versions("0.2.0", "3.11.2", "2026.8.0", "8.2306")
+    assert here.differences(there) == (
+        "rsyslog-tune 0.2.0 and not 0.1.0",
+        "rsyslog 8.2306 and not 8.2302",
+    )
+    assert not here.differences(here)

@@ -1,0 +1,189 @@
+"""Several machines as one: over real ssh, on hosts with addresses of their own."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from distributed import Client
+
+from tests.live.conftest import QUICK, follow, started, tune, tune_and_signal
+from tests.live.hosts import SshHost, hosts
+from tuner.cluster import standing
+from tuner.cluster.access import connected
+from tuner.cluster.certificate import made
+from tuner.errors import Unreachable
+from tuner.host.process import wait_until
+from tuner.search.journal import read
+from tuner.search.study import Ending, Trial
+
+pytestmark = [pytest.mark.live, pytest.mark.full]
+
+PROFILE = Path(__file__).parents[2] / "profiles" / "default.yaml"
+COMMAND = str(Path(sys.executable).with_name("rsyslog-tune"))
+
+
+@pytest.fixture
+def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder whose commands know a cluster of their own."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    return tmp_path
+
+
+def inventory(site: Path, machines: list[SshHost], **more: object) -> Path:
+    """hosts.yaml of labs."""
+    entries = {
+        one.name: {"address": one.address, "role": "lab", "rsyslog_tune": COMMAND, **more}
+        for one in machines
+    }
+    path = site / "hosts.yaml"
+    path.write_text(json.dumps({"hosts": entries}), encoding="utf-8")
+    path.chmod(0o600)
+    return path
+
+
+@pytest.fixture
+def machines(site: Path) -> Iterator[list[SshHost]]:
+    with hosts(site / "hosts", "north", "south") as both:
+        yield both
+
+
+def left(machines: list[SshHost]) -> list[str]:
+    """What still runs of ours on the hosts."""
+    return [line for one in machines for line in one.processes().values()]
+
+
+def test_up_status_down(site: Path, machines: list[SshHost]) -> None:
+    path = inventory(site, machines)
+    up = tune("cluster", "up", "--inventory", path, folder=site)
+    assert up.code == 0, up.err
+    assert "lab        north\nlab        south\n" in up.out
+    again = tune("cluster", "up", "--inventory", path, folder=site)
+    assert again.code == 1
+    assert "already up" in again.err
+    assert tune("cluster", "status", folder=site).out == up.out
+    require_closed_to_strangers()
+    for one in machines:
+        assert not list(one.path("/var/lib/rsyslog-tune/cluster").rglob("key.pem"))
+    down = tune("cluster", "down", folder=site)
+    assert down.code == 0, down.err
+    assert not left(machines)
+    for one in machines:
+        assert not one.path("/var/lib/rsyslog-tune/cluster").exists()
+    assert tune("cluster", "status", folder=site).code == 1
+    assert not [path for path in (site / "state").rglob("*") if path.is_file()]
+
+
+@pytest.fixture
+def up(site: Path, machines: list[SshHost]) -> Iterator[list[SshHost]]:
+    """A cluster of two labs."""
+    begun = tune("cluster", "up", "--inventory", inventory(site, machines), folder=site)
+    assert begun.code == 0, begun.err
+    try:
+        yield machines
+    finally:
+        ended = tune("cluster", "down", folder=site)
+    assert ended.code == 0, ended.err
+    assert not left(machines)
+
+
+SEARCH = ("search", "--cluster", "--engine", "sink", "--no-shrink", "--budget", "60s")
+
+
+def require_exact(run: Path) -> list[Trial]:
+    """Every event of every trial arrived once, no trial was counted twice, and the search came to
+    its end; the trials."""
+    study = read(run)
+    assert study.ending is Ending.FINISHED
+    numbers = [one.number for one in study.trials]
+    assert len(numbers) == len(set(numbers))
+    runs = [one.measurement for one in study.trials]
+    assert {(one.delivery.lost, one.delivery.duplicated) for one in runs if one} == {(0, 0)}
+    return list(study.trials)
+
+
+def run_until(site: Path, line: str, do: Callable[[], None], *arguments: object) -> tuple[int, str]:
+    """A search in the middle of which something happens; its exit code and what it said."""
+    with started(*arguments, folder=site, command=QUICK) as process:
+        said = "".join(follow(process, line))
+        do()
+        assert process.stderr is not None
+        said += process.stderr.read()
+        return process.wait(120), said
+
+
+def worker(machine: SshHost) -> int:
+    """The process that makes it a member of the cluster."""
+    (found,) = (pid for pid, line in machine.processes().items() if "cluster member" in line)
+    return found
+
+
+def test_a_search_on_two_machines_of_which_one_dies(site: Path, up: list[SshHost]) -> None:
+    north, _ = up
+    first = (*SEARCH, "--run-dir", "run", PROFILE)
+    code, said = run_until(
+        site, "trial   5", lambda: os.kill(worker(north), signal.SIGKILL), *first
+    )
+    assert code == 0, said
+    assert "north" in said, said
+    assert wait_until(lambda: not north.processes(), 60), "its lab ends with it"
+    trials = require_exact(site / "run")
+    assert {one.machine for one in trials if one.number <= 5} == {"north", "south"}
+    assert {one.machine for one in trials[-6:]} == {"south"}
+    status = tune("cluster", "status", folder=site)
+    assert "lab        south\nlab        north: does not take part\n" in status.out
+
+
+def test_a_machine_that_is_cut_off_is_given_up(site: Path, up: list[SshHost]) -> None:
+    _, south = up
+    code, said = run_until(site, "trial   5", south.cut, *SEARCH, "--run-dir", "run", PROFILE)
+    assert code == 0, said
+    require_exact(site / "run")
+    south.heal()
+    assert wait_until(lambda: not left([south]), 90), "the worker ends without its scheduler"
+
+
+def test_after_the_death_of_the_scheduler_another_cluster_goes_on(
+    site: Path, up: list[SshHost]
+) -> None:
+    (record,) = (site / "state").rglob("cluster/*/pid")
+    scheduler = int(record.read_text(encoding="ascii").split()[0])
+    first = (*SEARCH, "--run-dir", "run", PROFILE)
+    code, said = run_until(site, "trial   5", lambda: os.kill(scheduler, signal.SIGKILL), *first)
+    assert code in {1, 4}, said
+    assert "--resume run --cluster" in said, said
+    assert wait_until(lambda: not left(up), 90), "workers end with their scheduler"
+    assert tune("cluster", "up", "--inventory", site / "hosts.yaml", folder=site).code == 0
+    resumed = tune("search", "--resume", "run", "--cluster", folder=site, command=QUICK)
+    assert resumed.code == 0, resumed.err
+    require_exact(site / "run")
+
+
+def test_ctrl_c_ends_the_labs(site: Path, up: list[SshHost]) -> None:
+    arguments = (*SEARCH, "--run-dir", "run", PROFILE)
+    done = tune_and_signal(
+        *arguments, folder=site, number=signal.SIGINT, after_line="trial   2", command=QUICK
+    )
+    assert done.code == 130, done.err
+    assert "--resume run --cluster" in done.err
+    assert {line for line in left(up) if "cluster member" not in line} == set()
+
+
+def require_closed_to_strangers() -> None:
+    """Whoever has no certificate, or another one, can neither join nor submit nor read."""
+    cluster = standing.read()
+    assert cluster is not None
+    with pytest.raises(Exception, match=r"certificate|TLS|ssl"):
+        Client(cluster.address, timeout=5)
+    with pytest.raises(OSError, match=r"reset|closed"):
+        Client(cluster.address.replace("tls:", "tcp:"), timeout=5)
+    with (
+        pytest.raises(Unreachable, match="another certificate"),
+        connected(cluster.address, made()),
+    ):
+        pass

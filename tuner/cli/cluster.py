@@ -1,0 +1,167 @@
+"""`rsyslog-tune cluster`: several machines, a worker of Dask's on each."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tuner.cli.console import result, result_json, say
+from tuner.cli.options import OutputFormat, OutputOption
+from tuner.cluster import member as members_process
+from tuner.cluster import standing
+from tuner.cluster.certificate import ClusterCertificate
+from tuner.cluster.members import versions_here
+from tuner.deploy.inventory import load_inventory
+from tuner.errors import BadUsage, JobFailed
+from tuner.host.lock import measuring
+
+TlsFile = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        help="With --scheduler: who is trusted there, our certificate, or its key.",
+        show_default=False,
+    ),
+]
+
+app = typer.Typer(no_args_is_help=True, help="Several machines as one: up, status, down.")
+
+
+@app.command()
+def up(
+    inventory: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="hosts.yaml, or an inventory of Ansible's.", show_default=False
+        ),
+    ] = None,
+    listen: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ADDRESS",
+            help="The address of this machine that all hosts reach; by default the one that they "
+            "see when we log in.",
+            show_default=False,
+        ),
+    ] = None,
+    scheduler: Annotated[
+        str | None,
+        typer.Option(
+            metavar="URL",
+            help="Instead of an inventory: the scheduler of a Dask cluster that runs already, "
+            "tls://HOST:8786.",
+            show_default=False,
+        ),
+    ] = None,
+    tls_ca: TlsFile = None,
+    tls_cert: TlsFile = None,
+    tls_key: TlsFile = None,
+    output: OutputOption = OutputFormat.TEXT,
+) -> None:
+    """Start a scheduler here and a worker on each host of the inventory; they stay until `cluster
+    down`.
+
+    rsyslog-tune must be installed on each host, in the same version.  Nobody else can join: a
+    certificate is made for this cluster.
+    """
+    if (inventory is None) == (scheduler is None):
+        raise BadUsage(
+            "name hosts, --inventory hosts.yaml, or a cluster that runs, --scheduler URL"
+        )
+    certificate = _credentials(scheduler, tls_ca, tls_cert, tls_key)
+    machines = () if inventory is None else load_inventory(inventory)
+    with measuring("rsyslog-tune cluster up"):
+        found = standing.read()
+        if found is not None and (not found.is_ours or found.scheduler.is_alive()):
+            raise JobFailed(
+                f"a cluster is already up at {found.address}; end it with: rsyslog-tune cluster "
+                "down"
+            )
+        if found is not None:
+            standing.down(found, say)
+        if scheduler is None:
+            started = standing.up(machines, listen, say)
+        else:
+            started = standing.attach(scheduler, certificate)
+    _show(started, output)
+
+
+@app.command()
+def status(output: OutputOption = OutputFormat.TEXT) -> None:
+    """Print whether a cluster is up, where, and which of its machines take part now."""
+    _show(cluster_that_is_up(), output)
+
+
+@app.command()
+def down() -> None:
+    """End every process of the cluster on every machine; does nothing when none is up."""
+    with measuring("rsyslog-tune cluster down"):
+        found = standing.read()
+        if found is not None:
+            standing.down(found, say)
+    result("the cluster is down")
+
+
+@app.command(hidden=True)
+def versions() -> None:
+    """Print what must be the same on every machine, as JSON."""
+    result_json(asdict(versions_here()))
+
+
+@app.command(hidden=True)
+def member(
+    folder: Path,
+    listen: Annotated[str, typer.Option()] = "",
+    scheduler: Annotated[str, typer.Option()] = "",
+    name: Annotated[str, typer.Option()] = "",
+    role: Annotated[str, typer.Option()] = "",
+) -> None:
+    """Be the scheduler of a cluster, or a worker: what `cluster up` starts on each machine."""
+    if listen:
+        members_process.schedule(folder, listen)
+    else:
+        members_process.work(folder, scheduler, name, role)
+
+
+def cluster_that_is_up() -> standing.StandingCluster:
+    """The cluster that `cluster up` left; raises JobFailed without one."""
+    found = standing.read()
+    if found is None:
+        raise JobFailed(
+            "no cluster is up; start one with: rsyslog-tune cluster up --inventory hosts.yaml"
+        )
+    return found
+
+
+def _show(cluster: standing.StandingCluster, output: OutputFormat) -> None:
+    present = standing.taking_part(cluster)
+    absent = [one for one in cluster.hosts if one.name not in present]
+    if output is OutputFormat.JSON:
+        hosts = [{"name": name, "role": role, "present": True} for name, role in present.items()]
+        hosts += [{"name": one.name, "role": one.role.value, "present": False} for one in absent]
+        result_json({"schema": 1, "kind": "cluster", "scheduler": cluster.address, "hosts": hosts})
+        return
+    result(f"scheduler  {cluster.address}")
+    for name, role in present.items():
+        result(f"{role:<9}  {name}")
+    for one in absent:
+        result(f"{one.role.value:<9}  {one.name}: does not take part")
+
+
+def _credentials(
+    scheduler: str | None, ca: Path | None, cert: Path | None, key: Path | None
+) -> ClusterCertificate | None:
+    """What is given beside --scheduler, for good: the files may move."""
+    given = [one for one in (ca, cert, key) if one is not None]
+    if scheduler is None:
+        if given:
+            raise BadUsage("--tls-ca, --tls-cert and --tls-key belong to --scheduler")
+        return None
+    if not given and not scheduler.startswith("tls:"):
+        return None
+    if ca is None or cert is None or key is None:
+        raise BadUsage("--tls-ca, --tls-cert and --tls-key go together")
+    return ClusterCertificate(*(one.read_text(encoding="ascii") for one in (ca, cert, key)))

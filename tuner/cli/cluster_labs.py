@@ -1,0 +1,58 @@
+"""The labs of a cluster as the place of a search: one on each machine of the role `lab`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+
+from tuner.cli.cluster import cluster_that_is_up
+from tuner.cli.search_job import Job
+from tuner.cli.search_lab import SearchPlace
+from tuner.cluster.access import connected, require_comparable
+from tuner.cluster.farm import dask_farm
+from tuner.cluster.messages import Opened, OpenLab, profile_json
+from tuner.deploy.inventory import Role
+from tuner.errors import Refused
+from tuner.lab.lab import new_run_id
+from tuner.search.study import LabFacts
+
+_LAB = "tuner.cli.cluster_lab"
+
+
+@contextmanager
+def labs_of_cluster(job: Job, tell: Callable[[str], None]) -> Iterator[SearchPlace]:
+    """The labs, gone afterwards.  Raises JobFailed without a cluster, Refused where its machines do
+    not compare."""
+    cluster = cluster_that_is_up()
+    with connected(cluster.address, cluster.certificate) as client:
+        require_comparable(client)
+        with dask_farm(client, Role.LAB.value, _LAB) as farm:
+            tell(f"opening a lab on each of {', '.join(farm.machines)}")
+            profile = profile_json(job.loaded.profile)
+            opened = farm.open(OpenLab(job.options.engine, profile, job.options.allow))
+            job.clock.downloads_s = max(one.downloads_s for one in opened.values())
+            yield SearchPlace(_facts(opened), new_run_id(), lambda _: farm, lambda _: None)
+
+
+def _facts(opened: Mapping[str, Opened]) -> LabFacts:
+    """What all labs are, on machines that may differ."""
+    every = {name: one.facts for name, one in opened.items()}
+    first, facts = next(iter(every.items()))
+    for name, other in every.items():
+        same = [
+            ("rsyslog", facts.rsyslog, other.rsyslog),
+            ("engine", facts.fingerprint.engine, other.fingerprint.engine),
+            ("heap", facts.fingerprint.heap, other.fingerprint.heap),
+        ]
+        wrong = [f"{what} {b} and not {a}" for what, a, b in same if a != b]
+        if wrong or facts.turned != other.turned:
+            what = ", ".join(wrong) or "memory for other heaps"
+            raise Refused(f"the labs do not compare: {name} has {what}, as {first} has")
+    machines = " and ".join(sorted({one.machine for one in every.values()}))
+    hardware = " and ".join(sorted({one.fingerprint.hardware for one in every.values()}))
+    return replace(
+        facts,
+        machine=f"{len(every)} machines ({', '.join(every)}), each {machines}",
+        fingerprint=replace(facts.fingerprint, hardware=hardware),
+    )

@@ -1,0 +1,8 @@
+"""Several machines on Dask: a scheduler here, a worker on each, and what they do together."""
+
+from importlib.util import find_spec
+
+from tuner.errors import ProgramMissing
+
+if find_spec("distributed") is None:
+    raise ProgramMissing("distributed is not installed: pip install 'rsyslog-tune[cluster]'")

@@ -1,0 +1,96 @@
+"""The way into a cluster: connected as a client, its machines compared with this one."""
+
+from __future__ import annotations
+
+import logging
+import warnings
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+
+from distributed import Client
+
+from tuner.cluster.certificate import ClusterCertificate, configure, require_safe
+from tuner.cluster.members import Versions, versions_here
+from tuner.errors import JobFailed, Refused, Unreachable
+
+_PATIENCE_S = 20.0
+
+
+@contextmanager
+def connected(address: str, certificate: ClusterCertificate | None) -> Iterator[Client]:
+    """A client of the scheduler at `address`; raises Refused where the way is not safe, Unreachable
+    where nobody answers who has the same certificate."""
+    require_safe(address, certificate)
+    configure()
+    # What goes wrong on the way is said once, by us.
+    for name in filter(_is_dask, logging.root.manager.loggerDict):
+        logging.getLogger(name).setLevel(logging.CRITICAL)
+    security = None if certificate is None else certificate.security
+    try:
+        with warnings.catch_warnings():
+            # Versions are compared below, as errors.
+            warnings.simplefilter("ignore")
+            client = Client(
+                address, security=security, timeout=_PATIENCE_S,
+                direct_to_workers=False, name="rsyslog-tune",
+            )  # fmt: skip
+    except (OSError, TimeoutError, ValueError) as error:
+        raise Unreachable(
+            f"no cluster at {address} takes us: it does not run there, or has another certificate "
+            f"({_last_line(error)})"
+        ) from None
+    try:
+        yield client
+    finally:
+        client.close(_PATIENCE_S)
+
+
+def roles(client: Client) -> dict[str, str]:
+    """The role of each machine that takes part, by its name."""
+    return {name: role for name, (_, role) in sorted(_workers(client).items())}
+
+
+def workers_of(client: Client, role: str) -> dict[str, str]:
+    """The addresses of the workers of that role by their names; raises JobFailed without any."""
+    every = sorted(_workers(client).items())
+    found = {name: address for name, (address, one) in every if one == role}
+    if not found:
+        raise JobFailed(f"no machine of the role {role} takes part in the cluster")
+    return found
+
+
+def require_comparable(client: Client) -> None:
+    """Raise Refused where a worker cannot run rsyslog-tune, or has other versions than we have."""
+    found = client.run(versions_here, on_error="return")
+    names = {address: name for name, (address, _) in _workers(client).items()}
+    require_same({names[address]: versions for address, versions in found.items()})
+
+
+def require_same(found: Mapping[str, object]) -> None:
+    """Raise Refused where the versions of a machine, by its name, are not those of this one."""
+    here, wrong = versions_here(), []
+    for name, versions in found.items():
+        if not isinstance(versions, Versions):
+            wrong.append(f"{name} cannot run rsyslog-tune: {_last_line(versions)}")
+        elif differences := here.differences(versions):
+            wrong.append(f"{name} has {', '.join(differences)}")
+    if wrong:
+        raise Refused(f"the machines do not compare: {'; '.join(wrong)}: install the same")
+
+
+def _workers(client: Client) -> dict[str, tuple[str, str]]:
+    """Address and role of each worker by its name; the role is the name of its one resource."""
+    every = client.scheduler_info(n_workers=-1)["workers"]
+    return {
+        str(one["name"]): (address, next(iter(one["resources"]), ""))
+        for address, one in every.items()
+    }
+
+
+def _is_dask(logger: str) -> bool:
+    return logger.startswith(("distributed", "tornado", "asyncio"))
+
+
+def _last_line(error: object) -> str:
+    lines = str(error).strip().splitlines()
+    return lines[-1] if lines else type(error).__name__

@@ -1,0 +1,82 @@
+"""Who may join a cluster: whoever has its certificate, made for it alone, or that of one that
+exists.  Every connection is TLS, and both ends show theirs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import dask
+from distributed import Security
+
+from tuner.errors import Refused
+from tuner.host.allow import is_loopback
+
+_ROLES = ("client", "scheduler", "worker")
+CERTIFICATE, KEY = "certificate.pem", "key.pem"
+
+
+@dataclass(frozen=True)
+class ClusterCertificate:
+    """The certificates of those who are trusted, ours, and its key: text in PEM, or paths."""
+
+    ca: str
+    certificate: str
+    key: str
+
+    @property
+    def security(self) -> Security:
+        """As Dask takes them; nothing goes without them."""
+        parts = {"cert": self.certificate, "key": self.key}
+        each = {f"tls_{role}_{part}": text for role in _ROLES for part, text in parts.items()}
+        return Security(tls_ca_file=self.ca, require_encryption=True, **each)
+
+
+def made() -> ClusterCertificate:
+    """A new certificate, trusted by whoever has it."""
+    security = Security.temporary()
+    return ClusterCertificate(
+        security.tls_ca_file, security.tls_client_cert, security.tls_client_key
+    )  # fmt: skip
+
+
+def taken_from(folder: Path) -> ClusterCertificate:
+    """Those that lie in the folder of a member, which takes them away: they stay in its memory."""
+    texts = [(folder / name).read_text(encoding="ascii") for name in (CERTIFICATE, KEY)]
+    for name in (CERTIFICATE, KEY):
+        (folder / name).unlink()
+    certificate, key = texts
+    return ClusterCertificate(certificate, certificate, key)
+
+
+def require_safe(address: str, certificate: ClusterCertificate | None) -> None:
+    """Raise Refused for a scheduler that would be reached without TLS, unless on loopback."""
+    parts = urlsplit(address)
+    if parts.scheme not in {"tls", "tcp"} or parts.port is None:
+        raise Refused(f"{address} is no scheduler: tls://HOST:PORT")
+    if parts.scheme == "tls" and certificate is None:
+        raise Refused(f"{address} needs --tls-ca, --tls-cert and --tls-key")
+    if parts.scheme == "tcp" and not is_loopback(parts.hostname or ""):
+        raise Refused(
+            f"{address} is not encrypted, and whoever reaches it may run what they like on every "
+            "machine of the cluster: use tls://"
+        )
+
+
+def configure() -> None:
+    """How this process works in a cluster: without web pages, nothing moves from one machine to
+    another by itself, and a machine that does not answer is given up within half a minute."""
+    dask.config.set(
+        {
+            "distributed.scheduler.http.routes": [],
+            "distributed.worker.http.routes": [],
+            "distributed.scheduler.worker-ttl": "30s",
+            "distributed.scheduler.allowed-failures": 0,
+            "distributed.scheduler.work-stealing": False,
+            "distributed.scheduler.active-memory-manager.start": False,
+            "distributed.comm.timeouts.connect": "10s",
+            "distributed.comm.timeouts.tcp": "20s",
+            "distributed.admin.log-length": 100,
+        }
+    )

@@ -1,0 +1,166 @@
+"""Equal labs, one on each machine of a cluster, each with a trial of its own at a time."""
+
+from __future__ import annotations
+
+import secrets
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from typing import cast
+
+from distributed import Client
+from distributed.actor import Actor, BaseActorFuture
+
+from tuner.cluster.access import workers_of
+from tuner.cluster.messages import (
+    Failed,
+    Opened,
+    OpenLab,
+    Reply,
+    RunTrial,
+    TrialEnded,
+    profile_json,
+    question_line,
+    reply_of,
+)
+from tuner.cluster.session import RemoteProcess
+from tuner.errors import JobFailed, TuneError, Unreachable
+from tuner.measure.metrics import Result
+from tuner.profile.model import Profile
+from tuner.search.farm import Lost
+from tuner.search.study import Asked
+
+_POLL_S = 0.05
+_HANDING_OVER_S = 30.0
+_OPENING_S = 600.0
+_ENDING_S = 60.0
+
+
+@dataclass(frozen=True)
+class _TrialBegun:
+    """A trial under way, without an answer to wait for where its machine was lost before."""
+
+    number: int
+    machine: str
+    answer: BaseActorFuture[bytes] | None
+
+    @property
+    def is_over(self) -> bool:
+        """Whether there is nothing to wait for."""
+        return self.answer is None or self.answer.done()
+
+
+class DaskFarm:
+    """A process on each machine, which opens a lab there and measures one trial after the other."""
+
+    def __init__(self, client: Client, workers: Mapping[str, str], module: str) -> None:
+        self.machines = tuple(workers)
+        """The workers' names."""
+        self._labs = _processes(client, workers, module)
+        self._begun: list[_TrialBegun] = []
+
+    def open(self, request: OpenLab) -> dict[str, Opened]:
+        """Open the labs; what each says of itself.  Raises what any of them raised."""
+        line = question_line(request)
+        asked = {name: lab.ask(line) for name, lab in self._labs.items()}
+        return {name: _opened(name, one) for name, one in asked.items()}
+
+    def start(self, asked: Asked, profile: Profile) -> None:
+        """Begin a trial on its machine."""
+        line = question_line(RunTrial(asked, profile_json(profile)))
+        try:
+            answer = self._labs[asked.machine].ask(line)
+        except RuntimeError:
+            # So an actor says that its worker is known to be lost.
+            answer = None
+        self._begun.append(_TrialBegun(asked.number, asked.machine, answer))
+
+    def wait(self, timeout_s: float) -> Mapping[int, Result | Lost]:
+        """What has ended since, by the numbers of the trials: at least one, unless that takes
+        longer than `timeout_s`."""
+        deadline = time.monotonic() + timeout_s
+        while not (ended := [one for one in self._begun if one.is_over]):
+            if time.monotonic() >= deadline:
+                return {}
+            time.sleep(_POLL_S)
+        self._begun = [one for one in self._begun if one not in ended]
+        return {one.number: self._outcome(one) for one in ended}
+
+    def drop(self, machine: str) -> None:
+        """Give a machine up: its lab ends, where it can still be told to."""
+        if machine in self._labs:
+            _end(self._labs.pop(machine))
+        self._begun = [one for one in self._begun if one.machine != machine]
+
+    def close(self) -> None:
+        """End the labs in order; those that cannot be reached end with their workers."""
+        ends = [_end(lab) for lab in self._labs.values()]
+        for end in ends:
+            if end is not None:
+                with suppress(OSError, TimeoutError, JobFailed):
+                    end.result(_ENDING_S)
+
+    def _outcome(self, one: _TrialBegun) -> Result | Lost:
+        try:
+            reply = _replied(one.machine, one.answer, _HANDING_OVER_S)
+        except TuneError as lost:
+            self.drop(one.machine)
+            return Lost(str(lost), is_gone=True)
+        if not isinstance(reply, TrialEnded):
+            raise RuntimeError(f"{one.machine} answers a trial with {reply}")
+        return reply.outcome
+
+
+@contextmanager
+def dask_farm(client: Client, role: str, module: str) -> Iterator[DaskFarm]:
+    """A process on each machine of that role; they are gone afterwards."""
+    farm = DaskFarm(client, workers_of(client, role), module)
+    try:
+        yield farm
+    finally:
+        farm.close()
+
+
+def _processes(client: Client, workers: Mapping[str, str], module: str) -> dict[str, Actor]:
+    """An actor on each worker."""
+    futures = {
+        name: client.submit(
+            RemoteProcess, module, workers=[address], actor=True, pure=False,
+            key=f"{name}-{secrets.token_hex(4)}",
+        )
+        for name, address in workers.items()
+    }  # fmt: skip
+    # What is submitted as a class is given as an actor of it.
+    return {name: cast(Actor, one.result(_OPENING_S)) for name, one in futures.items()}
+
+
+def _opened(machine: str, answer: BaseActorFuture[bytes]) -> Opened:
+    reply = _replied(machine, answer, _OPENING_S)
+    if not isinstance(reply, Opened):
+        raise RuntimeError(f"{machine} opens a lab with {reply}")
+    return reply
+
+
+def _replied(machine: str, answer: BaseActorFuture[bytes] | None, limit_s: float) -> Reply:
+    """What a process answered; raises what it raised, with the machine's name, and Unreachable
+    where the machine is gone."""
+    try:
+        reply = None if answer is None else reply_of(answer.result(limit_s))
+    except JobFailed as died:
+        raise JobFailed(f"{machine}: {died}") from None
+    except (OSError, TimeoutError):
+        reply = None
+    if reply is None:
+        raise Unreachable(f"{machine} does not answer any more")
+    if isinstance(reply, Failed):
+        raise reply.raised(machine)
+    return reply
+
+
+def _end(lab: Actor) -> BaseActorFuture[None] | None:
+    """Have a process end; None where its worker is known to be lost."""
+    try:
+        return cast(BaseActorFuture[None], lab.end(_ENDING_S))
+    except RuntimeError:
+        return None

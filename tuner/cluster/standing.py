@@ -1,0 +1,184 @@
+"""The cluster that `cluster up` started and `cluster down` ends: its record on this machine, its
+scheduler here, a worker on each host."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TypeVar
+
+from pydantic import TypeAdapter, ValidationError
+
+from tuner.cluster.access import connected, require_comparable, require_same, roles
+from tuner.cluster.certificate import ClusterCertificate, made
+from tuner.cluster.members import ClusterMember
+from tuner.deploy.inventory import InventoryHost, Paths
+from tuner.errors import JobFailed, Refused, TuneError
+from tuner.host.lock import state_folder
+
+_SCHEDULER = "this machine"
+_AT_ONCE = 16
+_LOOPBACK = "127.0.0.1"
+
+
+@dataclass(frozen=True)
+class StandingCluster:
+    """What is up, or was about to be: the scheduler's address ("" before it answers), who may
+    join, and the hosts with a worker.  One that others started has no `run`."""
+
+    run: str
+    address: str
+    certificate: ClusterCertificate | None
+    hosts: tuple[InventoryHost, ...]
+
+    @property
+    def is_ours(self) -> bool:
+        """Whether we started it."""
+        return bool(self.run)
+
+    @property
+    def scheduler(self) -> ClusterMember:
+        """The process of the scheduler, on this machine."""
+        here = Paths(state=str(state_folder()))
+        return ClusterMember(InventoryHost(_SCHEDULER, "local://", paths=here), self.run)
+
+    @property
+    def workers(self) -> tuple[ClusterMember, ...]:
+        """The process on each host."""
+        return tuple(ClusterMember(one, self.run) for one in self.hosts)
+
+
+T = TypeVar("T")
+_RECORD = TypeAdapter(StandingCluster)
+
+
+def read() -> StandingCluster | None:
+    """The record, None where no cluster is up; raises JobFailed where it cannot be read."""
+    try:
+        return _RECORD.validate_json(_path().read_bytes())
+    except FileNotFoundError:
+        return None
+    except ValidationError:
+        raise JobFailed(
+            f"{_path()} cannot be read: end the processes `rsyslog-tune cluster member` on each "
+            "host, and remove it"
+        ) from None
+
+
+def up(
+    hosts: Sequence[InventoryHost], listen: str | None, tell: Callable[[str], None]
+) -> StandingCluster:
+    """Start the scheduler at the address `listen` of this machine, by default the one that all
+    hosts see, and a worker on each host; all or nothing.
+
+    Raises Refused where a host has other versions than this machine.
+    """
+    certificate = made()
+    cluster = StandingCluster(secrets.token_hex(4), "", certificate, tuple(hosts))
+    found = _each(ClusterMember.versions, cluster.workers)
+    require_same({host.name: versions for host, versions in zip(hosts, found, strict=True)})
+    listen = listen or _one_address(set(_each(ClusterMember.our_address, cluster.workers)))
+    _write(cluster)
+    try:
+        tell("starting the scheduler")
+        address = cluster.scheduler.start(certificate, ["--listen", listen])
+        cluster = replace(cluster, address=address)
+        _write(cluster)
+
+        def join(worker: ClusterMember) -> None:
+            about = worker.machine
+            named = ["--scheduler", address, "--name", about.name, "--role", about.role.value]
+            worker.start(certificate, named)
+            tell(f"{about.name} has joined")
+
+        _each(join, cluster.workers)
+    except BaseException:
+        down(cluster, tell)
+        raise
+    return cluster
+
+
+def attach(address: str, certificate: ClusterCertificate | None) -> StandingCluster:
+    """Take part in a cluster that others started; raises Unreachable, and Refused where one of its
+    machines has other versions than this one."""
+    cluster = StandingCluster("", address, certificate, ())
+    with connected(address, certificate) as client:
+        require_comparable(client)
+    _write(cluster)
+    return cluster
+
+
+def down(cluster: StandingCluster, tell: Callable[[str], None]) -> None:
+    """End every process of it, the workers' first, and forget it; raises JobFailed where hosts
+    could not be reached, and remembers it then, to be ended again.  One that others started is
+    only forgotten."""
+    members = (*cluster.workers, cluster.scheduler) if cluster.is_ours else ()
+    ends = [*_each(_stopped, members[:-1]), *map(_stopped, members[-1:])]
+    failures = [one for one in ends if one is not None]
+    for one in failures:
+        tell(one)
+    if failures:
+        raise JobFailed(
+            f"{len(failures)} of {len(members)} machines may still run a process of the cluster: "
+            "rsyslog-tune cluster down again when they can be reached"
+        )
+    _path().unlink(missing_ok=True)
+
+
+def taking_part(cluster: StandingCluster) -> dict[str, str]:
+    """The roles of the machines that take part now, by their names; raises Unreachable without a
+    scheduler."""
+    with connected(cluster.address, cluster.certificate) as client:
+        return roles(client)
+
+
+def _each(do: Callable[[ClusterMember], T], members: Sequence[ClusterMember]) -> list[T]:
+    """What `do` gives of each, several at once; what is under way ends before an error is
+    raised."""
+    with ThreadPoolExecutor(_AT_ONCE) as pool:
+        futures = [pool.submit(do, one) for one in members]
+        try:
+            return [one.result() for one in futures]
+        finally:
+            pool.shutdown(cancel_futures=True)
+
+
+def _stopped(member: ClusterMember) -> str | None:
+    """End it; gives what prevented that."""
+    try:
+        member.stop()
+    except TuneError as error:
+        return str(error)
+    return None
+
+
+def _one_address(seen: set[str | None]) -> str:
+    """The address of this machine for all of them."""
+    addresses = {one for one in seen if one is not None}
+    if len(addresses) > 1:
+        raise Refused(
+            f"the hosts see this machine as {' and '.join(sorted(addresses))}: name the address "
+            "that all of them reach, --listen ADDRESS"
+        )
+    return addresses.pop() if addresses else _LOOPBACK
+
+
+def _path() -> Path:
+    return state_folder() / "cluster.json"
+
+
+def _write(cluster: StandingCluster) -> None:
+    """For its user alone: it holds the key."""
+    _path().parent.mkdir(mode=0o755, parents=True, exist_ok=True)
+    beside = _path().with_suffix(".new")
+    beside.unlink(missing_ok=True)
+    descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(descriptor, "wb") as file:
+        file.write(_RECORD.dump_json(cluster, indent=2))
+        file.flush()
+        os.fsync(descriptor)
+    beside.replace(_path())
