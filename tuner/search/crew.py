@@ -54,11 +54,17 @@ class Crew:
     _open: dict[str, _Begun] = field(default_factory=dict)
     _strikes: Counter[str] = field(default_factory=Counter)
     _dropped: set[str] = field(default_factory=set)
+    _session: int = 0
 
     @property
     def machines(self) -> tuple[str, ...]:
-        """Those that take trials."""
-        return tuple(one for one in self.evaluator.machines if one not in self._dropped)
+        """Those that take trials; what was dropped in the session before may be back."""
+        dropped = self._dropped if self._is_same_session else frozenset[str]()
+        return tuple(one for one in self.evaluator.machines if one not in dropped)
+
+    @property
+    def _is_same_session(self) -> bool:
+        return self.evaluator.session_number == self._session
 
     @property
     def under_way(self) -> tuple[Asked, ...]:
@@ -73,6 +79,9 @@ class Crew:
         """
         lost: deque[Piece] = deque()
         while True:
+            if not self._is_same_session:
+                self._session = self.evaluator.session_number
+                self._dropped.clear()
             for machine in self.machines:
                 while machine in self.machines and machine not in self._open:
                     piece = lost.popleft() if lost else take(machine)
@@ -89,7 +98,8 @@ class Crew:
     def drop(self, machine: str, reason: str) -> DroppedMachine:
         """Use a machine no more; raises JobFailed where it was the last."""
         self._dropped.add(machine)
-        self.evaluator.drop(machine)
+        if self._is_same_session:
+            self.evaluator.drop(machine)
         if not self.machines:
             raise JobFailed(f"no machine is left to measure on: {machine}: {reason}")
         return DroppedMachine(machine, reason)

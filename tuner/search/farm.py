@@ -90,6 +90,11 @@ class Evaluator(Protocol):
     def machines(self) -> tuple[str, ...]:
         """The machines of this session."""
 
+    @property
+    def session_number(self) -> int:
+        """Another number in each session, whose machines are others even where they are called the
+        same."""
+
     def start(self, asked: Asked, profile: Profile) -> None:
         """Begin a trial on its machine, which has none under way."""
 
@@ -117,6 +122,11 @@ class TimedFarm:
     farm: Farm
     clock: Callable[[], float]
     _open: dict[int, _UnderWay] = field(default_factory=dict)
+
+    @property
+    def session_number(self) -> int:
+        """There is only one."""
+        return 1
 
     @property
     def machines(self) -> tuple[str, ...]:

@@ -60,13 +60,14 @@ Line = Session | Began | Intent | Trial | LostTrial | Warmed | Note | Ended
 
 @dataclass(frozen=True)
 class RecordedStep:
-    """What became of a trial of the search, and what it saw afterwards: the time, and its machines.
-    Both are of a later session where one was ready to continue from there, because it `was_last`
-    of its own."""
+    """What became of a trial of the search, and what it saw afterwards: the time, its machines, and
+    the number of the session.  All are of a later session where one was ready to continue from
+    there, because it `was_last` of its own."""
 
     event: Trial | LostTrial
     seen_s: float
     machines: tuple[str, ...]
+    session: int
     was_last: bool = False
 
 
@@ -154,7 +155,7 @@ class _Lines:
     def _step(self, event: Trial | LostTrial, number: int, seen_s: float) -> None:
         self.begun.pop(number, None)
         machines = self.sessions[-1].machines if self.sessions else self.machines
-        self.steps.append(RecordedStep(event, seen_s, machines))
+        self.steps.append(RecordedStep(event, seen_s, machines, len(self.sessions)))
         self.notes_kept = len(self.notes)
 
     def _session(self, session: Session) -> None:
@@ -180,7 +181,8 @@ class _Lines:
     def _saw(self, at_s: float) -> None:
         machines = self.sessions[-1].machines
         if self.steps:
-            self.steps[-1] = RecordedStep(self.steps[-1].event, at_s, machines, was_last=True)
+            event, session = self.steps[-1].event, len(self.sessions)
+            self.steps[-1] = RecordedStep(event, at_s, machines, session, was_last=True)
         else:
             self.began_s, self.machines = at_s, machines
 

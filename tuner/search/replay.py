@@ -63,6 +63,7 @@ class Replay:
     _first: tuple[Asked, Profile] | None = None
     _phase: Phase | None = None
     _machines: tuple[str, ...] = ()
+    _session_number: int = 0
     _timed: TimedFarm = field(init=False)
     _under_way: dict[int, tuple[Asked, Profile]] = field(default_factory=dict)
     _known: list[Event] = field(default_factory=list)
@@ -87,6 +88,12 @@ class Replay:
         over."""
         self._be_ready()
         return self._machines
+
+    @property
+    def session_number(self) -> int:
+        """The number of the session, as the search saw it."""
+        self._be_ready()
+        return self._session_number
 
     def now_s(self) -> float:
         """The time as the search sees it: when its last trial ended, or when this session was ready
@@ -178,6 +185,7 @@ class Replay:
             self._learn(step.event)
             events.append(step.event)
             self._seen_s, self._machines = step.seen_s, step.machines
+            self._session_number = step.session
             if step.was_last:
                 break
         self._taken += len(events)
@@ -203,6 +211,7 @@ class Replay:
             return
         self._is_live = True
         self._seen_s, self._machines = self.clock(), self.farm.machines
+        self._session_number = len(self.record.study.sessions) + 1
         taken_over = len(self.record.trials) + len(self.record.prior)
         self.session = replace(
             self.session, taken_over=taken_over, at_s=self._seen_s, machines=self._machines
