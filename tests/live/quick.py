@@ -1,7 +1,8 @@
 """rsyslog-tune with shorter trials and a clock of their own: `python quick.py search ...`.
 
 For tests of what a search does, not of what it finds: windows are too short to tell settings
-apart, and each trial counts as many seconds of the budget as planned, however slow the machine is.
+apart, no more events are under way than keep every worker busy, so that they are soon indexed, and
+each trial counts as many seconds of the budget as planned, however slow the machine is.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from tuner.lab.lab import Lab
 from tuner.measure import trial
 from tuner.measure.measurement import Outcome, TrialPlan
 from tuner.measure.metrics import Result
+from tuner.profile.backlog import BacklogMarks, backlog_marks
 from tuner.profile.model import Profile
 from tuner.search import budget
 from tuner.search.farm import Lost
@@ -36,6 +38,12 @@ _RUN_TRIAL = trial.run_trial
 def planned_s(plan: TrialPlan) -> float:
     """The seconds that a trial is planned to take."""
     return plan.warm_up_s + plan.window_s + NODE_PACE.overhead_s
+
+
+def least_backlog(profile: Profile) -> BacklogMarks:
+    """With no more room than keeps every worker busy."""
+    marks = backlog_marks(profile)
+    return replace(marks, room=min(marks.low, marks.room))
 
 
 @dataclass
@@ -83,6 +91,7 @@ def main() -> None:
         patch.object(budget, "NODE_PACE", NODE_PACE),
         patch.object(trial, "run_trial", clock.run_trial),
         patch.object(farm, "DaskFarm", PlannedFarm),
+        patch.object(trial, "backlog_marks", least_backlog),
     ):
         from tuner.cli import main as command
         from tuner.cli.search_job import Stopwatch

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.live.conftest import tune, tune_and_signal
+from tests.live.conftest import QUICK, tune, tune_and_signal
 from tests.live.test_metrics_file import samples
 from tuner.cli.options import duration_s
 from tuner.search.journal import read
@@ -83,7 +83,7 @@ def test_a_profile_that_breaches_its_own_guardrails_is_left_alone(tmp_path: Path
     written = (ROOT / "profiles" / "default.yaml").read_text(encoding="utf-8")
     (tmp_path / "p.yaml").write_text(written + "  rss_bytes: 20m\n", encoding="utf-8")
     done = tune("search", "p.yaml", "--engine", "sink", "--budget", "60s", "--run-dir", "run",
-                folder=tmp_path)  # fmt: skip
+                folder=tmp_path, command=QUICK)  # fmt: skip
     assert done.code == 6
     assert "breaches its own guardrails: rsyslogd used" in done.err
     assert "rss_bytes allows 20m" in done.err
@@ -132,7 +132,8 @@ def test_a_signal_ends_everything(
     tmp_path: Path, number: signal.Signals, code: int, after_line: str
 ) -> None:
     done = tune_and_signal("search", "--engine", "sink", "--budget", "60s", "--run-dir", "run",
-                           folder=tmp_path, number=number, after_line=after_line)  # fmt: skip
+                           folder=tmp_path, number=number, after_line=after_line,
+                           command=QUICK)  # fmt: skip
     assert done.code == code
     assert "Traceback" not in done.err
     left = {path.name for path in (tmp_path / "run").glob("*")}

@@ -289,7 +289,7 @@ def test_what_a_killed_search_left_on_a_cluster_is_removed_by_the_next_command(
             stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
         )  # fmt: skip
         follow(process, "first trial")
-        while not created(client):
+        while not owned.indices(client, owned.PREFIX):
             time.sleep(0.05)
         process.send_signal(signal.SIGKILL)
         process.communicate()
