@@ -6,7 +6,7 @@ from tests.measure.paced import paced
 from tuner.measure.overload import overload_of, overload_plan
 from tuner.measure.paced_summary import TracePoint, fell_behind
 
-PLAN = overload_plan(10_000.0, 1.5, 10.0)
+PLAN = overload_plan(10_000.0, 10.0)
 
 
 def trace(capacity: float, room: float = 1e9) -> tuple[TracePoint, ...]:

@@ -118,7 +118,7 @@ def test_every_bottleneck_has_a_sentence(bottleneck: Bottleneck) -> None:
     assert text.count("\n") == 1
 
 
-PLAN = overload_plan(10_000.0, 1.5, 10.0)
+PLAN = overload_plan(10_000.0, 10.0)
 
 
 def test_freshness_comes_as_percentiles_with_the_rate_and_the_guardrail() -> None:

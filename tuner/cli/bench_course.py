@@ -34,7 +34,6 @@ _LEAD_S = 2.0
 # Freshness is judged where a pipeline should run, not where it is full.
 _SHARE = 0.7
 _FIRST_SHARE = 0.9
-_OVERLOAD = 1.5
 
 
 @dataclass(frozen=True)
@@ -139,7 +138,7 @@ class BenchCourse:
 
     def _overload(self, per_second: float) -> Overload | Failure:
         """150 % of the measured rate, for the length of a window."""
-        plan = overload_plan(per_second, _OVERLOAD, self._chosen.window_s)
+        plan = overload_plan(per_second, self._chosen.window_s)
         self._say(f"overload: {eps(plan.over_per_second)} events per second for {plan.over_s:g} s")
         outcome = self._paced(plan.pacing)
         return outcome if isinstance(outcome, Failure) else overload_of(plan, outcome)

@@ -31,8 +31,6 @@ from tuner.render.templates import Templates
 
 Tell = Callable[[str], None]
 
-_WATCHED_S = 0.5
-
 
 @dataclass(frozen=True)
 class Wanted:
@@ -90,7 +88,7 @@ def prepare(wanted: Wanted, profiles: Sequence[Profile], tell: Tell) -> float:
 
 def tell_of_others(tell: Tell) -> None:
     """Say so where others keep this machine busy, before anything of ours does."""
-    used = busy_share(_WATCHED_S)
+    used = busy_share()
     if used >= DISTURBED:
         tell(
             f"others use {used:.0%} of this machine: runs will differ more, so a gain takes more "

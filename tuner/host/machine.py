@@ -10,6 +10,8 @@ import psutil
 from tuner.host.quota import cpu_quota
 from tuner.host.usage import cores
 
+_WATCHED_S = 0.5
+
 
 @dataclass(frozen=True)
 class CoreTime:
@@ -57,10 +59,10 @@ def core_time() -> CoreTime:
     )
 
 
-def busy_share(seconds: float) -> float:
-    """The share of those cores that is in use, watched for so long."""
+def busy_share() -> float:
+    """The share of those cores that is in use, watched for half a second."""
     before, began_s = core_time(), time.monotonic()
-    time.sleep(seconds)
+    time.sleep(_WATCHED_S)
     passed_s = time.monotonic() - began_s
     taken_s = core_time().since(before).taken_s(passed_s, cores())
     return min(1.0, taken_s / (passed_s * cores()))

@@ -12,7 +12,7 @@ from tuner.flood.schedule import steps
 from tuner.measure.paced import Pacing
 from tuner.measure.paced_summary import PacedMeasurement, TracePoint
 
-_CALM_SHARE = 0.5
+_CALM_SHARE, _OVER_SHARE = 0.5, 1.5
 _CALM_S = 5.0
 # Half a rate too much is worked off in the same time at half the rate; so much again is spare.
 _RECOVERY = 2.0
@@ -51,9 +51,9 @@ class Overload:
     recovered_s: float | None
 
 
-def overload_plan(eps: float, factor: float, over_s: float) -> OverloadPlan:
-    """An overload of `factor` times the rate `eps`, for `over_s` seconds."""
-    return OverloadPlan(_CALM_SHARE * eps, factor * eps, over_s)
+def overload_plan(eps: float, over_s: float) -> OverloadPlan:
+    """An overload of half as much again as the rate `eps`, for `over_s` seconds."""
+    return OverloadPlan(_CALM_SHARE * eps, _OVER_SHARE * eps, over_s)
 
 
 def overload_of(plan: OverloadPlan, measurement: PacedMeasurement) -> Overload:

@@ -9,7 +9,7 @@ from typing import Annotated, ClassVar, Literal, Self
 from pydantic import Field
 
 from tuner.modules.in_profile import InProfile
-from tuner.modules.input import Format, Input, LineHead, TransportKind
+from tuner.modules.input import DiscardTruncated, Format, Input, LineHead, TransportKind
 from tuner.rule import Complaint, error, warning
 from tuner.schema.parameter import Doc, OfModule, Since
 from tuner.schema.posix_regex import RegexLine
@@ -131,13 +131,7 @@ class ImfileInput(Input):
     trim_line_over_bytes: Annotated[
         NonNegative | None, Doc("Longer lines are cut to this many bytes; 0 cuts none.")
     ] = None
-    discard_truncated_msg: Annotated[
-        Switch | None,
-        Doc(
-            "Whether the rest of a message that is too long is discarded instead of becoming an "
-            "event of its own."
-        ),
-    ] = None
+    discard_truncated_msg: DiscardTruncated = None
     reopen_on_truncate: Annotated[
         Switch | None, Doc("Whether a file that became shorter is read from its start.")
     ] = None

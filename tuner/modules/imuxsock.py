@@ -10,6 +10,7 @@ from pydantic import Field, model_validator
 
 from tuner.modules.in_profile import InProfile
 from tuner.modules.input import (
+    FlowControl,
     Format,
     Input,
     RateBurst,
@@ -118,13 +119,7 @@ class ImuxsockInput(Input):
     unlink: Annotated[Switch | None, Doc("Whether the socket is removed when rsyslog stops.")] = (
         None
     )
-    flow_control: Annotated[
-        Switch | None,
-        Doc(
-            "Whether senders are slowed down when the queue passes its lightDelayMark.",
-            traps=("If off, a full queue drops events instead.",),
-        ),
-    ] = None
+    flow_control: FlowControl = None
     rate_limit_interval: RateInterval = None
     rate_limit_burst: RateBurst = None
     rate_limit_severity: Annotated[

@@ -8,7 +8,7 @@ from pydantic import Field
 from tuner.modules.certificates import Certificates
 from tuner.modules.secrets import SecretRef
 from tuner.schema.parameter import Doc, Since
-from tuner.schema.scalars import Address, Name, NonNegative, Peer, Port, TimeZone
+from tuner.schema.scalars import Address, Name, NonNegative, Peer, Port, Switch, TimeZone
 from tuner.schema.section import RsyslogSection
 
 Parsers = Annotated[
@@ -37,6 +37,21 @@ AllowedSenders = Annotated[
     Peers | None,
     Since(2608),
     Doc("The networks whose events are accepted; all when it is not set."),
+]
+
+FlowControl = Annotated[
+    Switch | None,
+    Doc(
+        "Whether senders are slowed down when the queue passes its lightDelayMark.",
+        traps=("If off, a full queue drops events instead.",),
+    ),
+]
+DiscardTruncated = Annotated[
+    Switch | None,
+    Doc(
+        "Whether the rest of a message that is too long is discarded instead of becoming an event "
+        "of its own."
+    ),
 ]
 
 TransportKind = Literal["tcp", "tls", "udp", "unix", "file", "relp"]

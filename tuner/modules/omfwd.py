@@ -10,7 +10,7 @@ from pydantic import Field
 
 from tuner.modules.in_profile import InProfile
 from tuner.modules.keep_alive import KeepAlive, KeepAliveInterval, KeepAliveProbes, KeepAliveTime
-from tuner.modules.output import EXAMPLE_QUEUE, Level, Lines, Peers
+from tuner.modules.output import COMES_BACK, EXAMPLE_QUEUE, Level, Lines, Peers
 from tuner.modules.tls import (
     ExpiredCerts,
     Priorities,
@@ -90,11 +90,8 @@ class OmfwdOutput(_Tls):
     target: Annotated[
         Address | Annotated[tuple[Address, ...], Field(min_length=1)],
         Doc(
-            "The receiver, a name or an address. omfwd takes a list since 8.2408, whose "
-            "receivers take turns.",
-            traps=(
-                ("Its port must not be an input of this profile: events would come back forever."),
-            ),
+            "The receiver, a name or an address; since 8.2408 a list, whose receivers take turns.",
+            traps=(COMES_BACK,),
         ),
     ]
     port: Annotated[Port, Doc("The receiver's port.")]

@@ -10,7 +10,7 @@ from pydantic import Field
 
 from tuner.modules.in_profile import InProfile
 from tuner.modules.keep_alive import KeepAlive, KeepAliveInterval, KeepAliveProbes, KeepAliveTime
-from tuner.modules.output import EXAMPLE_QUEUE, Lines, Peers
+from tuner.modules.output import COMES_BACK, EXAMPLE_QUEUE, Lines, Peers
 from tuner.modules.tls import Priorities, RelpLibrary
 from tuner.rule import Changes, Complaint, advice
 from tuner.schema.parameter import Doc, Since
@@ -24,16 +24,7 @@ class OmrelpOutput(Lines):
     type: Annotated[
         Literal["omrelp"], Doc("Another rsyslog, which acknowledges every event (RELP).")
     ]
-    target: Annotated[
-        Address,
-        Doc(
-            "The receiver, a name or an address. omfwd takes a list since 8.2408, whose "
-            "receivers take turns.",
-            traps=(
-                ("Its port must not be an input of this profile: events would come back forever."),
-            ),
-        ),
-    ]
+    target: Annotated[Address, Doc("The receiver, a name or an address.", traps=(COMES_BACK,))]
     port: Annotated[Port, Doc("The receiver's port.")]
     timeout: Annotated[Positive | None, Doc("Seconds that the receiver may take to answer.")] = None
     conn_timeout: Annotated[

@@ -25,6 +25,7 @@ BuiltinTemplate = Literal[
     "RSYSLOG_SyslogProtocol23Format",
 ]
 
+COMES_BACK = "Its port must not be an input of this profile: events would come back forever."
 
 # For examples of rules: a queue that no rule complains of.
 EXAMPLE_QUEUE: Changes = {

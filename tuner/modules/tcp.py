@@ -7,6 +7,8 @@ from pydantic import Field
 from tuner.modules.input import (
     BURST,
     DefaultZone,
+    DiscardTruncated,
+    FlowControl,
     Listener,
     RateBurst,
     RateInterval,
@@ -33,23 +35,11 @@ NotifyOnOpen = Annotated[Switch | None, Doc("Whether rsyslog logs each connectio
 class Tcp(Listener, KeepsAlive):
     """What imptcp and imtcp have in common."""
 
-    flow_control: Annotated[
-        Switch | None,
-        Doc(
-            "Whether senders are slowed down when the queue passes its lightDelayMark.",
-            traps=("If off, a full queue drops events instead.",),
-        ),
-    ] = None
+    flow_control: FlowControl = None
     max_frame_size: Annotated[
         FrameSize | None, Doc("The longest octet-counted message, in bytes.")
     ] = None
-    discard_truncated_msg: Annotated[
-        Switch | None,
-        Doc(
-            "Whether the rest of a message that is too long is discarded instead of becoming an "
-            "event of its own."
-        ),
-    ] = None
+    discard_truncated_msg: DiscardTruncated = None
     addtl_frame_delimiter: Annotated[
         Delimiter | None,
         Doc("One more character, by its number, that ends a message; -1 means none."),
