@@ -17,7 +17,7 @@ PACKAGES := rsyslog rsyslog-elasticsearch rsyslog-relp rsyslog-gnutls \
 # Commands start in a fraction of the time where Python may keep what it compiled.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: setup packages engine engines managers demo test test-all lint man bench fuzz clean
+.PHONY: setup packages engine engines managers broker demo test test-all lint man bench fuzz clean
 
 setup: packages $(VENV)/.ready engine
 
@@ -54,6 +54,15 @@ managers: .salt/.ready .operator/.ready
 	.operator/bin/pip install --quiet --disable-pip-version-check --no-deps 'dask-kubernetes>=2026.3'
 	@touch $@
 
+# A Kafka broker, which Maven fetches with all that it needs.
+broker: .kafka/.ready
+
+.kafka/.ready: tests/live/kafka.pom.xml
+	mvn --quiet --batch-mode --strict-checksums --file $< \
+		org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies \
+		-DincludeScope=runtime -DoutputDirectory=$(CURDIR)/.kafka
+	@touch $@
+
 demo: setup
 	$(BIN)/rsyslog-tune search examples/published/stock.yaml --budget 5m --seed 1
 
@@ -64,7 +73,7 @@ test: setup
 # The same, and the rest: three engines, every parameter, long searches, bottlenecks, faults, soak.
 # It ends with the scorecard of the faults (tests/safety).
 # What measures has the machine for itself.
-test-all: test engines managers
+test-all: test engines managers broker
 	$(BIN)/pytest -m "full and not alone" --numprocesses 2 --no-loadscope-reorder
 	$(BIN)/pytest -m alone
 
@@ -87,4 +96,4 @@ fuzz: $(VENV)/.ready
 	$(BIN)/pytest -m fuzz
 
 clean:
-	rm -rf $(VENV) .salt .operator dist build
+	rm -rf $(VENV) .kafka .salt .operator dist build

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import threading
+import time
 from contextlib import suppress
 from pathlib import Path
 
@@ -12,6 +13,8 @@ import psutil
 import pytest
 
 from tests.live.conftest import Done, follow, started
+from tuner.engine.client import EngineClient, number_at
+from tuner.errors import TuneError
 
 pytestmark = [pytest.mark.live, pytest.mark.usefixtures("nothing_left_behind")]
 
@@ -38,6 +41,31 @@ def kill_sink(process: subprocess.Popen[str]) -> bool:
             if "tuner.lab.sink_server" in child.cmdline():
                 child.kill()
                 return True
+    return False
+
+
+def kill_elasticsearch_at_work(process: subprocess.Popen[str]) -> None:
+    """Once it has indexed events of the second run."""
+    children = psutil.Process(process.pid).children(recursive=True)
+    (engine,) = [one for one in children if one.name() == "java" and _ports(one)]
+    clients = [EngineClient(f"http://127.0.0.1:{port}", timeout_s=2) for port in _ports(engine)]
+    until = time.monotonic() + 120
+    while not any(map(_indexes_the_second_run, clients)):
+        assert time.monotonic() < until
+        time.sleep(0.1)
+    engine.kill()
+    for client in clients:
+        client.close()
+
+
+def _ports(process: psutil.Process) -> set[int]:
+    return {one.laddr.port for one in process.net_connections() if one.status == "LISTEN"}
+
+
+def _indexes_the_second_run(client: EngineClient) -> bool:
+    with suppress(TuneError):
+        found = client.get("/rsyslog-tune-*-t2-*/_stats/indexing?filter_path=_all.total")
+        return number_at(found, "_all", "total", "indexing", "index_total") > 0
     return False
 
 
@@ -88,6 +116,25 @@ def test_a_bench_counts_the_run_that_lost_the_engine_repeats_it_and_goes_on(
     outcomes = json.loads((tmp_path / "all.json").read_text("utf-8"))["outcomes"]
     assert kinds(outcomes) == [None, "engine down", None]
     assert outcomes[0]["eps_paid"] == outcomes[0]["eps"], "a sink puts nothing off"
+
+
+@pytest.mark.full
+def test_a_bench_outlives_an_elasticsearch_that_is_killed_while_it_indexes(tmp_path: Path) -> None:
+    command = (
+        "bench", DEFAULT, "--window", "1s", "--repeat", "2", "--no-freshness",
+        "--export-json", "all.json",
+    )  # fmt: skip
+    with started(*command, folder=tmp_path) as process:
+        before = follow(process, "run 1 of 2")
+        kill_elasticsearch_at_work(process)
+        _, err = process.communicate(timeout=900)
+    err = "".join(before) + err
+    assert process.returncode == 1, err
+    endings = [line.partition("died with ")[2] for line in err.splitlines()]
+    assert [one for one in endings if one] == ["exit code 137 (SIGKILL)"] * 2, err
+    assert "started the engine again; repeating this run once" in err
+    outcomes = json.loads((tmp_path / "all.json").read_text("utf-8"))["outcomes"]
+    assert kinds(outcomes) == [None, "engine down", None]
 
 
 @pytest.mark.full

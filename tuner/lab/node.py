@@ -24,8 +24,9 @@ from tuner.lab.scratch import subfolder
 
 START_TIMEOUT_S = 120.0
 _POLL_S = 0.25
-# Of an engine that died, the message holds so much of its log.
+# Of an engine that died, the message holds so much of its log, and nothing of its daily business.
 _TELLING = re.compile(r"ERROR|FATAL|fatal|OutOfMemory|Exception")
+_DAILY = re.compile(r"\]\[(INFO|DEBUG|TRACE) *\]|exited unexpectedly")
 _LOG_LINES, _LOG_CHARACTERS = 2, 300
 
 
@@ -86,10 +87,10 @@ class NodeProcess:
             return None
         if self._memory_kills is not None and (memory_kills() or 0) > self._memory_kills:
             ending += ", and the kernel ended a process for lack of memory"
-        reasons = self._reasons()
-        errors = [line for line in reasons.splitlines() if _TELLING.search(line)]
-        log = " | ".join(errors[-_LOG_LINES:]) or reasons.rpartition("\n")[2]
-        return f"{ending}; its log ends: {log[-_LOG_CHARACTERS:]}" if log else ending
+        lines = [line for line in self._reasons().splitlines() if not _DAILY.search(line)]
+        errors = [line for line in lines if _TELLING.search(line)]
+        log = " | ".join(errors[-_LOG_LINES:] or lines[-1:])
+        return f"{ending}; its log says: {log[:_LOG_CHARACTERS]}" if log else ending
 
     def stop(self) -> None:
         """End the engine and everything it started."""

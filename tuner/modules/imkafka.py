@@ -18,7 +18,16 @@ class ImkafkaInput(Input):
     """imkafka: the messages of a Kafka topic; from the package rsyslog-kafka."""
 
     type: Annotated[Literal["imkafka"], Doc("The messages of a Kafka topic.")]
-    topic: Annotated[KafkaTopic, Doc("The topic; one for each input.")]
+    topic: Annotated[
+        KafkaTopic,
+        Doc(
+            "The topic; one for each input.",
+            traps=(
+                "A topic that is not there when rsyslogd starts is looked for again after minutes: "
+                "confParam topic.metadata.refresh.interval.ms.",
+            ),
+        ),
+    ]
     broker: Annotated[Brokers | None, Doc("Brokers of the cluster, each host:port.")] = None
     consumer_group: Annotated[
         MatchText | None,
