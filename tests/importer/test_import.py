@@ -290,6 +290,98 @@ def test_dates_in_index_names(name: str, wanted: dict[str, str], tmp_path: Path)
 
 
 @pytest.mark.parametrize(
+    ("path", "wanted"),
+    [
+        ("%hostname%.log", {"property": "hostname", "after": ".log"}),
+        ("%hostname%/%$year%-%$month%-%$day%.log",
+         {"property": "hostname", "between": "/", "rotate": "daily", "after": ".log"}),
+        ("%fromhost-ip%-%timereported:::date-year%%timereported:::date-month%",
+         {"property": "fromhost-ip", "between": "-", "rotate": "monthly", "separator": "none",
+          "clock": "reported"}),
+        ("%timegenerated:1:10:date-rfc3339%/all", {"rotate": "daily", "after": "/all"}),
+    ],
+)  # fmt: skip
+def test_dates_in_the_names_of_files(path: str, wanted: dict[str, str], tmp_path: Path) -> None:
+    text = (
+        f'template(name="f" type="string" string="/var/log/from/{path}")\n'
+        'action(type="omfile" dynaFile="f")\n'
+    )
+    assert output(text, tmp_path)["dynaFile"] == {"before": "/var/log/from/"} | wanted
+
+
+@pytest.mark.parametrize(
+    ("path", "why"),
+    [
+        ("%hostname%/%programname%.log", "has 2 properties: dynaFile takes one"),
+        ("%$year%/%hostname%.log", "has its date before the property"),
+        ("%hostname:::lowercase%.log", "has options of its property"),
+        ("%$year%.log", "rotate is not what a profile takes"),
+    ],
+)
+def test_names_of_files_that_stay_rsyslogs(path: str, why: str, tmp_path: Path) -> None:
+    text = (
+        f'template(name="f" type="string" string="/var/log/from/{path}")\n'
+        'action(type="omfile" dynaFile="f")\n'
+    )
+    made = imported(f"{DOCUMENT}{text}", tmp_path)
+    assert [one.message.partition(why)[1] for one in made.kept] == [why]
+    assert "/var/log/from/" in "".join(made.snippets.values())
+
+
+def test_what_is_cut_out_of_a_message_is_said_with_what_the_profile_cannot(tmp_path: Path) -> None:
+    template = (
+        'template(name="t" type="list") { constant(value="{") '
+        'property(name="msg" regex.expression="{\\\\(.*\\\\)" regex.submatch="1") }\n'
+    )
+    made = imported(f'{DOCUMENT}{template}action(type="omelasticsearch" template="t")\n', tmp_path)
+    assert made.data["parse"] == {"format": "json", "cookie": ""}
+    (said,) = [one for one in made.changed if "first {" in one.message]
+    assert "such as with @cee: before it" in said.message
+    assert said.origin.line == 3
+
+
+IDS = 'action(type="omelasticsearch" template="d" bulkid="i" dynBulkId="on" {})\n'
+
+
+@pytest.mark.parametrize(
+    ("source", "wanted"), [("msgid", {"property": "msgid"}), ("$!event!id", {"json": "event.id"})]
+)
+def test_ids_of_documents_from_the_event(
+    source: str, wanted: dict[str, str], tmp_path: Path
+) -> None:
+    parse = 'action(type="mmjsonparse" cookie="")\n'
+    template = f'template(name="i" type="string" string="%{source}%")\n'
+    text = f"{DOCUMENT}{parse}{template}{IDS.format('')}"
+    made = imported(text, tmp_path)
+    assert listed(made, "outputs")[0]["bulkid"] == wanted
+    assert [one.message for one in made.changed if "an id that is not" in one.message]
+    loaded(text, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("source", "more"),
+    [("%hostname%-%msgid%", ""), ("%msgid:::lowercase%", ""), ("%msgid%", 'retryFailures="on"')],
+)
+def test_ids_that_stay_rsyslogs(source: str, more: str, tmp_path: Path) -> None:
+    template = f'template(name="i" type="string" string="{source}")\n'
+    made = imported(f"{DOCUMENT}{template}{IDS.format(more)}", tmp_path)
+    assert made.data["outputs"] == []
+    (kept,) = made.kept
+    assert kept.origin.line == 4
+
+
+@pytest.mark.parametrize(
+    "queue", ['main_queue(queue.type="Direct" queue.size="7")', "$MainMsgQueueType Direct"]
+)
+def test_a_direct_main_queue_is_left_out_and_said(queue: str, tmp_path: Path) -> None:
+    text = f'{DOCUMENT}{queue}\naction(type="omelasticsearch" template="d")\n'
+    assert "main_queue" not in imported(text, tmp_path).data
+    (said,) = [one for one in imported(text, tmp_path).changed if "Direct" in one.message]
+    assert said.origin.line == 3
+    loaded(text, tmp_path)
+
+
+@pytest.mark.parametrize(
     "action",
     [
         "*.* >db.example.org,syslog,user,geheim",

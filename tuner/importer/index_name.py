@@ -15,8 +15,9 @@ from tuner.importer.template import Template, TemplatePiece, TemplateProperty
 
 # What the parts of a date are called: by options of a time, and as properties of rsyslog's clock.
 _PARTS = ("year", "month", "day", "hour", "week")
+_TIMES = frozenset({"timereported", "timestamp", "timegenerated"})
 _OWN_CLOCK = {"$year": "year", "$month": "month", "$day": "day", "$hour": "hour"}
-_ROTATES = {
+ROTATES = {
     ("year",): "yearly",
     ("year", "month"): "monthly",
     ("year", "week"): "weekly",
@@ -60,8 +61,8 @@ def _dated(template: Template, gaps: Gaps) -> dict[str, object]:
     """`BEFORE-`, then the parts of a date with one separator between them."""
     pieces = template.pieces
     before = pieces[0] if isinstance(pieces[0], str) else ""
-    parts, separator, clock = _date(pieces[1:] if before else pieces, template)
-    rotate = _ROTATES.get(parts)
+    parts, separator, clock = date_of(pieces[1:] if before else pieces, template)
+    rotate = ROTATES.get(parts)
     if not before.endswith("-") or rotate is None:
         raise Inexpressible(
             template.origin, f"template {template.name}: not a name, a - and a date after it"
@@ -82,7 +83,15 @@ def _dated(template: Template, gaps: Gaps) -> dict[str, object]:
     return data
 
 
-def _date(pieces: Sequence[TemplatePiece], template: Template) -> tuple[tuple[str, ...], str, str]:
+def is_date(piece: TemplatePiece) -> bool:
+    """Whether a piece of a template is a date, or a part of one."""
+    names = {*_OWN_CLOCK, *_TIMES, "$now"}
+    return isinstance(piece, TemplateProperty) and piece.lowered in names
+
+
+def date_of(
+    pieces: Sequence[TemplatePiece], template: Template
+) -> tuple[tuple[str, ...], str, str]:
     """The parts of a date, what separates them, and whose clock it is."""
     parts: list[str] = []
     separators: set[str] = set()
@@ -106,7 +115,7 @@ def _part(piece: TemplateProperty) -> tuple[tuple[str, ...], str, str]:
         return (_OWN_CLOCK[name],), "", "now"
     if name == "$now":
         return ("year", "month", "day"), "-", "now"
-    if name in {"timereported", "timestamp", "timegenerated"}:
+    if name in _TIMES:
         clock = "timegenerated" if name == "timegenerated" else "timereported"
         written = piece.options.get("dateformat", "").lower()
         if written in _PARTS:
@@ -116,4 +125,4 @@ def _part(piece: TemplateProperty) -> tuple[tuple[str, ...], str, str]:
         place = (int(first), int(last)) if (first + last).isdecimal() else (0, 0)
         if written == "rfc3339" and place in _CUTS:
             return *_CUTS[place], clock
-    raise Inexpressible(piece.origin, f"%{piece.name}% in the name of an index")
+    raise Inexpressible(piece.origin, f"%{piece.name}% in a name")

@@ -6,6 +6,7 @@ from collections.abc import Collection
 from typing import Protocol
 from urllib.parse import urlsplit
 
+from tuner.importer.conditions import path_of
 from tuner.importer.configuration import Parts
 from tuner.importer.document import is_rest
 from tuner.importer.fields import STANDARD_JSON, fields_of_template, whole_json
@@ -63,7 +64,8 @@ def engine_output(action: Thing, name: str, around: Surrounding) -> dict[str, ob
     data |= _ids(action, around)
     if (action.text("retryfailures") or "").lower() in ON:
         data["retryfailures"] = {"file": _rejected_file(action, name, around)}
-        data.pop("bulkid", None)
+        if isinstance(data.pop("bulkid", None), dict):
+            gaps.miss(action.origin, "documents with an id from the event beside retryfailures")
         data.pop("writeoperation", None)
     data.setdefault("action.resumeRetryCount", 0)
     _say_what_changes(action, gaps)
@@ -124,10 +126,18 @@ def template_fields(template: Template, around: Surrounding) -> list[dict[str, o
 def parse_messages(template: Template, around: Surrounding) -> None:
     """Have messages read as JSON, so that what a template passes on is JSON whatever they are."""
     around.whole_message = template.origin
+    cuts = any(
+        isinstance(one, TemplateProperty)
+        and one.lowered == "msg"
+        and "regex.expression" in one.options
+        for one in template.pieces
+    )
+    sends = "what messages hold from their first { on" if cuts else "messages as they are"
     around.gaps.change(
         template.origin,
-        f"template {template.name} sends messages as they are: the profile sends those that "
-        "are a JSON object, and others as the text of a field msg",
+        f"template {template.name} sends {sends}: the profile sends those that are a JSON object, "
+        "and others, such as with @cee: before it, as the text of a field msg; for messages that "
+        "all begin with @cee: write parse: {format: json}",
     )
 
 
@@ -154,8 +164,15 @@ def _ids(action: Thing, around: Surrounding) -> dict[str, object]:
     identities = {"uuid", "$uuid", *around.identities}
     if isinstance(only, TemplateProperty) and only.lowered in identities:
         return {"bulkid": "uuid"}
-    around.gaps.miss(given.origin, f"the id of documents, from template {template.name}")
-    return {}
+    if not isinstance(only, TemplateProperty) or only.options or only.name.startswith("$."):
+        what = f"the id of documents: template {template.name} is not one property as it is"
+        around.gaps.miss(given.origin, what)
+        return {}
+    around.gaps.change(
+        given.origin, "an id that is not 1 to 512 visible ASCII characters becomes a new one"
+    )
+    source, path = path_of(only.name)
+    return {"bulkid": {"property": only.lowered} if source is None else {source: path}}
 
 
 def _rejected_file(action: Thing, name: str, around: Surrounding) -> str:

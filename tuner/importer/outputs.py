@@ -13,6 +13,7 @@ from pydantic import ValidationError
 from tuner.importer.conditions import filter_of
 from tuner.importer.configuration import Parts
 from tuner.importer.fields import texts_of_template
+from tuner.importer.file_name import file_name_of
 from tuner.importer.flow import Reached, Walk, name_of_statement
 from tuner.importer.gaps import Gap, Gaps, Inexpressible
 from tuner.importer.into_engine import engine_output, no_template, template_fields
@@ -20,7 +21,7 @@ from tuner.importer.parameters import ON, QUEUE, certificates, known, queue_of
 from tuner.importer.rest import Rest, why_of
 from tuner.importer.script import Block, Parameter, ScriptPosition, Statement, Thing
 from tuner.importer.steps import KEPT, OUTPUT, PARSED, is_step, step_of, why_bound
-from tuner.importer.template import Template, TemplateProperty
+from tuner.importer.template import Template
 from tuner.modules.output import BuiltinTemplate, Lines
 from tuner.modules.registry import OUTPUTS, name_of
 
@@ -183,7 +184,7 @@ class Outputs:
                 if data.keys() & {"document", "line"}:
                     data.pop("template", None)
             elif one.key == "dynafile":
-                data["dynaFile"] = _dyna_file(self._template(one))
+                data["dynaFile"] = file_name_of(self._template(one), self.gaps)
             else:
                 plain.append(one)
         data |= known(_MODELS[kind], plain, f"output {name}", self.gaps)
@@ -241,21 +242,6 @@ def _with_defaults(
     """Parameters of an action, with those of its module that it does not set."""
     written = {one.key for one in own}
     return (*own, *(one for one in defaults if one.key not in {"load", *written}))
-
-
-def _dyna_file(template: Template) -> dict[str, object]:
-    """The parts of a path with one property; raises Inexpressible for any other."""
-    properties = [one for one in template.pieces if isinstance(one, TemplateProperty)]
-    texts = [one if isinstance(one, str) else None for one in template.pieces]
-    if len(properties) != 1 or len(template.pieces) > 3 or texts[0] is None:
-        raise Inexpressible(
-            template.origin, f"the path of template {template.name} is not one property"
-        )
-    only = properties[0]
-    if set(only.options) - {"securepath"}:
-        raise Inexpressible(template.origin, f"template {template.name} has options in a path")
-    data: dict[str, object] = {"before": texts[0], "property": only.lowered}
-    return data | ({"after": texts[2]} if len(texts) == 3 else {})
 
 
 _BOUND = "statements around it change what it asks or writes: its whole ruleset is kept"

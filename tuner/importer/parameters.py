@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal, get_args, get_origin
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from tuner.importer.gaps import Gaps
-from tuner.importer.script import Array, Parameter
+from tuner.importer.script import Array, Parameter, Thing
 from tuner.modules.priorities import SEVERITIES
 from tuner.modules.queue import Queue
 from tuner.modules.secrets import SecretRef
@@ -73,6 +73,21 @@ def queue_of(parameters: Iterable[Parameter], what: str, gaps: Gaps) -> dict[str
         origin = next(one.origin for one in inner if one.key == "saveonshutdown")
         gaps.change(origin, f"{what}: rsyslog ignores saveOnShutdown without a filename: left out")
     return queue
+
+
+def entry_queue_of(thing: Thing, what: str, gaps: Gaps) -> dict[str, object]:
+    """The queue that inputs hand events to; none where it is Direct."""
+    noted = Gaps()
+    queue = queue_of(thing.parameters, what, noted)
+    if queue.get("type") != "Direct":
+        gaps.take(noted)
+        return queue
+    gaps.change(
+        thing.origin,
+        f"{what}: a profile takes no Direct queue there, which makes inputs wait for outputs "
+        "(RT108): it is left out, and rsyslog's default applies",
+    )
+    return {}
 
 
 def certificates(

@@ -14,7 +14,7 @@ from tuner.importer.inputs import is_local, local_inputs, read_input
 from tuner.importer.legacy import modern
 from tuner.importer.old_form import DEFAULT_RULESET
 from tuner.importer.outputs import Outputs
-from tuner.importer.parameters import QUEUE, keys_of_model, known, queue_of
+from tuner.importer.parameters import QUEUE, entry_queue_of, keys_of_model, known
 from tuner.importer.rest import Rest
 from tuner.importer.script import (
     Block,
@@ -80,8 +80,10 @@ class _Translation:
             self.data["streams"] = self.streams
         queue = self.parts.main_queue
         if queue is not None:
-            self.data["main_queue"] = queue_of(queue.parameters, "main_queue()", self.gaps)
-            self.comments["main_queue",] = queue.origin
+            own = entry_queue_of(queue, "main_queue()", self.gaps)
+            if own:
+                self.data["main_queue"] = own
+                self.comments["main_queue",] = queue.origin
         self.keep_objects()
         snippets = self.settled(outputs)
         for number, (_, reached) in enumerate(outputs.made):
@@ -236,7 +238,7 @@ class _Translation:
         parser = ruleset.get("parser")
         if parser is not None and {text.lower() for text in parser.texts} <= _PARSERS:
             section["parser"] = [text.lower() for text in parser.texts]
-        queue = queue_of(ruleset.parameters, f"ruleset {ruleset.text('name')}", self.gaps)
+        queue = entry_queue_of(ruleset, f"ruleset {ruleset.text('name')}", self.gaps)
         if queue:
             section["main_queue" if stream is None else "queue"] = queue
         for one in ruleset.parameters:
