@@ -57,15 +57,22 @@ def test_what_is_missing_is_listed_and_the_command_says_so(conf: Path) -> None:
     assert [(one["line"], one["column"]) for one in data["kept"]] == [(4, 5)]
 
 
-def test_a_profile_that_does_not_load_is_written_only_where_asked(
+def test_a_profile_that_does_not_load_is_written_where_asked_to_be_mended(
     conf: Path, tmp_path: Path
 ) -> None:
     conf.write_text('action(type="omfile" file="/var/log/all")\n', encoding="utf-8")
     profile = tmp_path / "site.yaml"
     done = RUN.invoke(app, ["import", str(conf), "-o", str(profile)])
     assert isinstance(done.exception, BadProfile)
-    assert "inputs is missing" in str(done.exception)
-    assert "type: omfile" in profile.read_text(encoding="utf-8")
+    assert str(done.exception).startswith(f"{profile}:1:1: error: inputs is missing")
+    assert f"{profile} is written and does not load: mend there what follows" in done.stderr
+    text = profile.read_text(encoding="utf-8")
+    profile.write_text(text + "inputs: [{type: imptcp, port: 10514}]\n", encoding="utf-8")
+    assert load_profile(profile).profile.outputs[0].type == "omfile"
+    printed = RUN.invoke(app, ["import", str(conf), "--output", "json"])
+    (problem,) = json.loads(printed.stdout)["problems"]
+    assert (problem["line"], problem["column"], problem["code"]) == (1, 1, "RT003")
+    assert "this profile does not load: write it with -o FILE" in printed.stderr
 
 
 def test_snippets_are_written_beside_the_profile(conf: Path, tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from tuner.cli.console import result, result_json, say, working
 from tuner.cli.hosts import InventoryOption, machines_of
 from tuner.cli.options import OutputFormat, OutputOption, name_for
 from tuner.deploy.files import HostFiles
-from tuner.errors import BadUsage, DifferencesFound, JobFailed, Refused
+from tuner.errors import BadProfile, BadUsage, DifferencesFound, JobFailed, Problem, Refused
 from tuner.host.remote import connect
 from tuner.importer.configuration import Configuration, configuration
 from tuner.importer.gaps import Gap
@@ -71,7 +71,8 @@ def import_(
     Comments in the profile name the file and line that each section comes from.  Passwords in the
     configuration become references to files; the passwords themselves are written nowhere.  The
     profile is loaded and linted at once.  What it does not say of the configuration is listed with
-    file and line, and the command exits with 2.
+    file and line, and the command exits with 2.  A profile that does not load is written all the
+    same, to be mended: each problem is listed with its place there, and the command exits with 78.
 
     --verify sends to inputs of type imtcp, imptcp and imudp, and compares what reaches the engine,
     for which the built-in sink stands; both configurations get ports, addresses and folders of a
@@ -84,8 +85,13 @@ def import_(
     text = profile_text(imported, [at + one for one in read.files])
     if profile is not None:
         _write({profile: text, **_beside(profile, imported)})
+    try:
+        loaded = parse_profile(text, str(profile or "the profile"))
+    except BadProfile as bad:
+        _print(imported, text, profile, output, bad.problems)
+        say(_to_mend(profile))
+        raise
     _print(imported, text, profile, output)
-    loaded = parse_profile(text, str(profile or "the profile"))
     for line in summary(loaded.warnings):
         say(line)
     form = Form(imported.snippets)
@@ -153,7 +159,23 @@ def _write(files: Mapping[Path, str]) -> None:
             file.write(text)
 
 
-def _print(imported: Imported, text: str, profile: Path | None, output: OutputFormat) -> None:
+def _to_mend(profile: Path | None) -> str:
+    """What to do with a profile that does not load."""
+    if profile is None:
+        return "this profile does not load: write it with -o FILE, and mend there what follows"
+    return (
+        f"{profile} is written and does not load: mend there what follows, then rsyslog-tune "
+        f"validate {profile}"
+    )
+
+
+def _print(
+    imported: Imported,
+    text: str,
+    profile: Path | None,
+    output: OutputFormat,
+    problems: Sequence[Problem] = (),
+) -> None:
     if output is OutputFormat.JSON:
         result_json(
             {
@@ -165,6 +187,7 @@ def _print(imported: Imported, text: str, profile: Path | None, output: OutputFo
                 "changed": [_plain(one) for one in imported.changed],
                 "kept": [_plain(one) for one in imported.kept],
                 "snippets": dict(imported.snippets),
+                "problems": [asdict(one) | {"severity": one.severity.value} for one in problems],
             }
         )
         return

@@ -62,6 +62,9 @@ def loaded_modules(data: Mapping[str, object]) -> list[str]:
     return [] if profile is None else loaded_by(rsyslog_conf(profile))
 
 
+_ANY_INPUT = {"type": "imptcp", "port": 514}
+
+
 def _errors(data: Mapping[str, object]) -> int:
     profile = _profile(data)
     found = () if profile is None else lint(profile)
@@ -69,8 +72,11 @@ def _errors(data: Mapping[str, object]) -> int:
 
 
 def _profile(data: Mapping[str, object]) -> Profile | None:
+    """The profile, with an input where it has none: what it is once that is added."""
     try:
-        return Profile.model_validate(data, by_alias=True, by_name=False)
+        return Profile.model_validate(
+            {"inputs": [_ANY_INPUT], **data}, by_alias=True, by_name=False
+        )
     except ValidationError:
         return None
 
