@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 import time
-from collections import Counter
-from dataclasses import dataclass
+from collections import Counter, deque
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -72,21 +72,27 @@ class Bench:
         return seen
 
 
-def run(surface: Surface, name: str, seed: int, sigma: float, plan: Plan) -> Result:
-    """One search: strategy, finalists, choice, fresh pairs."""
+def run(
+    surface: Surface, name: str, seed: int, sigma: float, plan: Plan, machines: int = 1
+) -> Result:
+    """One search: strategy, finalists, choice, fresh pairs.  So many `machines` measure the points
+    of the strategy at once, each as fast as the others."""
     surface = surface.from_start(seed)
+    surface = replace(surface, space=replace(surface.space, machines=machines))
     bench = Bench(surface, seed)
     own_s, clock = 0.0, time.process_time()
     searcher = strategy(name, surface.space, seed, sigma, plan.search)
     seen: list[Observation] = []
-    for _ in range(plan.search):
-        proposal = searcher.ask()
-        if proposal is None:
-            break
+    under_way: deque[Point] = deque()
+    for turn in range(plan.search + machines - 1):
+        proposal = searcher.ask(under_way) if turn < plan.search else None
         own_s += time.process_time() - clock
-        seen.append(bench.measure(proposal.point))
-        clock = time.process_time()
-        searcher.tell(seen[-1])
+        if proposal is not None:
+            under_way.append(proposal.point)
+        if under_way and (proposal is None or len(under_way) == machines):
+            seen.append(bench.measure(under_way.popleft()))
+            clock = time.process_time()
+            searcher.tell(seen[-1])
     for left in range(plan.trials - 2 * plan.pairs - len(seen), 0, -1):
         point = next_replication(searcher.beliefs(), sigma, left, lambda _: 1.0)
         if point is None:

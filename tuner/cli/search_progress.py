@@ -15,7 +15,7 @@ from tuner.measure.paired import Comparison, least
 from tuner.report.figures import Levels, Move, eps, move, percent, seconds, steps, steps_text
 from tuner.schema.path import short_names
 from tuner.search.climb import Leader
-from tuner.search.pairs import compared, pairs_of
+from tuner.search.pairs import compared, machines_of, pairs_of
 from tuner.search.study import BASELINE, SCORED, Changes, Phase, Trial
 from tuner.space.knob import Knob, level_text
 
@@ -111,9 +111,9 @@ class Progress:
     def paired(self) -> Comparison | None:
         """The best against the profile by fresh pairs, by the lesser of both rates, as a claim will
         be; None with less than two."""
-        pairs = pairs_of(self.trials)
+        pairs, machines = pairs_of(self.trials), machines_of(self.trials)
         rates = (lambda run: run.eps, lambda run: run.eps_paid)
-        found = [one for one in (compared(pairs, of) for of in rates) if one is not None]
+        found = [one for one in (compared(pairs, of, machines) for of in rates) if one is not None]
         return least(found) if found else None
 
     def verdict(self, changes: Changes) -> Diagnosis | None:

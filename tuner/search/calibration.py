@@ -18,7 +18,7 @@ from tuner.measure.contrast import detectable_by
 from tuner.measure.measurement import Failure, FailureKind, Measurement
 from tuner.measure.paired import Comparison, compare
 from tuner.measure.speed import ProbedRun, Speed, slopes_of, usual
-from tuner.search.study import Phase, Trial
+from tuner.search.study import HERE, Phase, Trial
 
 Floats = NDArray[np.float64]
 
@@ -86,6 +86,7 @@ class Repeats:
     rates: Sequence[float]
     at_s: Sequence[float]
     speeds: Sequence[Speed | None] = ()
+    machine: str = HERE
 
     @property
     def logs(self) -> Floats:
@@ -115,8 +116,9 @@ def repeats_of(
             [figure(run) for run, _ in runs],
             [at_s for _, at_s in runs],
             [run.speed for run, _ in runs],
+            machine,
         )
-        for runs in by_machine.values()
+        for machine, runs in by_machine.items()
     ]
 
 

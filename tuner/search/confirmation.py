@@ -8,12 +8,13 @@ from dataclasses import dataclass
 from functools import partial
 
 from tuner.errors import JobFailed
+from tuner.measure.machines import outliers
 from tuner.measure.measurement import Failure, TrialPlan
 from tuner.search import notes
 from tuner.search.climb import Climb
 from tuner.search.crew import Piece, Work
 from tuner.search.guardrails import check_rate
-from tuner.search.pairs import compared, pairs_of
+from tuner.search.pairs import compared, gains_of, pairs_of
 from tuner.search.runner import Runner
 from tuner.search.study import BASELINE, Changes, Phase, Step, Trial
 from tuner.search.verdict import MOST_PAIRS, disqualified, reason_of
@@ -42,8 +43,10 @@ class Confirmation:
         plan, planned = runner.plans.confirm, runner.planned_pairs(winner)
         begun, complete, is_over = 0, 0, False
 
-        def take(_: str) -> Piece | None:
+        def take(machine: str) -> Piece | None:
             nonlocal plan, begun
+            if machine not in runner.pairing(winner):
+                return None
             if is_over or begun == max(MOST_PAIRS, len(runner.machines)):
                 return None
             plan = runner.confirm_plan(
@@ -71,6 +74,8 @@ class Confirmation:
             return trial
 
         yield from runner.spread(take)
+        for text in notes.standing_out(outliers(gains_of(runner.trials)), "the gain"):
+            yield runner.note(text)
 
     def _gives_up(self, winner: Changes, failed: Trial) -> bool:
         """Whether no more pairs are made after one that failed: the winner cannot be recommended,

@@ -47,7 +47,8 @@ Happening = Trial | LostTrial | DroppedMachine | Note
 
 @dataclass
 class Crew:
-    """Those machines of the `evaluator` that have not been dropped."""
+    """Those machines of the `evaluator` that have not been dropped; another session tries all of
+    its machines again."""
 
     evaluator: Evaluator
     candidate: Callable[[Asked], Profile]

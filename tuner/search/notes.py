@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from tuner.measure.contrast import MOST_PAIRS, pairs_to_detect
 from tuner.measure.doubts import DISTURBED
+from tuner.measure.machines import Outlier
 from tuner.measure.paired import FEWEST_PAIRS, FEWEST_RESTARTING
 from tuner.profile.model import Profile
 from tuner.schema.path import short_names
@@ -110,6 +111,12 @@ def dropped(event: DroppedMachine, left: int) -> str:
     """A machine is not used any more."""
     others = "1 machine is left" if left == 1 else f"{left} machines are left"
     return f"{event.machine} is dropped: {event.reason}; {others}"
+
+
+def standing_out(found: Sequence[Outlier], what: str) -> Iterator[str]:
+    """Machines that differ from the others: in `what`, as `the rate of the baseline`."""
+    for one in found:
+        yield f"{one.machine} stands out: {what} is {one.ratio - 1:+.0%} beside the other machines"
 
 
 def begun_anew(trials: int, reasons: Sequence[str]) -> str:

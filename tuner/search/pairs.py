@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import math
+import statistics
+from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 
+from tuner.measure.machines import compare_across
 from tuner.measure.measurement import Measurement
 from tuner.measure.metrics import restarts, speeds
-from tuner.measure.paired import Comparison, compare
+from tuner.measure.paired import Comparison
 from tuner.search.study import BASELINE, Changes, Phase, Trial
 
 Pair = tuple[Measurement, Measurement]
@@ -26,32 +29,50 @@ def pairs_of(trials: Sequence[Trial]) -> tuple[Pair, ...]:
 
     Two runs on two machines, or that another session lies between, are no neighbours, and no pair.
     """
-    pairs: list[Pair] = []
+    return tuple(pair for pair, _ in _pairs(trials))
+
+
+def machines_of(trials: Sequence[Trial]) -> tuple[str, ...]:
+    """The machine of each of those pairs."""
+    return tuple(machine for _, machine in _pairs(trials))
+
+
+def gains_of(trials: Sequence[Trial]) -> dict[str, float]:
+    """The mean gain on each machine that measured pairs, as a logarithm."""
+    logs: dict[str, list[float]] = {}
+    for (before, after), machine in _pairs(trials):
+        logs.setdefault(machine, []).append(math.log(after.eps_paid / before.eps_paid))
+    return {machine: statistics.fmean(of) for machine, of in logs.items()}
+
+
+def _pairs(trials: Sequence[Trial]) -> Iterator[tuple[Pair, str]]:
     candidate = candidate_of(trials)
     runs = [one for one in trials if one.phase is Phase.CONFIRM]
     repaired = any(one.repaired for one in runs)
-    by_pair = sorted(runs, key=lambda one: (one.pair or 0, one.machine))
-    for first, second in pairwise(by_pair):
+    for first, second in pairwise(sorted(runs, key=lambda one: (one.pair or 0, one.machine))):
         a, b = first.measurement, second.measurement
         together = (first.pair, first.machine) == (second.pair, second.machine)
         adjacent = together and first.ended_s == second.at_s
         both = {first.changes, second.changes} == {BASELINE, candidate}
         same = repaired is (first.repaired or second.repaired)
         if adjacent and both and same and a is not None and b is not None:
-            pairs.append((a, b) if first.changes == BASELINE else (b, a))
-    return tuple(pairs)
+            yield ((a, b) if first.changes == BASELINE else (b, a)), first.machine
 
 
 def compared(
-    pairs: Sequence[Pair], of: Callable[[Measurement], float | None], *, by_speed: bool = True
+    pairs: Sequence[Pair],
+    of: Callable[[Measurement], float | None],
+    machines: Sequence[str] = (),
+    *,
+    by_speed: bool = True,
 ) -> Comparison | None:
     """The second side of the pairs over the first by one figure, adjusted `by_speed` where the runs
-    have a probe beside them; None with less than two pairs, or where a run does not show the
-    figure: CPU is counted in ticks of 10 ms, so that a short run can show none, and our sink has
-    nothing on disk."""
+    have a probe beside them, and across `machines` where several measured them; None with less than
+    two pairs, or where a run does not show the figure: CPU is counted in ticks of 10 ms, so that a
+    short run can show none, and our sink has nothing on disk."""
     before, after = [a for a, _ in pairs], [b for _, b in pairs]
     first, second = ([one for one in map(of, side) if one] for side in (before, after))
     if len(pairs) < 2 or not len(first) == len(second) == len(pairs):
         return None
     of_machine = speeds(before, after) if by_speed else None
-    return compare(first, second, restarts(before, after), of_machine)
+    return compare_across(first, second, machines, restarts(before, after), of_machine)

@@ -78,7 +78,7 @@ class Runner(Measuring):
         restarts = self._restarts(best, self.planned_pairs(best))
         if checks_s and self.turns(best):
             restarts += _SIDES
-        pairs_s = _SPARE * self._rounds(plans.pairs) * self._runs_s(plans.confirm)
+        pairs_s = _SPARE * self._each(best, plans.pairs) * self._runs_s(plans.confirm)
         aside_s = checks_s + restarts * self.restart_s() + self.setup.pace.end_s
         return self.left_s() - pairs_s - aside_s
 
@@ -108,7 +108,9 @@ class Runner(Measuring):
     def confirm_plan(self, plan: TrialPlan, winner: Changes, pairs: int) -> TrialPlan:
         """The plan of the next of so many pairs, with shorter windows where time has run short."""
         left_s = self.left_s() - self._restarts(winner, pairs) * self.restart_s()
-        return fitted(plan, left_s, self.pair_overhead_s(), self.setup.pace, self._rounds(pairs))
+        return fitted(
+            plan, left_s, self.pair_overhead_s(), self.setup.pace, self._each(winner, pairs)
+        )
 
     def planned_pairs(self, winner: Changes) -> int:
         """How many pairs are planned for a confirmation: no more than it needs where the engine
@@ -118,7 +120,8 @@ class Runner(Measuring):
     def least_pairs_s(self, winner: Changes) -> float:
         """What the fewest pairs that can show anything take, with the shortest windows."""
         shortest = replace(self.plans.confirm, window_s=self.setup.pace.window_s)
-        return self._rounds(self.fewest_pairs(winner)) * self.pair_s(shortest, winner)
+        pairs = self._each(winner, self.fewest_pairs(winner))
+        return pairs * self.pair_s(shortest, winner)
 
     def fits(self, changes: Changes) -> bool:
         """Whether the fewest pairs of a point still fit into the time."""
@@ -148,6 +151,15 @@ class Runner(Measuring):
             order.sort(key=lambda side: self._node_part(side) != last)
         return order
 
+    def pairing(self, winner: Changes) -> tuple[str, ...]:
+        """The machines that measure the pairs of a point: one where the engine restarts in each,
+        as half of the runs do not count then, and the others are no pairs."""
+        return self.machines[:1] if self.turns(winner) else self.machines
+
+    def _each(self, winner: Changes, pairs: int) -> int:
+        """How many of so many pairs of a point one machine measures."""
+        return math.ceil(pairs / len(self.pairing(winner)))
+
     def pair_s(self, plan: TrialPlan, winner: Changes) -> float:
         """What one more pair takes, in seconds."""
         return self._runs_s(plan) + (self.restart_s() if self.turns(winner) else 0.0)
@@ -164,7 +176,7 @@ class Runner(Measuring):
     def _restarts(self, winner: Changes, pairs: int) -> int:
         """How often the engine restarts in so many pairs, and perhaps before the first."""
         if self.turns(winner):
-            return self._rounds(pairs) + 1
+            return pairs + 1
         return int(bool(self.trials) and self.turns(self.trials[-1].changes))
 
     def turns(self, changes: Changes) -> bool:

@@ -13,6 +13,7 @@ from functools import partial
 from itertools import count
 
 from tuner.errors import JobFailed, Refused
+from tuner.measure.machines import outliers
 from tuner.measure.measurement import Failure, TrialPlan, others_used
 from tuner.search import notes
 from tuner.search.budget import FEWEST_SEARCH_TRIALS, engine_warm_up
@@ -125,7 +126,10 @@ class Search:
         measured = [trial.measurement for trial in calibrating(runner.trials)]
         runs = [run for run in measured if run is not None]
         calibration = calibrate(*repeats_of(runner.trials))
+        found = outliers({one.machine: float(one.logs.mean()) for one in repeats_of(runner.trials)})
         for text in notes.calibrated(calibration, others_used(runs)):
+            yield runner.note(text)
+        for text in notes.standing_out(found, f"the rate of {runner.baseline}"):
             yield runner.note(text)
         if calibration.sigma > (allowed := runner.setup.refuse_noise):
             raise Refused(notes.too_noisy(calibration, allowed))

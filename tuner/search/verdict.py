@@ -15,7 +15,7 @@ from tuner.measure.measurement import Failure, Measurement
 from tuner.measure.paced_summary import PacedMeasurement
 from tuner.measure.paired import Comparison, least
 from tuner.search.guardrails import Limits
-from tuner.search.pairs import candidate_of, compared, pairs_of
+from tuner.search.pairs import candidate_of, compared, machines_of, pairs_of
 from tuner.search.shrink import Attempt, attempts_to
 from tuner.search.study import BASELINE, Changes, Earlier, Ending, Phase, Study, Trial
 from tuner.space.knob import Knob, Level
@@ -80,9 +80,9 @@ def judge(study: Study) -> Verdict:
     if failure is not None:
         why = f"The best found failed in the confirmation: {failure}."
         return Verdict(Claim.INFEASIBLE, BASELINE, failure=why)
-    pairs = pairs_of(study.trials)
-    eps = compared(pairs, lambda run: run.eps)
-    paid = compared(pairs, lambda run: run.eps_paid)
+    pairs, machines = pairs_of(study.trials), machines_of(study.trials)
+    eps = compared(pairs, lambda run: run.eps, machines)
+    paid = compared(pairs, lambda run: run.eps_paid, machines)
     if eps is None or paid is None or not eps.enough:
         return Verdict(Claim.UNFINISHED, BASELINE, failure=study.reason)
     shown = eps.shows_more and paid.shows_more
@@ -92,13 +92,13 @@ def judge(study: Study) -> Verdict:
         candidate if shown else BASELINE,
         eps,
         paid,
-        compared(pairs, lambda run: run.eps_durable),
-        compared(pairs, lambda run: run.shipper_cpu_us),
-        compared(pairs, lambda run: run.engine_cpu_paid_us),
-        compared(pairs, lambda run: run.eps_merged),
-        compared(pairs, lambda run: run.store_bytes_per_event, by_speed=False),
-        compared(pairs, lambda run: run.shipper_rss_bytes, by_speed=False),
-        compared(pairs, _bulk_p50_ms),
+        compared(pairs, lambda run: run.eps_durable, machines),
+        compared(pairs, lambda run: run.shipper_cpu_us, machines),
+        compared(pairs, lambda run: run.engine_cpu_paid_us, machines),
+        compared(pairs, lambda run: run.eps_merged, machines),
+        compared(pairs, lambda run: run.store_bytes_per_event, machines, by_speed=False),
+        compared(pairs, lambda run: run.shipper_rss_bytes, machines, by_speed=False),
+        compared(pairs, _bulk_p50_ms, machines),
         confirmed=candidate,
         chosen=attempts[0].before if attempts else candidate,
         attempts=attempts,

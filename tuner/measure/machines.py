@@ -1,0 +1,114 @@
+"""Pairs that several machines measured, each pair on one of them: what they show together; pure."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import stdtrit
+
+from tuner.measure.contrast import SIGNIFICANT, Numbers
+from tuner.measure.paired import Comparison, Speeds, compare
+
+# Equal machines are believed to gain the same: that is worth one degree of freedom.
+_BELIEVED = 1.0
+# A machine stands out beyond so many standard deviations of the others, which are 5 % at least.
+_REACH, _LEAST_SPREAD = 3.0, 0.05
+_FEWEST_OTHERS = 2
+
+
+Names = NDArray[np.str_]
+
+
+@dataclass(frozen=True)
+class Outlier:
+    """A machine that differs from the mean of the others, by a factor."""
+
+    machine: str
+    ratio: float
+
+
+def compare_across(
+    a: Sequence[float],
+    b: Sequence[float],
+    machines: Sequence[str],
+    restarts: Sequence[tuple[bool, bool]] = (),
+    speeds: Speeds | None = None,
+) -> Comparison:
+    """Compare B with A by pairs of which each was measured on one of the `machines`; on one alone
+    as `compare` does.
+
+    How fast each machine is, is taken out first.  The interval is as wide as random effects need
+    where gains differ among machines by more than noise explains: that of Hartung and Knapp (2001,
+    Stat Med 20:3875-3889), never narrower than without them (Roever, Knapp, Friede 2015, BMC Med
+    Res Methodol 15:99).  For two machines that is 12.7 standard errors, so it leans on the belief
+    that equal machines gain the same; tests/benchmarks/machine_claims.py shows how far that holds.
+    """
+    if len(set(machines)) < 2:
+        return compare(a, b, restarts, speeds)
+    names = np.array(machines)
+    logs = np.log([a, b])
+    level = _without_levels(logs, names) + logs.mean()
+    if speeds is not None:
+        of_runs = _without_levels(np.array(speeds, dtype=float), names)
+        speeds = (of_runs[0].tolist(), of_runs[1].tolist())
+    rates = np.exp(level)
+    found = compare(rates[0].tolist(), rates[1].tolist(), restarts, speeds)
+    return _widened(found, _width(logs[1] - logs[0], names))
+
+
+def outliers(logs: Mapping[str, float]) -> tuple[Outlier, ...]:
+    """The machines whose logarithm lies far from those of all others; none of less than three."""
+    found = []
+    for machine, own in logs.items():
+        others = [one for name, one in logs.items() if name != machine]
+        if len(others) < _FEWEST_OTHERS:
+            continue
+        spread = max(_LEAST_SPREAD, float(np.std(others, ddof=1)))
+        apart = own - float(np.mean(others))
+        if abs(apart) > _REACH * spread * math.sqrt(1 + 1 / len(others)):
+            found.append(Outlier(machine, math.exp(apart)))
+    return tuple(found)
+
+
+def _without_levels(values: Numbers, machines: Names) -> Numbers:
+    """Both sides of each pair without the mean of their machine."""
+    apart = values.copy()
+    for machine in set(machines.tolist()):
+        apart[:, machines == machine] -= values[:, machines == machine].mean()
+    return apart
+
+
+def _width(gains: Numbers, machines: Names) -> float:
+    """How much wider the interval is than that of pairs on one machine.
+
+    The mean square of machines over that within them is 1 where gains do not differ; it is weighed
+    against the belief that they do not.
+    """
+    groups = [gains[machines == machine] for machine in sorted(set(machines.tolist()))]
+    pairs, freedom = len(gains), len(groups) - 1
+    total = float(((gains - gains.mean()) ** 2).sum())
+    within = sum(float(((one - one.mean()) ** 2).sum()) for one in groups)
+    left = pairs - len(groups)
+    if total == 0.0 or left == 0 or within == 0.0:
+        return 1.0
+    error, believed = within / left, _BELIEVED + freedom
+    apart = max(0.0, total - within) / freedom / error
+    variance = error * (freedom * apart + _BELIEVED) / believed
+    reach = float(stdtrit(believed, 1 - SIGNIFICANT / 2))
+    usual = float(stdtrit(pairs - 1, 1 - SIGNIFICANT / 2)) * math.sqrt(total / (pairs - 1))
+    return max(1.0, reach * math.sqrt(variance) / usual)
+
+
+def _widened(found: Comparison, width: float) -> Comparison:
+    low, high = (found.ratio * (end / found.ratio) ** width for end in (found.low, found.high))
+    gain = found.detectable
+    return replace(
+        found,
+        low=low,
+        high=high,
+        detectable=None if gain is None else math.expm1(width * math.log1p(gain)),
+    )
