@@ -51,7 +51,9 @@ def killed(folder: Path) -> None:
             if "trial   0" in line:
                 break
         assert "trial   0" in told[-1], told
-        time.sleep(1.5)
+        journal = folder / "run" / "trials.jsonl"
+        while journal.read_text(encoding="utf-8").count('"intent": ') < 3:
+            time.sleep(0.02)
         process.kill()
         process.wait()
     deadline = time.monotonic() + 5

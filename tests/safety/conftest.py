@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import psutil
 import pytest
 
 from tests.live.engines import running
@@ -39,6 +40,9 @@ def orphans_come_to_us() -> Iterator[None]:
     assert prctl(_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0
     yield
     prctl(_SET_CHILD_SUBREAPER, 0, 0, 0, 0)
+    for child in psutil.Process().children():
+        if child.status() == psutil.STATUS_ZOMBIE:
+            os.waitpid(child.pid, 0)
 
 
 @contextmanager

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 
 from tuner.cli.cluster import cluster_that_is_up
+from tuner.cli.console import Voice
 from tuner.cli.search_job import Job
 from tuner.cli.search_lab import SearchPlace
 from tuner.cluster.access import connected, require_comparable
@@ -21,16 +22,16 @@ _LAB = "tuner.cli.cluster_lab"
 
 
 @contextmanager
-def labs_of_cluster(job: Job, tell: Callable[[str], None]) -> Iterator[SearchPlace]:
+def labs_of_cluster(job: Job, voice: Voice) -> Iterator[SearchPlace]:
     """The labs, gone afterwards.  Raises JobFailed without a cluster, Refused where its machines do
     not compare."""
     cluster = cluster_that_is_up()
     with connected(cluster.address, cluster.certificate) as client:
         require_comparable(client)
         with dask_farm(client, Role.LAB.value, _LAB) as farm:
-            tell(f"opening a lab on each of {', '.join(farm.machines)}")
             profile = profile_json(job.loaded.profile)
-            opened = farm.open(OpenLab(job.options.engine, profile, job.options.allow))
+            with voice.working(f"starting a lab on each of {', '.join(farm.machines)}"):
+                opened = farm.open(OpenLab(job.options.engine, profile, job.options.allow))
             job.clock.downloads_s = max(one.downloads_s for one in opened.values())
             yield SearchPlace(_facts(opened), new_run_id(), lambda _: farm, lambda _: None)
 

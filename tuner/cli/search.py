@@ -250,8 +250,7 @@ def _studied(job: Job, voice: Voice, metrics_path: Path | None) -> Worked:
     gauges = Gauges("search", profile.name, SEARCH_PHASES, time.time())
     with contextlib.ExitStack() as stack:
         metrics = stack.enter_context(running_metrics(metrics_path, gauges))
-        with voice.working("starting the lab"):
-            place = stack.enter_context(_place(job, voice))
+        place = stack.enter_context(_place(job, voice))
         worked = work_on(job, place, voice, metrics)
     return written(job, worked, voice)
 
@@ -264,12 +263,15 @@ def _place(job: Job, voice: Voice) -> Iterator[SearchPlace]:
         # Needs more than a search here.
         from tuner.cli.cluster_labs import labs_of_cluster
 
-        with labs_of_cluster(job, voice.say) as place:
+        with labs_of_cluster(job, voice) as place:
             yield place
         return
     job.clock.downloads_s = prepare(job.wanted, [profile], voice.say)
     tell_of_others(voice.say)
-    with open_lab(job.wanted, profile, job.directory, voice.say) as lab:
+    with contextlib.ExitStack() as stack:
+        with voice.working("starting the lab"):
+            opening = open_lab(job.wanted, profile, job.directory, voice.say)
+            lab = stack.enter_context(opening)
         yield place_of(lab, profile, job.options.allow, job.pace)
 
 
