@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
+
 import pytest
 
 from tests.engine.answers import Refusal, answering
 from tuner.engine.client import Access, EngineClient, EngineRefused
 from tuner.engine.installed import alias_writes, component_template, lifecycle_policy, open_indices
-from tuner.engine.probe import EngineLimits, has, limits
+from tuner.engine.owned import Owner, create_index
+from tuner.engine.probe import EngineLimits, has, limits, lost_shards
 from tuner.engines.release import Engine
+from tuner.errors import JobFailed, Unreachable
+from tuner.lab.ports import free_port
 
 
 @pytest.mark.parametrize(
@@ -26,6 +31,52 @@ def test_the_login_goes_with_every_request(access: Access, header: str | None) -
         client.close()
     assert engine.requests == [("GET", "/_ilm/status", header)]
     assert access.has_secret == (header is not None)
+
+
+def test_where_an_address_is_gone_the_next_one_answers() -> None:
+    with (
+        answering({"/x": {"who": "first"}}) as first,
+        answering({"/x": {"who": "second"}}) as second,
+    ):
+        gone = f"http://127.0.0.1:{free_port()}"
+        client = EngineClient(gone, others=[first.url, second.url])
+        assert client.get("/x") == {"who": "first"}
+        assert client.url == first.url
+        assert client.urls == (gone, first.url, second.url)
+        client.close()
+    nobody = EngineClient(gone, others=[first.url])
+    with pytest.raises(Unreachable, match=f"{gone} does not answer.*{first.url} does not answer"):
+        nobody.get("/x")
+
+
+def test_a_cluster_says_of_how_many_shards_no_copy_is_left() -> None:
+    index = {"i": {"number_of_shards": 3}}
+    red = {"active_primary_shards": 2, "indices": index}
+    with answering(
+        {"/_cluster/health/i": red, "/_cluster/health/j": {**red, "active_primary_shards": 3}}
+    ) as engine:
+        client = EngineClient(engine.url)
+        lost = lost_shards(client, "i", 0)
+        assert str(lost) == "the index is red: no copy is left of 1 of its 3 shards"
+        assert lost_shards(client, "j", 0) is None
+        client.close()
+
+
+def test_an_index_without_all_its_copies_is_not_measured() -> None:
+    owner = Owner("abc")
+    for acknowledged in (True, False):
+        with answering({f"/{owner.prefix}i": {"shards_acknowledged": acknowledged}}) as engine:
+            client = EngineClient(engine.url)
+            refused = (
+                contextlib.nullcontext()
+                if acknowledged
+                else pytest.raises(
+                    JobFailed, match=f"{owner.prefix}i: a copy of a shard did not start within"
+                )
+            )
+            with refused:
+                create_index(client, owner, f"{owner.prefix}i")
+            client.close()
 
 
 def test_the_secret_is_in_no_message() -> None:

@@ -7,10 +7,12 @@ from dataclasses import replace
 import pytest
 
 from tests.profile.examples import small
-from tuner.engines.heap import fitting_heap
+from tuner.engines.heap import fitting_heap, heap_bytes
 from tuner.engines.release import Engine
 from tuner.errors import BadProfile, Refused
+from tuner.host.usage import memory_bytes
 from tuner.lab.bind import Bound, Site, bind
+from tuner.lab.nodes import plan_for
 from tuner.lint.load import parse_profile
 
 PRODUCTION = """\
@@ -35,7 +37,7 @@ node: {heap: 31g}
 """
 
 SITE = Site(
-    engine_url="http://127.0.0.1:9999",
+    engine_urls=("http://127.0.0.1:9999",),
     engine=Engine.ELASTICSEARCH,
     engine_version=(8, 19),
     stand_in=None,
@@ -91,6 +93,21 @@ def test_a_cluster_of_the_user_keeps_authentication_replicas_and_heap() -> None:
     assert used.measured.auth is not None
     assert used.measured.index.settings.number_of_replicas == 1
     assert used.node.heap == "31g"
+
+
+def test_as_many_servers_as_written_are_nodes_of_the_lab() -> None:
+    urls = tuple(f"http://127.0.0.1:{9999 + number}" for number in range(5))
+    site = replace(SITE, engine_urls=urls, data_nodes=5)
+    assert bound(site).profile.measured.servers == urls[:3]
+    one = PRODUCTION.replace(', "https://es2.example:9200", "https://es3.example:9200"', "")
+    assert bound(site, one).profile.measured.servers == urls[:1]
+
+
+def test_the_heaps_of_all_nodes_together_take_half_of_the_memory() -> None:
+    for nodes in (1, 3):
+        plan = plan_for(small({"lab.nodes": nodes, "node.heap": "4096g"}))
+        assert plan.nodes == nodes
+        assert 0.5 < 2 * nodes * heap_bytes(plan.heap) / memory_bytes() <= 1
 
 
 def test_a_heap_that_fits_is_kept_and_one_that_does_not_gets_half_of_the_memory() -> None:

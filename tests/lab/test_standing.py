@@ -14,7 +14,7 @@ import pytest
 
 from tuner.errors import Refused
 from tuner.lab import standing
-from tuner.lab.standing import Process, Standing
+from tuner.lab.standing import Process, Standing, StandingNode
 
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root starts daemons as another user")
 
@@ -47,6 +47,20 @@ def test_a_lab_is_ended_with_its_record(folder: Path, sleeper: subprocess.Popen[
     standing.end(standing.read())
     assert sleeper.wait(10) == -9
     assert standing.read() is None
+
+
+def test_a_lab_of_several_nodes_is_down_without_one_and_ended_with_all(
+    folder: Path, sleeper: subprocess.Popen[bytes]
+) -> None:
+    with subprocess.Popen(["sleep", "60"], start_new_session=True) as second:
+        node = StandingNode("http://127.0.0.1:9201", standing.process_of(second.pid))
+        standing.write(replace(lab_of(standing.process_of(sleeper.pid)), other_nodes=(node,)))
+        assert standing.usable("8.19.0", 1) is None
+        assert standing.usable("8.19.0", 2) == standing.read()
+        standing.end(standing.read())
+        assert second.wait(10) == -9
+        assert standing.usable("8.19.0", 2) is None
+    assert sleeper.wait(10) == -9
 
 
 def test_setting_the_clock_makes_no_other_process_of_it(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -21,8 +21,9 @@ from tuner.engine.client import EngineClient
 from tuner.engines.release import Release
 from tuner.engines.versions import DEFAULT
 from tuner.lab.distribution import fetch
-from tuner.lab.node import NodePlan, NodeProcess
-from tuner.lab.scratch import scratch, subfolder
+from tuner.lab.node import NodePlan
+from tuner.lab.nodes import Nodes
+from tuner.lab.scratch import scratch
 
 COMMAND = (str(Path(sys.executable).with_name("rsyslog-tune")),)
 QUICK = (sys.executable, str(Path(__file__).with_name("quick.py")))
@@ -38,8 +39,8 @@ def elasticsearch(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EngineCl
     """A real engine of the default version, shared by the whole test run."""
     fetch(DEFAULT)
     with scratch(tmp_path_factory.mktemp("engine")) as folder:
-        node = NodeProcess(NodePlan(DEFAULT, "1g"), subfolder(folder, "engine"))
-        client = EngineClient(node.url)
+        node = Nodes(NodePlan(DEFAULT, "1g"), folder / "engine")
+        client = node.client()
         try:
             yield client
         finally:

@@ -13,8 +13,9 @@ from tuner.engines.release import Release
 from tuner.engines.versions import DEFAULT, TESTED, distribution_for
 from tuner.lab.distribution import fetch
 from tuner.lab.engine import AttachedEngine
-from tuner.lab.node import NodePlan, NodeProcess
-from tuner.lab.scratch import scratch, subfolder
+from tuner.lab.node import NodePlan
+from tuner.lab.nodes import Nodes
+from tuner.lab.scratch import scratch
 
 RELEASES = tuple(one.release for one in TESTED)
 EACH_RELEASE = [
@@ -23,15 +24,15 @@ EACH_RELEASE = [
 
 
 class WatchedNode(AttachedEngine):
-    """A node of ours that a lab does not restart, and whose end it sees."""
+    """Nodes of ours that a lab does not restart, and whose end it sees."""
 
-    def __init__(self, node: NodeProcess) -> None:
-        super().__init__(EngineClient(node.url), node.plan.heap)
-        self._node = node
+    def __init__(self, nodes: Nodes) -> None:
+        super().__init__(nodes.client(), nodes.plan.heap)
+        self._nodes = nodes
 
     def ending(self) -> str | None:
         """How it ended, None while it runs."""
-        return self._node.ending()
+        return self._nodes.ending()
 
 
 def release_text(release: Release) -> str:
@@ -47,10 +48,8 @@ def running(
     distribution = distribution_for(release)
     fetch(distribution)
     with scratch(folder) as below:
-        node = NodeProcess(
-            NodePlan(distribution, "512m", settings or {}), subfolder(below, "engine")
-        )
-        client = EngineClient(node.url)
+        node = Nodes(NodePlan(distribution, "512m", settings or {}), below / "engine")
+        client = node.client()
         try:
             yield client
         finally:

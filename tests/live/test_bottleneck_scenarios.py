@@ -25,8 +25,9 @@ from tuner.lab.distribution import fetch
 from tuner.lab.engine import SinkEngine
 from tuner.lab.faults import parse_fault
 from tuner.lab.lab import Lab, attached_lab, lab_around, lab_of, new_run_id
-from tuner.lab.node import NodePlan, NodeProcess
-from tuner.lab.scratch import scratch, subfolder
+from tuner.lab.node import NodePlan
+from tuner.lab.nodes import Nodes
+from tuner.lab.scratch import scratch
 from tuner.lab.sink import Sink
 from tuner.lint.load import parse_profile
 from tuner.measure.bottleneck import Bottleneck, Diagnosis
@@ -143,7 +144,7 @@ def pinned_lab(tmp_path: Path) -> Iterator[Lab]:
     fetch(distribution)
     with scratch(tmp_path) as folder:
         with one_core():
-            node = NodeProcess(NodePlan(distribution, "1g"), subfolder(folder, "engine"))
+            node = Nodes(NodePlan(distribution, "1g"), folder / "engine")
         try:
             with lab_around(WatchedNode(node), folder, new_run_id()) as lab:
                 yield lab

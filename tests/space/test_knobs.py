@@ -201,3 +201,10 @@ def test_the_most_promising_knobs_stay() -> None:
     assert worst <= min(knob.rank for knob in every if knob not in kept) + 8
     held = {knob.path for knob in kept}
     assert all(need.path in held for knob in kept for need in knob.needs)
+
+
+def test_over_several_nodes_shards_are_tried_that_spread_evenly() -> None:
+    path = "outputs[logs].index.settings.number_of_shards"
+    for nodes, levels in ((1, (1, 2, 4)), (3, (1, 3, 6))):
+        (knob,) = [one for one in knobs(small({"lab.nodes": nodes})) if one.path == path]
+        assert knob.levels == levels

@@ -11,21 +11,18 @@ import typer
 from tuner.cli.console import result, result_json, working
 from tuner.cli.flood_options import flood_command
 from tuner.cli.options import OutputFormat, OutputOption, load_or_default
-from tuner.engine.client import EngineClient
-from tuner.engines.heap import fitting_heap
 from tuner.engines.versions import distribution_for
 from tuner.errors import JobFailed
 from tuner.flood.workload import transport_for
 from tuner.host.lock import measuring
 from tuner.host.programs import rsyslog_version
-from tuner.host.usage import memory_bytes
 from tuner.lab import standing
 from tuner.lab.bind import require_bindable
 from tuner.lab.distribution import fetch
 from tuner.lab.engine import AttachedEngine
 from tuner.lab.entrances import entrances, furnish
 from tuner.lab.lab import lab_of
-from tuner.lab.node import NodePlan, NodeProcess
+from tuner.lab.nodes import Nodes, plan_for
 from tuner.lab.rsyslogd import Rsyslogd
 from tuner.lab.scratch import subfolder
 from tuner.measure.pipeline import install_index
@@ -74,27 +71,23 @@ def down() -> None:
 
 def _start(profile: Profile) -> standing.Standing:
     """Start the engine, then rsyslogd; whatever was started ends again when a part fails."""
-    distribution = distribution_for(profile.release)
-    fetch(distribution)
+    fetch(distribution_for(profile.release))
     folder = standing.make_folder()
-    plan = NodePlan(
-        distribution, fitting_heap(profile.node.heap, memory_bytes()), profile.node.settings, False
-    )
     try:
-        node = NodeProcess(plan, subfolder(folder, "engine"))
+        nodes = Nodes(plan_for(profile, dies_with_us=False), folder / "engine")
         try:
-            return _ship(profile, node, folder)
+            return _ship(profile, nodes, folder)
         except BaseException:
-            node.stop()
+            nodes.stop()
             raise
     except BaseException:
         standing.end(None)
         raise
 
 
-def _ship(profile: Profile, node: NodeProcess, folder: Path) -> standing.Standing:
-    """Start rsyslogd in front of `node` and record both."""
-    engine = AttachedEngine(EngineClient(node.url), node.plan.heap)
+def _ship(profile: Profile, nodes: Nodes, folder: Path) -> standing.Standing:
+    """Start rsyslogd in front of `nodes` and record both."""
+    engine = AttachedEngine(nodes.client(), nodes.plan.heap)
     lab = lab_of(engine, folder, standing.RUN_ID)
     bound = lab.bind(profile, "lab").profile
     install_index(lab, bound)
@@ -102,16 +95,20 @@ def _ship(profile: Profile, node: NodeProcess, folder: Path) -> standing.Standin
     work = subfolder(folder, lab.trial_folder("lab").name)
     furnish(bound)
     rsyslogd = Rsyslogd(rsyslog_conf(bound), work, entrances(bound), dies_with_us=False)
+    first, *others = nodes.processes
     try:
         started = standing.Standing(
-            url=node.url,
-            version=node.plan.distribution.version,
-            heap=node.plan.heap,
+            url=first.url,
+            version=nodes.plan.distribution.version,
+            heap=nodes.plan.heap,
             syslog=str(transport),
             flood=flood_command(transport),
             index=bound.measured.index.target,
-            engine=standing.process_of(node.pid),
+            engine=standing.process_of(first.pid),
             rsyslogd=standing.process_of(rsyslogd.pid),
+            other_nodes=tuple(
+                standing.StandingNode(one.url, standing.process_of(one.pid)) for one in others
+            ),
         )
         standing.write(started)
     except BaseException:
@@ -124,8 +121,9 @@ def _show(lab: standing.Standing, output: OutputFormat) -> None:
     if output is OutputFormat.JSON:
         result_json({"schema": 2, "kind": "lab", **asdict(lab)})
         return
+    others = "".join(f"          {one.url} (pid {one.process.pid})\n" for one in lab.other_nodes)
     result(
-        f"engine    {lab.url} ({lab.version}, {lab.heap} heap, pid {lab.engine.pid})\n"
+        f"engine    {lab.url} ({lab.version}, {lab.heap} heap, pid {lab.engine.pid})\n{others}"
         f"rsyslogd  {lab.syslog} (pid {lab.rsyslogd.pid})\n"
         f"index     {lab.index}\n"
         f"try       {lab.flood} --count 100000"

@@ -136,7 +136,11 @@ def require_none_failed(results: Iterable[object]) -> None:
     if not failures:
         return
     what = "1 run failed" if len(failures) == 1 else f"{len(failures)} runs failed"
-    breaches = [failure for failure in failures if failure.kind in _BREACHED]
+    breaches = [
+        failure
+        for failure in failures
+        if failure.kind in _BREACHED or (failure.delivery is not None and failure.delivery.lost > 0)
+    ]
     if breaches:
         raise GuardrailBreached(f"{what}: {breaches[0].reason}")
     raise JobFailed(f"{what}: {failures[0].reason}")

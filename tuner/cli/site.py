@@ -138,11 +138,11 @@ def _lab(
     if wanted.engine is EngineChoice.SINK:
         return sink_lab(folder, run_id)
     distribution = distribution_for(profile.release)
-    up = standing.usable(distribution.version)
+    up = standing.usable(distribution.version, profile.lab.nodes)
     if up is not None:
         require_allowed(up.url)
         tell(f"using the running lab at {up.url}")
-        return _attached(EngineClient(up.url), folder, run_id, up.heap, tell)
+        return _attached(EngineClient(up.url, others=up.others), folder, run_id, up.heap, tell)
     tell(f"starting {distribution.engine.value} {distribution.version}")
     return node_lab(profile, folder, run_id)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -49,13 +50,21 @@ ANYONE = Access()
 
 
 class EngineClient:
-    """A connection to one engine.
+    """A connection to one engine, which goes on with the next of its addresses where one is gone.
 
     It never follows proxies or .netrc of the environment, and every request has a time limit.
     """
 
-    def __init__(self, url: str, access: Access = ANYONE, timeout_s: float = 30.0) -> None:
+    def __init__(
+        self,
+        url: str,
+        access: Access = ANYONE,
+        timeout_s: float = 30.0,
+        *,
+        others: Sequence[str] = (),
+    ) -> None:
         self.url = url.rstrip("/")
+        self.urls = (self.url, *others)
         self._timeout_s = timeout_s
         self._access = access
         self._session = self.new_session()
@@ -76,7 +85,8 @@ class EngineClient:
 
     def twin(self) -> EngineClient:
         """A client of the same engine for another thread; the caller closes it."""
-        return EngineClient(self.url, self._access, self._timeout_s)
+        others = [one for one in self.urls if one != self.url]
+        return EngineClient(self.url, self._access, self._timeout_s, others=others)
 
     def get(self, path: str, timeout_s: float | None = None) -> JSON:
         """GET an object."""
@@ -93,13 +103,7 @@ class EngineClient:
         Raises Unreachable when nothing answers (NoAnswer when that took the whole time limit) and
         EngineRefused on a status of 400 or more.
         """
-        limit_s = self._timeout_s if timeout_s is None else timeout_s
-        try:
-            response = self._session.request(method, self.url + path, json=body, timeout=limit_s)
-        except requests.Timeout:
-            raise NoAnswer(f"{self.url} does not answer within {limit_s:g} s: timed out") from None
-        except requests.RequestException as error:
-            raise Unreachable(f"{self.url} does not answer: {_cause(error)}") from None
+        response = self._response(method, path, body, timeout_s or self._timeout_s)
         if response.status_code >= 400:
             reason = _reason(response)
             message = f"{method} {self.url}{path} failed with HTTP {response.status_code}: {reason}"
@@ -109,6 +113,24 @@ class EngineClient:
         except ValueError:
             raise JobFailed(f"{self.url}{path} answered with something that is not JSON") from None
         return parsed
+
+    def _response(
+        self, method: str, path: str, body: JSON | None, limit_s: float
+    ) -> requests.Response:
+        """The answer of the address that answered last, else of the first other that does."""
+        here = self.urls.index(self.url)
+        gone: list[str] = []
+        for url in (*self.urls[here:], *self.urls[:here]):
+            try:
+                response = self._session.request(method, url + path, json=body, timeout=limit_s)
+            except requests.Timeout:
+                raise NoAnswer(f"{url} does not answer within {limit_s:g} s: timed out") from None
+            except requests.RequestException as error:
+                gone.append(f"{url} does not answer: {_cause(error)}")
+                continue
+            self.url = url
+            return response
+        raise Unreachable("; ".join(gone))
 
     def close(self) -> None:
         """Close the connection."""

@@ -7,10 +7,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from tuner.engine.client import JSON, EngineClient, EngineRefused, at
-from tuner.errors import Refused
+from tuner.errors import JobFailed, Refused
 
 PREFIX = "rsyslog-tune-"
 MANAGER = "rsyslog-tune"
+_COPIES_S = 20
 
 
 @dataclass(frozen=True)
@@ -37,9 +38,17 @@ def put_template(client: EngineClient, owner: Owner, name: str, body: JSON) -> N
 
 
 def create_index(client: EngineClient, owner: Owner, name: str) -> None:
-    """Create an index from the template that matches it."""
+    """Create an index from the template that matches it, and wait for every copy of its shards.
+
+    Raises JobFailed where one does not start: without it, a measurement would miss its cost.
+    """
     _check_name(owner, name)
-    client.request("PUT", f"/{name}?wait_for_active_shards=1")
+    answer = client.request("PUT", f"/{name}?wait_for_active_shards=all&timeout={_COPIES_S}s")
+    if at(answer, "shards_acknowledged") is False:
+        raise JobFailed(
+            f"{name}: a copy of a shard did not start within {_COPIES_S} s; ask the engine why "
+            "(GET /_cluster/allocation/explain), or lower number_of_replicas"
+        )
 
 
 def indices(client: EngineClient, prefix: str) -> tuple[str, ...]:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
 
 from tuner.engine.client import EngineClient, EngineRefused, at, number_at
 from tuner.errors import JobFailed, Unreachable
 
+_POLL_S = 0.25
 SILENCE_S = 3.0
 """So long may an engine at work take to answer a short question."""
 
@@ -59,6 +61,42 @@ def answers(client: EngineClient) -> bool:
     except (Unreachable, EngineRefused):
         return False
     return True
+
+
+def node_count(client: EngineClient) -> int:
+    """How many nodes belong to the cluster, as the node asked knows; 0 when it does not answer."""
+    try:
+        nodes = client.get("/_nodes?filter_path=nodes.*.name", SILENCE_S).get("nodes")
+    except (Unreachable, EngineRefused):
+        return 0
+    return len(nodes) if isinstance(nodes, dict) else 0
+
+
+@dataclass(frozen=True)
+class LostShards:
+    """How many shards of some indices have no copy left, of how many."""
+
+    lost: int
+    shards: int
+
+    def __str__(self) -> str:
+        return f"the index is red: no copy is left of {self.lost} of its {self.shards} shards"
+
+
+def lost_shards(client: EngineClient, pattern: str, patience_s: float) -> LostShards | None:
+    """What the indices of `pattern` lost, where a copy of each shard is not found again within
+    `patience_s`; None where each has one."""
+    path = f"/_cluster/health/{pattern}?level=indices"
+    deadline = time.monotonic() + patience_s
+    while True:
+        health = client.get(path)
+        indices = at(health, "indices")
+        each = list(indices.values()) if isinstance(indices, dict) else []
+        shards = sum(number_at(one, "number_of_shards") for one in each)
+        lost = shards - number_at(health, "active_primary_shards")
+        if lost == 0 or time.monotonic() > deadline:
+            return LostShards(lost, shards) if lost else None
+        time.sleep(_POLL_S)
 
 
 def has(client: EngineClient, path: str) -> bool:

@@ -104,7 +104,7 @@ class Site:
     `stand_in` names what takes the place of a real engine, such as our sink.
     """
 
-    engine_url: Server
+    engine_urls: tuple[Server, ...]
     engine: Engine
     engine_version: tuple[int, int]
     stand_in: str | None
@@ -181,7 +181,7 @@ def require_bindable(profile: Profile, rsyslog: str) -> None:
     """Raise Refused for what no lab with this rsyslog can measure, before one is started."""
     release = profile.release
     on_paper = Site(
-        engine_url="http://127.0.0.1:9200",
+        engine_urls=("http://127.0.0.1:9200",),
         engine=release.engine,
         engine_version=release.engine_version,
         stand_in=None,

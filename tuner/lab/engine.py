@@ -14,12 +14,12 @@ from tuner.engines.heap import fitting_heap
 from tuner.errors import JobFailed, Unreachable
 from tuner.host.process import wait_until
 from tuner.host.usage import memory_bytes
-from tuner.lab.node import RestartableNode
+from tuner.lab.nodes import Nodes
 from tuner.lab.sink import Sink
 from tuner.modules.omelasticsearch import OmelasticsearchOutput
 from tuner.profile.model import Profile, Tier
 from tuner.schema.units import seconds
-from tuner.space.knob import Knob, Level
+from tuner.space.knob import Knob
 from tuner.space.knobs import of_rsyslog, without_node
 
 SINK = "sink"
@@ -121,11 +121,21 @@ class StoringEngine(LabEngine):
 
     def turns(self, knobs: Sequence[Knob]) -> tuple[Knob, ...]:
         """All but those of nodes that nobody here restarts, copies that one node does not hold, and
-        heaps above half of this machine's memory."""
+        heaps that all nodes together have no memory for."""
         kept = tuple(knobs) if self.restarts else without_node(knobs)
         if self.facts.data_nodes < 2:
             kept = tuple(knob for knob in kept if not knob.path.ends_with("number_of_replicas"))
-        return tuple(_fitting(knob) if knob.path == "node.heap" else knob for knob in kept)
+        return tuple(self._fitting(knob) if knob.path == "node.heap" else knob for knob in kept)
+
+    def _fitting(self, knob: Knob) -> Knob:
+        """The knob with the heaps that this machine has the memory for."""
+        memory = memory_bytes() // self.facts.data_nodes
+        levels = (
+            one
+            for one in knob.levels
+            if one == knob.current or (isinstance(one, str) and fitting_heap(one, memory) == one)
+        )
+        return replace(knob, levels=tuple(levels))
 
     def needs_numbers(self, profile: Profile) -> bool:
         """Always, but the documents of the ceiling tier hold nothing."""
@@ -158,8 +168,8 @@ class StoringEngine(LabEngine):
 
 
 class AttachedEngine(StoringEngine):
-    """An engine that somebody else started: the user's cluster, or the node of `lab up`, whose
-    `heap` we know."""
+    """An engine that somebody else started: the user's cluster, or that of `lab up`, whose `heap`
+    we know."""
 
     fixes_node = True
 
@@ -168,31 +178,31 @@ class AttachedEngine(StoringEngine):
         self.keeps_credentials = heap is None
 
 
-class LabNode(StoringEngine):
-    """A node that we started and may restart."""
+class LabNodes(StoringEngine):
+    """Nodes that we started and may restart."""
 
     restarts = True
 
-    def __init__(self, node: RestartableNode) -> None:
-        client = EngineClient(node.url)
-        super().__init__(client, node.plan.heap, facts(client))
-        self._node = node
+    def __init__(self, nodes: Nodes) -> None:
+        client = nodes.client()
+        super().__init__(client, nodes.plan.heap, facts(client))
+        self._nodes = nodes
 
     def ending(self) -> str | None:
-        """How the node ended, None while it runs."""
-        return self._node.ending()
+        """How the first node that ended did so, None while all run."""
+        return self._nodes.ending()
 
     def heap_for(self, profile: Profile, /) -> str:
-        """The profile's, or half of this machine's memory where that is less."""
-        return fitting_heap(profile.node.heap, memory_bytes())
+        """The profile's, or as much as this machine has for each node where that is less."""
+        return fitting_heap(profile.node.heap, memory_bytes() // self._nodes.plan.nodes)
 
     def run_with(self, profile: Profile, /) -> float:
         """As LabEngine says."""
-        return self._node.run_with(self.heap_for(profile), profile.node.settings)
+        return self._nodes.run_with(self.heap_for(profile), profile.node.settings)
 
     def revive(self) -> None:
         """As LabEngine says."""
-        self._node.start_again(REVIVE_S)
+        self._nodes.start_again(REVIVE_S)
 
 
 class SinkEngine(LabEngine):
@@ -247,14 +257,3 @@ class SinkEngine(LabEngine):
     ) -> DeliveryCheck:  # fmt: skip
         """As the sink counted each event."""
         return check_by_sink(self.client, output.index.pattern, sent)
-
-
-def _fitting(knob: Knob) -> Knob:
-    """The knob with the heaps that this machine has the memory for."""
-    memory = memory_bytes()
-    levels = (one for one in knob.levels if one == knob.current or _fits(one, memory))
-    return replace(knob, levels=tuple(levels))
-
-
-def _fits(heap: Level, memory: int) -> bool:
-    return isinstance(heap, str) and fitting_heap(heap, memory) == heap

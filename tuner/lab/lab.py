@@ -11,18 +11,15 @@ from urllib.parse import urlsplit
 
 from tuner.engine.client import EngineClient
 from tuner.engine.owned import Owner, remove, settle
-from tuner.engines.heap import fitting_heap
 from tuner.engines.release import Engine
-from tuner.engines.versions import distribution_for
 from tuner.errors import TuneError, Unreachable
 from tuner.host.allow import is_loopback
 from tuner.host.programs import rsyslog_version
-from tuner.host.usage import memory_bytes
 from tuner.lab.bind import Bound, Site, bind, first_ports, port_counts
-from tuner.lab.engine import AttachedEngine, LabEngine, LabNode, SinkEngine
+from tuner.lab.engine import AttachedEngine, LabEngine, LabNodes, SinkEngine
 from tuner.lab.faults import Fault
 from tuner.lab.leftovers import alive, forget
-from tuner.lab.node import NodePlan, RestartableNode
+from tuner.lab.nodes import Nodes, plan_for
 from tuner.lab.ports import free_ports
 from tuner.lab.probe import Probe
 from tuner.lab.sink import Sink
@@ -55,11 +52,16 @@ class Lab:
         """Whether the engine runs on this machine, whose cores we can see."""
         return is_loopback(urlsplit(self.client.url).hostname or "")
 
-    def check(self) -> None:
-        """Raise Unreachable when an engine of ours has exited."""
+    def loss(self) -> str | None:
+        """How an engine of ours, or a node of it, exited; None while all of it runs."""
         ending = self.engine.ending()
-        if ending is not None:
-            raise Unreachable(f"{self.engine.name} died with {ending}")
+        return None if ending is None else f"{self.engine.name} died with {ending}"
+
+    def check(self) -> None:
+        """Raise Unreachable when an engine of ours, or a node of it, has exited."""
+        loss = self.loss()
+        if loss is not None:
+            raise Unreachable(loss)
 
     def bind(self, profile: Profile, name: str) -> Bound:
         """Fit `profile` to this lab under fresh ports; its index names begin with our prefix
@@ -77,7 +79,7 @@ class Lab:
         major, minor = facts.version.split(".")[:2]
         open_search = facts.distribution == Engine.OPENSEARCH.value
         return Site(
-            engine_url=self.client.url,
+            engine_urls=self.client.urls,
             engine=Engine.OPENSEARCH if open_search else Engine.ELASTICSEARCH,
             engine_version=(int(major), int(minor)),
             stand_in=self.engine.stand_in,
@@ -98,14 +100,12 @@ def new_run_id() -> str:
 @contextlib.contextmanager
 def node_lab(profile: Profile, folder: Path, run_id: str) -> Iterator[Lab]:
     """A lab with a real engine of the profile's release, started now and ended afterwards."""
-    heap = fitting_heap(profile.node.heap, memory_bytes())
-    plan = NodePlan(distribution_for(profile.release), heap, profile.node.settings)
-    node = RestartableNode(plan, folder / "engine")
+    nodes = Nodes(plan_for(profile), folder / "engine")
     try:
-        with lab_around(LabNode(node), folder, run_id) as lab:
+        with lab_around(LabNodes(nodes), folder, run_id) as lab:
             yield lab
     finally:
-        node.stop()
+        nodes.stop()
 
 
 @contextlib.contextmanager

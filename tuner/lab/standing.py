@@ -34,8 +34,17 @@ class Process:
 
 
 @dataclass(frozen=True)
+class StandingNode:
+    """A further node of the engine: where it answers, and its process."""
+
+    url: str
+    process: Process
+
+
+@dataclass(frozen=True)
 class Standing:
-    """A lab that is up: where the engine and rsyslogd answer, and what they run on.
+    """A lab that is up: where the engine and rsyslogd answer, and what they run on; `url` and
+    `engine` are those of its first node.
 
     `flood` is the command that reaches rsyslogd, but for how many messages.
     """
@@ -48,11 +57,22 @@ class Standing:
     index: str
     engine: Process
     rsyslogd: Process
+    other_nodes: tuple[StandingNode, ...] = ()
 
     @property
     def alive(self) -> bool:
-        """Whether the engine still runs."""
-        return self.engine.alive
+        """Whether the engine still runs, with all its nodes."""
+        return all(process.alive for process in self.nodes)
+
+    @property
+    def nodes(self) -> tuple[Process, ...]:
+        """The process of each node."""
+        return (self.engine, *(one.process for one in self.other_nodes))
+
+    @property
+    def others(self) -> tuple[str, ...]:
+        """Where the further nodes answer."""
+        return tuple(one.url for one in self.other_nodes)
 
 
 _STANDING = TypeAdapter(Standing)
@@ -110,13 +130,14 @@ def make_folder() -> Path:
 def end(standing: Standing | None) -> None:
     """End the standing lab's processes, if they are still the same, and remove its files."""
     if standing is not None:
-        for process in (standing.rsyslogd, standing.engine):
+        for process in (standing.rsyslogd, *standing.nodes):
             if process.alive:
                 end_group(process.pid)
     shutil.rmtree(folder(), ignore_errors=True)
 
 
-def usable(version: str) -> Standing | None:
-    """The standing lab, when it is alive and runs the wanted engine version."""
+def usable(version: str, nodes: int) -> Standing | None:
+    """The standing lab, when it is alive and runs the wanted engine version on so many nodes."""
     lab = read()
-    return lab if lab is not None and lab.alive and lab.version == version else None
+    fits = lab is not None and lab.alive and (lab.version, len(lab.nodes)) == (version, nodes)
+    return lab if fits else None

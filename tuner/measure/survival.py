@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from tuner.engine.owned import remove
 from tuner.errors import TuneError, Unreachable
 from tuner.lab.lab import Lab
-from tuner.lab.node import NodeRefused
+from tuner.lab.nodes import NodeRefused
 from tuner.measure.measurement import Failure, FailureKind, TrialPlan
 from tuner.measure.metrics import Result
 from tuner.measure.spent import Spent
@@ -73,6 +73,8 @@ class Survivor:
             return Failure(FailureKind.ENGINE_DOWN, str(lost), total_s=lost_s, spent=spent)
         if not isinstance(result, Failure):
             self._losses = 0
+        elif (loss := self.lab.loss()) is not None:
+            self._revive(Unreachable(loss), name, tell)
         return replace(result, spent=replace(result.spent or Spent(), restart_s=restart_s))
 
     def _turned(self, profile: Profile, name: str, tell: Tell) -> float:

@@ -21,18 +21,19 @@ from tuner.flood.spec import FloodProgress
 from tuner.flood.workload import flood_spec
 from tuner.host.process import wait_until
 from tuner.lab.lab import Lab
-from tuner.lab.node import NodeRefused
+from tuner.lab.nodes import NodeRefused
 from tuner.lab.rsyslogd import RsyslogdDied
 from tuner.lab.written import WrittenFile, written_files
 from tuner.measure.bottleneck import verdict_of
 from tuner.measure.counters import Window
 from tuner.measure.effective import effective
 from tuner.measure.measurement import Failure, FailureKind, Outcome, RunFigures, TrialPlan
+from tuner.measure.node_loss import after_loss, loss_of
 from tuner.measure.pipeline import Pipeline, pipeline
 from tuner.measure.settle import settle
 from tuner.measure.spent import StageClock, TrialPart
 from tuner.measure.summary import Observed, core_use, summarise
-from tuner.measure.watch import Stalled, Watch, saturate
+from tuner.measure.watch import NodeLost, Stalled, Watch, saturate
 from tuner.measure.window import MARK_S, Mark, Poll, is_flat, is_losing, steadiness
 from tuner.profile.backlog import backlog_marks
 from tuner.profile.model import Profile
@@ -112,6 +113,7 @@ _KINDS: Mapping[type[JobFailed], FailureKind] = {
     RsyslogdDied: FailureKind.RSYSLOGD,
     EngineRefused: FailureKind.ENGINE,
     NodeRefused: FailureKind.ENGINE_DOWN,
+    NodeLost: FailureKind.ENGINE_DOWN,
     Stalled: FailureKind.STALLED,
 }
 
@@ -151,22 +153,36 @@ class _SaturatedRun:
             watch = Watch(self.lab, self.pipe, self.profile, flood)
             if load.rate != "max":
                 flood.follow(fixed(float(load.rate)))
-            self.stages.begin(TrialPart.WARM_UP, "warm-up")
-            watch.follow(self.plan.warm_up_s, self._steering(flood))
-            watch.refresh(self._steering(flood))
-            self.stages.begin(TrialPart.WINDOW, "window")
-            before = watch.counters()
-            sampler = BulkWatch() if before.bulk is None else None
-            samples = self._window(watch, sampler)
-            paying = watch.refresh(self._steering(flood))
-            after = watch.counters()
-            self.stages.begin(TrialPart.DRAIN, "drain")
+            try:
+                return self._followed(watch, begun_cpu_ms, carried)
+            except (NodeLost, Stalled, EngineRefused):
+                wait_until(lambda: self.lab.loss() is not None, _BLAME_S)
+                loss = watch.loss()
+                if loss is None:
+                    raise
+            self.stages.begin(TrialPart.DRAIN, "drain, after the loss of a node")
             final = finish(watch)
-            if isinstance(final, Failure):
-                return final
-            sampled = sampler.latency() if sampler is not None else None
-            window = Window(before, after, samples, paying, (), sampled)
-            return self._account(watch, window, final, begun_cpu_ms, carried)
+            return final if isinstance(final, Failure) else after_loss(watch, loss, final.sent)
+
+    def _followed(self, watch: Watch, begun_cpu_ms: int | None, carried: str | None) -> Outcome:
+        """The course of the flood that `watch` follows."""
+        steering = self._steering(watch.flood)
+        self.stages.begin(TrialPart.WARM_UP, "warm-up")
+        watch.follow(self.plan.warm_up_s, steering)
+        watch.refresh(steering)
+        self.stages.begin(TrialPart.WINDOW, "window")
+        before = watch.counters()
+        sampler = BulkWatch() if before.bulk is None else None
+        samples = self._window(watch, sampler)
+        paying = watch.refresh(steering)
+        after = watch.counters()
+        self.stages.begin(TrialPart.DRAIN, "drain")
+        final = finish(watch)
+        if isinstance(final, Failure):
+            return final
+        sampled = sampler.latency() if sampler is not None else None
+        window = Window(before, after, samples, paying, (), sampled)
+        return self._account(watch, window, final, begun_cpu_ms, carried)
 
     def _window(self, watch: Watch, sampler: BulkWatch | None) -> tuple[Poll, ...]:
         """The window, once longer where that makes it steady."""
@@ -224,6 +240,8 @@ class _SaturatedRun:
         merges_s = _MERGES_S if thorough else _MERGES_OF_A_SEARCH_S
         settled = settle(watch, final.sent, merges_s=merges_s, await_counters=thorough)
         self.stages.begin(TrialPart.SETTLE, at_s=settled.drained_at_s)
+        if (loss := watch.loss()) is not None:
+            return loss_of(loss, settled.delivery)
         window = replace(polled, snapshots=settled.snapshots)
         observed = Observed(
             window=window,

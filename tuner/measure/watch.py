@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import NoReturn
 
 from tuner.engine.counters import indexed, unfinished
-from tuner.engine.probe import SILENCE_S
+from tuner.engine.probe import SILENCE_S, answers
 from tuner.engine.searchable import refreshing
 from tuner.errors import JobFailed
 from tuner.flood.flood import Flood
@@ -32,6 +32,10 @@ _BLAME_S = 1.0
 class Stalled(JobFailed):
     """Nothing was indexed for `STALL_S` seconds although events were outstanding, or the engine's
     counter could not be followed."""
+
+
+class NodeLost(JobFailed):
+    """A node of an engine of ours ended during a run; the others answer."""
 
 
 @dataclass(frozen=True)
@@ -93,6 +97,8 @@ class Watch:
     def sample(self) -> Poll:
         """What was sent and indexed at this moment."""
         self.pipe.rsyslogd.check()
+        if (loss := self.loss()) is not None:
+            raise NodeLost(loss)
         progress = self.flood.progress()
         if progress.error is not None:
             self.blame(progress.error)
@@ -111,6 +117,11 @@ class Watch:
         """What everything counted up to now."""
         self.pipe.rsyslogd.check()
         return counters_now(self.lab, self.pipe, self.flood, SILENCE_S)
+
+    def loss(self) -> str | None:
+        """How a node of an engine of ours ended of which another one answers, else None."""
+        loss = self.lab.loss()
+        return loss if loss is not None and answers(self.lab.client) else None
 
     def blame(self, error: str) -> NoReturn:
         """Say why the flood broke off: rsyslogd died, or else the flood's own error."""

@@ -254,7 +254,7 @@ class OmelasticsearchOutput(Output):
     def in_lab(self, lab: Surroundings, index_prefix: str, /) -> Self:
         """Into the lab's engine, with files of its own for what fails."""
         changes: dict[str, object] = {
-            "servers": (lab.engine_url,),
+            "servers": lab.engine_urls[: len(self.servers)],
             "index": bind_index(self.index, index_prefix, lab.data_nodes),
         }
         if self.retryfailures is not None:

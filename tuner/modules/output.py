@@ -45,8 +45,8 @@ class Surroundings(Protocol):
         """A folder for files."""
 
     @property
-    def engine_url(self) -> str:
-        """Where its engine is."""
+    def engine_urls(self) -> tuple[str, ...]:
+        """Where the nodes of its engine are."""
 
     @property
     def data_nodes(self) -> int:

@@ -68,6 +68,12 @@ class SearchScope(Section):
     keep: tuple[Keep, ...] = ()
 
 
+class LabShape(Section):
+    """How large a lab is whose engine rsyslog-tune starts."""
+
+    nodes: Annotated[int, Field(ge=1, le=9, strict=True)] = 1
+
+
 class Profile(Section):
     """One pipeline from syslog senders through rsyslog into the engine."""
 
@@ -87,6 +93,7 @@ class Profile(Section):
     outputs: tuple[AnyOutput, ...]
     impstats: Impstats | None = None
     node: Node = Node.model_construct()
+    lab: LabShape = LabShape.model_construct()
     workload: Workload = Workload.model_construct()
     guardrails: Guardrails = Guardrails.model_construct()
     search: SearchScope = SearchScope.model_construct()

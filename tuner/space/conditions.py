@@ -80,6 +80,12 @@ def fewer_replicas(profile: Profile) -> tuple[Level, ...]:
     return tuple(range(profile.measured.index.settings.number_of_replicas + 1))
 
 
+def shard_counts(profile: Profile) -> tuple[Level, ...]:
+    """Up to four; over several nodes of a lab as many as spread evenly."""
+    nodes = profile.lab.nodes
+    return (1, 2, 4) if nodes == 1 else (1, nodes, 2 * nodes)
+
+
 def source_modes(profile: Profile) -> tuple[Level, ...]:
     """The profile's own first."""
     now = profile.measured.index.settings.mapping_source_mode

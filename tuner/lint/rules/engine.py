@@ -93,6 +93,24 @@ def _large_heap(profile: Profile) -> Iterator[Complaint]:
         )
 
 
+@warning(
+    "RT338",
+    why="No node holds two copies of a shard, so the lab measures with fewer replicas.",
+    source="Elasticsearch, SameShardAllocationDecider",
+    bad={f"{SETTINGS}.number_of_replicas": 2, "lab.nodes": 2},
+    good={"lab.nodes": 3},
+)
+def _too_few_lab_nodes(profile: Profile) -> Iterator[Complaint]:
+    nodes = profile.lab.nodes
+    copies = 1 + max((one.index.settings.number_of_replicas for one in profile.indexed), default=0)
+    if 1 < nodes < copies:
+        yield Complaint(
+            ("lab", "nodes"),
+            f"{nodes} nodes hold {nodes} copies of a shard, number_of_replicas asks for {copies}: "
+            f"the lab measures with {nodes - 1} replicas; use {copies} nodes",
+        )
+
+
 @error(
     "RT334",
     why="The node does not start.",
