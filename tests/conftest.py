@@ -66,10 +66,8 @@ def _shares_engine(module: Path) -> bool:
 
 
 def _process_of(nodeid: str) -> str:
-    """What shares a process: a module, all modules that share the engine, or all faults."""
+    """What shares a process: a module, or all modules that share the engine."""
     module = nodeid.partition("::")[0]
-    if module.startswith("tests/safety/"):
-        return "safety"
     return "engine" if _shares_engine(Path(__file__).parents[1] / module) else module
 
 
