@@ -63,7 +63,8 @@ def test_a_mapping_is_searched_only_where_every_field_says_what_it_serves() -> N
     """The dynamic mapping makes everything searchable, and an explicit one what is in `uses`."""
     said = {"property": "msg", "name": "message", "uses": ["full_text"]}
     unsaid = {"property": "hostname", "name": "host"}
-    for fields, is_searched in (([said], True), ([said, unsaid], False)):
+    documents = [([said], True), ([said, unsaid], False), ("ecs", True), ("logstash", True)]
+    for fields, is_searched in documents:
         text = edit(STOCK.read_text("utf-8"), {"outputs[logs].document": fields})
         every = knobs(parse_profile(text, "p.yaml").profile)
         assert ("outputs[logs].index.mapping" in {str(one.path) for one in every}) is is_searched

@@ -248,9 +248,7 @@ def _studied(job: Job, voice: Voice, metrics_path: Path | None) -> Worked:
     which may have filled the disk, is gone."""
     profile = job.loaded.profile
     gauges = Gauges("search", profile.name, SEARCH_PHASES, time.time())
-    with contextlib.ExitStack() as stack:
-        metrics = stack.enter_context(running_metrics(metrics_path, gauges))
-        place = stack.enter_context(_place(job, voice))
+    with running_metrics(metrics_path, gauges) as metrics, _place(job, voice) as place:
         worked = work_on(job, place, voice, metrics)
     return written(job, worked, voice)
 
@@ -270,8 +268,7 @@ def _place(job: Job, voice: Voice) -> Iterator[SearchPlace]:
     tell_of_others(voice.say)
     with contextlib.ExitStack() as stack:
         with voice.working("starting the lab"):
-            opening = open_lab(job.wanted, profile, job.directory, voice.say)
-            lab = stack.enter_context(opening)
+            lab = stack.enter_context(open_lab(job.wanted, profile, job.directory, voice.say))
         yield place_of(lab, profile, job.options.allow, job.pace)
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from tuner.engines.heap import heap_bytes
 from tuner.engines.index import MappingStyle
 from tuner.engines.release import Engine
+from tuner.modules.field import Preset
 from tuner.modules.imtcp import ImtcpInput
 from tuner.modules.input import Input
 from tuner.profile.documents import fields_of
@@ -56,10 +57,13 @@ def no_ids(profile: Profile) -> bool:
 
 def dynamic_mapping(profile: Profile) -> bool:
     """The engine makes the mapping of what it sees, and the profile says of every field what it
-    must serve: where it does not, an explicit mapping would make unsearchable what is searched."""
+    must serve, as our own documents do: where it does not, an explicit mapping would make
+    unsearchable what is searched."""
     output = profile.measured
-    is_dynamic = output.index.mapping is MappingStyle.DYNAMIC
-    return is_dynamic and all("uses" in field.model_fields_set for field in fields_of(output))
+    says = isinstance(output.document, Preset) or all(
+        "uses" in field.model_fields_set for field in fields_of(output)
+    )
+    return says and output.index.mapping is MappingStyle.DYNAMIC
 
 
 def refresh_intervals(profile: Profile) -> tuple[Level, ...]:
