@@ -105,7 +105,7 @@ Constant = (
     Annotated[bool, Field(strict=True)]
     | Annotated[int, Field(strict=True, ge=-(2**63), lt=2**63)]
     | Annotated[float, Field(strict=True, allow_inf_nan=False)]
-    | Annotated[str, Field(strict=True, max_length=1024)]
+    | Annotated[str, Field(strict=True, pattern=r"^[^\x00]*$", max_length=1024)]
 )
 
 

@@ -11,6 +11,7 @@ SHAPES: dict[str, str] = {
     r"^[A-Za-z_][A-Za-z0-9_.-]{0,31}$": "the name of a user or group of the system",
     r"^[^\x00-\x1f\x7f]+$": "the path of another profile, such as base.yaml",
     r"^[^\x00]+$": "a text that is not empty and has no NUL in it",
+    r"^[^\x00]*$": "a text that has no NUL in it",
     r"^[1-9][0-9]{0,3}s$": "whole seconds such as 10s",
     r"^8\.[0-9]{2,4}$": "an rsyslog release such as 8.2302",
     r"^[1-9][0-9]{0,14}[kmg]?$": "a size in bytes such as 512m or 2g",
