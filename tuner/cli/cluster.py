@@ -71,7 +71,7 @@ def up(
         raise BadUsage(
             "name hosts, --inventory hosts.yaml, or a cluster that runs, --scheduler URL"
         )
-    certificate = _credentials(scheduler, tls_ca, tls_cert, tls_key)
+    certificate = _certificate(scheduler, tls_ca, tls_cert, tls_key)
     machines = () if inventory is None else load_inventory(inventory)
     with measuring("rsyslog-tune cluster up"):
         found = standing.read()
@@ -151,7 +151,7 @@ def _show(cluster: standing.StandingCluster, output: OutputFormat) -> None:
         result(f"{one.role.value:<9}  {one.name}: does not take part")
 
 
-def _credentials(
+def _certificate(
     scheduler: str | None, ca: Path | None, cert: Path | None, key: Path | None
 ) -> ClusterCertificate | None:
     """What is given beside --scheduler, for good: the files may move."""

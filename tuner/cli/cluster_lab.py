@@ -60,7 +60,6 @@ def _serve(questions: queue.SimpleQueue[Question]) -> None:
     engine, profile = EngineChoice(request.engine), profile_of(request.profile)
     wanted = Wanted(engine, None)
     downloads_s = prepare(wanted, [profile], _tell)
-    state_folder().mkdir(mode=0o755, parents=True, exist_ok=True)
     with open_lab(wanted, profile, state_folder(), _tell) as lab:
         _reply(Opened(facts_of(lab, profile, request.allow), downloads_s))
         measure = measuring_in(lab, profile, pace_of(engine))

@@ -41,12 +41,8 @@ def _facts(opened: Mapping[str, Opened]) -> LabFacts:
     every = {name: one.facts for name, one in opened.items()}
     first, facts = next(iter(every.items()))
     for name, other in every.items():
-        same = [
-            ("rsyslog", facts.rsyslog, other.rsyslog),
-            ("engine", facts.fingerprint.engine, other.fingerprint.engine),
-            ("heap", facts.fingerprint.heap, other.fingerprint.heap),
-        ]
-        wrong = [f"{what} {b} and not {a}" for what, a, b in same if a != b]
+        apart = facts.fingerprint.apart(other.fingerprint)
+        wrong = [f"{what} {b} and not {a}" for what, a, b in apart if what != "hardware"]
         if wrong or facts.turned != other.turned:
             what = ", ".join(wrong) or "memory for other heaps"
             raise Refused(f"the labs do not compare: {name} has {what}, as {first} has")

@@ -170,7 +170,7 @@ def header_of(job: Job, facts: LabFacts) -> Header:
         budget_s=job.budget_s,
         seed=job.seed,
         engine=facts.engine,
-        rsyslog=facts.rsyslog,
+        rsyslog=facts.fingerprint.rsyslog,
         machine=facts.machine,
         substitutions=facts.substitutions,
         profile_layers=job.loaded.layers,

@@ -60,7 +60,6 @@ def facts_of(lab: Lab, profile: Profile, allow: Sequence[str]) -> LabFacts:
     nodes = f"{facts.data_nodes} data nodes, {facts.processors} processors"
     return LabFacts(
         engine=lab.engine.name,
-        rsyslog=lab.rsyslog,
         machine=describe_machine(),
         substitutions=tuple(str(one) for one in lab.bind(profile, "trial").substitutions),
         turned=tuple(Axis.of(one) for one in lab.engine.turns(knobs(profile, allow))),

@@ -19,7 +19,7 @@ CERTIFICATE, KEY = "certificate.pem", "key.pem"
 
 @dataclass(frozen=True)
 class ClusterCertificate:
-    """The certificates of those who are trusted, ours, and its key: text in PEM, or paths."""
+    """The certificates of those who are trusted, ours, and its key, as text in PEM."""
 
     ca: str
     certificate: str
@@ -38,7 +38,7 @@ def made() -> ClusterCertificate:
     security = Security.temporary()
     return ClusterCertificate(
         security.tls_ca_file, security.tls_client_cert, security.tls_client_key
-    )  # fmt: skip
+    )
 
 
 def taken_from(folder: Path) -> ClusterCertificate:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import secrets
-import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -26,6 +25,7 @@ from tuner.cluster.messages import (
 )
 from tuner.cluster.session import RemoteProcess
 from tuner.errors import JobFailed, TuneError, Unreachable
+from tuner.host.process import wait_until
 from tuner.measure.metrics import Result
 from tuner.profile.model import Profile
 from tuner.search.farm import Lost
@@ -79,11 +79,8 @@ class DaskFarm:
     def wait(self, timeout_s: float) -> Mapping[int, Result | Lost]:
         """What has ended since, by the numbers of the trials: at least one, unless that takes
         longer than `timeout_s`."""
-        deadline = time.monotonic() + timeout_s
-        while not (ended := [one for one in self._begun if one.is_over]):
-            if time.monotonic() >= deadline:
-                return {}
-            time.sleep(_POLL_S)
+        wait_until(lambda: any(one.is_over for one in self._begun), timeout_s, _POLL_S)
+        ended = [one for one in self._begun if one.is_over]
         self._begun = [one for one in self._begun if one not in ended]
         return {one.number: self._outcome(one) for one in ended}
 

@@ -1,7 +1,7 @@
 """The process of ours that makes a machine a member of a cluster: Dask's scheduler, or a worker.
 
-It lives in a folder that only its user can read, and ends when it is told to, by SIGTERM; a worker
-also when its scheduler is gone.
+It has a folder that only its user can read.  SIGTERM ends it; a worker also ends when its scheduler
+does.
 """
 
 from __future__ import annotations

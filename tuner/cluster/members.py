@@ -3,7 +3,6 @@ door to each host, the scheduler's on this machine like the workers' elsewhere."
 
 from __future__ import annotations
 
-import base64
 import json
 import shlex
 import sys
@@ -18,7 +17,7 @@ from tuner.cluster.certificate import ClusterCertificate
 from tuner.deploy.inventory import InventoryHost
 from tuner.errors import JobFailed, ProgramMissing, Refused
 from tuner.host.programs import rsyslog_version
-from tuner.host.remote import Answer, Host, connect
+from tuner.host.remote import Answer, Host, connect, script_of
 
 _SCRIPT = files("tuner.cluster").joinpath("member.sh").read_text(encoding="utf-8")
 _WAIT_S = 30
@@ -87,7 +86,7 @@ class ClusterMember:
         """Start it with these arguments of `cluster member`; gives the address at which it answers.
         Raises JobFailed where it does not begin."""
         command = [*self._tune, "cluster", "member", self._folder, *arguments]
-        printed = {"certificate": certificate.certificate, "key": certificate.key}
+        printed = {"certificate": certificate.certificate.encode(), "key": certificate.key.encode()}
         return self._call("start", shlex.join(command), printed).out.decode().strip()
 
     def is_alive(self) -> bool:
@@ -104,15 +103,11 @@ class ClusterMember:
         return own if self.machine.rsyslog_tune is None else [self.machine.rsyslog_tune]
 
     def _call(
-        self, call: str, command: str = "", printed: Mapping[str, str] | None = None
+        self, call: str, command: str = "", printed: Mapping[str, bytes] | None = None
     ) -> Answer:
         settings = {"folder": self._folder, "command": command, "wait_s": str(_WAIT_S)}
-        lines = [f"{name}={shlex.quote(value)}" for name, value in settings.items()]
-        for name, content in (printed or {}).items():
-            text = base64.encodebytes(content.encode()).decode()
-            lines.append(f"{name}() {{ base64 -d <<'END'\n{text}END\n}}")
-        script = "\n".join([*lines, _SCRIPT, call, ""])
-        answer = self._host.run(["sh", "-s"], script.encode(), _LIMIT_S)
+        script = script_of(_SCRIPT, settings, printed or {}, call)
+        answer = self._host.run(["sh", "-s"], script, _LIMIT_S)
         if answer.code != 0:
             raise JobFailed(f"{self.machine.name}: {answer.err.strip() or 'no reason given'}")
         return answer

@@ -3,7 +3,6 @@ scheduler here, a worker on each host."""
 
 from __future__ import annotations
 
-import os
 import secrets
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -19,6 +18,7 @@ from tuner.cluster.members import ClusterMember
 from tuner.deploy.inventory import InventoryHost, Paths
 from tuner.errors import JobFailed, Refused, TuneError
 from tuner.host.lock import state_folder
+from tuner.render.tree import write_whole
 
 _SCHEDULER = "this machine"
 _AT_ONCE = 16
@@ -174,11 +174,4 @@ def _path() -> Path:
 def _write(cluster: StandingCluster) -> None:
     """For its user alone: it holds the key."""
     _path().parent.mkdir(mode=0o755, parents=True, exist_ok=True)
-    beside = _path().with_suffix(".new")
-    beside.unlink(missing_ok=True)
-    descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with os.fdopen(descriptor, "wb") as file:
-        file.write(_RECORD.dump_json(cluster, indent=2))
-        file.flush()
-        os.fsync(descriptor)
-    beside.replace(_path())
+    write_whole(_path(), _RECORD.dump_json(cluster, indent=2).decode(), 0o600)

@@ -16,7 +16,7 @@ from importlib.resources import files
 
 from tuner.deploy.inventory import InventoryHost
 from tuner.errors import JobFailed, Locked, Refused
-from tuner.host.remote import Answer, Host, connect
+from tuner.host.remote import Answer, Host, connect, script_of
 
 _SCRIPT = files("tuner.deploy").joinpath("host.sh").read_text(encoding="utf-8")
 _LIMIT_S = 60.0
@@ -170,10 +170,7 @@ class RemoteHost:
     def _script(
         self, call: str, settings: Mapping[str, str], printed: Mapping[str, bytes] | None = None
     ) -> bytes:
-        """host.sh about this machine, with functions that print what is `printed`, and the call.
-
-        It is sent on standard input: no argument of a program holds a part of a configuration.
-        """
+        """host.sh about this machine, and the call."""
         machine, paths = self.machine, self.machine.paths
         every = {
             "state": f"{paths.state}/deploy",
@@ -190,11 +187,7 @@ class RemoteHost:
             "run": "",
             **settings,
         }
-        lines = [f"{name}={shlex.quote(value)}" for name, value in every.items()]
-        for name, content in (printed or {}).items():
-            text = base64.encodebytes(content).decode()
-            lines.append(f"{name}() {{ base64 -d <<'END'\n{text}END\n}}")
-        return "\n".join([*lines, _SCRIPT, f"{call} </dev/null", ""]).encode()
+        return script_of(_SCRIPT, every, printed or {}, call)
 
 
 def _facts(pairs: list[tuple[str, str]]) -> Facts:

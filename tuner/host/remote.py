@@ -6,10 +6,11 @@ input, a time limit, and no way to a host that is not the one that was meant.
 
 from __future__ import annotations
 
+import base64
 import re
 import shlex
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -117,6 +118,21 @@ def written_address(
     login = f"{quote(user, safe='')}@" if user else ""
     name = f"[{host}]" if ":" in host else host
     return f"ssh://{login}{name}{f':{port}' if port else ''}{query}"
+
+
+def script_of(
+    text: str, settings: Mapping[str, str], printed: Mapping[str, bytes], call: str
+) -> bytes:
+    """What `sh -s` runs on a host: a call of one of the functions of `text`, about `settings`, with
+    functions that print what is `printed`.
+
+    It goes there on standard input: no argument of a program holds a part of a configuration.
+    """
+    lines = [f"{name}={shlex.quote(value)}" for name, value in settings.items()]
+    for name, content in printed.items():
+        encoded = base64.encodebytes(content).decode()
+        lines.append(f"{name}() {{ base64 -d <<'END'\n{encoded}END\n}}")
+    return "\n".join([*lines, text, f"{call} </dev/null", ""]).encode()
 
 
 def check_address(address: str) -> None:

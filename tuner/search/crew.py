@@ -73,7 +73,7 @@ class Crew:
         return tuple(one.asked for one in self._open.values())
 
     def spread(self, take: Callable[[str], Piece | None], *, again: bool) -> Iterator[Happening]:
-        """Have every idle machine do the piece of work that it can `take`, until there is none.
+        """Keep every machine busy with the pieces of work that it can `take`, until none is left.
 
         A piece that is lost with its machine is done `again` by the next one that is idle.  Raises
         JobFailed when no machine is left.

@@ -54,8 +54,8 @@ class Measuring:
         return tuple(one.changes for one in self.crew.under_way)
 
     def spread(self, take: Callable[[str], Piece | None], *, again: bool = True) -> Iterator[Step]:
-        """Have every idle machine do the piece of work that it can `take`, until there is none; one
-        that is lost is done `again`."""
+        """Keep every machine busy with the pieces of work that it can `take`, until none is left; a
+        piece that is lost is done `again`."""
         for event in self.crew.spread(take, again=again):
             match event:
                 case Trial():

@@ -208,5 +208,5 @@ class Runner(Measuring):
         return spend(self.left_s(), self.overhead_s(), setup.pace, fixed_s, len(self.machines))
 
     def _rounds(self, count: int) -> int:
-        """How often one machine's turn comes when so much is spread over all."""
+        """How many trials each machine makes, at most, of `count` that all machines share."""
         return math.ceil(count / len(self.machines))

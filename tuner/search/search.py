@@ -125,8 +125,9 @@ class Search:
         yield from runner.spread(take, again=False)
         measured = [trial.measurement for trial in calibrating(runner.trials)]
         runs = [run for run in measured if run is not None]
-        calibration = calibrate(*repeats_of(runner.trials))
-        found = outliers({one.machine: float(one.logs.mean()) for one in repeats_of(runner.trials)})
+        repeats = repeats_of(runner.trials)
+        calibration = calibrate(*repeats)
+        found = outliers({one.machine: float(one.logs.mean()) for one in repeats})
         for text in notes.calibrated(calibration, others_used(runs)):
             yield runner.note(text)
         for text in notes.standing_out(found, f"the rate of {runner.baseline}"):

@@ -87,11 +87,10 @@ class Fingerprint:
 
 @dataclass(frozen=True)
 class LabFacts:
-    """What a lab is: its engine, the release of its rsyslog, its machine, what it changes in the
-    profile, the settings that can be searched in it, and what its rates depend on."""
+    """What a lab is: its engine, its machine, what it changes in the profile, the settings that can
+    be searched in it, and what its rates depend on."""
 
     engine: str
-    rsyslog: str
     machine: str
     substitutions: tuple[str, ...]
     turned: tuple[Axis, ...]
