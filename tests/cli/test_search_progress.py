@@ -124,6 +124,16 @@ def test_two_runs_that_another_session_lies_between_are_no_pair() -> None:
     assert "this pair" not in lines(before, later)[1]
 
 
+def test_a_pair_is_known_by_its_machine_while_others_measure() -> None:
+    one = trial(measured(40_000.0), BASELINE, Phase.CONFIRM, 5, 1)
+    here = replace(one, machine="lab1")
+    there = replace(one, machine="lab2", outcome=measured(20_000.0), number=6, pair=2)
+    second = replace(
+        here, outcome=measured(50_000.0), changes=CHANGED, number=7, at_s=one.ended_s, ended_s=70.0
+    )
+    assert "this pair +25.0 %" in lines(here, there, second)[2]
+
+
 def test_fewer_changes_are_compared_with_all_of_them() -> None:
     longer = trial(measured(50_000.0), LONGER, Phase.SHRINK, 5, 1, "the best found")
     shorter = trial(measured(49_000.0), CHANGED, Phase.SHRINK, 6, 1, "with fewer changes")

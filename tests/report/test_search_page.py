@@ -362,6 +362,16 @@ def test_the_csv_has_a_row_for_each_trial_with_every_knob(study: Study) -> None:
     assert {row["outcome"] for row in rows} == {"measured", "failed", "fixed rate"}
 
 
+def test_each_trial_names_its_machine_where_there_were_several(study: Study) -> None:
+    names = ("lab1", "lab2")
+    spread = tuple(replace(one, machine=names[one.number % 2]) for one in study.trials)
+    several = replace(study, trials=spread)
+    rows = list(csv.DictReader(io.StringIO(trials_csv(several))))
+    assert [row["machine"] for row in rows] == [one.machine for one in spread]
+    assert seen(page(several)).text.count("lab1") >= len(spread) // 2
+    assert "lab1" not in seen(page(study)).text
+
+
 def test_the_machines_speed_stands_in_the_csv_and_in_how_it_was_measured(study: Study) -> None:
     first, second, *rest = study.trials
     assert second.measurement is not None

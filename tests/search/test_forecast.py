@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.search.simulated import START_S, World, search, waves
+from tests.search.simulated import START_S, Rack, World, rack, search, waves
 from tuner.search.climb import Leader
 from tuner.search.forecast import trials_expected
 from tuner.search.search import Search
@@ -23,7 +23,9 @@ def no_disk(monkeypatch: pytest.MonkeyPatch) -> None:
 Said = list[tuple[Trial, int, Leader | None]]
 
 
-def heard(folder: Path, name: str = "random") -> tuple[Study, Said]:
+def heard(
+    folder: Path, name: str = "random", world: World | Rack | None = None
+) -> tuple[Study, Said]:
     """A search, and what it said after each trial."""
     said: Said = []
 
@@ -33,7 +35,7 @@ def heard(folder: Path, name: str = "random") -> tuple[Study, Said]:
             best = BASELINE if leader is None else leader.changes
             said.append((step, trials_expected(searching.runner, best), leader))
 
-    return search(folder, World(START_S), name=name, hear=hear), said
+    return search(folder, world or World(START_S), name=name, hear=hear), said
 
 
 def test_about_as_many_trials_are_expected_as_there_will_be(tmp_path: Path) -> None:
@@ -68,3 +70,13 @@ def test_to_ask_who_leads_changes_nothing(tmp_path: Path) -> None:
     (tmp_path / "b").mkdir()
     study, _ = heard(tmp_path / "a")
     assert study.trials == search(tmp_path / "b", World(START_S)).trials
+
+
+def test_several_machines_are_expected_to_make_as_many_trials_as_they_do(tmp_path: Path) -> None:
+    study, said = heard(tmp_path, world=rack(3))
+    last = max(one.number for one in study.trials)
+    for trial, expected, _ in said:
+        if trial.phase in (Phase.SEARCH, Phase.FINAL):
+            assert abs(expected - last) <= 0.15 * last
+        if trial.phase is Phase.CONFIRM:
+            assert abs(expected - last) <= 8

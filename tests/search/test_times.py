@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.measure.factory import failed, itemised, measured
-from tests.search.simulated import ASKED, BUDGET_S, START_S, World, search
+from tests.search.simulated import ASKED, BUDGET_S, START_S, World, rack, search
 from tuner.measure.measurement import TrialPlan
 from tuner.search.study import Ending, Phase, Study, Trial
 from tuner.search.times import times
@@ -94,3 +94,18 @@ def test_what_a_session_needs_to_be_ready_again_is_a_start() -> None:
 
 def test_a_search_that_measured_nothing_took_no_time_that_is_known() -> None:
     assert times(study_of()).total_s == 0.0
+
+
+def test_the_times_of_several_machines_add_up_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "fsync", lambda _: None)
+    study = search(tmp_path, rack(3))
+    found = times(study)
+    assert found.machines == 3
+    assert found.total_s == pytest.approx(3 * max(one.ended_s for one in study.trials))
+    assert found.starts_s == pytest.approx(3 * START_S)
+    in_trials_s = sum(one.seconds for one in found.phases) + found.restarts_s
+    assert found.total_s == pytest.approx(found.starts_s + in_trials_s + found.between_s)
+    assert 0.0 <= found.between_s < 0.2 * found.total_s
+    assert 0.0 < found.measuring < 1.0

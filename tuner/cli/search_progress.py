@@ -141,8 +141,10 @@ class Progress:
     def _pair_ratio(self, trial: Trial) -> float | None:
         """The best over the profile, or the shorter change over the longer one, once both sides of
         a pair are known; those that another session lies between are no pair."""
-        pair = (trial.phase, trial.pair, trial.at_s)
-        last = [one for one in self.trials[-1:] if (one.phase, one.pair, one.ended_s) == pair]
+        pair = (trial.phase, trial.pair, trial.machine, trial.at_s)
+        last = [
+            one for one in self.trials if (one.phase, one.pair, one.machine, one.ended_s) == pair
+        ]
         runs = {one.changes: one.measurement for one in (*last, trial)}
         if len(runs) != 2:
             return None

@@ -185,8 +185,9 @@ def time_plot(result: StudyResult) -> Plot | None:
     if times.total_s <= 0:
         return None
     title = "Where the time went"
+    on = f" on {times.machines} machines" if times.machines > 1 else ""
     says = (
-        f"Of {seconds(times.total_s)} the solid part was spent in windows whose rates count: "
+        f"Of {seconds(times.total_s)}{on} the solid part was spent in windows whose rates count: "
         f"{times.measuring * 100:.0f} % of the budget."
     )
     if times.overhead is not None:
@@ -207,7 +208,8 @@ def time_plot(result: StudyResult) -> Plot | None:
 
 
 def _time_rows(times: Times) -> Iterator[tuple[str, ...]]:
-    """From the start of the command to the end of the last trial: shares add up to 100 %."""
+    """From the start of the command to the end of the last trial, on all machines: shares add up to
+    100 %."""
 
     def row(name: str, count: str, taken_s: float, windows: str = "-") -> tuple[str, ...]:
         return (name, count, _exactly(taken_s), f"{taken_s / times.total_s * 100:.1f} %", windows)
@@ -219,7 +221,8 @@ def _time_rows(times: Times) -> Iterator[tuple[str, ...]]:
     if times.restarts:
         name = "restarts of the engine with other node settings, which then warms up"
         yield row(f"{name} ({times.restarts})", "-", times.restarts_s)
-    yield row("between trials: the search's own computing", "-", times.between_s)
+    waiting = ", and waiting for other machines" if times.machines > 1 else ""
+    yield row(f"between trials: the search's own computing{waiting}", "-", times.between_s)
     trials = sum(one.trials for one in times.phases)
     windows_s = sum(one.windows_s for one in times.phases)
     yield row("all", str(trials), times.total_s, _exactly(windows_s))

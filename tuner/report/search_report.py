@@ -133,7 +133,8 @@ _DOUBTS = TypeAdapter(tuple[Doubted, ...])
 # What spreadsheets take for a formula, numbers left out.
 _FORMULA = re.compile(r"(?![+-]?[\d.]+$)[=+@\t-]")
 
-_TRIAL = ("trial", "phase", "pair", "why", "at_s", "ended_s", "offered_per_second")
+_TRIAL = ("trial", "phase", "pair", "why", "at_s", "ended_s", "machine",
+          "offered_per_second")  # fmt: skip
 _RESULT = (
     "outcome", "eps", "eps_se", "eps_paid", "eps_durable", "eps_merged", "sent", "indexed", "lost",
     "duplicated", "shipper_cpu_us", "engine_cpu_us", "shipper_rss_bytes", "store_bytes_per_event",
@@ -196,6 +197,7 @@ def _asked(trial: Trial) -> tuple[CsvCell, ...]:
         trial.why,
         trial.at_s,
         trial.ended_s,
+        trial.machine or None,
         trial.per_second,
     )
 

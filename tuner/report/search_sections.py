@@ -224,8 +224,9 @@ def course(result: StudyResult) -> ReportSection:
 
 def _time_notes(times: Times, budget_s: float) -> Iterator[str]:
     """How much of the budget was measuring, and what a trial takes beside that."""
+    each = f" on each of {times.machines} machines" if times.machines > 1 else ""
     yield (
-        f"measuring: {times.measuring * 100:.1f} % of the budget of {seconds(budget_s)} was "
+        f"measuring: {times.measuring * 100:.1f} % of the budget of {seconds(budget_s)}{each} was "
         f"windows of valid trials"
     )
     if times.overhead is not None:

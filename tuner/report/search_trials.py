@@ -23,8 +23,12 @@ def trials(result: StudyResult) -> ReportSection:
     """A row for each trial, and the settings that were tried in full."""
     every = result.study.trials
     rows = tuple(map(_row, every, _settings(result)))
+    header: tuple[str, ...] = _HEADER
+    if len({trial.machine for trial in every}) > 1:
+        header = (*_HEADER, "machine")
+        rows = tuple((*row, trial.machine) for row, trial in zip(rows, every, strict=True))
     marks = tuple(map(_mark, every))
-    table = Table("Trials", _HEADER, rows, "trials", "trials.csv", marks)
+    table = Table("Trials", header, rows, "trials", "trials.csv", marks)
     paper = "They are not printed: `trials.csv` and the page on a screen have them."
     blocks: list[Block] = [PaperNote(paper), Folded(_summary(result), table, on_paper=False)]
     points = tuple(_points(result))

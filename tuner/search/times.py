@@ -37,13 +37,16 @@ class Overhead:
 
 @dataclass(frozen=True)
 class Times:
-    """The seconds from the start of the command to the end of the last trial.
+    """The seconds of `machines` machines, each from the start of the command to the end of the last
+    trial.
 
     `starts_s` went by before a session was ready to measure, `restarts_s` on `restarts` restarts of
     the engine with other node settings; `between_s` is what the search itself took between trials,
-    to decide and to keep its books.  `measuring` is the share of the budget spent in windows.
+    to decide and to keep its books, and what machines waited for each other.  `measuring` is the
+    share of the budget of each spent in windows.
     """
 
+    machines: int
     total_s: float
     starts_s: float
     restarts: int
@@ -61,27 +64,29 @@ def times(study: Study) -> Times:
     phases = tuple(_phase_time(phase, study.of(phase)) for phase in Phase if study.of(phase))
     in_trials_s = sum(one.seconds for one in phases) + sum(restarts_s)
     windows_s = sum(one.windows_s for one in phases)
-    starts_s = sum(_gaps_s(trials))
-    total_s = trials[-1].ended_s if trials else 0.0
+    machines = max(1, len({trial.machine for trial in trials}))
+    starts_s = machines * sum(_gaps_s(trials))
+    total_s = machines * max((trial.ended_s for trial in trials), default=0.0)
     return Times(
+        machines=machines,
         total_s=total_s,
         starts_s=starts_s,
         restarts=len(restarts_s),
         restarts_s=sum(restarts_s),
         phases=phases,
         between_s=total_s - starts_s - in_trials_s,
-        measuring=windows_s / study.header.budget_s,
+        measuring=windows_s / (machines * study.header.budget_s),
         overhead=_overhead(study.of(Phase.SEARCH)),
     )
 
 
 def _gaps_s(trials: Sequence[Trial]) -> Iterator[float]:
-    """The time before each trial that no trial accounts for: the next one begins for the search
-    when the last one ends, or when a session is ready to measure."""
+    """The times in which no trial was under way: the next one begins for the search when one ends,
+    or when a session is ready to measure."""
     ended_s = 0.0
-    for trial in trials:
-        yield trial.at_s - ended_s
-        ended_s = trial.ended_s
+    for trial in sorted(trials, key=lambda one: one.at_s):
+        yield max(0.0, trial.at_s - ended_s)
+        ended_s = max(ended_s, trial.ended_s)
 
 
 def _phase_time(phase: Phase, trials: Sequence[Trial]) -> PhaseTime:
