@@ -12,9 +12,10 @@ import time
 
 from tuner.cli.options import EngineChoice
 from tuner.cli.runs import pace_of
-from tuner.cli.search_lab import facts_of, measuring_in
+from tuner.cli.search_lab import ceiling_in, facts_of, measuring_in
 from tuner.cli.site import Wanted, open_lab, prepare
 from tuner.cluster.messages import (
+    CeilingFound,
     Failed,
     Opened,
     OpenLab,
@@ -32,7 +33,7 @@ from tuner.host.signals import end_orderly
 
 
 def main() -> None:
-    """Answer one question after the other: the first opens the lab, each other is a trial in it."""
+    """Answer one question after the other: the first opens the lab, each other measures in it."""
     end_orderly()
     questions: queue.SimpleQueue[Question] = queue.SimpleQueue()
     threading.Thread(target=_listen, args=(questions,), daemon=True).start()
@@ -57,15 +58,19 @@ def _serve(questions: queue.SimpleQueue[Question]) -> None:
     request = questions.get()
     if not isinstance(request, OpenLab):
         raise JobFailed("no lab is open")
-    engine, profile = EngineChoice(request.engine), profile_of(request.profile)
+    engine, pace = EngineChoice(request.engine), pace_of(EngineChoice(request.engine))
+    profiles = [profile_of(one) for one in (request.profile, *request.beside)]
     wanted = Wanted(engine, None)
-    downloads_s = prepare(wanted, [profile], _tell)
-    with open_lab(wanted, profile, state_folder(), _tell) as lab:
-        _reply(Opened(facts_of(lab, profile, request.allow), downloads_s))
-        measure = measuring_in(lab, profile, pace_of(engine))
-        while isinstance(question := questions.get(), RunTrial):
-            candidate = profile_of(question.profile)
-            _reply(TrialEnded(measure(question.asked, candidate, _tell)))
+    downloads_s = prepare(wanted, profiles, _tell)
+    with open_lab(wanted, profiles[0], state_folder(), _tell) as lab:
+        _reply(Opened(facts_of(lab, profiles, request.allow), downloads_s))
+        measure = measuring_in(lab, profiles[0], pace)
+        while not isinstance(question := questions.get(), OpenLab):
+            profile = profile_of(question.profile)
+            if isinstance(question, RunTrial):
+                _reply(TrialEnded(measure(question.asked, profile, _tell)))
+            else:
+                _reply(CeilingFound(ceiling_in(lab, profile, pace, _tell)))
 
 
 def _reply(reply: Reply) -> None:

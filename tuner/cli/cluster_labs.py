@@ -1,14 +1,15 @@
-"""The labs of a cluster as the place of a search: one on each machine of the role `lab`."""
+"""The labs of a cluster as the place where a command measures: one on each machine of the role
+`lab`."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 
 from tuner.cli.cluster import cluster_that_is_up
 from tuner.cli.console import Voice
-from tuner.cli.search_job import Job
+from tuner.cli.options import EngineChoice
 from tuner.cli.search_lab import SearchPlace
 from tuner.cluster.access import connected, require_comparable
 from tuner.cluster.farm import dask_farm
@@ -16,24 +17,34 @@ from tuner.cluster.messages import Opened, OpenLab, profile_json
 from tuner.deploy.inventory import Role
 from tuner.errors import Refused
 from tuner.lab.lab import new_run_id
+from tuner.profile.model import Profile
 from tuner.search.study import LabFacts
 
 _LAB = "tuner.cli.cluster_lab"
 
 
 @contextmanager
-def labs_of_cluster(job: Job, voice: Voice) -> Iterator[SearchPlace]:
-    """The labs, gone afterwards.  Raises JobFailed without a cluster, Refused where its machines do
-    not compare."""
+def labs_of_cluster(
+    engine: EngineChoice, profiles: Sequence[Profile], allow: Sequence[str], voice: Voice
+) -> Iterator[SearchPlace]:
+    """Labs for these profiles, gone afterwards; the first decides what they are.  Raises JobFailed
+    without a cluster, Refused where its machines do not compare."""
     cluster = cluster_that_is_up()
     with connected(cluster.address, cluster.certificate) as client:
         require_comparable(client)
         with dask_farm(client, Role.LAB.value, _LAB) as farm:
-            profile = profile_json(job.loaded.profile)
+            first, *beside = map(profile_json, profiles)
+            request = OpenLab(engine.value, first, tuple(allow), tuple(beside))
             with voice.working(f"starting a lab on each of {', '.join(farm.machines)}"):
-                opened = farm.open(OpenLab(job.options.engine, profile, job.options.allow))
-            job.clock.downloads_s = max(one.downloads_s for one in opened.values())
-            yield SearchPlace(_facts(opened), new_run_id(), lambda _: farm, lambda _: None)
+                opened = farm.open(request)
+            yield SearchPlace(
+                _facts(opened),
+                new_run_id(),
+                lambda _: farm,
+                lambda _: None,
+                lambda machine, profile, _: farm.ceiling(machine, profile),
+                max(one.downloads_s for one in opened.values()),
+            )
 
 
 def _facts(opened: Mapping[str, Opened]) -> LabFacts:
@@ -52,4 +63,5 @@ def _facts(opened: Mapping[str, Opened]) -> LabFacts:
         facts,
         machine=f"{len(every)} machines ({', '.join(every)}), each {machines}",
         fingerprint=replace(facts.fingerprint, hardware=hardware),
+        cores=facts.cores if len({one.cores for one in every.values()}) == 1 else None,
     )

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
 import time
-from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
@@ -28,6 +26,7 @@ from tuner.cli.options import (
     load_or_default,
     voice_of,
 )
+from tuner.cli.place import open_place
 from tuner.cli.runs import pace_of
 from tuner.cli.search_job import (
     Job,
@@ -38,9 +37,8 @@ from tuner.cli.search_job import (
     resumed,
     searchable,
 )
-from tuner.cli.search_lab import SearchPlace, place_of
 from tuner.cli.search_session import Worked, work_on, written
-from tuner.cli.site import Wanted, open_lab, prepare, require_runnable, tell_of_others
+from tuner.cli.site import Wanted, require_runnable
 from tuner.errors import BadUsage, GuardrailBreached, Interrupted, JobFailed, NoImprovement
 from tuner.lint.repairs import repairs
 from tuner.profile.model import Profile
@@ -166,8 +164,6 @@ def search(
             worked = _gone_on(resume, cluster, clock, voice, metrics_path)
         _conclude(worked, resume, require_gain, output)
         return
-    if cluster and elasticsearch is not None:
-        raise BadUsage("with --cluster each machine has an engine of its own: no --elasticsearch")
     loaded = load_or_default(profile)
     allowed(loaded.profile, allow or ())
     options = Options(
@@ -180,7 +176,8 @@ def search(
         None if refuse_noise is None else refuse_noise / 100,
     )
     budget_s = _affordable(budget, engine)
-    require_runnable(Wanted(engine, elasticsearch), [loaded.profile])
+    wanted = Wanted(engine, elasticsearch, on_cluster=cluster)
+    require_runnable(wanted, [loaded.profile])
     searchable(loaded.profile, options)
     if dry_run:
         _tell_plan(loaded.profile, options, budget_s, output)
@@ -248,28 +245,13 @@ def _studied(job: Job, voice: Voice, metrics_path: Path | None) -> Worked:
     which may have filled the disk, is gone."""
     profile = job.loaded.profile
     gauges = Gauges("search", profile.name, SEARCH_PHASES, time.time())
-    with running_metrics(metrics_path, gauges) as metrics, _place(job, voice) as place:
+    with (
+        running_metrics(metrics_path, gauges) as metrics,
+        open_place(job.wanted, [profile], job.directory, voice, job.options.allow) as place,
+    ):
+        job.clock.downloads_s = place.downloads_s
         worked = work_on(job, place, voice, metrics)
     return written(job, worked, voice)
-
-
-@contextlib.contextmanager
-def _place(job: Job, voice: Voice) -> Iterator[SearchPlace]:
-    """Where to search: a lab here, or one on each machine of the cluster."""
-    profile = job.loaded.profile
-    if job.on_cluster:
-        # Needs more than a search here.
-        from tuner.cli.cluster_labs import labs_of_cluster
-
-        with labs_of_cluster(job, voice) as place:
-            yield place
-        return
-    job.clock.downloads_s = prepare(job.wanted, [profile], voice.say)
-    tell_of_others(voice.say)
-    with contextlib.ExitStack() as stack:
-        with voice.working("starting the lab"):
-            lab = stack.enter_context(open_lab(job.wanted, profile, job.directory, voice.say))
-        yield place_of(lab, profile, job.options.allow, job.pace)
 
 
 def _conclude(worked: Worked, directory: Path, require_gain: bool, output: OutputFormat) -> None:

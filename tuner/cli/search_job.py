@@ -77,7 +77,8 @@ class Job:
     @property
     def wanted(self) -> Wanted:
         """The lab it needs."""
-        return Wanted(EngineChoice(self.options.engine), self.options.url)
+        engine = EngineChoice(self.options.engine)
+        return Wanted(engine, self.options.url, on_cluster=self.on_cluster)
 
     @property
     def pace(self) -> Pace:

@@ -1,4 +1,4 @@
-"""Where a search measures: what its lab is, and how a trial is measured in it."""
+"""Where a command measures: what its labs are, and how a trial is measured in one."""
 
 from __future__ import annotations
 
@@ -8,10 +8,12 @@ from functools import partial
 
 from tuner.engine.owned import Owner, remove
 from tuner.flood.schedule import fixed
-from tuner.host.usage import cpu_model, describe_machine
+from tuner.host.usage import cores, cpu_model, describe_machine
 from tuner.lab.lab import Lab
+from tuner.measure.ceiling import Ceiling, CeilingPlan, ceiling
 from tuner.measure.measurement import TrialPlan
 from tuner.measure.metrics import Result
+from tuner.measure.overload import overload_plan
 from tuner.measure.paced import Pacing, run_paced
 from tuner.measure.survival import Survivor
 from tuner.measure.trial import Tell, run_trial
@@ -31,18 +33,26 @@ MeasureTrial = Callable[[Asked, Profile, Tell], Result]
 
 @dataclass(frozen=True)
 class SearchPlace:
-    """Where a search measures: what its labs are, the run that owns what it creates there, and its
-    machines; `forget` removes what an earlier run has left in an engine that outlived it."""
+    """Where a command measures: what its labs are, the run that owns what it creates there, its
+    machines, and what the engine of one of them carries without rsyslog.
+
+    `forget` removes what an earlier run has left in an engine that outlived it; `downloads_s` is
+    how long an engine that was missing took to download.
+    """
 
     facts: LabFacts
     run_id: str
     farm: Callable[[Telling], Farm]
     forget: Callable[[str], None]
+    ceiling: Callable[[str, Profile, Tell], Ceiling]
+    downloads_s: float = 0.0
 
 
-def place_of(lab: Lab, profile: Profile, allow: Sequence[str], pace: Pace) -> SearchPlace:
+def place_of(
+    lab: Lab, profiles: Sequence[Profile], allow: Sequence[str], pace: Pace, downloads_s: float
+) -> SearchPlace:
     """A lab on this machine."""
-    measure = measuring_in(lab, profile, pace)
+    measure = measuring_in(lab, profiles[0], pace)
 
     def farm(telling: Telling) -> Farm:
         return FarmOfOne(lambda asked, wanted: measure(asked, wanted, partial(telling, asked)))
@@ -51,25 +61,41 @@ def place_of(lab: Lab, profile: Profile, allow: Sequence[str], pace: Pace) -> Se
         owner = Owner(run_id)
         remove(lab.client, owner, owner.prefix)
 
-    return SearchPlace(facts_of(lab, profile, allow), lab.owner.run_id, farm, forget)
+    return SearchPlace(
+        facts_of(lab, profiles, allow),
+        lab.owner.run_id,
+        farm,
+        forget,
+        lambda _, profile, tell: ceiling_in(lab, profile, pace, tell),
+        downloads_s,
+    )
 
 
-def facts_of(lab: Lab, profile: Profile, allow: Sequence[str]) -> LabFacts:
-    """What a lab is for a search of `profile`, with the settings that it may also weaken."""
+def facts_of(lab: Lab, profiles: Sequence[Profile], allow: Sequence[str]) -> LabFacts:
+    """What a lab is for these profiles, with the settings of the first that a search may turn,
+    also those that weaken what is allowed to be."""
+    first, *beside = (
+        tuple(str(one) for one in lab.bind(profile, "trial").substitutions) for profile in profiles
+    )
     facts = lab.engine.facts
     nodes = f"{facts.data_nodes} data nodes, {facts.processors} processors"
+    workload = profiles[0].workload.model_dump(mode="json", by_alias=True)
     return LabFacts(
         engine=lab.engine.name,
         machine=describe_machine(),
-        substitutions=tuple(str(one) for one in lab.bind(profile, "trial").substitutions),
-        turned=tuple(Axis.of(one) for one in lab.engine.turns(knobs(profile, allow))),
+        substitutions=first,
+        turned=tuple(Axis.of(one) for one in lab.engine.turns(knobs(profiles[0], allow))),
         fingerprint=Fingerprint(
             rsyslog=lab.rsyslog,
             engine=f"{lab.engine.name}, {nodes}",
             hardware=f"{cpu_model()}, {describe_machine()}",
-            workload=fingerprint(profile.workload.model_dump(mode="json", by_alias=True)),
+            workload=fingerprint(workload),
             heap=lab.engine.heap or "",
         ),
+        beside=tuple(beside),
+        restarts=lab.engine.restarts,
+        fixes_node=lab.engine.fixes_node,
+        cores=cores() if lab.is_here else None,
     )
 
 
@@ -82,10 +108,23 @@ def measuring_in(lab: Lab, written: Profile, pace: Pace) -> MeasureTrial:
         def run(name: str, tell: Tell) -> Result:
             if asked.per_second is None:
                 return run_trial(lab, profile, asked.plan, name, tell)
-            lead_s, whole_s = asked.plan.warm_up_s, asked.plan.warm_up_s + asked.plan.window_s
-            pacing = Pacing(fixed(asked.per_second), whole_s, lead_s, whole_s)
-            return run_paced(lab, profile, pacing, name, tell)
+            return run_paced(lab, profile, _pacing(asked.plan, asked.per_second), name, tell)
 
         return survivor.measured(profile, run, f"t{asked.number + 1}", tell)
 
     return measure
+
+
+def ceiling_in(lab: Lab, profile: Profile, pace: Pace, tell: Tell) -> Ceiling:
+    """What the engine of `lab` carries of the documents of `profile` without rsyslog, once it is
+    warm."""
+    restarted = lab.engine.run_with(profile) > 0
+    warm_up_s = pace.engine_warm_up_s if restarted else 0.0
+    return ceiling(lab, profile, tell, CeilingPlan(engine_warm_up_s=warm_up_s))
+
+
+def _pacing(plan: TrialPlan, per_second: float) -> Pacing:
+    if plan.overloads:
+        return overload_plan(per_second, plan.window_s).pacing
+    whole_s = plan.warm_up_s + plan.window_s
+    return Pacing(fixed(per_second), whole_s, plan.warm_up_s, whole_s)

@@ -35,11 +35,13 @@ Tell = Callable[[str], None]
 @dataclass(frozen=True)
 class Wanted:
     """What the options ask for: a kind of lab, or an existing engine; and whose templates write
-    what it is given, the shipped ones where that is None."""
+    what it is given, the shipped ones where that is None.  `on_cluster` there is a lab of that kind
+    on each machine of the cluster that is up."""
 
     engine: EngineChoice
     url: str | None
     templates: Templates | None = None
+    on_cluster: bool = False
 
     @property
     def starts_node(self) -> bool:
@@ -50,6 +52,10 @@ class Wanted:
 def require_runnable(wanted: Wanted, profiles: Sequence[Profile], rsyslog: str = "") -> None:
     """Refuse what a lab could not measure, whether one is started or only planned; the releases of
     the profiles stand for an rsyslog that is not known."""
+    if wanted.on_cluster and wanted.url is not None:
+        raise BadUsage("with --cluster each machine has an engine of its own: no --elasticsearch")
+    if wanted.on_cluster and wanted.templates is not None:
+        raise BadUsage("with --cluster each machine has the shipped templates: no --templates")
     if wanted.url is not None:
         if wanted.engine is EngineChoice.SINK:
             raise BadUsage("--engine sink and --elasticsearch cannot be combined")

@@ -13,9 +13,12 @@ from distributed.actor import Actor, BaseActorFuture
 
 from tuner.cluster.access import workers_of
 from tuner.cluster.messages import (
+    CeilingFound,
     Failed,
+    MeasureCeiling,
     Opened,
     OpenLab,
+    Question,
     Reply,
     RunTrial,
     TrialEnded,
@@ -26,6 +29,7 @@ from tuner.cluster.messages import (
 from tuner.cluster.session import RemoteProcess
 from tuner.errors import JobFailed, TuneError, Unreachable
 from tuner.host.process import wait_until
+from tuner.measure.ceiling import Ceiling
 from tuner.measure.metrics import Result
 from tuner.profile.model import Profile
 from tuner.search.farm import Lost
@@ -34,6 +38,7 @@ from tuner.search.study import Asked
 _POLL_S = 0.05
 _HANDING_OVER_S = 30.0
 _OPENING_S = 600.0
+_CEILING_S = 900.0
 _ENDING_S = 60.0
 
 
@@ -68,12 +73,7 @@ class DaskFarm:
 
     def start(self, asked: Asked, profile: Profile) -> None:
         """Begin a trial on its machine."""
-        line = question_line(RunTrial(asked, profile_json(profile)))
-        try:
-            answer = self._labs[asked.machine].ask(line)
-        except RuntimeError:
-            # So an actor says that its worker is known to be lost.
-            answer = None
+        answer = self._asked(asked.machine, RunTrial(asked, profile_json(profile)))
         self._begun.append(_TrialBegun(asked.number, asked.machine, answer))
 
     def wait(self, timeout_s: float) -> Mapping[int, Result | Lost]:
@@ -83,6 +83,15 @@ class DaskFarm:
         ended = [one for one in self._begun if one.is_over]
         self._begun = [one for one in self._begun if one not in ended]
         return {one.number: self._outcome(one) for one in ended}
+
+    def ceiling(self, machine: str, profile: Profile) -> Ceiling:
+        """What the engine of a machine carries of the documents of `profile` without rsyslog;
+        raises Unreachable where the machine is gone."""
+        answer = self._asked(machine, MeasureCeiling(profile_json(profile)))
+        reply = _replied(machine, answer, _CEILING_S)
+        if not isinstance(reply, CeilingFound):
+            raise RuntimeError(f"{machine} answers for its ceiling with {reply}")
+        return reply.ceiling
 
     def drop(self, machine: str) -> None:
         """Give a machine up: its lab ends, where it can still be told to."""
@@ -97,6 +106,14 @@ class DaskFarm:
             if end is not None:
                 with suppress(OSError, TimeoutError, JobFailed):
                     end.result(_ENDING_S)
+
+    def _asked(self, machine: str, question: Question) -> BaseActorFuture[bytes] | None:
+        """The answer that is to come; None where its worker is known to be lost."""
+        try:
+            return cast(BaseActorFuture[bytes], self._labs[machine].ask(question_line(question)))
+        except RuntimeError:
+            # So an actor says that.
+            return None
 
     def _outcome(self, one: _TrialBegun) -> Result | Lost:
         try:

@@ -9,6 +9,7 @@ from pydantic import Field, TypeAdapter
 
 import tuner.errors
 from tuner.errors import TuneError
+from tuner.measure.ceiling import Ceiling
 from tuner.measure.metrics import Result
 from tuner.profile.model import Profile
 from tuner.search.study import Asked, LabFacts
@@ -16,11 +17,13 @@ from tuner.search.study import Asked, LabFacts
 
 @dataclass(frozen=True)
 class OpenLab:
-    """Open a lab with this kind of engine for a profile (as JSON), which allows these settings."""
+    """Open a lab with this kind of engine for a profile (as JSON), which allows these settings, and
+    for those measured `beside` it."""
 
     engine: str
     profile: str
     allow: tuple[str, ...]
+    beside: tuple[str, ...] = ()
     kind: Literal["open"] = "open"
 
 
@@ -31,6 +34,14 @@ class RunTrial:
     asked: Asked
     profile: str
     kind: Literal["trial"] = "trial"
+
+
+@dataclass(frozen=True)
+class MeasureCeiling:
+    """Measure what the engine carries of a profile's documents (as JSON) without rsyslog."""
+
+    profile: str
+    kind: Literal["ceiling"] = "ceiling"
 
 
 @dataclass(frozen=True)
@@ -48,6 +59,14 @@ class TrialEnded:
 
     outcome: Result
     kind: Literal["measured"] = "measured"
+
+
+@dataclass(frozen=True)
+class CeilingFound:
+    """What the engine carries without rsyslog."""
+
+    ceiling: Ceiling
+    kind: Literal["ceiling found"] = "ceiling found"
 
 
 @dataclass(frozen=True)
@@ -72,8 +91,8 @@ class Failed:
         return TuneError(text)
 
 
-Question = OpenLab | RunTrial
-Reply = Opened | TrialEnded | Failed
+Question = OpenLab | RunTrial | MeasureCeiling
+Reply = Opened | TrialEnded | CeilingFound | Failed
 _QUESTION: TypeAdapter[Question] = TypeAdapter(Annotated[Question, Field(discriminator="kind")])
 _REPLY: TypeAdapter[Reply] = TypeAdapter(Annotated[Reply, Field(discriminator="kind")])
 

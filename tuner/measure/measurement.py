@@ -25,6 +25,7 @@ class TrialPlan:
     engine is warm.  With `awaits_counters` the
     trial goes on until rsyslog's own counters tell of all that was delivered, and merges get longer
     to end.  With `reads_files` it reads what outputs wrote into files, once rsyslogd has ended.
+    At a fixed rate it `overloads`: half as much again in the window, as `OverloadPlan` says.
     """
 
     warm_up_s: float
@@ -34,6 +35,7 @@ class TrialPlan:
     awaits_counters: bool = False
     reads_files: bool = False
     until_flat: bool = False
+    overloads: bool = False
 
 
 @dataclass(frozen=True)

@@ -88,13 +88,21 @@ class Fingerprint:
 @dataclass(frozen=True)
 class LabFacts:
     """What a lab is: its engine, its machine, what it changes in the profile, the settings that can
-    be searched in it, and what its rates depend on."""
+    be searched in it, and what its rates depend on.
+
+    `beside` is what it changes in the other profiles that are measured there, `restarts` and
+    `fixes_node` are those of a `LabEngine`; `cores` is None where the engine has others.
+    """
 
     engine: str
     machine: str
     substitutions: tuple[str, ...]
     turned: tuple[Axis, ...]
     fingerprint: Fingerprint
+    beside: tuple[tuple[str, ...], ...] = ()
+    restarts: bool = False
+    fixes_node: bool = False
+    cores: float | None = None
 
 
 @dataclass(frozen=True)
