@@ -79,3 +79,21 @@ def test_a_fragment_that_nothing_includes_is_not_installed(tmp_path: Path) -> No
     done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)
     assert done.returncode == 1
     assert f"includes nothing of {target.parent}" in done.stderr
+
+
+@pytest.mark.parametrize("target", ["rsyslog.d/small.conf", "rsyslog.conf"])
+def test_rsyslogd_reads_a_candidate_where_apparmor_lets_it(tmp_path: Path, target: str) -> None:
+    (tmp_path / "swap").write_text(files_of(Format.ANSIBLE)["files/swap"], encoding="utf-8")
+    drop_ins = tmp_path / "rsyslog.d"
+    drop_ins.mkdir()
+    (tmp_path / "rsyslog.conf").write_text(f"include(file='{drop_ins}/*.conf')\n", encoding="utf-8")
+    (tmp_path / "new").write_text("", encoding="utf-8")
+    (tmp_path / "rsyslogd").write_text('#!/bin/sh\necho "$3"\n', encoding="utf-8")
+    (tmp_path / "rsyslogd").chmod(0o755)
+    command = ["sh", "swap", "check", str(tmp_path / target), str(tmp_path / "rsyslog.conf"), "new"]
+    path = {"PATH": f"{tmp_path}:/usr/bin:/bin"}
+    done = subprocess.run(
+        command, capture_output=True, text=True, check=True, cwd=tmp_path, env=path
+    )
+    assert done.stdout.startswith(f"{drop_ins}/.rsyslog-tune.")
+    assert list(drop_ins.iterdir()) == []
