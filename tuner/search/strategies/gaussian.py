@@ -43,6 +43,7 @@ class Gaussian:
         self._model = Model(space, [seed, 1], squeezed=True)
         self._guard = Guard(space, seed, max(sigma, _LEAST_ERROR))
         self._batch: Batch | None = None
+        self._costs: Floats = np.ones(0)
 
     def ask(self, under_way: Sequence[Point] = ()) -> Proposal | None:
         """The start, points far from each other, then the most promising one."""
@@ -100,18 +101,16 @@ class Gaussian:
         batch = self._batch
         if batch is None or not batch.continues(under_way):
             rng = np.random.default_rng([self._seed, 2, len(self._told)])
-            among = candidates(self._space, self._elites(), known, rng)
+            elites = [one.point for one in self.beliefs()[:_ELITES]]
+            among = candidates(self._space, elites, known, rng)
             if not len(among):
                 return None
             batch = self._batch = self._model.batch(among)
-        gains, among = batch.gains(under_way), batch.among
-        gains = gains / self._space.seconds(self._told[-1].point, among, self._dearest_s())
-        gains = gains * self._hopes(among, self._elites())
-        fresh = (one for one in self._likely_best(among, gains) if one not in known)
+            seconds = self._space.seconds(self._told[-1].point, among, self._dearest_s())
+            self._costs = seconds / self._hopes(among, elites)
+        gains = batch.gains(under_way) / self._costs
+        fresh = (one for one in self._likely_best(batch.among, gains) if one not in known)
         return self._first_valid(fresh, "promising")
-
-    def _elites(self) -> list[Point]:
-        return [one.point for one in self.beliefs()[:_ELITES]]
 
     def _likely_best(self, among: NDArray[np.int64], gains: Floats) -> Iterator[Point]:
         """The points by their gains times the probability that they are safe, those that likely
