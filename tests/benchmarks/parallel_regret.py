@@ -1,6 +1,6 @@
 """What is lost by proposing while others are still measured.  Run by hand:
 
-python -m tests.benchmarks.parallel_regret [--seeds 20] [--machines 1 4 8] [TABLE.csv COLUMN]
+python -m tests.benchmarks.parallel_regret [--seeds 20] [--trials 60] [--machines 1 4 8] [TABLE.csv COLUMN]
 
 The same searches as in the arena, with as many trials, on one machine and on several: the regret of
 each, and that of several machines over that of one, at the same seeds.
@@ -20,13 +20,14 @@ import numpy as np
 from tests.benchmarks.arena_search import Plan, run
 from tests.benchmarks.arena_surfaces import Noise, Surface, simulated, table
 
-SIGMA, TRIALS, VARIANTS = 0.05, 60, 5
+SIGMA, VARIANTS = 0.05, 5
 DRAWS = 2000
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seeds", type=int, default=20)
+    parser.add_argument("--trials", type=int, default=60)
     parser.add_argument("--machines", type=int, nargs="+", default=[1, 4, 8])
     parser.add_argument("table", nargs="*", metavar="TABLE.csv COLUMN")
     options = parser.parse_args()
@@ -41,15 +42,15 @@ def main() -> None:
         for row, machines in enumerate(options.machines):
             own_s = 0.0
             for column_, surface in enumerate(surfaces):
-                ratio, own_s = searched(surface, seed, machines)
+                ratio, own_s = searched(surface, seed, machines, options.trials)
                 regrets[row, column_, seed] = 1 - ratio
             sys.stdout.write(line(regrets[:, :, : seed + 1], row, machines, own_s))
             sys.stdout.flush()
 
 
-def searched(surface: Surface, seed: int, machines: int) -> tuple[float, float]:
+def searched(surface: Surface, seed: int, machines: int, trials: int) -> tuple[float, float]:
     """The true rate of what was recommended over the best, and the seconds of proposals."""
-    result = run(surface, "default", seed, SIGMA, Plan.of(TRIALS), machines)
+    result = run(surface, "default", seed, SIGMA, Plan.of(trials), machines)
     return result.ratio, result.own_s
 
 
