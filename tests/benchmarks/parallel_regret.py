@@ -1,6 +1,7 @@
 """What is lost by proposing while others are still measured.  Run by hand:
 
-python -m tests.benchmarks.parallel_regret [--seeds 20] [--trials 60] [--machines 1 4 8] [TABLE.csv COLUMN]
+python -m tests.benchmarks.parallel_regret [--seeds 20] [--trials 60] [--machines 1 4 8]
+    [TABLE.csv COLUMN]
 
 The same searches as in the arena, with as many trials, on one machine and on several: the regret of
 each, and that of several machines over that of one, at the same seeds.
