@@ -115,6 +115,7 @@ def test_a_receiver_that_does_not_read_blocks_and_truncates() -> None:
         assert progress.blocked_seconds > 0.1
         finished = flood.finish()
         assert finished.truncated
+        assert finished.error is None
         assert finished.sent < 10**6
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.lab.test_sink_live import CONFIG, free_port, rsyslogd
+from tests.live.hosts import NEEDS_HOSTS, hosts
 from tuner.engine.client import EngineClient
 from tuner.engine.counters import indexed
 from tuner.flood.flood import Flood
@@ -81,3 +82,18 @@ def test_rsyslogd_makes_one_event_of_every_message(tmp_path: Path, spec: FloodSp
     assert {name: settled[name] for name in ("indexed", "lost", "duplicated", "foreign")} == {
         "indexed": EVENTS, "lost": 0, "duplicated": 0, "foreign": 0,
     }  # fmt: skip
+
+
+@NEEDS_HOSTS
+def test_messages_that_only_the_kernel_has_are_not_reported_as_sent(tmp_path: Path) -> None:
+    with hosts(tmp_path / "hosts", "far") as (far,):
+        # Whatever listens there will do.
+        there = replace(PLAIN, transport=Transport((f"{far.ip}:22",)), connections=1, count=50)
+        with Flood(there) as flood:
+            far.cut()
+            flood.steer(50, None)
+            final = flood.finish()
+        far.heal()
+    assert final.error is not None
+    assert "has not taken the last 12," in final.error
+    assert "does not answer any more" in final.error

@@ -59,7 +59,8 @@ class Connection(ABC):
 
     @abstractmethod
     def linger(self, deadline_s: float) -> None:
-        """Give the receiver until the deadline (monotonic) to read all of it."""
+        """Give the receiver until the deadline (monotonic) to read all of it; raises Broken where
+        it has stopped answering before that."""
 
     @abstractmethod
     def close(self) -> None:

@@ -96,7 +96,10 @@ class Sender:
                 connection.finish()
             deadline_s = time.monotonic() + HANG_UP_S
         for connection in self._connections.values():
-            connection.linger(deadline_s)
+            try:
+                connection.linger(deadline_s)
+            except Broken as broken:
+                self._tally.error = self._tally.error or str(broken)
             connection.close()
         self._tally.report(time.monotonic(), idle=True, done=True)
 

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import fcntl
 import socket
 import ssl
+import struct
+import sys
+import termios
 import time
 from contextlib import suppress
 
@@ -78,13 +82,19 @@ class ByteStream:
     def linger(self, deadline_s: float) -> None:
         """Wait for the receiver to hang up too, until the deadline (monotonic).
 
-        Closing earlier could reset the connection under data that is not read yet.
+        Closing earlier could reset the connection under data that is not read yet.  Raises Broken
+        where it does not answer any more and has not taken everything.
         """
         with suppress(OSError):
             while (left_s := deadline_s - time.monotonic()) > 0:
                 self._socket.settimeout(left_s)
                 if self._socket.recv(_CHUNK_BYTES) == b"":
-                    break
+                    return
+        if (waiting_bytes := self._not_taken()) and self._is_unanswered():
+            raise Broken(
+                f"{self.name} has not taken the last {waiting_bytes:,} bytes: the receiver does "
+                "not answer any more"
+            )
 
     def close(self) -> None:
         """Close at once."""
@@ -92,6 +102,18 @@ class ByteStream:
 
     def _opened(self, connection: socket.socket) -> socket.socket:
         return connection
+
+    def _not_taken(self) -> int:
+        """The bytes that the receiver's kernel has not acknowledged (SIOCOUTQ, tcp(7))."""
+        answer = fcntl.ioctl(self._socket, termios.TIOCOUTQ, bytes(4))
+        return int.from_bytes(answer, sys.byteorder)
+
+    def _is_unanswered(self) -> bool:
+        """Whether it was sent something again, or asked whether it has room, and is silent: a
+        receiver that only reads slowly answers (struct tcp_info of linux/tcp.h)."""
+        info = self._socket.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 4)
+        _state, _control, retransmits, probes = struct.unpack("BBBB", info)
+        return bool(retransmits or probes)
 
 
 class TlsStream(ByteStream):
