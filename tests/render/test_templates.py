@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
+import subprocess
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -180,3 +183,38 @@ def test_a_folder_that_is_missing_or_stands_for_nothing_is_refused(tmp_path: Pat
     (tmp_path / "rsyslog.j2").write_text("", encoding="utf-8")
     with pytest.raises(BadUsage, match="has the name of a shipped template"):
         Templates(tmp_path)
+
+
+def test_shipped_templates_are_compiled_once_and_again_when_that_was_damaged(
+    tmp_path: Path,
+) -> None:
+    """Beside them, as Python keeps modules: here below a folder of the test's own."""
+    expected = rendered(None, {})["rsyslog.conf"]
+    program = (
+        "from tests.profile.examples import small\n"
+        "from tuner.render.artefacts import render\n"
+        "print(next(one.text for one in render(small({})) if one.path == 'rsyslog.conf'), end='')"
+    )
+
+    def output(**variables: str) -> str:
+        environment = {**os.environ, "PYTHONPYCACHEPREFIX": str(tmp_path), **variables}
+        return subprocess.run(
+            [sys.executable, "-c", program],
+            cwd=ROOT, env=environment, capture_output=True, text=True, check=True,
+        ).stdout  # fmt: skip
+
+    def kept() -> list[Path]:
+        return [path for path in tmp_path.rglob("templates/**/*.pyc") if path.is_file()]
+
+    assert output(PYTHONDONTWRITEBYTECODE="1") == expected
+    assert not kept()
+    assert output(PYTHONDONTWRITEBYTECODE="") == expected
+    sound = {path: path.read_bytes() for path in kept()}
+    assert sound
+    for damaged in (lambda all_: all_[:-9], lambda all_: all_[:30], lambda _: b""):
+        for path, content in sound.items():
+            path.write_bytes(damaged(content))
+        assert output(PYTHONDONTWRITEBYTECODE="") == expected
+        assert {path: len(path.read_bytes()) for path in sound} == {
+            path: len(content) for path, content in sound.items()
+        }

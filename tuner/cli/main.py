@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 from types import FrameType
@@ -13,6 +14,10 @@ def main() -> None:
     # numpy's linear algebra would start a thread for each core, beside the pipeline that is being
     # measured on them; our matrices are small.  It reads this when it is imported.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    # pydantic would look for plugins in every package that is installed.
+    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
+    # What a command imports stays: looking for garbage among it took a twentieth of a render.
+    gc.set_threshold(100_000)
     from tuner.cli.commands import run
 
     run()

@@ -73,7 +73,7 @@ def statements(name: str | None, profile_name: str, stream: Stream) -> Iterator[
     stem = name or profile_name
     steps: tuple[AnyStep, ...] = stream.steps
     if not any(isinstance(step, ParseStep) for step in steps):
-        steps = (ParseStep(type="parse"), *steps)
+        steps = (ParseStep.model_construct(type="parse"), *steps)
     gathered = Steps.of_stream(name)
     for number, step in enumerate(steps):
         if isinstance(step, ParseStep):

@@ -7,21 +7,28 @@ with the filters of this module alone: any other could write a text that nobody 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+import sys
+from collections.abc import Callable, Iterator, MutableMapping
+from contextlib import suppress
 from functools import cache
+from hashlib import sha256
+from importlib.machinery import SourceFileLoader
+from importlib.util import cache_from_source
 from pathlib import Path
+from pickle import UnpicklingError
 from types import TracebackType
 from typing import TypeVar
 
 import jinja2
 from jinja2 import meta
+from jinja2.bccache import Bucket
 from jinja2.loaders import split_template_path
 from jinja2.runtime import BlockReference, Context, Macro
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from tuner.errors import BadTemplate, BadUsage
 from tuner.render import quoting
-from tuner.render.assets import asset_text, has_asset
+from tuner.render.assets import asset, has_asset
 from tuner.render.quoting import Emitted
 
 SHIPPED = "shipped/"
@@ -41,7 +48,7 @@ class Templates:
 
     def __init__(self, folder: Path | None = None) -> None:
         self._folder = folder
-        shipped = jinja2.FunctionLoader(_shipped)
+        shipped = _Shipped()
         loaders: list[jinja2.BaseLoader] = [jinja2.PrefixLoader({"shipped": shipped}), shipped]
         if folder is not None:
             _check(folder)
@@ -211,10 +218,36 @@ def _indented(text: str) -> str:
     return "".join(f"    {line}\n" for line in text.split("\n") if line.strip(" "))
 
 
-def _shipped(name: str) -> tuple[str, str, None] | None:
-    """The text of a shipped template, and what to call it in a message; nothing outside of them."""
-    split_template_path(name)
-    return (asset_text("templates", name), f"{SHIPPED}{name}", None) if _is_shipped(name) else None
+class _Shipped(jinja2.BaseLoader):
+    """The shipped templates, and nothing outside of them; compiled once, as modules are."""
+
+    def get_source(self, _: jinja2.Environment, name: str) -> tuple[str, str, None]:
+        """The text of a template, and what to call it in a message."""
+        split_template_path(name)
+        if not _is_shipped(name):
+            raise jinja2.TemplateNotFound(name)
+        return asset("templates", name).read_text(encoding="utf-8"), f"{SHIPPED}{name}", None
+
+    def load(
+        self,
+        environment: jinja2.Environment,
+        name: str,
+        values: MutableMapping[str, object] | None = None,
+    ) -> jinja2.Template:
+        """The template called `name`.  What it compiles to is kept as Python keeps that of modules,
+        in `__pycache__`, and is trusted and turned off as that is; another text, Python, Jinja or
+        environment, which this module makes, compiles it again."""
+        text, place, _ = self.get_source(environment, name)
+        kept = Path(cache_from_source(str(asset("templates", name))))
+        made_of = f"{jinja2.__version__} {Path(__file__).stat().st_mtime_ns} {text}"
+        bucket = Bucket(environment, name, sha256(made_of.encode()).hexdigest())
+        with suppress(OSError, EOFError, UnpicklingError):
+            bucket.bytecode_from_string(kept.read_bytes())
+        if bucket.code is None:
+            bucket.code = environment.compile(text, name, place)
+            if not sys.dont_write_bytecode:
+                SourceFileLoader(name, place).set_data(str(kept), bucket.bytecode_to_string())
+        return environment.template_class.from_code(environment, bucket.code, values or {})
 
 
 def _is_shipped(name: str) -> bool:
