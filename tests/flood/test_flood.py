@@ -18,10 +18,17 @@ from tuner.flood.pace import Runs
 from tuner.flood.schedule import bursts, fixed, ramp
 from tuner.flood.spec import FloodSpec
 from tuner.flood.transport import Transport, loopback
+from tuner.host.child import Child
 
 
 def spec(port: int, connections: int = 5, count: int | None = None) -> FloodSpec:
     return FloodSpec(Transport((loopback(port),)), connections, 244, 1, "0a1b2c3d", count)
+
+
+def flood_and_child(port: int) -> tuple[Flood, Child]:
+    """A flood, and its process."""
+    child = Child("tuner.flood.sender")
+    return Flood(spec(port), lambda: child), child
 
 
 def is_gone(pid: int) -> bool:
@@ -149,28 +156,32 @@ def test_a_receiver_that_hangs_up_is_an_error_in_words() -> None:
 
 
 def test_a_killed_process_is_an_error_in_words() -> None:
-    with Receiver() as receiver, Flood(spec(receiver.port)) as flood:
-        flood.steer(10**9, 10.0)
-        os.kill(flood.pid, signal.SIGKILL)
-        assert "died" in (flood.wait_until_idle(5).error or "")
+    with Receiver() as receiver:
+        flood, child = flood_and_child(receiver.port)
+        with flood:
+            flood.steer(10**9, 10.0)
+            os.kill(child.pid, signal.SIGKILL)
+            assert "died" in (flood.wait_until_idle(5).error or "")
 
 
 def test_sigint_is_ignored_and_sigterm_stops() -> None:
-    with Receiver() as receiver, Flood(spec(receiver.port)) as flood:
-        os.kill(flood.pid, signal.SIGINT)
-        flood.steer(100, None)
-        assert flood.wait_until_idle(5).sent == 100
-        os.kill(flood.pid, signal.SIGTERM)
-        assert wait_gone(flood.pid)
-        assert flood.progress().error is None
+    with Receiver() as receiver:
+        flood, child = flood_and_child(receiver.port)
+        with flood:
+            os.kill(child.pid, signal.SIGINT)
+            flood.steer(100, None)
+            assert flood.wait_until_idle(5).sent == 100
+            os.kill(child.pid, signal.SIGTERM)
+            assert wait_gone(child.pid)
+            assert flood.progress().error is None
 
 
 def test_leaving_the_statement_ends_the_process() -> None:
     with Receiver() as receiver:
-        with Flood(spec(receiver.port)) as flood:
+        flood, child = flood_and_child(receiver.port)
+        with flood:
             flood.steer(10**9, None)
-            pid = flood.pid
-        assert is_gone(pid)
+        assert is_gone(child.pid)
 
 
 PARENT = """
@@ -178,9 +189,12 @@ import sys, time
 from tuner.flood.flood import Flood
 from tuner.flood.spec import FloodSpec
 from tuner.flood.transport import Transport, loopback
-with Flood(FloodSpec(Transport((loopback(int(sys.argv[1])),)), 2, 244, 1, "0a1b2c3d")) as flood:
+from tuner.host.child import Child
+child = Child("tuner.flood.sender")
+spec = FloodSpec(Transport((loopback(int(sys.argv[1])),)), 2, 244, 1, "0a1b2c3d")
+with Flood(spec, lambda: child) as flood:
     flood.steer(10**9, float(sys.argv[2]) or None)
-    print(flood.pid, flush=True)
+    print(child.pid, flush=True)
     time.sleep(60)
 """
 

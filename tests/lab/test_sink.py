@@ -11,6 +11,7 @@ import pytest
 from tuner.engine.client import EngineClient, EngineRefused
 from tuner.engine.counters import count, index_counters, indexed, make_durable, node_counters
 from tuner.engine.delivery import check_by_sink
+from tuner.engine.numbering import SentEvents
 from tuner.engine.owned import Owner, create_index, indices, put_template, remove
 from tuner.engine.probe import facts
 from tuner.lab.sink import Sink
@@ -88,7 +89,7 @@ def test_losses_and_repetitions_are_named(sink: Sink, client: EngineClient) -> N
         "doubled": [5],
         "foreign": 1,
     }
-    check = check_by_sink(client, "named", 100)
+    check = check_by_sink(client, "named", SentEvents((100,)))
     assert (check.lost, check.duplicated) == (2, 2)
 
 
@@ -101,7 +102,7 @@ def test_what_another_run_left_is_foreign(sink: Sink, client: EngineClient) -> N
 
 def test_an_account_adds_up_over_indices(sink: Sink, client: EngineClient) -> None:
     post(sink, "/_bulk", bulk_body("days-1", range(60)) + bulk_body("days-2", range(50, 100)))
-    check = check_by_sink(client, "days-*", 100)
+    check = check_by_sink(client, "days-*", SentEvents((100,)))
     assert (check.lost, check.duplicated) == (0, 10)
 
 

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from tuner.engine.numbering import SentEvents
 from tuner.lab.sink_delivery import Tally, check_tallies, identities
 
 
@@ -40,32 +41,36 @@ def test_a_number_beyond_any_flood_takes_no_memory() -> None:
 
 
 def test_a_complete_run() -> None:
-    settled = check_tallies([tally(2, 0, 1)], documents=3, sent=3)
+    settled = check_tallies([tally(2, 0, 1)], documents=3, sent=SentEvents((3,)))
     assert (settled.indexed, settled.distinct) == (3, 3)
     assert (settled.lost, settled.duplicated, settled.foreign) == (0, 0, 0)
 
 
 def test_losses_and_repetitions_are_counted_apart_and_named() -> None:
-    settled = check_tallies([tally(0, 1, 1, 1, 70_000), tally(1, 5)], documents=9, sent=10)
+    settled = check_tallies(
+        [tally(0, 1, 1, 1, 70_000), tally(1, 5)], documents=9, sent=SentEvents((10,))
+    )
     assert settled.indexed == 6
     assert settled.distinct == 3
     assert settled.lost == 7
-    assert settled.missing == [2, 3, 4, 6, 7, 8, 9]
+    assert settled.missing == (2, 3, 4, 6, 7, 8, 9)
     assert settled.duplicated == 3
-    assert settled.doubled == [1]
+    assert settled.doubled == (1,)
     assert settled.foreign == 3
 
 
 def test_a_loss_is_not_hidden_by_a_repetition() -> None:
-    settled = check_tallies([tally(0, 0)], documents=2, sent=2)
+    settled = check_tallies([tally(0, 0)], documents=2, sent=SentEvents((2,)))
     assert (settled.lost, settled.duplicated) == (1, 1)
 
 
 def test_at_most_ten_are_named() -> None:
-    settled = check_tallies([], documents=0, sent=1000)
+    settled = check_tallies([], documents=0, sent=SentEvents((1000,)))
     assert settled.lost == 1000
-    assert settled.missing == list(range(10))
+    assert settled.missing == tuple(range(10))
 
 
 def test_hundreds_of_repetitions_are_counted() -> None:
-    assert check_tallies([tally(*[4] * 700)], documents=700, sent=5).duplicated == 699
+    assert (
+        check_tallies([tally(*[4] * 700)], documents=700, sent=SentEvents((5,))).duplicated == 699
+    )

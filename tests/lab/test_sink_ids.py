@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from tests.lab.test_sink import RUN, post
 from tuner.engine.client import EngineClient
 from tuner.engine.delivery import check_by_sink
+from tuner.engine.numbering import SentEvents
 from tuner.lab.faults import parse_fault
 from tuner.lab.sink import Sink
 
@@ -35,7 +36,7 @@ def test_creating_what_is_there_is_a_conflict_and_counts_once() -> None:
         second = post(sink, "/_bulk", body([1, 2, 2]))
         assert (statuses(first), first["errors"]) == ([201, 201], False)
         assert (statuses(second), second["errors"]) == ([409, 201, 409], True)
-        done = check_by_sink(client, "x", 3)
+        done = check_by_sink(client, "x", SentEvents((3,)))
         assert (done.lost, done.duplicated) == (0, 0)
         client.close()
 
@@ -52,5 +53,5 @@ def test_to_index_again_is_a_repetition() -> None:
         client = EngineClient(sink.url)
         for _ in range(2):
             assert statuses(post(sink, "/_bulk", body([0], "index")), "index") == [201]
-        assert check_by_sink(client, "x", 1).duplicated == 1
+        assert check_by_sink(client, "x", SentEvents((1,))).duplicated == 1
         client.close()

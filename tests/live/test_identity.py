@@ -10,6 +10,7 @@ import requests
 
 from tuner.engine.client import EngineClient
 from tuner.engine.delivery import FIELD, MAPPING, check_by_identity
+from tuner.engine.numbering import SentEvents
 
 pytestmark = [pytest.mark.live, pytest.mark.full]
 
@@ -41,7 +42,7 @@ def store(client: EngineClient, numbers: Iterable[int]) -> None:
 def test_every_event_once_is_no_loss_and_no_double(index: EngineClient) -> None:
     store(index, range(EVENTS))
     for shards in (1, 2):  # the proof in one aggregation, and the whole tally
-        found = check_by_identity(index, INDEX, EVENTS, shards)
+        found = check_by_identity(index, INDEX, SentEvents((EVENTS,)), shards)
         assert (found.lost, found.duplicated) == (0, 0)
 
 
@@ -49,7 +50,7 @@ def test_a_loss_that_a_double_hides_from_the_count_is_found_and_named(index: Eng
     """As many documents as events: only their numbers tell."""
     store(index, [number for number in range(EVENTS) if number != 77_777])
     store(index, [5])
-    found = check_by_identity(index, INDEX, EVENTS, shards=1)
+    found = check_by_identity(index, INDEX, SentEvents((EVENTS,)), shards=1)
     assert (found.lost, found.duplicated) == (1, 1)
     assert found.missing == (77_777,)
     assert found.doubled == (5,)
@@ -58,7 +59,24 @@ def test_a_loss_that_a_double_hides_from_the_count_is_found_and_named(index: Eng
 def test_a_batch_lost_and_a_batch_doubled_twice_are_counted(index: EngineClient) -> None:
     store(index, [number for number in range(EVENTS) if not 1000 <= number < 3000])
     store(index, [*range(50_000, 50_500)] * 2)
-    found = check_by_identity(index, INDEX, EVENTS, shards=1)
+    found = check_by_identity(index, INDEX, SentEvents((EVENTS,)), shards=1)
     assert (found.lost, found.duplicated) == (2000, 1000)
     assert found.missing == tuple(range(1000, 1010))
     assert found.doubled == tuple(range(50_000, 50_010))
+
+
+OF_TWO = SentEvents((40_500, 2_010))
+NUMBERS = [number for first, end in OF_TWO.ranges() for number in range(first, end)]
+
+
+def test_two_senders_that_have_sent_different_counts(index: EngineClient) -> None:
+    store(index, NUMBERS)
+    for shards in (1, 2):
+        found = check_by_identity(index, INDEX, OF_TWO, shards)
+        assert (found.lost, found.duplicated) == (0, 0)
+
+
+def test_a_number_that_nobody_sent_does_not_make_up_for_a_loss(index: EngineClient) -> None:
+    store(index, [*NUMBERS[:-1], OF_TWO.end + 500])
+    found = check_by_identity(index, INDEX, OF_TWO, shards=1)
+    assert (found.lost, found.missing) == (1, (NUMBERS[-1],))

@@ -17,9 +17,10 @@ from tests.measure.stages import (
 )
 from tests.profile.examples import small
 from tuner.measure.bottleneck import Bottleneck, judge
-from tuner.measure.stages import Stages
+from tuner.measure.stages import LoadStage, Stages
 from tuner.profile.paths import resolve_path
 from tuner.space.knobs import knobs, of_rsyslog
+from tuner.space.remedies import UNHELPED
 
 WORKERS = "outputs[logs].queue.workerThreads"
 ADVICE = {"workload.connections", "workload.rate", "outputs[logs].document"}
@@ -36,6 +37,8 @@ ELSEWHERE = replace(CALM, engine_is_here=False, engine_cpu=0.93, machine_cpu=0.3
 MACHINE = replace(CALM, cores=2, engine_cores=2, engine_cpu=0.45, shipper_cpu=0.5, machine_cpu=0.99)
 WORKING = replace(CALM, action=replace(ACTION, cpu=0.6, busiest=0.65, runnable=0.1))
 UNCLEAR = replace(CALM, main=EMPTY_MAIN, action=EMPTY_ACTION)
+IDLE_LOAD = LoadStage("north", 0.2, 0.0, 0.3, 2.0, None)
+OUTSIDE = replace(UNCLEAR, input_cpu=0.2, loads=(IDLE_LOAD,))
 
 CASES = {
     "rejections": (REJECTING, Bottleneck.REJECTIONS),
@@ -50,6 +53,7 @@ CASES = {
     "all parts share all cores": (MACHINE, Bottleneck.MACHINE_CPU),
     "workers that wait": (CALM, Bottleneck.ACTION_WAITING),
     "workers that work most of the time": (WORKING, Bottleneck.ACTION_CPU),
+    "a network": (OUTSIDE, Bottleneck.NETWORK),
     "nothing": (UNCLEAR, Bottleneck.UNCLEAR),
 }
 
@@ -73,7 +77,7 @@ def test_its_knobs_are_dimensions_of_the_search_or_advice(
     profile = small()
     data = profile.model_dump(mode="json", by_alias=True)
     named = judge(stages, knobs(profile)).knobs
-    assert bool(named) is (bottleneck is not Bottleneck.UNCLEAR)
+    assert bool(named) is (bottleneck not in UNHELPED)
     for path in named:
         assert resolve_path(data, path)
     assert set(named) <= {knob.path for knob in knobs(profile)} | ADVICE
@@ -139,6 +143,29 @@ def test_a_worker_that_found_no_core_is_the_machines_and_not_its_own() -> None:
 def test_sockets_that_stay_full_are_not_the_senders_fault() -> None:
     refused = replace(FULL_INPUT, backlog_kept=0.4, sender_blocked=0.9, input_cpu=0.5)
     assert judge(refused).bottleneck is Bottleneck.INPUT
+
+
+def test_the_load_host_without_a_core_to_spare_is_named() -> None:
+    full = LoadStage("south", 0.99, 0.0, 1.0, 2.0, None)
+    verdict = judge(replace(UNFED, loads=(IDLE_LOAD, full)))
+    assert verdict.bottleneck is Bottleneck.SENDER
+    assert (
+        "south: 99% of a core, its sockets full 0% of the time, its machine 100% of 2 cores"
+        in dict(verdict.figures)["sender"]
+    )
+
+
+def test_the_network_is_only_to_blame_between_machines_and_while_the_input_waits() -> None:
+    assert "north" in dict(judge(OUTSIDE).figures)["sender"]
+    assert judge(replace(OUTSIDE, loads=())).bottleneck is Bottleneck.UNCLEAR
+    busy = replace(OUTSIDE, input_cpu=0.7, sender_blocked=0.9)
+    assert judge(busy).bottleneck is Bottleneck.INPUT
+
+
+def test_senders_elsewhere_take_nothing_of_this_machine() -> None:
+    here = replace(CALM, machine_cpu=0.9, shipper_cpu=0.1, engine_cpu=0.1, sender_cpu=0.4)
+    away = replace(here, loads=(IDLE_LOAD,))
+    assert away.others_cpu - here.others_cpu == pytest.approx(0.4 / here.cores)
 
 
 def test_a_backlog_before_a_main_worker_that_waits_is_still_the_main_queues() -> None:

@@ -13,6 +13,7 @@ from tuner.lint.load import load_profile
 from tuner.profile.model import Profile
 from tuner.space.knob import Bottleneck, Cost, Knob, Level
 from tuner.space.knobs import knobs, most_promising, of_rsyslog, without_node
+from tuner.space.remedies import UNHELPED
 from tuner.space.table import REPLY_FILTER
 
 REFRESH = "outputs[logs].index.settings.refresh_interval"
@@ -97,7 +98,7 @@ def test_every_knob_of_every_profile_is_well_formed(path: Path) -> None:
 
 def test_every_bottleneck_has_knobs_that_can_matter() -> None:
     helped = {found for knob in knobs(small()) for found in knob.helps}
-    assert helped == set(Bottleneck) - {Bottleneck.UNCLEAR}
+    assert helped == set(Bottleneck) - UNHELPED
 
 
 def test_what_a_direct_action_has_not_needs_a_queue() -> None:

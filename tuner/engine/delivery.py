@@ -6,8 +6,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tuner.engine.client import EngineClient, at, number_at
+from tuner.engine.numbering import SentEvents
 
 
 @dataclass(frozen=True)
@@ -23,9 +25,10 @@ class DeliveryCheck:
     doubled: tuple[int, ...]
 
 
-def check_by_sink(client: EngineClient, pattern: str, sent: int) -> DeliveryCheck:
-    """What became of the events 0..sent-1, by their sequence numbers."""
-    answer = client.get(f"/_sink/{pattern}/account?sent={sent}")
+def check_by_sink(client: EngineClient, pattern: str, sent: SentEvents) -> DeliveryCheck:
+    """What became of the events that were sent, by their sequence numbers."""
+    counts = ",".join(map(str, sent.counts))
+    answer = client.get(f"/_sink/{pattern}/account?sent={counts}")
     return check_of(answer)
 
 
@@ -126,65 +129,83 @@ MAPPING = {"type": "long", "index": False}
 
 _PARTITION = 10_000
 _NAMED = 10
+# Far below `search.max_buckets`, 65,536.
+_MOST_RANGES = 10_000
 
 
-def check_by_identity(client: EngineClient, pattern: str, sent: int, shards: int) -> DeliveryCheck:
-    """What became of the events 0..sent-1, after a refresh.
+def check_by_identity(
+    client: EngineClient, pattern: str, sent: SentEvents, shards: int
+) -> DeliveryCheck:
+    """What became of the events that were sent, after a refresh.
 
-    In one shard a single aggregation proves that all is well: as many documents as events, no
-    number twice, none outside the range; then each number is there once.  Otherwise, and where a
-    number could be in two shards, every number is read.
+    In one shard a single aggregation proves that all is well: no number twice, and as many
+    documents in all and in each range of numbers as events; then each number is there once.
+    Otherwise, and where a number could be in two shards, every number is read.
     """
     if shards == 1 and _is_complete(client, pattern, sent):
         return DeliveryCheck(0, 0, (), ())
-    return _tally(_counts(client, pattern, sent), sent)
+    return _tally(_counts(client, pattern, sent.end), sent)
 
 
-def _is_complete(client: EngineClient, pattern: str, sent: int) -> bool:
+def _is_complete(client: EngineClient, pattern: str, sent: SentEvents) -> bool:
+    ranges = sent.ranges()
+    if not 0 < len(ranges) < _MOST_RANGES:
+        return False
     most = {"field": FIELD, "size": 1, "order": {"_count": "desc"}}
+    within = [{"from": first, "to": end} for first, end in ranges]
     body: dict[str, object] = {
         "size": 0,
         "track_total_hits": True,
         "aggs": {
             "most": {"terms": most},
-            "first": {"min": {"field": FIELD}},
-            "last": {"max": {"field": FIELD}},
+            "within": {"range": {"field": FIELD, "ranges": within}},
         },
     }
     answer = client.request("POST", f"/{pattern}/_search?request_cache=false", body)
-    buckets = at(answer, "aggregations", "most", "buckets")
-    repeated = isinstance(buckets, list) and any(number_at(b, "doc_count") > 1 for b in buckets)
+    repeated = any(number_at(one, "doc_count") > 1 for one in _buckets(answer, "most"))
+    held = [number_at(one, "doc_count") for one in _buckets(answer, "within")]
     return (
         not repeated
-        and number_at(answer, "hits", "total", "value") == sent
-        and number_at(answer, "aggregations", "first", "value") == 0
-        and number_at(answer, "aggregations", "last", "value") == sent - 1
+        and number_at(answer, "hits", "total", "value") == sent.total
+        and held == [end - first for first, end in ranges]
     )
 
 
-def _counts(client: EngineClient, pattern: str, sent: int) -> Iterator[tuple[int, int]]:
-    """Every number in the engine with how often it is there.
+def _counts(client: EngineClient, pattern: str, end: int) -> Iterator[tuple[int, int]]:
+    """Every number in the engine, below `end` if all is well, with how often it is there.
 
     In partitions small enough that no shard leaves a number out, so that the counts are exact
     ("Filtering values with partitions", terms aggregation).
     """
-    partitions = sent // _PARTITION + 1
+    partitions = end // _PARTITION + 1
     for partition in range(partitions):
         part = {"partition": partition, "num_partitions": partitions}
         terms = {"field": FIELD, "size": 4 * _PARTITION, "include": part}
         body: dict[str, object] = {"size": 0, "aggs": {"numbers": {"terms": terms}}}
         answer = client.request("POST", f"/{pattern}/_search?request_cache=false", body)
-        buckets = at(answer, "aggregations", "numbers", "buckets")
-        for bucket in buckets if isinstance(buckets, list) else []:
+        for bucket in _buckets(answer, "numbers"):
             yield number_at(bucket, "key"), number_at(bucket, "doc_count")
 
 
-def _tally(counts: Iterable[tuple[int, int]], sent: int) -> DeliveryCheck:
-    arrivals = np.zeros(sent, dtype=np.int64)
+def _buckets(answer: object, name: str) -> list[object]:
+    buckets = at(answer, "aggregations", name, "buckets")
+    return buckets if isinstance(buckets, list) else []
+
+
+def _tally(counts: Iterable[tuple[int, int]], sent: SentEvents) -> DeliveryCheck:
+    arrivals = np.zeros(sent.end, dtype=np.int64)
     for number, times in counts:
-        if 0 <= number < sent:
+        if 0 <= number < sent.end:
             arrivals[number] = times
-    missing, doubled = np.flatnonzero(arrivals == 0), np.flatnonzero(arrivals > 1)
+    return check_arrivals(arrivals, sent)
+
+
+def check_arrivals(arrivals: NDArray[np.int64], sent: SentEvents) -> DeliveryCheck:
+    """What became of the events that were sent, where `arrivals` says how often each number below
+    `sent.end` came."""
+    numbers = np.concatenate([np.arange(0), *(np.arange(*one) for one in sent.ranges())])
+    times = arrivals[numbers]
+    missing, doubled = numbers[times == 0], numbers[times > 1]
     return DeliveryCheck(
         lost=len(missing),
         duplicated=int((arrivals[doubled] - 1).sum()),

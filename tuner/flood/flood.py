@@ -4,19 +4,24 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Self
 
 from tuner.errors import JobFailed
-from tuner.flood.orders import Order, Orphaned, SenderStatus, line_of, status_of, write_all
+from tuner.flood.orders import Order, SenderStatus, line_of, status_of
 from tuner.flood.pace import Runs
 from tuner.flood.schedule import Schedule, Timeline
 from tuner.flood.spec import FloodProgress, FloodSpec
 from tuner.host.child import Child
+from tuner.lab.loads import LoadCounts, SenderProcess
 
 START_TIMEOUT_S = 15.0
+
+
+def sender_here() -> SenderProcess:
+    """The process of a sender on this machine."""
+    return Child("tuner.flood.sender")
 
 
 class Flood:
@@ -25,9 +30,10 @@ class Flood:
     Its process ends with the statement, whatever happened.
     """
 
-    def __init__(self, spec: FloodSpec) -> None:
+    def __init__(self, spec: FloodSpec, start: Callable[[], SenderProcess] = sender_here) -> None:
         self.spec = spec
-        self._child: Child | None = None
+        self._start = start
+        self._child: SenderProcess | None = None
         self._news = threading.Condition()
         self._status: SenderStatus | None = None
         self._ended = False
@@ -36,7 +42,7 @@ class Flood:
         self._reader = threading.Thread(target=self._read, daemon=True, name="flood-status")
 
     def __enter__(self) -> Self:
-        self._child = Child("tuner.flood.sender")
+        self._child = self._start()
         try:
             self._reader.start()
             self._tell(self.spec)
@@ -52,11 +58,6 @@ class Flood:
 
     def __exit__(self, *error: object) -> None:
         self._kill()
-
-    @property
-    def pid(self) -> int:
-        """The process id of the sender, for watching its CPU time."""
-        return self._running().pid
 
     def steer(self, limit: int, per_second: float | None) -> None:
         """Allow `limit` messages in total, at most `per_second`; None is as fast as it goes."""
@@ -90,6 +91,10 @@ class Flood:
                 return replace(self._status.progress, error=error, truncated=True)
             return self._status.progress
 
+    def loads(self) -> Mapping[str, LoadCounts]:
+        """What was counted on other machines: none takes part."""
+        return {}
+
     def wait_until_idle(self, timeout_s: float) -> FloodProgress:
         """Wait until all that may be sent has gone to the kernel, or an error, or the timeout."""
         self._await(self._is_idle, timeout_s)
@@ -110,7 +115,7 @@ class Flood:
         self._reader.join()
         return self.progress()
 
-    def _running(self) -> Child:
+    def _running(self) -> SenderProcess:
         if self._child is None:
             raise JobFailed("the flood has not been started")
         return self._child
@@ -125,8 +130,7 @@ class Flood:
 
     def _tell(self, item: FloodSpec | Order) -> None:
         # A process that is gone says so through its progress.
-        with suppress(Orphaned):
-            write_all(self._running().stdin.fileno(), line_of(item))
+        self._running().tell(line_of(item))
 
     def _await(self, arrived: Callable[[], bool], timeout_s: float) -> None:
         with self._news:

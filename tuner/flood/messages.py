@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from tuner.engine.numbering import BLOCK, number_of
 from tuner.errors import JobFailed
 from tuner.flood.bodies import Dice, body
 from tuner.flood.heads import STYLES, Head, Style
@@ -16,7 +17,7 @@ from tuner.flood.sizes import lengths, shuffled
 from tuner.flood.spec import FloodSpec
 from tuner.profile.message_sizes import LONGEST_MESSAGE_BYTES
 
-_GROUP = 1000
+_GROUP = BLOCK
 _HIGH_DIGITS = 9
 _LOW_DIGITS = 3
 _LOW = np.array([b"%03d" % low for low in range(_GROUP)], dtype="V3")
@@ -38,7 +39,7 @@ class Block:
 
 
 class Messages:
-    """An endless, seeded run of messages, numbered from 0; `taken` is the next number.
+    """An endless, seeded run of messages, counted from 0; `taken` is the next one's place.
 
     A block's numbers differ in their last three digits only, which stay as they are when the pool
     is a multiple of a thousand, so a block is patched with two or three assignments.
@@ -46,6 +47,7 @@ class Messages:
 
     def __init__(self, spec: FloodSpec) -> None:
         pool = pool_for(spec)
+        self._sender, self._senders = spec.sender, spec.senders
         sizes = np.array([len(frame) for frame in pool.frames], dtype=np.int64)
         self._ends = np.cumsum(sizes)
         self._starts = self._ends - sizes
@@ -69,7 +71,8 @@ class Messages:
         low = self.taken % _GROUP
         count = min(most, len(self._ends) - start, _GROUP - low)
         places = self._numbers[start : start + count]
-        high = b"%0*d" % (_HIGH_DIGITS, self.taken // _GROUP)
+        number = number_of(self.taken, self._sender, self._senders)
+        high = b"%0*d" % (_HIGH_DIGITS, number // _GROUP)
         self._high_texts[places] = np.void(high)
         if not self._keeps_low:
             self._low_texts[places + _HIGH_DIGITS] = _LOW[low : low + count]

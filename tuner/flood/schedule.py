@@ -70,10 +70,15 @@ class Leg:
 
 @dataclass(frozen=True)
 class Schedule:
-    """Legs one after the other, gone through `cycles` times; None means forever."""
+    """Legs one after the other, gone through `cycles` times; None means forever.
+
+    Of `parts` that several senders follow, whose messages take turns, it is number `part`, from 0.
+    """
 
     legs: tuple[Leg, ...]
     cycles: int | None = 1
+    part: int = 0
+    parts: int = 1
 
     def __post_init__(self) -> None:
         endless = [leg for leg in self.legs if leg.seconds is None]
@@ -89,7 +94,7 @@ class Schedule:
         """How many messages it has in all; None when it has no end."""
         if self.cycles is None or self.legs[-1].seconds is None:
             return None
-        return self.cycles * self._cycle_messages
+        return self._of_part(self.cycles * self._cycle_messages)
 
     def due(self, at_s: float) -> int:
         """How many messages are due up to a time, itself included."""
@@ -99,17 +104,18 @@ class Schedule:
         if self.legs[-1].seconds is not None:
             cycle = int(left_s // self._cycle_s) if self._cycle_s else 0
             if self.cycles is not None and cycle >= self.cycles:
-                return self.cycles * self._cycle_messages
+                return self._of_part(self.cycles * self._cycle_messages)
             left_s, count = left_s - cycle * self._cycle_s, cycle * self._cycle_messages
         for leg in self.legs:
             count += leg.due(left_s)
             if leg.seconds is None or left_s < leg.seconds:
                 break
             left_s -= leg.seconds
-        return count
+        return self._of_part(count)
 
     def intended_s(self, number: int) -> float:
         """When a message is due, numbers counting from 0; past the last one, when all is over."""
+        number = number * self.parts + self.part
         passed_s, left = 0.0, number
         if self.legs[-1].seconds is not None:
             cycle, left = divmod(number, self._cycle_messages)
@@ -122,6 +128,10 @@ class Schedule:
                 return passed_s + leg.intended_s(left)
             left, passed_s = left - count, passed_s + (leg.seconds or 0.0)
         return passed_s
+
+    def _of_part(self, messages: int) -> int:
+        """How many of the first so many messages of all parts are of this one."""
+        return max(0, messages - self.part + self.parts - 1) // self.parts
 
     @property
     def _cycle_s(self) -> float:
@@ -162,19 +172,21 @@ def runs(messages: int, per_second: float, times: int, pause_s: float) -> Schedu
 
 def schedule_of(fields: Mapping[str, Any]) -> Schedule:
     """Read a schedule back from the fields of its JSON."""
-    return Schedule(tuple(Leg(**leg) for leg in fields["legs"]), fields["cycles"])
+    return Schedule(**{**fields, "legs": tuple(Leg(**leg) for leg in fields["legs"])})
 
 
 @dataclass(frozen=True)
 class Timeline:
     """When the messages of a flood were due, by sequence number; for latency and freshness.
 
-    Message `first` stands at the start of the schedule, at `start_s` (CLOCK_MONOTONIC).
+    Message `first` stands at the start of the schedule, at `start_s` (CLOCK_MONOTONIC), which may
+    be wrong by `error_s` where the sender goes by another clock.
     """
 
     schedule: Schedule
     first: int
     start_s: float
+    error_s: float = 0.0
 
     def intended_s(self, number: int) -> float:
         """When a message was due, as CLOCK_MONOTONIC."""

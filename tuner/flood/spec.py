@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
+from tuner.engine.numbering import SentEvents
 from tuner.errors import BadUsage
 from tuner.flood.transport import STREAMS, Transport
 from tuner.modules.input import Format
@@ -27,7 +28,8 @@ class FloodSpec:
     `message_bytes_mean`, `min_bytes` and `max_bytes` are lengths on the wire, header included,
     framing not.  With `replay`, the path of a file, the bodies are its lines and the sizes follow
     from them.  `local` is RFC 3164 without a host, as syslog(3) writes it; a `bare` message has no
-    header at all, like a line of an application's own log.
+    header at all, like a line of an application's own log.  `sender` is the place, from 0, of this
+    flood among `senders` that number their messages in turn.
     """
 
     transport: Transport
@@ -42,6 +44,8 @@ class FloodSpec:
     min_bytes: int | None = None
     max_bytes: int | None = None
     replay: str | None = None
+    sender: int = 0
+    senders: int = 1
 
     def __post_init__(self) -> None:
         if re.fullmatch(r"[0-9a-f]{8}", self.run_id) is None:
@@ -126,7 +130,8 @@ class FloodProgress:
     acknowledged.  `cpu_seconds` is the process time spent since its connections were up;
     `blocked_seconds` the time in which no connection took anything although more might be sent.
     The other times are CLOCK_MONOTONIC, the same in all processes.
-    `punctuality` is there once the flood follows a schedule.
+    `punctuality` is there once the flood follows a schedule.  `counts` is what each of several
+    senders has sent, in the order in which they number.
     """
 
     sent: int
@@ -138,3 +143,9 @@ class FloodProgress:
     error: str | None
     at_s: float
     punctuality: Punctuality | None = None
+    counts: tuple[int, ...] = ()
+
+    @property
+    def events(self) -> SentEvents:
+        """The events that were sent."""
+        return SentEvents(self.counts or (self.sent,))

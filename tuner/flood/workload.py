@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from tuner.flood.spec import FloodSpec, framings
-from tuner.flood.transport import Credentials, Transport, loopback
-from tuner.modules.input import Format, Input
+from tuner.flood.transport import Credentials, Transport
+from tuner.modules.input import LOOPBACK, Format, Input, Listener
 from tuner.profile.bind_inputs import flooded
 from tuner.profile.model import Profile
 from tuner.profile.placement import ports_of
@@ -37,7 +37,9 @@ def transport_for(bound: Profile) -> Transport:
     """How to reach the first input of a bound profile, on every port that it has."""
     source = flooded(bound)
     kind = source.transport or "tcp"
-    ports = tuple(loopback(port) for port in ports_of(bound, source))
+    at = source.address if isinstance(source, Listener) else LOOPBACK
+    host = f"[{at}]" if ":" in at else at
+    ports = tuple(f"{host}:{port}" for port in ports_of(bound, source))
     places = ports or source.paths(bound.workload.connections)
     return Transport(places, kind, _credentials(source))
 

@@ -48,6 +48,13 @@ class Child:
         """What the process writes."""
         return cast(IO[bytes], self._process.stdout)
 
+    def tell(self, line: bytes) -> None:
+        """Write a line to it; nothing happens where it has ended."""
+        # Of a closed pipe Python says ValueError.
+        with suppress(BrokenPipeError, ValueError):
+            self.stdin.write(line)
+            self.stdin.flush()
+
     def ending(self) -> str | None:
         """How the process ended ("exit code 1", "SIGKILL"), or None while it runs."""
         code = self._process.poll()

@@ -11,6 +11,7 @@ from pydantic import BaseModel
 from tuner.engines.release import Engine, Release
 from tuner.errors import Refused
 from tuner.lint.rules.releases import inputs_too_new
+from tuner.modules.input import LOOPBACK
 from tuner.modules.output import Output
 from tuner.modules.queue import Queue
 from tuner.modules.registry import AnyStep
@@ -101,7 +102,8 @@ _ON_PAPER = 10_000
 class Site:
     """Where a profile is to run: what the lab has and what it may use.
 
-    `stand_in` names what takes the place of a real engine, such as our sink.
+    `stand_in` names what takes the place of a real engine, such as our sink; the flood comes in at
+    `address`.
     """
 
     engine_urls: tuple[Server, ...]
@@ -114,6 +116,7 @@ class Site:
     index_prefix: str
     spool: str
     keeps_authentication: bool
+    address: str = LOOPBACK
 
 
 @dataclass(frozen=True)
@@ -143,7 +146,7 @@ def bind(profile: Profile, site: Site, ports: tuple[int, ...]) -> Bound:
             "several outputs write to one index, where nothing tells whose document is whose: "
             "measure the profile with an index for each"
         )
-    inputs = bind_inputs(profile, ports, site.spool)
+    inputs = bind_inputs(profile, ports, site.spool, site.address)
     bound = profile.model_copy(
         update={
             "release": _release(site),

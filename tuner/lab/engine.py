@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from tuner.engine.client import EngineClient
 from tuner.engine.delivery import DeliveryCheck, check_by_counters, check_by_identity, check_by_sink
+from tuner.engine.numbering import SentEvents
 from tuner.engine.probe import EngineFacts, answers, facts
 from tuner.engine.searchable import counted, refreshes, searchable
 from tuner.engines.heap import fitting_heap
@@ -110,10 +111,15 @@ class LabEngine(ABC):
 
     @abstractmethod
     def check_delivery(
-        self, profile: Profile, output: OmelasticsearchOutput, sent: int, indexed: int, found: int
+        self,
+        profile: Profile,
+        output: OmelasticsearchOutput,
+        sent: SentEvents,
+        indexed: int,
+        found: int,
     ) -> DeliveryCheck:
-        """What became of the events 0..sent-1 in the index of `output`, of which the engine counts
-        `indexed` and a search finds `found`."""
+        """What became of the events that were sent, in the index of `output`, of which the engine
+        counts `indexed` and a search finds `found`."""
 
 
 class StoringEngine(LabEngine):
@@ -158,11 +164,16 @@ class StoringEngine(LabEngine):
         return searchable(self.client, pattern, width)
 
     def check_delivery(
-        self, profile: Profile, output: OmelasticsearchOutput, sent: int, indexed: int, found: int
+        self,
+        profile: Profile,
+        output: OmelasticsearchOutput,
+        sent: SentEvents,
+        indexed: int,
+        found: int,
     ) -> DeliveryCheck:
         """By the numbers in the documents, or by the counters where they have none."""
         if not self.needs_numbers(profile):
-            return check_by_counters(sent, indexed, found)
+            return check_by_counters(sent.total, indexed, found)
         shards = output.index.settings.number_of_shards
         return check_by_identity(self.client, output.index.pattern, sent, shards)
 
@@ -252,7 +263,7 @@ class SinkEngine(LabEngine):
         return counted(self.client, pattern, width)
 
     def check_delivery(
-        self, _profile: Profile, output: OmelasticsearchOutput, sent: int, _indexed: int,
+        self, _profile: Profile, output: OmelasticsearchOutput, sent: SentEvents, _indexed: int,
         _found: int,
     ) -> DeliveryCheck:  # fmt: skip
         """As the sink counted each event."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import secrets
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -19,10 +19,12 @@ from tuner.lab.bind import Bound, Site, bind, first_ports, port_counts
 from tuner.lab.engine import AttachedEngine, LabEngine, LabNodes, SinkEngine
 from tuner.lab.faults import Fault
 from tuner.lab.leftovers import alive, forget
+from tuner.lab.loads import LoadHost
 from tuner.lab.nodes import Nodes, plan_for
 from tuner.lab.ports import free_ports
 from tuner.lab.probe import Probe
 from tuner.lab.sink import Sink
+from tuner.modules.input import LOOPBACK
 from tuner.profile.model import Profile
 from tuner.render.templates import Templates
 
@@ -32,7 +34,9 @@ class Lab:
     """An engine that answers, who owns what is created in it, and a folder for our daemons.
 
     `probe` does fixed work beside them; None where nothing is measured, or not on this machine.
-    `templates` write what the daemons are given; the shipped ones where it is None.
+    `templates` write what the daemons are given; the shipped ones where it is None.  `loads` are
+    the machines that send now what it measures, and reach it at `address`; without any this one
+    does.
     """
 
     engine: LabEngine
@@ -41,6 +45,8 @@ class Lab:
     rsyslog: str
     probe: Probe | None = None
     templates: Templates | None = None
+    address: str = LOOPBACK
+    loads: Callable[[], Sequence[LoadHost]] = tuple
 
     @property
     def client(self) -> EngineClient:
@@ -89,6 +95,7 @@ class Lab:
             index_prefix=f"{self.owner.prefix}{name}-",
             spool=str(self.trial_folder(name)),
             keeps_authentication=self.engine.keeps_credentials,
+            address=self.address,
         )
 
 

@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
 
+from tuner.engine.numbering import SentEvents
 from tuner.engines.versions import DEFAULT
 from tuner.lab.sink_bulk import BadBulk, bulk
 from tuner.lab.sink_http import HttpRequest, Reply, json_reply
@@ -192,7 +193,8 @@ def _delete_template(store: Store, _request: HttpRequest, name: str) -> Reply:
 
 
 def _check_delivery(store: Store, request: HttpRequest, name: str) -> Reply:
-    sent = int(request.query.get("sent", "0"))
+    counts = request.query.get("sent", "0").split(",")
+    sent = SentEvents(tuple(map(int, counts)))
     run = request.query.get("run")
     return json_reply(
         asdict(store.check_delivery(name, sent, None if run is None else run.encode()))

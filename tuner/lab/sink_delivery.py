@@ -9,6 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from tuner.engine.delivery import check_arrivals
+from tuner.engine.numbering import SentEvents
+
 Numbers = NDArray[np.int64]
 Counts = NDArray[np.uint16]
 
@@ -18,7 +21,6 @@ _RUN = slice(4, 12)
 _NUMBER = slice(17, 29)
 _POWERS = 10 ** np.arange(11, -1, -1, dtype=np.int64)
 _MOST = 1 << 29
-_NAMED = 10
 
 
 def identities(documents: Sequence[bytes]) -> dict[bytes, Numbers]:
@@ -76,7 +78,7 @@ class Tally:
 
 @dataclass(frozen=True)
 class TallyCheck:
-    """What became of the events 0 to sent-1 of one run; lists name the first ten numbers.
+    """What became of the events of one run; lists name the first ten numbers.
 
     `indexed` counts their arrivals, `foreign` all other documents.
     """
@@ -85,27 +87,20 @@ class TallyCheck:
     distinct: int
     lost: int
     duplicated: int
-    missing: list[int]
-    doubled: list[int]
+    missing: tuple[int, ...]
+    doubled: tuple[int, ...]
     foreign: int
 
 
-def check_tallies(tallies: Iterable[Tally], documents: int, sent: int) -> TallyCheck:
+def check_tallies(tallies: Iterable[Tally], documents: int, sent: SentEvents) -> TallyCheck:
     """Check the tallies of one run against what was sent; `documents` is all that arrived."""
-    arrived = np.zeros(sent, dtype=np.int64)
+    arrived = np.zeros(sent.end, dtype=np.int64)
     for tally in tallies:
-        counted = tally.counts[:sent]
+        counted = tally.counts[: sent.end]
         arrived[: len(counted)] += counted
-    missing = np.flatnonzero(arrived == 0)
-    doubled = np.flatnonzero(arrived > 1)
-    indexed = int(arrived.sum())
-    distinct = sent - len(missing)
+    check = check_arrivals(arrived, sent)
+    distinct = sent.total - check.lost
+    indexed = distinct + check.duplicated
     return TallyCheck(
-        indexed=indexed,
-        distinct=distinct,
-        lost=len(missing),
-        duplicated=indexed - distinct,
-        missing=[int(number) for number in missing[:_NAMED]],
-        doubled=[int(number) for number in doubled[:_NAMED]],
-        foreign=documents - indexed,
+        **vars(check), indexed=indexed, distinct=distinct, foreign=documents - indexed
     )

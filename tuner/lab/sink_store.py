@@ -6,6 +6,7 @@ import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from tuner.engine.numbering import SentEvents
 from tuner.lab.faults import Fault
 from tuner.lab.sink_delivery import Tally, TallyCheck, check_tallies, identities
 from tuner.lab.sink_faults import FaultInjector
@@ -211,7 +212,7 @@ class Store:
                     raise Missing(item)
             return [self._indices[name] for name in sorted(self._indices) if matches(name, pattern)]
 
-    def check_delivery(self, pattern: str, sent: int, run: bytes | None) -> TallyCheck:
+    def check_delivery(self, pattern: str, sent: SentEvents, run: bytes | None) -> TallyCheck:
         """Check a run, by default the one that most documents belong to."""
         indices = self.indices(pattern)
         with self._lock:
@@ -240,7 +241,9 @@ class Store:
                     index=index.name,
                     documents=index.documents,
                     runs={
-                        run.decode(): check_tallies([tally], tally.arrivals, tally.sent)
+                        run.decode(): check_tallies(
+                            [tally], tally.arrivals, SentEvents((tally.sent,))
+                        )
                         for run, tally in index.tallies.items()
                     },
                 )

@@ -24,6 +24,8 @@ from tuner.space.remedies import remedies
 # The share of samples below which the sender, and not the pipeline, set the rate: the same fifth
 # that makes a measurement doubtful as sender-limited.
 FED = 0.8
+# Below it an input thread waited for events for most of the time.
+IDLE_INPUT = 0.5
 # Sockets full half of the time: the pipeline did not take what the sender had.
 REFUSED = 0.5
 # A thread that is the bottleneck never waits for work; what is missing to 1 is locks and the
@@ -118,6 +120,14 @@ def stands_in_sockets(stages: Stages) -> bool:
     return known and not any(map(_may_hold, pools)) and stages.sender_blocked >= REFUSED
 
 
+def stands_outside(stages: Stages) -> bool:
+    """Whether the backlog stood in no queue, and the input waited for it: it was on its way from
+    the load hosts."""
+    known = all(pool.held is not None for pool in (stages.main, stages.bulk_workers))
+    elsewhere = any(map(_may_hold, (stages.main, stages.bulk_workers)))
+    return bool(stages.loads) and known and not elsewhere and stages.input_cpu < IDLE_INPUT
+
+
 def waits_most(stages: Stages) -> bool:
     """Whether the workers that send bulks had work and waited for most of the time."""
     workers = stages.bulk_workers
@@ -186,7 +196,9 @@ def judge(stages: Stages, knobs: Sequence[Knob] = ()) -> Diagnosis:
        backwards: action workers, main queue worker, input.
     6. The cores: the engine's when it used most of what was used, else the machine's.  Threads that
        were ready without a core belong here and not to 5, for `cpu` counts only time on a core.
-    7. Nothing is used up: the workers before which the backlog stands set the rate by waiting, for
+    7. The network between load hosts and collector: no machine has used up its cores, and the
+       events are in no queue.
+    8. Nothing is used up: the workers before which the backlog stands set the rate by waiting, for
        the engine's answers or, in the main queue, for locks and disk.
     """
     found = next((kind for kind, shows in _TESTS if shows(stages)), Bottleneck.UNCLEAR)
@@ -204,6 +216,7 @@ _TESTS: tuple[tuple[Bottleneck, Callable[[Stages], bool]], ...] = (
     (Bottleneck.INPUT, input_full),
     (Bottleneck.ENGINE_CPU, engine_full),
     (Bottleneck.MACHINE_CPU, machine_full),
+    (Bottleneck.NETWORK, stands_outside),
     (Bottleneck.MAIN_WORKER, stands_in_main),
     (Bottleneck.INPUT, stands_in_sockets),
     (Bottleneck.ACTION_WAITING, waits_most),
@@ -213,6 +226,7 @@ _TESTS: tuple[tuple[Bottleneck, Callable[[Stages], bool]], ...] = (
 _FIGURES: dict[Bottleneck, tuple[StageFigure, ...]] = {
     Bottleneck.REJECTIONS: (StageFigure.REJECTIONS, StageFigure.ACTION, StageFigure.ENGINE),
     Bottleneck.SENDER: (StageFigure.BACKLOG, StageFigure.SENDER, StageFigure.MACHINE),
+    Bottleneck.NETWORK: (StageFigure.SENDER, StageFigure.INPUT, StageFigure.MACHINE),
     Bottleneck.MERGES: (
         StageFigure.INDEXING,
         StageFigure.MERGES,

@@ -10,7 +10,7 @@ from dataclasses import replace
 from tuner.engine.client import EngineClient
 from tuner.engine.feed import kept
 from tuner.errors import JobFailed
-from tuner.flood.flood import Flood
+from tuner.flood.spread import traffic
 from tuner.flood.workload import flood_spec
 from tuner.lab.engine import LabEngine, StoringEngine
 from tuner.lab.lab import Lab
@@ -66,7 +66,7 @@ def capture(lab: Lab, profile: Profile, name: str, documents: int) -> bytes:
 def _flooded(lab: Lab, pipe: Pipeline, bound: Profile, documents: int) -> bytes:
     spec = flood_spec(bound, secrets.token_hex(4))
     deadline = time.monotonic() + _PATIENCE_S
-    with Flood(spec) as flood:
+    with traffic(spec, lab.loads()) as flood:
         watch = Watch(lab, pipe, bound, flood)
         saturating = saturate(flood, backlog_marks(bound))
         while (arrived := watch.indexed()) < documents:

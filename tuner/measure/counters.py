@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from tuner.engine.bulk_times import BulkLatency, BulkTimes, between, bulk_times, latency_of
 from tuner.engine.counters import index_counters, node_counters
-from tuner.flood.flood import Flood
+from tuner.flood.spread import Traffic
 from tuner.host.machine import CoreTime, core_time
 from tuner.host.threads import Load, NamedThreads, thread_cpu, thread_loads
 from tuner.lab.impstats import Snapshot
 from tuner.lab.lab import Lab
+from tuner.lab.loads import LoadCounts
 from tuner.lab.probe import Pieces
 from tuner.measure.pipeline import Pipeline
 from tuner.measure.window import Poll
@@ -25,7 +26,8 @@ class Counters:
     `at_s` is monotonic, `epoch_s` the same time in seconds since 1970, which impstats writes.
     Throttle times are milliseconds of the primaries (`merges.total_throttled_time_in_millis`,
     `indexing.throttle_time_in_millis`), `rejected` bulk tasks turned away by write pools, `probe`
-    the fixed work that was done meanwhile, None where there is no probe.
+    the fixed work that was done meanwhile, None where there is no probe; `load_hosts` are those
+    that the senders are on, by name, where they are not on this machine.
 
     What is polled ten times a second (Poll) and what rsyslogd writes by itself once a second
     (Snapshot) are types of their own: they are read at times of their own, and lie between two of
@@ -46,6 +48,7 @@ class Counters:
     refreshes: int
     bulk: BulkTimes | None
     probe: Pieces | None = None
+    load_hosts: Mapping[str, LoadCounts] = field(default_factory=dict)
 
     def since(self, before: Counters) -> Growth:
         """How much everything grew since `before`."""
@@ -71,7 +74,36 @@ class Counters:
             refreshes=self.refreshes - before.refreshes,
             bulk=bulk,
             probe=probe,
+            load_hosts={
+                name: _growth(before.load_hosts[name], one)
+                for name, one in self.load_hosts.items()
+                if name in before.load_hosts
+            },
         )
+
+
+@dataclass(frozen=True)
+class LoadGrowth:
+    """What a sender and the machine that it is on did in `passed_s` seconds."""
+
+    passed_s: float
+    cores: float
+    machine: CoreTime
+    sender_cpu_s: float
+    sender_blocked_s: float
+    probe: Pieces | None
+
+
+def _growth(before: LoadCounts, after: LoadCounts) -> LoadGrowth:
+    early, late = before.host, after.host
+    return LoadGrowth(
+        passed_s=late.at_s - early.at_s,
+        cores=late.cores,
+        machine=late.machine.since(early.machine),
+        sender_cpu_s=after.sender_cpu_s - before.sender_cpu_s,
+        sender_blocked_s=after.sender_blocked_s - before.sender_blocked_s,
+        probe=late.probe.since(early.probe) if late.probe and early.probe else None,
+    )
 
 
 @dataclass(frozen=True)
@@ -93,6 +125,7 @@ class Growth:
     refreshes: int
     bulk: BulkTimes | None
     probe: Pieces | None
+    load_hosts: Mapping[str, LoadGrowth] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -128,7 +161,7 @@ class Window:
         return self.sampled if bulk is None else latency_of(bulk)
 
 
-def counters_now(lab: Lab, pipe: Pipeline, flood: Flood, timeout_s: float) -> Counters:
+def counters_now(lab: Lab, pipe: Pipeline, flood: Traffic, timeout_s: float) -> Counters:
     """Read everything now; an engine gets `timeout_s` to answer."""
     shipper = pipe.rsyslogd.usage()
     engine = node_counters(lab.client, timeout_s)
@@ -150,4 +183,5 @@ def counters_now(lab: Lab, pipe: Pipeline, flood: Flood, timeout_s: float) -> Co
         refreshes=index.refreshes,
         bulk=bulk,
         probe=None if lab.probe is None else lab.probe.pieces(),
+        load_hosts=flood.loads(),
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 
 from tuner.engine.counters import indexed
+from tuner.engine.numbering import SentEvents
 from tuner.engine.probe import SILENCE_S, lost_shards
 from tuner.host.process import wait_until
 from tuner.lab.impstats import read
@@ -16,7 +17,7 @@ _PROMOTION_S = 10.0
 _POLL_S = 0.5
 
 
-def after_loss(watch: Watch, loss: str, sent: int) -> Failure:
+def after_loss(watch: Watch, loss: str, sent: SentEvents) -> Failure:
     """Why a run in which the engine lost a node has no number, with the account of the events: from
     copies on other nodes, and from rsyslogd, which goes on to the other servers.
 
@@ -28,10 +29,11 @@ def after_loss(watch: Watch, loss: str, sent: int) -> Failure:
     if red is None:
         _await_empty_queues(watch)
         return loss_of(loss, settle(watch, sent).delivery)
-    left = indexed(client, pattern, SILENCE_S)
-    delivery = Delivery(sent, left, left, lost=max(0, sent - left), duplicated=max(0, left - sent))
+    left, total = indexed(client, pattern, SILENCE_S), sent.total
+    lost, duplicated = max(0, total - left), max(0, left - total)
+    delivery = Delivery(total, left, left, lost, duplicated)
     account = (
-        f"of {sent} events sent {left} are in its other shards, the rest is lost with the node or "
+        f"of {total} events sent {left} are in its other shards, the rest is lost with the node or "
         "waits in rsyslog for its shard"
     )
     return loss_of(f"{loss}; {red}", delivery, account)

@@ -8,20 +8,26 @@ from __future__ import annotations
 import secrets
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tuner.engine.probe import SILENCE_S
-from tuner.flood.flood import Flood
 from tuner.flood.schedule import Schedule, Timeline
 from tuner.flood.spec import FloodProgress
+from tuner.flood.spread import traffic
 from tuner.flood.workload import flood_spec
 from tuner.lab.lab import Lab
 from tuner.measure.bottleneck import verdict_of
 from tuner.measure.counters import Window
 from tuner.measure.effective import effective
 from tuner.measure.measurement import Failure
-from tuner.measure.paced_summary import Arrivals, PacedMeasurement, PacedSeen, summarise_paced
+from tuner.measure.paced_summary import (
+    Arrivals,
+    PacedMeasurement,
+    PacedSeen,
+    Percentiles,
+    summarise_paced,
+)
 from tuner.measure.pipeline import Pipeline
 from tuner.measure.settle import settle
 from tuner.measure.spent import StageClock, TrialPart
@@ -70,7 +76,7 @@ class _Paced:
         self._interval_s = lab.engine.refresh_s(profile.measured)
         judged_s = pacing.judged_to_s - pacing.judged_from_s
         due = pacing.schedule.due(pacing.judged_to_s) - pacing.schedule.due(pacing.judged_from_s)
-        self._width = max(1, round(BLOCK_S * due / judged_s))
+        self._width = max(1, round(BLOCK_S * due / judged_s / max(1, len(lab.loads()))))
         self._arrivals = Arrivals()
         self._refreshes: int | None = None
         self._spooled = 0
@@ -80,7 +86,7 @@ class _Paced:
     def measure(self) -> PacedMeasurement | Failure:
         """Send by the schedule and account for every event."""
         spec = flood_spec(self._profile, secrets.token_hex(4))
-        with Flood(spec) as flood:
+        with traffic(spec, self._lab.loads()) as flood:
             watch = Watch(self._lab, self._pipe, self._profile, flood)
             flood.follow(self._pacing.schedule)
             self._stages.begin(TrialPart.WARM_UP, "sending")
@@ -100,7 +106,7 @@ class _Paced:
                 raise AssertionError("a flood that follows a schedule has a timeline")
             self._stages.begin(TrialPart.DRAIN, "waiting until all is searchable")
             self._await_found(watch, final)
-            settled = settle(watch, final.sent)
+            settled = settle(watch, final.events)
             self._stages.begin(TrialPart.SETTLE, at_s=settled.drained_at_s)
             window = Window(before, after, judged, (), settled.snapshots)
             verdict = verdict_of(window, self._lab, self._profile)
@@ -112,7 +118,7 @@ class _Paced:
                 settled=settled,
                 effective=effective(window, self._profile),
                 spool_bytes=self._spooled,
-                freshness_s=self._arrivals.freshness_s(self._judged_blocks(timeline, final)),
+                freshness_s=self._freshness_s(timeline, final),
                 others_cpu=None if verdict is None else verdict.others_cpu,
             )
             return summarise_paced(observed, self._profile)
@@ -148,6 +154,10 @@ class _Paced:
             if time.monotonic() - moved_at > patience_s:
                 return
             time.sleep(POLL_S)
+
+    def _freshness_s(self, timeline: Timeline, final: FloodProgress) -> Percentiles | None:
+        found = self._arrivals.freshness_s(self._judged_blocks(timeline, final))
+        return found and replace(found, error_s=timeline.error_s)
 
     def _judged_blocks(self, timeline: Timeline, final: FloodProgress) -> dict[int, float]:
         """When the first event of each block of the judged part was due."""

@@ -22,12 +22,14 @@ from tuner.profile.model import Profile
 
 @dataclass(frozen=True)
 class Percentiles:
-    """Half, 95 %, 99 % and all of the values are at most so large."""
+    """Half, 95 %, 99 % and all of the values are at most so large; each may be wrong by `error_s`
+    where two clocks were compared for it."""
 
     p50: float
     p95: float
     p99: float
     max: float
+    error_s: float = 0.0
 
 
 class Arrivals:

@@ -14,6 +14,7 @@ from tuner.engine.counters import (
     merges_under_way,
     node_counters,
 )
+from tuner.engine.numbering import SentEvents
 from tuner.engine.probe import SILENCE_S
 from tuner.host.process import wait_until
 from tuner.host.usage import Usage
@@ -48,14 +49,14 @@ class Settled:
 
 
 def settle(
-    watch: Watch, sent: int, *, merges_s: float = 0.0, await_counters: bool = False
+    watch: Watch, sent: SentEvents, *, merges_s: float = 0.0, await_counters: bool = False
 ) -> Settled:
     """Wait for all that was sent and account for every event; rsyslogd is ended meanwhile.
 
     Merges get `merges_s` seconds to end.
     """
     client, pattern = watch.lab.client, watch.pipe.pattern
-    watch.drain(sent)
+    watch.drain(sent.total)
     drained_at = time.monotonic()
     drained_epoch_s = time.time()
     make_durable(client, pattern)
@@ -92,18 +93,18 @@ def _await_round(watch: Watch, from_s: float) -> None:
     wait_until(lambda: any(one.at > from_s for one in read(watch.pipe.stats)[-1:]), _ROUND_S)
 
 
-def _delivery(watch: Watch, sent: int) -> Delivery:
+def _delivery(watch: Watch, sent: SentEvents) -> Delivery:
     """The delivery check of all events, once no more can come: that of the first output
     to which not everything came once, else that of the measured one."""
     each = [_delivery_to(watch, sent, output) for output in watch.profile.indexed]
     return next((one for one in each if not one.exact), each[0])
 
 
-def _delivery_to(watch: Watch, sent: int, output: OmelasticsearchOutput) -> Delivery:
+def _delivery_to(watch: Watch, sent: SentEvents, output: OmelasticsearchOutput) -> Delivery:
     client, pattern = watch.lab.client, output.index.pattern
     make_durable(client, pattern)
     arrived, found = indexed(client, pattern, SILENCE_S), count(client, pattern)
     check = watch.lab.engine.check_delivery(watch.profile, output, sent, arrived, found)
     return Delivery(
-        sent, arrived, found, check.lost, check.duplicated, check.missing, check.doubled
+        sent.total, arrived, found, check.lost, check.duplicated, check.missing, check.doubled
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from enum import Enum
 
-from tuner.measure.stages import Pool, Stages
+from tuner.measure.stages import LoadStage, Pool, Stages
 from tuner.schema.units import cores_text
 
 
@@ -36,8 +36,18 @@ def _backlog(stages: Stages) -> str:
 
 
 def _sender(stages: Stages) -> str:
-    full = f"its sockets full {stages.sender_blocked:.0%} of the time"
-    return f"{stages.sender_cpu:.0%} of a core, {full}"
+    if stages.loads:
+        return "; ".join(map(_load, stages.loads))
+    return _sending(stages.sender_cpu, stages.sender_blocked)
+
+
+def _load(load: LoadStage) -> str:
+    machine = f"its machine {load.machine_cpu:.0%} of {cores_text(load.cores)}"
+    return f"{load.name}: {_sending(load.sender_cpu, load.sender_blocked)}, {machine}"
+
+
+def _sending(cpu: float, blocked: float) -> str:
+    return f"{cpu:.0%} of a core, its sockets full {blocked:.0%} of the time"
 
 
 def _input(stages: Stages) -> str:
@@ -85,7 +95,9 @@ def _disk(stages: Stages) -> str:
 
 
 def _machine(stages: Stages) -> str:
-    parts = [("rsyslogd", stages.shipper_cpu), ("sender", stages.sender_cpu / stages.cores)]
+    parts = [("rsyslogd", stages.shipper_cpu)]
+    if not stages.loads:
+        parts.append(("sender", stages.sender_cpu / stages.cores))
     if stages.engine_is_here:
         parts.insert(0, ("engine", stages.engine_here))
     parts.append(("others", stages.others_cpu))

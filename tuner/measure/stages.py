@@ -12,7 +12,8 @@ from dataclasses import dataclass
 
 from tuner.host.threads import LONGEST_NAME, Load
 from tuner.lab.impstats import within
-from tuner.measure.counters import Window
+from tuner.measure.counters import LoadGrowth, Window
+from tuner.measure.speed import Speed, speed_of
 from tuner.modules.registry import INPUTS
 from tuner.profile.backlog import backlog_marks
 from tuner.profile.model import Profile
@@ -90,6 +91,19 @@ class Pool:
 
 
 @dataclass(frozen=True)
+class LoadStage:
+    """A sender on a machine of its own, in shares: of one core, of the time in which its sockets
+    were full, and of that machine's `cores`; and how fast these were, where that was probed."""
+
+    name: str
+    sender_cpu: float
+    sender_blocked: float
+    machine_cpu: float
+    cores: float
+    speed: Speed | None
+
+
+@dataclass(frozen=True)
 class Stages:
     """The whole pipeline over the window.
 
@@ -98,7 +112,8 @@ class Stages:
     worker had enough to do.  `shipper_cpu`, `machine_cpu` and `io_wait` are shares of our `cores`,
     `engine_cpu` is one of the `engine_cores`, in full also where those are ours.  `bulk_ms` is the
     mean time of a bulk request where it is known.  `output` is the name of the output, and
-    `rate_is_fixed` says that the sender was told how fast to send.
+    `rate_is_fixed` says that the sender was told how fast to send.  `loads` are the machines of the
+    senders, where that is not ours.
     """
 
     window_s: float
@@ -121,6 +136,12 @@ class Stages:
     rejected: int
     index_throttled_ms: int
     merge_throttled_ms: int
+    loads: tuple[LoadStage, ...] = ()
+
+    @property
+    def sender_here(self) -> float:
+        """The senders' share of one of our cores, 0 when they run elsewhere."""
+        return 0.0 if self.loads else self.sender_cpu
 
     @property
     def bulk_workers(self) -> Pool:
@@ -136,7 +157,7 @@ class Stages:
     @property
     def others_cpu(self) -> float:
         """The share of our cores that went to neither sender nor rsyslogd nor engine."""
-        ours = self.sender_cpu / self.cores + self.shipper_cpu + self.engine_here
+        ours = self.sender_here / self.cores + self.shipper_cpu + self.engine_here
         return max(0.0, self.machine_cpu - ours)
 
 
@@ -170,12 +191,25 @@ def stages_of(window: Window, profile: Profile, machines: CoreCounts) -> Stages:
         rejected=growth.rejected,
         index_throttled_ms=growth.index_throttled_ms,
         merge_throttled_ms=growth.merge_throttled_ms,
+        loads=tuple(_load(name, one) for name, one in growth.load_hosts.items()),
     )
 
 
 def worker_thread(queue: str) -> str:
     """What rsyslog calls the worker threads of a queue, cut as the kernel cuts it."""
     return f"rs:{queue}:Reg"[:LONGEST_NAME]
+
+
+def _load(name: str, one: LoadGrowth) -> LoadStage:
+    passed_s = max(one.passed_s, 1e-9)
+    return LoadStage(
+        name=name,
+        sender_cpu=one.sender_cpu_s / passed_s,
+        sender_blocked=min(1.0, one.sender_blocked_s / passed_s),
+        machine_cpu=min(1.0, one.machine.taken_s(passed_s, one.cores) / (passed_s * one.cores)),
+        cores=one.cores,
+        speed=speed_of(one.probe),
+    )
 
 
 def _pool(queue: CountedQueue, loads: Mapping[str, Load], window: Window) -> Pool:

@@ -44,7 +44,8 @@ def core_use(window: Window, lab: Lab) -> CoreUse:
     engine = growth.engine_cpu_s / growth.passed_s
     if not lab.is_here:
         return CoreUse(engine, max(0.0, lab.engine.facts.processors - engine))
-    ours = (growth.shipper_cpu_s + growth.sender_cpu_s) / growth.passed_s
+    sender_cpu_s = 0.0 if growth.load_hosts else growth.sender_cpu_s
+    ours = (growth.shipper_cpu_s + sender_cpu_s) / growth.passed_s
     taken = growth.machine.taken_s(growth.passed_s, cores()) / growth.passed_s
     return CoreUse(engine + ours, max(0.0, cores() - taken))
 

@@ -15,9 +15,9 @@ from tuner.engine.counters import node_counters, unfinished
 from tuner.engine.owned import remove
 from tuner.engine.probe import SILENCE_S, answers
 from tuner.errors import JobFailed, Refused, Unreachable
-from tuner.flood.flood import Flood
 from tuner.flood.schedule import fixed
 from tuner.flood.spec import FloodProgress
+from tuner.flood.spread import Traffic, traffic
 from tuner.flood.workload import flood_spec
 from tuner.host.process import wait_until
 from tuner.lab.lab import Lab
@@ -149,7 +149,7 @@ class _SaturatedRun:
         carried = self._carried_over()
         stores = self.lab.engine.stand_in is None
         begun_cpu_ms = node_counters(self.lab.client, SILENCE_S).cpu_ms if stores else None
-        with Flood(spec) as flood:
+        with traffic(spec, self.lab.loads()) as flood:
             watch = Watch(self.lab, self.pipe, self.profile, flood)
             if load.rate != "max":
                 flood.follow(fixed(float(load.rate)))
@@ -162,7 +162,7 @@ class _SaturatedRun:
                     raise
             self.stages.begin(TrialPart.DRAIN, "drain, after the loss of a node")
             final = finish(watch)
-            return final if isinstance(final, Failure) else after_loss(watch, loss, final.sent)
+            return final if isinstance(final, Failure) else after_loss(watch, loss, final.events)
 
     def _followed(self, watch: Watch, begun_cpu_ms: int | None, carried: str | None) -> Outcome:
         """The course of the flood that `watch` follows."""
@@ -215,7 +215,7 @@ class _SaturatedRun:
         marks.append(Mark(latest.at_s, latest.indexed, cpu_ms))
         return is_flat(marks)
 
-    def _steering(self, flood: Flood) -> Callable[[Sequence[Poll]], None]:
+    def _steering(self, flood: Traffic) -> Callable[[Sequence[Poll]], None]:
         """What to do after each poll: nothing to a pace that waits for nobody."""
         if self.profile.workload.rate != "max":
             return lambda _: None
@@ -238,7 +238,7 @@ class _SaturatedRun:
     ) -> Outcome:
         thorough = self.plan.awaits_counters
         merges_s = _MERGES_S if thorough else _MERGES_OF_A_SEARCH_S
-        settled = settle(watch, final.sent, merges_s=merges_s, await_counters=thorough)
+        settled = settle(watch, final.events, merges_s=merges_s, await_counters=thorough)
         self.stages.begin(TrialPart.SETTLE, at_s=settled.drained_at_s)
         if (loss := watch.loss()) is not None:
             return loss_of(loss, settled.delivery)

@@ -12,7 +12,7 @@ from tuner.engine.counters import indexed, unfinished
 from tuner.engine.probe import SILENCE_S, answers
 from tuner.engine.searchable import refreshing
 from tuner.errors import JobFailed
-from tuner.flood.flood import Flood
+from tuner.flood.spread import Traffic
 from tuner.host.process import wait_until
 from tuner.lab.lab import Lab
 from tuner.measure.counters import Counters, counters_now
@@ -59,7 +59,7 @@ class Watch:
     lab: Lab
     pipe: Pipeline
     profile: Profile
-    flood: Flood
+    flood: Traffic
     began_s: float = field(default_factory=time.monotonic)
 
     def follow(
@@ -187,7 +187,7 @@ class Steering:
     per_second: float | None
 
 
-def saturate(flood: Flood, marks: BacklogMarks) -> Callable[[Sequence[Poll]], None]:
+def saturate(flood: Traffic, marks: BacklogMarks) -> Callable[[Sequence[Poll]], None]:
     """What to do after each poll of a flood that shall go as fast as the pipeline takes it."""
 
     def each(samples: Sequence[Poll]) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tuner.errors import Refused
-from tuner.modules.input import Input
+from tuner.modules.input import LOOPBACK, Input, Listener
 from tuner.profile.model import Profile
 
 
@@ -23,21 +23,41 @@ def flooded(profile: Profile) -> Input:
     return source
 
 
-def bind_inputs(profile: Profile, ports: tuple[int, ...], spool: str) -> tuple[Input | None, ...]:
-    """The input that is flooded, and those others of its stream that take plain TCP, on loopback or
-    in the folder `spool`, each on its port of `ports`, which has one for each input.
+def bind_inputs(
+    profile: Profile, ports: tuple[int, ...], spool: str, address: str
+) -> tuple[Input | None, ...]:
+    """The input that is flooded, at `address`, and those others of its stream that take plain TCP,
+    on loopback or in the folder `spool`, each on its port of `ports`, which has one for each input.
 
     The others are left out, None here: what they bring would be measured as if it had been flooded.
+    Raises Refused where other machines are to flood an input that takes nothing from them.
     """
     first = flooded(profile)
+    if address != LOOPBACK:
+        _require_reachable(first, profile.flooded_number)
 
     def is_bound(source: Input) -> bool:
         return source is first or (source.transport == "tcp" and source.stream == first.stream)
 
+    def bound(source: Input, port: int) -> Input:
+        done = source.in_lab(port, spool)
+        is_reached = source is first and address != LOOPBACK
+        return done.model_copy(update={"address": address}) if is_reached else done
+
     return tuple(
-        source.in_lab(port, spool) if is_bound(source) else None
+        bound(source, port) if is_bound(source) else None
         for source, port in zip(profile.inputs, ports, strict=True)
     )
+
+
+def _require_reachable(source: Input, number: int) -> None:
+    if not isinstance(source, Listener):
+        raise Refused(f"inputs[{number}] takes no events from other machines: measure it on one")
+    if source.is_encrypted:
+        raise Refused(
+            f"inputs[{number}] is encrypted, and load hosts have no certificates of the lab: "
+            "measure it on one machine, or without TLS"
+        )
 
 
 def work_directory(profile: Profile, spool: str) -> str | None:

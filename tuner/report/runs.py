@@ -20,6 +20,8 @@ _LIMITED_BY = {
     "fewer or smaller bulks at a time, or give the engine a larger write queue",
     Bottleneck.SENDER: "the sender set the rate, rsyslogd and the engine had time to spare: this "
     "does not show what they can carry",
+    Bottleneck.NETWORK: "the network between the load hosts and the collector set the rate: events "
+    "waited in sockets, and rsyslogd's input for them",
     Bottleneck.MERGES: "the engine throttled indexing until its merges caught up: make fewer, "
     "larger segments, or give merges more threads",
     Bottleneck.DISK: "the disk set the rate: make fewer, larger writes, or use a faster disk",
@@ -135,9 +137,10 @@ def _used(queue: QueueUse) -> str:
 
 def percentiles_text(fresh: Percentiles) -> str:
     """Percentiles in seconds: `p50 0.61 s, p95 ..., p99 ..., at most ...`."""
+    clocks = f", each within {1000 * fresh.error_s:.0f} ms, by two clocks" if fresh.error_s else ""
     return (
         f"p50 {fresh.p50:.2f} s, p95 {fresh.p95:.2f} s, p99 {fresh.p99:.2f} s, "
-        f"at most {fresh.max:.2f} s"
+        f"at most {fresh.max:.2f} s{clocks}"
     )
 
 

@@ -37,6 +37,7 @@ class Bottleneck(Enum):
 
     REJECTIONS = "rejections"
     SENDER = "sender"
+    NETWORK = "network"
     MERGES = "merge throttling"
     DISK = "disk"
     ACTION_CPU = "action workers' own CPU"

@@ -16,6 +16,9 @@ _ADVICE: Mapping[Bottleneck, tuple[str, ...]] = {
     Bottleneck.ACTION_CPU: ("outputs[{output}].document",),
 }
 
+UNHELPED = frozenset({Bottleneck.UNCLEAR, Bottleneck.NETWORK})
+"""What no knob is known to help against."""
+
 
 def remedies(bottleneck: Bottleneck, knobs: Sequence[Knob], output: str) -> tuple[str, ...]:
     """The paths that can help: those of `knobs` that are not at their end already, the most
@@ -28,8 +31,8 @@ def remedies(bottleneck: Bottleneck, knobs: Sequence[Knob], output: str) -> tupl
 
 def mattering(bottleneck: Bottleneck, knobs: Sequence[Knob]) -> tuple[Knob, ...]:
     """Those of `knobs` that can matter under that bottleneck, whichever way they are turned; all
-    of them where nothing is known of it."""
-    if bottleneck is Bottleneck.UNCLEAR:
+    of them where none is known to help."""
+    if bottleneck in UNHELPED:
         return tuple(knobs)
     return tuple(knob for knob in knobs if bottleneck in knob.helps)
 

@@ -1,0 +1,61 @@
+"""Which numbers the events of a flood bear where several senders number them: blocks in turn."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+BLOCK = 1000
+"""Events that a sender numbers one after the other; what lies between two of its blocks belongs to
+the others."""
+
+
+def number_of(event: int, sender: int, senders: int) -> int:
+    """The number of an event, the `event`th of its sender; both count from 0."""
+    block, place = divmod(event, BLOCK)
+    return (block * senders + sender) * BLOCK + place
+
+
+def event_of(number: int, senders: int) -> tuple[int, int]:
+    """The sender of the event with that number, and which of its events it is."""
+    block, place = divmod(number, BLOCK)
+    turn, sender = divmod(block, senders)
+    return sender, turn * BLOCK + place
+
+
+@dataclass(frozen=True)
+class SentEvents:
+    """How many events each sender of a flood has sent, in the order in which they take turns."""
+
+    counts: tuple[int, ...]
+
+    @property
+    def total(self) -> int:
+        """All events."""
+        return sum(self.counts)
+
+    @property
+    def end(self) -> int:
+        """The number after the highest."""
+        ends = (
+            number_of(count - 1, sender, len(self.counts)) + 1
+            for sender, count in enumerate(self.counts)
+            if count
+        )
+        return max(ends, default=0)
+
+    def ranges(self) -> tuple[tuple[int, int], ...]:
+        """Their numbers, as ranges in order: the first, and the one after the last."""
+        joined: list[tuple[int, int]] = []
+        for first, end in self._blocks():
+            adjoins = bool(joined) and joined[-1][1] == first
+            joined.append((joined.pop()[0] if adjoins else first, end))
+        return tuple(joined)
+
+    def _blocks(self) -> Iterator[tuple[int, int]]:
+        senders = len(self.counts)
+        for block in range(-(-self.end // BLOCK)):
+            turn, sender = divmod(block, senders)
+            held = min(BLOCK, self.counts[sender] - turn * BLOCK)
+            if held > 0:
+                yield block * BLOCK, block * BLOCK + held
