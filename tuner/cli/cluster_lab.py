@@ -9,20 +9,27 @@ import signal
 import sys
 import threading
 import time
+from contextlib import ExitStack
+from dataclasses import replace
 
 from tuner.cli.options import EngineChoice
 from tuner.cli.runs import pace_of
 from tuner.cli.search_lab import ceiling_in, facts_of, measuring_in
 from tuner.cli.site import Wanted, open_lab, prepare
+from tuner.cluster.loads import RemoteLoads
 from tuner.cluster.messages import (
     CeilingFound,
     Failed,
+    LoadLost,
     Opened,
     OpenLab,
     Question,
+    RelayedFrom,
+    RelayedTo,
     Reply,
     RunTrial,
     TrialEnded,
+    TrialLost,
     profile_of,
     question_of,
     reply_line,
@@ -30,15 +37,19 @@ from tuner.cluster.messages import (
 from tuner.errors import Interrupted, JobFailed, TuneError, of_the_system
 from tuner.host.lock import state_folder
 from tuner.host.signals import end_orderly
+from tuner.measure.measurement import Failure
+
+_out = threading.Lock()
 
 
 def main() -> None:
     """Answer one question after the other: the first opens the lab, each other measures in it."""
     end_orderly()
     questions: queue.SimpleQueue[Question] = queue.SimpleQueue()
-    threading.Thread(target=_listen, args=(questions,), daemon=True).start()
+    loads = RemoteLoads(lambda name, line: _reply(RelayedTo(name, line.decode())))
+    threading.Thread(target=_listen, args=(questions, loads), daemon=True).start()
     try:
-        _serve(questions)
+        _serve(questions, loads)
     except TuneError as error:
         _reply(Failed.of(error))
     except OSError as error:
@@ -47,35 +58,54 @@ def main() -> None:
         sys.exit(end.exit_code)
 
 
-def _listen(questions: queue.SimpleQueue[Question]) -> None:
+def _listen(questions: queue.SimpleQueue[Question], loads: RemoteLoads) -> None:
     """Whoever asked may be gone in the middle of a trial: the lab ends in order then."""
     for line in sys.stdin.buffer:
-        questions.put(question_of(line))
+        match question_of(line):
+            case RelayedFrom(name, text):
+                loads.hear(name, text.encode())
+            case LoadLost(name, reason):
+                loads.lose(name, reason)
+            case question:
+                questions.put(question)
     os.kill(os.getpid(), signal.SIGTERM)
 
 
-def _serve(questions: queue.SimpleQueue[Question]) -> None:
+def _serve(questions: queue.SimpleQueue[Question], loads: RemoteLoads) -> None:
     request = questions.get()
     if not isinstance(request, OpenLab):
         raise JobFailed("no lab is open")
     engine, pace = EngineChoice(request.engine), pace_of(EngineChoice(request.engine))
     profiles = [profile_of(one) for one in (request.profile, *request.beside)]
-    wanted = Wanted(engine, None)
-    downloads_s = prepare(wanted, profiles, _tell)
-    with open_lab(wanted, profiles[0], state_folder(), _tell) as lab:
+    wanted, span = Wanted(engine, None), request.span
+    with ExitStack() as opened:
+        if span is not None:
+            opened.enter_context(loads.answering(span.loads))
+            loads.require_allowed([span.address])
+        downloads_s = prepare(wanted, profiles, _tell)
+        lab = opened.enter_context(open_lab(wanted, profiles[0], state_folder(), _tell))
+        if span is not None:
+            lab = replace(lab, address=span.address, loads=loads.here)
         _reply(Opened(facts_of(lab, profiles, request.allow), downloads_s))
         measure = measuring_in(lab, profiles[0], pace)
         while not isinstance(question := questions.get(), OpenLab):
             profile = profile_of(question.profile)
+            if span is not None:
+                loads.await_one()
             if isinstance(question, RunTrial):
-                _reply(TrialEnded(measure(question.asked, profile, _tell)))
+                lost = loads.losses()
+                if lost is None:
+                    outcome = measure(question.asked, profile, _tell)
+                    lost = loads.losses() if isinstance(outcome, Failure) else None
+                _reply(TrialEnded(outcome) if lost is None else TrialLost(lost))
             else:
                 _reply(CeilingFound(ceiling_in(lab, profile, pace, _tell)))
 
 
 def _reply(reply: Reply) -> None:
-    sys.stdout.buffer.write(reply_line(reply))
-    sys.stdout.buffer.flush()
+    with _out:
+        sys.stdout.buffer.write(reply_line(reply))
+        sys.stdout.buffer.flush()
 
 
 def _tell(text: str) -> None:

@@ -13,8 +13,8 @@ from tuner.cli.options import EngineChoice
 from tuner.cli.search_lab import SearchPlace
 from tuner.cluster.access import connected, require_comparable
 from tuner.cluster.farm import dask_farm
-from tuner.cluster.messages import Opened, OpenLab, profile_json
-from tuner.deploy.inventory import Role
+from tuner.cluster.messages import Opened, OpenLab, SpanOver, profile_json
+from tuner.cluster.span import span_of
 from tuner.errors import Refused
 from tuner.lab.lab import new_run_id
 from tuner.profile.model import Profile
@@ -32,19 +32,27 @@ def labs_of_cluster(
     cluster = cluster_that_is_up()
     with connected(cluster.address, cluster.certificate) as client:
         require_comparable(client)
-        with dask_farm(client, Role.LAB.value, _LAB) as farm:
+        span = span_of(client)
+        with dask_farm(client, _LAB, span) as farm:
             first, *beside = map(profile_json, profiles)
-            request = OpenLab(engine.value, first, tuple(allow), tuple(beside))
+            request = OpenLab(engine.value, first, tuple(allow), tuple(beside), span)
             with voice.working(f"starting a lab on each of {', '.join(farm.machines)}"):
                 opened = farm.open(request)
             yield SearchPlace(
-                _facts(opened),
+                _facts(opened) if span is None else _facts_of_span(opened, span),
                 new_run_id(),
                 lambda _: farm,
                 lambda _: None,
                 lambda machine, profile, _: farm.ceiling(machine, profile),
                 max(one.downloads_s for one in opened.values()),
             )
+
+
+def _facts_of_span(opened: Mapping[str, Opened], span: SpanOver) -> LabFacts:
+    """What the lab on the collector is."""
+    ((name, one),) = opened.items()
+    loads = ", ".join(span.loads)
+    return replace(one.facts, machine=f"{name}, with load from {loads}: {one.facts.machine}")
 
 
 def _facts(opened: Mapping[str, Opened]) -> LabFacts:

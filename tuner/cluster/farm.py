@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Iterator, Mapping
+from concurrent.futures import Future
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import cast
@@ -21,12 +22,16 @@ from tuner.cluster.messages import (
     Question,
     Reply,
     RunTrial,
+    SpanOver,
     TrialEnded,
+    TrialLost,
     profile_json,
     question_line,
     reply_of,
 )
+from tuner.cluster.relay import Relay
 from tuner.cluster.session import RemoteProcess
+from tuner.deploy.inventory import Role
 from tuner.errors import JobFailed, TuneError, Unreachable
 from tuner.host.process import wait_until
 from tuner.measure.ceiling import Ceiling
@@ -35,11 +40,14 @@ from tuner.profile.model import Profile
 from tuner.search.farm import Lost
 from tuner.search.study import Asked
 
+_LOAD = "tuner.cluster.load"
 _POLL_S = 0.05
 _HANDING_OVER_S = 30.0
 _OPENING_S = 600.0
 _CEILING_S = 900.0
 _ENDING_S = 60.0
+
+Answer = BaseActorFuture[bytes] | Future[bytes]
 
 
 @dataclass(frozen=True)
@@ -48,7 +56,7 @@ class _TrialBegun:
 
     number: int
     machine: str
-    answer: BaseActorFuture[bytes] | None
+    answer: Answer | None
 
     @property
     def is_over(self) -> bool:
@@ -59,10 +67,10 @@ class _TrialBegun:
 class DaskFarm:
     """A process on each machine, which opens a lab there and measures one trial after the other."""
 
-    def __init__(self, client: Client, workers: Mapping[str, str], module: str) -> None:
-        self.machines = tuple(workers)
+    def __init__(self, labs: Mapping[str, Actor | Relay]) -> None:
+        self.machines = tuple(labs)
         """The workers' names."""
-        self._labs = _processes(client, workers, module)
+        self._labs = dict(labs)
         self._begun: list[_TrialBegun] = []
 
     def open(self, request: OpenLab) -> dict[str, Opened]:
@@ -107,10 +115,10 @@ class DaskFarm:
                 with suppress(OSError, TimeoutError, JobFailed):
                     end.result(_ENDING_S)
 
-    def _asked(self, machine: str, question: Question) -> BaseActorFuture[bytes] | None:
+    def _asked(self, machine: str, question: Question) -> Answer | None:
         """The answer that is to come; None where its worker is known to be lost."""
         try:
-            return cast(BaseActorFuture[bytes], self._labs[machine].ask(question_line(question)))
+            return cast(Answer, self._labs[machine].ask(question_line(question)))
         except RuntimeError:
             # So an actor says that.
             return None
@@ -121,15 +129,24 @@ class DaskFarm:
         except TuneError as lost:
             self.drop(one.machine)
             return Lost(str(lost), is_gone=True)
+        if isinstance(reply, TrialLost):
+            return Lost(reply.reason)
         if not isinstance(reply, TrialEnded):
             raise RuntimeError(f"{one.machine} answers a trial with {reply}")
         return reply.outcome
 
 
 @contextmanager
-def dask_farm(client: Client, role: str, module: str) -> Iterator[DaskFarm]:
-    """A process on each machine of that role; they are gone afterwards."""
-    farm = DaskFarm(client, workers_of(client, role), module)
+def dask_farm(client: Client, module: str, span: SpanOver | None) -> Iterator[DaskFarm]:
+    """A process on each lab, or on the collector of a span; they are gone afterwards."""
+    labs: Mapping[str, Actor | Relay]
+    if span is None:
+        labs = _processes(client, workers_of(client, Role.LAB.value), module)
+    else:
+        loads = _processes(client, workers_of(client, Role.LOAD.value), _LOAD)
+        collectors = _processes(client, workers_of(client, Role.COLLECTOR.value), module)
+        labs = {name: Relay(client, one, loads) for name, one in collectors.items()}
+    farm = DaskFarm(labs)
     try:
         yield farm
     finally:
@@ -149,14 +166,14 @@ def _processes(client: Client, workers: Mapping[str, str], module: str) -> dict[
     return {name: cast(Actor, one.result(_OPENING_S)) for name, one in futures.items()}
 
 
-def _opened(machine: str, answer: BaseActorFuture[bytes]) -> Opened:
+def _opened(machine: str, answer: Answer) -> Opened:
     reply = _replied(machine, answer, _OPENING_S)
     if not isinstance(reply, Opened):
         raise RuntimeError(f"{machine} opens a lab with {reply}")
     return reply
 
 
-def _replied(machine: str, answer: BaseActorFuture[bytes] | None, limit_s: float) -> Reply:
+def _replied(machine: str, answer: Answer | None, limit_s: float) -> Reply:
     """What a process answered; raises what it raised, with the machine's name, and Unreachable
     where the machine is gone."""
     try:
@@ -172,9 +189,9 @@ def _replied(machine: str, answer: BaseActorFuture[bytes] | None, limit_s: float
     return reply
 
 
-def _end(lab: Actor) -> BaseActorFuture[None] | None:
+def _end(lab: Actor | Relay) -> BaseActorFuture[None] | Future[None] | None:
     """Have a process end; None where its worker is known to be lost."""
     try:
-        return cast(BaseActorFuture[None], lab.end(_ENDING_S))
+        return cast(BaseActorFuture[None] | Future[None], lab.end(_ENDING_S))
     except RuntimeError:
         return None

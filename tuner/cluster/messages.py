@@ -16,14 +16,23 @@ from tuner.search.study import Asked, LabFacts
 
 
 @dataclass(frozen=True)
+class SpanOver:
+    """The machines whose load a lab takes, and the address at which they reach it."""
+
+    loads: tuple[str, ...]
+    address: str
+
+
+@dataclass(frozen=True)
 class OpenLab:
     """Open a lab with this kind of engine for a profile (as JSON), which allows these settings, and
-    for those measured `beside` it."""
+    for those measured `beside` it; with load from other machines where it is that of a span."""
 
     engine: str
     profile: str
     allow: tuple[str, ...]
     beside: tuple[str, ...] = ()
+    span: SpanOver | None = None
     kind: Literal["open"] = "open"
 
 
@@ -42,6 +51,24 @@ class MeasureCeiling:
 
     profile: str
     kind: Literal["ceiling"] = "ceiling"
+
+
+@dataclass(frozen=True)
+class RelayedFrom:
+    """A load host has said a line."""
+
+    machine: str
+    line: str
+    kind: Literal["relayed from"] = "relayed from"
+
+
+@dataclass(frozen=True)
+class LoadLost:
+    """A load host is gone."""
+
+    machine: str
+    reason: str
+    kind: Literal["load lost"] = "load lost"
 
 
 @dataclass(frozen=True)
@@ -70,6 +97,23 @@ class CeilingFound:
 
 
 @dataclass(frozen=True)
+class TrialLost:
+    """A trial came to nothing, for a reason that is not its settings."""
+
+    reason: str
+    kind: Literal["trial lost"] = "trial lost"
+
+
+@dataclass(frozen=True)
+class RelayedTo:
+    """A line for a load host."""
+
+    machine: str
+    line: str
+    kind: Literal["relayed to"] = "relayed to"
+
+
+@dataclass(frozen=True)
 class Failed:
     """What was asked for cannot be done; `error` is the name of one of ours."""
 
@@ -92,8 +136,11 @@ class Failed:
 
 
 Question = OpenLab | RunTrial | MeasureCeiling
-Reply = Opened | TrialEnded | CeilingFound | Failed
-_QUESTION: TypeAdapter[Question] = TypeAdapter(Annotated[Question, Field(discriminator="kind")])
+LoadNews = RelayedFrom | LoadLost
+Reply = Opened | TrialEnded | CeilingFound | TrialLost | RelayedTo | Failed
+_QUESTION: TypeAdapter[Question | LoadNews] = TypeAdapter(
+    Annotated[Question | LoadNews, Field(discriminator="kind")]
+)
 _REPLY: TypeAdapter[Reply] = TypeAdapter(Annotated[Reply, Field(discriminator="kind")])
 
 
@@ -107,13 +154,13 @@ def profile_of(text: str) -> Profile:
     return Profile.model_validate_json(text)
 
 
-def question_line(question: Question) -> bytes:
+def question_line(question: Question | LoadNews) -> bytes:
     """As it is sent."""
     return _QUESTION.dump_json(question) + b"\n"
 
 
-def question_of(line: bytes) -> Question:
-    """What was asked."""
+def question_of(line: bytes) -> Question | LoadNews:
+    """What was asked, or what is new of the load hosts."""
     return _QUESTION.validate_json(line)
 
 

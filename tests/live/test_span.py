@@ -1,0 +1,119 @@
+"""One pipeline on several machines: rsyslogd on the collector, load from two others."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.live.conftest import QUICK, tune, tune_and_signal
+from tests.live.hosts import SshHost, hosts
+from tests.live.test_cluster import COMMAND, PROFILE, left, require_exact, run_until, worker
+from tuner.host.process import wait_until
+
+pytestmark = [pytest.mark.live, pytest.mark.full]
+
+ALLOW = "/etc/rsyslog-tune/allow-targets"
+SEARCH = ("search", "--cluster", "--engine", "sink", "--no-shrink", "--budget", "60s")
+
+
+@pytest.fixture
+def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder whose commands know a cluster of their own."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    return tmp_path
+
+
+@pytest.fixture
+def span(site: Path) -> Iterator[list[SshHost]]:
+    """A cluster of a collector and two load hosts, which may flood it."""
+    roles = {"middle": "collector", "north": "load", "south": "load"}
+    with hosts(site / "hosts", *roles) as machines:
+        collector = machines[0]
+        for one in machines[1:]:
+            one.write(ALLOW, f"{collector.ip}\n")
+        entries = {
+            one.name: {"address": one.address, "role": roles[one.name], "rsyslog_tune": COMMAND}
+            for one in machines
+        }
+        path = site / "hosts.yaml"
+        path.write_text(json.dumps({"hosts": entries}), encoding="utf-8")
+        path.chmod(0o600)
+        begun = tune("cluster", "up", "--inventory", path, folder=site)
+        assert begun.code == 0, begun.err
+        try:
+            yield machines
+        finally:
+            ended = tune("cluster", "down", folder=site)
+        assert ended.code == 0, ended.err
+        assert not left(machines)
+
+
+def test_a_search_over_a_span(site: Path, span: list[SshHost]) -> None:
+    done = tune(*SEARCH, "--run-dir", "run", PROFILE, folder=site, command=QUICK)
+    assert done.code == 0, done.err
+    trials = require_exact(site / "run")
+    assert {one.machine for one in trials} == {"middle"}
+
+
+def await_flood(load: SshHost) -> None:
+    """Until it sends."""
+
+    def sends() -> bool:
+        return any("tuner.flood.sender" in line for line in load.processes().values())
+
+    assert wait_until(sends, 60)
+
+
+def test_a_load_host_dies_in_a_trial(site: Path, span: list[SshHost]) -> None:
+    _, north, _ = span
+    arguments = (*SEARCH, "--run-dir", "run", PROFILE)
+
+    def kill() -> None:
+        await_flood(north)
+        os.kill(worker(north), signal.SIGKILL)
+
+    code, said = run_until(site, "trial   5", kill, *arguments)
+    assert code == 0, said
+    assert "was lost on middle: north: " in said, said
+    assert "load comes from south now; it does not count and is measured again" in said, said
+    assert wait_until(lambda: not north.processes(), 60), "its sender ends with it"
+    require_exact(site / "run")
+
+
+def test_a_load_host_is_cut_off_and_comes_back(site: Path, span: list[SshHost]) -> None:
+    _, _, south = span
+
+    def cut_for_a_while() -> None:
+        await_flood(south)
+        south.cut()
+        threading.Timer(12, south.heal).start()
+
+    code, said = run_until(site, "trial   5", cut_for_a_while, *SEARCH, "--run-dir", "run", PROFILE)
+    assert code == 0, said
+    assert "was lost on middle: south: no answer for" in said, said
+    require_exact(site / "run")
+    status = tune("cluster", "status", folder=site)
+    assert "load       south\n" in status.out, "it takes part again"
+
+
+def test_a_load_host_that_may_not_flood_the_collector(site: Path, span: list[SshHost]) -> None:
+    collector, _, south = span
+    south.write(ALLOW, "# nobody\n")
+    done = tune(*SEARCH, "--run-dir", "run", PROFILE, folder=site, command=QUICK)
+    assert done.code == 5, done.err
+    assert f"south: {collector.ip} is not local and not in allow-targets" in done.err
+
+
+def test_ctrl_c_ends_the_span(site: Path, span: list[SshHost]) -> None:
+    done = tune_and_signal(
+        *SEARCH, "--run-dir", "run", PROFILE,
+        folder=site, number=signal.SIGINT, after_line="trial   2", command=QUICK,
+    )  # fmt: skip
+    assert done.code == 130, done.err
+    assert {line for line in left(span) if "cluster member" not in line} == set()

@@ -1,0 +1,139 @@
+"""The process on a load host, `python -m tuner.cluster.load`: it starts senders as it is told, and
+carries their lines, until its input ends.
+
+No sender outlives the word of who steers it by more than `_SILENCE_S`.
+"""
+
+from __future__ import annotations
+
+import queue
+import sys
+import threading
+import time
+from contextlib import ExitStack
+
+from tuner.cluster.relayed import (
+    Allowed,
+    BeginSender,
+    EndSender,
+    FromLoad,
+    FromSender,
+    MayFlood,
+    Ping,
+    Pong,
+    SenderEnded,
+    ToLoad,
+    ToSender,
+    from_load_line,
+    to_load_of,
+)
+from tuner.errors import Refused
+from tuner.flood.flood import sender_here
+from tuner.flood.orders import spec_of, status_of
+from tuner.flood.transport import PATHS, Transport, address_of
+from tuner.host.allow import require_allowed_host
+from tuner.host.machine import core_time
+from tuner.host.usage import cores
+from tuner.lab.loads import MachineCounts, SenderProcess
+from tuner.lab.probe import Probe
+
+_SILENCE_S = 10.0
+# As old as a progress may be by the time it is read; the sender itself reports twice as often.
+_NEWS_S = 0.050
+
+_out = threading.Lock()
+
+
+def main() -> None:
+    """Obey until the end of the input."""
+    heard: queue.SimpleQueue[ToLoad | None] = queue.SimpleQueue()
+    threading.Thread(target=_listen, args=(heard,), daemon=True).start()
+    senders: dict[str, SenderProcess] = {}
+    with ExitStack() as opened:
+        opened.callback(_end, senders)
+        probe = opened.enter_context(Probe())
+        while True:
+            try:
+                message = heard.get(timeout=_SILENCE_S)
+            except queue.Empty:
+                _end(senders)
+                continue
+            if message is None:
+                return
+            _obey(message, senders, probe)
+
+
+def _end(senders: dict[str, SenderProcess]) -> None:
+    while senders:
+        senders.popitem()[1].end()
+
+
+def _listen(heard: queue.SimpleQueue[ToLoad | None]) -> None:
+    for line in sys.stdin.buffer:
+        heard.put(to_load_of(line))
+    heard.put(None)
+
+
+def _obey(message: ToLoad, senders: dict[str, SenderProcess], probe: Probe) -> None:
+    match message:
+        case Ping(asked_s):
+            counts = MachineCounts(time.monotonic(), cores(), core_time(), probe.pieces())
+            _say(Pong(asked_s, counts))
+        case MayFlood(hosts):
+            _say(Allowed(_refusal(hosts)))
+        case ToSender(name, line) if name in senders:
+            senders[name].tell(line.encode())
+        case BeginSender(name, line):
+            _begin(name, line.encode(), senders)
+        case EndSender(name) if name in senders:
+            senders.pop(name).end()
+
+
+def _begin(name: str, line: bytes, senders: dict[str, SenderProcess]) -> None:
+    """Start a sender, where its targets are allowed here: its first line is what to send."""
+    refusal = _refusal(hosts_of(spec_of(line).transport))
+    if refusal is not None:
+        _say(SenderEnded(name, refusal))
+        return
+    senders[name] = sender = sender_here()
+    sender.tell(line)
+    threading.Thread(target=_carry, args=(name, sender), daemon=True).start()
+
+
+def _carry(name: str, sender: SenderProcess) -> None:
+    """Pass on what a sender says, of its progress only as much as is looked at."""
+    passed_s = 0.0
+    for line in sender.stdout:
+        status, now_s = status_of(line), time.monotonic()
+        if status.idle or status.done or now_s - passed_s >= _NEWS_S:
+            _say(FromSender(name, line.decode()))
+            passed_s = now_s
+    _say(SenderEnded(name, sender.complaint()))
+    sender.close()
+
+
+def hosts_of(transport: Transport) -> tuple[str, ...]:
+    """The hosts that a flood goes to."""
+    if transport.kind in PATHS:
+        return ()
+    return tuple(dict.fromkeys(address_of(target)[0] for target in transport.targets))
+
+
+def _refusal(hosts: tuple[str, ...]) -> str | None:
+    """Why this machine does not let them be flooded; None where it does."""
+    try:
+        for host in hosts:
+            require_allowed_host(host)
+    except Refused as refused:
+        return str(refused)
+    return None
+
+
+def _say(message: FromLoad) -> None:
+    with _out:
+        sys.stdout.buffer.write(from_load_line(message))
+        sys.stdout.buffer.flush()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,242 @@
+"""The load hosts, as the process that steers a flood sees them: by what they say and are told."""
+
+from __future__ import annotations
+
+import queue
+import secrets
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+
+from tuner.cluster.relayed import (
+    Allowed,
+    BeginSender,
+    EndSender,
+    FromSender,
+    MayFlood,
+    Ping,
+    Pong,
+    SenderEnded,
+    ToLoad,
+    ToSender,
+    from_load_of,
+    to_load_line,
+)
+from tuner.errors import JobFailed, Refused, Unreachable
+from tuner.host.clock import ClockOffset, ClockSample, PeerClock
+from tuner.host.process import wait_until
+from tuner.lab.loads import MachineCounts
+
+SILENCE_S = 5.0
+_PING_S = 0.5
+_START_S = 30.0
+# Until the fastest of them tells the clocks apart within a few milliseconds.
+_FIRST_PINGS = 10
+
+Say = Callable[[str, bytes], None]
+"""Sends a line to a load host, by its name."""
+
+
+class RemoteSender:
+    """A sender on a load host."""
+
+    def __init__(self, say: Callable[[ToLoad], None]) -> None:
+        self.name = secrets.token_hex(4)
+        self._say = say
+        self._begun = False
+        self._lines: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
+        self._ended = threading.Event()
+        self._complaint = ""
+
+    @property
+    def stdout(self) -> Iterator[bytes]:
+        """What it says, until it ends."""
+        while (line := self._lines.get()) is not None:
+            yield line
+
+    def tell(self, line: bytes) -> None:
+        """Say a line to it; the first begins it."""
+        kind, self._begun = ToSender if self._begun else BeginSender, True
+        self._say(kind(self.name, line.decode()))
+
+    def wait(self, timeout_s: float) -> bool:
+        """Wait for its end; False when `timeout_s` seconds pass first."""
+        return self._ended.wait(timeout_s)
+
+    def complaint(self) -> str:
+        """Why it ended."""
+        return self._complaint
+
+    def end(self) -> None:
+        """End it at once; nothing that it still says is heard."""
+        if not self._ended.is_set():
+            self._say(EndSender(self.name))
+            self.ended("")
+
+    def close(self) -> None:
+        """There is nothing of it here."""
+
+    def heard(self, line: bytes) -> None:
+        """It has said something."""
+        self._lines.put(line)
+
+    def ended(self, complaint: str) -> None:
+        """It has ended, or is out of reach."""
+        self._complaint = complaint
+        self._ended.set()
+        self._lines.put(None)
+
+
+class RemoteLoad:
+    """One load host; `is_here` while it answers."""
+
+    def __init__(self, name: str, say: Say) -> None:
+        self._name = name
+        self._say_line = say
+        self._clock = PeerClock()
+        self._counts: MachineCounts | None = None
+        self._senders: dict[str, RemoteSender] = {}
+        self._allowed: queue.SimpleQueue[str | None] = queue.SimpleQueue()
+        self._heard_s = time.monotonic()
+        self._pings = 0
+        self.is_here = False
+        self.loss: str | None = None
+
+    @property
+    def name(self) -> str:
+        """As the cluster calls it."""
+        return self._name
+
+    def sender(self) -> RemoteSender:
+        """Start a sender there."""
+        sender = RemoteSender(self._say)
+        self._senders = {sender.name: sender}
+        return sender
+
+    def clock(self) -> ClockOffset:
+        """How its clock stands to ours."""
+        return self._clock.offset()
+
+    def counts(self) -> MachineCounts:
+        """What it has counted, as it said last."""
+        if self._counts is None:
+            raise JobFailed(f"{self._name} has not answered yet")
+        return self._counts
+
+    def refusal(self, hosts: Sequence[str]) -> str | None:
+        """Why it does not flood one of these hosts; raises Unreachable without an answer."""
+        self._say(MayFlood(tuple(hosts)))
+        try:
+            return self._allowed.get(timeout=_START_S)
+        except queue.Empty:
+            raise Unreachable(f"no answer from {self._name}") from None
+
+    def hear(self, line: bytes) -> None:
+        """It has said a line."""
+        self._heard_s = now_s = time.monotonic()
+        match from_load_of(line):
+            case Pong(asked_s, counts):
+                self._clock.add(ClockSample(asked_s, counts.at_s, now_s))
+                self._counts = counts
+                self._pings += 1
+                self.is_here = True
+            case Allowed(refusal):
+                self._allowed.put(refusal)
+            case FromSender(name, text) if name in self._senders:
+                self._senders[name].heard(text.encode())
+            case SenderEnded(name, complaint) if name in self._senders:
+                self._senders.pop(name).ended(complaint)
+
+    def look(self) -> None:
+        """Ask it for its time, and note where it has not answered for too long."""
+        self._say(Ping(time.monotonic()))
+        silent_s = time.monotonic() - self._heard_s
+        if self.is_here and silent_s > SILENCE_S:
+            self.lose(f"no answer for {silent_s:.0f} s")
+
+    def lose(self, reason: str) -> None:
+        """It is out of reach, and so are its senders, which end if it comes back."""
+        self.is_here, self.loss = False, f"{self._name}: {reason}"
+        for sender in self._senders.values():
+            self._say(EndSender(sender.name))
+            sender.ended(reason)
+        self._senders = {}
+
+    @property
+    def is_known(self) -> bool:
+        """Whether its clock is known."""
+        return self._pings >= _FIRST_PINGS
+
+    def _say(self, message: ToLoad) -> None:
+        self._say_line(self._name, to_load_line(message))
+
+
+class RemoteLoads:
+    """The load hosts of a span."""
+
+    def __init__(self, say: Say) -> None:
+        self._say = say
+        self._hosts: dict[str, RemoteLoad] = {}
+        self._ends = threading.Event()
+
+    def hear(self, name: str, line: bytes) -> None:
+        """A load host has said a line."""
+        self._hosts[name].hear(line)
+
+    def lose(self, name: str, reason: str) -> None:
+        """A load host is gone."""
+        if name in self._hosts:
+            self._hosts[name].lose(reason)
+
+    def here(self) -> tuple[RemoteLoad, ...]:
+        """Those that answer; raises JobFailed when none does."""
+        found = tuple(one for one in self._hosts.values() if one.is_here)
+        if not found:
+            raise JobFailed(f"no load host answers: {', '.join(self._hosts)}")
+        return found
+
+    def await_one(self) -> None:
+        """Wait until a load host answers; raises Unreachable where that takes too long."""
+        if not wait_until(lambda: any(one.is_here for one in self._hosts.values()), _START_S):
+            raise Unreachable(f"no load host answers any more: {', '.join(self._hosts)}")
+
+    def losses(self) -> str | None:
+        """What was lost since this was asked last, and who is left; None where nothing was."""
+        lost = [one for one in self._hosts.values() if one.loss is not None]
+        if not lost:
+            return None
+        reasons = ", ".join(str(one.loss) for one in lost)
+        for one in lost:
+            one.loss = None
+        left = ", ".join(one.name for one in self._hosts.values() if one.is_here)
+        return f"{reasons}; load comes from {left or 'nowhere'} now"
+
+    @contextmanager
+    def answering(self, names: Sequence[str]) -> Iterator[None]:
+        """Once those of these names answer and their clocks are known, keep asking for their time.
+        Raises Unreachable, with the names of those that do not answer."""
+        self._hosts = {name: RemoteLoad(name, self._say) for name in names}
+        threading.Thread(target=self._look, daemon=True).start()
+        try:
+            everyone = self._hosts.values()
+            if not wait_until(lambda: all(one.is_known for one in everyone), _START_S):
+                silent = ", ".join(one.name for one in everyone if not one.is_known)
+                raise Unreachable(f"no answer from {silent}")
+            yield
+        finally:
+            self._ends.set()
+
+    def require_allowed(self, hosts: Sequence[str]) -> None:
+        """Raise Refused where a load host does not flood one of these."""
+        for one in self._hosts.values():
+            refusal = one.refusal(hosts)
+            if refusal is not None:
+                raise Refused(f"{one.name}: {refusal}")
+
+    def _look(self) -> None:
+        while not self._ends.is_set():
+            known = all(one.is_known for one in self._hosts.values())
+            for one in self._hosts.values():
+                one.look()
+            self._ends.wait(_PING_S if known else _PING_S / 10)

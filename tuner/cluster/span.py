@@ -1,0 +1,33 @@
+"""What the machines of a cluster are for a measurement, by their roles: a farm, or a span."""
+
+from __future__ import annotations
+
+from urllib.parse import urlsplit
+
+from distributed import Client
+
+from tuner.cluster.access import roles, workers_of
+from tuner.cluster.messages import SpanOver
+from tuner.deploy.inventory import Role
+from tuner.errors import JobFailed
+from tuner.modules.input import LOOPBACK
+
+
+def span_of(client: Client) -> SpanOver | None:
+    """The span that the machines make, None where they are a farm; raises JobFailed where their
+    roles make neither, or both."""
+    found = roles(client)
+    labs, collectors, loads = (
+        tuple(name for name, role in found.items() if role == wanted.value)
+        for wanted in (Role.LAB, Role.COLLECTOR, Role.LOAD)
+    )
+    if labs and not collectors and not loads:
+        return None
+    if labs or len(collectors) != 1 or not loads:
+        have = ", ".join(f"{name} ({role})" for name, role in found.items()) or "no machine"
+        raise JobFailed(
+            f"the cluster has {have}: to measure it needs either machines of the role lab (a farm) "
+            "or one collector and at least one load (a span)"
+        )
+    address = urlsplit(workers_of(client, Role.COLLECTOR.value)[collectors[0]]).hostname
+    return SpanOver(loads, address or LOOPBACK)
