@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
@@ -26,6 +27,7 @@ def asset_text(folder: str, name: str) -> str:
     return asset(folder, name).read_text(encoding="utf-8")
 
 
+@cache
 def _place(folder: str) -> Traversable:
     packed = files("tuner") / "_assets" / folder
     return packed if packed.is_dir() else Path(__file__).parents[2] / folder
