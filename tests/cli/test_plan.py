@@ -230,3 +230,24 @@ def test_names_are_shown_as_they_are(tmp_path: Path) -> None:
     shown = RUN.invoke(app, ["plan", "--rate", "50k", "--sample", str(path)]).stdout
     assert "\x1b" not in shown
     assert "[red][U+001B][31mapp.log" in shown.replace("\n", "").replace(" ", "")
+
+
+def test_several_rates_stand_side_by_side() -> None:
+    done = RUN.invoke(app, ["plan", "--rate", "100k,1M,10M"])
+    assert done.exit_code == 0
+    rows = [line.split() for line in done.stdout.splitlines()]
+    collectors = {row[0]: row[1] for row in rows if row and row[0].replace(",", "").isdigit()}
+    alone = {
+        rate: RUN.invoke(app, ["plan", "--rate", rate]).stdout for rate in ("100000", "10000000")
+    }
+    assert list(collectors) == ["100,000", "1,000,000", "10,000,000"]
+    for rate, text in alone.items():
+        assert f"{collectors[f'{int(rate):,}']} collectors" in text
+    shown = RUN.invoke(app, ["plan", "--rate", "100k,1M", "--output", "json"]).stdout
+    assert [one["plan"]["mean_eps"] for one in json.loads(shown)["plans"]] == [1e5, 1e6]
+
+
+def test_a_rate_in_a_list_that_is_none_is_refused() -> None:
+    for rate in ("100k,", "1M,soon"):
+        done = RUN.invoke(app, ["plan", "--rate", rate])
+        assert isinstance(done.exception, BadUsage)

@@ -112,3 +112,25 @@ def test_runs_whose_merges_were_awaited_say_what_is_on_disk() -> None:
     found = of_runs(runs, "bench.json", "bench", 244, stored=True)
     assert found.store_bytes == 140.0
     assert found.doubts == ()
+
+
+def on_machines(*costs: float) -> Study:
+    """Six pairs without a gain on so many machines in turn, each with its own cost of rsyslogd."""
+    rows = []
+    for number in range(6):
+        cost = costs[number % len(costs)]
+        rows += [(Phase.CONFIRM, BASELINE, run(cost)), (Phase.CONFIRM, WINNER, run(cost))]
+    made = study(*rows)
+    named = (replace(one, machine=f"lab{(one.pair or 0) % len(costs)}") for one in made.trials)
+    return replace(made, trials=tuple(named))
+
+
+def test_several_machines_are_told_apart_and_one_is_not() -> None:
+    found = of_study(on_machines(8.0, 10.0, 12.0), "runs/prod")
+    assert [(one.machine, one.shipper_us, one.engine_us) for one in found.machines] == [
+        ("lab0", 8.0, 32.0),
+        ("lab1", 10.0, 40.0),
+        ("lab2", 12.0, 48.0),
+    ]
+    assert found.shipper_us == 10.0
+    assert of_study(on_machines(10.0), "runs/prod").machines == ()

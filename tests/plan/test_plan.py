@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from tuner.plan.inputs import Inputs, Request, settle
-from tuner.plan.measured import NOTHING
+from tuner.plan.measured import NOTHING, MachineCosts, Measured
 from tuner.plan.notes import notes
-from tuner.plan.plan import Plan, plan
+from tuner.plan.plan import Plan, PlanRange, plan, plan_range
 from tuner.plan.scaling import Level
 
 DAY_S = 86_400.0
@@ -186,3 +186,55 @@ def test_a_note_for_each_limit_that_is_met() -> None:
 def test_each_copy_of_a_shard_needs_a_node_of_its_own() -> None:
     made = planned(rate=10, replicas=3).data_nodes
     assert (made.decided_by, made.count) == ("replicas", 5)
+
+
+OWN = Measured(
+    where="runs/prod",
+    eps=60_000.0,
+    shipper_us=10.0,
+    engine_us=40.0,
+    load_us=2.0,
+    machines=(MachineCosts("lab1", 8.0, 32.0), MachineCosts("lab2", 12.0, 48.0)),
+)
+OPEN = replace(
+    REQUEST, rate=1_000_000, peak=1, collector_eps=None, collector_cores=4, node_eps=None,
+    node_cores=8, node_disk_bytes=1000 * TIB,
+)  # fmt: skip
+
+
+def open_range() -> PlanRange:
+    reach = plan_range(OPEN, OWN, None)
+    assert reach is not None
+    return reach
+
+
+def test_machines_that_differ_leave_a_range_by_what_an_event_costs_them() -> None:
+    """Half of 4 cores: 250,000, 200,000 and 166,667 events a second with 8, 10 and 12 us; a data
+    node has 8 cores and indexes each event twice."""
+    made = plan(settle(OPEN, OWN, None))
+    counts = [one.collectors.needed for one in (open_range().low, made, open_range().high)]
+    assert counts == [4, 5, 6]
+    nodes = [one.data_nodes.by_processing for one in (open_range().low, made, open_range().high)]
+    assert nodes == [16, 20, 24]
+
+
+def test_no_range_is_given_for_one_machine_or_for_a_rate_that_somebody_gave() -> None:
+    assert plan_range(OPEN, replace(OWN, machines=()), None) is None
+    reach = plan_range(replace(OPEN, collector_cores=None, collector_eps=200_000), OWN, None)
+    assert reach is not None
+    assert reach.low.collectors == reach.high.collectors
+
+
+def test_load_hosts_are_counted_by_the_measured_cost_of_a_sender() -> None:
+    """Half of a core sends 250,000 events a second at 2 us each."""
+    assert plan(settle(OPEN, OWN, None)).load_hosts == 4
+    assert planned().load_hosts is None
+
+
+def test_what_is_known_of_machines_is_said() -> None:
+    inputs = settle(OPEN, OWN, None)
+    assert any(
+        "2 machines that measured (lab1, lab2)" in one for one in notes(inputs, plan(inputs))
+    )
+    alone = settle(OPEN, replace(OWN, machines=()), None)
+    assert any("no range is given" in one for one in notes(alone, plan(alone)))

@@ -11,12 +11,14 @@ from tuner.cli.options import OutputFormat, OutputOption
 from tuner.errors import BadUsage, JobFailed
 from tuner.lab.engine import stores
 from tuner.measure.measurement import Measurement
-from tuner.plan.inputs import settle
+from tuner.plan.inputs import Request, settle
 from tuner.plan.measured import NOTHING, Measured, Sample, of_runs, of_study, sample_of
 from tuner.plan.plan import plan as plan_of
+from tuner.plan.plan import plan_range
 from tuner.report.bench import read_bench
 from tuner.report.figures import counted
 from tuner.report.plan import plan_blocks, plan_json, plan_text
+from tuner.report.plan_rates import PlannedRate, rates_blocks, rates_json
 from tuner.search.journal import read
 
 _SAMPLE_BYTES = 64 * 1024**2
@@ -50,34 +52,40 @@ def plan(
 
     Each figure is listed with where it came from. Nothing is measured, started or changed.
     """
-    request = ask.request_of(
-        {
-            "--rate": rate,
-            "--message-bytes": message_bytes,
-            "--bytes-per-event": bytes_per_event,
-            "--peak": peak,
-            "--growth": growth,
-            "--senders": senders,
-            "--gzip-ratio": gzip_ratio,
-            "--retention": retention,
-            "--outage": outage,
-            "--replicas": replicas,
-            "--headroom": headroom,
-            "--collector-eps": collector_eps,
-            "--collector-cores": collector_cores,
-            "--node-eps": node_eps,
-            "--node-cores": node_cores,
-            "--node-disk": node_disk,
-            "--shard-size": shard_size,
-            "--scaling": scaling,
-        }
-    )
-    inputs = settle(request, _measured(run), _sample(sample))
-    made = plan_of(inputs)
+    said = {
+        "--message-bytes": message_bytes,
+        "--bytes-per-event": bytes_per_event,
+        "--peak": peak,
+        "--growth": growth,
+        "--senders": senders,
+        "--gzip-ratio": gzip_ratio,
+        "--retention": retention,
+        "--outage": outage,
+        "--replicas": replicas,
+        "--headroom": headroom,
+        "--collector-eps": collector_eps,
+        "--collector-cores": collector_cores,
+        "--node-eps": node_eps,
+        "--node-cores": node_cores,
+        "--node-disk": node_disk,
+        "--shard-size": shard_size,
+        "--scaling": scaling,
+    }
+    requests = [ask.request_of({"--rate": part, **said}) for part in rate.split(",")]
+    found, own = _measured(run), _sample(sample)
+    plans = [_planned(request, found, own) for request in requests]
+    one, *others = plans
     if output is OutputFormat.JSON:
-        result_json(plan_json(inputs, made))
+        result_json(rates_json(plans) if others else plan_json(one.inputs, one.made, one.reach))
+    elif others:
+        show_blocks(rates_blocks(plans))
     else:
-        show_blocks(plan_blocks(plan_text(inputs, made)))
+        show_blocks(plan_blocks(plan_text(one.inputs, one.made, one.reach)))
+
+
+def _planned(request: Request, found: Measured, sample: Sample | None) -> PlannedRate:
+    inputs = settle(request, found, sample)
+    return PlannedRate(inputs, plan_of(inputs), plan_range(request, found, sample))
 
 
 def _measured(run: Path | None) -> Measured:

@@ -34,7 +34,14 @@ Run = Annotated[
         show_default=False,
     ),
 ]
-Rate = Annotated[str, _option(_STREAM, "N", "Events per second, such as 10000, 50k or 10M.")]
+Rate = Annotated[
+    str,
+    _option(
+        _STREAM,
+        "N",
+        "Events per second, such as 10000, 50k or 10M; several, 100k,1M,10M, side by side.",
+    ),
+]
 MessageBytes = Annotated[
     str | None,
     _option(_STREAM, "N", "Mean size of a message. Default: that of --sample or RUN, else 244."),

@@ -87,6 +87,14 @@ def whole(value: float) -> int:
     return max(1, math.ceil(value - 1e-9))
 
 
+def load_hosts(inputs: Inputs, peak_eps: float) -> int | None:
+    """How many hosts send the peak to try it: a sender is one process and uses one core at most,
+    of which the headroom stays free; None where what an event costs it was not measured."""
+    if inputs.load_us is None:
+        return None
+    return whole(peak_eps * inputs.load_us.value / 1e6 / (1 - inputs.headroom.value))
+
+
 # The line feed, or about as much for a count of octets.
 _FRAMING_BYTES = 1
 

@@ -87,8 +87,9 @@ class Machine:
 class Inputs:
     """What a plan follows from; the units are those of Request and Measured.
 
-    A data node indexes `node.eps` events per second without replicas.  `scaling` tells what more
-    data nodes were seen to carry and `measured` what a run was, None when nobody said.
+    A data node indexes `node.eps` events per second without replicas.  `load_us` is CPU per event
+    of the load generator, None where it was not measured.  `scaling` tells what more data nodes
+    were seen to carry and `measured` what a run was, None when nobody said.
     """
 
     rate: Figure
@@ -110,6 +111,7 @@ class Inputs:
     gzip_ratio: Figure
     shard_bytes: Figure
     senders: Figure | None = None
+    load_us: Figure | None = None
     scaling: Scaling | None = None
     measured: Measured | None = None
 
@@ -147,6 +149,7 @@ def settle(request: Request, found: Measured, sample: Sample | None) -> Inputs:
         shard_bytes=given(request.shard_bytes, "--shard-size")
         or assumed(reference.SHARD_BYTES, reference.SHARD_WHY),
         senders=given(request.senders, "--senders"),
+        load_us=_grown(found.load_us, found, message),
         scaling=fit,
         measured=found if found.where else None,
     )

@@ -42,12 +42,23 @@ def sample_of(text: bytes, name: str) -> Sample | None:
 
 
 @dataclass(frozen=True)
+class MachineCosts:
+    """Medians of CPU microseconds per event that one of several machines measured: of rsyslogd,
+    and of the engine without replicas."""
+
+    machine: str
+    shipper_us: float | None
+    engine_us: float | None
+
+
+@dataclass(frozen=True)
 class Measured:
     """Medians over runs, which `where` names and `what` describes.
 
-    CPU microseconds per event of rsyslogd and of the engine without replicas, bytes of the
-    primaries per event, bytes of a bulk request per event, and the microseconds per event for which
-    a connection to the engine is busy.
+    CPU microseconds per event of rsyslogd, of the engine without replicas and of the load
+    generator, bytes of the primaries per event, bytes of a bulk request per event, and the
+    microseconds per event for which a connection to the engine is busy.  `machines` are those that
+    measured, where there were several.
 
     None is what was not measured; our sink says nothing of an engine.  `message_bytes` is the mean
     size of the messages, `eps` the rate of the whole pipeline, `doubts` say what to trust less.
@@ -59,10 +70,12 @@ class Measured:
     message_bytes: float | None = None
     shipper_us: float | None = None
     engine_us: float | None = None
+    load_us: float | None = None
     store_bytes: float | None = None
     bulk_bytes: float | None = None
     connection_us: float | None = None
     doubts: tuple[str, ...] = ()
+    machines: tuple[MachineCosts, ...] = ()
 
 
 NOTHING = Measured()
@@ -75,9 +88,10 @@ def of_runs(
     message_bytes: float | None,
     *,
     stored: bool,
+    machines: Sequence[str] = (),
 ) -> Measured:
-    """The medians of `runs`, on an engine that `stored` the events or not; raises JobFailed when
-    there is none."""
+    """The medians of `runs`, on an engine that `stored` the events or not, each on the one of
+    `machines` where those are named; raises JobFailed when there is none."""
     if not runs:
         raise JobFailed(f"{where} holds no valid run, so nothing to plan from: measure again")
     merged = [run for run in runs if run.eps_merged is not None]
@@ -86,12 +100,29 @@ def of_runs(
         what=what,
         eps=statistics.median(run.eps for run in runs),
         message_bytes=message_bytes,
-        shipper_us=_median(runs, lambda run: run.shipper_cpu_us or None),
-        engine_us=_median(runs, lambda run: run.engine_cpu_paid_us or None) if stored else None,
+        shipper_us=_shipper_us(runs),
+        engine_us=_engine_us(runs) if stored else None,
+        load_us=_median(runs, lambda run: run.flood_cpu_us or None),
         store_bytes=_median(merged or runs, _store_bytes) if stored else None,
         bulk_bytes=_median(runs, _bulk_bytes),
         connection_us=_median(runs, _connection_us) if stored else None,
         doubts=() if merged or not stored else ("the bytes on disk are those before merges",),
+        machines=_by_machine(runs, machines, stored),
+    )
+
+
+def _by_machine(
+    runs: Sequence[Measurement], machines: Sequence[str], stored: bool
+) -> tuple[MachineCosts, ...]:
+    """What each of several machines measured; nothing for one alone."""
+    groups: dict[str, list[Measurement]] = {}
+    for run, machine in zip(runs, machines, strict=False):
+        groups.setdefault(machine, []).append(run)
+    if len(groups) < 2:
+        return ()
+    return tuple(
+        MachineCosts(name, _shipper_us(group), _engine_us(group) if stored else None)
+        for name, group in sorted(groups.items())
     )
 
 
@@ -99,18 +130,33 @@ def of_study(study: Study, name: str) -> Measured:
     """What the recommended profile of a search reached: the winner's confirming runs, the profile's
     own where no improvement is shown, and the repeats of the calibration where none were made."""
     header = study.header
-    confirmed = [(one.changes, one.measurement) for one in study.of(Phase.CONFIRM)]
     wins = judge(study).claim is Claim.IMPROVED
-    runs = [run for changes, run in confirmed if run and (changes != BASELINE) is wins]
+    confirmed = [one for one in study.of(Phase.CONFIRM) if (one.changes != BASELINE) is wins]
     which = "confirming runs of the best found" if wins else "confirming runs as written"
-    if not runs:
-        runs = [run for one in study.of(Phase.CALIBRATE) if (run := one.measurement)]
+    if not any(one.measurement for one in confirmed):
+        confirmed = list(study.of(Phase.CALIBRATE))
         which = "calibration as written"
+    runs = [(one.machine, run) for one in confirmed if (run := one.measurement)]
     profile = parse_profile(header.profile_text, header.profile_path, header.profile_layers).profile
     workload = profile.workload
     size = None if workload.replay else float(workload.message_bytes.mean)
     what = f"{which}; {header.engine}, {header.machine}"
-    return of_runs(runs, name, what, size, stored=header.stores)
+    return of_runs(
+        [run for _, run in runs],
+        name,
+        what,
+        size,
+        stored=header.stores,
+        machines=[machine for machine, _ in runs],
+    )
+
+
+def _shipper_us(runs: Sequence[Measurement]) -> float | None:
+    return _median(runs, lambda run: run.shipper_cpu_us or None)
+
+
+def _engine_us(runs: Sequence[Measurement]) -> float | None:
+    return _median(runs, lambda run: run.engine_cpu_paid_us or None)
 
 
 def _median(

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from tuner.plan import reference
 from tuner.plan.inputs import Inputs, Origin
+from tuner.plan.measured import Measured
 from tuner.plan.plan import Plan
 from tuner.plan.scaling import Law
 
@@ -43,12 +44,25 @@ def _unmeasured(inputs: Inputs) -> Iterator[str]:
             "PROFILE --output json > bench.json` and plan again with bench.json"
         )
     yield from inputs.measured.doubts if inputs.measured else ()
+    yield from _machines(inputs.measured) if inputs.measured else ()
     if inputs.node.cores is not None or inputs.collector.cores is not None:
         yield (
             f"{_beyond(inputs)}rates are assumed to grow in proportion to cores, which is not "
             "measured: run `bench` on machines like those planned, or give --collector-eps and "
             "--node-eps"
         )
+
+
+def _machines(found: Measured) -> Iterator[str]:
+    """What is known of how machines differ."""
+    if not found.machines:
+        yield "one machine measured: how much machines differ is not known, so no range is given"
+        return
+    names = ", ".join(one.machine for one in found.machines)
+    yield (
+        f"ranges are those of the {len(found.machines)} machines that measured ({names}): nothing "
+        "is known of machines beyond those"
+    )
 
 
 def _beyond(inputs: Inputs) -> str:

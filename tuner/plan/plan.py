@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 
-from tuner.plan.collectors import Collectors, Network, Outage, collectors, network, outage
-from tuner.plan.inputs import Inputs
+from tuner.plan.collectors import (
+    Collectors,
+    Network,
+    Outage,
+    collectors,
+    load_hosts,
+    network,
+    outage,
+)
+from tuner.plan.inputs import Inputs, Request, settle
+from tuner.plan.measured import Measured, Sample
 from tuner.plan.nodes import DataNodes, Shards, data_nodes, processing, shards
 
 # Days have 24 hours, a month 30 days, a year 365.
@@ -83,6 +93,7 @@ class Plan:
     shards: Shards
     network: Network
     space: tuple[DiskSpace, ...]
+    load_hosts: int | None = None
 
 
 def plan(inputs: Inputs) -> Plan:
@@ -106,4 +117,34 @@ def plan(inputs: Inputs) -> Plan:
         shards=split,
         network=network(inputs, peak, hosts, nodes.by_processing),
         space=over_time(mean, each),
+        load_hosts=load_hosts(inputs, peak),
+    )
+
+
+@dataclass(frozen=True)
+class PlanRange:
+    """The plan with the least and with the most CPU per event that one of several machines
+    measured."""
+
+    low: Plan
+    high: Plan
+
+
+def plan_range(request: Request, found: Measured, sample: Sample | None) -> PlanRange | None:
+    """How far what machines measured leaves the plan open; None where less than two did: nothing
+    then tells how much machines differ."""
+    if not found.machines:
+        return None
+    low, high = (plan(settle(request, _with_costs(found, choose), sample)) for choose in (min, max))
+    return PlanRange(low, high)
+
+
+def _with_costs(found: Measured, choose: Callable[[list[float]], float]) -> Measured:
+    """What was measured, with the cost that `choose` takes of those of the machines."""
+    shipper = [one.shipper_us for one in found.machines if one.shipper_us is not None]
+    engine = [one.engine_us for one in found.machines if one.engine_us is not None]
+    return replace(
+        found,
+        shipper_us=choose(shipper) if shipper else None,
+        engine_us=choose(engine) if engine else None,
     )

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 
 from tuner.plan.inputs import Figure, Inputs, Machine, Origin
 from tuner.plan.measured import Measured
 from tuner.plan.nodes import DataNodes
 from tuner.plan.notes import notes
-from tuner.plan.plan import DiskSpace, Plan
+from tuner.plan.plan import DiskSpace, Plan, PlanRange
 from tuner.plan.reference import DISK_ROOM
 from tuner.report.figures import bits, counted, digits, eps, size
 from tuner.report.sections import Paragraph, PlainBlock, Table, bullets
 
 SCHEMA = 1
+RATE = "events per second"
 
 Row = tuple[str, ...]
 
@@ -32,21 +34,27 @@ class PlanText:
     assumptions: tuple[Row, ...]
 
 
-def plan_json(inputs: Inputs, made: Plan) -> dict[str, object]:
-    """All inputs with their origin, all figures, and the notes."""
-    remarks = list(notes(inputs, made))
-    header = {"schema": SCHEMA, "kind": "plan"}
-    return {**header, "inputs": asdict(inputs), "plan": asdict(made), "notes": remarks}
+def plan_json(inputs: Inputs, made: Plan, reach: PlanRange | None = None) -> dict[str, object]:
+    """All inputs with their origin, all figures, what several machines leave open, and the
+    notes."""
+    return {
+        "schema": SCHEMA,
+        "kind": "plan",
+        "inputs": asdict(inputs),
+        "plan": asdict(made),
+        "range": None if reach is None else asdict(reach),
+        "notes": list(notes(inputs, made)),
+    }
 
 
-def plan_text(inputs: Inputs, made: Plan) -> PlanText:
+def plan_text(inputs: Inputs, made: Plan, reach: PlanRange | None = None) -> PlanText:
     """The plan as a reader sees it."""
     return PlanText(
         headline=_headline(inputs, made),
-        figures=_figures(inputs, made),
+        figures=_figures(inputs, made, reach),
         space=tuple(_space(row) for row in made.space),
         notes=notes(inputs, made),
-        assumptions=_assumptions(inputs),
+        assumptions=assumptions(inputs),
     )
 
 
@@ -82,13 +90,20 @@ def duration(value: float) -> str:
     return f"{value:.3g} s"
 
 
-def _figures(inputs: Inputs, made: Plan) -> tuple[Row, ...]:
+def between(made: Plan, reach: PlanRange | None, count: Callable[[Plan], int]) -> str:
+    """What a plan needs of something: `5`, or `5 (4 to 6)` where machines leave it open."""
+    if reach is None or count(reach.low) == count(reach.high):
+        return f"{count(made):,}"
+    return f"{count(made):,} ({count(reach.low):,} to {count(reach.high):,})"
+
+
+def _figures(inputs: Inputs, made: Plan, reach: PlanRange | None) -> tuple[Row, ...]:
     """What is planned, how much of it, and how that comes."""
     hosts, gone = made.collectors, made.outage
     return (
         (
             "collectors",
-            f"{hosts.count:,}",
+            between(made, reach, collectors_of),
             f"{hosts.needed:,} needed at the peak, 1 spare; each with {eps(hosts.eps_each)} EPS, "
             f"{hosts.utilisation:.0%} of {_carries(inputs.collector)}{_busy(hosts.cores_busy)}",
         ),
@@ -101,22 +116,46 @@ def _figures(inputs: Inputs, made: Plan) -> tuple[Row, ...]:
             f"{gone.events_each:,.0f} events, at the peak with one collector gone; the files of "
             f"all: {size(gone.files_bytes)}; caught up {duration(gone.catch_up_s)} later",
         ),
-        *_engine_figures(made),
+        *_engine_figures(made, reach),
         _network_figures(made),
+        *_load_figures(inputs, made),
     )
+
+
+def collectors_of(made: Plan) -> int:
+    """The collectors of a plan, with the spare one."""
+    return made.collectors.count
+
+
+def data_nodes_of(made: Plan) -> int:
+    """The data nodes of a plan, with the spare ones."""
+    return made.data_nodes.count
+
+
+def primaries_of(made: Plan) -> int:
+    """The primary shards of an index."""
+    return made.shards.primaries
+
+
+def _load_figures(inputs: Inputs, made: Plan) -> tuple[Row, ...]:
+    if made.load_hosts is None or inputs.load_us is None:
+        return ()
+    cost = f"{inputs.load_us.value:.2g} us/event ({inputs.load_us.origin.value})"
+    how = f"to try the peak with `flood`: a sender uses one core at most, at {cost}"
+    return (("load hosts", f"{made.load_hosts:,}", how),)
 
 
 def _carries(machine: Machine) -> str:
     return f"{eps(machine.eps.value)} EPS ({machine.eps.origin.value})"
 
 
-def _engine_figures(made: Plan) -> tuple[Row, ...]:
+def _engine_figures(made: Plan, reach: PlanRange | None) -> tuple[Row, ...]:
     nodes, split = made.data_nodes, made.shards
     spare = "1 may fail" if nodes.clusters == 1 else f"1 may fail in each of {nodes.clusters}"
     return (
         (
             "data nodes",
-            f"{nodes.count:,}",
+            between(made, reach, data_nodes_of),
             f"{_needs(nodes)}; {spare}{_busy(nodes.cores_busy)}",
         ),
         (
@@ -127,7 +166,7 @@ def _engine_figures(made: Plan) -> tuple[Row, ...]:
         ),
         (
             "primary shards",
-            f"{split.primaries}",
+            between(made, reach, primaries_of),
             f"an index, which rolls over every {duration(split.rollover_s)} by {split.limit}, at "
             f"{size(split.bytes_each)} and {split.documents_each / 1e6:,.0f} million documents a "
             f"shard; {split.kept:,} shards kept, {split.kept / nodes.count:,.0f} on each data node",
@@ -176,9 +215,10 @@ def _space(row: DiskSpace) -> Row:
     return (row.period, f"{row.events:,.0f}", *(size(value) for value in sizes))
 
 
-def _assumptions(inputs: Inputs) -> tuple[Row, ...]:
+def assumptions(inputs: Inputs) -> tuple[Row, ...]:
+    """Every input: its name, its value, how it is known and from where."""
     rows = [
-        _row("events per second", eps(inputs.rate.value), inputs.rate),
+        _row(RATE, eps(inputs.rate.value), inputs.rate),
         _row("peak", f"{inputs.peak.value:g} times that", inputs.peak),
         _row("growth", f"{inputs.growth.value:.0%}", inputs.growth),
         _row("message", f"{inputs.message_bytes.value:,.0f} bytes", inputs.message_bytes),
