@@ -8,7 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 from tuner.cli.commands import app
-from tuner.errors import BadUsage, ProgramMissing, Refused
+from tuner.errors import BadUsage, JobFailed, ProgramMissing, Refused
 
 RUN = CliRunner()
 ROOT = Path(__file__).parents[2]
@@ -78,3 +78,41 @@ def test_a_missing_program_is_named_before_anything_is_fetched(
 ) -> None:
     monkeypatch.setattr("tuner.host.programs.javas", tuple)
     assert "no Java from 17 to 21 is installed" in refused(ProgramMissing, command, "plain.yaml")
+
+
+MEASURING = [
+    ("search", "plain.yaml"),
+    ("bench", "plain.yaml"),
+    ("compare", "plain.yaml", "plain.yaml"),
+    ("sweep", "two.yaml"),
+]
+
+
+@pytest.fixture
+def two(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A sweep that could be measured, and no cluster."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(folder / "state"))
+    Path("two.yaml").write_text(SWEEP.replace("stream", "plain"), "utf-8")
+
+
+@pytest.mark.usefixtures("two")
+@pytest.mark.parametrize("command", MEASURING, ids=lambda one: one[0])
+def test_without_a_cluster_it_is_said_how_to_start_one(command: tuple[str, ...]) -> None:
+    why = refused(JobFailed, *command, "--cluster", "--engine", "sink")
+    assert why.startswith("no cluster is up; start one with: rsyslog-tune cluster up")
+
+
+@pytest.mark.usefixtures("two")
+@pytest.mark.parametrize("command", MEASURING, ids=lambda one: one[0])
+def test_machines_of_a_cluster_have_engines_of_their_own(command: tuple[str, ...]) -> None:
+    why = refused(BadUsage, *command, "--cluster", "--elasticsearch", "http://127.0.0.1:9")
+    assert why == "with --cluster each machine has an engine of its own: no --elasticsearch"
+
+
+@pytest.mark.usefixtures("two")
+@pytest.mark.parametrize("command", MEASURING[1:], ids=lambda one: one[0])
+def test_templates_stay_on_this_machine(folder: Path, command: tuple[str, ...]) -> None:
+    (folder / "site").mkdir()
+    (folder / "site/rsyslog.conf.j2").write_text("", "utf-8")
+    why = refused(BadUsage, *command, "--cluster", "--templates", "site")
+    assert why == "with --cluster each machine has the shipped templates: no --templates"

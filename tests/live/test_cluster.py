@@ -8,6 +8,7 @@ import signal
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from distributed import Client
@@ -107,10 +108,13 @@ def require_exact(run: Path) -> list[Trial]:
     return list(study.trials)
 
 
-def run_until(site: Path, line: str, do: Callable[[], None], *arguments: object) -> tuple[int, str]:
-    """A search in the middle of which something happens; its exit code and what it said."""
+def run_until(
+    site: Path, line: str, do: Callable[[], None], *arguments: object, times: int = 1
+) -> tuple[int, str]:
+    """A search in the middle of which something happens, once it has said that so many times; its
+    exit code and what it said."""
     with started(*arguments, folder=site, command=QUICK) as process:
-        said = "".join(follow(process, line))
+        said = "".join(each for _ in range(times) for each in follow(process, line))
         do()
         assert process.stderr is not None
         said += process.stderr.read()
@@ -172,6 +176,78 @@ def test_ctrl_c_ends_the_labs(site: Path, up: list[SshHost]) -> None:
     assert done.code == 130, done.err
     assert "--resume run --cluster" in done.err
     assert {line for line in left(up) if "cluster member" not in line} == set()
+
+
+SHORT = ("--cluster", "--engine", "sink", "--window", "1s")
+
+
+def lost_and_doubled(results: list[dict[str, Any]]) -> set[tuple[int, int]]:
+    """What runs lost and doubled."""
+    accounts = [one["delivery"] for one in results]
+    return {(one["lost"], one["duplicated"]) for one in accounts}
+
+
+def test_a_pair_is_on_one_machine_and_measured_again_where_that_dies(
+    site: Path, up: list[SshHost]
+) -> None:
+    """North has finished a pair, and dies in the second run of another."""
+    north, _ = up
+    code, said = run_until(
+        site, "on north: ", lambda: os.kill(worker(north), signal.SIGKILL),
+        "compare", PROFILE, PROFILE, *SHORT, "--pairs", 6, "--export-json", "found.json", times=3,
+    )  # fmt: skip
+    assert code == 0, said
+    assert "north is dropped: " in said, said
+    assert "; 1 machine is left" in said, said
+    assert "measured again elsewhere" in said, said
+    found = json.loads((site / "found.json").read_text("utf-8"))
+    runs = found["runs"]
+    assert [run["block"] for run in runs] == [block for block in range(1, 7) for _ in "AB"]
+    pairs = {
+        block: {(run["arm"], run["machine"]) for run in runs if run["block"] == block}
+        for block in range(1, 7)
+    }
+    both = [{("A", machine), ("B", machine)} for machine in ("north", "south")]
+    assert all(pair in both for pair in pairs.values()), pairs
+    assert list(pairs.values()).count(both[0]) == 1, pairs
+    assert lost_and_doubled([run["result"] for run in runs]) == {(0, 0)}
+    assert found["metrics"]["eps"]["to_the_first"]["B"]["pairs"] == 6
+    assert found["freshness_on"] == "south"
+    assert wait_until(lambda: not north.processes(), 60), "its lab ends with it"
+
+
+SWEEP = """\
+name: two
+title: Two of the same
+profile: {profile}
+engine: sink
+variants: [{{name: one}}, {{name: other}}]
+repeats: 4
+window: 1s
+metrics: [eps]
+"""
+
+
+def test_runs_and_blocks_are_spread_over_machines(site: Path, up: list[SshHost]) -> None:
+    bench = tune("bench", PROFILE, *SHORT, "--repeat", 4, "--overload", "--export-json", "b.json",
+                 folder=site)  # fmt: skip
+    assert bench.code == 0, bench.err
+    found = json.loads((site / "b.json").read_text("utf-8"))
+    assert set(found["machines"]) == {"north", "south"}
+    assert len(found["outcomes"]) == 4
+    assert sum(one["valid"] for one in found["by_machine"].values()) == 4
+    assert found["phases_on"] == [["freshness", "north"], ["overload", "north"]]
+    results = [*found["outcomes"], found["freshness"], found["overload"]["measurement"]]
+    assert lost_and_doubled(results) == {(0, 0)}
+    assert "each on one machine: freshness on north, overload on north" in bench.out
+    (site / "two.yaml").write_text(SWEEP.format(profile=PROFILE), "utf-8")
+    sweep = tune("sweep", "two.yaml", "--cluster", "--run-dir", "run", folder=site)
+    assert sweep.code == 0, sweep.err
+    runs = json.loads((site / "run/sweep.json").read_text("utf-8"))["runs"]
+    blocks = {(run["block"], run["machine"]) for run in runs}
+    assert len(blocks) == 4
+    assert {machine for _, machine in blocks} == {"north", "south"}
+    assert lost_and_doubled([run["result"] for run in runs]) == {(0, 0)}
 
 
 def require_closed_to_strangers() -> None:

@@ -65,7 +65,7 @@ def runs() -> list[Run]:
 
 
 def test_only_blocks_that_both_completed_are_compared() -> None:
-    both = Pairs((100.0, 200.0, 300.0), (150.0, 300.0, 450.0), ((False, False),) * 3)
+    both = Pairs((100.0, 200.0, 300.0), (150.0, 300.0, 450.0), ("",) * 3, ((False, False),) * 3)
     assert pairs(runs(), "A", "B", Metric.EPS) == both
     found = comparison(runs(), "A", "B", Metric.EPS)
     assert found is not None

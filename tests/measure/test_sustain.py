@@ -18,7 +18,6 @@ from tuner.measure.sustain import (
     LoadTrial,
     bounds,
     next_load,
-    search_load,
     why_not,
 )
 from tuner.profile.model import Guardrails, Profile
@@ -30,12 +29,11 @@ DEFAULT = load_profile(Path(__file__).parents[2] / "profiles" / "default.yaml").
 def pipeline(limit: float, *, unsure: float = 0.0, seed: int = 1) -> list[LoadTrial]:
     """The trials of a search on a pipeline that carries up to `limit`, give or take `unsure`."""
     rng = random.Random(seed)
-
-    def evaluate(load: float) -> LoadTrial:
+    trials: list[LoadTrial] = []
+    while (load := next_load(trials, GOAL, 50_000.0)) is not None:
         carried = load <= limit * (1 + unsure * rng.gauss(0, 1))
-        return LoadTrial(load, GOAL.trial_s, None if carried else "fell behind")
-
-    return list(search_load(evaluate, GOAL, 50_000.0))
+        trials.append(LoadTrial(load, GOAL.trial_s, None if carried else "fell behind"))
+    return trials
 
 
 @pytest.mark.parametrize("limit", [3_000.0, 49_000.0, 61_234.0, 900_000.0])

@@ -11,7 +11,8 @@ from tests.measure.paced import paced
 from tuner.measure.bottleneck import Bottleneck, Diagnosis
 from tuner.measure.ceiling import Ceiling, Combination
 from tuner.measure.measurement import Outcome
-from tuner.report.bench import Bench, bench_blocks, bench_json, ceiling_blocks, ceiling_json
+from tuner.report.bench import Bench, bench_blocks, bench_json, read_bench
+from tuner.report.ceiling import ceiling_blocks, ceiling_json
 from tuner.report.markdown import blocks_markdown
 
 BEST = Combination(2, 5000, 126_000.0, 2_000.0, 13.26, 0.61, 0.03)
@@ -135,3 +136,47 @@ def test_programs_read_all_of_it_and_the_share() -> None:
     assert found["eps"] == 120_000.0
     assert found["best"]["clients"] == 2
     assert found["combinations"][2]["invalid"] == "HTTP 429: slow down"
+
+
+FARM = replace(
+    bench([measured(rate) for rate in (60e3, 30e3, 61e3, 31e3, 62e3, 32e3, 63e3, 33e3)]),
+    machines=("north", "south") * 4,
+    phases_on=(("freshness", "north"), ("ceiling", "south")),
+    ceiling=CEILING,
+)
+
+
+def test_figures_of_several_machines_stand_apart_and_together() -> None:
+    text = bench_markdown(FARM)
+    assert "| north | 4 | 61,500 | 60,000 | 63,000 | 2.1% |" in text
+    assert "| south | 4 | 31,500 | 30,000 | 33,000 | 4.1% |" in text
+    assert "median 46,500 EPS, from 30,000 to 63,000" in text
+    assert "each on one machine: freshness on north, ceiling on south" in text
+    assert "31,500 of 120,000 EPS" in text, "the ceiling is that of its own machine"
+    assert "|  | south |" in text
+
+
+def test_a_profile_is_compared_with_itself_on_each_machine() -> None:
+    itself = bench_json(FARM)["self_comparison"]
+    assert itself["pairs"] == 4  # type: ignore[index]
+    assert itself["high"] < 1.2  # type: ignore[index]
+
+
+def test_a_machine_that_stands_out_is_named() -> None:
+    rates, machines = [], []
+    for name, level in (("north", 60e3), ("south", 61e3), ("west", 59e3), ("east", 30e3)):
+        rates += [level, 1.01 * level]
+        machines += [name] * 2
+    farm = replace(bench([measured(rate) for rate in rates]), machines=tuple(machines))
+    assert "doubt: east stands out: the rate is -50% beside the other machines" in bench_markdown(
+        farm
+    )
+
+
+def test_programs_get_the_machine_of_each_run_and_figures_by_machine() -> None:
+    found = json.loads(json.dumps(bench_json(FARM)))
+    assert found["machines"] == ["north", "south"] * 4
+    assert found["by_machine"]["south"]["eps_median"] == 31_500
+    assert read_bench(json.dumps(found), "b.json") == FARM
+    alone = bench_json(bench([measured(60_000.0)]))
+    assert not {"machines", "phases_on", "by_machine"} & alone.keys()

@@ -12,10 +12,12 @@ import pytest
 
 from tests.measure.factory import failed, measured
 from tests.measure.paced import paced
+from tests.report.test_bench import CEILING
 from tuner.measure.blocks import Run
 from tuner.measure.gate import Decision, Gate
 from tuner.measure.speed import Speed
 from tuner.measure.spent import Spent
+from tuner.profile.metric import Metric
 from tuner.report.compare import A, B, Compared, Difference, Side, compare_blocks, compare_json
 from tuner.report.markdown import blocks_markdown
 
@@ -177,3 +179,57 @@ def test_both_ways_are_in_the_json() -> None:
     assert both["adjusted"]["ratio"] == pytest.approx(1.2, abs=0.01)
     assert both["counts"] == "adjusted counts"
     assert data["metrics"]["store_bytes_per_event"]["to_the_first"][B]["by_speed"] is None
+
+
+MACHINES = ("north", "south", "west")
+
+
+def farmed(gains: tuple[float, ...] = (1.2, 1.2, 1.2)) -> Compared:
+    """Twelve pairs on three machines, the second of which is half as fast."""
+    found = []
+    for at, (machine, gain) in enumerate(zip(MACHINES, gains, strict=True)):
+        for block, step in enumerate(STEPS[:4], 1 + 4 * at):
+            level = 1000.0 * step * (0.5 if machine == "south" else 1.0)
+            found.append(Run(A, block, measured(level), machine))
+            found.append(Run(B, block, measured(gain * level / step**2), machine))
+    a, b = Side("a.yaml", freshness=paced()), Side("b.yaml", freshness=paced())
+    alone = Compared(a, b, "sink", "3 machines", tuple(found), 1, ceiling=CEILING)
+    return replace(alone, freshness_on="north", ceiling_on="south")
+
+
+def test_pairs_of_several_machines_are_one_claim_and_a_row_each() -> None:
+    text = markdown_of(farmed())
+    assert "B is faster than A: +19.4 % [" in text
+    rows = [line for line in text.splitlines() if line.startswith(("| north", "| south"))]
+    assert rows[0].startswith("| north | 1, 2, 3, 4 | 1,002 | 1,197 | 1.194 |")
+    assert rows[1].startswith("| south | 5, 6, 7, 8 | 501.2 | 598.6 | 1.194 |")
+    assert "freshness of A on north at " in text
+    assert "the engine's own ceiling on south for the documents of A" in text
+    assert "A reaches 0% of it" in text
+    failing = replace(farmed(), runs=(*farmed().runs, Run(A, 13, failed(), "west")))
+    assert "A, block 13 on west failed: " in markdown_of(failing)
+
+
+def test_gains_that_differ_by_machine_are_not_claimed_as_sure() -> None:
+    same, apart = farmed().of(Metric.EPS), farmed((1.4, 1.2, 1.03)).of(Metric.EPS)
+    assert same is not None
+    assert apart is not None
+    assert same.low > 1.15
+    assert apart.low < 1.05
+
+
+def test_a_machine_that_stands_out_is_named() -> None:
+    text = markdown_of(farmed())
+    assert "doubt: south stands out: EPS in the steady window of A is -50% beside" in text
+    assert "B over A is" not in text.partition("doubt:")[2]
+    other = markdown_of(farmed((1.2, 1.2, 2.0)))
+    assert "west stands out: EPS in the steady window of B over A is +67% beside" in other
+
+
+def test_programs_learn_the_machine_of_each_run_where_machines_have_names() -> None:
+    data = json.loads(json.dumps(compare_json(farmed())))
+    assert [run["machine"] for run in data["runs"][::8]] == ["north", "south", "west"]
+    assert (data["freshness_on"], data["ceiling_on"]) == ("north", "south")
+    data = json.loads(json.dumps(compare_json(compared())))
+    assert data["runs"][0].keys() == {"arm", "block", "result"}
+    assert not {"freshness_on", "ceiling_on"} & data.keys()

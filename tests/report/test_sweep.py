@@ -153,3 +153,17 @@ def test_a_sweep_in_which_everything_failed_has_a_picture_and_a_text() -> None:
     nothing = replace(swept(), runs=runs)
     assert row(markdown_of(nothing), "fast")[1:3] == ["-", "-"]
     assert sweep_svg(nothing).rstrip().endswith("</svg>")
+
+
+def test_blocks_on_several_machines_have_a_row_each_and_name_them_to_programs() -> None:
+    names = {1: "north", 2: "south", 3: "north"}
+    runs = tuple(replace(run, machine=names[run.block]) for run in swept().runs)
+    farmed = replace(swept(), runs=runs)
+    text = markdown_of(farmed)
+    assert row(text, "north")[:4] == ["north", "1, 3", "1,020", "1,471"]
+    assert row(text, "south")[:2] == ["south", "2"]
+    assert "other, block 1 on north failed" in text
+    assert [run["machine"] for run in json.loads(json.dumps(sweep_json(farmed)))["runs"]] == [
+        names[run.block] for run in runs
+    ]
+    assert "machine" not in sweep_json(swept())["runs"][0]  # type: ignore[index]

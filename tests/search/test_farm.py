@@ -14,7 +14,7 @@ import pytest
 
 from tests.measure.factory import failed
 from tests.search.simulated import BUDGET_S, START_S, Levels, Rack, World, by_workers, rack, search
-from tuner.errors import JobFailed
+from tuner.errors import Unreachable
 from tuner.measure.measurement import FailureKind
 from tuner.search.farm import Lost, longest_s
 from tuner.search.journal import NAME, recorded
@@ -143,7 +143,7 @@ def test_without_a_machine_the_search_fails_and_names_the_reason(tmp_path: Path)
     def fate(asked: Asked) -> tuple[float, Lost] | None:
         return (1.0, Lost("cut off", is_gone=True)) if asked.number > 9 else None
 
-    with pytest.raises(JobFailed, match=r"no machine is left to measure on: lab\d: cut off"):
+    with pytest.raises(Unreachable, match=r"no machine is left to measure on: lab\d: cut off"):
         search(tmp_path, replace(rack(2), fate=fate))
     resumed = search(tmp_path, rack(2))
     assert resumed.ending is Ending.FINISHED

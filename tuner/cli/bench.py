@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from tuner.cli.bench_course import BenchCourse, BenchOptions
-from tuner.cli.console import say, working
+from tuner.cli.console import Voice, working
 from tuner.cli.files import (
     Exports,
     JsonFile,
@@ -22,6 +22,7 @@ from tuner.cli.files import (
 )
 from tuner.cli.options import (
     LOCAL,
+    ClusterOption,
     EngineChoice,
     EngineOption,
     OutputFormat,
@@ -33,14 +34,16 @@ from tuner.cli.options import (
     load,
     templates_of,
 )
-from tuner.cli.runs import require_none_failed
-from tuner.cli.site import Wanted, open_lab, prepare, tell_of_others
+from tuner.cli.place import open_place
+from tuner.cli.runs import pace_of, require_none_failed
+from tuner.cli.search_lab import SearchPlace
+from tuner.cli.site import Wanted
 from tuner.errors import GuardrailBreached, Unreachable
-from tuner.lab.lab import Lab
 from tuner.measure.paced_summary import PacedMeasurement
 from tuner.profile.model import Profile
 from tuner.report.bench import Bench, bench_blocks, bench_json, summary
 from tuner.report.metrics import BENCH_PHASES, Gauges
+from tuner.search.budget import Pace
 
 
 def bench(
@@ -71,6 +74,7 @@ def bench(
     ] = False,
     engine: EngineOption = EngineChoice.NODE,
     elasticsearch: UrlOption = None,
+    cluster: ClusterOption = False,
     templates: TemplatesOption = None,
     metrics_path: MetricsFileOption = None,
     export_json: JsonFile = None,
@@ -82,20 +86,22 @@ def bench(
     Exits with 6 when events were lost or doubled or a guardrail was breached, with 1 when a run
     failed otherwise.  An engine that dies is started again and the run repeated once; after three
     losses in a row it exits with 4, with what was measured so far.
+
+    With --cluster the runs are spread over its machines; each phase after them is on one.
     """
     exports = Exports(export_json, export_markdown)
     exports.require_writable(profile)
     loaded = load(profile)
-    wanted = Wanted(engine, elasticsearch, templates_of(templates))
+    wanted = Wanted(engine, elasticsearch, templates_of(templates), on_cluster=cluster)
     window_s = duration_s(window)
     chosen = BenchOptions(repeat, window_s, freshness, sustain, overload, ceiling)
     parent = Path(tempfile.gettempdir())
     gauges = Gauges("bench", loaded.profile.name, BENCH_PHASES, time.time(), planned=repeat)
-    with running_metrics(metrics_path, gauges) as metrics:
-        prepare(wanted, [loaded.profile], say)
-        tell_of_others(say)
-        with open_lab(wanted, loaded.profile, parent, say) as lab:
-            measured, lost = _measure(lab, loaded.profile, chosen, metrics)
+    with (
+        running_metrics(metrics_path, gauges) as metrics,
+        open_place(wanted, [loaded.profile], parent, Voice()) as place,
+    ):
+        measured, lost = _measure(place, loaded.profile, chosen, pace_of(engine), metrics)
     exports.publish(bench_json(measured), bench_blocks(measured), output)
     if lost is not None:
         raise lost
@@ -103,27 +109,28 @@ def bench(
 
 
 def _measure(
-    lab: Lab, profile: Profile, chosen: BenchOptions, metrics: MetricsFile
+    place: SearchPlace, profile: Profile, chosen: BenchOptions, pace: Pace, metrics: MetricsFile
 ) -> tuple[Bench, Unreachable | None]:
-    """The runs, then the phases; where the engine is lost for good, what was measured before that,
-    and the loss."""
-    metrics.update(replace(metrics.gauges, engine=lab.engine.name, rsyslog=lab.rsyslog))
+    """The runs, then the phases; where the engine or the last machine is lost for good, what was
+    measured before that, and the loss."""
+    facts = place.facts
+    gauges = replace(metrics.gauges, engine=facts.engine, rsyslog=facts.fingerprint.rsyslog)
+    metrics.update(gauges)
     measured = Bench(
         profile=profile.name,
-        engine=lab.engine.name,
+        engine=facts.engine,
         outcomes=(),
-        substitutions=tuple(str(one) for one in lab.bind(profile, "t").substitutions),
+        substitutions=facts.substitutions,
         freshness_limit_s=profile.guardrails.freshness_p99_s,
         message_bytes=None if profile.workload.replay else profile.workload.message_bytes.mean,
     )
     try:
         with working("warming up the engine") as tell:
-            course = BenchCourse(lab, profile, chosen, metrics, tell)
-            for outcome in course.runs():
-                measured = replace(measured, outcomes=(*measured.outcomes, outcome))
-            figures = summary(measured.outcomes)
-            if figures is not None:
-                for known in course.phases(measured, figures["eps_median"]):
+            course = BenchCourse(place, profile, chosen, pace, metrics, tell)
+            for known in course.runs(measured):
+                measured = known
+            if summary(measured.outcomes) is not None:
+                for known in course.phases(measured):
                     measured = known
     except Unreachable as lost:
         if not measured.outcomes:

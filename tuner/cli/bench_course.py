@@ -2,34 +2,36 @@
 
 from __future__ import annotations
 
-import itertools
 import math
+import random
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from typing import TypeVar
 
 from tuner.cli.console import say
 from tuner.cli.files import MetricsFile
-from tuner.cli.runs import lab_pace
+from tuner.cli.runs import SideBySide, on
+from tuner.cli.search_lab import SearchPlace
 from tuner.engines.index import MappingStyle
-from tuner.flood.schedule import fixed
-from tuner.lab.lab import Lab
-from tuner.measure.ceiling import Ceiling, CeilingPlan, ceiling
+from tuner.lab.engine import stores
+from tuner.measure.blocks import Arm
 from tuner.measure.measurement import Failure, Measurement, Outcome, TrialPlan
 from tuner.measure.metrics import Result
 from tuner.measure.overload import Overload, overload_of, overload_plan
-from tuner.measure.paced import Pacing, run_paced
 from tuner.measure.paced_summary import PacedMeasurement
-from tuner.measure.survival import NamedRun, Survivor
-from tuner.measure.sustain import Goal, LoadTrial, bounds, search_load, why_not
-from tuner.measure.trial import run_trial
+from tuner.measure.sustain import Goal, LoadTrial, bounds, next_load, why_not
 from tuner.profile.model import Profile
-from tuner.report.bench import Bench, Sustained
+from tuner.report.bench import Bench, Sustained, median_on
 from tuner.report.figures import eps, seconds
 from tuner.report.metrics import with_outcome
-from tuner.search.budget import trial_seconds
+from tuner.search.budget import Pace, trial_seconds
+from tuner.search.guardrails import interval_s
+from tuner.search.study import BASELINE, Asked, Phase, Trial
 
+T = TypeVar("T")
+
+_RUN = "run"
 _LEAD_S = 2.0
 # Freshness is judged where a pipeline should run, not where it is full.
 _SHARE = 0.7
@@ -49,127 +51,163 @@ class BenchOptions:
 
 
 class BenchCourse:
-    """Runs a profile and then the phases that were chosen, one after the other in a lab, and goes
-    on after a run that lost the engine."""
+    """Runs a profile and then the phases that were chosen, on the machines of a place, and goes on
+    after a run that lost the engine."""
 
     def __init__(
         self,
-        lab: Lab,
+        place: SearchPlace,
         profile: Profile,
         chosen: BenchOptions,
+        pace: Pace,
         metrics: MetricsFile,
         tell: Callable[[str], None],
     ) -> None:
-        self._lab = lab
         self._profile = profile
         self._chosen = chosen
         self._metrics = metrics
         self._tell = tell
-        self._pace = lab_pace(lab)
-        self._names = (f"t{number}" for number in itertools.count())
-        self._warm_up = TrialPlan(self._pace.warm_up_s, 2 * self._pace.engine_warm_up_s)
-        self._survivor = Survivor(lab, profile, self._warm_up)
+        self._stores = stores(place.facts.engine)
+        plan = TrialPlan(pace.warm_up_s, chosen.window_s, chosen.window_s, awaits_counters=True)
+        self._runs_s = chosen.repeat * trial_seconds(plan, pace.overhead_s, pace)
+        self._ends_s = math.inf
+        self._side = SideBySide(
+            place, [Arm(_RUN, profile)], plan, pace, random.Random(0), self._begins,
+            telling=self._stage,
+        )  # fmt: skip
 
-    def runs(self) -> Iterator[Outcome]:
-        """A warm-up run, which is not kept, then the runs."""
-        pace, repeat, window_s = self._pace, self._chosen.repeat, self._chosen.window_s
-        plan = TrialPlan(pace.warm_up_s, window_s, window_s, awaits_counters=True)
-        self._enter("warm-up")
-        self._survivor.measured(
-            self._profile,
-            partial(run_trial, self._lab, self._profile, self._warm_up),
-            next(self._names),
-            lambda stage: self._tell(f"warm-up: {stage}"),
-        )
-        ends_s = time.monotonic() + repeat * trial_seconds(plan, pace.overhead_s, pace)
-        for number in range(1, repeat + 1):
-            run = f"run {number} of {repeat}"
-            self._enter("run", number)
-            measure = partial(run_trial, self._lab, self._profile, plan)
-            for outcome in self._attempts(measure, _stages(run, ends_s, self._tell)):
-                if isinstance(outcome, PacedMeasurement):
-                    raise TypeError("a run that saturates has no pace")
-                say(f"{run}: {_what(outcome)}")
-                yield outcome
+    def runs(self, measured: Bench) -> Iterator[Bench]:
+        """What is known after each run; one to warm up, which is not kept, comes first on each
+        machine."""
+        for run, runs in self._side.blocks(self._chosen.repeat):
+            if run is not None:
+                self._count(run.result)
+                what = f"run {run.block} of {self._chosen.repeat}{on(run.machine)}"
+                say(f"{what}: {_what(run.result)}")
+            outcomes = tuple(one.result for one in runs)
+            machines = tuple(one.machine for one in runs if one.machine)
+            measured = replace(measured, outcomes=_saturated(outcomes), machines=machines)
+            yield measured
 
-    def phases(self, measured: Bench, per_second: float) -> Iterator[Bench]:
-        """What is known after each phase that was chosen; `per_second` is the median of the runs,
-        or what the profile's workload asks for."""
+    def phases(self, measured: Bench) -> Iterator[Bench]:
+        """What is known after each phase that was chosen, each on one machine, at rates by the
+        median of its runs or by what the profile's workload asks for."""
         if self._chosen.freshness:
-            self._enter("freshness")
-            measured = replace(measured, freshness=self._freshness(per_second))
+            fresh, measured = self._phase("freshness", measured, self._freshness)
+            measured = replace(measured, freshness=fresh)
             yield measured
         if self._chosen.sustain:
-            self._enter("sustain")
-            measured = replace(measured, sustained=self._sustain(per_second))
+            sustained, measured = self._phase("sustain", measured, self._sustain)
+            measured = replace(measured, sustained=sustained)
             yield measured
         if self._chosen.overload:
-            self._enter("overload")
-            measured = replace(measured, overload=self._overload(per_second))
+            overload, measured = self._phase("overload", measured, self._overload)
+            measured = replace(measured, overload=overload)
             yield measured
         if self._chosen.ceiling:
             self._enter("ceiling")
-            yield replace(measured, ceiling=self._ceiling())
+            self._say("the engine's ceiling")
+            ceiling, machine = self._side.crew.ceiling(self._profile)
+            yield replace(_with_phase(measured, "ceiling", machine), ceiling=ceiling)
 
-    def _freshness(self, per_second: float) -> PacedMeasurement | Failure | None:
+    def _phase(
+        self,
+        name: str,
+        measured: Bench,
+        course: Callable[[str, float], Generator[Asked, Trial, T]],
+    ) -> tuple[T, Bench]:
+        """What a phase comes to, and `measured` with its machine."""
+        self._enter(name)
+
+        def work(machine: str) -> Generator[Asked, Trial, T]:
+            yield from self._side.warm(machine)
+            per_second = median_on(measured, machine)
+            if per_second is None:
+                raise RuntimeError("no run gave a rate")
+            result = yield from course(machine, per_second)
+            return result
+
+        result, machine = self._side.crew.alone(work, lambda trial: self._count(trial.outcome))
+        return result, _with_phase(measured, name, machine)
+
+    def _freshness(
+        self, machine: str, per_second: float
+    ) -> Generator[Asked, Trial, PacedMeasurement | Failure | None]:
         """From due to searchable, at seven tenths of the measured rate or at the profile's own;
         None where nothing is kept that could be searched."""
         if self._profile.measured.index.mapping is MappingStyle.NONE:
             return None
         fixed_rate = self._profile.workload.rate != "max"
         rate, judged_s = per_second if fixed_rate else _SHARE * per_second, self._judged_s()
-        self._say(f"freshness: {eps(rate)} events per second for {judged_s:g} s")
-        return self._paced(_steady(rate, judged_s))
+        self._say(f"freshness{on(machine)}: {eps(rate)} events per second for {judged_s:g} s")
+        return (yield from self._paced(machine, rate, TrialPlan(_LEAD_S, judged_s)))
 
-    def _sustain(self, per_second: float) -> Sustained:
+    def _sustain(self, machine: str, per_second: float) -> Generator[Asked, Trial, Sustained]:
         """The maximum sustainable rate, beginning a little below the measured one."""
         window_s = self._chosen.window_s
         goal = Goal(trial_s=window_s, enough_s=3 * window_s)
-
-        def evaluate(load: float) -> LoadTrial:
-            self._tell(f"sustainable rate: {eps(load)} events per second")
-            outcome = self._paced(_steady(load, window_s))
+        trials: list[LoadTrial] = []
+        while (load := next_load(trials, goal, _FIRST_SHARE * per_second)) is not None:
+            self._tell(f"sustainable rate{on(machine)}: {eps(load)} events per second")
+            outcome = yield from self._paced(machine, load, TrialPlan(_LEAD_S, window_s))
             reason = why_not(outcome, self._profile)
             say(f"{eps(load)} events per second: {reason or 'carried'}")
-            return LoadTrial(load, window_s, reason, outcome)
+            trials.append(LoadTrial(load, window_s, reason, outcome))
+        return Sustained(bounds(trials, goal), tuple(trials))
 
-        trials = search_load(evaluate, goal, _FIRST_SHARE * per_second)
-        return Sustained(bounds(trials, goal), trials)
-
-    def _overload(self, per_second: float) -> Overload | Failure:
+    def _overload(
+        self, machine: str, per_second: float
+    ) -> Generator[Asked, Trial, Overload | Failure]:
         """150 % of the measured rate, for the length of a window."""
         plan = overload_plan(per_second, self._chosen.window_s)
-        self._say(f"overload: {eps(plan.over_per_second)} events per second for {plan.over_s:g} s")
-        outcome = self._paced(plan.pacing)
+        self._say(
+            f"overload{on(machine)}: {eps(plan.over_per_second)} events per second for "
+            f"{plan.over_s:g} s"
+        )
+        trial = TrialPlan(0.0, self._chosen.window_s, overloads=True)
+        outcome = yield from self._paced(machine, per_second, trial)
         return outcome if isinstance(outcome, Failure) else overload_of(plan, outcome)
 
-    def _ceiling(self) -> Ceiling:
-        """What the warm engine carries without rsyslog."""
-        self._say("the engine's ceiling")
-        return ceiling(self._lab, self._profile, say, CeilingPlan(engine_warm_up_s=0.0))
-
-    def _paced(self, pacing: Pacing) -> PacedMeasurement | Failure:
+    def _paced(
+        self, machine: str, per_second: float, plan: TrialPlan
+    ) -> Generator[Asked, Trial, PacedMeasurement | Failure]:
         """A run by a schedule; the second one where the first lost the engine."""
-        measure = partial(run_paced, self._lab, self._profile, pacing)
-        *_, outcome = self._attempts(measure, lambda _: None)
-        if isinstance(outcome, Measurement):
+        asked = Asked(0, Phase.CHECK, BASELINE, _RUN, plan, per_second=per_second, machine=machine)
+        trial = yield from self._side.crew.run(asked)
+        if isinstance(trial.outcome, Measurement):
             raise TypeError("a run by a schedule does not saturate")
-        return outcome
-
-    def _attempts(self, measure: NamedRun, tell: Callable[[str], None]) -> Iterator[Result]:
-        """Each attempt of a run, in the metrics as it ends."""
-        for result in self._survivor.attempts(self._profile, measure, self._names, tell, say):
-            self._metrics.update(with_outcome(self._metrics.gauges, result))
-            yield result
+        return trial.outcome
 
     def _judged_s(self) -> float:
         """As long as a window, and whole refresh intervals, two at least: freshness goes up and
         down with them."""
         window_s = self._chosen.window_s
-        interval_s = self._lab.engine.refresh_s(self._profile.measured)
-        if not interval_s:
+        # What arrives in the sink is found at once.
+        refresh_s = interval_s(self._profile) if self._stores else 0.0
+        if not refresh_s:
             return window_s
-        return interval_s * max(2, math.ceil(window_s / interval_s))
+        return refresh_s * max(2, math.ceil(window_s / refresh_s))
+
+    def _begins(self, asked: Asked) -> None:
+        """Show which run begins; the time that all take counts from the first."""
+        if asked.phase is Phase.WARM_UP:
+            self._enter("warm-up")
+        elif asked.pair is not None:
+            self._ends_s = min(self._ends_s, time.monotonic() + self._runs_s)
+            self._enter("run", asked.pair)
+
+    def _stage(self, asked: Asked, stage: str) -> None:
+        """Show the stages of a run here, and about how long the runs still take."""
+        if asked.phase is Phase.WARM_UP:
+            self._tell(f"warm-up: {stage}")
+        elif asked.pair is not None:
+            self._tell(
+                f"run {asked.pair} of {self._chosen.repeat}: {stage}, about "
+                f"{seconds(self._ends_s - time.monotonic())} until the last run ends"
+            )
+
+    def _count(self, result: Result) -> None:
+        self._metrics.update(with_outcome(self._metrics.gauges, result))
 
     def _enter(self, phase: str, trial: int | None = None) -> None:
         gauges = replace(self._metrics.gauges, phase=phase)
@@ -181,19 +219,20 @@ class BenchCourse:
         say(phase)
 
 
-def _steady(per_second: float, judged_s: float) -> Pacing:
-    whole_s = _LEAD_S + judged_s
-    return Pacing(fixed(per_second), whole_s, _LEAD_S, whole_s)
+def _with_phase(measured: Bench, name: str, machine: str) -> Bench:
+    """`measured` with the machine of a phase, where that has a name."""
+    named = ((name, machine),) if machine else ()
+    return replace(measured, phases_on=(*measured.phases_on, *named))
 
 
-def _stages(run: str, ends_s: float, tell: Callable[[str], None]) -> Callable[[str], None]:
-    """Shows the stages of a run, and about how long the runs still take."""
-    return lambda stage: tell(
-        f"{run}: {stage}, about {seconds(ends_s - time.monotonic())} until the last run ends"
-    )
+def _saturated(results: Sequence[Result]) -> tuple[Outcome, ...]:
+    outcomes = tuple(one for one in results if not isinstance(one, PacedMeasurement))
+    if len(outcomes) < len(results):
+        raise TypeError("a run that saturates has no pace")
+    return outcomes
 
 
-def _what(outcome: Outcome) -> str:
+def _what(outcome: Result) -> str:
     if isinstance(outcome, Failure):
         return f"failed: {outcome.reason}"
     return f"{eps(outcome.eps)} EPS"

@@ -10,6 +10,7 @@ import typer
 from tuner.cli.compare_sides import CompareOptions, measured, of_searches
 from tuner.cli.files import Exports, JsonFile, MarkdownFile
 from tuner.cli.options import (
+    ClusterOption,
     EngineChoice,
     EngineOption,
     OutputFormat,
@@ -78,6 +79,7 @@ def compare(
     seed: Seed = 1,
     engine: EngineOption = EngineChoice.NODE,
     elasticsearch: UrlOption = None,
+    cluster: ClusterOption = False,
     templates: TemplatesOption = None,
     export_json: JsonFile = None,
     export_markdown: MarkdownFile = None,
@@ -98,6 +100,8 @@ def compare(
     Whatever the gate says, exits with 6 when a run lost or doubled events or breached a guardrail,
     and with 1 when one failed otherwise.  An engine that dies is started again and the run repeated
     once; after three losses in a row it exits with 4, with what was measured so far.
+
+    With --cluster the pairs are spread over its machines, both runs of a pair on one.
     """
     exports = Exports(export_json, export_markdown)
     exports.require_writable(a, b)
@@ -112,7 +116,7 @@ def compare(
             raise BadUsage(f"two searches are already measured: leave out {', '.join(given)}")
         compared = of_searches(a, b, fail_below)
     else:
-        wanted = Wanted(engine, elasticsearch, templates_of(templates))
+        wanted = Wanted(engine, elasticsearch, templates_of(templates), on_cluster=cluster)
         chosen = CompareOptions(pairs, duration_s(window), freshness, ceiling, fail_below, seed)
         compared, lost = measured(a, b, wanted, chosen)
     exports.publish(compare_json(compared), compare_blocks(compared), output)

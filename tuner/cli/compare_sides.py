@@ -1,5 +1,5 @@
-"""What `compare` compares: two profiles in interleaved pairs of runs on one lab, or what two
-searches ended with."""
+"""What `compare` compares: two profiles in interleaved pairs of runs, or what two searches ended
+with."""
 
 from __future__ import annotations
 
@@ -9,27 +9,25 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from tuner.cli.console import say, working
+from tuner.cli.console import Voice, say, working
 from tuner.cli.options import load
-from tuner.cli.runs import SideBySide, lab_pace, result_text
-from tuner.cli.site import Wanted, open_lab, prepare, tell_of_others
-from tuner.engines.index import MappingStyle
+from tuner.cli.place import open_place
+from tuner.cli.runs import SideBySide, begins_block, on, pace_of, result_text
+from tuner.cli.search_lab import SearchPlace
+from tuner.cli.site import Wanted
 from tuner.errors import BadUsage, Refused, Unreachable
-from tuner.host.usage import cores, describe_machine
-from tuner.lab.lab import Lab
 from tuner.measure.blocks import Arm, Run, comparison, pairs, values
-from tuner.measure.ceiling import CeilingPlan, ceiling
 from tuner.measure.gate import Gate, gate
 from tuner.measure.measurement import Measurement, TrialPlan
-from tuner.measure.metrics import Result, restarted
+from tuner.measure.metrics import restarted
 from tuner.measure.paired import fewest_pairs
 from tuner.profile.metric import Metric
-from tuner.profile.model import Profile
 from tuner.report.compare import RATES, A, B, Compared, Side
 from tuner.report.figures import eps, interval, percent
+from tuner.search.budget import Pace
 from tuner.search.guardrails import check_rate
 from tuner.search.journal import read
-from tuner.search.study import Study
+from tuner.search.study import LabFacts, Study
 from tuner.search.verdict import Outcome, outcome_of
 
 
@@ -48,8 +46,8 @@ class CompareOptions:
 def measured(
     a: Path, b: Path, wanted: Wanted, chosen: CompareOptions
 ) -> tuple[Compared, Unreachable | None]:
-    """Measure both profiles on a lab of the release of `a`, with the workload of `a`; where the
-    engine is lost for good, what was measured before that, and the loss."""
+    """Measure both profiles on labs of the release of `a`, with the workload of `a`; where the
+    engine or the last machine is lost for good, what was measured before that, and the loss."""
     first, second = load(a).profile, load(b).profile
     doubts = []
     if second.workload != first.workload:
@@ -57,29 +55,26 @@ def measured(
         doubts.append("the workloads differ: both sides were measured with that of A")
     if first.workload.rate != "max":
         doubts.append("workload.rate is fixed: both sides were offered exactly that rate")
-    prepare(wanted, [first, second], say)
-    tell_of_others(say)
     arms = (Arm(A, first), Arm(B, second))
-    with open_lab(wanted, first, Path(tempfile.gettempdir()), say) as lab:
-        _require_enough(arms, lab, chosen.pairs)
-        if lab.engine.fixes_node and arms[0].node != arms[1].node:
+    parent = Path(tempfile.gettempdir())
+    with open_place(wanted, [first, second], parent, Voice()) as place:
+        facts = place.facts
+        _require_enough(arms, facts, chosen.pairs)
+        if facts.fixes_node and arms[0].node != arms[1].node:
             doubts.append("node settings: the running engine keeps its own for both sides")
-        side_a, side_b = (
-            Side(str(path), tuple(str(one) for one in lab.bind(arm.profile, "t").substitutions))
-            for path, arm in zip((a, b), arms, strict=True)
-        )
         compared = Compared(
-            a=side_a,
-            b=side_b,
-            engine=lab.engine.name,
-            machine=describe_machine(),
+            a=Side(str(a), facts.substitutions),
+            b=Side(str(b), facts.beside[0]),
+            engine=facts.engine,
+            machine=facts.machine,
             runs=(),
             seed=chosen.seed,
             doubts=tuple(doubts),
         )
         try:
             with working("starting") as tell:
-                for known in _stages(compared, lab, arms, chosen, tell):
+                stages = _stages(compared, place, arms, chosen, pace_of(wanted.engine), tell)
+                for known in stages:
                     compared = known
         except Unreachable as lost:
             if not compared.runs:
@@ -88,9 +83,9 @@ def measured(
         return compared, None
 
 
-def _require_enough(arms: tuple[Arm, Arm], lab: Lab, pairs: int) -> None:
+def _require_enough(arms: tuple[Arm, Arm], facts: LabFacts, pairs: int) -> None:
     """Raise BadUsage for fewer pairs than can show anything."""
-    restarting = lab.engine.restarts and arms[0].node != arms[1].node
+    restarting = facts.restarts and arms[0].node != arms[1].node
     fewest = fewest_pairs(restarting=restarting)
     if pairs < fewest:
         raise BadUsage(
@@ -100,17 +95,18 @@ def _require_enough(arms: tuple[Arm, Arm], lab: Lab, pairs: int) -> None:
 
 
 def _stages(
-    compared: Compared, lab: Lab, arms: tuple[Arm, Arm], chosen: CompareOptions,
-    tell: Callable[[str], None],
+    compared: Compared, place: SearchPlace, arms: tuple[Arm, Arm], chosen: CompareOptions,
+    pace: Pace, tell: Callable[[str], None],
 ) -> Iterator[Compared]:  # fmt: skip
     """What is known after each run, each told as it ends, and after each phase that follows."""
-    plan = TrialPlan(lab_pace(lab).warm_up_s, chosen.window_s, awaits_counters=True)
-    side_by_side = SideBySide(lab, arms, plan, random.Random(chosen.seed), tell)
-    side_by_side.warm_up()
-    for run in side_by_side.blocks(chosen.pairs):
-        compared = replace(compared, runs=(*compared.runs, run))
-        what = f"pair {run.block} of {chosen.pairs}  {run.arm}"
-        say(f"{what}: {result_text(run.result)}{_ratio(compared.runs)}")
+    plan = TrialPlan(pace.warm_up_s, chosen.window_s, awaits_counters=True)
+    begins = begins_block(tell, chosen.pairs)
+    side_by_side = SideBySide(place, arms, plan, pace, random.Random(chosen.seed), begins)
+    for run, runs in side_by_side.blocks(chosen.pairs):
+        compared = replace(compared, runs=runs)
+        if run is not None:
+            what = f"pair {run.block} of {chosen.pairs}  {run.arm}{on(run.machine)}"
+            say(f"{what}: {result_text(run.result)}{_ratio(runs, run.block)}")
         yield compared
     each = [pairs(compared.runs, A, B, metric) for metric in RATES]
     if len(each[0].a) < 2:
@@ -120,23 +116,22 @@ def _stages(
     if chosen.freshness:
         per_second = check_rate([*each[0].a, *each[0].b])
         say(f"freshness at {eps(per_second)} events per second")
-        a, b = (_freshness(side_by_side, arm.profile, per_second) for arm in arms)
+        (a, b), machine = side_by_side.at_a_rate(per_second)
         compared = replace(
-            compared, a=replace(compared.a, freshness=a), b=replace(compared.b, freshness=b)
+            compared,
+            a=replace(compared.a, freshness=a),
+            b=replace(compared.b, freshness=b),
+            freshness_on=machine,
         )
         yield compared
     if chosen.ceiling:
         say("the engine's ceiling")
-        profile = arms[0].profile
-        restarted = lab.engine.run_with(profile) > 0
-        warm_up = CeilingPlan(engine_warm_up_s=lab_pace(lab).engine_warm_up_s if restarted else 0.0)
-        top = ceiling(lab, profile, say, warm_up)
-        yield replace(compared, ceiling=top, cores=cores() if lab.is_here else None)
+        top, machine = side_by_side.crew.ceiling(arms[0].profile)
+        yield replace(compared, ceiling=top, cores=place.facts.cores, ceiling_on=machine)
 
 
-def _ratio(runs: Sequence[Run]) -> str:
-    """What the pair of the last run shows, once both sides of it ran."""
-    block = runs[-1].block
+def _ratio(runs: Sequence[Run], block: int) -> str:
+    """What a pair shows, once both sides of it ran."""
     before, after = (values(runs, side, Metric.EPS).get(block) for side in (A, B))
     return f", B over A {percent(after / before)}" if before and after else ""
 
@@ -144,15 +139,6 @@ def _ratio(runs: Sequence[Run]) -> str:
 def gate_of(runs: tuple[Run, ...], bar: float | None) -> Gate | None:
     """The gate on both rates; None when there is no bar."""
     return None if bar is None else gate([pairs(runs, A, B, metric) for metric in RATES], bar)
-
-
-def _freshness(side_by_side: SideBySide, profile: Profile, per_second: float) -> Result | None:
-    """How fresh a side keeps its index at a rate that both carry; None where nothing is kept that
-    could be searched."""
-    if profile.measured.index.mapping is MappingStyle.NONE:
-        return None
-    *_, outcome = side_by_side.at_a_rate(profile, per_second)
-    return outcome
 
 
 def of_searches(a: Path, b: Path, fail_below: float | None) -> Compared:

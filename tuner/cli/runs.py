@@ -1,33 +1,31 @@
-"""Profiles side by side in one lab, in blocks of runs, and the exit code of runs that failed."""
+"""Profiles side by side on the machines of a place, in blocks of runs, and the exit code of runs
+that failed."""
 
 from __future__ import annotations
 
-import itertools
 import random
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 
-from tuner.cli.console import say
 from tuner.cli.options import EngineChoice
+from tuner.cli.run_crew import RunCrew, unheard
+from tuner.cli.search_lab import SearchPlace, Telling
+from tuner.engines.index import MappingStyle
 from tuner.errors import GuardrailBreached, JobFailed
-from tuner.flood.schedule import fixed
-from tuner.lab.lab import Lab
 from tuner.measure.blocks import Arm, Run, block_order
 from tuner.measure.measurement import Failure, FailureKind, TrialPlan
 from tuner.measure.metrics import Result
-from tuner.measure.paced import Pacing, run_paced
 from tuner.measure.paced_summary import PacedMeasurement
-from tuner.measure.survival import NamedRun, Survivor
-from tuner.measure.trial import run_trial
-from tuner.profile.model import Profile
 from tuner.report.figures import eps
 from tuner.search.budget import NODE_PACE, SINK_PACE, Pace, trial_seconds
+from tuner.search.crew import Piece
 from tuner.search.guardrails import check_plan, interval_s
+from tuner.search.study import BASELINE, Asked, Phase, Trial
 
 
 class SideBySide:
-    """Runs arms in a lab, each run under a name of its own, and goes on after a run that lost the
-    engine.
+    """Runs arms on the machines of a place, and goes on after a run that lost the engine.
 
     `plan` is that of a saturating run; with `judges_freshness` runs follow the fixed rate of
     their workload instead, for as long as that takes.
@@ -35,60 +33,125 @@ class SideBySide:
 
     def __init__(
         self,
-        lab: Lab,
+        place: SearchPlace,
         arms: Sequence[Arm],
         plan: TrialPlan,
+        pace: Pace,
         rng: random.Random,
-        tell: Callable[[str], None],
+        begins: Callable[[Asked], None],
         *,
+        telling: Telling = unheard,
         judges_freshness: bool = False,
     ) -> None:
-        self.lab = lab
+        profiles = {arm.name: arm.profile for arm in arms}
+        self.crew = RunCrew(place, lambda asked: profiles[asked.why], begins, telling)
         self._arms = arms
         self._plan = plan
+        self._warm_up = TrialPlan(plan.warm_up_s, 2 * pace.engine_warm_up_s)
         self._rng = rng
-        self._tell = tell
         self._judges_freshness = judges_freshness
-        self._names = (f"b{number}" for number in itertools.count(1))
-        after_a_start = TrialPlan(plan.warm_up_s, lab_pace(lab).engine_warm_up_s)
-        self._survivor = Survivor(lab, arms[0].profile, after_a_start)
+        self._turns = place.facts.restarts and len({arm.node for arm in arms}) > 1
+        self._last: dict[str, Arm] = {}
+        self._doing: dict[str, int] = {}
 
-    def warm_up(self) -> None:
-        """Run the first arm unscored: an engine that was just started is slow for a while."""
-        self._tell("warming up the engine")
-        profile = self._arms[0].profile
-        plan = TrialPlan(self._plan.warm_up_s, 2 * lab_pace(self.lab).engine_warm_up_s)
-        run = partial(run_trial, self.lab, profile, plan)
-        self._survivor.measured(profile, run, next(self._names), _quiet)
+    def blocks(self, count: int) -> Iterator[tuple[Run | None, tuple[Run, ...]]]:
+        """Every arm once a block, all of a block on one machine: each run as it ends, and all that
+        count so far.
 
-    def blocks(self, count: int) -> Iterator[Run]:
-        """Every arm once a block, as each run ends; the engine is warm for the first arm."""
-        last = self._arms[0]
-        for block in range(1, count + 1):
-            for arm in block_order(self._arms, last, self._rng):
-                self._tell(f"block {block} of {count}: {arm.name}")
-                for result in self._results(arm.profile):
-                    yield Run(arm.name, block, result)
-                last = arm
+        The runs of a block whose machine is lost count no more, and the block is measured again
+        elsewhere; None comes for it.  Where the engine restarts between arms, one machine measures
+        all blocks: runs just after a restart do not count, and the others of two machines are no
+        pairs.
+        """
+        left = iter(range(1, count + 1))
+        runs: tuple[Run, ...] = ()
 
-    def at_a_rate(
-        self, profile: Profile, per_second: float, least_s: float = 0.0
-    ) -> Iterator[Result]:
-        """One run at a fixed rate, judged for `least_s` seconds or as long as its refresh interval
-        asks for; another where it lost the engine."""
-        plan = check_plan(profile)
-        whole_s = plan.warm_up_s + max(least_s, plan.window_s)
-        pacing = Pacing(fixed(per_second), whole_s, plan.warm_up_s, whole_s)
-        return self._attempts(profile, partial(run_paced, self.lab, profile, pacing))
+        def take(machine: str) -> Piece | None:
+            if self._turns and machine != self.crew.machines[0]:
+                return None
+            block = next(left, None)
+            return None if block is None else partial(self._block, block)
 
-    def _results(self, profile: Profile) -> Iterator[Result]:
-        rate = profile.workload.rate
-        if self._judges_freshness and rate != "max":
-            return self.at_a_rate(profile, float(rate), self._plan.window_s)
-        return self._attempts(profile, partial(run_trial, self.lab, profile, self._plan))
+        for happening in self.crew.spread(take):
+            if isinstance(happening, str):
+                lost = (happening, self._doing.get(happening))
+                runs = tuple(one for one in runs if (one.machine, one.block) != lost)
+                yield None, runs
+            elif happening.pair is not None:
+                run = Run(happening.why, happening.pair, happening.outcome, happening.machine)
+                runs = tuple(sorted((*runs, run), key=lambda one: one.block))
+                yield run, runs
 
-    def _attempts(self, profile: Profile, run: NamedRun) -> Iterator[Result]:
-        return self._survivor.attempts(profile, run, self._names, _quiet, say)
+    def at_a_rate(self, per_second: float) -> tuple[tuple[Result | None, ...], str]:
+        """How fresh each arm keeps its index at a rate, judged for as long as its refresh interval
+        asks for, and the machine of all of them; None where nothing is kept that could be
+        searched."""
+
+        def work(machine: str) -> Generator[Asked, Trial, tuple[Result | None, ...]]:
+            yield from self.warm(machine)
+            fresh: list[Result | None] = []
+            for arm in self._arms:
+                if arm.profile.measured.index.mapping is MappingStyle.NONE:
+                    fresh.append(None)
+                    continue
+                plan = check_plan(arm.profile)
+                trial = yield from self.crew.run(_asked(arm, plan, machine, per_second=per_second))
+                fresh.append(trial.outcome)
+            return tuple(fresh)
+
+        return self.crew.alone(work)
+
+    def warm(self, machine: str) -> Generator[Asked, Trial, None]:
+        """Run the first arm unscored, the first time on a machine: an engine that was just started
+        is slow for a while."""
+        if machine in self._last:
+            return
+        first = self._arms[0]
+        asked = _asked(first, self._warm_up, machine)
+        yield from self.crew.once(replace(asked, phase=Phase.WARM_UP))
+        self._last[machine] = first
+
+    def _block(self, block: int, machine: str) -> Generator[Asked, Trial, None]:
+        self._doing[machine] = block
+        yield from self.warm(machine)
+        for arm in block_order(self._arms, self._last[machine], self._rng):
+            plan, per_second = self._plan, None
+            if self._judges_freshness and (rate := arm.profile.workload.rate) != "max":
+                judged, per_second = check_plan(arm.profile), float(rate)
+                longest_s = max(plan.window_s, judged.window_s)
+                plan = TrialPlan(judged.warm_up_s, longest_s)
+            yield from self.crew.run(_asked(arm, plan, machine, block, per_second))
+            self._last[machine] = arm
+
+
+def _asked(
+    arm: Arm,
+    plan: TrialPlan,
+    machine: str,
+    block: int | None = None,
+    per_second: float | None = None,
+) -> Asked:
+    phase = Phase.CONFIRM if per_second is None else Phase.CHECK
+    return Asked(
+        0, phase, BASELINE, arm.name, plan, pair=block, per_second=per_second, machine=machine
+    )
+
+
+def begins_block(tell: Callable[[str], None], count: int) -> Callable[[Asked], None]:
+    """Tells which run of so many blocks begins."""
+
+    def begins(asked: Asked) -> None:
+        if asked.phase is Phase.WARM_UP:
+            tell("warming up the engine")
+        elif asked.pair is not None:
+            tell(f"block {asked.pair} of {count}: {asked.why}{on(asked.machine)}")
+
+    return begins
+
+
+def on(machine: str) -> str:
+    """Names a machine that has a name."""
+    return f" on {machine}" if machine else ""
 
 
 def lasts_s(
@@ -116,15 +179,6 @@ def result_text(result: Result) -> str:
 def pace_of(engine: EngineChoice) -> Pace:
     """What a kind of lab needs in seconds."""
     return SINK_PACE if engine is EngineChoice.SINK else NODE_PACE
-
-
-def lab_pace(lab: Lab) -> Pace:
-    """What a lab needs in seconds."""
-    return NODE_PACE if lab.engine.warms_up else SINK_PACE
-
-
-def _quiet(_stage: str) -> None:
-    """Runs of a few seconds need no line for each of their stages."""
 
 
 _BREACHED = (FailureKind.DELIVERY, FailureKind.GUARDRAIL)

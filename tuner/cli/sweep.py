@@ -12,10 +12,11 @@ from typing import Annotated
 
 import typer
 
-from tuner.cli.console import result, result_json, say, working
+from tuner.cli.console import Voice, result, result_json, say, working
 from tuner.cli.files import new_run_directory
 from tuner.cli.layout import show_blocks
 from tuner.cli.options import (
+    ClusterOption,
     EngineChoice,
     OutputFormat,
     OutputOption,
@@ -24,11 +25,19 @@ from tuner.cli.options import (
     duration_s,
     templates_of,
 )
-from tuner.cli.runs import SideBySide, lab_pace, lasts_s, pace_of, require_none_failed, result_text
-from tuner.cli.site import Wanted, open_lab, prepare, require_runnable, tell_of_others
+from tuner.cli.place import open_place
+from tuner.cli.runs import (
+    SideBySide,
+    begins_block,
+    lasts_s,
+    on,
+    pace_of,
+    require_none_failed,
+    result_text,
+)
+from tuner.cli.search_lab import SearchPlace
+from tuner.cli.site import Wanted, require_runnable
 from tuner.errors import Interrupted, Unreachable
-from tuner.host.usage import describe_machine
-from tuner.lab.lab import Lab
 from tuner.lint.load_experiment import LoadedExperiment, load_experiment
 from tuner.measure.blocks import Arm
 from tuner.measure.measurement import TrialPlan
@@ -37,6 +46,7 @@ from tuner.report.figures import seconds
 from tuner.report.markdown import blocks_markdown
 from tuner.report.sweep import Sweep, sweep_blocks, sweep_json, sweep_svg
 from tuner.search.budget import Pace
+from tuner.search.study import LabFacts
 
 ExperimentPath = Annotated[
     Path, typer.Argument(help="The experiment, a YAML file.", show_default=False)
@@ -64,6 +74,7 @@ def sweep(
     dry_run: DryRun = False,
     engine: OtherEngine = None,
     elasticsearch: UrlOption = None,
+    cluster: ClusterOption = False,
     templates: TemplatesOption = None,
     run_dir: RunDir = None,
     output: OutputOption = OutputFormat.TEXT,
@@ -76,27 +87,33 @@ def sweep(
     breached a guardrail, with 1 when one failed otherwise.  An engine that dies is started again
     and the run repeated once; after three losses in a row it exits with 4, with what was measured
     so far.
+
+    With --cluster the blocks are spread over its machines, each block on one.
     """
     loaded = load_experiment(file)
     asked = loaded.experiment
     for warning in dict.fromkeys(str(one) for each in loaded.variants for one in each.warnings):
         say(warning)
     profiles = [variant.profile for variant in loaded.variants]
-    wanted = Wanted(engine or EngineChoice(asked.engine), elasticsearch, templates_of(templates))
+    wanted = Wanted(
+        engine or EngineChoice(asked.engine),
+        elasticsearch,
+        templates_of(templates),
+        on_cluster=cluster,
+    )
     window_s = duration_s(window or asked.window)
     if dry_run:
         require_runnable(wanted, profiles)
         _tell_plan(loaded, repeats or asked.repeats, window_s, wanted.engine, output)
         return
-    prepare(wanted, profiles, say)
-    tell_of_others(say)
     with (
         new_run_directory(run_dir, asked.name) as directory,
-        open_lab(wanted, profiles[0], directory, say) as lab,
+        open_place(wanted, profiles, directory, Voice()) as place,
         working("starting") as tell,
     ):
-        course = Course(repeats or asked.repeats, window_s, seed, directory)
-        found, lost = _measured(loaded, lab, course, tell)
+        pace = pace_of(wanted.engine)
+        course = Course(repeats or asked.repeats, window_s, pace, seed, directory)
+        found, lost = _measured(loaded, place, course, tell)
     if output is OutputFormat.JSON:
         result_json({**sweep_json(found), "run_directory": str(directory)})
     else:
@@ -140,43 +157,50 @@ def _plan(loaded: LoadedExperiment, pace: Pace, window_s: float) -> TrialPlan:
 
 @dataclass(frozen=True)
 class Course:
-    """How many blocks, how long the window of a run, what decides the order, where results go."""
+    """How many blocks, how long the window of a run, what the labs need, what decides the order,
+    where results go."""
 
     repeats: int
     window_s: float
+    pace: Pace
     seed: int
     directory: Path
 
 
 def _measured(
-    loaded: LoadedExperiment, lab: Lab, course: Course, tell: Callable[[str], None]
+    loaded: LoadedExperiment, place: SearchPlace, course: Course, tell: Callable[[str], None]
 ) -> tuple[Sweep, Unreachable | None]:
     """Every block, each run told as it ends; what is known is written however it ends.  With what
-    was measured comes the loss of an engine that was lost for good."""
+    was measured comes the loss of an engine, or of the last machine, for good."""
     asked = loaded.experiment
     arms = _arms(loaded)
-    plan = _plan(loaded, lab_pace(lab), course.window_s)
-    rng = random.Random(course.seed)
-    judges = asked.judges_freshness
-    side_by_side = SideBySide(lab, arms, plan, rng, tell, judges_freshness=judges)
+    side_by_side = SideBySide(
+        place,
+        arms,
+        _plan(loaded, course.pace, course.window_s),
+        course.pace,
+        random.Random(course.seed),
+        begins_block(tell, course.repeats),
+        judges_freshness=asked.judges_freshness,
+    )
     found = Sweep(
         experiment=asked,
         arms=tuple(arm.name for arm in arms),
-        engine=lab.engine.name,
-        machine=describe_machine(),
+        engine=place.facts.engine,
+        machine=place.facts.machine,
         seed=course.seed,
         runs=(),
-        substitutions=tuple(_substitutions(lab, arms)),
+        substitutions=tuple(_substitutions(place.facts, arms)),
         freshness_limit_s=arms[0].profile.guardrails.freshness_p99_s,
     )
     lost = None
     try:
-        side_by_side.warm_up()
         left = _Left(len(arms) * course.repeats)
-        for run in side_by_side.blocks(course.repeats):
-            found = replace(found, runs=(*found.runs, run))
-            what = f"block {run.block} of {course.repeats}  {run.arm}"
-            say(f"{what}: {result_text(run.result)}  ({left.after(len(found.runs))} left)")
+        for run, runs in side_by_side.blocks(course.repeats):
+            found = replace(found, runs=runs)
+            if run is not None:
+                what = f"block {run.block} of {course.repeats}  {run.arm}{on(run.machine)}"
+                say(f"{what}: {result_text(run.result)}  ({left.after(len(runs))} left)")
     except Interrupted:
         if found.runs:
             _write(found, course.directory)
@@ -203,15 +227,14 @@ class _Left:
         return f"about {seconds(each_s * max(0, self._runs - made))}"
 
 
-def _substitutions(lab: Lab, arms: Sequence[Arm]) -> Iterator[str]:
+def _substitutions(facts: LabFacts, arms: Sequence[Arm]) -> Iterator[str]:
     """What no variant had as written, once, and what single ones had not, with their names."""
-    each = {
-        arm.name: [str(one) for one in lab.bind(arm.profile, "t").substitutions] for arm in arms
-    }
+    changed = (facts.substitutions, *facts.beside)
+    each = {arm.name: texts for arm, texts in zip(arms, changed, strict=True)}
     for text in dict.fromkeys(text for texts in each.values() for text in texts):
         names = [name for name, texts in each.items() if text in texts]
         yield text if len(names) == len(arms) else f"{', '.join(names)}: {text}"
-    if lab.engine.fixes_node and len({arm.node for arm in arms}) > 1:
+    if facts.fixes_node and len({arm.node for arm in arms}) > 1:
         yield "node settings: the running engine keeps its own for all variants"
 
 

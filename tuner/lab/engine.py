@@ -42,14 +42,12 @@ class LabEngine(ABC):
 
     `heap` is that of a node of ours, None where we do not know it; `keeps_credentials` says that
     the engine is the user's, who logs in as the profile says.  `restarts` says that `run_with` can
-    give its node other settings, `fixes_node` that it has node settings that nobody here changes,
-    `warms_up` that it is slow after a start, as a JVM is that compiles its code under load.
+    give its node other settings, `fixes_node` that it has node settings that nobody here changes.
     """
 
     keeps_credentials = False
     restarts = False
     fixes_node = False
-    warms_up = True
     stand_in: str | None = None
     """What takes the place of an engine of some version; None for a real one."""
 
@@ -219,7 +217,6 @@ class LabNodes(StoringEngine):
 class SinkEngine(LabEngine):
     """Our sink: it reads the number of each event out of the message, and stores nothing."""
 
-    warms_up = False
     stand_in = SINK
 
     def __init__(self, sink: Sink) -> None:

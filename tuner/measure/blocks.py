@@ -7,8 +7,9 @@ import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from tuner.measure.machines import compare_across
 from tuner.measure.metrics import VARYING, Result, restarts, speeds, value_of
-from tuner.measure.paired import Comparison, Pairs, compare
+from tuner.measure.paired import Comparison, Pairs
 from tuner.profile.metric import Metric
 from tuner.profile.model import Profile
 
@@ -29,11 +30,13 @@ class Arm:
 
 @dataclass(frozen=True)
 class Run:
-    """What one arm gave in one block, counted from 1."""
+    """What one arm gave in one block, counted from 1; all of a block ran on one machine, which has
+    no name where there is only one."""
 
     arm: str
     block: int
     result: Result
+    machine: str = ""
 
 
 def block_order(arms: Sequence[Arm], last: Arm, rng: random.Random) -> tuple[Arm, ...]:
@@ -64,18 +67,25 @@ def pairs(runs: Sequence[Run], first: str, other: str, metric: Metric) -> Pairs:
     """What both arms showed of a metric in the blocks in which both showed something above 0."""
     before, after = values(runs, first, metric), values(runs, other, metric)
     blocks = [block for block in before if before[block] > 0 and after.get(block, 0.0) > 0]
-    of = {(run.arm, run.block): run.result for run in runs}
-    a, b = ([of[arm, block] for block in blocks] for arm in (first, other))
+    of = {(run.arm, run.block): run for run in runs}
+    a, b = ([of[arm, block].result for block in blocks] for arm in (first, other))
     return Pairs(
         tuple(before[block] for block in blocks),
         tuple(after[block] for block in blocks),
+        tuple(of[first, block].machine for block in blocks),
         restarts(a, b),
         speeds(a, b) if metric in VARYING else None,
     )
 
 
 def comparison(runs: Sequence[Run], first: str, other: str, metric: Metric) -> Comparison | None:
-    """How an arm compares with the first by the blocks that both completed; None with less than
-    two of them."""
+    """How an arm compares with the first by the blocks that both completed, on whatever machines;
+    None with less than two of them."""
     found = pairs(runs, first, other, metric)
-    return compare(*found) if len(found.a) > 1 else None
+    return compare_across(*found) if len(found.a) > 1 else None
+
+
+def by_machine(runs: Sequence[Run]) -> dict[str, tuple[Run, ...]]:
+    """The runs of each machine, by its name; nothing where there is only one without a name."""
+    names = sorted({run.machine for run in runs} - {""})
+    return {name: tuple(run for run in runs if run.machine == name) for name in names}

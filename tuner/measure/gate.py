@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from enum import Enum
 
 from tuner.measure.contrast import pairs_to_detect
-from tuner.measure.paired import Comparison, Pairs, compare
+from tuner.measure.machines import compare_across
+from tuner.measure.paired import Comparison, Pairs
 
 
 class Decision(Enum):
@@ -40,7 +41,7 @@ def gate(rates: Sequence[Pairs], bar: float) -> Gate:
     it.  Shown means that the whole 95 % interval lies on that side and the exact sign-flip test
     agrees.
     """
-    against = [compare(*one._replace(a=[bar * each for each in one.a])) for one in rates]
+    against = [compare_across(*one._replace(a=[bar * each for each in one.a])) for one in rates]
     decisions = [_decision(one) for one in against]
     if Decision.BELOW in decisions:
         return Gate(bar, Decision.BELOW)

@@ -34,7 +34,7 @@ class Outlier:
 def compare_across(
     a: Sequence[float],
     b: Sequence[float],
-    machines: Sequence[str],
+    machines: Sequence[str] = (),
     restarts: Sequence[tuple[bool, bool]] = (),
     speeds: Speeds | None = None,
 ) -> Comparison:

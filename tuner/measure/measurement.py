@@ -239,6 +239,7 @@ class Failure:
 
     `delivery` is the account, `verdict` what limited the pipeline and `shipper_rss_bytes` the most
     memory that rsyslogd used, where the trial came so far; `spent` itemises the time that it took.
+    One that `lost_engine` ended with the engine, which was started again.
     """
 
     kind: FailureKind
@@ -250,6 +251,7 @@ class Failure:
     verdict: Diagnosis | None = None
     shipper_rss_bytes: int | None = None
     spent: Spent | None = None
+    lost_engine: bool = False
 
     def __str__(self) -> str:
         return f"{self.kind.value}: {self.reason}"

@@ -142,11 +142,13 @@ Speeds = tuple[Sequence[float], Sequence[float]]
 
 
 class Pairs(NamedTuple):
-    """What both sides of each pair showed, whether the engine restarted just before the run of A,
-    and of B, and how fast the machine was in each, None where that is not known of all."""
+    """What both sides of each pair showed, the machine that it ran on, whether the engine restarted
+    just before the run of A, and of B, and how fast the machine was in each, None where that is not
+    known of all."""
 
     a: Sequence[float]
     b: Sequence[float]
+    machines: Sequence[str] = ()
     restarts: Sequence[tuple[bool, bool]] = ()
     speeds: Speeds | None = None
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from tuner.engine.owned import remove
@@ -36,17 +36,6 @@ class Survivor:
     _losses: int = 0
     _restart_s: float = 0.0
 
-    def attempts(
-        self, profile: Profile, run: NamedRun, names: Iterator[str], tell: Tell, note: Tell
-    ) -> Iterator[Result]:
-        """What `run` gives and, where it lost the engine, the same once more, after a note of
-        that; the errors are those of `measured`."""
-        losses = self._losses
-        yield self.measured(profile, run, next(names), tell)
-        if self._losses > losses:
-            note("started the engine again; repeating this run once")
-            yield self.measured(profile, run, next(names), tell)
-
     def measured(self, profile: Profile, run: NamedRun, name: str, tell: Tell) -> Result:
         """What `run` gives on the engine as `profile` wants it, with the seconds of the restarts
         before it; a Failure where the engine does not start so, or was lost.
@@ -70,11 +59,14 @@ class Survivor:
             lost_s = time.monotonic() - began_s
             self._revive(lost, name, tell)
             spent = Spent(restart_s=restart_s, stop_s=lost_s)
-            return Failure(FailureKind.ENGINE_DOWN, str(lost), total_s=lost_s, spent=spent)
+            return Failure(
+                FailureKind.ENGINE_DOWN, str(lost), total_s=lost_s, spent=spent, lost_engine=True
+            )
         if not isinstance(result, Failure):
             self._losses = 0
         elif (loss := self.lab.loss()) is not None:
             self._revive(Unreachable(loss), name, tell)
+            result = replace(result, lost_engine=True)
         return replace(result, spent=replace(result.spent or Spent(), restart_s=restart_s))
 
     def _turned(self, profile: Profile, name: str, tell: Tell) -> float:

@@ -8,7 +8,7 @@ when it failed for more than the tolerated share of that time.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tuner.measure.measurement import Failure
@@ -78,16 +78,6 @@ def next_load(trials: Sequence[LoadTrial], goal: Goal, first: float) -> float | 
     if known.upper / known.lower - 1 <= goal.width:
         return None
     return math.sqrt(known.lower * known.upper)
-
-
-def search_load(
-    evaluate: Callable[[float], LoadTrial], goal: Goal, first: float
-) -> tuple[LoadTrial, ...]:
-    """All trials of the search, each load measured by `evaluate`."""
-    trials: list[LoadTrial] = []
-    while (load := next_load(trials, goal, first)) is not None:
-        trials.append(evaluate(load))
-    return tuple(trials)
 
 
 def why_not(outcome: PacedMeasurement | Failure, profile: Profile) -> str | None:

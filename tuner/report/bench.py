@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import json
+import math
 import statistics
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from pydantic import TypeAdapter, ValidationError
 
 from tuner.errors import JobFailed
-from tuner.measure.ceiling import Ceiling, Combination
+from tuner.measure.ceiling import Ceiling
+from tuner.measure.machines import compare_across, outliers
 from tuner.measure.measurement import Failure, Measurement, Outcome
 from tuner.measure.metrics import speeds
 from tuner.measure.overload import Overload
 from tuner.measure.paced_summary import PacedMeasurement
-from tuner.measure.paired import Comparison, compare
+from tuner.measure.paired import Comparison
 from tuner.measure.sustain import Bounds, LoadTrial
+from tuner.report.ceiling import ceiling_blocks, ceiling_json
 from tuner.report.figures import eps, interval, mebibytes, raw_and_adjusted, share
 from tuner.report.runs import (
     bottleneck_blocks,
@@ -28,6 +31,7 @@ from tuner.report.runs import (
     sustain_blocks,
 )
 from tuner.report.sections import Paragraph, PlainBlock, Table, bullets
+from tuner.search.notes import standing_out
 
 SCHEMA = 3
 
@@ -45,6 +49,7 @@ class Bench:
     """Everything that a bench run measured; None for the phases that were not asked for.
 
     `message_bytes` is the mean size of its messages, None where they were replayed from a file.
+    On a cluster `machines` are those of the outcomes, and `phases_on` those of the phases.
     """
 
     profile: str
@@ -57,20 +62,25 @@ class Bench:
     overload: Overload | Failure | None = None
     ceiling: Ceiling | None = None
     message_bytes: int | None = None
+    machines: tuple[str, ...] = ()
+    phases_on: tuple[tuple[str, str], ...] = ()
 
 
 _BENCH = TypeAdapter(Bench)
-_CEILING = TypeAdapter(Ceiling)
 _COMPARISON = TypeAdapter(Comparison)
 
 
 def bench_json(bench: Bench) -> dict[str, object]:
     """All outcomes, and the median and spread of those that are valid."""
-    fields: dict[str, object] = _BENCH.dump_python(bench, mode="json")
+    left_out = None if bench.machines else {"machines", "phases_on"}
+    fields: dict[str, object] = _BENCH.dump_python(bench, mode="json", exclude=left_out)
     figures = summary(bench.outcomes)
+    if bench.machines:
+        fields["by_machine"] = {name: summary(own) for name, own in _each(bench).items()}
     if bench.ceiling is not None:
-        fields["ceiling"] = ceiling_json(bench.ceiling, _median(figures))
-    itself = self_comparison(bench.outcomes)
+        machine = dict(bench.phases_on).get("ceiling", "")
+        fields["ceiling"] = ceiling_json(bench.ceiling, median_on(bench, machine))
+    itself = self_comparison(bench)
     spread = None if itself is None else _COMPARISON.dump_python(itself, mode="json")
     header = {"schema": SCHEMA, "kind": "bench", "summary": figures, "self_comparison": spread}
     return {**header, **fields}
@@ -98,9 +108,14 @@ def read_bench(text: str, name: str) -> Bench:
 def bench_blocks(bench: Bench) -> tuple[PlainBlock, ...]:
     """A table with one row a run and the median below it, what limited the run in the middle, the
     phases that were asked for, then what was changed for the lab."""
-    header = ("run", "EPS", "sent", "indexed", "rsyslogd us/event", "engine us/event",
-              "rsyslogd memory", "remarks")  # fmt: skip
+    header: tuple[str, ...] = (
+        "run", "EPS", "sent", "indexed", "rsyslogd us/event", "engine us/event",
+        "rsyslogd memory", "remarks",
+    )  # fmt: skip
     rows = tuple(_row(number, outcome) for number, outcome in enumerate(bench.outcomes, 1))
+    if bench.machines:
+        header = (*header, "machine")
+        rows = tuple((*row, name) for row, name in zip(rows, bench.machines, strict=True))
     head = Paragraph(f"{bench.profile} on {bench.engine}", is_lead=True)
     blocks: list[PlainBlock] = [head, Table("Runs", header, rows)]
     figures = summary(bench.outcomes)
@@ -114,7 +129,10 @@ def bench_blocks(bench: Bench) -> tuple[PlainBlock, ...]:
         blocks.append(Paragraph(spread))
     valid = [one for one in bench.outcomes if isinstance(one, Measurement)]
     blocks += [Paragraph(text) for text in speed_text(valid)]
-    itself = self_comparison(bench.outcomes)
+    if bench.machines:
+        blocks.append(_machine_table(bench))
+        blocks += bullets([f"doubt: {text}" for text in _standing_out(bench)])
+    itself = self_comparison(bench)
     if itself is not None:
         blocks.append(Paragraph(_self_text(itself)))
     middle = _middle(bench.outcomes)
@@ -124,13 +142,14 @@ def bench_blocks(bench: Bench) -> tuple[PlainBlock, ...]:
             blocks.append(effective_table(middle.effective, "Configured and effective"))
     if middle.verdict is not None:
         blocks += bottleneck_blocks(middle.verdict)
-    blocks += _phases(bench, figures)
+    blocks += _phases(bench)
     blocks += bullets([f"changed for the lab: {line}" for line in bench.substitutions])
     return tuple(blocks)
 
 
-def _phases(bench: Bench, figures: dict[str, float] | None) -> list[PlainBlock]:
-    blocks: list[PlainBlock] = []
+def _phases(bench: Bench) -> list[PlainBlock]:
+    where = ", ".join(f"{phase} on {machine}" for phase, machine in bench.phases_on)
+    blocks: list[PlainBlock] = [Paragraph(f"each on one machine: {where}")] if where else []
     if bench.freshness is not None:
         blocks += freshness_blocks(bench.freshness, bench.freshness_limit_s)
     if bench.sustained is not None:
@@ -138,23 +157,62 @@ def _phases(bench: Bench, figures: dict[str, float] | None) -> list[PlainBlock]:
     if bench.overload is not None:
         blocks += overload_blocks(bench.overload)
     if bench.ceiling is not None:
-        blocks += ceiling_blocks(bench.ceiling, _median(figures))
+        machine = dict(bench.phases_on).get("ceiling", "")
+        blocks += ceiling_blocks(bench.ceiling, median_on(bench, machine))
     return blocks
 
 
-def _median(figures: dict[str, float] | None) -> float | None:
+def median_on(bench: Bench, machine: str) -> float | None:
+    """The median rate of the valid runs on a machine, or of all where it has none; None when there
+    is none at all."""
+    figures = summary(_each(bench).get(machine, ())) or summary(bench.outcomes)
     return None if figures is None else figures["eps_median"]
 
 
-def self_comparison(outcomes: Sequence[Outcome]) -> Comparison | None:
-    """The profile against itself (A/A): each second run over the one before it, from two pairs on.
-    None when there are fewer, or a run failed."""
-    runs = [outcome for outcome in outcomes if isinstance(outcome, Measurement)]
-    if len(runs) < len(outcomes) or len(runs) < 4:
+def _each(bench: Bench) -> dict[str, tuple[Outcome, ...]]:
+    """The outcomes of each machine."""
+    both = list(zip(bench.machines, bench.outcomes, strict=False))
+    return {
+        name: tuple(one for machine, one in both if machine == name)
+        for name in sorted(set(bench.machines))
+    }
+
+
+def _standing_out(bench: Bench) -> Iterator[str]:
+    rates = {name: median_on(bench, name) for name, own in _each(bench).items() if summary(own)}
+    logs = {name: math.log(one) for name, one in rates.items() if one}
+    return standing_out(outliers(logs), "the rate")
+
+
+def _machine_table(bench: Bench) -> Table:
+    header = ("machine", "valid runs", "median EPS", "from", "to", "coefficient of variation")
+    rows = tuple((name, *_machine_cells(summary(own))) for name, own in _each(bench).items())
+    return Table("By machine", header, rows)
+
+
+def _machine_cells(figures: dict[str, float] | None) -> tuple[str, ...]:
+    if figures is None:
+        return ("0", "-", "-", "-", "-")
+    rates = (eps(figures[each]) for each in ("eps_median", "eps_min", "eps_max"))
+    return (str(figures["valid"]), *rates, f"{figures['eps_cv']:.1%}")
+
+
+def self_comparison(bench: Bench) -> Comparison | None:
+    """The profile against itself (A/A): each second run of a machine over the one before it, from
+    two pairs on.  None when there are fewer, or a run failed."""
+    pairs: list[tuple[Measurement, Measurement]] = []
+    machines: list[str] = []
+    for name, own in (_each(bench) or {"": bench.outcomes}).items():
+        runs = [outcome for outcome in own if isinstance(outcome, Measurement)]
+        if len(runs) < len(own):
+            return None
+        pairs += zip(runs[0::2], runs[1::2], strict=False)
+        machines += [name] * (len(runs) // 2)
+    if len(pairs) < 2:
         return None
-    paired = len(runs) // 2 * 2
-    a, b = runs[0:paired:2], runs[1:paired:2]
-    return compare([run.eps for run in a], [run.eps for run in b], (), speeds(a, b))
+    a, b = [one for one, _ in pairs], [other for _, other in pairs]
+    rates_a, rates_b = ([run.eps for run in side] for side in (a, b))
+    return compare_across(rates_a, rates_b, machines, (), speeds(a, b))
 
 
 def _self_text(itself: Comparison) -> str:
@@ -208,58 +266,4 @@ def _row(number: int, outcome: Outcome) -> tuple[str, ...]:
         f"{outcome.engine_cpu_us:.1f}",
         mebibytes(outcome.shipper_rss_bytes),
         "; ".join(map(str, outcome.doubts)),
-    )
-
-
-def ceiling_json(ceiling: Ceiling, pipeline_eps: float | None) -> dict[str, object]:
-    """All of it, and the share that a pipeline of `pipeline_eps` reaches (None when unknown)."""
-    fields: dict[str, object] = _CEILING.dump_python(ceiling, mode="json")
-    share = None if pipeline_eps is None else pipeline_eps / ceiling.eps
-    return {**fields, "pipeline_eps": pipeline_eps, "share": share}
-
-
-def ceiling_blocks(ceiling: Ceiling, pipeline_eps: float | None) -> list[PlainBlock]:
-    """The ceiling, the share of it that a pipeline of `pipeline_eps` reaches, and all combinations
-    that were tried."""
-    best = ceiling.best
-    clients = f"{best.clients} clients send" if best.clients > 1 else "1 client sends"
-    head = (
-        f"the engine's own ceiling: {eps(ceiling.eps)} ± {eps(ceiling.eps_se)} EPS when {clients} "
-        f"bulks of {best.bulk:,} without rsyslog ({ceiling.engine_cpu_us:.1f} us of engine CPU and "
-        f"{ceiling.client_cpu_us:.1f} us of client CPU per event), measured again while others "
-        f"took {ceiling.others_cpu:.0%} of the cores"
-    )
-    blocks: list[PlainBlock] = [Paragraph(head)]
-    if pipeline_eps is not None:
-        blocks.append(Paragraph(_share_text(ceiling, pipeline_eps)))
-    header = ("clients", "documents per bulk", "EPS", "engine us/event", "client us/event",
-              "cores taken by others", "remarks")  # fmt: skip
-    rows = tuple(_combination_row(one) for one in ceiling.combinations)
-    blocks.append(Table("Ceiling", header, rows))
-    blocks.append(Paragraph(f"{ceiling.documents:,} different documents were sent repeatedly"))
-    return blocks
-
-
-def _share_text(ceiling: Ceiling, pipeline_eps: float) -> str:
-    share = pipeline_eps / ceiling.eps
-    text = (
-        f"the pipeline reaches {share:.0%} of the engine's own ceiling: {eps(pipeline_eps)} of "
-        f"{eps(ceiling.eps)} EPS"
-    )
-    if share <= 1:
-        return text
-    return f"{text}; it cannot exceed that, so measure both again on a quiet machine"
-
-
-def _combination_row(one: Combination) -> tuple[str, ...]:
-    what = (str(one.clients), f"{one.bulk:,}")
-    if one.invalid is not None:
-        return (*what, "-", "-", "-", "-", f"invalid: {one.invalid}")
-    return (
-        *what,
-        f"{eps(one.eps)} ± {eps(one.eps_se)}",
-        f"{one.engine_cpu_us:.1f}",
-        f"{one.client_cpu_us:.1f}",
-        f"{one.others_cpu:.0%}",
-        "",
     )

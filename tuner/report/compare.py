@@ -9,7 +9,7 @@ from enum import Enum
 
 from pydantic import TypeAdapter
 
-from tuner.measure.blocks import Run, average, comparison, values
+from tuner.measure.blocks import Run, average, by_machine, comparison, values
 from tuner.measure.ceiling import Ceiling
 from tuner.measure.gate import Decision, Gate
 from tuner.measure.measurement import Failure
@@ -17,11 +17,13 @@ from tuner.measure.metrics import Result
 from tuner.measure.paced_summary import PacedMeasurement
 from tuner.measure.paired import FEWEST_PAIRS, Comparison, least, most
 from tuner.profile.metric import Metric
+from tuner.report.by_machine import NAMELESS, machine_table, machines_standing_out
 from tuner.report.figures import (
     eps,
+    figure,
     interval,
-    mebibytes,
     p_value,
+    ratio_text,
     raw_and_adjusted,
     restart_text,
     share,
@@ -60,7 +62,9 @@ class Side:
 @dataclass(frozen=True)
 class Compared:
     """Everything that was measured of two sides, or taken from two searches, whose runs were not
-    interleaved and have no seed in common.  `cores` is None where the engine has others."""
+    interleaved and have no seed in common.  `cores` is None where the engine has others.  On a
+    cluster runs name their machine; `freshness_on` is that of both runs at a fixed rate, and
+    `ceiling_on` that of the ceiling."""
 
     a: Side
     b: Side
@@ -72,6 +76,8 @@ class Compared:
     ceiling: Ceiling | None = None
     cores: float | None = None
     gate: Gate | None = None
+    freshness_on: str = ""
+    ceiling_on: str = ""
 
     @property
     def interleaved(self) -> bool:
@@ -95,11 +101,13 @@ class Compared:
 
 _COMPARED = TypeAdapter(Compared)
 _COMPARISON = TypeAdapter(Comparison)
+_OF_ONE_MACHINE = {**NAMELESS, "freshness_on": True, "ceiling_on": True}
 
 
 def compare_json(compared: Compared) -> dict[str, object]:
     """Everything, with the comparison by each metric."""
-    fields: dict[str, object] = _COMPARED.dump_python(compared, mode="json")
+    left_out = None if by_machine(compared.runs) else _OF_ONE_MACHINE
+    fields: dict[str, object] = _COMPARED.dump_python(compared, mode="json", exclude=left_out)
     return {
         "schema": SCHEMA,
         "kind": "compare",
@@ -118,6 +126,8 @@ def compare_blocks(compared: Compared) -> tuple[PlainBlock, ...]:
         [f"A is {a.name}", f"B is {b.name}", f"on {compared.engine}, {compared.machine}"]
     )
     blocks += [Paragraph(_sentence(compared), is_lead=True), _table(compared)]
+    if by_machine(compared.runs):
+        blocks.append(machine_table(compared.runs, (A, B), Metric.EPS, "pairs"))
     eps_compared = compared.of(Metric.EPS)
     restarts = "" if eps_compared is None else restart_text(eps_compared)
     both_ways = [
@@ -125,7 +135,8 @@ def compare_blocks(compared: Compared) -> tuple[PlainBlock, ...]:
         for metric in RATES
         if (one := compared.of(metric)) is not None and one.by_speed is not None
     ]
-    doubts = (*compared.doubts, *remarks(compared.runs))
+    apart = machines_standing_out(compared.runs, (A, B), Metric.EPS)
+    doubts = (*compared.doubts, *apart, *remarks(compared.runs))
     notes = [
         *both_ways,
         *([restarts] if restarts else []),
@@ -185,7 +196,8 @@ def _table(compared: Compared) -> Table:
 
 
 def _freshness(compared: Compared) -> Iterator[str]:
-    for letter, side in ((A, compared.a), (B, compared.b)):
+    for side_of, side in ((A, compared.a), (B, compared.b)):
+        letter = f"{side_of}{_on(compared.freshness_on)}"
         match side.freshness:
             case Failure() as failure:
                 yield f"freshness of {letter}: not measured: {failure}"
@@ -200,7 +212,8 @@ def _ceiling(compared: Compared) -> Iterator[str]:
     top = compared.ceiling
     if top is None:
         return
-    yield f"the engine's own ceiling for the documents of A: {eps(top.eps)} EPS ({top.best})"
+    where = _on(compared.ceiling_on)
+    yield f"the engine's own ceiling{where} for the documents of A: {eps(top.eps)} EPS ({top.best})"
     for letter, reaches in _shares(compared):
         reached = f"{letter} reaches {reaches['of_ceiling']:.0%} of it"
         if "of_cpu_bound" in reaches:
@@ -213,10 +226,12 @@ def _ceiling(compared: Compared) -> Iterator[str]:
 
 
 def _shares(compared: Compared) -> Iterator[tuple[str, dict[str, float]]]:
-    """How near each side comes to the ceiling, and to what its processor time allows."""
+    """How near each side comes, on the machine of the ceiling, to that and to what its processor
+    time allows."""
+    runs = by_machine(compared.runs).get(compared.ceiling_on, compared.runs)
     for letter in (A, B):
         wanted = (Metric.EPS, Metric.EPS_PAID, Metric.SHIPPER_CPU, Metric.ENGINE_CPU)
-        found = [one for one in (average(compared.runs, letter, m) for m in wanted) if one]
+        found = [one for one in (average(runs, letter, m) for m in wanted) if one]
         if compared.ceiling is None or len(found) < len(wanted):
             continue
         rate, paid, *each_us = found
@@ -244,22 +259,6 @@ def gate_text(gate: Gate, interleaved: bool) -> str:
                 else f"about {gate.pairs_wanted} pairs would decide it"
             )
             return f"inconclusive: the interval holds {bar} of A: {more}"
-
-
-def figure(metric: Metric, value: float | None) -> str:
-    """A figure with as many digits as it deserves: `71,234`, `6.12`, `93 MiB`; `-` for none."""
-    if value is None:
-        return "-"
-    if metric is Metric.MEMORY:
-        return mebibytes(round(value))
-    return eps(value) if value >= 999.5 else f"{value:.4g}"
-
-
-def ratio_text(found: Comparison | None) -> str:
-    """A ratio with its 95 % interval: `1.171 [1.120, 1.224]`; `-` for none."""
-    if found is None:
-        return "-"
-    return f"{found.ratio:.3f} [{found.low:.3f}, {found.high:.3f}]"
 
 
 def metric_json(runs: Sequence[Run], arms: Sequence[str], metric: Metric) -> dict[str, object]:
@@ -293,4 +292,8 @@ def remarks(runs: Sequence[Run]) -> Iterator[str]:
         yield f"{arm}, {count} of {of} runs: {kind.value} ({kind.consequence.value}): {kind.advice}"
     for run in runs:
         if isinstance(run.result, Failure):
-            yield f"{run.arm}, block {run.block} failed: {run.result}"
+            yield f"{run.arm}, block {run.block}{_on(run.machine)} failed: {run.result}"
+
+
+def _on(machine: str) -> str:
+    return f" on {machine}" if machine else ""

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from tuner.measure.adjusted import Estimate
 from tuner.measure.paired import Comparison
+from tuner.profile.metric import Metric
 from tuner.search.study import BASELINE, Changes
 from tuner.space.knob import Level, level_text
 
@@ -18,6 +19,22 @@ _DECIMAL = ("bit/s", "kbit/s", "Mbit/s", "Gbit/s", "Tbit/s")
 def eps(value: float) -> str:
     """Events per second: `71,234`."""
     return f"{value:,.0f}"
+
+
+def figure(metric: Metric, value: float | None) -> str:
+    """A figure with as many digits as it deserves: `71,234`, `6.12`, `93 MiB`; `-` for none."""
+    if value is None:
+        return "-"
+    if metric is Metric.MEMORY:
+        return mebibytes(round(value))
+    return eps(value) if value >= 999.5 else f"{value:.4g}"
+
+
+def ratio_text(found: Comparison | None) -> str:
+    """A ratio with its 95 % interval: `1.171 [1.120, 1.224]`; `-` for none."""
+    if found is None:
+        return "-"
+    return f"{found.ratio:.3f} [{found.low:.3f}, {found.high:.3f}]"
 
 
 def counted(number: int, noun: str) -> str:

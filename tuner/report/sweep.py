@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING
 
 from pydantic import TypeAdapter
 
-from tuner.measure.blocks import Run, average, comparison, values
+from tuner.measure.blocks import Run, average, by_machine, comparison, values
 from tuner.measure.metrics import restarted
 from tuner.profile.metric import Metric
-from tuner.report.compare import RATES, figure, metric_json, ratio_text, remarks
+from tuner.report.by_machine import NAMELESS, machine_table, machines_standing_out
+from tuner.report.compare import RATES, metric_json, remarks
 from tuner.report.drawing import matplotlib_settings
-from tuner.report.figures import raw_and_adjusted, size
+from tuner.report.figures import figure, ratio_text, raw_and_adjusted, size
 from tuner.report.sections import Paragraph, PlainBlock, Table, bullets
 from tuner.space.experiment import Experiment, Projection
 
@@ -48,7 +49,10 @@ _SWEEP = TypeAdapter(Sweep)
 
 def sweep_json(sweep: Sweep) -> dict[str, object]:
     """Everything, with the comparison by each metric and the published figures as ratios."""
-    fields: dict[str, object] = _SWEEP.dump_python(sweep, mode="json", by_alias=True)
+    left_out = None if by_machine(sweep.runs) else NAMELESS
+    fields: dict[str, object] = _SWEEP.dump_python(
+        sweep, mode="json", by_alias=True, exclude=left_out
+    )
     metrics = {
         metric.value: {
             **metric_json(sweep.runs, sweep.arms, metric),
@@ -73,11 +77,14 @@ def sweep_blocks(sweep: Sweep) -> tuple[PlainBlock, ...]:
     blocks = bullets(head)
     for metric in asked.metrics:
         blocks += [Paragraph(f"{metric.about.label}, {metric.about.unit}:"), _table(sweep, metric)]
+    if by_machine(sweep.runs):
+        blocks.append(machine_table(sweep.runs, sweep.arms, asked.metrics[0], "blocks"))
     notes = [*_by_speed(sweep), *_restarts(sweep), *_thresholds(sweep)]
     blocks += bullets(notes)
     if asked.projection is not None:
         blocks += _projection(sweep, asked.projection)
-    doubts = [f"doubt: {one}" for one in remarks(sweep.runs)]
+    apart = machines_standing_out(sweep.runs, sweep.arms, asked.metrics[0])
+    doubts = [f"doubt: {one}" for one in (*apart, *remarks(sweep.runs))]
     blocks += bullets([*doubts, *(f"changed for the lab: {one}" for one in sweep.substitutions)])
     return tuple(blocks)
 

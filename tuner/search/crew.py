@@ -9,7 +9,7 @@ from collections import Counter, deque
 from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass, field, replace
 
-from tuner.errors import JobFailed
+from tuner.errors import Unreachable
 from tuner.profile.model import Profile
 from tuner.search.farm import Evaluator, Event, LostTrial
 from tuner.search.study import Asked, Note, Trial
@@ -17,7 +17,10 @@ from tuner.search.study import Asked, Note, Trial
 Work = Generator[Asked | Note, Trial, Trial]
 """Gives what is to be measured on one machine, and what to say; returns the last trial."""
 
-Piece = Callable[[str], Work]
+AnyWork = Generator[Asked | Note, Trial, object]
+"""The same, whatever it returns."""
+
+Piece = Callable[[str], AnyWork]
 """A piece of work, given the machine that does it."""
 
 MOST_STRIKES = 3
@@ -38,7 +41,7 @@ class _Begun:
 
     asked: Asked
     piece: Piece
-    work: Work
+    work: AnyWork
 
 
 Happening = Trial | LostTrial | DroppedMachine | Note
@@ -76,7 +79,7 @@ class Crew:
         """Keep every machine busy with the pieces of work that it can `take`, until none is left.
 
         A piece that is lost with its machine is done `again` by the next one that is idle.  Raises
-        JobFailed when no machine is left.
+        Unreachable when no machine is left.
         """
         lost: deque[Piece] = deque()
         while True:
@@ -97,12 +100,12 @@ class Crew:
                 lost.extend([begun.piece] * (again and not is_done))
 
     def drop(self, machine: str, reason: str) -> DroppedMachine:
-        """Use a machine no more; raises JobFailed where it was the last."""
+        """Use a machine no more; raises Unreachable where it was the last."""
         self._dropped.add(machine)
         if self._is_same_session:
             self.evaluator.drop(machine)
         if not self.machines:
-            raise JobFailed(f"no machine is left to measure on: {machine}: {reason}")
+            raise Unreachable(f"no machine is left to measure on: {machine}: {reason}")
         return DroppedMachine(machine, reason)
 
     def _take_in(self, event: Event, begun: _Begun) -> Generator[Happening, None, bool]:
@@ -117,7 +120,9 @@ class Crew:
             yield self.drop(event.asked.machine, reason)
         return False
 
-    def _go_on(self, machine: str, piece: Piece, work: Work, trial: Trial | None) -> Iterator[Note]:
+    def _go_on(
+        self, machine: str, piece: Piece, work: AnyWork, trial: Trial | None
+    ) -> Iterator[Note]:
         """Continue a piece of work up to its next trial, or its end."""
         try:
             step = next(work) if trial is None else work.send(trial)

@@ -69,7 +69,7 @@ class Measuring:
                     yield self.note(notes.dropped(event, len(self.machines)))
 
     def dropped(self, machine: str, reason: str) -> Note:
-        """Use a machine no more; raises JobFailed where it was the last."""
+        """Use a machine no more; raises Unreachable where it was the last."""
         return self.note(notes.dropped(self.crew.drop(machine, reason), len(self.machines)))
 
     def trial(

@@ -1,0 +1,175 @@
+"""Runs of a command on machines that are simulated: what is measured where, and what of it counts
+when machines fail."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from dataclasses import replace
+
+import pytest
+
+from tests.measure.factory import failed
+from tests.report.test_bench import CEILING
+from tests.search.simulated import PROFILE, Rack, World, rack
+from tuner.cli.runs import SideBySide
+from tuner.cli.search_lab import SearchPlace
+from tuner.errors import Unreachable
+from tuner.measure.blocks import Arm, Run, block_order
+from tuner.measure.ceiling import Ceiling
+from tuner.measure.measurement import Failure, FailureKind, TrialPlan
+from tuner.measure.metrics import Result
+from tuner.measure.paced_summary import PacedMeasurement
+from tuner.measure.trial import Tell
+from tuner.profile.model import Profile
+from tuner.search.budget import SINK_PACE
+from tuner.search.farm import FarmOfOne, Lost
+from tuner.search.study import Asked, Fingerprint, LabFacts, Phase
+
+FACTS = LabFacts("sink", "2 cores", (), (), Fingerprint("8.2302", "sink", "2 cores", "0123"))
+ARMS = (Arm("A", PROFILE), Arm("B", PROFILE))
+TURNED = PROFILE.model_copy(
+    update={"node": PROFILE.node.model_copy(update={"heap": "1g"}, deep=True)}
+)
+PLAN = TrialPlan(0.6, 1.0)
+LABS = 3
+
+
+def no_ceiling(machine: str, _profile: Profile, _tell: Tell) -> Ceiling:
+    raise Unreachable(f"{machine} does not answer any more")
+
+
+def place(world: World | Rack, facts: LabFacts = FACTS) -> SearchPlace:
+    return SearchPlace(facts, "0a1b", lambda _: world.farm, lambda _: None, no_ceiling)
+
+
+def side_by_side(where: SearchPlace, arms: tuple[Arm, ...] = ARMS, seed: int = 1) -> SideBySide:
+    return SideBySide(where, arms, PLAN, SINK_PACE, random.Random(seed), lambda _: None)
+
+
+def measured(where: SearchPlace, count: int, arms: tuple[Arm, ...] = ARMS) -> tuple[Run, ...]:
+    *_, (_, runs) = side_by_side(where, arms).blocks(count)
+    return runs
+
+
+def require_whole(runs: tuple[Run, ...], count: int) -> None:
+    """Every block has every arm once, all on one machine."""
+    assert [run.block for run in runs] == [block for block in range(1, count + 1) for _ in ARMS]
+    arms = Counter((run.block, run.arm) for run in runs)
+    assert set(arms.values()) == {1}
+    assert len({(run.block, run.machine) for run in runs}) == count
+
+
+def fated(labs: Rack, numbers: set[int], *, is_gone: bool = True) -> Rack:
+    """Loses the trials of these numbers."""
+
+    def fate(asked: Asked) -> tuple[float, Lost] | None:
+        return (1.0, Lost("the worker died", is_gone)) if asked.number in numbers else None
+
+    return replace(labs, fate=fate)
+
+
+def test_blocks_are_spread_and_each_has_one_machine() -> None:
+    labs = rack(LABS)
+    runs = measured(place(labs), 9)
+    require_whole(runs, 9)
+    assert {run.machine for run in runs} == {"lab1", "lab2", "lab3"}
+    first = {one.machine: one.phase for one in reversed(labs.begun)}
+    assert set(first.values()) == {Phase.WARM_UP}, "each machine warms up first"
+    assert sum(one.phase is Phase.WARM_UP for one in labs.begun) == LABS
+
+
+def test_on_one_machine_the_order_is_that_of_the_seed() -> None:
+    runs = measured(place(World(0.0)), 6)
+    rng, last, wanted = random.Random(1), ARMS[0], []
+    for block in range(1, 7):
+        for arm in block_order(ARMS, last, rng):
+            wanted.append((block, arm.name, ""))
+            last = arm
+    assert [(run.block, run.arm, run.machine) for run in runs] == wanted
+
+
+def test_a_pair_whose_machine_is_lost_is_measured_again_elsewhere() -> None:
+    """Whichever trial it is that is lost: the first or second of a pair, or a warm-up."""
+    for number in range(14):
+        labs = fated(rack(LABS, crashes=0.0), {number})
+        runs = measured(place(labs), 6)
+        require_whole(runs, 6)
+        (lost,) = [one for one in labs.begun if one.number == number]
+        assert labs.dropped == [lost.machine]
+        after = [one for one in labs.begun if one.number > number]
+        assert lost.pair is None or [one for one in after if one.pair == lost.pair]
+
+
+def test_what_is_lost_is_taken_back_at_once() -> None:
+    labs = fated(rack(LABS), {LABS + LABS})
+    seen = list(side_by_side(place(labs)).blocks(6))
+    at = next(number for number, (run, _) in enumerate(seen) if run is None)
+    (gone,) = set(seen[at - 1][1]) - set(seen[at][1])
+    assert gone.machine == labs.dropped[0]
+
+
+def test_a_machine_that_only_fails_is_dropped_and_its_block_measured_elsewhere() -> None:
+    labs = rack(LABS)
+    labs.worlds["lab2"].hiccups = lambda _: True
+    runs = measured(place(labs), 9)
+    assert labs.dropped == ["lab2"]
+    assert "lab2" not in {run.machine for run in runs if run.block > 2}
+    require_whole(runs, 9)
+
+
+def test_without_a_machine_left_it_ends_and_says_why() -> None:
+    labs = fated(rack(2), set(range(4, 99)))
+    with pytest.raises(Unreachable, match=r"no machine is left to measure on: .* the worker died"):
+        measured(place(labs), 6)
+
+
+def test_where_the_engine_restarts_between_arms_one_machine_has_all_blocks() -> None:
+    arms = (ARMS[0], Arm("B", TURNED))
+    restarts = replace(FACTS, restarts=True)
+    assert {run.machine for run in measured(place(rack(LABS), restarts), 8, arms)} == {"lab1"}
+    assert len({run.machine for run in measured(place(rack(LABS)), 8, arms)}) == LABS
+    lost = fated(rack(LABS), {5})
+    runs = measured(place(lost, restarts), 8, arms)
+    require_whole(runs, 8)
+    assert lost.dropped == ["lab1"]
+
+
+def test_a_run_that_lost_the_engine_is_made_once_more() -> None:
+    gone = Failure(FailureKind.ENGINE_DOWN, "died", lost_engine=True)
+    outcomes = iter([failed(), gone, gone, failed()])
+
+    def measure(_asked: Asked, _profile: Profile) -> Result:
+        return next(outcomes)
+
+    where = replace(place(World(0.0)), farm=lambda _: FarmOfOne(measure))
+    runs = [run for run, _ in side_by_side(where).blocks(1)]
+    assert [run.result for run in runs if run is not None] == [gone, gone, failed()]
+    assert [run.arm for run in runs if run is not None][:2] == ["A", "A"]
+
+
+def test_freshness_of_both_is_on_one_machine_that_lives() -> None:
+    labs = rack(2)
+    side = side_by_side(place(labs))
+    *_, (_, runs) = side.blocks(6)
+    assert {run.machine for run in runs} == {"lab1", "lab2"}
+    fresh = max(one.number for one in labs.begun) + 2
+    labs.fate = fated(labs, {fresh}).fate
+    (a, b), machine = side.at_a_rate(1000.0)
+    assert isinstance(a, PacedMeasurement)
+    assert isinstance(b, PacedMeasurement)
+    assert (machine, labs.dropped) == ("lab2", ["lab1"])
+    assert [one.machine for one in labs.begun[-2:]] == ["lab2", "lab2"]
+
+
+def test_the_ceiling_is_of_the_next_machine_where_one_is_lost() -> None:
+    def ceiling(machine: str, profile: Profile, tell: Tell) -> Ceiling:
+        return CEILING if machine == "lab2" else no_ceiling(machine, profile, tell)
+
+    labs = rack(2)
+    side = side_by_side(replace(place(labs), ceiling=ceiling))
+    assert len(list(side.blocks(2))) == 2 * len(ARMS)
+    assert side.crew.ceiling(PROFILE) == (CEILING, "lab2")
+    assert labs.dropped == ["lab1"]
+    with pytest.raises(Unreachable, match="lab1 does not answer"):
+        side_by_side(place(rack(1))).crew.ceiling(PROFILE)

@@ -1,0 +1,83 @@
+"""Pairs on several machines as one claim, and machines that stand out."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from tuner.measure.machines import compare_across, outliers
+from tuner.measure.paired import Comparison, compare
+
+NOISE = 0.03
+
+
+def pairs(
+    speeds: dict[str, float], gains: dict[str, float], each: int, seed: int = 1
+) -> tuple[list[float], list[float], list[str]]:
+    """So many pairs on each machine, whose speed and gain are factors."""
+    rng = np.random.default_rng(seed)
+    names = [name for name in speeds for _ in range(each)]
+    a, b = np.exp(rng.normal(0.0, NOISE, (2, len(names))))
+    level = np.array([50_000 * speeds[name] for name in names])
+    return (level * a).tolist(), (level * [gains[one] for one in names] * b).tolist(), names
+
+
+EQUAL = {"north": 1.0, "south": 1.0, "west": 1.0}
+APART = {"north": 1.0, "south": 1.6, "west": 0.5}
+
+
+def width(found: Comparison) -> float:
+    return math.log(found.high / found.low)
+
+
+def test_how_fast_a_machine_is_is_no_part_of_the_gain() -> None:
+    gains = dict.fromkeys(APART, 1.2)
+    found = compare_across(*pairs(APART, gains, 4))
+    same = compare_across(*pairs(EQUAL, gains, 4))
+    assert found.ratio == pytest.approx(same.ratio)
+    assert (found.low, found.high) == pytest.approx((same.low, same.high))
+    assert found.low < 1.2 < found.high
+    assert found.shows_more
+    assert found.pairs == 12
+
+
+def test_pairs_of_one_machine_are_compared_as_without_its_name() -> None:
+    a, b, names = pairs({"north": 1.0}, {"north": 1.1}, 6)
+    assert compare_across(a, b, names) == compare_across(a, b) == compare(a, b)
+
+
+def test_gains_that_differ_among_machines_widen_the_interval() -> None:
+    alike = compare_across(*pairs(APART, dict.fromkeys(APART, 1.2), 4))
+    differing = {"north": 1.05, "south": 1.2, "west": 1.37}
+    found = compare_across(*pairs(APART, differing, 4))
+    assert width(found) > 3 * width(alike)
+    assert found.detectable is not None
+    assert alike.detectable is not None
+    assert found.detectable > alike.detectable
+
+
+def test_several_machines_are_never_surer_than_their_pairs_on_one() -> None:
+    for seed in range(30):
+        a, b, names = pairs(EQUAL, dict.fromkeys(EQUAL, 1.0), 3, seed)
+        alone = compare(a, b)
+        assert width(compare_across(a, b, names)) >= width(alone) - 1e-9
+
+
+def test_what_is_not_there_is_seldom_claimed_where_machines_differ() -> None:
+    none = dict.fromkeys(APART, 1.0)
+    found = [compare_across(*pairs(APART, none, 4, seed)) for seed in range(300)]
+    assert sum(one.shows_more or one.shows_less for one in found) < 0.06 * len(found)
+
+
+def test_a_machine_that_stands_out_is_named_with_its_factor() -> None:
+    logs = {"north": 0.0, "south": 0.02, "west": -0.02, "east": math.log(1.5)}
+    (found,) = outliers(logs)
+    assert found.machine == "east"
+    assert found.ratio == pytest.approx(1.5)
+    assert not outliers({name: log for name, log in logs.items() if name != "east"})
+
+
+def test_of_two_machines_neither_stands_out() -> None:
+    assert not outliers({"north": 0.0, "south": 1.0})
