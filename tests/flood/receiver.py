@@ -14,8 +14,10 @@ SEQ = re.compile(rb" seq=(\d{12}) ")
 class Receiver:
     """Keeps what arrives; `close_after` bytes it hangs up, `reads` False it never reads."""
 
-    def __init__(self, *, close_after: int | None = None, reads: bool = True) -> None:
-        self._listener = socket.create_server(("127.0.0.1", 0))
+    def __init__(
+        self, *, close_after: int | None = None, reads: bool = True, address: str = "127.0.0.1"
+    ) -> None:
+        self._listener = socket.create_server((address, 0))
         self.port = int(self._listener.getsockname()[1])
         self._close_after = close_after
         self._reads = reads

@@ -11,9 +11,11 @@ from pathlib import Path
 
 import pytest
 
+from tests.flood.receiver import Receiver
 from tests.live.conftest import QUICK, tune, tune_and_signal
 from tests.live.hosts import SshHost, hosts
 from tests.live.test_cluster import COMMAND, PROFILE, left, require_exact, run_until, worker
+from tuner.engine.numbering import SentEvents
 from tuner.host.process import wait_until
 
 pytestmark = [pytest.mark.live, pytest.mark.full]
@@ -117,3 +119,24 @@ def test_ctrl_c_ends_the_span(site: Path, span: list[SshHost]) -> None:
     )  # fmt: skip
     assert done.code == 130, done.err
     assert {line for line in left(span) if "cluster member" not in line} == set()
+
+
+def test_a_flood_from_all_load_hosts(site: Path, span: list[SshHost]) -> None:
+    _, *loads = span
+    here = loads[0].controller
+    with Receiver(address=here) as receiver:
+        target = f"{here}:{receiver.port}"
+        flood = ("flood", "--cluster", "--target", target, "--count", "5001", "--output", "json")
+        refused = tune(*flood, folder=site)
+        assert refused.code == 5, refused.err
+        assert f"north: {here} is not local and not in allow-targets" in refused.err
+        assert receiver.numbers() == []
+        for one in loads:
+            one.write(ALLOW, f"{here}\n")
+        done = tune(*flood, folder=site)
+        assert done.code == 0, done.err
+    told = json.loads(done.out)
+    assert told["load_hosts"] == {"north": 2501, "south": 2500}
+    assert told["sent"] == 5001
+    ranges = SentEvents((2501, 2500)).ranges()
+    assert receiver.numbers() == [number for one in ranges for number in range(*one)]

@@ -36,7 +36,7 @@ def labs_of_cluster(
         with dask_farm(client, _LAB, span) as farm:
             first, *beside = map(profile_json, profiles)
             request = OpenLab(engine.value, first, tuple(allow), tuple(beside), span)
-            with voice.working(f"starting a lab on each of {', '.join(farm.machines)}"):
+            with voice.working(_starting(farm.machines, span)):
                 opened = farm.open(request)
             yield SearchPlace(
                 _facts(opened) if span is None else _facts_of_span(opened, span),
@@ -46,6 +46,13 @@ def labs_of_cluster(
                 lambda machine, profile, _: farm.ceiling(machine, profile),
                 max(one.downloads_s for one in opened.values()),
             )
+
+
+def _starting(machines: Sequence[str], span: SpanOver | None) -> str:
+    names = ", ".join(machines)
+    if span is None:
+        return f"starting a lab on each of {names}"
+    return f"starting a lab on {names}, with load from {', '.join(span.loads)}"
 
 
 def _facts_of_span(opened: Mapping[str, Opened], span: SpanOver) -> LabFacts:

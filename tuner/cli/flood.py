@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from tuner.cli import flood_options as option
 from tuner.cli.console import result, result_json, working
 from tuner.cli.options import OutputFormat, OutputOption
 from tuner.errors import BadUsage, JobFailed
-from tuner.flood.flood import Flood
 from tuner.flood.schedule import Timeline
 from tuner.flood.spec import FloodProgress, FloodSpec, framings
+from tuner.flood.spread import traffic
 from tuner.flood.transport import Credentials
+from tuner.lab.loads import LoadHost
 from tuner.modules.input import Format
 
 _FORMATS: dict[str, Format] = {"unix": "local", "file": "bare"}
@@ -45,15 +46,17 @@ def flood(
     ramp: option.Ramp = None,
     burst: option.Burst = None,
     runs: option.Repeat = None,
+    cluster: option.OnCluster = False,
     output: OutputOption = OutputFormat.TEXT,
 ) -> None:
     """Flood a syslog receiver with messages, and print the rate and the CPU time used.
 
     The receiver must be on this machine or in allow-targets; others are refused (exit code 5).
+    With --cluster it is flooded from all load hosts, and must be in allow-targets there.
     """
     plan = option.plan_pace(count, rate, ramp, burst, runs)
     files = (None if path is None else str(path) for path in (ca, certificate, key))
-    route = option.plan_transport(transport, port, target, Credentials(*files))
+    route = option.plan_transport(transport, port, target, Credentials(*files), cluster)
     spec = FloodSpec(
         transport=route,
         connections=connections,
@@ -68,7 +71,14 @@ def flood(
         max_bytes=max_bytes,
         replay=_replay(replay, min_bytes, max_bytes),
     )
-    _run(spec, plan, output)
+    if not cluster:
+        _run(spec, (), plan, output)
+        return
+    # Needs more than a flood from here.
+    from tuner.cli.cluster_loads import loads_of_cluster
+
+    with loads_of_cluster(route) as hosts:
+        _run(spec, hosts, plan, output)
 
 
 def _replay(replay: Path | None, min_bytes: int | None, max_bytes: int | None) -> str | None:
@@ -79,9 +89,11 @@ def _replay(replay: Path | None, min_bytes: int | None, max_bytes: int | None) -
     return str(replay)
 
 
-def _run(spec: FloodSpec, plan: option.PacePlan, output: OutputFormat) -> None:
+def _run(
+    spec: FloodSpec, hosts: Sequence[LoadHost], plan: option.PacePlan, output: OutputFormat
+) -> None:
     said = f"sending {plan.total:,} messages to {spec.transport}"
-    with working(said) as tell, Flood(spec) as sender:
+    with working(said) as tell, traffic(spec, hosts) as sender:
         if plan.schedule is not None:
             sender.follow(plan.schedule, plan.total)
         elif plan.runs is not None:
@@ -94,16 +106,23 @@ def _run(spec: FloodSpec, plan: option.PacePlan, output: OutputFormat) -> None:
         final = sender.finish(_FINISH_S)
     if final.error is not None:
         raise JobFailed(f"{final.sent} of {plan.total} messages sent: {final.error}")
-    show(final, timeline, spec.run_id, output)
+    sent = dict(zip([one.name for one in hosts], final.counts, strict=True))
+    show(final, timeline, spec.run_id, sent, output)
 
 
 def show(
-    final: FloodProgress, timeline: Timeline | None, run_id: str, output: OutputFormat
+    final: FloodProgress,
+    timeline: Timeline | None,
+    run_id: str,
+    sent: Mapping[str, int],
+    output: OutputFormat,
 ) -> None:
-    """Print the result of a flood that sent everything."""
+    """Print the result of a flood that sent everything, and how much of it each load host."""
     if output is OutputFormat.TEXT:
         for line in _lines(final, timeline):
             result(line)
+        if sent:
+            result(", ".join(f"{name} sent {count:,}" for name, count in sent.items()))
         return
     seen = final.punctuality
     seconds = _seconds(final)
@@ -113,6 +132,7 @@ def show(
             "kind": "flood",
             "run_id": run_id,
             "sent": final.sent,
+            "load_hosts": dict(sent),
             "seconds": seconds,
             "achieved_per_second": _achieved(final, timeline),
             "cpu_seconds": final.cpu_seconds,
@@ -166,6 +186,7 @@ def _achieved(final: FloodProgress, timeline: Timeline | None) -> float | None:
     that would follow, so that a pace that is kept comes out as its rate."""
     seconds = _seconds(final)
     if timeline is not None and final.last_send_s is not None:
-        following_s = timeline.intended_s(final.sent) - timeline.intended_s(final.sent - 1)
+        due_s = timeline.schedule.intended_s
+        following_s = due_s(final.sent) - due_s(final.sent - 1)
         seconds = final.last_send_s - timeline.start_s + following_s
     return final.sent / seconds if seconds > 0 else None

@@ -141,6 +141,10 @@ Repeat = Annotated[
         help="Send --count messages N times, with a pause of PAUSE seconds in between.",
     ),
 ]
+OnCluster = Annotated[
+    bool,
+    typer.Option("--cluster", help="Flood from all load hosts of the cluster that is up."),
+]
 
 
 @dataclass(frozen=True)
@@ -232,18 +236,21 @@ def plan_transport(
     port: int | None,
     targets: list[str] | None,
     credentials: Credentials,
+    on_cluster: bool,
 ) -> Transport:
     """The transport that the options ask for; raises BadUsage when they contradict each other, and
-    Refused for a host that may not be flooded."""
+    Refused for a host that may not be flooded from here."""
     takes_path = kind in PATHS
     given = None if credentials == Credentials() else credentials
     if (port is None) is (not targets):
         raise BadUsage("give either --port or --target")
+    if on_cluster and (port is not None or takes_path):
+        raise BadUsage("--cluster floods over the network: use --target HOST:PORT")
     if port is not None and takes_path:
         raise BadUsage(f"{kind} needs a path: use --target PATH instead of --port")
     places = tuple(targets or ()) if port is None else (loopback(port),)
     transport = Transport(places, kind, given)
-    if not takes_path:
+    if not takes_path and not on_cluster:
         for target in transport.targets:
             require_allowed_host(address_of(target)[0])
     return transport

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Iterator, Mapping
 from concurrent.futures import Future
 from contextlib import contextmanager, suppress
@@ -13,6 +12,7 @@ from distributed import Client
 from distributed.actor import Actor, BaseActorFuture
 
 from tuner.cluster.access import workers_of
+from tuner.cluster.loads import LOAD
 from tuner.cluster.messages import (
     CeilingFound,
     Failed,
@@ -30,7 +30,7 @@ from tuner.cluster.messages import (
     reply_of,
 )
 from tuner.cluster.relay import Relay
-from tuner.cluster.session import RemoteProcess
+from tuner.cluster.session import processes
 from tuner.deploy.inventory import Role
 from tuner.errors import JobFailed, TuneError, Unreachable
 from tuner.host.process import wait_until
@@ -40,7 +40,6 @@ from tuner.profile.model import Profile
 from tuner.search.farm import Lost
 from tuner.search.study import Asked
 
-_LOAD = "tuner.cluster.load"
 _POLL_S = 0.05
 _HANDING_OVER_S = 30.0
 _OPENING_S = 600.0
@@ -141,29 +140,16 @@ def dask_farm(client: Client, module: str, span: SpanOver | None) -> Iterator[Da
     """A process on each lab, or on the collector of a span; they are gone afterwards."""
     labs: Mapping[str, Actor | Relay]
     if span is None:
-        labs = _processes(client, workers_of(client, Role.LAB.value), module)
+        labs = processes(client, workers_of(client, Role.LAB.value), module)
     else:
-        loads = _processes(client, workers_of(client, Role.LOAD.value), _LOAD)
-        collectors = _processes(client, workers_of(client, Role.COLLECTOR.value), module)
-        labs = {name: Relay(client, one, loads) for name, one in collectors.items()}
+        loads = processes(client, workers_of(client, Role.LOAD.value), LOAD)
+        collectors = processes(client, workers_of(client, Role.COLLECTOR.value), module)
+        labs = {name: Relay(client, name, one, loads) for name, one in collectors.items()}
     farm = DaskFarm(labs)
     try:
         yield farm
     finally:
         farm.close()
-
-
-def _processes(client: Client, workers: Mapping[str, str], module: str) -> dict[str, Actor]:
-    """An actor on each worker."""
-    futures = {
-        name: client.submit(
-            RemoteProcess, module, workers=[address], actor=True, pure=False,
-            key=f"{name}-{secrets.token_hex(4)}",
-        )
-        for name, address in workers.items()
-    }  # fmt: skip
-    # What is submitted as a class is given as an actor of it.
-    return {name: cast(Actor, one.result(_OPENING_S)) for name, one in futures.items()}
 
 
 def _opened(machine: str, answer: Answer) -> Opened:

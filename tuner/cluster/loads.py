@@ -28,7 +28,10 @@ from tuner.host.clock import ClockOffset, ClockSample, PeerClock
 from tuner.host.process import wait_until
 from tuner.lab.loads import MachineCounts
 
-SILENCE_S = 5.0
+LOAD = "tuner.cluster.load"
+"""The module of the process on a load host."""
+
+_SILENCE_S = 5.0
 _PING_S = 0.5
 _START_S = 30.0
 # Until the fastest of them tells the clocks apart within a few milliseconds.
@@ -152,7 +155,7 @@ class RemoteLoad:
         """Ask it for its time, and note where it has not answered for too long."""
         self._say(Ping(time.monotonic()))
         silent_s = time.monotonic() - self._heard_s
-        if self.is_here and silent_s > SILENCE_S:
+        if self.is_here and silent_s > _SILENCE_S:
             self.lose(f"no answer for {silent_s:.0f} s")
 
     def lose(self, reason: str) -> None:

@@ -5,16 +5,22 @@ from __future__ import annotations
 
 import asyncio
 import queue
+import secrets
 import threading
 import time
+from collections.abc import Mapping
 from contextlib import suppress
-from typing import IO
+from typing import IO, cast
+
+from distributed import Client
+from distributed.actor import Actor
 
 from tuner.errors import JobFailed
 from tuner.host.child import Child
 
 _POLL_S = 0.05
 _READ_S = 5.0
+_OPENING_S = 600.0
 
 Lines = queue.SimpleQueue[bytes | None]
 
@@ -75,3 +81,16 @@ def _listen(stdout: IO[bytes], lines: Lines) -> None:
         if line.endswith(b"\n"):
             lines.put(line)
     lines.put(None)
+
+
+def processes(client: Client, workers: Mapping[str, str], module: str) -> dict[str, Actor]:
+    """A RemoteProcess on each worker."""
+    futures = {
+        name: client.submit(
+            RemoteProcess, module, workers=[address], actor=True, pure=False,
+            key=f"{name}-{secrets.token_hex(4)}",
+        )
+        for name, address in workers.items()
+    }  # fmt: skip
+    # What is submitted as a class is given as an actor of it.
+    return {name: cast(Actor, one.result(_OPENING_S)) for name, one in futures.items()}

@@ -1,16 +1,24 @@
-"""What the machines of a cluster are for a measurement, by their roles: a farm, or a span."""
+"""What the machines of a cluster are for a measurement, by their roles: a farm, or a span; and the
+load hosts alone."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from urllib.parse import urlsplit
 
 from distributed import Client
 
 from tuner.cluster.access import roles, workers_of
+from tuner.cluster.loads import LOAD, RemoteLoads
 from tuner.cluster.messages import SpanOver
+from tuner.cluster.session import processes
+from tuner.cluster.wires import Wires
 from tuner.deploy.inventory import Role
 from tuner.errors import JobFailed
 from tuner.modules.input import LOOPBACK
+
+_ENDING_S = 60.0
 
 
 def span_of(client: Client) -> SpanOver | None:
@@ -31,3 +39,22 @@ def span_of(client: Client) -> SpanOver | None:
         )
     address = urlsplit(workers_of(client, Role.COLLECTOR.value)[collectors[0]]).hostname
     return SpanOver(loads, address or LOOPBACK)
+
+
+@contextmanager
+def loads_of(client: Client) -> Iterator[RemoteLoads]:
+    """The load hosts, which send as they are told from here; their processes are gone afterwards.
+    Raises JobFailed without one, Unreachable where one does not answer."""
+    found = processes(client, workers_of(client, Role.LOAD.value), LOAD)
+
+    def say(name: str, line: bytes) -> None:
+        wires.tell(name, line)
+
+    loads = RemoteLoads(say)
+    wires = Wires(client, found, loads.hear, lambda name, why: loads.lose(name, str(why)))
+    try:
+        with loads.answering(tuple(found)):
+            yield loads
+    finally:
+        with suppress(TimeoutError):
+            wires.end(_ENDING_S).result(_ENDING_S)
