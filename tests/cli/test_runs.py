@@ -83,10 +83,16 @@ def test_on_one_machine_the_order_is_that_of_the_seed() -> None:
     runs = measured(place(World(0.0)), 6)
     rng, last, wanted = random.Random(1), ARMS[0], []
     for block in range(1, 7):
-        for arm in block_order(ARMS, last, rng):
+        for arm in block_order(rng.sample(ARMS, len(ARMS)), last):
             wanted.append((block, arm.name, ""))
             last = arm
     assert [(run.block, run.arm, run.machine) for run in runs] == wanted
+
+
+def test_the_seed_decides_the_order_in_a_block_whichever_machine_measures_it() -> None:
+    alone = [run.arm for run in measured(place(World(0.0)), 9)]
+    for labs in (rack(LABS), fated(rack(LABS), {5})):
+        assert [run.arm for run in measured(place(labs), 9)] == alone
 
 
 def test_a_pair_whose_machine_is_lost_is_measured_again_elsewhere() -> None:

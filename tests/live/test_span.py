@@ -112,6 +112,27 @@ def test_a_load_host_that_may_not_flood_the_collector(site: Path, span: list[Ssh
     assert f"south: {collector.ip} is not local and not in allow-targets" in done.err
 
 
+def test_a_pair_is_measured_again_where_a_load_host_dies(site: Path, span: list[SshHost]) -> None:
+    """It dies in the second run of a pair."""
+    _, north, _ = span
+
+    def kill() -> None:
+        await_flood(north)
+        os.kill(worker(north), signal.SIGKILL)
+
+    code, said = run_until(
+        site, "pair 2 of 6", kill, "compare", PROFILE, PROFILE, "--cluster", "--engine", "sink",
+        "--window", "1s", "--pairs", 6, "--no-freshness", "--export-json", "found.json",
+    )  # fmt: skip
+    assert code == 0, said
+    assert "block 2 was lost on middle: north: " in said, said
+    found = json.loads((site / "found.json").read_text("utf-8"))
+    runs = [(run["block"], run["machine"]) for run in found["runs"]]
+    assert runs == [(block, "middle") for block in range(1, 7) for _ in "AB"]
+    accounts = [run["result"]["delivery"] for run in found["runs"]]
+    assert {(one["lost"], one["duplicated"]) for one in accounts} == {(0, 0)}
+
+
 def test_ctrl_c_ends_the_span(site: Path, span: list[SshHost]) -> None:
     done = tune_and_signal(
         *SEARCH, "--run-dir", "run", PROFILE,

@@ -30,7 +30,7 @@ def orders(arms: tuple[Arm, ...], count: int) -> list[str]:
     """The arms of so many blocks, each block after the one before it."""
     rng, last, found = random.Random(1), arms[0], []
     for _ in range(count):
-        order = block_order(arms, last, rng)
+        order = block_order(rng.sample(arms, len(arms)), last)
         found.append("".join(one.name for one in order))
         last = order[-1]
     return found

@@ -64,15 +64,16 @@ class RunCrew:
     def spread(self, take: Callable[[str], Piece | None]) -> Iterator[Trial | str]:
         """Keep every machine busy with the pieces of work that it can `take`; each run as it ends.
 
-        A piece that is lost with its machine, whose name is given then, is done again from its
-        beginning elsewhere.  Raises Unreachable when no machine is left, or an engine here is gone.
+        A piece that is lost on its machine, whose name is given then, is done again from its
+        beginning.  Raises Unreachable when no machine is left, or an engine here is gone.
         """
         for happening in self._crew.spread(take, again=True):
             match happening:
                 case Trial():
                     yield happening
                 case LostTrial(asked=asked, reason=reason):
-                    say(f"{asked.machine} lost {_name(asked)}: {reason}; measured again elsewhere")
+                    what = f"{_name(asked)} was lost on {asked.machine}"
+                    say(f"{what}: {reason}; it does not count and is measured again")
                     yield asked.machine
                 case DroppedMachine(machine=machine):
                     say(dropped(happening, len(self.machines)))
@@ -112,4 +113,4 @@ class RunCrew:
 
 
 def _name(asked: Asked) -> str:
-    return asked.why if asked.pair is None else f"{asked.why} {asked.pair}"
+    return asked.why if asked.pair is None else f"{asked.why}, block {asked.pair}"

@@ -70,7 +70,9 @@ class SideBySide:
             if self._turns and machine != self.crew.machines[0]:
                 return None
             block = next(left, None)
-            return None if block is None else partial(self._block, block)
+            if block is None:
+                return None
+            return partial(self._block, block, self._rng.sample(self._arms, len(self._arms)))
 
         for happening in self.crew.spread(take):
             if isinstance(happening, str):
@@ -111,10 +113,12 @@ class SideBySide:
         yield from self.crew.once(replace(asked, phase=Phase.WARM_UP))
         self._last[machine] = first
 
-    def _block(self, block: int, machine: str) -> Generator[Asked, Trial, None]:
+    def _block(
+        self, block: int, shuffled: Sequence[Arm], machine: str
+    ) -> Generator[Asked, Trial, None]:
         self._doing[machine] = block
         yield from self.warm(machine)
-        for arm in block_order(self._arms, self._last[machine], self._rng):
+        for arm in block_order(shuffled, self._last[machine]):
             plan, per_second = self._plan, None
             if self._judges_freshness and (rate := arm.profile.workload.rate) != "max":
                 judged, per_second = check_plan(arm.profile), float(rate)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -39,11 +38,10 @@ class Run:
     machine: str = ""
 
 
-def block_order(arms: Sequence[Arm], last: Arm, rng: random.Random) -> tuple[Arm, ...]:
-    """Every arm once, by chance.  Those for which the engine starts with the same settings stand
-    together, and those with the settings of `last`, which ran before, come first: the engine
+def block_order(shuffled: Sequence[Arm], last: Arm) -> tuple[Arm, ...]:
+    """Every arm once, as chance has it.  Those for which the engine starts with the same settings
+    stand together, and those with the settings of `last`, which ran before, come first: the engine
     restarts as seldom as it can, and of two arms each follows a restart as often as the other."""
-    shuffled = rng.sample(arms, len(arms))
     nodes = list(dict.fromkeys([last.node, *(arm.node for arm in shuffled)]))
     return tuple(sorted(shuffled, key=lambda arm: nodes.index(arm.node)))
 
