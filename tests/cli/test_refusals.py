@@ -103,13 +103,6 @@ def test_without_a_cluster_it_is_said_how_to_start_one(command: tuple[str, ...])
 
 
 @pytest.mark.usefixtures("two")
-@pytest.mark.parametrize("command", MEASURING, ids=lambda one: one[0])
-def test_machines_of_a_cluster_have_engines_of_their_own(command: tuple[str, ...]) -> None:
-    why = refused(BadUsage, *command, "--cluster", "--elasticsearch", "http://127.0.0.1:9")
-    assert why == "with --cluster each machine has an engine of its own: no --elasticsearch"
-
-
-@pytest.mark.usefixtures("two")
 @pytest.mark.parametrize("command", MEASURING[1:], ids=lambda one: one[0])
 def test_templates_stay_on_this_machine(folder: Path, command: tuple[str, ...]) -> None:
     (folder / "site").mkdir()

@@ -69,6 +69,10 @@ def test_up_status_down(site: Path, machines: list[SshHost]) -> None:
     assert "already up" in again.err
     assert tune("cluster", "status", folder=site).out == up.out
     require_closed_to_strangers()
+    other = ("search", "--cluster", "--elasticsearch", "http://127.0.0.1:9", PROFILE)
+    refused = tune(*other, folder=site)
+    assert refused.code == 64
+    assert "each machine of the role lab has its own engine" in refused.err
     for one in machines:
         assert not list(one.path("/var/lib/rsyslog-tune/cluster").rglob("key.pem"))
     down = tune("cluster", "down", folder=site)

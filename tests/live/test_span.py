@@ -110,6 +110,11 @@ def test_a_load_host_that_may_not_flood_the_collector(site: Path, span: list[Ssh
     done = tune(*SEARCH, "--run-dir", "run", PROFILE, folder=site, command=QUICK)
     assert done.code == 5, done.err
     assert f"south: {collector.ip} is not local and not in allow-targets" in done.err
+    south.write(ALLOW, f"{collector.ip}\n")
+    away = ("search", "--cluster", "--elasticsearch", "http://192.0.2.1:9200", PROFILE)
+    guarded = tune(*away, folder=site)
+    assert guarded.code == 5, guarded.err
+    assert "middle: 192.0.2.1 is not local and not in allow-targets" in guarded.err
 
 
 def test_a_pair_is_measured_again_where_a_load_host_dies(site: Path, span: list[SshHost]) -> None:

@@ -77,7 +77,7 @@ def _serve(questions: queue.SimpleQueue[Question], loads: RemoteLoads) -> None:
         raise JobFailed("no lab is open")
     engine, pace = EngineChoice(request.engine), pace_of(EngineChoice(request.engine))
     profiles = [profile_of(one) for one in (request.profile, *request.beside)]
-    wanted, span = Wanted(engine, None), request.span
+    wanted, span = Wanted(engine, request.url), request.span
     with ExitStack() as opened:
         if span is not None:
             opened.enter_context(loads.answering(span.loads))

@@ -9,13 +9,13 @@ from dataclasses import replace
 
 from tuner.cli.cluster import cluster_that_is_up
 from tuner.cli.console import Voice
-from tuner.cli.options import EngineChoice
 from tuner.cli.search_lab import SearchPlace
+from tuner.cli.site import Wanted
 from tuner.cluster.access import connected, require_comparable
 from tuner.cluster.farm import dask_farm
 from tuner.cluster.messages import Opened, OpenLab, SpanOver, profile_json
 from tuner.cluster.span import span_of
-from tuner.errors import Refused
+from tuner.errors import BadUsage, Refused
 from tuner.lab.lab import new_run_id
 from tuner.profile.model import Profile
 from tuner.search.study import LabFacts
@@ -25,17 +25,22 @@ _LAB = "tuner.cli.cluster_lab"
 
 @contextmanager
 def labs_of_cluster(
-    engine: EngineChoice, profiles: Sequence[Profile], allow: Sequence[str], voice: Voice
+    wanted: Wanted, profiles: Sequence[Profile], allow: Sequence[str], voice: Voice
 ) -> Iterator[SearchPlace]:
     """Labs for these profiles, gone afterwards; the first decides what they are.  Raises JobFailed
-    without a cluster, Refused where its machines do not compare."""
+    without a cluster, Refused where its machines do not compare, BadUsage where each has an engine
+    of its own and another one is wanted."""
     cluster = cluster_that_is_up()
     with connected(cluster.address, cluster.certificate) as client:
         require_comparable(client)
         span = span_of(client)
+        if span is None and wanted.url is not None:
+            raise BadUsage("each machine of the role lab has its own engine: no --elasticsearch")
         with dask_farm(client, _LAB, span) as farm:
             first, *beside = map(profile_json, profiles)
-            request = OpenLab(engine.value, first, tuple(allow), tuple(beside), span)
+            request = OpenLab(
+                wanted.engine.value, first, tuple(allow), tuple(beside), span, wanted.url
+            )
             with voice.working(_starting(farm.machines, span)):
                 opened = farm.open(request)
             yield SearchPlace(

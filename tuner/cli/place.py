@@ -29,7 +29,7 @@ def open_place(
         # Needs more than a lab here.
         from tuner.cli.cluster_labs import labs_of_cluster
 
-        with labs_of_cluster(wanted.engine, profiles, allow, voice) as place:
+        with labs_of_cluster(wanted, profiles, allow, voice) as place:
             yield place
         return
     downloads_s = prepare(wanted, profiles, voice.say)

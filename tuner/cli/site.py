@@ -35,8 +35,8 @@ Tell = Callable[[str], None]
 @dataclass(frozen=True)
 class Wanted:
     """What the options ask for: a kind of lab, or an existing engine; and whose templates write
-    what it is given, the shipped ones where that is None.  `on_cluster` there is a lab of that kind
-    on each machine of the cluster that is up."""
+    what it is given, the shipped ones where that is None.  With `on_cluster` it is in the labs of
+    the cluster that is up."""
 
     engine: EngineChoice
     url: str | None
@@ -52,17 +52,17 @@ class Wanted:
 def require_runnable(wanted: Wanted, profiles: Sequence[Profile], rsyslog: str = "") -> None:
     """Refuse what a lab could not measure, whether one is started or only planned; the releases of
     the profiles stand for an rsyslog that is not known."""
-    if wanted.on_cluster and wanted.url is not None:
-        raise BadUsage("with --cluster each machine has an engine of its own: no --elasticsearch")
     if wanted.on_cluster and wanted.templates is not None:
         raise BadUsage("with --cluster each machine has the shipped templates: no --templates")
     if wanted.url is not None:
         if wanted.engine is EngineChoice.SINK:
             raise BadUsage("--engine sink and --elasticsearch cannot be combined")
-        require_allowed(wanted.url)
+        # Of a cluster the collector asks its own allow list, and logs in.
+        if not wanted.on_cluster:
+            require_allowed(wanted.url)
     for profile in profiles:
         require_bindable(profile, rsyslog or profile.release.rsyslog)
-        if wanted.url is not None:
+        if wanted.url is not None and not wanted.on_cluster:
             _require_login(wanted.url, profile)
         if wanted.templates is not None:
             render(profile, wanted.templates)

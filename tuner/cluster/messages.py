@@ -26,13 +26,15 @@ class SpanOver:
 @dataclass(frozen=True)
 class OpenLab:
     """Open a lab with this kind of engine for a profile (as JSON), which allows these settings, and
-    for those measured `beside` it; with load from other machines where it is that of a span."""
+    for those measured `beside` it; with load from other machines where it is that of a span, and on
+    the engine at `url` where there is one."""
 
     engine: str
     profile: str
     allow: tuple[str, ...]
     beside: tuple[str, ...] = ()
     span: SpanOver | None = None
+    url: str | None = None
     kind: Literal["open"] = "open"
 
 
