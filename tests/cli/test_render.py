@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
+from typer.testing import CliRunner, Result
 
 from tuner.cli.commands import app
 from tuner.errors import BadTemplate, BadUsage, DifferencesFound, Refused
@@ -119,3 +120,84 @@ def test_a_module_of_puppet_needs_a_folder_of_its_name(tmp_path: Path) -> None:
     assert isinstance(result.exception, BadUsage)
     assert "end it in rsyslog_default" in str(result.exception)
     assert not (tmp_path / "modules").exists()
+
+
+HOSTS = """\
+hosts:
+  one:
+    address: ssh://root@10.0.0.11
+    profile: prod.yaml
+    changes: {"inputs[0].address": 10.0.0.11}
+  two:
+    address: ssh://root@10.0.0.12
+    profile: prod.yaml
+    changes: {"inputs[0].address": 10.0.0.12, name: second}
+  elsewhere: {address: "ssh://root@10.0.0.13", profile: other.yaml}
+  es1: {address: "ssh://root@10.0.0.21", role: engine}
+"""
+
+
+def on_hosts(folder: Path, text: str = HOSTS, *more: str) -> Result:
+    """The default profile, rendered for an inventory into a folder."""
+    profile, inventory = folder / "prod.yaml", folder / "hosts.yaml"
+    profile.write_text(Path(PROFILE).read_text(encoding="utf-8"), encoding="utf-8")
+    inventory.write_text(text, encoding="utf-8")
+    inventory.chmod(0o644)
+    where = ["--inventory", str(inventory), "-o", str(folder / "out")]
+    return RUN.invoke(app, ["render", str(profile), *where, *more])
+
+
+def test_each_host_that_runs_a_profile_gets_it_with_its_own_changes(tmp_path: Path) -> None:
+    assert on_hosts(tmp_path).exit_code == 0
+    out = tmp_path / "out"
+    written = {str(path.relative_to(out)) for path in out.rglob("*") if path.is_file()}
+    assert {path for path in written if "rsyslog" in path} == {
+        "hosts/one/rsyslog.conf",
+        "hosts/two/rsyslog.conf",
+    }
+    assert "index-template.json" in written
+    one, two = (
+        (out / "hosts" / name / "rsyslog.conf").read_text(encoding="utf-8")
+        for name in ("one", "two")
+    )
+    assert 'address="10.0.0.11"' in one
+    assert 'address="10.0.0.12"' in two
+    assert 'ruleset(name="default")' in one
+    assert 'ruleset(name="second")' in two
+    assert on_hosts(tmp_path, HOSTS, "--check").exit_code == 0
+
+
+def test_a_host_that_left_the_inventory_leaves_no_file(tmp_path: Path) -> None:
+    on_hosts(tmp_path)
+    less = HOSTS.replace("  two:\n", "  two:\n    role: load\n")
+    shown = on_hosts(tmp_path, less).stdout
+    assert "removed    " in shown
+    assert not (tmp_path / "out/hosts/two/rsyslog.conf").exists()
+    assert (tmp_path / "out/hosts/one/rsyslog.conf").exists()
+
+
+def test_what_each_host_needs_is_said(tmp_path: Path) -> None:
+    shown = on_hosts(tmp_path).stdout.splitlines()
+    assert "one needs packages: rsyslog, rsyslog-elasticsearch" in shown
+    assert "two needs ports: tcp:10514" in shown
+    needs = json.loads(on_hosts(tmp_path, HOSTS, "--output", "json").stdout)["needs"]
+    assert needs["one"]["ports"] == ["tcp:10514"]
+    assert set(needs) == {"one", "two"}
+
+
+@pytest.mark.parametrize(
+    ("changes", "kind", "reason"),
+    [
+        ('"inputs[0].port": 99999', BadUsage, "changes of one .*inputs.0..port must be at most"),
+        ('"inputs[0].adress": 10.0.0.1', BadUsage, "changes of one .*adress"),
+        ('"outputs[logs].index.name": own', Refused, "changes of one .*what the engine gets"),
+        ("node.heap: 4g", Refused, "changes of one .*what the engine gets"),
+    ],
+)
+def test_changes_that_a_host_cannot_have_are_refused(
+    changes: str, kind: type[Exception], reason: str, tmp_path: Path
+) -> None:
+    refused = on_hosts(tmp_path, HOSTS.replace('"inputs[0].address": 10.0.0.11', changes))
+    assert isinstance(refused.exception, kind)
+    assert re.search(reason, str(refused.exception))
+    assert not (tmp_path / "out").exists()

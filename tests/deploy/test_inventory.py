@@ -133,3 +133,13 @@ def test_without_an_inventory_names_are_addresses() -> None:
     one, two = choose(None, ["web1", "local://"], Role.COLLECTOR, None)
     assert one == InventoryHost("web1", "ssh://web1")
     assert two == InventoryHost("localhost", "local://")
+
+
+def test_a_host_has_its_own_values_of_settings(tmp_path: Path) -> None:
+    text = GOOD.replace(
+        "    profile: prod.yaml\n",
+        '    profile: prod.yaml\n    changes: {"inputs[0].address": 10.0.0.11, name: one}\n',
+    )
+    one, two, _ = load_inventory(written(tmp_path, text))
+    assert one.changes == (("inputs[0].address", "10.0.0.11"), ("name", "one"))
+    assert two.changes == ()

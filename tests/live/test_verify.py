@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import time
 from collections.abc import Iterator
@@ -10,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.live.conftest import Done
-from tests.live.hosts import NEEDS_HOSTS, hosts, passed
+from tests.live.hosts import NEEDS_HOSTS, hosts, inventory, passed
 from tests.live.test_apply import Site
 from tests.live.test_fragment import awaited
 from tuner.lab.ports import free_ports
@@ -45,6 +46,24 @@ def test_a_host_is_as_its_profile_says_until_somebody_changes_it(site: Site) -> 
     assert '-# by hand, pwd="***"' in drift.out
     assert "started before" in drift.out
     assert "2 differences" in drift.err
+
+
+def test_a_host_gets_its_own_values_from_a_saved_plan_too(site: Site) -> None:
+    """The profile has a port for everybody; the host listens on that of the inventory."""
+    port, plan = free_ports(1), site.folder / "plan.json"
+    whole = json.loads(site.inventory.read_text(encoding="utf-8"))
+    whole["hosts"]["collector1"]["changes"] = {"inputs[0].port": port, "name": "own"}
+    site.inventory.write_text(json.dumps(whole), encoding="utf-8")
+    assert site.apply("--plan-out", plan).code == 0
+    done = site.tune("apply", plan, "--yes")
+    assert done.code == 0, done.err
+    text = site.host.conf.read_text(encoding="utf-8")
+    assert f'port="{port}"' in text
+    assert 'ruleset(name="own")' in text
+    same = verify(site)
+    assert (same.code, same.out) == (0, ""), same
+    site.inventory = inventory(site.inventory, collector1=site.host)
+    assert "rsyslogd does not listen on tcp:" in verify(site).out
 
 
 @pytest.mark.full

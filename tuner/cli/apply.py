@@ -12,12 +12,13 @@ import typer
 from tuner.cli.console import result, result_json, say, working
 from tuner.cli.hosts import (
     EngineUrlOption,
+    HostFile,
     HostsOption,
     InventoryOption,
     SkipEngineOption,
     engine_url,
+    host_file,
     machines_of,
-    rendered,
 )
 from tuner.cli.options import (
     FragmentOption,
@@ -26,12 +27,11 @@ from tuner.cli.options import (
     OutputOption,
     TemplatesOption,
     duration_s,
-    form_of,
     load,
 )
 from tuner.deploy.apply import Apply, HostOutcome, HostState, Manner, entrance_of
 from tuner.deploy.intents import Beginning, left_intents, new_intents
-from tuner.deploy.inventory import InventoryHost
+from tuner.deploy.needs import sockets_of
 from tuner.deploy.plan import (
     DeployPlan,
     HostChange,
@@ -41,15 +41,13 @@ from tuner.deploy.plan import (
     require_fit,
     require_same_engine,
     saved,
-    sockets_of,
 )
 from tuner.deploy.target import RemoteHost
 from tuner.engine.access import client_for
 from tuner.engine.client import EngineClient
 from tuner.errors import BadUsage, DifferencesFound, Locked, Refused
 from tuner.lint.load import LoadedProfile, text_of
-from tuner.render.artefacts import Artefact, node_files
-from tuner.render.form import Form
+from tuner.render.artefacts import node_files
 from tuner.render.templates import Templates
 from tuner.render.tree import write_whole
 
@@ -137,11 +135,11 @@ def apply(
     plan = read_plan(text, str(profile))
     if plan is None:
         loaded = load(profile)
-        form = form_of(loaded, fragment, loaded_modules)
         machines = machines_of(host, inventory, profile)
         url = engine_url(loaded.profile, elasticsearch, skip_engine, machines)
         site = None if templates is None else Templates(templates)
-        plan, client = _planned(loaded, machines, url, form, site, take_over)
+        files = tuple(host_file(loaded, one, site, fragment, loaded_modules) for one in machines)
+        plan, client = _planned(loaded, files, url, site, take_over)
     else:
         if host or inventory or fragment or templates or elasticsearch or skip_engine or plan_out:
             raise BadUsage("a plan says itself what it is about: give no hosts, no engine, no form")
@@ -165,39 +163,31 @@ def apply(
 
 def _planned(
     loaded: LoadedProfile,
-    machines: tuple[InventoryHost, ...],
+    files: tuple[HostFile, ...],
     url: str | None,
-    form: Form,
     site: Templates | None,
     take_over: bool,
 ) -> tuple[DeployPlan, EngineClient | None]:
     """Ask hosts and engine what they have; changes nothing."""
     profile = loaded.profile
-    file, name = rendered(loaded, site, form)
     client = None if url is None else client_for(url, profile)
-    with working(f"asking {', '.join(one.name for one in machines)}"):
-        hosts = tuple(_host_change(loaded, one, name, file, take_over) for one in machines)
+    with working(f"asking {', '.join(one.machine.name for one in files)}"):
+        hosts = tuple(_host_change(one, take_over) for one in files)
         objects = () if client is None else engine_changes(profile, client, site, take_over)
     text, layers = loaded.text, loaded.layers
     return DeployPlan(str(loaded.path), text, layers, hosts, url, objects), client
 
 
-def _host_change(
-    loaded: LoadedProfile,
-    machine: InventoryHost,
-    fragment: str | None,
-    file: Artefact,
-    take_over: bool,
-) -> HostChange:
-    target = RemoteHost(machine, fragment)
-    facts = target.facts(sockets_of(loaded.profile))
+def _host_change(one: HostFile, take_over: bool) -> HostChange:
+    target = RemoteHost(one.machine, one.fragment)
+    facts = target.facts(sockets_of(one.profile))
     if facts.pending is not None:
         raise Locked(
-            f"{machine.name} has an unfinished change by {facts.pending}: rsyslog-tune confirm or "
-            "recover ends it"
+            f"{one.machine.name} has an unfinished change by {facts.pending}: rsyslog-tune confirm "
+            "or recover ends it"
         )
-    require_fit(target, facts, loaded.profile, file, take_over)
-    return host_change(target, facts, fragment, file, loaded.profile)
+    require_fit(target, facts, one.profile, one.file, take_over)
+    return host_change(target, facts, one.fragment, one.file, one.profile)
 
 
 def _show(plan: DeployPlan, diff: bool, plan_out: Path | None, output: OutputFormat) -> None:

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 from urllib.parse import urlsplit
 
 import typer
 
+from tuner.cli.options import form_of
+from tuner.deploy.host_profile import for_host
 from tuner.deploy.inventory import InventoryHost, Role, choose, load_inventory
 from tuner.errors import BadUsage, Refused
 from tuner.host.allow import is_loopback
 from tuner.lint.load import LoadedProfile
 from tuner.profile.model import Profile
 from tuner.render.artefacts import Artefact, configuration
-from tuner.render.form import Form
 from tuner.render.templates import Templates
 
 HostsOption = Annotated[
@@ -83,9 +86,26 @@ def engine_url(
     return server
 
 
-def rendered(
-    loaded: LoadedProfile, site: Templates | None, form: Form
-) -> tuple[Artefact, str | None]:
-    """The configuration of rsyslogd, and the name of the drop-in where it is one."""
-    name = loaded.profile.name if form.is_fragment else None
-    return configuration(loaded.profile, site, form), name
+@dataclass(frozen=True)
+class HostFile:
+    """What rsyslogd of one host gets: the profile with the host's own changes, the file, and the
+    name of the drop-in where it is one."""
+
+    machine: InventoryHost
+    profile: Profile
+    file: Artefact
+    fragment: str | None
+
+
+def host_file(
+    loaded: LoadedProfile,
+    machine: InventoryHost,
+    site: Templates | None,
+    fragment: bool,
+    loaded_modules: Sequence[str] | None,
+) -> HostFile:
+    """The configuration that a host is to run."""
+    own = for_host(loaded, machine)
+    form = form_of(own, fragment, loaded_modules)
+    name = own.profile.name if form.is_fragment else None
+    return HostFile(machine, own.profile, configuration(own.profile, site, form), name)

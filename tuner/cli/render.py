@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -21,14 +22,29 @@ from tuner.cli.options import (
     templates_of,
 )
 from tuner.errors import BadUsage, DifferencesFound
+from tuner.profile.model import Profile
 from tuner.render.artefacts import Artefact
 from tuner.render.artefacts import render as artefacts_of
 from tuner.render.export import Format, exported, puppet_module
+from tuner.render.form import Form
+from tuner.render.templates import Templates
 from tuner.render.tree import diff as difference
 from tuner.render.tree import stale, write
 
+# What each host needs, by its name and by kind.
+_Needs = Mapping[str, Mapping[str, Sequence[str]]]
 _File = Annotated[
     str | None, typer.Argument(help="With --stdout: print this file alone.", show_default=False)
+]
+_Inventory = Annotated[
+    Path | None,
+    typer.Option(
+        "--inventory",
+        metavar="FILE",
+        help="hosts.yaml, or an inventory of Ansible's: a configuration for each collector in it "
+        "that is to run this profile, with the host's own changes.",
+        show_default=False,
+    ),
 ]
 _Directory = Annotated[
     Path | None, typer.Option("-o", "--output-dir", help="Where the files go.", show_default=False)
@@ -51,6 +67,7 @@ def render(
     fragment: FragmentOption = False,
     loaded_modules: LoadedOption = None,
     templates: TemplatesOption = None,
+    inventory: _Inventory = None,
     format_: Annotated[
         Format,
         typer.Option(
@@ -66,22 +83,28 @@ def render(
 
     The same profile always gives the same bytes; a profile has only those files that it needs.
     With -o it names each file of the folder as new, changed, unchanged or removed.  Without -o the
-    files are printed, each after a line that names it.  Exits with 5 before a file in the folder is
-    overwritten that rsyslog-tune did not render, with 78 when the profile or a template is wrong.
+    files are printed, each after a line that names it.  With --inventory the configuration of each
+    host is hosts/HOST/rsyslog.conf, and what each host needs is listed.  Exits with 5 before a file
+    in the folder is overwritten that rsyslog-tune did not render, with 78 when the profile or a
+    template is wrong.
     """
     if stdout and (check or diff or directory is not None):
         raise BadUsage("--stdout cannot be combined with --check, --diff or -o")
     if file is not None and not stdout:
         raise BadUsage(f"{file}: a file name needs --stdout")
+    if inventory is not None and format_ is not Format.PLAIN:
+        raise BadUsage("--inventory and --format cannot be combined")
     site = templates_of(templates)
     loaded = load(profile)
-    module = puppet_module(loaded.profile)
-    if format_ is Format.PUPPET and directory is not None and directory.name != module:
-        raise BadUsage(
-            f"-o {directory}: Puppet finds a module by the name of its folder: end it in {module}"
-        )
-    form = form_of(loaded, fragment, loaded_modules)
-    artefacts = exported(loaded.profile, artefacts_of(loaded.profile, site, form), format_, site)
+    needs: _Needs = {}
+    if inventory is None:
+        form = form_of(loaded, fragment, loaded_modules)
+        artefacts = _exported(loaded.profile, site, form, format_, directory)
+    else:
+        # Only here: hosts are reached by what takes as long to import as a whole render.
+        from tuner.cli.render_hosts import for_hosts
+
+        artefacts, needs = for_hosts(loaded, profile, inventory, site, fragment, loaded_modules)
     if file is not None:
         _print_one(artefacts, file, output)
         return
@@ -93,12 +116,44 @@ def render(
     if check or diff:
         _compare(artefacts, directory, diff, output)
         return
+    _write(artefacts, needs, directory, output)
+
+
+def _exported(
+    profile: Profile, site: Templates | None, form: Form, format_: Format, directory: Path | None
+) -> tuple[Artefact, ...]:
+    """The files of a profile that is the same for all hosts."""
+    module = puppet_module(profile)
+    if format_ is Format.PUPPET and directory is not None and directory.name != module:
+        raise BadUsage(
+            f"-o {directory}: Puppet finds a module by the name of its folder: end it in {module}"
+        )
+    return exported(profile, artefacts_of(profile, site, form), format_, site)
+
+
+def _write(
+    artefacts: tuple[Artefact, ...],
+    needs: _Needs,
+    directory: Path,
+    output: OutputFormat,
+) -> None:
     states = {str(directory / path): one.value for path, one in write(artefacts, directory).items()}
     if output is OutputFormat.JSON:
-        paths = [str(directory / artefact.path) for artefact in artefacts]
-        result_json({"schema": 1, "kind": "render", "files": paths, "status": states})
+        data = {
+            "schema": 1,
+            "kind": "render",
+            "files": [str(directory / artefact.path) for artefact in artefacts],
+            "status": states,
+            "needs": needs,
+        }
+        result_json(data)
     else:
-        result("\n".join(f"{state:<9}  {path}" for path, state in states.items()))
+        lines = [f"{state:<9}  {path}" for path, state in states.items()]
+        for host, kinds in needs.items():
+            lines += [
+                f"{host} needs {kind}: {', '.join(one)}" for kind, one in kinds.items() if one
+            ]
+        result("\n".join(lines))
 
 
 def _print(artefacts: tuple[Artefact, ...], output: OutputFormat) -> None:

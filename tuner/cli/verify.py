@@ -12,8 +12,8 @@ from tuner.cli.hosts import (
     InventoryOption,
     SkipEngineOption,
     engine_url,
+    host_file,
     machines_of,
-    rendered,
 )
 from tuner.cli.options import (
     FragmentOption,
@@ -22,7 +22,6 @@ from tuner.cli.options import (
     OutputOption,
     ProfilePath,
     TemplatesOption,
-    form_of,
     load,
 )
 from tuner.deploy.queues import figures_note
@@ -51,14 +50,14 @@ def verify(
     """
     loaded = load(profile)
     site = None if templates is None else Templates(templates)
-    file, name = rendered(loaded, site, form_of(loaded, fragment, loaded_modules))
     machines = machines_of(host, inventory, profile)
+    files = [host_file(loaded, one, site, fragment, loaded_modules) for one in machines]
     url = engine_url(loaded.profile, elasticsearch, skip_engine, machines)
     names = ", ".join(one.name for one in machines)
     with working(f"asking {names}"):
-        hosts = [RemoteHost(one, name) for one in machines]
-        found = [drift for one in hosts for drift in host_drift(one, loaded.profile, file)]
-        notes = [figures_note(one, loaded.profile) for one in hosts]
+        hosts = [(RemoteHost(one.machine, one.fragment), one) for one in files]
+        found = [drift for at, one in hosts for drift in host_drift(at, one.profile, one.file)]
+        notes = [figures_note(at, one.profile) for at, one in hosts]
         if url is not None:
             with contextlib.closing(client_for(url, loaded.profile)) as client:
                 found += engine_drift(loaded.profile, client, site)

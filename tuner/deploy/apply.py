@@ -9,6 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from enum import Enum
 
+from tuner.deploy.host_profile import for_host
 from tuner.deploy.intents import Intents, Put, Touched, Waiting
 from tuner.deploy.objects import awaited, bring_back, findable, put
 from tuner.deploy.plan import DeployPlan, HostChange, require_unchanged
@@ -68,7 +69,6 @@ class Apply:
     ) -> None:
         self._plan, self._client, self._intents = plan, client, intents
         self._manner, self._tell = manner, tell
-        self._profile = plan.loaded.profile
         self._run = intents.path.stem
         self._outcomes = {
             one.machine.name: HostOutcome(
@@ -122,6 +122,7 @@ class Apply:
     def _apply_host(self, change: HostChange) -> None:
         name = change.machine.name
         target = RemoteHost(change.machine, change.fragment)
+        profile = for_host(self._plan.loaded, change.machine).profile
         try:
             require_unchanged(change, target.facts(()))
         except TuneError as bad:
@@ -129,11 +130,11 @@ class Apply:
             return
         self._intents.note(Touched(change.machine, change.fragment))
         try:
-            figures = figures_text(target, self._profile)
+            figures = figures_text(target, profile)
             target.apply(change.candidate, self._run, self._manner.confirm_within_s)
             self._tell(f"{name}: rsyslogd runs the new configuration")
-            self._check_delivery(target)
-            self._tell(movement_note(target, self._profile, figures))
+            self._check_delivery(target, profile)
+            self._tell(movement_note(target, profile, figures))
             if not self._manner.all_or_none and not self._manner.confirm_within_s:
                 target.keep(self._run)
         except TuneError as bad:
@@ -145,16 +146,16 @@ class Apply:
             state = HostState.WAITING if self._manner.confirm_within_s else HostState.APPLIED
             self._outcomes[name] = HostOutcome(name, state)
 
-    def _check_delivery(self, target: RemoteHost) -> None:
+    def _check_delivery(self, target: RemoteHost, profile: Profile) -> None:
         """One event, sent on the host by the way that others take, must come to the engine."""
-        entrance = entrance_of(self._profile)
+        entrance = entrance_of(profile)
         if self._client is None or not self._manner.event_within_s or entrance is None:
             return
         address = LOOPBACK if entrance.address in _ANY_ADDRESS else entrance.address
         mark = f"rsyslogtune{secrets.token_hex(6)}"
         target.send_event(address, entrance.port, str(entrance.transport), mark)
         within_s = self._manner.event_within_s
-        if not awaited(self._client, self._profile, mark, within_s):
+        if not awaited(self._client, profile, mark, within_s):
             raise GuardrailBreached(
                 f"{target.machine.name}: an event sent to port {entrance.port} is not in the "
                 f"engine after {within_s:g} s"

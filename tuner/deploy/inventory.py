@@ -20,6 +20,8 @@ from tuner.profile.source import Source, problem_at, read
 from tuner.profile.wording import WRONG_VALUE, problems_of
 from tuner.schema.scalars import Line
 from tuner.schema.section import Section
+from tuner.space.experiment import SettingValue
+from tuner.space.knob import Level
 
 HostPath = Annotated[str, Field(pattern=r"^(/[A-Za-z0-9_.+-]+)+$", max_length=1000)]
 HostName = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,252}$")]
@@ -66,12 +68,14 @@ DEBIAN = Paths()
 
 
 class HostEntry(Section):
-    """One machine as the file has it; `profile` is relative to the file, `rsyslog_tune` the command
+    """One machine as the file has it; `profile` is relative to the file, `changes` are paths in the
+    profile with this machine's own values, null takes a key away, `rsyslog_tune` is the command
     where it is not on the path."""
 
     address: Line
     role: Role = Role.COLLECTOR
     profile: Line | None = None
+    changes: dict[str, SettingValue] = Field(default_factory=dict)
     service: Service = RSYSLOG
     paths: Paths = DEBIAN
     rsyslog_tune: HostPath | None = None
@@ -94,12 +98,14 @@ class Inventory(Section):
 
 @dataclass(frozen=True)
 class InventoryHost:
-    """One machine; `profile` is the file that it is to run, None where nobody said."""
+    """One machine; `profile` is the file that it is to run, None where nobody said, `changes` are
+    its own values of settings in that."""
 
     name: str
     address: str
     role: Role = Role.COLLECTOR
     profile: Path | None = None
+    changes: tuple[tuple[str, Level], ...] = ()
     service: Service = RSYSLOG
     paths: Paths = DEBIAN
     rsyslog_tune: str | None = None
@@ -125,6 +131,7 @@ def load_inventory(path: Path) -> tuple[InventoryHost, ...]:
             address=entry.address,
             role=entry.role,
             profile=None if entry.profile is None else path.parent / entry.profile,
+            changes=tuple(entry.changes.items()),
             service=entry.service,
             paths=entry.paths,
             rsyslog_tune=entry.rsyslog_tune,

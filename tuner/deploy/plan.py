@@ -10,6 +10,7 @@ from functools import cached_property
 from pydantic import TypeAdapter, ValidationError
 
 from tuner.deploy.inventory import InventoryHost
+from tuner.deploy.needs import sockets_of
 from tuner.deploy.target import Candidate, Facts, RemoteHost
 from tuner.engine import normal
 from tuner.engine.client import JSON, EngineClient, at
@@ -24,7 +25,6 @@ from tuner.engine.templates import installed_templates
 from tuner.engines.release import Engine
 from tuner.errors import BadUsage, Refused
 from tuner.lint.load import LoadedProfile, parse_profile
-from tuner.modules.input import Listener
 from tuner.profile.model import Profile
 from tuner.render.artefacts import Artefact, mark_of
 from tuner.render.templates import Templates
@@ -189,11 +189,6 @@ def require_fit(
     busy = [one for one in sockets_of(profile) if one in facts.taken]
     if busy:
         raise Refused(f"{name}: {', '.join(busy)} is taken by another program than its rsyslogd")
-
-
-def sockets_of(profile: Profile) -> tuple[str, ...]:
-    """The ports that rsyslogd opens, as tcp:PORT and udp:PORT."""
-    return tuple(one.socket for one in profile.inputs if isinstance(one, Listener))
 
 
 def masked(line: str) -> str:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from tuner.deploy.plan import masked, release_number, sockets_of
+from tuner.deploy.needs import needs_of, sockets_of
+from tuner.deploy.plan import masked, release_number
 from tuner.deploy.target import Examined, RemoteHost
 from tuner.engine.client import EngineClient
 from tuner.engine.probe import facts
@@ -22,8 +22,6 @@ from tuner.validate.difference import compare
 # Of rsyslog's own descriptors, beside one for each connection.
 _OWN_FILES = 100
 _DEFAULT_SESSIONS = 200
-_KEY = re.compile(r'(?i)(?:keyfile|myprivkey)="(/[^"]+)"')
-_CERTIFICATE = re.compile(r'(?i)(?:certfile|cafile|cacert|mycert)="(/[^"]+)"')
 
 
 @dataclass(frozen=True)
@@ -38,10 +36,10 @@ class Drift:
 def host_drift(host: RemoteHost, profile: Profile, file: Artefact) -> Iterator[Drift]:
     """What differs on a host that is to run the rendered `file`."""
     name = host.machine.name
-    needed = [f"secret {one.file}" for one in profile.secrets if one.file is not None]
-    needed += [f"secret {path}" for path in _KEY.findall(file.text)]
-    needed += [f"certificate {path}" for path in _CERTIFICATE.findall(file.text)]
-    seen = host.examined(sockets_of(profile), tuple(needed))
+    needs = needs_of(profile, file)
+    files = [f"secret {path}" for path in needs.secrets]
+    files += [f"certificate {path}" for path in needs.certificates]
+    seen = host.examined(needs.ports, tuple(files))
     yield from (Drift(name, what, diff) for what, diff in _files(host, seen, file))
     yield from (Drift(name, what) for what in _process(seen, profile))
     yield from (Drift(name, what) for what in _needs(seen, profile))

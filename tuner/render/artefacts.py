@@ -39,6 +39,8 @@ NODE = {
     Engine.ELASTICSEARCH: "elasticsearch.yml",
     Engine.OPENSEARCH: "opensearch.yml",
 }
+# Below it a folder for each host, where a profile is rendered for several.
+HOSTS = "hosts/"
 # Files that some profiles have and others have not.
 OPTIONAL = (
     RSYSLOG, HEAP, *NODE.values(), INDEX_TEMPLATE, FIRST_INDEX, LIFECYCLE, *COMPONENTS.values()
@@ -71,9 +73,14 @@ def render(
     Without `templates` the shipped ones write them.
     """
     writer = templates or shipped_templates()
-    others = (_marked(file) for file in _other_files(profile, writer))
-    files = (configuration(profile, writer, form), *others)
+    files = (configuration(profile, writer, form), *engine_artefacts(profile, writer))
     return tuple(sorted(files, key=lambda file: file.path))
+
+
+def engine_artefacts(profile: Profile, templates: Templates | None = None) -> tuple[Artefact, ...]:
+    """The files that the engine and its nodes get; those of rsyslogd's hosts are others."""
+    writer = templates or shipped_templates()
+    return tuple(_marked(file) for file in _other_files(profile, writer))
 
 
 def configuration(

@@ -16,7 +16,7 @@ from tuner.space.knob import Level, level_text
 MOST_VARIANTS = 24
 
 _Path = Annotated[str, Field(min_length=1, max_length=200)]
-_Value = Switch | Annotated[int, Field(strict=True)] | str | tuple[str, ...] | None
+SettingValue = Switch | Annotated[int, Field(strict=True)] | str | tuple[str, ...] | None
 _Figure = Annotated[float, Field(gt=0)]
 
 
@@ -36,7 +36,7 @@ class Variant(Section):
 
     name: Line
     profile: ProfilePath | None = None
-    changes: dict[str, _Value] = Field(default_factory=dict)
+    changes: dict[str, SettingValue] = Field(default_factory=dict)
 
 
 class Projection(Section):
@@ -61,7 +61,7 @@ class Experiment(Section):
     source: Line | None = None
     profile: ProfilePath | None = None
     engine: Literal["node", "sink"] = "node"
-    changes: dict[str, _Value] = Field(default_factory=dict)
+    changes: dict[str, SettingValue] = Field(default_factory=dict)
     knobs: tuple[Factor, ...] = ()
     variants: tuple[Variant, ...] = ()
     workload: Workload | None = None
