@@ -31,9 +31,9 @@ def ansible_hosts(path: Path) -> dict[str, object]:
     """The hosts of an inventory as hosts.yaml would have them.
 
     `ansible_host`, `ansible_user`, `ansible_port`, `ansible_ssh_private_key_file`, `ansible_become`
-    and `ansible_connection: local` become the address; `rsyslog_tune_role`, `_profile`, `_service`
-    and `_paths` are our own variables.  Ansible's Python interface is its own affair, so its
-    program is asked.
+    and `ansible_connection: local` become the address; `rsyslog_tune_role`, `_profile`, `_changes`,
+    `_service` and `_paths` are our own variables.  Ansible's Python interface is its own affair, so
+    its program is asked.
     """
     beside = Path(sys.executable).with_name("ansible-inventory")
     program = str(beside) if beside.exists() else find("ansible-inventory")
