@@ -221,6 +221,23 @@ def test_a_pair_is_on_one_machine_and_measured_again_where_that_dies(
     assert wait_until(lambda: not north.processes(), 60), "its lab ends with it"
 
 
+def test_a_comparison_whose_scheduler_dies_shows_the_pairs_it_has(
+    site: Path, up: list[SshHost]
+) -> None:
+    (record,) = (site / "state").rglob("cluster/*/pid")
+    scheduler = int(record.read_text(encoding="ascii").split()[0])
+    code, said = run_until(
+        site, ", B over A", lambda: os.kill(scheduler, signal.SIGKILL),
+        "compare", PROFILE, PROFILE, *SHORT, "--pairs", 6, "--export-json", "found.json",
+    )  # fmt: skip
+    assert code == 4, said
+    assert "no machine is left to measure on" in said, said
+    found = json.loads((site / "found.json").read_text("utf-8"))
+    assert lost_and_doubled([run["result"] for run in found["runs"]]) == {(0, 0)}
+    assert found["difference"] == "too few pairs"
+    assert wait_until(lambda: not left(up), 90), "workers end with their scheduler"
+
+
 SWEEP = """\
 name: two
 title: Two of the same
