@@ -16,7 +16,7 @@ from tuner.lab.scratch import scratch
 from tuner.lab.sink import Sink
 from tuner.lint.candidate import candidate
 from tuner.lint.load import LoadedProfile, load_profile
-from tuner.measure.measurement import DoubtKind, Measurement, TrialPlan
+from tuner.measure.measurement import DoubtKind, Failure, FailureKind, Measurement, TrialPlan
 from tuner.measure.overload import OverloadPlan, overload_of
 from tuner.measure.paced import Pacing, run_paced
 from tuner.measure.paced_summary import PacedMeasurement
@@ -119,3 +119,12 @@ def test_what_is_too_much_for_memory_goes_to_disk_where_there_is_one(tmp_path: P
     assert disk.uses_disk
     assert disk.spool_bytes > 1_000_000
     assert why_not(disk, WRITTEN.profile) is not None
+
+
+def test_a_window_in_which_nothing_arrives_has_no_rate(tmp_path: Path) -> None:
+    with sink_lab(tmp_path, "delay=4,after=1,times=1000000") as lab:
+        run = run_trial(lab, WRITTEN.profile, TrialPlan(0.3, 0.6), "t1", lambda _: None)
+    assert isinstance(run, Failure), run
+    assert run.kind is FailureKind.STALLED
+    assert run.is_hiccup
+    assert "nothing was indexed in the window" in run.reason

@@ -98,7 +98,10 @@ def summarise(observed: Observed, profile: Profile) -> Outcome:
     growth = observed.window.growth
     level = steadiness(samples)
     rate = rate_over(whole)
-    events = max(1, whole[-1].indexed - whole[0].indexed)
+    events = whole[-1].indexed - whole[0].indexed
+    if events == 0:
+        failure = _failure(FailureKind.STALLED, "nothing was indexed in the window", delivery)
+        return replace(failure, verdict=observed.verdict)
     window_s = whole[-1].at_s - whole[0].at_s
     first = observed.final.first_send_s or samples[0].at_s
     settled = observed.settled
