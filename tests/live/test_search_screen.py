@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from tests.cli.emulator import Terminal
-from tests.live.conftest import COMMAND
+from tests.live.conftest import QUICK
 
 pytestmark = [pytest.mark.live, pytest.mark.full, pytest.mark.usefixtures("nothing_left_behind")]
 
-SEARCH = [*COMMAND, "search", "--engine", "sink", "--budget", "90s", "--no-shrink"]
+SEARCH = [*QUICK, "search", "--engine", "sink", "--budget", "90s", "--no-shrink"]
 
 SEEN = [
     re.compile(pattern, re.MULTILINE)

@@ -23,7 +23,7 @@ def kill_sink() -> None:
     (sink,) = [
         process
         for process in psutil.Process().children()
-        if "tuner.lab.sink_server" in process.cmdline()
+        if process.status() != psutil.STATUS_ZOMBIE and "tuner.lab.sink_server" in process.cmdline()
     ]
     sink.kill()
 

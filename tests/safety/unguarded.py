@@ -12,6 +12,7 @@ import signal
 import sys
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, TextIO
 from unittest.mock import patch
@@ -64,7 +65,8 @@ def ask_daemons_only() -> None:
     """A daemon that is to be stopped is asked, and asked only."""
 
     def ask(self: process.Daemon, grace_s: float = 0.0) -> None:
-        os.kill(self.pid, signal.SIGTERM)
+        with suppress(ProcessLookupError):
+            os.kill(self.pid, signal.SIGTERM)
 
     patch.object(process.Daemon, "stop", ask).start()
 

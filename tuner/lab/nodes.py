@@ -20,7 +20,7 @@ from tuner.lab.ports import free_ports
 from tuner.lab.scratch import make_passage, subfolder
 from tuner.profile.model import Profile
 
-START_TIMEOUT_S = 120.0
+START_TIMEOUT_S = 300.0
 """How long a node has to answer; nodes that start together share the cores, and have the sum."""
 
 _POLL_S = 0.25

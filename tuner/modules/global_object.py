@@ -8,7 +8,15 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from tuner.schema.parameter import Doc, Since
-from tuner.schema.scalars import AbsolutePath, Address, MemorySize, NonNegative, Positive, Switch
+from tuner.schema.scalars import (
+    AbsolutePath,
+    Address,
+    MemorySize,
+    NonNegative,
+    Positive,
+    Switch,
+    WordPath,
+)
 from tuner.schema.section import RsyslogSection
 
 
@@ -52,7 +60,7 @@ class Global(RsyslogSection):
         Switch | None, Doc("Whether rsyslog logs that a message was too long.", default="on")
     ] = Field(None, alias="oversizemsg.report")
     oversizemsg_errorfile: Annotated[
-        AbsolutePath | None, Doc("The file for messages that are too long, as JSON.")
+        WordPath | None, Doc("The file for messages that are too long, as JSON.")
     ] = Field(None, alias="oversizemsg.errorfile")
     local_hostname: Annotated[
         Address | None,

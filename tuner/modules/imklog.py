@@ -9,7 +9,7 @@ from pydantic import Field
 
 from tuner.modules.input import Input
 from tuner.schema.parameter import Doc, OfModule
-from tuner.schema.scalars import AbsolutePath, Facility, NonNegative, Switch
+from tuner.schema.scalars import Facility, NonNegative, Switch, WordPath
 
 
 class ImklogInput(Input):
@@ -44,7 +44,7 @@ class ImklogInput(Input):
         Doc("Whether the kernel's time stamp stays in the text.", default="off"),
     ] = None
     log_path: Annotated[
-        AbsolutePath | None, OfModule(), Doc("The kernel's log.", default="/proc/kmsg")
+        WordPath | None, OfModule(), Doc("The kernel's log.", default="/proc/kmsg")
     ] = None
     ratelimit_interval: Annotated[
         NonNegative | None,

@@ -8,7 +8,7 @@ from pydantic import Field
 from tuner.modules.in_profile import InProfile
 from tuner.rule import Complaint, advice, error
 from tuner.schema.parameter import Doc
-from tuner.schema.scalars import AbsolutePath, Name, Switch
+from tuner.schema.scalars import Name, Switch, WordPath
 from tuner.schema.section import RsyslogSection
 
 
@@ -54,7 +54,7 @@ class Impstats(RsyslogSection):
         Doc("The stream that gets the counters with log.syslog; without one what names none."),
     ] = None
     log_file: Annotated[
-        AbsolutePath | None,
+        WordPath | None,
         Doc(
             "The file that counters are appended to.",
             traps=(

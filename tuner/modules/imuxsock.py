@@ -21,7 +21,7 @@ from tuner.modules.input import (
 )
 from tuner.rule import Complaint, warning
 from tuner.schema.parameter import Doc, OfModule
-from tuner.schema.scalars import AbsolutePath, NonNegative, Switch
+from tuner.schema.scalars import AbsolutePath, NonNegative, Switch, WordPath
 
 # Its default burst for a rate limit without one (imuxsock.c).
 _BURST = 200
@@ -37,7 +37,7 @@ class ImuxsockInput(Input):
         Doc("The path of the Unix socket; without it the system's log socket is taken."),
     ] = None
     sys_sock_name: Annotated[
-        AbsolutePath | None,
+        WordPath | None,
         OfModule(),
         Doc(
             "The path of the system's log socket.",

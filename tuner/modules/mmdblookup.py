@@ -6,7 +6,7 @@ from pydantic import Field
 
 from tuner.modules.step import StreamStep
 from tuner.schema.parameter import Doc, OfModule
-from tuner.schema.scalars import AbsolutePath, Switch
+from tuner.schema.scalars import Switch, WordPath
 
 _Path = Annotated[str, Field(pattern=r"^[$!]?[!.]?[A-Za-z][A-Za-z0-9_!-]{0,199}$")]
 _MmdbField = Annotated[
@@ -28,9 +28,7 @@ class MmdblookupStep(StreamStep):
         _Path,
         Doc("The property that holds the address, such as !clientip or $fromhost-ip."),
     ]
-    mmdb_file: Annotated[
-        AbsolutePath, Doc("The file of the database, on the host that runs rsyslog.")
-    ]
+    mmdb_file: Annotated[WordPath, Doc("The file of the database, on the host that runs rsyslog.")]
     fields: Annotated[
         Annotated[tuple[_MmdbField, ...], Field(min_length=1)],
         Doc("What is taken of it, such as !country!iso_code; :name:!country!iso_code names it."),

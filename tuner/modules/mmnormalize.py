@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from tuner.schema.parameter import Doc
-from tuner.schema.scalars import AbsolutePath, Switch
+from tuner.schema.scalars import Switch, WordPath
 from tuner.schema.section import RsyslogSection
 
 
@@ -19,7 +19,7 @@ class NormalizeParse(RsyslogSection):
         Literal["normalize"], Doc("normalize: the rules of a liblognorm rulebase, by mmnormalize.")
     ]
     rulebase: Annotated[
-        AbsolutePath,
+        WordPath,
         Doc(
             "The file of liblognorm rules, a path on the host that runs rsyslog; a field "
             "finds what a rule names by json.",

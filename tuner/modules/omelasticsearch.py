@@ -23,6 +23,7 @@ from tuner.schema.scalars import (
     Positive,
     Server,
     Switch,
+    WordPath,
 )
 from tuner.schema.section import RsyslogSection, Section
 
@@ -148,7 +149,7 @@ class OmelasticsearchOutput(Output):
         ),
     ] = None
     errorfile: Annotated[
-        AbsolutePath | None,
+        WordPath | None,
         Doc(
             "The file for requests that failed, with the engine's replies.",
             traps=("F5", "By default whole bulks are written: it grows fast."),

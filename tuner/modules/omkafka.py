@@ -11,7 +11,7 @@ from tuner.modules.kafka import Brokers, KafkaParameters, KafkaTopic
 from tuner.modules.output import BuiltinTemplate, Lines
 from tuner.modules.secrets import SecretRef
 from tuner.schema.parameter import Doc
-from tuner.schema.scalars import AbsolutePath, MatchText, NonNegative, Positive, Switch
+from tuner.schema.scalars import MatchText, NonNegative, Positive, Switch, WordPath
 
 
 class OmkafkaOutput(Lines):
@@ -39,11 +39,9 @@ class OmkafkaOutput(Lines):
         NonNegative | None, Doc("The one partition that all events go to.")
     ] = Field(None, alias="partitions.useFixed")
     error_file: Annotated[
-        AbsolutePath | None, Doc("The file for events that Kafka refused, as JSON.")
+        WordPath | None, Doc("The file for events that Kafka refused, as JSON.")
     ] = None
-    stats_file: Annotated[AbsolutePath | None, Doc("The file for librdkafka's own statistics.")] = (
-        None
-    )
+    stats_file: Annotated[WordPath | None, Doc("The file for librdkafka's own statistics.")] = None
     stats_name: Annotated[
         Annotated[str, Field(pattern=r"^[A-Za-z0-9._-]+$")] | None,
         Doc("The name of its counters in impstats.", default="omkafka"),
@@ -70,7 +68,7 @@ class OmkafkaOutput(Lines):
         Switch | None,
         Doc("Whether what could not be sent waits in failedMsgFile over a stop.", default="off"),
     ] = None
-    failed_msg_file: Annotated[AbsolutePath | None, Doc("The file for keepFailedMessages.")] = None
+    failed_msg_file: Annotated[WordPath | None, Doc("The file for keepFailedMessages.")] = None
 
     package: ClassVar[str] = "rsyslog-kafka"
     own_format: ClassVar[BuiltinTemplate] = "RSYSLOG_FileFormat"

@@ -6,6 +6,9 @@ SHAPES: dict[str, str] = {
     r"^[A-Za-z0-9._/-]{1,255}$": "a file's name or path of letters, digits and . _ - /",
     r"^/[A-Za-z0-9._/-]+$": "an absolute path of letters, digits and . _ - /",
     r'^/[^\x00-\x1f\x7f`"\\]+$': "an absolute path without quotes, backticks or backslashes",
+    r'^/[^\x00-\x20\x7f`"\\]+$': (
+        "an absolute path without white space, quotes, backticks or backslashes"
+    ),
     r'^[^\x00-\x1f\x7f`"\\]{1,255}$': "the end of a path, without quotes and backslashes",
     r"^0[0-7]{3}$": 'a mode in octal and in quotes such as "0640"',
     r"^[A-Za-z_][A-Za-z0-9_.-]{0,31}$": "the name of a user or group of the system",

@@ -16,6 +16,9 @@ Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_-]{0,99}$")]
 IndexName = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9._-]{0,199}$")]
 Address = Annotated[str, Field(pattern=r"^[A-Za-z0-9.:_-]{1,253}$")]
 AbsolutePath = Annotated[str, Field(pattern=r'^/[^\x00-\x1f\x7f`"\\]+$', max_length=4096)]
+# rsyslog reads some parameters as one word, and refuses white space in them (eCmdHdlrGetWord,
+# grammar/rainerscript.c).
+WordPath = Annotated[str, Field(pattern=r'^/[^\x00-\x20\x7f`"\\]+$', max_length=4096)]
 ProfilePath = Annotated[str, Field(pattern=r"^[^\x00-\x1f\x7f]+$", max_length=4096)]
 
 
