@@ -19,7 +19,20 @@ AbsolutePath = Annotated[str, Field(pattern=r'^/[^\x00-\x1f\x7f`"\\]+$', max_len
 # rsyslog reads some parameters as one word, and refuses white space in them (eCmdHdlrGetWord,
 # grammar/rainerscript.c).
 WordPath = Annotated[str, Field(pattern=r'^/[^\x00-\x20\x7f`"\\]+$', max_length=4096)]
-ProfilePath = Annotated[str, Field(pattern=r"^[^\x00-\x1f\x7f]+$", max_length=4096)]
+
+
+def _printable(value: str) -> str:
+    """Rendered files name it in a comment."""
+    if not value.isprintable():
+        raise ValueError("it has characters that no terminal shows")
+    return value
+
+
+ProfilePath = Annotated[
+    str,
+    Field(pattern=r"^[^\x00-\x1f\x7f]+$", max_length=4096),
+    AfterValidator(_printable),
+]
 
 
 def _url(value: str) -> str:
