@@ -83,7 +83,14 @@ def quickly(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "fsync", lambda _: None)
 
 
-@pytest.mark.parametrize(("columns", "lines"), [(80, 24), (200, 50), (40, 20), (60, 6), (24, 3)])
+SIZES = [
+    (80, 24),
+    (24, 3),
+    *(pytest.param(*one, marks=pytest.mark.full) for one in ((200, 50), (40, 20), (60, 6))),
+]
+
+
+@pytest.mark.parametrize(("columns", "lines"), SIZES)
 def test_every_trial_stays_in_a_line_of_its_own_and_none_wraps(columns: int, lines: int) -> None:
     *_, left = watched(columns, lines)
     numbers = re.findall(r"^ {0,3}(\d+) +(?:[\d,]{6}|failed)\b", left, re.MULTILINE)
@@ -95,7 +102,9 @@ def test_every_trial_stays_in_a_line_of_its_own_and_none_wraps(columns: int, lin
     assert "baseline noise is" in left
 
 
-@pytest.mark.parametrize(("columns", "lines"), [(80, 24), (200, 50)])
+@pytest.mark.parametrize(
+    ("columns", "lines"), [(80, 24), pytest.param(200, 50, marks=pytest.mark.full)]
+)
 def test_the_view_says_how_far_it_is_and_how_good(columns: int, lines: int) -> None:
     climbing = next(text for text in watched(columns, lines) if "trial 20 of" in text)
     for pattern in (

@@ -54,10 +54,8 @@ class Case:
 
 CASES = (
     # A JSON error for the whole request: the batch is dropped in silence.
-    Case("status=401", loses=True),
     Case("status=429", loses=True),
     # No JSON: the batch is sent again, and then each of its events once more.
-    Case("html=503", repeats=1),
     Case("truncate", repeats=2),
     # 200 with errors inside: the refused documents are lost.
     Case("errors", loses=True),
@@ -65,8 +63,11 @@ CASES = (
     Case("reset", repeats=1),
     Case("hang", loses=True),
 )
-# As 401 and 429 are.
-MORE_CASES = (Case("status=403", loses=True), Case("status=413", loses=True))
+# As 429 is, and what is no JSON.
+MORE_CASES = (
+    *(Case(f"status={code}", loses=True) for code in (401, 403, 413)),
+    Case("html=503", repeats=1),
+)
 
 
 @row("F08")
