@@ -147,6 +147,15 @@ def test_a_search_on_two_machines_of_which_one_dies(site: Path, up: list[SshHost
     assert "lab        south\nlab        north: does not take part\n" in status.out
 
 
+def test_a_farm_of_real_engines_searches_to_its_end(site: Path, up: list[SshHost]) -> None:
+    search = ("search", "--cluster", "--no-shrink", "--budget", "60s", "--run-dir", "run", PROFILE)
+    done = tune(*search, folder=site, command=QUICK)
+    assert done.code == 0, done.err
+    trials = require_exact(site / "run")
+    assert {one.machine for one in trials if one.phase is Phase.CONFIRM} == {"north", "south"}
+    assert "elasticsearch 8.19" in read(site / "run").header.engine
+
+
 def test_a_machine_that_is_cut_off_is_given_up(site: Path, up: list[SshHost]) -> None:
     _, south = up
     code, said = run_until(site, "trial   5", south.cut, *SEARCH, "--run-dir", "run", PROFILE)

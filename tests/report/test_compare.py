@@ -15,6 +15,7 @@ from tests.measure.paced import paced
 from tests.report.test_bench import CEILING
 from tuner.measure.blocks import Run
 from tuner.measure.gate import Decision, Gate
+from tuner.measure.measurement import Doubt, DoubtKind, Measurement
 from tuner.measure.speed import Speed
 from tuner.measure.spent import Spent
 from tuner.profile.metric import Metric
@@ -69,6 +70,15 @@ def test_what_did_not_take_turns_is_said_with_the_claim() -> None:
 def test_escape_sequences_of_others_do_not_reach_the_terminal() -> None:
     steered = replace(compared(), runs=(*runs(1.2), Run(A, 7, failed("\x1b[2Jgone"))))
     assert "[U+001B][2Jgone" in markdown_of(steered)
+
+
+def test_a_run_with_two_doubts_of_a_kind_counts_once() -> None:
+    first, *rest = runs(1.2)
+    assert isinstance(first.result, Measurement)
+    twice = tuple(Doubt(DoubtKind.DISTURBED, figure) for figure in ("30 %", "a load host, 40 %"))
+    doubted = replace(first, result=replace(first.result, doubts=twice))
+    text = markdown_of(replace(compared(), runs=(doubted, *rest)))
+    assert "A, 1 of 6 runs: disturbed" in text
 
 
 def test_less_than_six_pairs_claim_nothing() -> None:

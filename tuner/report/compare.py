@@ -282,10 +282,10 @@ def metric_json(runs: Sequence[Run], arms: Sequence[str], metric: Metric) -> dic
 def remarks(runs: Sequence[Run]) -> Iterator[str]:
     """Doubts about the runs, each with how many had it, and every failure."""
     doubts = Counter(
-        (run.arm, doubt.kind)
+        (run.arm, kind)
         for run in runs
         if not isinstance(run.result, Failure)
-        for doubt in run.result.doubts
+        for kind in dict.fromkeys(doubt.kind for doubt in run.result.doubts)
     )
     for (arm, kind), count in doubts.items():
         of = sum(run.arm == arm for run in runs)
