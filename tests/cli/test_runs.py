@@ -12,8 +12,8 @@ import pytest
 from tests.measure.factory import failed
 from tests.report.test_bench import CEILING
 from tests.search.simulated import PROFILE, Rack, World, rack
+from tuner.cli.place import MeasuringPlace
 from tuner.cli.runs import SideBySide
-from tuner.cli.search_lab import SearchPlace
 from tuner.errors import Unreachable
 from tuner.measure.blocks import Arm, Run, block_order
 from tuner.measure.ceiling import Ceiling
@@ -39,15 +39,15 @@ def no_ceiling(machine: str, _profile: Profile, _tell: Tell) -> Ceiling:
     raise Unreachable(f"{machine} does not answer any more")
 
 
-def place(world: World | Rack, facts: LabFacts = FACTS) -> SearchPlace:
-    return SearchPlace(facts, "0a1b", lambda _: world.farm, lambda _: None, no_ceiling)
+def place(world: World | Rack, facts: LabFacts = FACTS) -> MeasuringPlace:
+    return MeasuringPlace(facts, "0a1b", lambda _: world.farm, lambda _: None, no_ceiling)
 
 
-def side_by_side(where: SearchPlace, arms: tuple[Arm, ...] = ARMS, seed: int = 1) -> SideBySide:
+def side_by_side(where: MeasuringPlace, arms: tuple[Arm, ...] = ARMS, seed: int = 1) -> SideBySide:
     return SideBySide(where, arms, PLAN, SINK_PACE, random.Random(seed), lambda _: None)
 
 
-def measured(where: SearchPlace, count: int, arms: tuple[Arm, ...] = ARMS) -> tuple[Run, ...]:
+def measured(where: MeasuringPlace, count: int, arms: tuple[Arm, ...] = ARMS) -> tuple[Run, ...]:
     *_, (_, runs) = side_by_side(where, arms).blocks(count)
     return runs
 

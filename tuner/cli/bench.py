@@ -34,9 +34,8 @@ from tuner.cli.options import (
     load,
     templates_of,
 )
-from tuner.cli.place import open_place
-from tuner.cli.runs import pace_of, require_none_failed
-from tuner.cli.search_lab import SearchPlace
+from tuner.cli.place import MeasuringPlace, open_place, pace_of
+from tuner.cli.runs import require_none_failed
 from tuner.cli.site import Wanted
 from tuner.errors import GuardrailBreached, Unreachable
 from tuner.measure.paced_summary import PacedMeasurement
@@ -109,7 +108,7 @@ def bench(
 
 
 def _measure(
-    place: SearchPlace, profile: Profile, chosen: BenchOptions, pace: Pace, metrics: MetricsFile
+    place: MeasuringPlace, profile: Profile, chosen: BenchOptions, pace: Pace, metrics: MetricsFile
 ) -> tuple[Bench, Unreachable | None]:
     """The runs, then the phases; where the engine or the last machine is lost for good, what was
     measured before that, and the loss."""

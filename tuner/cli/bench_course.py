@@ -11,8 +11,8 @@ from typing import TypeVar
 
 from tuner.cli.console import say
 from tuner.cli.files import MetricsFile
-from tuner.cli.runs import SideBySide, on
-from tuner.cli.search_lab import SearchPlace
+from tuner.cli.place import MeasuringPlace
+from tuner.cli.runs import SideBySide
 from tuner.engines.index import MappingStyle
 from tuner.lab.engine import stores
 from tuner.measure.blocks import Arm
@@ -23,7 +23,7 @@ from tuner.measure.paced_summary import PacedMeasurement
 from tuner.measure.sustain import Goal, LoadTrial, bounds, next_load, why_not
 from tuner.profile.model import Profile
 from tuner.report.bench import Bench, Sustained, median_on
-from tuner.report.figures import eps, seconds
+from tuner.report.figures import eps, on, seconds
 from tuner.report.metrics import with_outcome
 from tuner.search.budget import Pace, trial_seconds
 from tuner.search.guardrails import interval_s
@@ -56,7 +56,7 @@ class BenchCourse:
 
     def __init__(
         self,
-        place: SearchPlace,
+        place: MeasuringPlace,
         profile: Profile,
         chosen: BenchOptions,
         pace: Pace,

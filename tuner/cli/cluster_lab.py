@@ -13,8 +13,7 @@ from contextlib import ExitStack
 from dataclasses import replace
 
 from tuner.cli.options import EngineChoice
-from tuner.cli.runs import pace_of
-from tuner.cli.search_lab import ceiling_in, facts_of, measuring_in
+from tuner.cli.place import ceiling_in, facts_of, measuring_in, pace_of
 from tuner.cli.site import Wanted, open_lab, prepare
 from tuner.cluster.loads import RemoteLoads
 from tuner.cluster.messages import (
@@ -75,7 +74,8 @@ def _serve(questions: queue.SimpleQueue[Question], loads: RemoteLoads) -> None:
     request = questions.get()
     if not isinstance(request, OpenLab):
         raise JobFailed("no lab is open")
-    engine, pace = EngineChoice(request.engine), pace_of(EngineChoice(request.engine))
+    engine = EngineChoice(request.engine)
+    pace = pace_of(engine)
     profiles = [profile_of(one) for one in (request.profile, *request.beside)]
     wanted, span = Wanted(engine, request.url), request.span
     with ExitStack() as opened:

@@ -1,5 +1,5 @@
-"""The labs of a cluster as the place where a command measures: one on each machine of the role
-`lab`."""
+"""The labs of a cluster as the place where a command measures: one on each machine of a farm, or on
+the collector of a span."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from tuner.cli.cluster import cluster_that_is_up
 from tuner.cli.console import Voice
-from tuner.cli.search_lab import SearchPlace
+from tuner.cli.place import MeasuringPlace
 from tuner.cli.site import Wanted
 from tuner.cluster.access import connected, require_comparable
 from tuner.cluster.farm import dask_farm
@@ -26,7 +26,7 @@ _LAB = "tuner.cli.cluster_lab"
 @contextmanager
 def labs_of_cluster(
     wanted: Wanted, profiles: Sequence[Profile], allow: Sequence[str], voice: Voice
-) -> Iterator[SearchPlace]:
+) -> Iterator[MeasuringPlace]:
     """Labs for these profiles, gone afterwards; the first decides what they are.  Raises JobFailed
     without a cluster, Refused where its machines do not compare, BadUsage where each has an engine
     of its own and another one is wanted."""
@@ -43,7 +43,7 @@ def labs_of_cluster(
             )
             with voice.working(_starting(farm.machines, span)):
                 opened = farm.open(request)
-            yield SearchPlace(
+            yield MeasuringPlace(
                 _facts(opened) if span is None else _facts_of_span(opened, span),
                 new_run_id(),
                 lambda _: farm,

@@ -11,9 +11,8 @@ from pathlib import Path
 
 from tuner.cli.console import Voice, say, working
 from tuner.cli.options import load
-from tuner.cli.place import open_place
-from tuner.cli.runs import SideBySide, begins_block, on, pace_of, result_text
-from tuner.cli.search_lab import SearchPlace
+from tuner.cli.place import MeasuringPlace, open_place, pace_of
+from tuner.cli.runs import SideBySide, begins_block, result_text
 from tuner.cli.site import Wanted
 from tuner.errors import BadUsage, Refused, Unreachable
 from tuner.measure.blocks import Arm, Run, comparison, pairs, values
@@ -23,7 +22,7 @@ from tuner.measure.metrics import restarted
 from tuner.measure.paired import fewest_pairs
 from tuner.profile.metric import Metric
 from tuner.report.compare import RATES, A, B, Compared, Side
-from tuner.report.figures import eps, interval, percent
+from tuner.report.figures import eps, interval, on, percent
 from tuner.search.budget import Pace
 from tuner.search.guardrails import check_rate
 from tuner.search.journal import read
@@ -95,7 +94,7 @@ def _require_enough(arms: tuple[Arm, Arm], facts: LabFacts, pairs: int) -> None:
 
 
 def _stages(
-    compared: Compared, place: SearchPlace, arms: tuple[Arm, Arm], chosen: CompareOptions,
+    compared: Compared, place: MeasuringPlace, arms: tuple[Arm, Arm], chosen: CompareOptions,
     pace: Pace, tell: Callable[[str], None],
 ) -> Iterator[Compared]:  # fmt: skip
     """What is known after each run, each told as it ends, and after each phase that follows."""

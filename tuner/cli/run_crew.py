@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import TypeVar
 
 from tuner.cli.console import say
-from tuner.cli.search_lab import SearchPlace, Telling
+from tuner.cli.place import MeasuringPlace, Telling
 from tuner.errors import Unreachable
 from tuner.measure.ceiling import Ceiling
 from tuner.measure.measurement import Failure
@@ -32,7 +32,7 @@ class RunCrew:
 
     def __init__(
         self,
-        place: SearchPlace,
+        place: MeasuringPlace,
         profile_of: Callable[[Asked], Profile],
         begins: Callable[[Asked], None],
         telling: Telling = unheard,

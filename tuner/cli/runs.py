@@ -8,17 +8,16 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 
-from tuner.cli.options import EngineChoice
+from tuner.cli.place import MeasuringPlace, Telling
 from tuner.cli.run_crew import RunCrew, unheard
-from tuner.cli.search_lab import SearchPlace, Telling
 from tuner.engines.index import MappingStyle
 from tuner.errors import GuardrailBreached, JobFailed
 from tuner.measure.blocks import Arm, Run, block_order
 from tuner.measure.measurement import Failure, FailureKind, TrialPlan
 from tuner.measure.metrics import Result
 from tuner.measure.paced_summary import PacedMeasurement
-from tuner.report.figures import eps
-from tuner.search.budget import NODE_PACE, SINK_PACE, Pace, trial_seconds
+from tuner.report.figures import eps, on
+from tuner.search.budget import Pace, trial_seconds
 from tuner.search.crew import Piece
 from tuner.search.guardrails import check_plan, interval_s
 from tuner.search.study import BASELINE, Asked, Phase, Trial
@@ -33,7 +32,7 @@ class SideBySide:
 
     def __init__(
         self,
-        place: SearchPlace,
+        place: MeasuringPlace,
         arms: Sequence[Arm],
         plan: TrialPlan,
         pace: Pace,
@@ -153,11 +152,6 @@ def begins_block(tell: Callable[[str], None], count: int) -> Callable[[Asked], N
     return begins
 
 
-def on(machine: str) -> str:
-    """Names a machine that has a name."""
-    return f" on {machine}" if machine else ""
-
-
 def lasts_s(
     arms: Sequence[Arm], plan: TrialPlan, count: int, pace: Pace, judges_freshness: bool
 ) -> float:
@@ -178,11 +172,6 @@ def result_text(result: Result) -> str:
             return f"{eps(result.eps)} EPS, freshness p99 {fresh.p99:.2f} s"
         case _:
             return f"{eps(result.eps)} EPS"
-
-
-def pace_of(engine: EngineChoice) -> Pace:
-    """What a kind of lab needs in seconds."""
-    return SINK_PACE if engine is EngineChoice.SINK else NODE_PACE
 
 
 _BREACHED = (FailureKind.DELIVERY, FailureKind.GUARDRAIL)

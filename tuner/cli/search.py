@@ -26,8 +26,7 @@ from tuner.cli.options import (
     load_or_default,
     voice_of,
 )
-from tuner.cli.place import open_place
-from tuner.cli.runs import pace_of
+from tuner.cli.place import open_place, pace_of
 from tuner.cli.search_job import (
     Job,
     Stopwatch,

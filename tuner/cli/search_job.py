@@ -12,7 +12,7 @@ from pathlib import Path
 
 from tuner import __version__
 from tuner.cli.options import EngineChoice
-from tuner.cli.runs import pace_of
+from tuner.cli.place import pace_of
 from tuner.cli.site import Wanted
 from tuner.errors import BadUsage, JobFailed, Refused
 from tuner.lint.load import LoadedProfile, parse_profile

@@ -13,6 +13,7 @@ from datetime import datetime, timedelta
 
 from tuner.cli.console import Voice, say
 from tuner.cli.files import MetricsFile, write_results
+from tuner.cli.place import MeasuringPlace
 from tuner.cli.search_job import (
     Job,
     dimensions,
@@ -21,7 +22,6 @@ from tuner.cli.search_job import (
     upgrades,
     warm_start_notes,
 )
-from tuner.cli.search_lab import SearchPlace
 from tuner.cli.search_progress import Progress, Running
 from tuner.cli.search_screen import Screen, screen
 from tuner.errors import Interrupted, JobFailed, TuneError, of_the_system
@@ -62,7 +62,7 @@ class Worked:
     error: TuneError | Interrupted | None
 
 
-def work_on(job: Job, place: SearchPlace, voice: Voice, metrics: MetricsFile) -> Worked:
+def work_on(job: Job, place: MeasuringPlace, voice: Voice, metrics: MetricsFile) -> Worked:
     """Search, recording each trial as it happens."""
     facts = place.facts
     header = header_of(job, facts)
@@ -146,7 +146,7 @@ def _nothing_yet(job: Job, facts: LabFacts) -> Progress:
     return Progress(title, job.budget_s, dimensions(job, facts))
 
 
-def _taken_over(job: Job, place: SearchPlace, header: Header, voice: Voice) -> Record:
+def _taken_over(job: Job, place: MeasuringPlace, header: Header, voice: Voice) -> Record:
     """What was measured before; what killed sessions left in an engine that outlived them is
     removed."""
     if job.record is None:
@@ -169,7 +169,9 @@ def _journal(job: Job, header: Header) -> AbstractContextManager[Journal]:
 class _ShownFarm:
     """The machines of a place, with each trial shown, and in the metrics, as it begins."""
 
-    def __init__(self, place: SearchPlace, job: Job, shown: Screen, metrics: MetricsFile) -> None:
+    def __init__(
+        self, place: MeasuringPlace, job: Job, shown: Screen, metrics: MetricsFile
+    ) -> None:
         self._farm = place.farm(self._show)
         self._job, self._shown, self._metrics = job, shown, metrics
 

@@ -25,24 +25,21 @@ from tuner.cli.options import (
     duration_s,
     templates_of,
 )
-from tuner.cli.place import open_place
+from tuner.cli.place import MeasuringPlace, open_place, pace_of
 from tuner.cli.runs import (
     SideBySide,
     begins_block,
     lasts_s,
-    on,
-    pace_of,
     require_none_failed,
     result_text,
 )
-from tuner.cli.search_lab import SearchPlace
 from tuner.cli.site import Wanted, require_runnable
 from tuner.errors import Interrupted, Unreachable
 from tuner.lint.load_experiment import LoadedExperiment, load_experiment
 from tuner.measure.blocks import Arm
 from tuner.measure.measurement import TrialPlan
 from tuner.render.tree import write_whole
-from tuner.report.figures import seconds
+from tuner.report.figures import on, seconds
 from tuner.report.markdown import blocks_markdown
 from tuner.report.sweep import Sweep, sweep_blocks, sweep_json, sweep_svg
 from tuner.search.budget import Pace
@@ -168,7 +165,7 @@ class Course:
 
 
 def _measured(
-    loaded: LoadedExperiment, place: SearchPlace, course: Course, tell: Callable[[str], None]
+    loaded: LoadedExperiment, place: MeasuringPlace, course: Course, tell: Callable[[str], None]
 ) -> tuple[Sweep, Unreachable | None]:
     """Every block, each run told as it ends; what is known is written however it ends.  With what
     was measured comes the loss of an engine, or of the last machine, for good."""

@@ -1,5 +1,5 @@
-"""The process on a load host, `python -m tuner.cluster.load`: it starts senders as it is told, and
-carries their lines, until its input ends.
+"""The process on a load host, `python -m tuner.cluster.load`: it starts senders on request and
+passes their lines on, until its input ends.
 
 No sender outlives the word of who steers it by more than `_SILENCE_S`.
 """

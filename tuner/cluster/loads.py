@@ -102,7 +102,6 @@ class RemoteLoad:
         self._senders: dict[str, RemoteSender] = {}
         self._allowed: queue.SimpleQueue[str | None] = queue.SimpleQueue()
         self._heard_s = time.monotonic()
-        self._pings = 0
         self.is_here = False
         self.loss: str | None = None
 
@@ -142,7 +141,6 @@ class RemoteLoad:
             case Pong(asked_s, counts):
                 self._clock.add(ClockSample(asked_s, counts.at_s, now_s))
                 self._counts = counts
-                self._pings += 1
                 self.is_here = True
             case Allowed(refusal):
                 self._allowed.put(refusal)
@@ -169,7 +167,7 @@ class RemoteLoad:
     @property
     def is_known(self) -> bool:
         """Whether its clock is known."""
-        return self._pings >= _FIRST_PINGS
+        return self._clock.samples >= _FIRST_PINGS
 
     def _say(self, message: ToLoad) -> None:
         self._say_line(self._name, to_load_line(message))

@@ -17,10 +17,9 @@ from tuner.flood.sizes import lengths, shuffled
 from tuner.flood.spec import FloodSpec
 from tuner.profile.message_sizes import LONGEST_MESSAGE_BYTES
 
-_GROUP = BLOCK
 _HIGH_DIGITS = 9
 _LOW_DIGITS = 3
-_LOW = np.array([b"%03d" % low for low in range(_GROUP)], dtype="V3")
+_LOW = np.array([b"%03d" % low for low in range(BLOCK)], dtype="V3")
 
 Texts = NDArray[np.void]
 
@@ -59,20 +58,20 @@ class Messages:
         self._stamp_texts = self._texts(max(1, self._style.stamp_bytes))
         self._high_texts = self._texts(_HIGH_DIGITS)
         self._low_texts = self._texts(_LOW_DIGITS)
-        self._keeps_low = len(sizes) % _GROUP == 0
+        self._keeps_low = len(sizes) % BLOCK == 0
         if self._keeps_low:
-            self._low_texts[self._numbers + _HIGH_DIGITS] = np.tile(_LOW, len(sizes) // _GROUP)
+            self._low_texts[self._numbers + _HIGH_DIGITS] = np.tile(_LOW, len(sizes) // BLOCK)
         self.mean_frame_bytes = len(self._buffer) / len(sizes)
         self.taken = 0
 
     def take(self, most: int, epoch_s: float) -> Block:
         """Render the next messages, at least one and at most `most`, stamped with a time."""
         start = self.taken % len(self._ends)
-        low = self.taken % _GROUP
-        count = min(most, len(self._ends) - start, _GROUP - low)
+        low = self.taken % BLOCK
+        count = min(most, len(self._ends) - start, BLOCK - low)
         places = self._numbers[start : start + count]
         number = number_of(self.taken, self._sender, self._senders)
-        high = b"%0*d" % (_HIGH_DIGITS, number // _GROUP)
+        high = b"%0*d" % (_HIGH_DIGITS, number // BLOCK)
         self._high_texts[places] = np.void(high)
         if not self._keeps_low:
             self._low_texts[places + _HIGH_DIGITS] = _LOW[low : low + count]

@@ -68,6 +68,11 @@ class Leg:
         return 2 * number / (self.from_per_second + math.sqrt(max(0.0, under_root)))
 
 
+def share(total: int, part: int, parts: int) -> int:
+    """How much of a total is of one of so many parts, counted from 0, that take turns."""
+    return (total + parts - 1 - part) // parts
+
+
 @dataclass(frozen=True)
 class Schedule:
     """Legs one after the other, gone through `cycles` times; None means forever.
@@ -131,7 +136,7 @@ class Schedule:
 
     def _of_part(self, messages: int) -> int:
         """How many of the first so many messages of all parts are of this one."""
-        return max(0, messages - self.part + self.parts - 1) // self.parts
+        return share(messages, self.part, self.parts)
 
     @property
     def _cycle_s(self) -> float:

@@ -8,14 +8,14 @@ from dataclasses import dataclass, replace
 from tuner.engine.numbering import event_of
 from tuner.errors import BadUsage
 from tuner.flood.pace import Runs
-from tuner.flood.schedule import Timeline
+from tuner.flood.schedule import Timeline, share
 from tuner.flood.spec import FloodProgress, FloodSpec, Punctuality
 from tuner.host.clock import ClockOffset
 
 
 def shared(total: int, senders: int) -> tuple[int, ...]:
     """As equal shares as there are."""
-    return tuple((total + senders - 1 - sender) // senders for sender in range(senders))
+    return tuple(share(total, sender, senders) for sender in range(senders))
 
 
 def parts_of(spec: FloodSpec, senders: int) -> tuple[FloodSpec, ...]:

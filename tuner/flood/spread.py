@@ -66,9 +66,10 @@ class SpreadFlood:
         """Send by a schedule that starts now and waits for nobody, up to `limit` in total."""
         self._schedule = schedule
         senders = len(self._floods)
-        for number, flood in enumerate(self._floods):
-            part = replace(schedule, part=number, parts=senders)
-            flood.follow(part, shared(limit, senders)[number])
+        for number, (flood, most) in enumerate(
+            zip(self._floods, shared(limit, senders), strict=True)
+        ):
+            flood.follow(replace(schedule, part=number, parts=senders), most)
 
     def run(self, runs: Runs) -> None:
         """Send runs, each as fast as it goes."""
@@ -128,5 +129,5 @@ Traffic = Flood | SpreadFlood
 
 
 def traffic(spec: FloodSpec, hosts: Sequence[LoadHost]) -> Traffic:
-    """The flood from those machines, or from this one where there are none."""
+    """A flood from the given load hosts, or from this machine if there are none."""
     return SpreadFlood(spec, hosts) if hosts else Flood(spec)

@@ -52,9 +52,9 @@ class PeerClock:
         self._samples.append(sample)
 
     @property
-    def is_known(self) -> bool:
-        """Whether there was an answer."""
-        return bool(self._samples)
+    def samples(self) -> int:
+        """How many there are."""
+        return len(self._samples)
 
     def offset(self) -> ClockOffset:
         """What the samples show, of which there must be one."""

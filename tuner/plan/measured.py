@@ -91,7 +91,7 @@ def of_runs(
     machines: Sequence[str] = (),
 ) -> Measured:
     """The medians of `runs`, on an engine that `stored` the events or not, each on the one of
-    `machines` where those are named; raises JobFailed when there is none."""
+    `machines` where those are named; raises JobFailed without a run."""
     if not runs:
         raise JobFailed(f"{where} holds no valid run, so nothing to plan from: measure again")
     merged = [run for run in runs if run.eps_merged is not None]

@@ -163,8 +163,8 @@ def _phases(bench: Bench) -> list[PlainBlock]:
 
 
 def median_on(bench: Bench, machine: str) -> float | None:
-    """The median rate of the valid runs on a machine, or of all where it has none; None when there
-    is none at all."""
+    """The median rate of the valid runs on a machine, or of all valid runs if it has none; None
+    without a valid run."""
     figures = summary(_each(bench).get(machine, ())) or summary(bench.outcomes)
     return None if figures is None else figures["eps_median"]
 

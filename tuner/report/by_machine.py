@@ -15,7 +15,7 @@ from tuner.report.sections import Table
 from tuner.search.notes import standing_out
 
 NAMELESS: dict[str, Any] = {"runs": {"__all__": {"machine"}}}
-"""What programs are not told of runs on one machine, which has no name."""
+"""Left out of the JSON where all runs were on one machine, which has no name."""
 
 
 def machine_table(runs: Sequence[Run], arms: Sequence[str], metric: Metric, what: str) -> Table:

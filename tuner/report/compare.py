@@ -22,6 +22,7 @@ from tuner.report.figures import (
     eps,
     figure,
     interval,
+    on,
     p_value,
     ratio_text,
     raw_and_adjusted,
@@ -197,7 +198,7 @@ def _table(compared: Compared) -> Table:
 
 def _freshness(compared: Compared) -> Iterator[str]:
     for side_of, side in ((A, compared.a), (B, compared.b)):
-        letter = f"{side_of}{_on(compared.freshness_on)}"
+        letter = f"{side_of}{on(compared.freshness_on)}"
         match side.freshness:
             case Failure() as failure:
                 yield f"freshness of {letter}: not measured: {failure}"
@@ -212,7 +213,7 @@ def _ceiling(compared: Compared) -> Iterator[str]:
     top = compared.ceiling
     if top is None:
         return
-    where = _on(compared.ceiling_on)
+    where = on(compared.ceiling_on)
     yield f"the engine's own ceiling{where} for the documents of A: {eps(top.eps)} EPS ({top.best})"
     for letter, reaches in _shares(compared):
         reached = f"{letter} reaches {reaches['of_ceiling']:.0%} of it"
@@ -292,8 +293,4 @@ def remarks(runs: Sequence[Run]) -> Iterator[str]:
         yield f"{arm}, {count} of {of} runs: {kind.value} ({kind.consequence.value}): {kind.advice}"
     for run in runs:
         if isinstance(run.result, Failure):
-            yield f"{run.arm}, block {run.block}{_on(run.machine)} failed: {run.result}"
-
-
-def _on(machine: str) -> str:
-    return f" on {machine}" if machine else ""
+            yield f"{run.arm}, block {run.block}{on(run.machine)} failed: {run.result}"

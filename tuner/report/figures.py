@@ -21,6 +21,11 @@ def eps(value: float) -> str:
     return f"{value:,.0f}"
 
 
+def on(machine: str) -> str:
+    """Names a machine that has a name: ` on lab1`."""
+    return f" on {machine}" if machine else ""
+
+
 def figure(metric: Metric, value: float | None) -> str:
     """A figure with as many digits as it deserves: `71,234`, `6.12`, `93 MiB`; `-` for none."""
     if value is None:
