@@ -72,9 +72,9 @@ test: setup
 
 # The same, and the rest: three engines, every parameter, long searches, bottlenecks, faults, soak.
 # It ends with the scorecard of the faults (tests/safety).
-# What measures has the machine for itself.
+# What measures has the machine for itself; of the others, most wait for rsyslogd or an engine.
 test-all: test engines managers broker
-	$(BIN)/pytest -m "full and not alone" --numprocesses 2 --no-loadscope-reorder
+	$(BIN)/pytest -m "full and not alone" --numprocesses 3 --no-loadscope-reorder
 	$(BIN)/pytest -m alone
 
 lint: $(VENV)/.ready
