@@ -2,10 +2,9 @@
 
 python -m tests.benchmarks.import_cost [--rounds 15]
 
-`--help` and `render` of a shipped profile run interleaved with interpreters that only import what
-the command imports of others: typer, with the part that prints help through rich; typer, PyYAML,
-Jinja and pydantic, which loads half of itself when the first class is made with it.  Of each the
-median processor time counts, with byte code written beforehand, as an installed package has it.
+`--help` and `render` of a shipped profile run interleaved with interpreters that only import the
+modules that the command was seen to import of others, in its order.  Of each the median processor
+time counts, with byte code written beforehand, as an installed package has it.
 """
 
 from __future__ import annotations
@@ -13,6 +12,7 @@ from __future__ import annotations
 import argparse
 import os
 import statistics
+import subprocess
 import sys
 import tempfile
 from pathlib import Path
@@ -20,23 +20,24 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 MOST = 2.0
 
-HELP_LIBRARIES = "import typer, typer.rich_utils"
-RENDER_LIBRARIES = """
-import jinja2, typer, yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
-class Model(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-    name: str = Field(pattern="^[a-z]+$")
-"""
 COMMAND = "from tuner.cli.main import main; main()"
 PROFILE = str(ROOT / "profiles" / "default.yaml")
 
-RUNS = {
-    "help, libraries": ["-c", HELP_LIBRARIES],
-    "help": ["-c", COMMAND, "--help"],
-    "render, libraries": ["-c", RENDER_LIBRARIES],
-    "render": ["-c", COMMAND, "render", PROFILE],
-}
+COMMANDS = {"help": ["--help"], "render": ["render", PROFILE]}
+
+# Standard error is where neither command prints.
+IMPORTED = """
+import atexit, sys
+names = lambda: [one for one in sys.modules if one.partition(".")[0] not in ("tuner", "__main__")]
+atexit.register(lambda: print(names(), file=sys.stderr))
+"""
+LIBRARIES = """
+for name in {names}:
+    try:
+        __import__(name)
+    except ImportError:  # what a compiled library enters by a name that is no file's
+        pass
+"""
 
 
 def say(line: str) -> None:
@@ -55,16 +56,28 @@ def cost_s(arguments: list[str], environment: dict[str, str]) -> float:
     return usage.ru_utime + usage.ru_stime
 
 
+def libraries(arguments: list[str]) -> str:
+    """A script that imports what a command imports of others."""
+    command = [sys.executable, "-c", IMPORTED + COMMAND, *arguments]
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, check=True)
+    return LIBRARIES.format(names=done.stderr.strip())
+
+
 def measure(rounds: int) -> dict[str, float]:
     """The median processor seconds of each run, all runs in turn."""
-    found: dict[str, list[float]] = {name: [] for name in RUNS}
+    runs: dict[str, list[str]] = {}
+    for name, arguments in COMMANDS.items():
+        runs[name] = ["-c", COMMAND, *arguments]
+        runs[f"{name}, libraries"] = ["-c", libraries(arguments)]
+    found: dict[str, list[float]] = {name: [] for name in runs}
     with tempfile.TemporaryDirectory() as folder:
         environment = os.environ | {"PYTHONPYCACHEPREFIX": folder, "PYTHONPATH": str(ROOT)}
         environment.pop("PYTHONDONTWRITEBYTECODE", None)
-        for arguments in RUNS.values():
+        for arguments in runs.values():
             cost_s(arguments, environment)
         for _ in range(rounds):
-            for name, arguments in RUNS.items():
+            for name, arguments in runs.items():
                 found[name].append(cost_s(arguments, environment))
     return {name: statistics.median(times) for name, times in found.items()}
 
@@ -74,7 +87,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=15)
     found = measure(parser.parse_args().rounds)
     dear = []
-    for name in ("help", "render"):
+    for name in COMMANDS:
         ratio = found[name] / found[f"{name}, libraries"]
         say(
             f"{name:<7} {found[name] * 1000:4.0f} ms, its libraries alone "
