@@ -137,10 +137,12 @@ hosts:
 """
 
 
-def on_hosts(folder: Path, text: str = HOSTS, *more: str) -> Result:
-    """The default profile, rendered for an inventory into a folder."""
+def on_hosts(
+    folder: Path, text: str = HOSTS, *more: str, shipped: str = PROFILE, and_: str = ""
+) -> Result:
+    """A shipped profile and what it has beside, rendered for an inventory into a folder."""
     profile, inventory = folder / "prod.yaml", folder / "hosts.yaml"
-    profile.write_text(Path(PROFILE).read_text(encoding="utf-8"), encoding="utf-8")
+    profile.write_text(Path(shipped).read_text(encoding="utf-8") + and_, encoding="utf-8")
     inventory.write_text(text, encoding="utf-8")
     inventory.chmod(0o644)
     where = ["--inventory", str(inventory), "-o", str(folder / "out")]
@@ -174,6 +176,26 @@ def test_a_host_that_left_the_inventory_leaves_no_file(tmp_path: Path) -> None:
     assert "removed    " in shown
     assert not (tmp_path / "out/hosts/two/rsyslog.conf").exists()
     assert (tmp_path / "out/hosts/one/rsyslog.conf").exists()
+
+
+def test_a_host_that_left_leaves_no_fragment_either(tmp_path: Path) -> None:
+    assert on_hosts(tmp_path, HOSTS, "--fragment").exit_code == 0
+    (left,) = (tmp_path / "out/hosts/two").rglob("*.conf")
+    shown = on_hosts(tmp_path, HOSTS.replace("  two:\n", "  two:\n    role: load\n"), "--fragment")
+    assert "removed    " in shown.stdout
+    assert not left.exists()
+
+
+def test_every_port_of_lanes_and_each_file_beside_is_needed(tmp_path: Path) -> None:
+    beside = """
+lookup_tables: {owners: {file: /etc/owners.json}}
+parse: {format: normalize, rulebase: /etc/own.rulebase}
+"""
+    lanes = "profiles/lanes.yaml"
+    result = on_hosts(tmp_path, HOSTS, "--output", "json", shipped=lanes, and_=beside)
+    needs = json.loads(result.stdout)["needs"]
+    assert needs["one"]["ports"] == ["tcp:10514", "tcp:10515"]
+    assert needs["one"]["files"] == ["/etc/owners.json", "/etc/own.rulebase"]
 
 
 def test_what_each_host_needs_is_said(tmp_path: Path) -> None:

@@ -98,6 +98,7 @@ def test_everything_that_is_wrong_is_said_at_once(site: Site) -> None:
     secret.chmod(0o644)
     profile: dict[str, object] = {
         "release.rsyslog": "8.2608",
+        "lookup_tables": {"owners": {"file": f"{site.folder}/owners.json"}},
         "outputs": [
             {
                 "name": "logs", "type": "omelasticsearch", "servers": ["https://es:9200"],
@@ -114,6 +115,7 @@ def test_everything_that_is_wrong_is_said_at_once(site: Site) -> None:
         "is older than the profile's release 8.2608",
         f"{secret} has mode 644: others can reach a secret",
         f"{site.folder}/ca.pem is missing",
+        f"{site.folder}/owners.json is missing",
         "does not listen on tcp:",
         "rsyslog.conf differs",
     ):

@@ -31,7 +31,6 @@ from tuner.cli.options import (
 )
 from tuner.deploy.apply import Apply, HostOutcome, HostState, Manner, entrance_of
 from tuner.deploy.intents import Beginning, left_intents, new_intents
-from tuner.deploy.needs import sockets_of
 from tuner.deploy.plan import (
     DeployPlan,
     HostChange,
@@ -47,6 +46,7 @@ from tuner.engine.access import client_for
 from tuner.engine.client import EngineClient
 from tuner.errors import BadUsage, DifferencesFound, Locked, Refused
 from tuner.lint.load import LoadedProfile, text_of
+from tuner.profile.placement import sockets_of
 from tuner.render.artefacts import node_files
 from tuner.render.templates import Templates
 from tuner.render.tree import write_whole

@@ -123,7 +123,7 @@ examine() { # What verify asks beside: whether what runs is what is there, and w
             say "missing $path"
         elif [ "$kind" = certificate ]; then
             openssl x509 -noout -checkend 2592000 -in "$path" >/dev/null 2>&1 || say "ends $path"
-        else
+        elif [ "$kind" = secret ]; then
             say "mode $(stat -Lc %a "$path") $path"
         fi
     done <<END

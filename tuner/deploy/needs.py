@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from tuner.modules.input import Listener
 from tuner.profile.model import Profile
+from tuner.profile.placement import sockets_of
 from tuner.render.artefacts import Artefact
 from tuner.render.modules import packages_of
 
@@ -16,11 +16,12 @@ _CERTIFICATE = re.compile(r'(?i)(?:certfile|cafile|cacert|mycert)="(/[^"]+)"')
 
 @dataclass(frozen=True)
 class HostNeeds:
-    """Packages of Debian, paths of files with secrets and of certificates, the variables of
-    rsyslogd's environment that hold secrets, and ports that must be free, as tcp:PORT and
-    udp:PORT."""
+    """Packages of Debian, paths of files that rsyslogd reads beside its configuration, of files
+    with secrets and of certificates, the variables of rsyslogd's environment that hold secrets, and
+    ports that must be free, as tcp:PORT and udp:PORT."""
 
     packages: tuple[str, ...]
+    files: tuple[str, ...]
     secrets: tuple[str, ...]
     certificates: tuple[str, ...]
     variables: tuple[str, ...]
@@ -32,13 +33,9 @@ def needs_of(profile: Profile, file: Artefact) -> HostNeeds:
     secrets = [one.file for one in profile.secrets if one.file is not None]
     return HostNeeds(
         packages=("rsyslog", *sorted(packages_of(file.text))),
+        files=tuple(profile.files_beside),
         secrets=tuple(dict.fromkeys((*secrets, *_KEY.findall(file.text)))),
         certificates=tuple(dict.fromkeys(_CERTIFICATE.findall(file.text))),
         variables=profile.secret_variables,
         ports=sockets_of(profile),
     )
-
-
-def sockets_of(profile: Profile) -> tuple[str, ...]:
-    """The ports that rsyslogd opens, as tcp:PORT and udp:PORT."""
-    return tuple(one.socket for one in profile.inputs if isinstance(one, Listener))

@@ -10,7 +10,6 @@ from functools import cached_property
 from pydantic import TypeAdapter, ValidationError
 
 from tuner.deploy.inventory import InventoryHost
-from tuner.deploy.needs import sockets_of
 from tuner.deploy.target import Candidate, Facts, RemoteHost
 from tuner.engine import normal
 from tuner.engine.client import JSON, EngineClient, at
@@ -26,6 +25,7 @@ from tuner.engines.release import Engine
 from tuner.errors import BadUsage, Refused
 from tuner.lint.load import LoadedProfile, parse_profile
 from tuner.profile.model import Profile
+from tuner.profile.placement import sockets_of
 from tuner.render.artefacts import Artefact, mark_of
 from tuner.render.templates import Templates
 from tuner.render.tree import unified

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from tuner.deploy.needs import needs_of, sockets_of
+from tuner.deploy.needs import needs_of
 from tuner.deploy.plan import masked, release_number
 from tuner.deploy.target import Examined, RemoteHost
 from tuner.engine.client import EngineClient
 from tuner.engine.probe import facts
 from tuner.modules.imudp import ImudpInput
 from tuner.profile.model import Profile
+from tuner.profile.placement import sockets_of
 from tuner.render.artefacts import Artefact
 from tuner.render.modules import packages_of
 from tuner.render.templates import Templates
@@ -37,7 +38,8 @@ def host_drift(host: RemoteHost, profile: Profile, file: Artefact) -> Iterator[D
     """What differs on a host that is to run the rendered `file`."""
     name = host.machine.name
     needs = needs_of(profile, file)
-    files = [f"secret {path}" for path in needs.secrets]
+    files = [f"file {path}" for path in needs.files]
+    files += [f"secret {path}" for path in needs.secrets]
     files += [f"certificate {path}" for path in needs.certificates]
     seen = host.examined(needs.ports, tuple(files))
     yield from (Drift(name, what, diff) for what, diff in _files(host, seen, file))

@@ -198,11 +198,6 @@ class Listener(Input):
         ),
     ]
 
-    @property
-    def socket(self) -> str:
-        """What it opens, as tcp:PORT or udp:PORT."""
-        return f"{'udp' if self.transport == 'udp' else 'tcp'}:{self.port}"
-
     def in_lab(self, port: int, _spool: str, /) -> Self:
         """On loopback, and on that port."""
         return self.model_copy(update={"address": LOOPBACK, "port": port})

@@ -16,6 +16,8 @@ from tuner.errors import Refused
 from tuner.modules.global_object import Global as Global
 from tuner.modules.impstats import Impstats
 from tuner.modules.input import Parsers
+from tuner.modules.mmdblookup import MmdblookupStep
+from tuner.modules.mmnormalize import NormalizeParse
 from tuner.modules.omelasticsearch import OmelasticsearchOutput
 from tuner.modules.queue import Queue
 from tuner.modules.registry import AnyInput, AnyOutput, AnyStep, Parse
@@ -116,6 +118,17 @@ class Profile(Section):
     def secrets(self) -> tuple[SecretRef, ...]:
         """What its inputs and outputs log in with."""
         return tuple(ref for one in (*self.inputs, *self.outputs) for ref in one.secrets)
+
+    @property
+    def files_beside(self) -> dict[str, str]:
+        """The files that rsyslogd reads beside its configuration: by their paths, what each is."""
+        files = {table.file: "lookup table" for table in self.lookup_tables.values()}
+        for _, stream in self.every_stream:
+            if isinstance(stream.parse, NormalizeParse):
+                files[stream.parse.rulebase] = "rulebase"
+            databases = (step for step in stream.steps if isinstance(step, MmdblookupStep))
+            files |= {step.mmdb_file: "database" for step in databases}
+        return files
 
     @property
     def secret_variables(self) -> tuple[str, ...]:

@@ -129,8 +129,17 @@ def ports_of(profile: Profile, source: Input) -> range:
     if not isinstance(source, Listener):
         return range(0)
     lanes = profile.lanes
-    count = lanes.count if lanes is not None and lanes.spread is Spread.PORTS else 1
-    return range(source.port, source.port + count)
+    by_port = lanes is not None and lanes.spread is Spread.PORTS and source.stream is None
+    return range(source.port, source.port + (lanes.count if lanes and by_port else 1))
+
+
+def sockets_of(profile: Profile) -> tuple[str, ...]:
+    """The ports that rsyslogd opens, as tcp:PORT and udp:PORT."""
+    return tuple(
+        f"{'udp' if source.transport == 'udp' else 'tcp'}:{port}"
+        for source in profile.inputs
+        for port in ports_of(profile, source)
+    )
 
 
 def action_queue(profile: Profile, number: int) -> PlacedQueue:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from enum import Enum
 
-from tuner.modules.input import Listener
 from tuner.profile.model import Profile
+from tuner.profile.placement import sockets_of
 from tuner.render.artefacts import RSYSLOG, Artefact, fragment_path
 from tuner.render.fingerprint import fingerprint
 from tuner.render.modules import packages_of
@@ -79,6 +79,6 @@ def puppet_module(profile: Profile) -> str:
 def _signs(profile: Profile) -> Iterator[str]:
     """What succeeds when rsyslogd is well: it runs, and listens on each port."""
     yield "systemctl is-active --quiet rsyslog"
-    for source in profile.inputs:
-        if isinstance(source, Listener):
-            yield f"ss -Hln{source.socket[0]} 'sport = :{source.port}' | grep -q ."
+    for socket in sockets_of(profile):
+        kind, _, port = socket.partition(":")
+        yield f"ss -Hln{kind[0]} 'sport = :{port}' | grep -q ."

@@ -11,7 +11,7 @@ from enum import Enum
 from pathlib import Path
 
 from tuner.errors import JobFailed, Refused
-from tuner.render.artefacts import HOSTS, OPTIONAL, OURS, RSYSLOG, Artefact, mark_of
+from tuner.render.artefacts import HOSTS, OPTIONAL, OURS, Artefact, mark_of
 from tuner.render.export import FILES
 
 _PRIVATE, _PUBLIC = 0o600, 0o644
@@ -112,9 +112,8 @@ def _left_over(files: tuple[Artefact, ...], directory: Path) -> list[str]:
     paths = {file.path for file in files}
     every = [folder + path for folder in ("", FILES) for path in OPTIONAL]
     if any(path.startswith(HOSTS) for path in paths):
-        every += [
-            str(one.relative_to(directory)) for one in sorted(directory.glob(f"{HOSTS}*/{RSYSLOG}"))
-        ]
+        of_hosts = sorted(directory.glob(f"{HOSTS}**/*.conf"))
+        every += [str(one.relative_to(directory)) for one in of_hosts]
     gone = (path for path in every if path not in paths)
     return [path for path in gone if (mark_of(path) or OURS) in (_read(directory / path) or "")]
 

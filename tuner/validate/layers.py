@@ -10,8 +10,6 @@ from tuner.errors import ProgramMissing, Refused
 from tuner.host.usage import memory_bytes
 from tuner.lint.load import LoadedProfile
 from tuner.modules.input import Listener
-from tuner.modules.mmdblookup import MmdblookupStep
-from tuner.modules.mmnormalize import NormalizeParse
 from tuner.modules.secrets import SecretRef
 from tuner.render.artefacts import fragment_path, rsyslog_conf
 from tuner.render.form import WHOLE, Form
@@ -55,14 +53,8 @@ def _secret_files(loaded: LoadedProfile) -> list[str]:
 
 def _absent(loaded: LoadedProfile) -> str | None:
     """A file that this machine lacks, and what it is: rsyslogd rejects whatever refers to it."""
-    profile = loaded.profile
-    files = {table.file: "lookup table" for table in profile.lookup_tables.values()}
-    for _, stream in profile.every_stream:
-        if isinstance(stream.parse, NormalizeParse):
-            files[stream.parse.rulebase] = "rulebase"
-        databases = (step for step in stream.steps if isinstance(step, MmdblookupStep))
-        files |= {step.mmdb_file: "database" for step in databases}
-    missing = (f"{path}, the {what}," for path, what in files.items() if not Path(path).is_file())
+    files = loaded.profile.files_beside.items()
+    missing = (f"{path}, the {what}," for path, what in files if not Path(path).is_file())
     return next(missing, None)
 
 
