@@ -38,6 +38,15 @@ def test_options_make_it_shorter(capsys: pytest.CaptureFixture[str]) -> None:
     assert found["variants"] == ["memory", "disk, 1 lane", "disk, 2 lanes", "disk, 4 lanes"]
 
 
+def test_the_time_on_a_cluster_is_said_to_be_that_of_one_machine(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with pytest.raises(SystemExit) as end:
+        app(["sweep", str(EXPERIMENTS / "p5-disk-queues.yaml"), "--dry-run", "--cluster"])
+    assert end.value.code == 0
+    assert "for one machine; those of the cluster share the blocks" in capsys.readouterr().out
+
+
 def test_a_bad_file_is_refused_before_anything_starts(tmp_path: Path) -> None:
     (tmp_path / "it.yaml").write_text("name: it\ntitle: x\n", "utf-8")
     with pytest.raises(BadProfile, match="give exactly one of knobs and variants"):

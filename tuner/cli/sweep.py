@@ -101,7 +101,7 @@ def sweep(
     window_s = duration_s(window or asked.window)
     if dry_run:
         require_runnable(wanted, profiles)
-        _tell_plan(loaded, repeats or asked.repeats, window_s, wanted.engine, output)
+        _tell_plan(loaded, repeats or asked.repeats, window_s, wanted, output)
         return
     with (
         new_run_directory(run_dir, asked.name) as directory,
@@ -125,11 +125,11 @@ def _tell_plan(
     loaded: LoadedExperiment,
     repeats: int,
     window_s: float,
-    engine: EngineChoice,
+    wanted: Wanted,
     output: OutputFormat,
 ) -> None:
-    """The variants, and how long measuring them takes."""
-    pace = pace_of(engine)
+    """The variants, and how long one machine takes to measure them."""
+    pace = pace_of(wanted.engine)
     arms = _arms(loaded)
     judges = loaded.experiment.judges_freshness
     took_s = lasts_s(arms, _plan(loaded, pace, window_s), repeats, pace, judges)
@@ -139,7 +139,8 @@ def _tell_plan(
         result_json({"schema": 1, "kind": "sweep plan", **plan})
         return
     result("\n".join(f"- {name}" for name in names))
-    result(f"{repeats} blocks of {len(names)} runs: about {seconds(took_s)}")
+    alone = " for one machine; those of the cluster share the blocks" if wanted.on_cluster else ""
+    result(f"{repeats} blocks of {len(names)} runs: about {seconds(took_s)}{alone}")
 
 
 def _arms(loaded: LoadedExperiment) -> tuple[Arm, ...]:
