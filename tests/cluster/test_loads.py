@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import threading
 import time
 from collections.abc import Iterator
@@ -98,12 +100,25 @@ def test_a_load_host_that_dies_is_named_and_not_used_again() -> None:
         with SpreadFlood(spec(receiver.port), loads.here()) as flood:
             flood.steer(1000, None)
             assert flood.wait_until_idle(10).counts == (1000,)
-        assert loads.losses() == "south: its process has ended; load comes from north now"
-        assert loads.losses() is None
+        assert loads.change() == "south: its process has ended; load comes from north now"
+        assert loads.change() is None
         children["north"].end()
-        assert wait_until(lambda: loads.losses() is not None, 10)
+        assert wait_until(lambda: loads.change() is not None, 10)
         with pytest.raises(JobFailed, match="no load host answers: north, south"):
             loads.here()
+
+
+def test_a_load_host_that_comes_back_is_a_change_too() -> None:
+    with steered() as (loads, children):
+        assert loads.change() is None
+        os.kill(children["south"].pid, signal.SIGSTOP)
+        time.sleep(0.5)  # what it said before is heard by then
+        loads.lose("south", "no answer for 5 s")
+        assert loads.change() == "south: no answer for 5 s; load comes from north now"
+        os.kill(children["south"].pid, signal.SIGCONT)
+        assert wait_until(lambda: len(loads.here()) == 2, 10)
+        assert loads.change() == "load comes from north, south now"
+        assert loads.change() is None
 
 
 def test_only_what_the_load_host_allows_is_flooded() -> None:

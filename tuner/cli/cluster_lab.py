@@ -93,11 +93,12 @@ def _serve(questions: queue.SimpleQueue[Question], loads: RemoteLoads) -> None:
             if span is not None:
                 loads.await_one()
             if isinstance(question, RunTrial):
-                lost = loads.losses()
-                if lost is None:
+                # Runs with other load hosts than those before are no pair with them.
+                changed = loads.change()
+                if changed is None:
                     outcome = measure(question.asked, profile, _tell)
-                    lost = loads.losses() if isinstance(outcome, Failure) else None
-                _reply(TrialEnded(outcome) if lost is None else TrialLost(lost))
+                    changed = loads.change() if isinstance(outcome, Failure) else None
+                _reply(TrialEnded(outcome) if changed is None else TrialLost(changed))
             else:
                 _reply(CeilingFound(ceiling_in(lab, profile, pace, _tell)))
 

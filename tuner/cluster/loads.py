@@ -179,6 +179,7 @@ class RemoteLoads:
     def __init__(self, say: Say) -> None:
         self._say = say
         self._hosts: dict[str, RemoteLoad] = {}
+        self._sent: list[str] = []
         self._ends = threading.Event()
 
     def hear(self, name: str, line: bytes) -> None:
@@ -202,22 +203,25 @@ class RemoteLoads:
         if not wait_until(lambda: any(one.is_here for one in self._hosts.values()), _START_S):
             raise Unreachable(f"no load host answers any more: {', '.join(self._hosts)}")
 
-    def losses(self) -> str | None:
-        """What was lost since this was asked last, and who is left; None where nothing was."""
+    def change(self) -> str | None:
+        """What was lost since this was asked last, and who sends now; None where nothing was lost
+        and nobody came back."""
         lost = [one for one in self._hosts.values() if one.loss is not None]
-        if not lost:
+        here = [one.name for one in self._hosts.values() if one.is_here]
+        if not lost and here == self._sent:
             return None
-        reasons = ", ".join(str(one.loss) for one in lost)
+        reasons = [", ".join(str(one.loss) for one in lost)] if lost else []
         for one in lost:
             one.loss = None
-        left = ", ".join(one.name for one in self._hosts.values() if one.is_here)
-        return f"{reasons}; load comes from {left or 'nowhere'} now"
+        self._sent = here
+        return "; ".join([*reasons, f"load comes from {', '.join(here) or 'nowhere'} now"])
 
     @contextmanager
     def answering(self, names: Sequence[str]) -> Iterator[None]:
         """Once those of these names answer and their clocks are known, keep asking for their time.
         Raises Unreachable, with the names of those that do not answer."""
         self._hosts = {name: RemoteLoad(name, self._say) for name in names}
+        self._sent = list(names)
         threading.Thread(target=self._look, daemon=True).start()
         try:
             everyone = self._hosts.values()
