@@ -160,6 +160,7 @@ def regret(folder: Path, seed: int) -> float:
 def test_f27_a_noisy_neighbour_does_not_choose_the_winner(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: int
 ) -> None:
+    """On average: of two searches without a neighbour every fourth is 5 % slower too."""
     monkeypatch.setattr(os, "fsync", lambda _: None)
     regrets = [regret(tmp_path, 10 * run + seed) for seed in range(10)]
-    assert sum(one <= 0.05 for one in regrets) >= 9, f"slower by {regrets}"
+    assert statistics.fmean(regrets) <= 0.05, f"slower by {regrets}"

@@ -80,7 +80,7 @@ def test_control_f11(site: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
     def reset_again_and_again() -> None:
         """Whether a bulk was stored before its connection was reset is left to chance."""
-        for _ in range(5):
+        for _ in range(25):
             require_true_score(*troubled(site, Trouble.RESET))
 
     with pytest.raises(AssertionError, match="the trial has a score"):
