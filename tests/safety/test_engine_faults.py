@@ -102,10 +102,28 @@ def frozen(engine: Engine) -> Iterator[None]:
         os.kill(engine.pid, signal.SIGCONT)
 
 
+def await_traffic(search: Search, engine: Engine) -> int:
+    """Wait until events of a candidate arrive in the engine; the trial's number."""
+
+    def number() -> int | None:
+        asked = search.under_way()
+        if not asked or not asked["changes"]:
+            return None
+        mark = f"-t{asked['number'] + 1}-"
+        indices = invariants.get(engine.url, "/_stats/indexing")["indices"].items()
+        mine = (
+            one["primaries"]["indexing"]["index_total"] for name, one in indices if mark in name
+        )
+        return int(asked["number"]) if any(mine) else None
+
+    search.await_until(lambda: number() is not None, "events of a candidate")
+    return found if (found := number()) is not None else await_traffic(search, engine)
+
+
 def frozen_in_a_trial(site: Path, engine: Engine, command: tuple[str, ...]) -> None:
     """F02: the trial is given up while the engine is frozen; the search goes on or can."""
     with Search(site, *attached(engine), command=command) as search:
-        struck = search.await_candidate()
+        struck = await_traffic(search, engine)
         before = search.records()
         with frozen(engine):
             time.sleep(FROZEN_S)

@@ -16,6 +16,7 @@ from tuner.flood.transport import Credentials, address_of
 CONNECT_TIMEOUT_S = 5.0
 SEND_BUFFER_BYTES = 512 * 1024
 _CHUNK_BYTES = 65536
+_UNANSWERED = 2
 
 
 class Broken(Exception):
@@ -110,10 +111,11 @@ class ByteStream:
 
     def _is_unanswered(self) -> bool:
         """Whether it was sent something again, or asked whether it has room, and is silent: a
-        receiver that only reads slowly answers (struct tcp_info of linux/tcp.h)."""
+        receiver that only reads slowly answers (struct tcp_info of linux/tcp.h), if not each time
+        (tcp_invalid_ratelimit of Linux: at most every 500 ms)."""
         info = self._socket.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 4)
         _state, _control, retransmits, probes = struct.unpack("BBBB", info)
-        return bool(retransmits or probes)
+        return bool(max(retransmits, probes) >= _UNANSWERED)
 
 
 class TlsStream(ByteStream):
