@@ -9,6 +9,8 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+# Tests wait a third of their time: for rsyslogd, an engine, the end of a budget.
+PROCESSES ?= $(shell echo $$(($$(nproc) * 3 / 2)))
 PACKAGES := rsyslog rsyslog-elasticsearch rsyslog-relp rsyslog-gnutls \
 	rsyslog-kubernetes rsyslog-kafka \
 	openjdk-17-jre-headless maven python3-venv gcc libc6-dev chromium chromium-driver \
@@ -68,13 +70,13 @@ demo: setup
 
 # What the product promises, on real components, in minutes.
 test: setup
-	$(BIN)/pytest --numprocesses logical --dist loadscope --no-loadscope-reorder
+	$(BIN)/pytest --numprocesses $(PROCESSES) --dist loadscope --no-loadscope-reorder
 
 # The same, and the rest: three engines, every parameter, long searches, bottlenecks, faults, soak.
 # It ends with the scorecard of the faults (tests/safety).
-# What measures has the machine for itself; of the others, most wait for rsyslogd or an engine.
+# What measures has the machine for itself.
 test-all: test engines managers broker
-	$(BIN)/pytest -m "full and not alone" --numprocesses 3 --no-loadscope-reorder
+	$(BIN)/pytest -m "full and not alone" --numprocesses $(PROCESSES) --no-loadscope-reorder
 	$(BIN)/pytest -m alone
 
 lint: $(VENV)/.ready

@@ -12,7 +12,6 @@ from pathlib import Path
 
 import pytest
 
-from tests.live.conftest import each_engine, elasticsearch
 from tests.profile.examples import small
 from tuner.deploy.objects import bring_back, findable, put
 from tuner.deploy.plan import engine_changes
@@ -21,8 +20,6 @@ from tuner.engines.release import Release
 from tuner.errors import Refused
 from tuner.lint.load import load_profile
 from tuner.profile.model import Profile
-
-__all__ = ["each_engine", "elasticsearch"]
 
 PROFILES = sorted((Path(__file__).parents[2] / "profiles").glob("*.yaml"))
 
