@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from tests.profile.examples import small
+from tuner.profile.placement import sockets_of
 from tuner.render.artefacts import rsyslog_conf
 
 PARSER: dict[str, object] = {"parser": ["rsyslog.rfc3164"]}
@@ -27,6 +28,15 @@ def test_each_lane_listens_on_a_port_of_its_own() -> None:
     assert doors == [
         ("10514", "lane-0.small"), ("10515", "lane-1.small"), ("10516", "lane-2.small")
     ]  # fmt: skip
+
+
+def test_an_input_with_a_stream_of_its_own_has_one_port_beside_lanes() -> None:
+    profile = small({"lanes": {"count": 2}})
+    (first,) = profile.inputs
+    own = first.model_copy(update={"port": 10600, "stream": "own"})
+    profile = profile.model_copy(update={"inputs": (first, own)})
+    assert sockets_of(profile) == ("tcp:10514", "tcp:10515", "tcp:10600")
+    assert re.findall(r'port="(\d+)"', rsyslog_conf(profile)) == ["10514", "10515", "10600"]
 
 
 def test_each_lane_has_a_queue_with_files_of_its_own() -> None:

@@ -102,6 +102,11 @@ def frozen(engine: Engine) -> Iterator[None]:
         os.kill(engine.pid, signal.SIGCONT)
 
 
+def mark_of(number: int) -> str:
+    """What the names of a trial's indices have in them."""
+    return f"-t{number + 1}-"
+
+
 def await_traffic(search: Search, engine: Engine) -> int:
     """Wait until events of a candidate arrive in the engine; the trial's number."""
 
@@ -109,7 +114,7 @@ def await_traffic(search: Search, engine: Engine) -> int:
         asked = search.under_way()
         if not asked or not asked["changes"]:
             return None
-        mark = f"-t{asked['number'] + 1}-"
+        mark = mark_of(asked["number"])
         indices = invariants.get(engine.url, "/_stats/indexing")["indices"].items()
         mine = (
             one["primaries"]["indexing"]["index_total"] for name, one in indices if mark in name
@@ -211,7 +216,7 @@ def read_only_in_a_trial(site: Path, engine: Engine, command: tuple[str, ...]) -
     """F09: as at the flood stage of the disk's watermarks."""
     with Search(site, *attached(engine), command=command) as search:
         struck = search.await_candidate()
-        index = next(one for one in invariants.ours(engine.url) if f"-t{struck + 1}-" in one)
+        index = next(one for one in invariants.ours(engine.url) if mark_of(struck) in one)
         invariants.get(engine.url, f"/{index}/_settings", "PUT", {BLOCK: True})
         search.await_after(struck)
         require_not_scored(search.records(), struck)

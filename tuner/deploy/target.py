@@ -97,8 +97,8 @@ class RemoteHost:
         return _facts(self._pairs("places; inspect", {"sockets": " ".join(sockets)}))
 
     def examined(self, sockets: tuple[str, ...], needed: tuple[str, ...]) -> Examined:
-        """What it has and runs, and how it is with each needed `secret PATH` and `certificate
-        PATH`."""
+        """What it has and runs, and how it is with each needed `file PATH`, `secret PATH` and
+        `certificate PATH`."""
         settings = {"sockets": " ".join(sockets), "needed": "\n".join(needed)}
         pairs = self._pairs("inspect; examine", settings)
         said = dict(pairs)

@@ -124,13 +124,19 @@ def working_queue(profile: Profile, number: int | None = None) -> PlacedQueue:
     return stream_queue(profile, name) or main_queue(profile)
 
 
+def lanes_by_port(profile: Profile, source: Input) -> int:
+    """Among how many lanes the senders to an input choose by its port; 0 where they do not."""
+    lanes = profile.lanes
+    if lanes is None or lanes.spread is not Spread.PORTS or source.stream is not None:
+        return 0
+    return lanes.count
+
+
 def ports_of(profile: Profile, source: Input) -> range:
     """The ports that an input listens on: one for each lane where senders choose their lane."""
     if not isinstance(source, Listener):
         return range(0)
-    lanes = profile.lanes
-    by_port = lanes is not None and lanes.spread is Spread.PORTS and source.stream is None
-    return range(source.port, source.port + (lanes.count if lanes and by_port else 1))
+    return range(source.port, source.port + max(1, lanes_by_port(profile, source)))
 
 
 def sockets_of(profile: Profile) -> tuple[str, ...]:

@@ -15,7 +15,14 @@ from tuner.modules.text_source import TextSource
 from tuner.profile.documents import fields_of
 from tuner.profile.lanes import Spread
 from tuner.profile.model import Global, Profile
-from tuner.profile.placement import file_names, lane_queue, main_queue, ports_of, stream_queue
+from tuner.profile.placement import (
+    file_names,
+    lane_queue,
+    lanes_by_port,
+    main_queue,
+    ports_of,
+    stream_queue,
+)
 from tuner.profile.stream import LookupTable
 from tuner.render.actions import ActionGroup, Parameters, deliveries
 from tuner.render.condition import condition
@@ -238,9 +245,8 @@ def _lane_of(profile: Profile) -> Emitted | None:
 
 def _inputs(profile: Profile) -> Iterator[InputStatement]:
     """The profile's ruleset takes events, or one lane's where each lane has a port of its own."""
-    lanes = profile.lanes
     for source in (one for one in profile.inputs if one.has_statement):
-        if lanes is None or lanes.spread is not Spread.PORTS or source.stream is not None:
+        if not lanes_by_port(profile, source):
             yield _source(source, entrance(profile, source.stream, source.parser))
             continue
         for lane, port in enumerate(ports_of(profile, source)):
