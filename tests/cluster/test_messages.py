@@ -8,16 +8,14 @@ import pytest
 
 from tests.shipped import PROFILES
 from tuner.cluster.certificate import made, require_safe
+from tuner.cluster.lines import Failed
 from tuner.cluster.members import Versions
 from tuner.cluster.messages import (
-    Failed,
+    QUESTIONS,
+    REPLIES,
     RunTrial,
     profile_json,
     profile_of,
-    question_line,
-    question_of,
-    reply_line,
-    reply_of,
 )
 from tuner.errors import JobFailed, Locked, Refused
 from tuner.lint.load import load_profile
@@ -35,14 +33,14 @@ def test_a_question_is_one_line_and_is_understood() -> None:
     asked = Asked(
         7, Phase.SEARCH, (("main_queue.size", 1000),), "why\nnot", TrialPlan(1.0, 2.0), machine="a"
     )
-    line = question_line(RunTrial(asked, "{}"))
+    line = QUESTIONS.line(RunTrial(asked, "{}"))
     assert line.count(b"\n") == 1
-    assert question_of(line) == RunTrial(asked, "{}")
+    assert QUESTIONS.message(line) == RunTrial(asked, "{}")
 
 
 def test_an_error_keeps_its_exit_code_and_says_where() -> None:
     there = Failed.of(Locked("another run is measuring on this machine: lab up, pid 7"))
-    reply = reply_of(reply_line(there))
+    reply = REPLIES.message(REPLIES.line(there))
     assert isinstance(reply, Failed)
     with pytest.raises(Locked, match="north: another run is measuring"):
         raise reply.raised("north")

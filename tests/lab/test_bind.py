@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -12,7 +13,7 @@ from tuner.engines.release import Engine
 from tuner.errors import BadProfile, Refused
 from tuner.host.usage import memory_bytes
 from tuner.lab.bind import Bound, Site, bind
-from tuner.lab.nodes import plan_for
+from tuner.lab.nodes import nodes_here, plan_for
 from tuner.lint.load import parse_profile
 
 PRODUCTION = """\
@@ -105,7 +106,7 @@ def test_as_many_servers_as_written_are_nodes_of_the_lab() -> None:
 
 def test_the_heaps_of_all_nodes_together_take_half_of_the_memory() -> None:
     for nodes in (1, 3):
-        plan = plan_for(small({"lab.nodes": nodes, "node.heap": "4096g"}))
+        plan = plan_for(small({"node.heap": "4096g"}), nodes_here(Path("unused"), nodes))
         assert plan.nodes == nodes
         assert 0.5 < 2 * nodes * heap_bytes(plan.heap) / memory_bytes() <= 1
 

@@ -22,7 +22,7 @@ from tuner.engines.release import Release
 from tuner.engines.versions import DEFAULT
 from tuner.lab.distribution import fetch
 from tuner.lab.node import NodePlan
-from tuner.lab.nodes import Nodes
+from tuner.lab.nodes import Nodes, nodes_here
 from tuner.lab.scratch import scratch
 
 COMMAND = (str(Path(sys.executable).with_name("rsyslog-tune")),)
@@ -39,7 +39,7 @@ def elasticsearch(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EngineCl
     """A real engine of the default version, shared by the whole test run."""
     fetch(DEFAULT)
     with scratch(tmp_path_factory.mktemp("engine")) as folder:
-        node = Nodes(NodePlan(DEFAULT, "1g"), folder / "engine")
+        node = Nodes(NodePlan(DEFAULT, "1g"), nodes_here(folder / "engine"))
         client = node.client()
         try:
             yield client

@@ -13,8 +13,8 @@ from tuner.engines.release import Release
 from tuner.engines.versions import DEFAULT, TESTED, distribution_for
 from tuner.lab.distribution import fetch
 from tuner.lab.engine import AttachedEngine
-from tuner.lab.node import NodePlan
-from tuner.lab.nodes import Nodes
+from tuner.lab.node import NodePlan, NodeProcess
+from tuner.lab.nodes import Nodes, nodes_here
 from tuner.lab.scratch import scratch
 
 RELEASES = tuple(one.release for one in TESTED)
@@ -26,7 +26,7 @@ EACH_RELEASE = [
 class WatchedNode(AttachedEngine):
     """Nodes of ours that a lab does not restart, and whose end it sees."""
 
-    def __init__(self, nodes: Nodes) -> None:
+    def __init__(self, nodes: Nodes[NodeProcess]) -> None:
         super().__init__(nodes.client(), nodes.plan.heap)
         self._nodes = nodes
 
@@ -48,7 +48,7 @@ def running(
     distribution = distribution_for(release)
     fetch(distribution)
     with scratch(folder) as below:
-        node = Nodes(NodePlan(distribution, "512m", settings or {}), below / "engine")
+        node = Nodes(NodePlan(distribution, "512m", settings or {}), nodes_here(below / "engine"))
         client = node.client()
         try:
             yield client

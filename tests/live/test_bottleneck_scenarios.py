@@ -26,7 +26,7 @@ from tuner.lab.engine import SinkEngine
 from tuner.lab.faults import parse_fault
 from tuner.lab.lab import Lab, attached_lab, lab_around, lab_of, new_run_id
 from tuner.lab.node import NodePlan
-from tuner.lab.nodes import Nodes
+from tuner.lab.nodes import Nodes, nodes_here
 from tuner.lab.scratch import scratch
 from tuner.lab.sink import Sink
 from tuner.lint.load import parse_profile
@@ -144,7 +144,7 @@ def pinned_lab(tmp_path: Path) -> Iterator[Lab]:
     fetch(distribution)
     with scratch(tmp_path) as folder:
         with one_core():
-            node = Nodes(NodePlan(distribution, "1g"), folder / "engine")
+            node = Nodes(NodePlan(distribution, "1g"), nodes_here(folder / "engine"))
         try:
             with lab_around(WatchedNode(node), folder, new_run_id()) as lab:
                 yield lab

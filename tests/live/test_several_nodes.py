@@ -23,7 +23,8 @@ from tuner.engines.versions import distribution_for
 from tuner.lab.distribution import fetch
 from tuner.lab.engine import LabNodes
 from tuner.lab.lab import Lab, lab_around, new_run_id
-from tuner.lab.nodes import Nodes, plan_for
+from tuner.lab.node import NodeProcess
+from tuner.lab.nodes import Nodes, nodes_here, plan_for
 from tuner.lab.scratch import scratch
 from tuner.lint.load import parse_profile
 from tuner.measure.measurement import Failure, FailureKind, TrialPlan
@@ -68,10 +69,11 @@ def profile(release: dict[str, str], replicas: int) -> Profile:
 
 
 @contextmanager
-def cluster(wanted: Profile, tmp_path: Path) -> Iterator[tuple[Lab, Nodes]]:
+def cluster(wanted: Profile, tmp_path: Path) -> Iterator[tuple[Lab, Nodes[NodeProcess]]]:
     fetch(distribution_for(wanted.release))
     with scratch(tmp_path) as folder:
-        nodes = Nodes(plan_for(wanted), folder / "engine")
+        hosts = nodes_here(folder / "engine", wanted.lab.nodes)
+        nodes = Nodes(plan_for(wanted, hosts), hosts)
         try:
             with lab_around(LabNodes(nodes), folder, new_run_id()) as lab:
                 yield lab, nodes
@@ -90,17 +92,17 @@ def shards(client: EngineClient) -> dict[str, set[str]]:
     return holders
 
 
-def cpu_s(nodes: Nodes) -> float:
+def cpu_s(nodes: Nodes[NodeProcess]) -> float:
     """What the JVMs of all nodes used, by the kernel's count."""
-    every = [psutil.Process(one.pid).children(recursive=True) for one in nodes.processes]
+    every = [psutil.Process(one.pid).children(recursive=True) for one in nodes.running]
     times = [one.cpu_times() for node in every for one in node]
     return sum(one.user + one.system for one in times)
 
 
-def kill(nodes: Nodes, number: int, stage: str) -> None:
+def kill(nodes: Nodes[NodeProcess], number: int, stage: str) -> None:
     """Kill a node, by its process group, when the window of a run begins."""
     if stage == "window" and nodes.ending() is None:
-        os.killpg(nodes.processes[number].pid, signal.SIGKILL)
+        os.killpg(nodes.running[number].pid, signal.SIGKILL)
 
 
 def killed(lab: Lab, wanted: Profile, tell: Callable[[str], None]) -> Callable[..., Result]:
@@ -126,7 +128,9 @@ def test_a_killed_node_loses_nothing_with_a_replica_and_its_shards_without_one(
     """The first node is killed, which the tool asks for its figures; then all of them run again."""
     with_replica, without = profile(ELASTICSEARCH, 1), profile(ELASTICSEARCH, 0)
     with cluster(with_replica, tmp_path) as (lab, nodes):
-        assert lab.bind(with_replica, "x").profile.measured.servers == nodes.urls
+        assert lab.bind(with_replica, "x").profile.measured.servers == tuple(
+            one.url for one in nodes.running
+        )
         before_s = cpu_s(nodes)
         time.sleep(1.1)  # a node counts its CPU once a second
         counted_s = node_counters(lab.client).cpu_ms / 1000

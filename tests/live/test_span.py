@@ -7,6 +7,7 @@ import os
 import signal
 import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -33,12 +34,19 @@ def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def span(site: Path) -> Iterator[list[SshHost]]:
-    """A cluster of a collector and two load hosts, which may flood it."""
-    roles = {"middle": "collector", "north": "load", "south": "load"}
+    """A cluster of a collector and two load hosts."""
+    with spanning(site, {"middle": "collector", "north": "load", "south": "load"}) as machines:
+        yield machines
+
+
+@contextmanager
+def spanning(site: Path, roles: dict[str, str]) -> Iterator[list[SshHost]]:
+    """A cluster of a collector and others, of which those that make load may flood it."""
     with hosts(site / "hosts", *roles) as machines:
         collector = machines[0]
         for one in machines[1:]:
-            one.write(ALLOW, f"{collector.ip}\n")
+            if roles[one.name] == "load":
+                one.write(ALLOW, f"{collector.ip}\n")
         entries = {
             one.name: {"address": one.address, "role": roles[one.name], "rsyslog_tune": COMMAND}
             for one in machines

@@ -15,13 +15,16 @@ from dataclasses import replace
 from tuner.cli.options import EngineChoice
 from tuner.cli.place import ceiling_in, facts_of, measuring_in, pace_of
 from tuner.cli.site import Wanted, open_lab, prepare
+from tuner.cluster.engine_hosts import RemoteNodeHosts
+from tuner.cluster.lines import Failed
 from tuner.cluster.loads import RemoteLoads
 from tuner.cluster.messages import (
+    QUESTIONS,
+    REPLIES,
     CeilingFound,
-    Failed,
-    LoadLost,
     Opened,
     OpenLab,
+    PeerLost,
     Question,
     RelayedFrom,
     RelayedTo,
@@ -30,8 +33,6 @@ from tuner.cluster.messages import (
     TrialEnded,
     TrialLost,
     profile_of,
-    question_of,
-    reply_line,
 )
 from tuner.errors import Interrupted, JobFailed, TuneError, of_the_system
 from tuner.host.lock import state_folder
@@ -45,10 +46,10 @@ def main() -> None:
     """Answer one question after the other: the first opens the lab, each other measures in it."""
     end_orderly()
     questions: queue.SimpleQueue[Question] = queue.SimpleQueue()
-    loads = RemoteLoads(lambda name, line: _reply(RelayedTo(name, line.decode())))
-    threading.Thread(target=_listen, args=(questions, loads), daemon=True).start()
+    loads, engines = RemoteLoads(_relay), RemoteNodeHosts(_relay)
+    threading.Thread(target=_listen, args=(questions, loads, engines), daemon=True).start()
     try:
-        _serve(questions, loads)
+        _serve(questions, loads, engines)
     except TuneError as error:
         _reply(Failed.of(error))
     except OSError as error:
@@ -57,27 +58,33 @@ def main() -> None:
         sys.exit(end.exit_code)
 
 
-def _listen(questions: queue.SimpleQueue[Question], loads: RemoteLoads) -> None:
+def _listen(
+    questions: queue.SimpleQueue[Question], loads: RemoteLoads, engines: RemoteNodeHosts
+) -> None:
     """Whoever asked may be gone in the middle of a trial: the lab ends in order then."""
     for line in sys.stdin.buffer:
-        match question_of(line):
+        match QUESTIONS.message(line):
             case RelayedFrom(name, text):
-                loads.hear(name, text.encode())
-            case LoadLost(name, reason):
-                loads.lose(name, reason)
+                (engines if name in engines else loads).hear(name, text.encode())
+            case PeerLost(name, reason):
+                (engines if name in engines else loads).lose(name, reason)
             case question:
                 questions.put(question)
     os.kill(os.getpid(), signal.SIGTERM)
 
 
-def _serve(questions: queue.SimpleQueue[Question], loads: RemoteLoads) -> None:
+def _serve(
+    questions: queue.SimpleQueue[Question], loads: RemoteLoads, engines: RemoteNodeHosts
+) -> None:
     request = questions.get()
     if not isinstance(request, OpenLab):
         raise JobFailed("no lab is open")
     engine = EngineChoice(request.engine)
     pace = pace_of(engine)
     profiles = [profile_of(one) for one in (request.profile, *request.beside)]
-    wanted, span = Wanted(engine, request.url), request.span
+    span = request.span
+    engine_hosts = () if span is None else engines.at(span.engines)
+    wanted = Wanted(engine, request.url, engine_hosts=engine_hosts)
     with ExitStack() as opened:
         if span is not None:
             opened.enter_context(loads.answering(span.loads))
@@ -103,9 +110,13 @@ def _serve(questions: queue.SimpleQueue[Question], loads: RemoteLoads) -> None:
                 _reply(CeilingFound(ceiling_in(lab, profile, pace, _tell)))
 
 
+def _relay(name: str, line: bytes) -> None:
+    _reply(RelayedTo(name, line.decode()))
+
+
 def _reply(reply: Reply) -> None:
     with _out:
-        sys.stdout.buffer.write(reply_line(reply))
+        sys.stdout.buffer.write(REPLIES.line(reply))
         sys.stdout.buffer.flush()
 
 

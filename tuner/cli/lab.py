@@ -22,7 +22,8 @@ from tuner.lab.distribution import fetch
 from tuner.lab.engine import AttachedEngine
 from tuner.lab.entrances import entrances, furnish
 from tuner.lab.lab import lab_of
-from tuner.lab.nodes import Nodes, plan_for
+from tuner.lab.node import NodeProcess
+from tuner.lab.nodes import Nodes, nodes_here, plan_for
 from tuner.lab.rsyslogd import Rsyslogd
 from tuner.lab.scratch import subfolder
 from tuner.measure.pipeline import install_index
@@ -74,7 +75,8 @@ def _start(profile: Profile) -> standing.Standing:
     fetch(distribution_for(profile.release))
     folder = standing.make_folder()
     try:
-        nodes = Nodes(plan_for(profile, dies_with_us=False), folder / "engine")
+        hosts = nodes_here(folder / "engine", profile.lab.nodes)
+        nodes = Nodes(plan_for(profile, hosts, dies_with_us=False), hosts)
         try:
             return _ship(profile, nodes, folder)
         except BaseException:
@@ -85,7 +87,7 @@ def _start(profile: Profile) -> standing.Standing:
         raise
 
 
-def _ship(profile: Profile, nodes: Nodes, folder: Path) -> standing.Standing:
+def _ship(profile: Profile, nodes: Nodes[NodeProcess], folder: Path) -> standing.Standing:
     """Start rsyslogd in front of `nodes` and record both."""
     engine = AttachedEngine(nodes.client(), nodes.plan.heap)
     lab = lab_of(engine, folder, standing.RUN_ID)
@@ -95,7 +97,7 @@ def _ship(profile: Profile, nodes: Nodes, folder: Path) -> standing.Standing:
     work = subfolder(folder, lab.trial_folder("lab").name)
     furnish(bound)
     rsyslogd = Rsyslogd(rsyslog_conf(bound), work, entrances(bound), dies_with_us=False)
-    first, *others = nodes.processes
+    first, *others = nodes.running
     try:
         started = standing.Standing(
             url=first.url,

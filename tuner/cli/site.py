@@ -3,26 +3,27 @@
 from __future__ import annotations
 
 import contextlib
-import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Protocol
 
 from tuner.cli.options import EngineChoice
 from tuner.engine.access import client_for
 from tuner.engine.client import EngineClient
-from tuner.engines.versions import distribution_for
+from tuner.engines.versions import Distribution, distribution_for
 from tuner.errors import BadUsage, Refused
-from tuner.host.allow import require_allowed
+from tuner.host.allow import require_allowed, require_allowed_host
 from tuner.host.lock import measuring
 from tuner.host.machine import busy_share
 from tuner.host.process import UNPRIVILEGED, daemons_can_read
-from tuner.host.programs import java_for, omelasticsearch, rsyslog_version
+from tuner.host.programs import omelasticsearch, rsyslog_version
 from tuner.lab import standing
 from tuner.lab.bind import require_bindable
-from tuner.lab.distribution import fetch, home_of
+from tuner.lab.distribution import provide
 from tuner.lab.lab import Lab, attached_lab, new_run_id, node_lab, sink_lab
 from tuner.lab.leftovers import remove_left
+from tuner.lab.nodes import NodeHost, RunningNode
 from tuner.lab.scratch import remove_abandoned, scratch
 from tuner.measure.doubts import DISTURBED
 from tuner.profile.model import Profile
@@ -32,16 +33,24 @@ from tuner.render.templates import Templates
 Tell = Callable[[str], None]
 
 
+class EngineHost(NodeHost[RunningNode], Protocol):
+    """Another machine that a node of an engine of ours runs on."""
+
+    def prepare(self, distribution: Distribution, /) -> float:
+        """See that the engine can start there; the seconds that a download took."""
+
+
 @dataclass(frozen=True)
 class Wanted:
     """What the options ask for: a kind of lab, or an existing engine; and whose templates write
     what it is given, the shipped ones where that is None.  With `on_cluster` it is in the labs of
-    the cluster that is up."""
+    the cluster that is up; an engine of its own runs on `engine_hosts`, where there are any."""
 
     engine: EngineChoice
     url: str | None
     templates: Templates | None = None
     on_cluster: bool = False
+    engine_hosts: Sequence[EngineHost] = ()
 
     @property
     def starts_node(self) -> bool:
@@ -68,6 +77,8 @@ def require_runnable(wanted: Wanted, profiles: Sequence[Profile], rsyslog: str =
             render(profile, wanted.templates)
     if wanted.starts_node:
         distribution_for(profiles[0].release)
+    for one in wanted.engine_hosts:
+        require_allowed_host(one.address)
 
 
 def prepare(wanted: Wanted, profiles: Sequence[Profile], tell: Tell) -> float:
@@ -81,15 +92,9 @@ def prepare(wanted: Wanted, profiles: Sequence[Profile], tell: Tell) -> float:
     if not wanted.starts_node:
         return 0.0
     distribution = distribution_for(profiles[0].release)
-    java_for(distribution.java_lowest, distribution.java_highest)
-    if home_of(distribution).is_dir():
-        return 0.0
-    tell(
-        f"downloading {distribution.engine.value} {distribution.version}; it is kept for later runs"
-    )
-    started = time.monotonic()
-    fetch(distribution)
-    return time.monotonic() - started
+    if wanted.engine_hosts:
+        return max(one.prepare(distribution) for one in wanted.engine_hosts)
+    return provide(distribution, tell)
 
 
 def tell_of_others(tell: Tell) -> None:
@@ -145,12 +150,12 @@ def _lab(
         return sink_lab(folder, run_id)
     distribution = distribution_for(profile.release)
     up = standing.usable(distribution.version, profile.lab.nodes)
-    if up is not None:
+    if up is not None and not wanted.engine_hosts:
         require_allowed(up.url)
         tell(f"using the running lab at {up.url}")
         return _attached(EngineClient(up.url, others=up.others), folder, run_id, up.heap, tell)
     tell(f"starting {distribution.engine.value} {distribution.version}")
-    return node_lab(profile, folder, run_id)
+    return node_lab(profile, folder, run_id, wanted.engine_hosts)
 
 
 @contextlib.contextmanager

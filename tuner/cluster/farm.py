@@ -12,10 +12,13 @@ from distributed import Client
 from distributed.actor import Actor, BaseActorFuture
 
 from tuner.cluster.access import workers_of
+from tuner.cluster.engine_hosts import ENGINE_HOST
+from tuner.cluster.lines import Failed
 from tuner.cluster.loads import LOAD
 from tuner.cluster.messages import (
+    QUESTIONS,
+    REPLIES,
     CeilingFound,
-    Failed,
     MeasureCeiling,
     Opened,
     OpenLab,
@@ -26,8 +29,6 @@ from tuner.cluster.messages import (
     TrialEnded,
     TrialLost,
     profile_json,
-    question_line,
-    reply_of,
 )
 from tuner.cluster.relay import Relay
 from tuner.cluster.session import processes
@@ -74,7 +75,7 @@ class DaskFarm:
 
     def open(self, request: OpenLab) -> dict[str, Opened]:
         """Open the labs; what each says of itself.  Raises what any of them raised."""
-        line = question_line(request)
+        line = QUESTIONS.line(request)
         asked = {name: lab.ask(line) for name, lab in self._labs.items()}
         return {name: _opened(name, one) for name, one in asked.items()}
 
@@ -117,7 +118,7 @@ class DaskFarm:
     def _asked(self, machine: str, question: Question) -> Answer | None:
         """The answer that is to come; None where its worker is known to be lost."""
         try:
-            return cast(Answer, self._labs[machine].ask(question_line(question)))
+            return cast(Answer, self._labs[machine].ask(QUESTIONS.line(question)))
         except RuntimeError:
             # So an actor says that.
             return None
@@ -142,9 +143,11 @@ def dask_farm(client: Client, module: str, span: SpanOver | None) -> Iterator[Da
     if span is None:
         labs = processes(client, workers_of(client, Role.LAB.value), module)
     else:
-        loads = processes(client, workers_of(client, Role.LOAD.value), LOAD)
+        others = processes(client, workers_of(client, Role.LOAD.value), LOAD)
+        if span.engines:
+            others |= processes(client, workers_of(client, Role.ENGINE.value), ENGINE_HOST)
         collectors = processes(client, workers_of(client, Role.COLLECTOR.value), module)
-        labs = {name: Relay(client, name, one, loads) for name, one in collectors.items()}
+        labs = {name: Relay(client, name, one, others) for name, one in collectors.items()}
     farm = DaskFarm(labs)
     try:
         yield farm
@@ -163,7 +166,7 @@ def _replied(machine: str, answer: Answer | None, limit_s: float) -> Reply:
     """What a process answered; raises what it raised, with the machine's name, and Unreachable
     where the machine is gone."""
     try:
-        reply = None if answer is None else reply_of(answer.result(limit_s))
+        reply = None if answer is None else REPLIES.message(answer.result(limit_s))
     except JobFailed as died:
         raise JobFailed(f"{machine}: {died}") from None
     except (OSError, TimeoutError):

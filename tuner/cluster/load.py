@@ -13,6 +13,8 @@ import time
 from contextlib import ExitStack
 
 from tuner.cluster.relayed import (
+    FROM_LOAD,
+    TO_LOAD,
     Allowed,
     BeginSender,
     EndSender,
@@ -24,8 +26,6 @@ from tuner.cluster.relayed import (
     SenderEnded,
     ToLoad,
     ToSender,
-    from_load_line,
-    to_load_of,
 )
 from tuner.errors import Refused
 from tuner.flood.flood import sender_here
@@ -70,7 +70,7 @@ def _end(senders: dict[str, SenderProcess]) -> None:
 
 def _listen(heard: queue.SimpleQueue[ToLoad | None]) -> None:
     for line in sys.stdin.buffer:
-        heard.put(to_load_of(line))
+        heard.put(TO_LOAD.message(line))
     heard.put(None)
 
 
@@ -131,7 +131,7 @@ def _refusal(hosts: tuple[str, ...]) -> str | None:
 
 def _say(message: FromLoad) -> None:
     with _out:
-        sys.stdout.buffer.write(from_load_line(message))
+        sys.stdout.buffer.write(FROM_LOAD.line(message))
         sys.stdout.buffer.flush()
 
 

@@ -10,6 +10,8 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 from tuner.cluster.relayed import (
+    FROM_LOAD,
+    TO_LOAD,
     Allowed,
     BeginSender,
     EndSender,
@@ -20,8 +22,6 @@ from tuner.cluster.relayed import (
     SenderEnded,
     ToLoad,
     ToSender,
-    from_load_of,
-    to_load_line,
 )
 from tuner.errors import JobFailed, Refused, Unreachable
 from tuner.host.clock import ClockOffset, ClockSample, PeerClock
@@ -137,7 +137,7 @@ class RemoteLoad:
     def hear(self, line: bytes) -> None:
         """It has said a line."""
         self._heard_s = now_s = time.monotonic()
-        match from_load_of(line):
+        match FROM_LOAD.message(line):
             case Pong(asked_s, counts):
                 self._clock.add(ClockSample(asked_s, counts.at_s, now_s))
                 self._counts = counts
@@ -170,7 +170,7 @@ class RemoteLoad:
         return self._clock.samples >= _FIRST_PINGS
 
     def _say(self, message: ToLoad) -> None:
-        self._say_line(self._name, to_load_line(message))
+        self._say_line(self._name, TO_LOAD.line(message))
 
 
 class RemoteLoads:

@@ -1,14 +1,13 @@
-"""What a command and the labs on other machines say to each other: lines of JSON."""
+"""What a command and the labs on other machines say to each other."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Annotated, Literal
 
 from pydantic import Field, TypeAdapter
 
-import tuner.errors
-from tuner.errors import TuneError
+from tuner.cluster.lines import Failed, JsonLines
 from tuner.measure.ceiling import Ceiling
 from tuner.measure.metrics import Result
 from tuner.profile.model import Profile
@@ -17,10 +16,12 @@ from tuner.search.study import Asked, LabFacts
 
 @dataclass(frozen=True)
 class SpanOver:
-    """The machines whose load a lab takes, and the address at which they reach it."""
+    """The machines whose load a lab takes, the address at which they reach it, and those that its
+    engine runs on with the address of each; it runs beside the lab where there are none."""
 
     loads: tuple[str, ...]
     address: str
+    engines: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -57,7 +58,7 @@ class MeasureCeiling:
 
 @dataclass(frozen=True)
 class RelayedFrom:
-    """A load host has said a line."""
+    """A load or engine host has said a line."""
 
     machine: str
     line: str
@@ -65,12 +66,12 @@ class RelayedFrom:
 
 
 @dataclass(frozen=True)
-class LoadLost:
-    """A load host is gone."""
+class PeerLost:
+    """A load or engine host is gone."""
 
     machine: str
     reason: str
-    kind: Literal["load lost"] = "load lost"
+    kind: Literal["peer lost"] = "peer lost"
 
 
 @dataclass(frozen=True)
@@ -108,42 +109,20 @@ class TrialLost:
 
 @dataclass(frozen=True)
 class RelayedTo:
-    """A line for a load host."""
+    """A line for a load or engine host."""
 
     machine: str
     line: str
     kind: Literal["relayed to"] = "relayed to"
 
 
-@dataclass(frozen=True)
-class Failed:
-    """What was asked for cannot be done; `error` is the name of one of ours."""
-
-    error: str
-    text: str
-    kind: Literal["failed"] = "failed"
-
-    @classmethod
-    def of(cls, error: TuneError) -> Failed:
-        """The message of an error."""
-        return cls(type(error).__name__, str(error))
-
-    def raised(self, where: str) -> TuneError:
-        """The error, with the machine where it happened."""
-        kind = getattr(tuner.errors, self.error, None)
-        text = f"{where}: {self.text}"
-        if isinstance(kind, type) and issubclass(kind, TuneError):
-            return kind(text)
-        return TuneError(text)
-
-
 Question = OpenLab | RunTrial | MeasureCeiling
-LoadNews = RelayedFrom | LoadLost
+PeerNews = RelayedFrom | PeerLost
 Reply = Opened | TrialEnded | CeilingFound | TrialLost | RelayedTo | Failed
-_QUESTION: TypeAdapter[Question | LoadNews] = TypeAdapter(
-    Annotated[Question | LoadNews, Field(discriminator="kind")]
+QUESTIONS: JsonLines[Question | PeerNews] = JsonLines(
+    TypeAdapter(Annotated[Question | PeerNews, Field(discriminator="kind")])
 )
-_REPLY: TypeAdapter[Reply] = TypeAdapter(Annotated[Reply, Field(discriminator="kind")])
+REPLIES: JsonLines[Reply] = JsonLines(TypeAdapter(Annotated[Reply, Field(discriminator="kind")]))
 
 
 def profile_json(profile: Profile) -> str:
@@ -154,23 +133,3 @@ def profile_json(profile: Profile) -> str:
 def profile_of(text: str) -> Profile:
     """The profile that `profile_json` wrote."""
     return Profile.model_validate_json(text)
-
-
-def question_line(question: Question | LoadNews) -> bytes:
-    """As it is sent."""
-    return _QUESTION.dump_json(question) + b"\n"
-
-
-def question_of(line: bytes) -> Question | LoadNews:
-    """What was asked, or what is new of the load hosts."""
-    return _QUESTION.validate_json(line)
-
-
-def reply_line(reply: Reply) -> bytes:
-    """As it is sent."""
-    return _REPLY.dump_json(reply) + b"\n"
-
-
-def reply_of(line: bytes) -> Reply:
-    """What was answered."""
-    return _REPLY.validate_json(line)

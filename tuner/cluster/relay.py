@@ -1,4 +1,5 @@
-"""The way between the process on the collector and those on the load hosts: by this machine."""
+"""The way between the process on the collector and those on the load and engine hosts: by this
+machine."""
 
 from __future__ import annotations
 
@@ -8,21 +9,21 @@ from concurrent.futures import Future
 from distributed import Client
 from distributed.actor import Actor
 
-from tuner.cluster.messages import LoadLost, RelayedFrom, RelayedTo, question_line, reply_of
+from tuner.cluster.messages import QUESTIONS, REPLIES, PeerLost, RelayedFrom, RelayedTo
 from tuner.cluster.wires import Wires
 from tuner.errors import JobFailed
 
 
 class Relay:
-    """The processes of a span, seen as the one on the collector: that asks the load hosts by us."""
+    """The processes of a span, seen as the one on the collector: that asks the others by us."""
 
     def __init__(
-        self, client: Client, name: str, collector: Actor, loads: Mapping[str, Actor]
+        self, client: Client, name: str, collector: Actor, others: Mapping[str, Actor]
     ) -> None:
         self._name = name
         self._answer: Future[bytes] = Future()
         self._gone: Exception | None = None
-        self._wires = Wires(client, {name: collector, **loads}, self._hear, self._lose)
+        self._wires = Wires(client, {name: collector, **others}, self._hear, self._lose)
 
     def ask(self, line: bytes) -> Future[bytes]:
         """The answer of the process on the collector to a line; it raises JobFailed where that has
@@ -39,9 +40,9 @@ class Relay:
 
     def _hear(self, name: str, line: bytes) -> None:
         if name != self._name:
-            self._wires.tell(self._name, question_line(RelayedFrom(name, line.decode())))
+            self._wires.tell(self._name, QUESTIONS.line(RelayedFrom(name, line.decode())))
             return
-        reply = reply_of(line)
+        reply = REPLIES.message(line)
         if isinstance(reply, RelayedTo):
             self._wires.tell(reply.machine, reply.line.encode())
         elif not self._answer.done():
@@ -49,7 +50,7 @@ class Relay:
 
     def _lose(self, name: str, why: Exception) -> None:
         if name != self._name:
-            self._wires.tell(self._name, question_line(LoadLost(name, str(why))))
+            self._wires.tell(self._name, QUESTIONS.line(PeerLost(name, str(why))))
             return
         self._gone = why if isinstance(why, JobFailed) else OSError(str(why))
         if not self._answer.done():

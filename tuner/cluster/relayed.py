@@ -1,5 +1,5 @@
-"""What the process that steers a flood and those on the load hosts say to each other, by way of the
-command that started them: lines of JSON."""
+"""What a lab and the load and engine hosts say to each other, by way of the command that started
+them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,10 @@ from typing import Annotated, Literal
 
 from pydantic import Field, TypeAdapter
 
+from tuner.cluster.lines import Failed, JsonLines
+from tuner.engines.versions import Distribution
 from tuner.lab.loads import MachineCounts
+from tuner.lab.node import NodePlace, NodePlan
 
 
 @dataclass(frozen=True)
@@ -88,27 +91,79 @@ class SenderEnded:
     kind: Literal["sender ended"] = "sender ended"
 
 
+@dataclass(frozen=True)
+class PrepareEngine:
+    """Be ready to run a node of this engine at an address of that machine."""
+
+    distribution: Distribution
+    address: str
+    kind: Literal["prepare engine"] = "prepare engine"
+
+
+@dataclass(frozen=True)
+class StartNode:
+    """Start a node in the place of the one before, if any; it is called by a number."""
+
+    number: int
+    plan: NodePlan
+    place: NodePlace
+    kind: Literal["start node"] = "start node"
+
+
+@dataclass(frozen=True)
+class StopNode:
+    """End the node, if any."""
+
+    kind: Literal["stop node"] = "stop node"
+
+
+@dataclass(frozen=True)
+class EngineReady:
+    """A node may start, at the first of two free ports; the download took so many seconds."""
+
+    port: int
+    memory_bytes: int
+    downloads_s: float
+    kind: Literal["engine ready"] = "engine ready"
+
+
+@dataclass(frozen=True)
+class NodeStarted:
+    """A node has been started."""
+
+    kind: Literal["node started"] = "node started"
+
+
+@dataclass(frozen=True)
+class NodeStopped:
+    """No node runs."""
+
+    kind: Literal["node stopped"] = "node stopped"
+
+
+@dataclass(frozen=True)
+class NodeEnded:
+    """A node has ended, whoever ended it: how, with what is known of why, and its last lines."""
+
+    number: int
+    exit: str
+    ending: str
+    reasons: str
+    kind: Literal["node ended"] = "node ended"
+
+
 ToLoad = Ping | MayFlood | BeginSender | ToSender | EndSender
 FromLoad = Pong | Allowed | FromSender | SenderEnded
-_TO_LOAD: TypeAdapter[ToLoad] = TypeAdapter(Annotated[ToLoad, Field(discriminator="kind")])
-_FROM_LOAD: TypeAdapter[FromLoad] = TypeAdapter(Annotated[FromLoad, Field(discriminator="kind")])
+ToEngine = PrepareEngine | StartNode | StopNode
+FromEngine = EngineReady | NodeStarted | NodeStopped | NodeEnded | Failed
 
-
-def to_load_line(message: ToLoad) -> bytes:
-    """As it is sent."""
-    return _TO_LOAD.dump_json(message) + b"\n"
-
-
-def to_load_of(line: bytes) -> ToLoad:
-    """What was said to a load host."""
-    return _TO_LOAD.validate_json(line)
-
-
-def from_load_line(message: FromLoad) -> bytes:
-    """As it is sent."""
-    return _FROM_LOAD.dump_json(message) + b"\n"
-
-
-def from_load_of(line: bytes) -> FromLoad:
-    """What a load host said."""
-    return _FROM_LOAD.validate_json(line)
+TO_LOAD: JsonLines[ToLoad] = JsonLines(TypeAdapter(Annotated[ToLoad, Field(discriminator="kind")]))
+FROM_LOAD: JsonLines[FromLoad] = JsonLines(
+    TypeAdapter(Annotated[FromLoad, Field(discriminator="kind")])
+)
+TO_ENGINE: JsonLines[ToEngine] = JsonLines(
+    TypeAdapter(Annotated[ToEngine, Field(discriminator="kind")])
+)
+FROM_ENGINE: JsonLines[FromEngine] = JsonLines(
+    TypeAdapter(Annotated[FromEngine, Field(discriminator="kind")])
+)

@@ -25,20 +25,28 @@ def span_of(client: Client) -> SpanOver | None:
     """The span that the machines make, None where they are a farm; raises JobFailed where their
     roles make neither, or both."""
     found = roles(client)
-    labs, collectors, loads = (
+    labs, collectors, loads, engines = (
         tuple(name for name, role in found.items() if role == wanted.value)
-        for wanted in (Role.LAB, Role.COLLECTOR, Role.LOAD)
+        for wanted in (Role.LAB, Role.COLLECTOR, Role.LOAD, Role.ENGINE)
     )
-    if labs and not collectors and not loads:
+    if labs and not (collectors or loads or engines):
         return None
     if labs or len(collectors) != 1 or not loads:
         have = ", ".join(f"{name} ({role})" for name, role in found.items()) or "no machine"
         raise JobFailed(
             f"the cluster has {have}: to measure it needs either machines of the role lab (a farm) "
-            "or one collector and at least one load (a span)"
+            "or one collector and at least one load (a span), with hosts of the role engine or not"
         )
-    address = urlsplit(workers_of(client, Role.COLLECTOR.value)[collectors[0]]).hostname
-    return SpanOver(loads, address or LOOPBACK)
+    addresses = _addresses(client, Role.COLLECTOR)
+    return SpanOver(
+        loads, addresses[collectors[0]], _addresses(client, Role.ENGINE) if engines else {}
+    )
+
+
+def _addresses(client: Client, role: Role) -> dict[str, str]:
+    """Where the machines of a role are reached."""
+    workers = workers_of(client, role.value)
+    return {name: urlsplit(one).hostname or LOOPBACK for name, one in workers.items()}
 
 
 @contextmanager

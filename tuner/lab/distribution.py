@@ -6,7 +6,9 @@ import hashlib
 import os
 import shutil
 import tempfile
+import time
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
 
 import platformdirs
@@ -14,7 +16,7 @@ import platformdirs
 from tuner.engines.versions import VERSIONS, Distribution
 from tuner.errors import Refused, Unreachable
 from tuner.host.process import own_environment, run
-from tuner.host.programs import maven
+from tuner.host.programs import java_for, maven
 
 _PLUGIN = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1"
 # Where Maven is told of proxies and of authorities to trust.
@@ -56,6 +58,22 @@ def fetch(distribution: Distribution) -> Path:
         if not home.is_dir():
             shutil.move(unpacked, home)
     return home
+
+
+def provide(distribution: Distribution, tell: Callable[[str], None]) -> float:
+    """See that an engine can start here, fetched where it is missing; the seconds that this took.
+
+    Raises ProgramMissing without a Java that it runs on.
+    """
+    java_for(distribution.java_lowest, distribution.java_highest)
+    if home_of(distribution).is_dir():
+        return 0.0
+    tell(
+        f"downloading {distribution.engine.value} {distribution.version}; it is kept for later runs"
+    )
+    started = time.monotonic()
+    fetch(distribution)
+    return time.monotonic() - started
 
 
 def _downloaded(distribution: Distribution, folder: Path) -> Path:

@@ -14,8 +14,7 @@ from tuner.engine.searchable import counted, refreshes, searchable
 from tuner.engines.heap import fitting_heap
 from tuner.errors import JobFailed, Unreachable
 from tuner.host.process import wait_until
-from tuner.host.usage import memory_bytes
-from tuner.lab.nodes import Nodes
+from tuner.lab.nodes import Nodes, RunningNode
 from tuner.lab.sink import Sink
 from tuner.modules.omelasticsearch import OmelasticsearchOutput
 from tuner.profile.model import Profile, Tier
@@ -124,22 +123,12 @@ class StoringEngine(LabEngine):
     """An Elasticsearch or OpenSearch, whose documents can be searched and counted."""
 
     def turns(self, knobs: Sequence[Knob]) -> tuple[Knob, ...]:
-        """All but those of nodes that nobody here restarts, copies that one node does not hold, and
-        heaps that all nodes together have no memory for."""
+        """All but those of nodes that nobody here restarts, and copies that one node does not
+        hold."""
         kept = tuple(knobs) if self.restarts else without_node(knobs)
         if self.facts.data_nodes < 2:
             kept = tuple(knob for knob in kept if not knob.path.ends_with("number_of_replicas"))
-        return tuple(self._fitting(knob) if knob.path == "node.heap" else knob for knob in kept)
-
-    def _fitting(self, knob: Knob) -> Knob:
-        """The knob with the heaps that this machine has the memory for."""
-        memory = memory_bytes() // self.facts.data_nodes
-        levels = (
-            one
-            for one in knob.levels
-            if one == knob.current or (isinstance(one, str) and fitting_heap(one, memory) == one)
-        )
-        return replace(knob, levels=tuple(levels))
+        return kept
 
     def needs_numbers(self, profile: Profile) -> bool:
         """Always, but the documents of the ceiling tier hold nothing."""
@@ -192,7 +181,7 @@ class LabNodes(StoringEngine):
 
     restarts = True
 
-    def __init__(self, nodes: Nodes) -> None:
+    def __init__(self, nodes: Nodes[RunningNode]) -> None:
         client = nodes.client()
         super().__init__(client, nodes.plan.heap, facts(client))
         self._nodes = nodes
@@ -202,8 +191,13 @@ class LabNodes(StoringEngine):
         return self._nodes.ending()
 
     def heap_for(self, profile: Profile, /) -> str:
-        """The profile's, or as much as this machine has for each node where that is less."""
-        return fitting_heap(profile.node.heap, memory_bytes() // self._nodes.plan.nodes)
+        """The profile's, or as much as there is for each node where that is less."""
+        return fitting_heap(profile.node.heap, self._nodes.memory_bytes)
+
+    def turns(self, knobs: Sequence[Knob]) -> tuple[Knob, ...]:
+        """Also without the heaps that a node has no memory for."""
+        kept = super().turns(knobs)
+        return tuple(self._fitting(knob) if knob.path == "node.heap" else knob for knob in kept)
 
     def run_with(self, profile: Profile, /) -> float:
         """As LabEngine says."""
@@ -212,6 +206,15 @@ class LabNodes(StoringEngine):
     def revive(self) -> None:
         """As LabEngine says."""
         self._nodes.start_again(REVIVE_S)
+
+    def _fitting(self, knob: Knob) -> Knob:
+        levels = (
+            one
+            for one in knob.levels
+            if one == knob.current
+            or (isinstance(one, str) and fitting_heap(one, self._nodes.memory_bytes) == one)
+        )
+        return replace(knob, levels=tuple(levels))
 
 
 class SinkEngine(LabEngine):

@@ -20,7 +20,7 @@ from tuner.lab.engine import AttachedEngine, LabEngine, LabNodes, SinkEngine
 from tuner.lab.faults import Fault
 from tuner.lab.leftovers import alive, forget
 from tuner.lab.loads import LoadHost
-from tuner.lab.nodes import Nodes, plan_for
+from tuner.lab.nodes import NodeHost, Nodes, RunningNode, nodes_here, plan_for
 from tuner.lab.ports import free_ports
 from tuner.lab.probe import Probe
 from tuner.lab.sink import Sink
@@ -105,9 +105,13 @@ def new_run_id() -> str:
 
 
 @contextlib.contextmanager
-def node_lab(profile: Profile, folder: Path, run_id: str) -> Iterator[Lab]:
-    """A lab with a real engine of the profile's release, started now and ended afterwards."""
-    nodes = Nodes(plan_for(profile), folder / "engine")
+def node_lab(
+    profile: Profile, folder: Path, run_id: str, elsewhere: Sequence[NodeHost[RunningNode]] = ()
+) -> Iterator[Lab]:
+    """A lab with a real engine of the profile's release, started now, on this machine or on those
+    hosts, and ended afterwards."""
+    hosts = elsewhere or nodes_here(folder / "engine", profile.lab.nodes)
+    nodes = Nodes(plan_for(profile, hosts), hosts)
     try:
         with lab_around(LabNodes(nodes), folder, run_id) as lab:
             yield lab

@@ -39,12 +39,18 @@ class NodePlan:
 
 @dataclass(frozen=True)
 class NodePlace:
-    """Which node of an engine of ours it is: its name, the port on which it answers, and those on
-    which the nodes talk to each other, its own first."""
+    """Which node of an engine of ours it is: its name, the address and port at which it answers,
+    and where the nodes talk to each other (HOST:PORT), its own first."""
 
     name: str
+    address: str
     port: int
-    transport: Sequence[int]
+    transport: Sequence[str]
+
+    @property
+    def url(self) -> str:
+        """Where it answers."""
+        return f"http://{self.address}:{self.port}"
 
 
 class NodeProcess:
@@ -60,7 +66,7 @@ class NodeProcess:
     @property
     def url(self) -> str:
         """Where the node answers."""
-        return f"http://127.0.0.1:{self._place.port}"
+        return self._place.url
 
     @property
     def pid(self) -> int:
@@ -134,15 +140,15 @@ def _prepare(plan: NodePlan, folder: Path, place: NodePlace, java: Java) -> Comm
 
 
 def _settings(plan: NodePlan, folder: Path, place: NodePlace) -> str:
-    """The node's settings file: loopback only, security off, no disk watermarks."""
+    """The node's settings file: at one address only, security off, no disk watermarks."""
     lines = {
         "cluster.name": "rsyslog-tune-lab",
         "node.name": place.name,
         "path.data": str(folder / "data"),
         "path.logs": str(folder / "logs"),
-        "network.host": "127.0.0.1",
+        "network.host": place.address,
         "http.port": str(place.port),
-        "transport.port": str(place.transport[0]),
+        "transport.port": place.transport[0].rpartition(":")[2],
         **_discovery(plan, place),
         "cluster.routing.allocation.disk.threshold_enabled": "false",
     }
@@ -159,7 +165,7 @@ def _discovery(plan: NodePlan, place: NodePlace) -> dict[str, str]:
     is_elastic = plan.distribution.engine is Engine.ELASTICSEARCH
     electable = "master" if is_elastic else "cluster_manager"
     return {
-        "discovery.seed_hosts": json.dumps([f"127.0.0.1:{port}" for port in place.transport]),
+        "discovery.seed_hosts": json.dumps(list(place.transport)),
         f"cluster.initial_{electable}_nodes": json.dumps([f"{NODE_NAME}-1"]),
     }
 

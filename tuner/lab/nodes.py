@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import shutil
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Generic, Protocol, TypeVar
 
 from tuner.engine.client import EngineClient
 from tuner.engine.probe import node_count
@@ -18,6 +19,7 @@ from tuner.host.usage import memory_bytes
 from tuner.lab.node import NODE_NAME, NodePlace, NodePlan, NodeProcess
 from tuner.lab.ports import free_ports
 from tuner.lab.scratch import make_passage, subfolder
+from tuner.modules.input import LOOPBACK
 from tuner.profile.model import Profile
 
 START_TIMEOUT_S = 300.0
@@ -26,27 +28,93 @@ START_TIMEOUT_S = 300.0
 _POLL_S = 0.25
 
 
-def plan_for(profile: Profile, *, dies_with_us: bool = True) -> NodePlan:
-    """The engine of a profile's release with as many nodes as it says, whose heaps together take at
-    most half of this machine's memory."""
-    nodes = profile.lab.nodes
-    heap = fitting_heap(profile.node.heap, memory_bytes() // nodes)
+class RunningNode(Protocol):
+    """A node that was started, here or elsewhere."""
+
+    @property
+    def url(self) -> str:
+        """Where it answers."""
+
+    def ending(self) -> str | None:
+        """How it ended, with what is known of why, or None while it runs."""
+
+    def exit(self) -> str | None:
+        """How it ended, and which it was of several; None while it runs."""
+
+    def reasons(self) -> str:
+        """What it wrote last."""
+
+    def stop(self) -> None:
+        """End it and everything it started."""
+
+
+N_co = TypeVar("N_co", bound=RunningNode, covariant=True)
+
+
+class NodeHost(Protocol[N_co]):
+    """Where a node of an engine runs."""
+
+    @property
+    def address(self) -> str:
+        """At which it is reached."""
+
+    @property
+    def port(self) -> int:
+        """The first of two that are free there."""
+
+    @property
+    def memory_bytes(self) -> int:
+        """How much of that machine's memory is a node's."""
+
+    def start(self, plan: NodePlan, place: NodePlace, /) -> N_co:
+        """Start a node without data; the one before it has ended."""
+
+
+@dataclass(frozen=True)
+class NodeHere:
+    """A node of this machine, with its files below `folder`."""
+
+    folder: Path
+    port: int
+    memory_bytes: int
+    address: str = LOOPBACK
+
+    def start(self, plan: NodePlan, place: NodePlace) -> NodeProcess:
+        """As NodeHost says."""
+        if not self.folder.exists():
+            make_passage(self.folder)
+        if (self.folder / place.name).exists():
+            shutil.rmtree(self.folder / place.name)
+        return NodeProcess(plan, subfolder(self.folder, place.name), place)
+
+
+def nodes_here(folder: Path, nodes: int = 1) -> tuple[NodeHere, ...]:
+    """So many nodes on loopback, which share this machine's memory."""
+    first, memory = free_ports(2 * nodes), memory_bytes() // nodes
+    return tuple(NodeHere(folder, first + 2 * number, memory) for number in range(nodes))
+
+
+def plan_for(
+    profile: Profile, hosts: Sequence[NodeHost[RunningNode]], *, dies_with_us: bool = True
+) -> NodePlan:
+    """The engine of a profile's release with a node on each host, whose heap takes at most half of
+    the memory that it has there."""
+    heap = fitting_heap(profile.node.heap, min(one.memory_bytes for one in hosts))
     distribution = distribution_for(profile.release)
-    return NodePlan(distribution, heap, profile.node.settings, dies_with_us, nodes)
+    return NodePlan(distribution, heap, profile.node.settings, dies_with_us, len(hosts))
 
 
 class NodeRefused(JobFailed):
     """The engine does not start with the settings wanted; it runs with those it had before."""
 
 
-class Nodes:
+class Nodes(Generic[N_co]):
     """A running engine that stays at its addresses through restarts; each begins without data."""
 
-    def __init__(self, plan: NodePlan, folder: Path) -> None:
+    def __init__(self, plan: NodePlan, hosts: Sequence[NodeHost[N_co]]) -> None:
         self._first = self._plan = plan
-        self._folder = folder
-        self._port = free_ports(2 * plan.nodes)
-        self._processes: tuple[NodeProcess, ...] = ()
+        self._hosts = tuple(zip(hosts, _places(hosts), strict=True))
+        self._running: tuple[N_co, ...] = ()
         self._start(plan, START_TIMEOUT_S)
 
     @property
@@ -55,23 +123,23 @@ class Nodes:
         return self._plan
 
     @property
-    def processes(self) -> tuple[NodeProcess, ...]:
-        """The process of each node."""
-        return self._processes
+    def running(self) -> tuple[N_co, ...]:
+        """Each node."""
+        return self._running
 
     @property
-    def urls(self) -> tuple[str, ...]:
-        """Where each node answers, before and after a restart."""
-        return tuple(one.url for one in self._processes)
+    def memory_bytes(self) -> int:
+        """How much memory each node has on its machine, heap and cache."""
+        return min(host.memory_bytes for host, _ in self._hosts)
 
     def client(self) -> EngineClient:
         """A client of whichever node answers; the caller closes it."""
-        first, *others = self.urls
+        first, *others = (place.url for _, place in self._hosts)
         return EngineClient(first, others=others)
 
     def ending(self) -> str | None:
         """How the first node that ended did so, or None while all run."""
-        return next((how for one in self._processes if (how := one.ending())), None)
+        return next((how for one in self._running if (how := one.ending())), None)
 
     def run_with(self, heap: str, settings: Mapping[str, str | int | bool]) -> float:
         """Restart the engine where `heap` or `settings` differ from what it runs with; the seconds
@@ -98,7 +166,7 @@ class Nodes:
 
     def stop(self) -> None:
         """End the engine and everything it started."""
-        for one in self._processes:
+        for one in self._running:
             one.stop()
 
     def _go_back(self, plan: NodePlan, patience_s: float) -> None:
@@ -110,20 +178,10 @@ class Nodes:
     def _start(self, plan: NodePlan, patience_s: float) -> None:
         """End what runs, and start every node without data."""
         self.stop()
-        if self._folder.exists():
-            shutil.rmtree(self._folder)
-        make_passage(self._folder)
-        self._plan, self._processes = plan, ()
-        transport = [self._port + plan.nodes + number for number in range(plan.nodes)]
+        self._plan, self._running = plan, ()
         try:
-            for number in range(plan.nodes):
-                place = NodePlace(
-                    name=f"{NODE_NAME}-{number + 1}" if plan.nodes > 1 else NODE_NAME,
-                    port=self._port + number,
-                    transport=transport[number:] + transport[:number],
-                )
-                folder = subfolder(self._folder, place.name)
-                self._processes += (NodeProcess(plan, folder, place),)
+            for host, place in self._hosts:
+                self._running += (host.start(plan, place),)
             self._wait(patience_s)
         except BaseException:
             self.stop()
@@ -134,11 +192,11 @@ class Nodes:
         started, name = time.monotonic(), self._plan.distribution.engine.value
         patience_s *= self._plan.nodes
         with ExitStack() as closing:
-            clients = [EngineClient(url, timeout_s=5) for url in self.urls]
+            clients = [EngineClient(one.url, timeout_s=5) for one in self._running]
             for client in clients:
                 closing.callback(client.close)
             while any(node_count(client) < len(clients) for client in clients):
-                for one in self._processes:
+                for one in self._running:
                     ending = one.exit()
                     if ending is not None:
                         raise JobFailed(
@@ -147,6 +205,20 @@ class Nodes:
                 if time.monotonic() - started > patience_s:
                     raise JobFailed(
                         f"{name} did not answer within {patience_s:.0f} s:\n"
-                        f"{self._processes[0].reasons()}"
+                        f"{self._running[0].reasons()}"
                     )
                 time.sleep(_POLL_S)
+
+
+def _places(hosts: Sequence[NodeHost[RunningNode]]) -> tuple[NodePlace, ...]:
+    """The place of each node; each knows all, its own first."""
+    transport = [f"{one.address}:{one.port + 1}" for one in hosts]
+    return tuple(
+        NodePlace(
+            name=f"{NODE_NAME}-{number + 1}" if len(hosts) > 1 else NODE_NAME,
+            address=one.address,
+            port=one.port,
+            transport=transport[number:] + transport[:number],
+        )
+        for number, one in enumerate(hosts)
+    )

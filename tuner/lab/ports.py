@@ -8,6 +8,7 @@ from pathlib import Path
 
 from tuner.errors import JobFailed
 from tuner.host.usage import listener_on
+from tuner.modules.input import LOOPBACK
 
 _LISTEN = "0A"
 _ATTEMPTS = 100
@@ -19,18 +20,19 @@ def free_port() -> int:
     return free_ports(1)
 
 
-def free_ports(count: int) -> int:
-    """The first of `count` consecutive loopback ports nobody uses at this moment, over TCP or UDP.
+def free_ports(count: int, address: str = LOOPBACK) -> int:
+    """The first of `count` consecutive ports of an address of this machine, by default loopback,
+    that nobody uses at this moment, over TCP or UDP.
 
     Raises JobFailed when none are found.
     """
     for _ in range(_ATTEMPTS):
         with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
+            probe.bind((address, 0))
             first = int(probe.getsockname()[1])
-        if are_free(first, count):
+        if are_free(first, count, address):
             return first
-    raise JobFailed(f"no {count} consecutive ports of 127.0.0.1 are free")
+    raise JobFailed(f"no {count} consecutive ports of {address} are free")
 
 
 def is_listening(port: int) -> bool:
@@ -49,8 +51,8 @@ def require_free(port: int) -> None:
         raise JobFailed(f"port {port} is in use by {listener_on(port) or 'an unknown process'}")
 
 
-def are_free(first: int, count: int) -> bool:
-    """Whether nobody uses any of `count` consecutive loopback ports, over TCP or UDP."""
+def are_free(first: int, count: int, address: str = LOOPBACK) -> bool:
+    """Whether nobody uses any of `count` consecutive ports of an address, over TCP or UDP."""
     if first + count - 1 > _HIGHEST:
         return False
     try:
@@ -58,7 +60,7 @@ def are_free(first: int, count: int) -> bool:
             for port in range(first, first + count):
                 for kind in (socket.SOCK_STREAM, socket.SOCK_DGRAM):
                     probe = opened.enter_context(socket.socket(socket.AF_INET, kind))
-                    probe.bind(("127.0.0.1", port))
+                    probe.bind((address, port))
     except OSError:
         return False
     return True

@@ -1,0 +1,111 @@
+"""The process on an engine host, `python -m tuner.cluster.engine_host`: it runs a node of an engine
+as it is told to, until its input ends."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from contextlib import ExitStack
+
+from tuner.cluster.lines import Failed
+from tuner.cluster.relayed import (
+    FROM_ENGINE,
+    TO_ENGINE,
+    EngineReady,
+    FromEngine,
+    NodeEnded,
+    NodeStarted,
+    NodeStopped,
+    PrepareEngine,
+    StartNode,
+    StopNode,
+    ToEngine,
+)
+from tuner.errors import Interrupted, JobFailed, TuneError, of_the_system
+from tuner.host.lock import measuring, state_folder
+from tuner.host.signals import end_orderly
+from tuner.host.usage import memory_bytes
+from tuner.lab.distribution import provide
+from tuner.lab.node import NodeProcess
+from tuner.lab.nodes import NodeHere
+from tuner.lab.ports import free_ports
+from tuner.lab.scratch import remove_abandoned, scratch
+
+_POLL_S = 0.25
+
+_out = threading.Lock()
+
+
+class _EngineHost:
+    """The node of this machine, and what it needs."""
+
+    def __init__(self, opened: ExitStack) -> None:
+        self._opened = opened
+        self._host: NodeHere | None = None
+        self._node: NodeProcess | None = None
+
+    def answer(self, message: ToEngine) -> FromEngine:
+        """Do what is asked for."""
+        match message:
+            case PrepareEngine(distribution, address):
+                self._opened.enter_context(measuring("a node for rsyslog-tune elsewhere"))
+                remove_abandoned()
+                downloads_s = provide(distribution, _tell)
+                folder = self._opened.enter_context(scratch(state_folder()))
+                port, memory = free_ports(2, address), memory_bytes()
+                self._host = NodeHere(folder / "engine", port, memory, address)
+                return EngineReady(port, memory, downloads_s)
+            case StartNode(number, plan, place):
+                self.stop()
+                if self._host is None:
+                    raise JobFailed("no engine was prepared")
+                self._node = node = self._host.start(plan, place)
+                threading.Thread(target=_watch, args=(number, node), daemon=True).start()
+                return NodeStarted()
+            case StopNode():
+                self.stop()
+                return NodeStopped()
+
+    def stop(self) -> None:
+        """End the node, if any."""
+        if self._node is not None:
+            self._node.stop()
+
+
+def main() -> None:
+    """Obey until the end of the input."""
+    end_orderly()
+    try:
+        with ExitStack() as opened:
+            host = _EngineHost(opened)
+            opened.callback(host.stop)
+            for line in sys.stdin.buffer:
+                try:
+                    _say(host.answer(TO_ENGINE.message(line)))
+                except TuneError as error:
+                    _say(Failed.of(error))
+                except OSError as error:
+                    _say(Failed.of(of_the_system(error)))
+    except Interrupted as end:
+        sys.exit(end.exit_code)
+
+
+def _watch(number: int, node: NodeProcess) -> None:
+    while (code := node.exit()) is None:
+        time.sleep(_POLL_S)
+    _say(NodeEnded(number, code, node.ending() or code, node.reasons()))
+
+
+def _say(message: FromEngine) -> None:
+    with _out:
+        sys.stdout.buffer.write(FROM_ENGINE.line(message))
+        sys.stdout.buffer.flush()
+
+
+def _tell(text: str) -> None:
+    sys.stderr.write(f"{text}\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,179 @@
+"""The engine hosts, as the lab sees them whose engine runs there: by what they say and are told."""
+
+from __future__ import annotations
+
+import queue
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+
+from tuner.cluster.lines import Failed
+from tuner.cluster.relayed import (
+    FROM_ENGINE,
+    TO_ENGINE,
+    EngineReady,
+    FromEngine,
+    NodeEnded,
+    NodeStarted,
+    NodeStopped,
+    PrepareEngine,
+    StartNode,
+    StopNode,
+    ToEngine,
+)
+from tuner.engines.versions import Distribution
+from tuner.errors import TuneError, Unreachable
+from tuner.lab.node import NodePlace, NodePlan
+
+ENGINE_HOST = "tuner.cluster.engine_host"
+"""The module of the process on an engine host."""
+
+# Of a download, and of a node that is started or ended.
+_DOWNLOAD_S = 900.0
+_ANSWER_S = 60.0
+
+
+@dataclass(frozen=True)
+class RemoteNode:
+    """A node on an engine host."""
+
+    host: RemoteNodeHost
+    number: int
+    url: str
+
+    def ending(self) -> str | None:
+        """How it ended, with what is known of why, or None while it runs."""
+        end = self.host.end_of(self.number)
+        return None if end is None else end.ending
+
+    def exit(self) -> str | None:
+        """How it ended, and where; None while it runs."""
+        end = self.host.end_of(self.number)
+        return None if end is None else end.exit
+
+    def reasons(self) -> str:
+        """What it wrote last, once it has ended."""
+        end = self.host.end_of(self.number)
+        return f"its log is on {self.host.name}" if end is None else end.reasons
+
+    def stop(self) -> None:
+        """End it; fine where its host is gone, with which it ends."""
+        self.host.stop()
+
+
+class RemoteNodeHost:
+    """An engine host, which is told through `say`."""
+
+    def __init__(self, name: str, address: str, say: Callable[[bytes], None]) -> None:
+        self.name = name
+        self._address = address
+        self._say = say
+        self._answers: queue.SimpleQueue[FromEngine | None] = queue.SimpleQueue()
+        self._ready = EngineReady(0, 0, 0.0)
+        self._started = 0
+        self._end: NodeEnded | None = None
+        self._loss: str | None = None
+
+    @property
+    def address(self) -> str:
+        """At which it is reached."""
+        return self._address
+
+    @property
+    def port(self) -> int:
+        """The first of two that are free there."""
+        return self._ready.port
+
+    @property
+    def memory_bytes(self) -> int:
+        """How much memory it has."""
+        return self._ready.memory_bytes
+
+    def prepare(self, distribution: Distribution) -> float:
+        """Have it ready to run this engine; the seconds that a download took.  Raises what prevents
+        it, and Unreachable without an answer."""
+        answer = self._asked(PrepareEngine(distribution, self._address), _DOWNLOAD_S)
+        if not isinstance(answer, EngineReady):
+            raise RuntimeError(f"{self.name} prepares an engine with {answer}")
+        self._ready = answer
+        return answer.downloads_s
+
+    def start(self, plan: NodePlan, place: NodePlace) -> RemoteNode:
+        """Start a node there; the one before has ended."""
+        self._started += 1
+        self._end = None
+        answer = self._asked(StartNode(self._started, plan, place), _ANSWER_S)
+        if not isinstance(answer, NodeStarted):
+            raise RuntimeError(f"{self.name} starts a node with {answer}")
+        return RemoteNode(self, self._started, place.url)
+
+    def stop(self) -> None:
+        """End its node."""
+        try:
+            answer = self._asked(StopNode(), _ANSWER_S)
+        except TuneError:
+            return
+        if not isinstance(answer, NodeStopped):
+            raise RuntimeError(f"{self.name} ends a node with {answer}")
+
+    def end_of(self, number: int) -> NodeEnded | None:
+        """What is known of the end of a node; None while it runs."""
+        if self._loss is not None:
+            lost = f"no answer from {self.name} ({self._loss})"
+            return NodeEnded(number, lost, lost, "")
+        return self._end
+
+    def hear(self, line: bytes) -> None:
+        """It has said a line."""
+        message = FROM_ENGINE.message(line)
+        if not isinstance(message, NodeEnded):
+            self._answers.put(message)
+        elif message.number == self._started:
+            code, ending = f"{message.exit} on {self.name}", f"{message.ending} (on {self.name})"
+            self._end = replace(message, exit=code, ending=ending)
+
+    def lose(self, reason: str) -> None:
+        """It is out of reach, and its node ends with it."""
+        self._loss = reason
+        self._answers.put(None)
+
+    def _asked(self, question: ToEngine, limit_s: float) -> FromEngine:
+        if self._loss is not None:
+            raise Unreachable(f"{self.name}: {self._loss}")
+        self._say(TO_ENGINE.line(question))
+        try:
+            answer = self._answers.get(timeout=limit_s)
+        except queue.Empty:
+            self._loss = f"no answer for {limit_s:.0f} s"
+            answer = None
+        if answer is None:
+            raise Unreachable(f"{self.name}: {self._loss}")
+        if isinstance(answer, Failed):
+            raise answer.raised(self.name)
+        return answer
+
+
+class RemoteNodeHosts:
+    """The engine hosts of a span, told through `say` by their names."""
+
+    def __init__(self, say: Callable[[str, bytes], None]) -> None:
+        self._say = say
+        self._hosts: dict[str, RemoteNodeHost] = {}
+
+    def at(self, addresses: Mapping[str, str]) -> tuple[RemoteNodeHost, ...]:
+        """Those of these names and addresses."""
+        for name, address in addresses.items():
+            self._hosts[name] = RemoteNodeHost(name, address, partial(self._say, name))
+        return tuple(self._hosts.values())
+
+    def __contains__(self, name: str) -> bool:
+        """Whether it is one of them."""
+        return name in self._hosts
+
+    def hear(self, name: str, line: bytes) -> None:
+        """One has said a line."""
+        self._hosts[name].hear(line)
+
+    def lose(self, name: str, reason: str) -> None:
+        """One is gone."""
+        self._hosts[name].lose(reason)
