@@ -100,12 +100,3 @@ def two(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_without_a_cluster_it_is_said_how_to_start_one(command: tuple[str, ...]) -> None:
     why = refused(JobFailed, *command, "--cluster", "--engine", "sink")
     assert why.startswith("no cluster is up; start one with: rsyslog-tune cluster up")
-
-
-@pytest.mark.usefixtures("two")
-@pytest.mark.parametrize("command", MEASURING[1:], ids=lambda one: one[0])
-def test_templates_stay_on_this_machine(folder: Path, command: tuple[str, ...]) -> None:
-    (folder / "site").mkdir()
-    (folder / "site/rsyslog.conf.j2").write_text("", "utf-8")
-    why = refused(BadUsage, *command, "--cluster", "--templates", "site")
-    assert why == "with --cluster each machine has the shipped templates: no --templates"

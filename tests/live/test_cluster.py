@@ -194,6 +194,20 @@ def test_ctrl_c_ends_the_labs(site: Path, up: list[SshHost]) -> None:
 SHORT = ("--cluster", "--engine", "sink", "--window", "1s")
 
 
+def test_a_sites_templates_write_what_the_labs_are_given(site: Path, up: list[SshHost]) -> None:
+    (site / "own").mkdir()
+    template = site / "own/rsyslog.conf.j2"
+    block = '{% extends "shipped/rsyslog.conf.j2" %}{% block site %}\nTEXT\n{% endblock %}'
+    bench = ("bench", "--templates", "own", *SHORT, "--repeat", 2, "--no-freshness", PROFILE)
+    template.write_text(block.replace("TEXT", 'module(load="mmanon")'), encoding="utf-8")
+    done = tune(*bench, folder=site)
+    assert done.code == 0, done.err
+    template.write_text(block.replace("TEXT", 'module(load="nowhere")'), encoding="utf-8")
+    done = tune(*bench, folder=site)
+    assert done.code == 1, done.err
+    assert "nowhere" in done.err
+
+
 def lost_and_doubled(results: list[dict[str, Any]]) -> set[tuple[int, int]]:
     """What runs lost and doubled."""
     accounts = [one["delivery"] for one in results]

@@ -71,6 +71,17 @@ def test_a_block_is_filled_and_everything_else_stays(tmp_path: Path) -> None:
     assert {path for path in ours if ours[path] != shipped[path]} == {"rsyslog.conf"}
 
 
+def test_elsewhere_its_files_write_the_same(tmp_path: Path) -> None:
+    files = {
+        CONF: EXTENDED + '{% block site %}{% include "own/more.txt" %}{% endblock %}',
+        "own/more.txt": 'module(load="imklog")\n',
+        "own/other.j2": "of nothing",
+    }
+    here = site(tmp_path / "here", files)
+    assert here.files == {name: files[name] for name in (CONF, "own/more.txt")}
+    assert rendered(site(tmp_path / "there", here.files)) == rendered(here)
+
+
 def test_the_hash_says_which_templates_of_the_site_a_file_is_made_of(tmp_path: Path) -> None:
     def first(number: int, files: Mapping[str, str]) -> str:
         folder = tmp_path / str(number)

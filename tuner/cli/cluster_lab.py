@@ -9,8 +9,11 @@ import signal
 import sys
 import threading
 import time
-from contextlib import ExitStack
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from tuner.cli.options import EngineChoice
 from tuner.cli.place import ceiling_in, facts_of, measuring_in, pace_of
@@ -38,6 +41,7 @@ from tuner.errors import Interrupted, JobFailed, TuneError, of_the_system
 from tuner.host.lock import state_folder
 from tuner.host.signals import end_orderly
 from tuner.measure.measurement import Failure
+from tuner.render.templates import Templates
 
 _out = threading.Lock()
 
@@ -84,8 +88,9 @@ def _serve(
     profiles = [profile_of(one) for one in (request.profile, *request.beside)]
     span = request.span
     engine_hosts = () if span is None else engines.at(span.engines)
-    wanted = Wanted(engine, request.url, engine_hosts=engine_hosts)
     with ExitStack() as opened:
+        templates = opened.enter_context(_laid_down(request.templates))
+        wanted = Wanted(engine, request.url, templates, engine_hosts=engine_hosts)
         if span is not None:
             opened.enter_context(loads.answering(span.loads))
             loads.require_allowed([span.address])
@@ -108,6 +113,20 @@ def _serve(
                 _reply(TrialEnded(outcome) if changed is None else TrialLost(changed))
             else:
                 _reply(CeilingFound(ceiling_in(lab, profile, pace, _tell)))
+
+
+@contextmanager
+def _laid_down(texts: Mapping[str, str]) -> Iterator[Templates | None]:
+    """A site's templates, in a folder of their own; None for the shipped ones alone."""
+    if not texts:
+        yield None
+        return
+    with TemporaryDirectory() as folder:
+        for name, text in texts.items():
+            path = Path(folder, name)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+        yield Templates(Path(folder))
 
 
 def _relay(name: str, line: bytes) -> None:

@@ -41,8 +41,9 @@ def labs_of_cluster(
         with dask_farm(client, _LAB, span) as farm:
             first, *beside = map(profile_json, profiles)
             request = OpenLab(
-                wanted.engine.value, first, tuple(allow), tuple(beside), span, wanted.url
-            )
+                wanted.engine.value, first, tuple(allow), tuple(beside), span, wanted.url,
+                {} if wanted.templates is None else wanted.templates.files,
+            )  # fmt: skip
             with voice.working(_starting(farm.machines, span)):
                 opened = farm.open(request)
             yield MeasuringPlace(

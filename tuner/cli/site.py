@@ -61,8 +61,6 @@ class Wanted:
 def require_runnable(wanted: Wanted, profiles: Sequence[Profile], rsyslog: str = "") -> None:
     """Refuse what a lab could not measure, whether one is started or only planned; the releases of
     the profiles stand for an rsyslog that is not known."""
-    if wanted.on_cluster and wanted.templates is not None:
-        raise BadUsage("with --cluster each machine has the shipped templates: no --templates")
     if wanted.url is not None:
         if wanted.engine is EngineChoice.SINK:
             raise BadUsage("--engine sink and --elasticsearch cannot be combined")

@@ -27,8 +27,9 @@ class SpanOver:
 @dataclass(frozen=True)
 class OpenLab:
     """Open a lab with this kind of engine for a profile (as JSON), which allows these settings, and
-    for those measured `beside` it; with load from other machines where it is that of a span, and on
-    the engine at `url` where there is one."""
+    for those measured `beside` it; with load from other machines where it is that of a span, on the
+    engine at `url` where there is one, and with these texts of a site's templates by their names.
+    """
 
     engine: str
     profile: str
@@ -36,6 +37,7 @@ class OpenLab:
     beside: tuple[str, ...] = ()
     span: SpanOver | None = None
     url: str | None = None
+    templates: dict[str, str] = field(default_factory=dict)
     kind: Literal["open"] = "open"
 
 

@@ -85,6 +85,13 @@ class Templates:
         except Exception as bad:
             raise self._named(name, bad) from bad
 
+    @property
+    def files(self) -> dict[str, str]:
+        """The texts of the site's files that stand for a shipped one, and of those that they are
+        made of, by their names below the folder."""
+        shipped = (name for name in self._files() if _is_shipped(name))
+        return dict(part for name in shipped for part in self.own(name))
+
     def _parts(self, name: str) -> Iterator[tuple[str, str]]:
         """The template and all that it imports, includes or extends; all the site's files where a
         name is worked out."""
@@ -103,7 +110,9 @@ class Templates:
                         waiting.append(part)
 
     def _files(self) -> list[str]:
-        folder = self._folder or Path()
+        folder = self._folder
+        if folder is None:
+            return []
         return [str(path.relative_to(folder)) for path in folder.rglob("*.j2")]
 
     def _is_own(self, name: str) -> bool:
