@@ -10,7 +10,7 @@ from tests.measure.factory import SPEED, failed, measured
 from tests.measure.paced import paced
 from tuner.measure.bottleneck import Bottleneck, Diagnosis
 from tuner.measure.ceiling import Ceiling, Combination
-from tuner.measure.measurement import Outcome
+from tuner.measure.measurement import Doubt, DoubtKind, Outcome
 from tuner.report.bench import Bench, bench_blocks, bench_json, read_bench
 from tuner.report.ceiling import ceiling_blocks, ceiling_json
 from tuner.report.markdown import blocks_markdown
@@ -90,10 +90,25 @@ def test_programs_get_everything_under_a_schema_number() -> None:
     assert read["ceiling"] is None
 
 
+def test_what_is_doubted_is_explained_once_for_all_runs() -> None:
+    disturbed = tuple(
+        Doubt(DoubtKind.DISTURBED, f"{share} of the cores") for share in ("28%", "31%")
+    )
+    text = bench_markdown(bench([
+        measured(6e4), *(replace(measured(6e4), doubts=(one,)) for one in disturbed)
+    ]))  # fmt: skip
+    assert text.count("| disturbed |") == 2
+    (said,) = (line for line in text.splitlines() if line.startswith("- doubt"))
+    assert said.startswith(
+        "- doubt: disturbed (widens the interval), 2 of 3 runs (run 2: 28% of the"
+    )
+    assert said.endswith("measure on a quiet machine")
+
+
 def test_a_failed_run_still_says_what_limited_it() -> None:
     rejected = Diagnosis(Bottleneck.REJECTIONS, (("rejections", "12 bulks"),), (), 0.0)
     text = bench_markdown(bench([replace(failed(), verdict=rejected)]))
-    assert "failed: delivery incomplete: it lost two events" in text
+    assert "- run 1 failed: delivery incomplete: it lost two events" in text
     assert "bottleneck: rejections" in text
 
 

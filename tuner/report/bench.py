@@ -13,7 +13,7 @@ from pydantic import TypeAdapter, ValidationError
 from tuner.errors import JobFailed
 from tuner.measure.ceiling import Ceiling
 from tuner.measure.machines import compare_across, outliers
-from tuner.measure.measurement import Failure, Measurement, Outcome
+from tuner.measure.measurement import DoubtKind, Failure, Measurement, Outcome
 from tuner.measure.metrics import speeds
 from tuner.measure.overload import Overload
 from tuner.measure.paced_summary import PacedMeasurement
@@ -106,11 +106,11 @@ def read_bench(text: str, name: str) -> Bench:
 
 
 def bench_blocks(bench: Bench) -> tuple[PlainBlock, ...]:
-    """A table with one row a run and the median below it, what limited the run in the middle, the
-    phases that were asked for, then what was changed for the lab."""
+    """A table with one row a run, what is to be said of them and the median below it, what limited
+    the run in the middle, the phases that were asked for, then what was changed for the lab."""
     header: tuple[str, ...] = (
         "run", "EPS", "sent", "indexed", "rsyslogd us/event", "engine us/event",
-        "rsyslogd memory", "remarks",
+        "rsyslogd memory", "doubts",
     )  # fmt: skip
     rows = tuple(_row(number, outcome) for number, outcome in enumerate(bench.outcomes, 1))
     if bench.machines:
@@ -118,6 +118,7 @@ def bench_blocks(bench: Bench) -> tuple[PlainBlock, ...]:
         rows = tuple((*row, name) for row, name in zip(rows, bench.machines, strict=True))
     head = Paragraph(f"{bench.profile} on {bench.engine}", is_lead=True)
     blocks: list[PlainBlock] = [head, Table("Runs", header, rows)]
+    blocks += bullets(_remarks(bench.outcomes))
     figures = summary(bench.outcomes)
     if figures is not None and figures["valid"] > 1:
         spread = (
@@ -256,7 +257,7 @@ def _variation(values: Sequence[float]) -> float:
 def _row(number: int, outcome: Outcome) -> tuple[str, ...]:
     if isinstance(outcome, Failure):
         account = (f"{outcome.sent:,}", f"{outcome.indexed:,}")
-        return (str(number), "-", *account, "-", "-", "-", f"failed: {outcome}")
+        return (str(number), "-", *account, "-", "-", "-", "failed")
     return (
         str(number),
         f"{eps(outcome.eps)} ± {eps(outcome.eps_se)}",
@@ -265,5 +266,22 @@ def _row(number: int, outcome: Outcome) -> tuple[str, ...]:
         f"{outcome.shipper_cpu_us:.1f}",
         f"{outcome.engine_cpu_us:.1f}",
         mebibytes(outcome.shipper_rss_bytes),
-        "; ".join(map(str, outcome.doubts)),
+        ", ".join(doubt.kind.value for doubt in outcome.doubts),
     )
+
+
+def _remarks(outcomes: Sequence[Outcome]) -> Iterator[str]:
+    """Every failure, then each kind of doubt with the runs that had it, and its first figure."""
+    doubts: dict[DoubtKind, dict[int, str]] = {}
+    for number, outcome in enumerate(outcomes, 1):
+        if isinstance(outcome, Failure):
+            yield f"run {number} failed: {outcome}"
+            continue
+        for doubt in outcome.doubts:
+            doubts.setdefault(doubt.kind, {}).setdefault(number, doubt.figure)
+    for kind, figures in doubts.items():
+        number, figure = next(iter(figures.items()))
+        yield (
+            f"doubt: {kind.value} ({kind.consequence.value}), {len(figures)} of {len(outcomes)} "
+            f"runs (run {number}: {figure}): {kind.advice}"
+        )
