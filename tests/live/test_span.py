@@ -174,3 +174,26 @@ def test_a_flood_from_all_load_hosts(site: Path, span: list[SshHost]) -> None:
     assert told["sent"] == 5001
     ranges = SentEvents((2501, 2500)).ranges()
     assert receiver.numbers() == [number for one in ranges for number in range(*one)]
+
+
+def test_a_bench_says_how_old_events_are_by_two_clocks(site: Path, span: list[SshHost]) -> None:
+    bench = ("bench", "--cluster", "--engine", "sink", "--window", "2s", "--output", "json")
+    done = tune(*bench, PROFILE, folder=site)
+    assert done.code == 0, done.err
+    found = json.loads(done.out)
+    assert found["freshness"]["freshness_s"]["error_s"] > 0
+    accounts = [one["delivery"] for one in (*found["outcomes"], found["freshness"])]
+    assert {(one["lost"], one["duplicated"]) for one in accounts} == {(0, 0)}
+
+
+def test_a_slow_network_is_the_bottleneck(site: Path, span: list[SshHost]) -> None:
+    """Each load host can send half a megabyte a second."""
+    slow = "tc qdisc add dev eth0 root tbf rate 4mbit burst 32kb latency 100ms"
+    for one in span[1:]:
+        assert one.run(*slow.split()).returncode == 0
+    bench = ("bench", "--cluster", "--engine", "sink", "--window", "5s", "--no-freshness")
+    done = tune(*bench, "--output", "json", PROFILE, folder=site)
+    assert done.code == 0, done.err
+    (run,) = json.loads(done.out)["outcomes"]
+    assert run["verdict"]["bottleneck"] == "network"
+    assert run["delivery"]["lost"] == 0

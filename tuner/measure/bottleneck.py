@@ -171,12 +171,14 @@ class Diagnosis:
 
 
 def verdict_of(window: Window, lab: Lab, profile: Profile) -> Diagnosis | None:
-    """What limited the pipeline of `profile`, as bound; None for an engine on another machine,
-    whose cores we cannot see."""
-    if not lab.is_here:
+    """What limited the pipeline of `profile`, as bound; None for an engine elsewhere that is not
+    ours, whose cores may have other work."""
+    if not lab.is_here and not lab.engine.restarts:
         return None
-    engine_cores = min(cores(), lab.engine.facts.processors)
-    stages = stages_of(window, profile, CoreCounts(cores(), engine_cores, engine_is_here=True))
+    processors = lab.engine.facts.processors
+    engine_cores = min(cores(), processors) if lab.is_here else processors
+    machines = CoreCounts(cores(), engine_cores, engine_is_here=lab.is_here)
+    stages = stages_of(window, profile, machines)
     return judge(stages, lab.engine.turns(knobs(profile)))
 
 
