@@ -74,9 +74,11 @@ test: setup
 
 # The same, and the rest: three engines, every parameter, long searches, bottlenecks, faults, soak.
 # It ends with the scorecard of the faults (tests/safety).
+# A test that fails beside the others is tried once more by itself, and both tries are said.
 # What measures has the machine for itself.
 test-all: test engines managers broker
-	$(BIN)/pytest -m "full and not alone" --numprocesses $(PROCESSES) --no-loadscope-reorder
+	$(BIN)/pytest -m "full and not alone" --numprocesses $(PROCESSES) --no-loadscope-reorder || \
+		$(BIN)/pytest -m "full and not alone" --last-failed --last-failed-no-failures none
 	$(BIN)/pytest -m alone
 
 lint: $(VENV)/.ready
