@@ -1,13 +1,18 @@
 """What the programs that we start inherit of a shell's environment: nothing that could change what
-is measured."""
+is measured; and how they end."""
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import psutil
 import pytest
 
+from tests.safety.invariants import is_running
 from tuner.host.process import Command, Daemon, own_environment, run, wait_until
 from tuner.lab.scratch import scratch, subfolder
 
@@ -50,3 +55,45 @@ def test_a_shell_changes_nothing_but_the_time_zone(
 def test_a_program_has_no_secret_that_it_does_not_ask_for(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ES_PWD", "secret")
     assert "secret" not in run(["env"], 10).stdout
+
+
+STARTED = """
+import sys
+from pathlib import Path
+from tuner.host.process import Command, Daemon
+folder = Path(sys.argv[1])
+begun = ["sh", "-c", "echo here; exec sleep 60"]
+print(Daemon(Command(begun, folder / "log", folder, {"PATH": sys.argv[2]})).pid, flush=True)
+input()
+"""
+LATE = """\
+#!/bin/sh
+until [ -e {go} ]; do /bin/sleep 0.02; done
+exec /usr/bin/setpriv "$@"
+"""
+
+
+@pytest.mark.parametrize("has_begun", [True, False])
+def test_a_daemon_ends_with_its_parent_even_before_it_begins(
+    tmp_path: Path, has_begun: bool
+) -> None:
+    """However late the kernel is asked to end it."""
+    go, path = tmp_path / "go", f"{tmp_path / 'bin'}:/usr/bin:/bin"
+    setpriv, folder = tmp_path / "bin/setpriv", tmp_path / "own"
+    for each in (setpriv.parent, folder):
+        each.mkdir()
+    setpriv.write_text(LATE.format(go=go), encoding="utf-8")
+    setpriv.chmod(0o755)
+    command = [sys.executable, "-c", STARTED, str(folder), path]
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=os.environ | {"PATH": path}
+    ) as parent:
+        assert parent.stdout is not None
+        daemon = psutil.Process(int(parent.stdout.readline()))
+        if has_begun:
+            go.touch()
+            assert wait_until(lambda: "here" in (folder / "log").read_text("utf-8"), 10)
+        parent.kill()
+    go.touch()
+    assert wait_until(lambda: not is_running(daemon), 10)
+    assert ("here" in (folder / "log").read_text("utf-8")) is has_begun

@@ -76,11 +76,20 @@ class Command:
     dies_with_us: bool = True
 
 
+# A shell adds the folder to the environment.
+_WITH_PARENT = '[ "$PPID" = "$0" ] && unset PWD && exec "$@"'
+
+
 def _wrapped(arguments: Sequence[str], dies_with_us: bool) -> list[str]:
-    """The command behind setpriv(1), which drops root and asks the kernel to end it with us."""
+    """The command behind setpriv(1), which drops root and asks the kernel to end it with us.
+
+    That comes too late where we were killed meanwhile (prctl(2), PR_SET_PDEATHSIG): whose parent is
+    another by then does not begin.
+    """
     prefix = ["setpriv"]
     if dies_with_us:
         prefix += ["--pdeathsig", "KILL"]
+        arguments = ["sh", "-c", _WITH_PARENT, str(os.getpid()), *arguments]
     user = unprivileged_user()
     if user is not None:
         entry = pwd.getpwnam(user)
