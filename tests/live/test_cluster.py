@@ -202,7 +202,8 @@ def test_a_sites_templates_write_what_the_labs_are_given(site: Path, up: list[Ss
     template.write_text(block.replace("TEXT", 'module(load="mmanon")'), encoding="utf-8")
     done = tune(*bench, folder=site)
     assert done.code == 0, done.err
-    template.write_text(block.replace("TEXT", 'module(load="nowhere")'), encoding="utf-8")
+    wrong = 'global(abortOnUncleanConfig="on")\nmodule(load="nowhere")'
+    template.write_text(block.replace("TEXT", wrong), encoding="utf-8")
     done = tune(*bench, folder=site)
     assert done.code == 1, done.err
     assert "nowhere" in done.err

@@ -107,7 +107,7 @@ def test_three_hosts_make_one_engine_which_outlives_a_node_and_not_a_host(
     assert nodes.plan.heap == "384m"
     machines.engine("middle").kill()
     assert wait_until(lambda: nodes.ending() is not None, 60)
-    assert "SIGKILL of its node lab-2" in str(nodes.ending())
+    assert "(SIGKILL) of its node lab-2" in str(nodes.ending())
     assert "(on middle)" in str(nodes.ending())
     nodes.start_again(300)
     assert nodes.ending() is None
