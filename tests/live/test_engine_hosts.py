@@ -41,8 +41,9 @@ class Machines:
         self.hosts = RemoteNodeHosts(self._say)
         self._processes = {name: self._started(folder / name) for name in NAMES}
         self.nodes = self.hosts.at({name: f"127.0.0.{n}" for n, name in enumerate(NAMES, start=2)})
-        for name in NAMES:
-            threading.Thread(target=self._listen, args=(name,), daemon=True).start()
+        self._listeners = [threading.Thread(target=self._listen, args=(one,)) for one in NAMES]
+        for one in self._listeners:
+            one.start()
 
     def engine(self, name: str) -> psutil.Process:
         """The JVM of a node."""
@@ -60,6 +61,11 @@ class Machines:
             assert one.stdin is not None
             one.stdin.close()
             one.wait(60)
+        for each in self._listeners:
+            each.join()
+        for one in self._processes.values():
+            assert one.stdout is not None
+            one.stdout.close()
 
     def _started(self, state: Path) -> subprocess.Popen[bytes]:
         state.mkdir()
@@ -145,7 +151,7 @@ def test_a_search_whose_engine_dies_on_its_host(site: Path) -> None:
     with span_with_engine(site) as (front, _, south):
         three = site / "three.yaml"
         three.write_text(edit(PROFILE.read_text("utf-8"), {"lab.nodes": 3}), encoding="utf-8")
-        refused = tune(*SEARCH, three, folder=site)
+        refused = tune("bench", "--cluster", three, folder=site)
         assert refused.code == 5, refused.err
         assert "lab.nodes), and the cluster has 1 of the role engine (south)" in refused.err
         code, said = run_until(site, "trial   5", lambda: kill_engine(south), *SEARCH, PROFILE)
