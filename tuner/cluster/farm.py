@@ -128,7 +128,7 @@ class DaskFarm:
             reply = _replied(one.machine, one.answer, _HANDING_OVER_S)
         except TuneError as lost:
             self.drop(one.machine)
-            return Lost(str(lost), is_gone=True)
+            return Lost(str(lost).removeprefix(f"{one.machine}: "), is_gone=True)
         if isinstance(reply, TrialLost):
             return Lost(reply.reason)
         if not isinstance(reply, TrialEnded):

@@ -14,7 +14,7 @@ from tuner.engine.searchable import counted, refreshes, searchable
 from tuner.engines.heap import fitting_heap
 from tuner.errors import JobFailed, Unreachable
 from tuner.host.process import wait_until
-from tuner.lab.nodes import Nodes, RunningNode
+from tuner.lab.nodes import START_TIMEOUT_S, Nodes, RunningNode
 from tuner.lab.sink import Sink
 from tuner.modules.omelasticsearch import OmelasticsearchOutput
 from tuner.profile.model import Profile, Tier
@@ -27,7 +27,7 @@ SINK = "sink"
 
 
 REVIVE_S = 60.0
-"""How long an engine that died or fell silent is waited for."""
+"""How long an engine of the user's that fell silent is waited for."""
 _POLL_S = 0.5
 
 
@@ -78,7 +78,8 @@ class LabEngine(ABC):
 
     def revive(self) -> None:
         """Have an engine that died or fell silent answer again: one of ours is started as it was
-        first, a user's may come back.  Raises Unreachable when it does not within `REVIVE_S`."""
+        first, and has as long; a user's may come back.  Raises Unreachable when it does not within
+        `REVIVE_S`."""
         if not wait_until(lambda: answers(self.client), REVIVE_S, _POLL_S):
             raise Unreachable(f"{self.name} did not come back within {REVIVE_S:g} s")
 
@@ -205,7 +206,7 @@ class LabNodes(StoringEngine):
 
     def revive(self) -> None:
         """As LabEngine says."""
-        self._nodes.start_again(REVIVE_S)
+        self._nodes.start_again(START_TIMEOUT_S)
 
     def _fitting(self, knob: Knob) -> Knob:
         levels = (
