@@ -9,13 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from tests.lab.test_sink_live import CONFIG, free_port, rsyslogd
+from tests.lab.test_sink_live import CONFIG, rsyslogd
 from tests.live.hosts import NEEDS_HOSTS, hosts
 from tuner.engine.client import EngineClient
 from tuner.engine.counters import indexed
 from tuner.flood.flood import Flood
 from tuner.flood.spec import FloodSpec
 from tuner.flood.transport import Transport, loopback
+from tuner.lab.ports import free_port
 from tuner.lab.sink import Sink
 
 pytestmark = [

@@ -34,6 +34,27 @@ def test_one_port_that_is_taken_spoils_the_row(kind: socket.SocketKind) -> None:
     assert not are_free(65_535, 2)
 
 
+@pytest.mark.parametrize(
+    ("ephemeral", "allowed"),
+    [
+        ("30000 60999", {*range(20_000, 30_000), *range(61_000, 65_536)}),
+        ("1024 60999", {*range(61_000, 65_536)}),
+        ("32768 65535", {*range(20_000, 32_768)}),
+        ("1024 65535", {*range(20_000, 65_536)}),
+    ],
+)
+def test_no_port_is_one_that_an_outgoing_connection_may_be_given(
+    ephemeral: str, allowed: set[int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An engine listens only seconds after its port was chosen, and again after each restart."""
+    written = tmp_path / "ip_local_port_range"
+    written.write_text(ephemeral)
+    monkeypatch.setattr("tuner.lab.ports._EPHEMERAL", written)
+    for _ in range(50):
+        first = free_ports(4)
+        assert set(range(first, first + 4)) <= allowed
+
+
 def test_more_ports_than_there_are_is_said_in_words() -> None:
     with pytest.raises(JobFailed, match=r"no 70000 consecutive ports of 127\.0\.0\.1 are free"):
         free_ports(70_000)

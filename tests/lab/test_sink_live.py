@@ -17,6 +17,7 @@ from tuner.engine.counters import indexed
 from tuner.flood.flood import Flood
 from tuner.flood.spec import FloodSpec
 from tuner.flood.transport import Transport, loopback
+from tuner.lab.ports import free_port
 from tuner.lab.sink import Sink
 
 pytestmark = [
@@ -44,11 +45,6 @@ action(
   queue.workerThreads="3" queue.workerThreadMinimumMessages="100"
 )
 """
-
-
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        return int(listener.getsockname()[1])
 
 
 def wait_listening(port: int, process: subprocess.Popen[bytes]) -> None:

@@ -26,6 +26,7 @@ from tuner.lab.engine import SinkEngine
 from tuner.lab.entrances import TcpPort
 from tuner.lab.faults import parse_fault
 from tuner.lab.lab import attached_lab, lab_of, new_run_id
+from tuner.lab.ports import free_port
 from tuner.lab.rsyslogd import Rsyslogd
 from tuner.lab.scratch import scratch, subfolder
 from tuner.lab.sink import Sink
@@ -76,12 +77,6 @@ def identity(document: Mapping[str, object]) -> int:
     found = IDENTITY.search(str(document["message"]))
     assert found is not None, document
     return int(found[1])
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 @contextmanager

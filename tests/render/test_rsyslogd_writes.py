@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from tests.profile.examples import small
+from tuner.lab.ports import free_port
 from tuner.render.artefacts import render
 from tuner.render.tree import write
 
@@ -74,9 +75,7 @@ def send(
     engine: Engine, folder: Path, messages: list[bytes], changes: Mapping[str, object]
 ) -> None:
     """Run rsyslogd on the small profile with `changes` until the engine has every message."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = int(probe.getsockname()[1])
+    port = free_port()
     ours = {
         "inputs[0].port": port,
         "outputs[logs].servers": [f"http://127.0.0.1:{engine.server_port}"],

@@ -22,6 +22,8 @@ from typing import Any, Self
 
 import psutil
 
+from tuner.lab.ports import free_port
+
 Json = dict[str, Any]
 
 CONFIGURATION = tuple(
@@ -96,7 +98,7 @@ class Bystander:
     def __enter__(self) -> Self:
         self._folder = tempfile.TemporaryDirectory(prefix="bystander-")
         folder = Path(self._folder.name)
-        self._port, self._file = _free_port(), folder / "received"
+        self._port, self._file = free_port(), folder / "received"
         self._config = folder / "rsyslog.conf"
         self._config.write_text(
             f'module(load="imptcp")\ninput(type="imptcp" port="{self._port}" address="127.0.0.1")\n'
@@ -138,12 +140,6 @@ class Bystander:
         self._process.kill()
         self._process.wait()
         self._folder.cleanup()
-
-
-def _free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        port: int = server.getsockname()[1]
-        return port
 
 
 def get(url: str, path: str, method: str = "GET", body: Json | None = None) -> Any:

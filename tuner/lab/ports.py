@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import secrets
 import socket
+from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -12,7 +14,9 @@ from tuner.modules.input import LOOPBACK
 
 _LISTEN = "0A"
 _ATTEMPTS = 100
-_HIGHEST = 65535
+# Below are the ports that well-known programs listen on.
+_LOWEST, _HIGHEST = 20_000, 65_535
+_EPHEMERAL = Path("/proc/sys/net/ipv4/ip_local_port_range")
 
 
 def free_port() -> int:
@@ -26,10 +30,9 @@ def free_ports(count: int, address: str = LOOPBACK) -> int:
 
     Raises JobFailed when none are found.
     """
-    for _ in range(_ATTEMPTS):
-        with socket.socket() as probe:
-            probe.bind((address, 0))
-            first = int(probe.getsockname()[1])
+    firsts = _lasting(count)
+    for _ in range(_ATTEMPTS if firsts else 0):
+        first = secrets.choice(firsts)
         if are_free(first, count, address):
             return first
     raise JobFailed(f"no {count} consecutive ports of {address} are free")
@@ -64,6 +67,17 @@ def are_free(first: int, count: int, address: str = LOOPBACK) -> bool:
     except OSError:
         return False
     return True
+
+
+def _lasting(count: int) -> Sequence[int]:
+    """Where `count` consecutive ports begin that the kernel gives to no outgoing connection: such
+    a one could take a port in the seconds until an engine listens there (ip(7),
+    ip_local_port_range).  Every port, where the kernel gives them all."""
+    low, high = map(int, _EPHEMERAL.read_text(encoding="ascii").split())
+    last = _HIGHEST - count + 1
+    below = range(_LOWEST, min(low, _HIGHEST + 1) - count + 1)
+    above = range(max(high + 1, _LOWEST), last + 1)
+    return (*below, *above) or range(_LOWEST, last + 1)
 
 
 def _states(protocol: str, port: int) -> list[str]:
