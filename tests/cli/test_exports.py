@@ -46,6 +46,16 @@ def test_a_table_cuts_nothing_and_steers_no_terminal(capsys: pytest.CaptureFixtu
     assert "|" not in text
 
 
+def test_a_table_of_short_cells_cuts_nothing_where_they_do_not_fit(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    header = tuple(f"column {number}" for number in range(8))
+    show_blocks((Table("short", header, (("some few words here",) * 8,)),))
+    text = capsys.readouterr().out
+    assert [text.count(word) for word in ("some", "few", "words", "here")] == [8] * 4
+    assert max(map(len, text.splitlines())) <= 100
+
+
 def test_a_comparison_is_exported_beside_what_is_printed(run: Path, tmp_path: Path) -> None:
     data, text = tmp_path / "it.json", tmp_path / "it.md"
     done = CliRunner().invoke(

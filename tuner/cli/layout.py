@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from rich import box
-from rich.console import RenderableType
+from rich.console import Console, ConsoleOptions, JustifyMethod, RenderableType, RenderResult
 from rich.table import Table as RichTable
 from rich.text import Text
 
@@ -92,8 +92,10 @@ def sparkline(values: Sequence[float | None], ascii_only: bool) -> Text:
     return line
 
 
-# Columns of shorter cells keep each cell on one line.
-_SHORT = 24
+# Columns of shorter cells keep each cell on one line where there is room; others may fold to this.
+_SHORT, _FOLDED = 24, 8
+# Between columns.
+_GAP = 2
 
 
 def show_blocks(blocks: Iterable[PlainBlock | Caution]) -> None:
@@ -114,7 +116,7 @@ def laid_out(block: PlainBlock | Caution) -> Iterator[RenderableType]:
         case Bullets(lines):
             yield _list(lines)
         case Table():
-            yield _table(block)
+            yield _FittedTable(block)
 
 
 def _list(lines: Iterable[str]) -> RichTable:
@@ -124,22 +126,39 @@ def _list(lines: Iterable[str]) -> RichTable:
     return grid
 
 
-def _table(table: Table) -> RichTable:
-    """A cell that is too long for its line continues on the next: nothing is cut."""
-    laid_out = RichTable(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 2, 0, 0))
-    rows = [[_text(cell) for cell in row] for row in table.rows]
-    numeric = numeric_columns(table) or (False,) * len(table.header)
-    for number, name in enumerate(table.header):
-        longest = max((len(row[number]) for row in rows), default=0)
-        laid_out.add_column(
-            Text(shown(name)),
-            justify="right" if numeric[number] else "left",
-            overflow="fold",
-            min_width=longest if longest <= _SHORT else None,
-        )
-    for row in rows:
-        laid_out.add_row(*row)
-    return laid_out
+@dataclass(frozen=True)
+class _FittedTable:
+    """A table in which short cells keep to one line as far as there is room; what is too long for
+    its line continues on the next: nothing is cut."""
+
+    table: Table
+
+    def __rich_console__(self, _console: Console, options: ConsoleOptions) -> RenderResult:
+        header = [shown(name) for name in self.table.header]
+        rows = [[_text(cell) for cell in row] for row in self.table.rows]
+        longest = [max(map(len, column)) for column in zip(*rows, strict=True)] or [0] * len(header)
+        numeric = numeric_columns(self.table) or (False,) * len(header)
+        widths = _widths(header, longest, options.max_width)
+        laid_out = RichTable(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
+        for name, is_number, width in zip(header, numeric, widths, strict=True):
+            justify: JustifyMethod = "right" if is_number else "left"
+            laid_out.add_column(Text(name), justify=justify, overflow="fold", width=width)
+        for row in rows:
+            laid_out.add_row(*row)
+        yield laid_out
+
+
+def _widths(header: Sequence[str], longest: Sequence[int], room: int) -> list[int | None]:
+    """How wide each column is to be, by its longest cell: None where Rich decides, for it does not
+    see to it that a least width leaves room for the others."""
+    left = room - 1 - _GAP * len(header)
+    if sum(map(max, longest, map(len, header))) <= left:
+        return [None] * len(header)
+    words = [max(map(len, name.split()), default=0) for name in header]
+    kept = [max(pair) if max(pair) <= _SHORT else 0 for pair in zip(longest, words, strict=True)]
+    while any(kept) and sum(width or _FOLDED for width in kept) > left:
+        kept[kept.index(max(kept))] = 0
+    return [width or None for width in kept]
 
 
 def _text(cell: Cell) -> Text:
