@@ -3,33 +3,45 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 
 from tests.flood.receiver import Receiver
+from tests.flood.test_transports import numbers, secured, serving
 from tuner.cluster.loads import RemoteLoads
 from tuner.errors import JobFailed, Refused, Unreachable
 from tuner.flood.schedule import fixed
 from tuner.flood.shares import SpreadTimeline
 from tuner.flood.spec import FloodSpec
 from tuner.flood.spread import SpreadFlood
-from tuner.flood.transport import Transport, loopback
+from tuner.flood.transport import Credentials, Transport, loopback
 from tuner.host.child import Child
 from tuner.host.process import wait_until
+from tuner.lab.entrances import make_certificates
+from tuner.modules.certificates import Certificates
 
 NAMES = ("north", "south")
 
 
 @contextmanager
-def steered() -> Iterator[tuple[RemoteLoads, dict[str, Child]]]:
-    """Two load hosts that answer."""
+def steered(
+    on_the_way: Callable[[bytes], object] = lambda _: None,
+) -> Iterator[tuple[RemoteLoads, dict[str, Child]]]:
+    """Two load hosts that answer; what they are told passes `on_the_way` first."""
     children = {name: Child("tuner.cluster.load") for name in NAMES}
-    loads = RemoteLoads(lambda name, line: children[name].tell(line))
+
+    def say(name: str, line: bytes) -> None:
+        on_the_way(line)
+        children[name].tell(line)
+
+    loads = RemoteLoads(say)
 
     def listen(name: str) -> None:
         for line in children[name].stdout:
@@ -119,6 +131,44 @@ def test_a_load_host_that_comes_back_is_a_change_too() -> None:
         assert wait_until(lambda: len(loads.here()) == 2, 10)
         assert loads.change() == "load comes from north, south now"
         assert loads.change() is None
+
+
+def encrypted(target: str, files: Certificates) -> FloodSpec:
+    shown = Credentials(files.authority, files.sender, files.sender_key)
+    return FloodSpec(Transport((target,), "tls", shown), 2, 244, 1, "0a1b2c3d")
+
+
+def test_certificates_come_along(tmp_path: Path) -> None:
+    """A load host has none of their files, and writes none."""
+    files = Certificates(str(tmp_path / "tls"))
+    make_certificates(files)
+    kept: list[bytes] = []
+    receives = secured(files, kept)
+
+    def remove(line: bytes) -> None:
+        if b'"begin sender"' in line:
+            shutil.rmtree(files.folder)
+
+    with serving(receives) as target, steered(remove) as (loads, _):
+        (north, _) = loads.here()
+        with SpreadFlood(encrypted(target, files), [north]) as flood:
+            flood.steer(1000, None)
+            assert flood.wait_until_idle(10).counts == (1000,)
+            flood.finish()
+    assert not Path(files.folder).exists()
+    assert numbers(b"".join(kept)) == list(range(1000))
+
+
+def test_a_certificate_that_is_not_there_is_said_at_once(tmp_path: Path) -> None:
+    files = Certificates(str(tmp_path))
+    with (
+        steered() as (loads, _),
+        pytest.raises(JobFailed, match=r"north: .*/ca\.pem: No such file or directory"),
+    ):
+        SpreadFlood(encrypted(loopback(9), files), loads.here()).__enter__()
+    Path(files.authority).write_bytes(b"\xff")
+    with steered() as (loads, _), pytest.raises(JobFailed, match="it is no PEM file"):
+        SpreadFlood(encrypted(loopback(9), files), loads.here()).__enter__()
 
 
 def test_only_what_the_load_host_allows_is_flooded() -> None:

@@ -5,23 +5,30 @@ from __future__ import annotations
 import json
 import os
 import signal
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.flood.receiver import Receiver
 from tests.live.conftest import QUICK, tune, tune_and_signal
-from tests.live.hosts import SshHost, hosts
+from tests.live.hosts import SshHost, hosts, passed
 from tests.live.test_cluster import COMMAND, PROFILE, left, require_exact, run_until, worker
+from tests.live.test_flood_kinds import KINDS, profile_of
+from tuner.cluster.messages import profile_json
+from tuner.engine import owned
+from tuner.engine.client import EngineClient
 from tuner.engine.numbering import SentEvents
 from tuner.host.process import wait_until
 
 pytestmark = [pytest.mark.live, pytest.mark.full]
 
 ALLOW = "/etc/rsyslog-tune/allow-targets"
+OWN_CLOCK, OWN_COMMAND, AHEAD_S = "with-own-clock", "tune-with-own-clock", 1_000_000
 SEARCH = ("search", "--cluster", "--engine", "sink", "--no-shrink", "--budget", "60s")
 
 
@@ -40,17 +47,25 @@ def span(site: Path) -> Iterator[list[SshHost]]:
 
 
 @contextmanager
-def spanning(site: Path, roles: dict[str, str]) -> Iterator[list[SshHost]]:
-    """A cluster of a collector and others, of which those that make load may flood it."""
+def spanning(
+    site: Path, roles: dict[str, str], ahead: str | None = None
+) -> Iterator[list[SshHost]]:
+    """A cluster of a collector and others, of which those that make load may flood it; the clock
+    of one may be eleven days ahead of the others'."""
     with hosts(site / "hosts", *roles) as machines:
         collector = machines[0]
-        for one in machines[1:]:
+        entries = {}
+        for one in machines:
             if roles[one.name] == "load":
                 one.write(ALLOW, f"{collector.ip}\n")
-        entries = {
-            one.name: {"address": one.address, "role": roles[one.name], "rsyslog_tune": COMMAND}
-            for one in machines
-        }
+            if one.name == ahead:
+                one.program(OWN_CLOCK, f'exec unshare --time --monotonic {AHEAD_S} "$@"')
+                one.program(OWN_COMMAND, f'exec {OWN_CLOCK} {COMMAND} "$@"')
+            entries[one.name] = {
+                "address": one.address,
+                "role": roles[one.name],
+                "rsyslog_tune": OWN_COMMAND if one.name == ahead else COMMAND,
+            }
         path = site / "hosts.yaml"
         path.write_text(json.dumps({"hosts": entries}), encoding="utf-8")
         path.chmod(0o600)
@@ -176,14 +191,43 @@ def test_a_flood_from_all_load_hosts(site: Path, span: list[SshHost]) -> None:
     assert receiver.numbers() == [number for one in ranges for number in range(*one)]
 
 
-def test_a_bench_says_how_old_events_are_by_two_clocks(site: Path, span: list[SshHost]) -> None:
-    bench = ("bench", "--cluster", "--engine", "sink", "--window", "2s", "--output", "json")
-    done = tune(*bench, PROFILE, folder=site)
+def benched(site: Path, *arguments: object) -> list[dict[str, Any]]:
+    """The runs of a bench, of which each event was found once."""
+    done = tune("bench", "--cluster", "--window", "2s", "--output", "json", *arguments, folder=site)
     assert done.code == 0, done.err
     found = json.loads(done.out)
-    assert found["freshness"]["freshness_s"]["error_s"] > 0
-    accounts = [one["delivery"] for one in (*found["outcomes"], found["freshness"])]
-    assert {(one["lost"], one["duplicated"]) for one in accounts} == {(0, 0)}
+    runs = [one for one in (*found["outcomes"], found["freshness"]) if one is not None]
+    assert {(one["delivery"]["lost"], one["delivery"]["duplicated"]) for one in runs} == {(0, 0)}
+    return runs
+
+
+def test_events_are_as_old_by_clocks_that_differ(site: Path) -> None:
+    roles = {"middle": "collector", "north": "load", "south": "load"}
+    with spanning(site, roles, "north") as (_, north, _):
+        clock = (sys.executable, "-c", "import time; print(time.monotonic())")
+        there, here = (float(passed(north.run(*how, *clock))) for how in ((OWN_CLOCK,), ()))
+        assert there - here > AHEAD_S - 60
+        _, paced = benched(site, "--engine", "sink", PROFILE)
+    age = paced["freshness_s"]
+    assert 0 < age["error_s"] < 1
+    assert -age["error_s"] < age["p50"] <= age["p99"] < 60
+
+
+@pytest.mark.parametrize("kind", [one for one in KINDS if "tls" in one])
+def test_an_encrypted_input(site: Path, span: list[SshHost], kind: str) -> None:
+    path = site / "encrypted.yaml"
+    path.write_text(profile_json(profile_of(kind)), encoding="utf-8")
+    (run,) = benched(site, "--engine", "sink", "--no-freshness", path)
+    assert run["delivery"]["indexed"] > 0
+
+
+def test_an_engine_that_runs_already(
+    site: Path, span: list[SshHost], elasticsearch: EngineClient
+) -> None:
+    with span[0].sees(elasticsearch.url):
+        (run,) = benched(site, "--elasticsearch", elasticsearch.url, "--no-freshness", PROFILE)
+    assert run["delivery"]["indexed"] > 0
+    assert owned.indices(elasticsearch, owned.PREFIX) == ()
 
 
 def test_a_slow_network_is_the_bottleneck(site: Path, span: list[SshHost]) -> None:

@@ -6,11 +6,14 @@ No sender outlives the word of who steers it by more than `_SILENCE_S`.
 
 from __future__ import annotations
 
+import os
 import queue
 import sys
 import threading
 import time
+from collections.abc import Mapping
 from contextlib import ExitStack
+from dataclasses import replace
 
 from tuner.cluster.relayed import (
     FROM_LOAD,
@@ -29,8 +32,8 @@ from tuner.cluster.relayed import (
 )
 from tuner.errors import Refused
 from tuner.flood.flood import sender_here
-from tuner.flood.orders import spec_of, status_of
-from tuner.flood.transport import PATHS, Transport, address_of
+from tuner.flood.orders import line_of, spec_of, status_of
+from tuner.flood.transport import PATHS, Credentials, Transport, address_of
 from tuner.host.allow import require_allowed_host
 from tuner.host.machine import core_time
 from tuner.host.usage import cores
@@ -83,31 +86,54 @@ def _obey(message: ToLoad, senders: dict[str, SenderProcess], probe: Probe) -> N
             _say(Allowed(_refusal(hosts)))
         case ToSender(name, line) if name in senders:
             senders[name].tell(line.encode())
-        case BeginSender(name, line):
-            _begin(name, line.encode(), senders)
+        case BeginSender():
+            _begin(message, senders)
         case EndSender(name) if name in senders:
             senders.pop(name).end()
 
 
-def _begin(name: str, line: bytes, senders: dict[str, SenderProcess]) -> None:
+def _begin(message: BeginSender, senders: dict[str, SenderProcess]) -> None:
     """Start a sender, where its targets are allowed here: its first line is what to send."""
-    refusal = _refusal(hosts_of(spec_of(line).transport))
+    spec = spec_of(message.line.encode())
+    refusal = _refusal(hosts_of(spec.transport))
     if refusal is not None:
-        _say(SenderEnded(name, refusal))
+        _say(SenderEnded(message.sender, refusal))
         return
-    senders[name] = sender = sender_here()
-    sender.tell(line)
-    threading.Thread(target=_carry, args=(name, sender), daemon=True).start()
+    senders[message.sender] = sender = sender_here()
+    held = ExitStack()
+    transport = replace(
+        spec.transport, credentials=_held(spec.transport.credentials, message.files, held)
+    )
+    sender.tell(line_of(replace(spec, transport=transport)))
+    threading.Thread(target=_carry, args=(message.sender, sender, held), daemon=True).start()
 
 
-def _carry(name: str, sender: SenderProcess) -> None:
+def _held(
+    credentials: Credentials | None, files: Mapping[str, str], held: ExitStack
+) -> Credentials | None:
+    """The same, with paths of files that came along: they are in this process's memory as long as
+    they are `held`, and on no disk (memfd_create(2))."""
+    if credentials is None:
+        return None
+    places: dict[str | None, str] = {}
+    for path, text in files.items():
+        memory = held.enter_context(os.fdopen(os.memfd_create("pem"), "w", encoding="ascii"))
+        memory.write(text)
+        memory.flush()
+        places[path] = f"/proc/{os.getpid()}/fd/{memory.fileno()}"
+    each = (credentials.ca, credentials.certificate, credentials.key)
+    return Credentials(*(places.get(path) for path in each))
+
+
+def _carry(name: str, sender: SenderProcess, held: ExitStack) -> None:
     """Pass on what a sender says, of its progress only as much as is looked at."""
     passed_s = 0.0
-    for line in sender.stdout:
-        status, now_s = status_of(line), time.monotonic()
-        if status.idle or status.done or now_s - passed_s >= _NEWS_S:
-            _say(FromSender(name, line.decode()))
-            passed_s = now_s
+    with held:
+        for line in sender.stdout:
+            status, now_s = status_of(line), time.monotonic()
+            if status.idle or status.done or now_s - passed_s >= _NEWS_S:
+                _say(FromSender(name, line.decode()))
+                passed_s = now_s
     _say(SenderEnded(name, sender.complaint()))
     sender.close()
 

@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 
 from tuner.cluster.relayed import (
     FROM_LOAD,
@@ -24,6 +25,7 @@ from tuner.cluster.relayed import (
     ToSender,
 )
 from tuner.errors import JobFailed, Refused, Unreachable
+from tuner.flood.orders import spec_of
 from tuner.host.clock import ClockOffset, ClockSample, PeerClock
 from tuner.host.process import wait_until
 from tuner.lab.loads import MachineCounts
@@ -59,9 +61,15 @@ class RemoteSender:
             yield line
 
     def tell(self, line: bytes) -> None:
-        """Say a line to it; the first begins it."""
-        kind, self._begun = ToSender if self._begun else BeginSender, True
-        self._say(kind(self.name, line.decode()))
+        """Say a line to it; the first begins it.  Raises JobFailed where a file for TLS cannot be
+        read here."""
+        if self._begun:
+            self._say(ToSender(self.name, line.decode()))
+            return
+        credentials = spec_of(line).transport.credentials
+        files = {} if credentials is None else {one: _text(one) for one in credentials.files}
+        self._begun = True
+        self._say(BeginSender(self.name, line.decode(), files))
 
     def wait(self, timeout_s: float) -> bool:
         """Wait for its end; False when `timeout_s` seconds pass first."""
@@ -89,6 +97,14 @@ class RemoteSender:
         self._complaint = complaint
         self._ended.set()
         self._lines.put(None)
+
+
+def _text(path: str) -> str:
+    try:
+        return Path(path).read_text(encoding="ascii")
+    except (OSError, UnicodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is no PEM file"
+        raise JobFailed(f"{path}: {reason}") from error
 
 
 class RemoteLoad:

@@ -3,7 +3,8 @@ them."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Annotated, Literal
 
 from pydantic import Field, TypeAdapter
@@ -32,10 +33,12 @@ class MayFlood:
 
 @dataclass(frozen=True)
 class BeginSender:
-    """Start a sender, whose first line says what to send."""
+    """Start a sender, whose first line says what to send; the text of each file that it needs for
+    TLS comes along, by its path here."""
 
     sender: str
     line: str
+    files: Mapping[str, str] = field(repr=False)
     kind: Literal["begin sender"] = "begin sender"
 
 

@@ -25,6 +25,11 @@ class Credentials:
     certificate: str | None = None
     key: str | None = None
 
+    @property
+    def files(self) -> tuple[str, ...]:
+        """Those that there are."""
+        return tuple(one for one in (self.ca, self.certificate, self.key) if one is not None)
+
 
 @dataclass(frozen=True)
 class Transport:

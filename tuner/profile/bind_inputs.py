@@ -53,11 +53,6 @@ def bind_inputs(
 def _require_reachable(source: Input, number: int) -> None:
     if not isinstance(source, Listener):
         raise Refused(f"inputs[{number}] takes no events from other machines: measure it on one")
-    if source.is_encrypted:
-        raise Refused(
-            f"inputs[{number}] is encrypted, and load hosts have no certificates of the lab: "
-            "measure it on one machine, or without TLS"
-        )
 
 
 def work_directory(profile: Profile, spool: str) -> str | None:
