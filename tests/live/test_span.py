@@ -64,7 +64,7 @@ def spanning(
             entries[one.name] = {
                 "address": one.address,
                 "role": roles[one.name],
-                "rsyslog_tune": OWN_COMMAND if one.name == ahead else COMMAND,
+                "rsyslog_tune": f"/usr/local/sbin/{OWN_COMMAND}" if one.name == ahead else COMMAND,
             }
         path = site / "hosts.yaml"
         path.write_text(json.dumps({"hosts": entries}), encoding="utf-8")
