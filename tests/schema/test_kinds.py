@@ -8,14 +8,16 @@ from operator import getitem
 from pathlib import Path
 from types import GenericAlias
 from typing import Annotated, Literal, Optional, cast, get_args
+from unittest.mock import patch
 
 import pytest
 from pydantic import Field, ValidationError, create_model
 
 from tuner.modules.registry import AnyInput, AnyOutput, Parse
-from tuner.schema.section import Section
+from tuner.schema.section import BuiltWhenUsed, Section
 
 ROOT = Path(__file__).parents[2]
+HOOK = "__get_pydantic_core_schema__"
 
 
 class Ours(Section):
@@ -40,6 +42,8 @@ Plain = create_model(
     outputs=(several(AnyOutput), ()),
     parse=(cast("type", getitem(Optional, told_apart(Parse, "format"))), None),
 )
+with patch.object(BuiltWhenUsed, HOOK, classmethod(lambda _, source, handler: handler(source))):
+    Plain.model_rebuild()
 
 
 ELASTIC = {"type": "omelasticsearch", "name": "logs", "servers": ["http://es:9200"]}
@@ -66,8 +70,14 @@ def test_what_is_wrong_is_said_as_pydantic_says_it(data: dict[str, object]) -> N
     for pipeline in (Ours, Plain):
         with pytest.raises(ValidationError) as caught:
             pipeline.model_validate(data, by_alias=True, by_name=False)
-        said.append(caught.value.errors(include_url=False))
-    assert str(said[0]) == str(said[1])
+        errors = caught.value.errors(include_url=False)
+        said.append(str([{**one, "loc": unlabelled(one["loc"])} for one in errors]))
+    assert said[0] == said[1]
+
+
+def unlabelled(location: tuple[int | str, ...]) -> tuple[int | str, ...]:
+    """A place without the names of a union's types, which nobody is told."""
+    return tuple(one for one in location if "[" not in str(one))
 
 
 def test_the_json_schema_is_as_pydantic_makes_it() -> None:
@@ -97,14 +107,18 @@ from tuner.modules.imtcp import ImtcpInput
 from tuner.lint.load import load_profile
 from tuner.modules.omfwd import OmfwdOutput
 from tuner.modules.omelasticsearch import OmelasticsearchOutput
+from tuner.modules.filter import Filter
+from tuner.profile.model import Workload
 load_profile(Path({str(ROOT / "profiles/default.yaml")!r}))
-for kind in (ImptcpInput, OmelasticsearchOutput, ImtcpInput, OmfwdOutput):
+for kind in (
+    ImptcpInput, OmelasticsearchOutput, Workload, ImtcpInput, OmfwdOutput, Filter
+):
     print(kind.__pydantic_complete__)
 """
 
 
-def test_only_the_kinds_that_a_profile_has_are_built() -> None:
+def test_only_the_sections_that_a_profile_has_are_built() -> None:
     done = subprocess.run(
         [sys.executable, "-c", SHOW], capture_output=True, text=True, check=True, cwd=ROOT
     )
-    assert done.stdout.split() == ["True", "True", "False", "False"]
+    assert done.stdout.split() == [*["True"] * 3, *["False"] * 3]

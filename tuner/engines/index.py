@@ -81,7 +81,7 @@ class IndexBy(Section):
 class IndexSettings(Section):
     """Index settings, without their `index.` prefix; None leaves the engine's default."""
 
-    model_config = ConfigDict(alias_generator=_SPELLED.__getitem__, defer_build=False)
+    model_config = ConfigDict(alias_generator=_SPELLED.__getitem__)
 
     number_of_shards: Annotated[int, Field(ge=1, le=1024, strict=True)] = 1
     number_of_replicas: Annotated[int, Field(ge=0, le=10, strict=True)] = 1

@@ -14,7 +14,7 @@ _SPELLED = field_names(NODE_SETTINGS) | {"heap": "heap"}
 class Node(Section):
     """Settings of the engine's nodes, which need a restart; None leaves the engine's default."""
 
-    model_config = ConfigDict(alias_generator=_SPELLED.__getitem__, defer_build=False)
+    model_config = ConfigDict(alias_generator=_SPELLED.__getitem__)
 
     heap: Heap = "2g"
     indices_memory_index_buffer_size: Percentage | ByteSize | None = None
