@@ -336,8 +336,12 @@ def _namespaces(*kinds: str, script: str) -> Iterator[int]:
 
 
 def _furnished(folder: Path, name: str) -> str:
-    """What makes a host of its namespaces: layers over the folders that are its own."""
-    lines = [f"hostname {name}"]
+    """What makes a host of its namespaces: layers over the folders that are its own, and process
+    ids that no other host's are likely to be.  They share /tmp, where files of a JVM have its id in
+    their names: Elasticsearch's agent went to a JVM of another host, and its own did not start.
+    """
+    begin = f"echo {random.randrange(1000, 30_000)} >/proc/sys/kernel/ns_last_pid"
+    lines = [begin, f"hostname {name}"]
     for path in _OWN:
         above, work = f"{folder}/written{path}", f"{folder}/work{path}"
         Path(above).mkdir(parents=True)
