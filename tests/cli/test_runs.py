@@ -12,7 +12,6 @@ import pytest
 from tests.measure.factory import failed
 from tests.report.test_bench import CEILING
 from tests.search.simulated import PROFILE, Rack, World, rack
-from tuner.cli.place import MeasuringPlace
 from tuner.cli.runs import SideBySide
 from tuner.errors import Unreachable
 from tuner.measure.blocks import Arm, Run, block_order
@@ -23,7 +22,7 @@ from tuner.measure.paced_summary import PacedMeasurement
 from tuner.measure.trial import Tell
 from tuner.profile.model import Profile
 from tuner.search.budget import SINK_PACE
-from tuner.search.farm import FarmOfOne, Lost
+from tuner.search.farm import FarmOfOne, Lost, MeasuringPlace
 from tuner.search.study import Asked, Fingerprint, LabFacts, Phase
 
 FACTS = LabFacts("sink", "2 cores", (), (), Fingerprint("8.2302", "sink", "2 cores", "0123"))

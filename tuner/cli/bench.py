@@ -34,7 +34,7 @@ from tuner.cli.options import (
     load,
     templates_of,
 )
-from tuner.cli.place import MeasuringPlace, open_place, pace_of
+from tuner.cli.place import open_place, pace_of
 from tuner.cli.runs import require_none_failed
 from tuner.cli.site import Wanted
 from tuner.errors import GuardrailBreached, Unreachable
@@ -43,6 +43,7 @@ from tuner.profile.model import Profile
 from tuner.report.bench import Bench, bench_blocks, bench_json, summary
 from tuner.report.metrics import BENCH_PHASES, Gauges
 from tuner.search.budget import Pace
+from tuner.search.farm import MeasuringPlace
 
 
 def bench(

@@ -11,7 +11,6 @@ from typing import TypeVar
 
 from tuner.cli.console import say
 from tuner.cli.files import MetricsFile
-from tuner.cli.place import MeasuringPlace
 from tuner.cli.runs import SideBySide
 from tuner.engines.index import MappingStyle
 from tuner.lab.engine import stores
@@ -26,6 +25,7 @@ from tuner.report.bench import Bench, Sustained, median_on
 from tuner.report.figures import eps, on, seconds
 from tuner.report.metrics import with_outcome
 from tuner.search.budget import Pace, trial_seconds
+from tuner.search.farm import MeasuringPlace
 from tuner.search.guardrails import interval_s
 from tuner.search.study import BASELINE, Asked, Phase, Trial
 

@@ -9,7 +9,6 @@ from dataclasses import replace
 
 from tuner.cli.cluster import cluster_that_is_up
 from tuner.cli.console import Voice
-from tuner.cli.place import MeasuringPlace
 from tuner.cli.site import Wanted
 from tuner.cluster.access import connected, require_comparable
 from tuner.cluster.farm import dask_farm
@@ -18,6 +17,7 @@ from tuner.cluster.span import span_of
 from tuner.errors import BadUsage, Refused
 from tuner.lab.lab import new_run_id
 from tuner.profile.model import Profile
+from tuner.search.farm import MeasuringPlace
 from tuner.search.study import LabFacts
 
 _LAB = "tuner.cli.cluster_lab"

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from tuner.cli.console import Voice, say, working
 from tuner.cli.options import load
-from tuner.cli.place import MeasuringPlace, open_place, pace_of
+from tuner.cli.place import open_place, pace_of
 from tuner.cli.runs import SideBySide, begins_block, result_text
 from tuner.cli.site import Wanted
 from tuner.errors import BadUsage, Refused, Unreachable
@@ -24,6 +24,7 @@ from tuner.profile.metric import Metric
 from tuner.report.compare import RATES, A, B, Compared, Side
 from tuner.report.figures import eps, interval, on, percent
 from tuner.search.budget import Pace
+from tuner.search.farm import MeasuringPlace
 from tuner.search.guardrails import check_rate
 from tuner.search.journal import read
 from tuner.search.study import LabFacts, Study

@@ -1,11 +1,10 @@
-"""Where a command measures: a lab on this machine, or those of the cluster; what they are, and how
-a trial is measured in one."""
+"""The place where a command measures: a lab on this machine, or those of the cluster; what they
+are, and how a trial is measured in one."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
@@ -26,32 +25,12 @@ from tuner.measure.trial import Tell, run_trial
 from tuner.profile.model import Profile
 from tuner.render.fingerprint import fingerprint
 from tuner.search.budget import NODE_PACE, SINK_PACE, Pace
-from tuner.search.farm import Farm, FarmOfOne
+from tuner.search.farm import Farm, FarmOfOne, MeasuringPlace, Telling
 from tuner.search.study import Asked, Axis, Fingerprint, LabFacts
 from tuner.space.knobs import knobs
 
-Telling = Callable[[Asked, str], None]
-"""Hears of the stages of a trial."""
-
 MeasureTrial = Callable[[Asked, Profile, Tell], Result]
 """Measures a profile as was asked for, and tells of its stages."""
-
-
-@dataclass(frozen=True)
-class MeasuringPlace:
-    """Where a command measures: what its labs are, the run that owns what it creates there, its
-    machines, and what the engine of one of them carries without rsyslog.
-
-    `forget` removes what an earlier run has left in an engine that outlived it; `downloads_s` is
-    how long an engine that was missing took to download.
-    """
-
-    facts: LabFacts
-    run_id: str
-    farm: Callable[[Telling], Farm]
-    forget: Callable[[str], None]
-    ceiling: Callable[[str, Profile, Tell], Ceiling]
-    downloads_s: float = 0.0
 
 
 @contextmanager

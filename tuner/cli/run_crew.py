@@ -9,13 +9,12 @@ from dataclasses import replace
 from typing import TypeVar
 
 from tuner.cli.console import say
-from tuner.cli.place import MeasuringPlace, Telling
 from tuner.errors import Unreachable
 from tuner.measure.ceiling import Ceiling
 from tuner.measure.measurement import Failure
 from tuner.profile.model import Profile
 from tuner.search.crew import Crew, DroppedMachine, Piece
-from tuner.search.farm import LostTrial, TimedFarm
+from tuner.search.farm import LostTrial, MeasuringPlace, Telling, TimedFarm
 from tuner.search.notes import dropped
 from tuner.search.study import Asked, Note, Trial
 

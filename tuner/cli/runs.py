@@ -8,7 +8,6 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 
-from tuner.cli.place import MeasuringPlace, Telling
 from tuner.cli.run_crew import RunCrew, unheard
 from tuner.engines.index import MappingStyle
 from tuner.errors import GuardrailBreached, JobFailed
@@ -19,6 +18,7 @@ from tuner.measure.paced_summary import PacedMeasurement
 from tuner.report.figures import eps, on
 from tuner.search.budget import Pace, trial_seconds
 from tuner.search.crew import Piece
+from tuner.search.farm import MeasuringPlace, Telling
 from tuner.search.guardrails import check_plan, interval_s
 from tuner.search.study import BASELINE, Asked, Phase, Trial
 

@@ -13,7 +13,6 @@ from datetime import datetime, timedelta
 
 from tuner.cli.console import Voice, say
 from tuner.cli.files import MetricsFile, write_results
-from tuner.cli.place import MeasuringPlace
 from tuner.cli.search_job import (
     Job,
     dimensions,
@@ -30,7 +29,7 @@ from tuner.measure.metrics import Result
 from tuner.profile.model import Profile
 from tuner.report.figures import seconds
 from tuner.report.metrics import of_header, of_intent, of_study, of_trials
-from tuner.search.farm import Lost
+from tuner.search.farm import Lost, MeasuringPlace
 from tuner.search.forecast import trials_expected
 from tuner.search.journal import Journal, journal, reopened
 from tuner.search.notes import begun_anew, bought

@@ -25,7 +25,7 @@ from tuner.cli.options import (
     duration_s,
     templates_of,
 )
-from tuner.cli.place import MeasuringPlace, open_place, pace_of
+from tuner.cli.place import open_place, pace_of
 from tuner.cli.runs import (
     SideBySide,
     begins_block,
@@ -43,6 +43,7 @@ from tuner.report.figures import on, seconds
 from tuner.report.markdown import blocks_markdown
 from tuner.report.sweep import Sweep, sweep_blocks, sweep_json, sweep_svg
 from tuner.search.budget import Pace
+from tuner.search.farm import MeasuringPlace
 from tuner.search.study import LabFacts
 
 ExperimentPath = Annotated[

@@ -6,10 +6,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from tuner.measure.ceiling import Ceiling
 from tuner.measure.measurement import TrialPlan
 from tuner.measure.metrics import Result
+from tuner.measure.trial import Tell
 from tuner.profile.model import Profile
-from tuner.search.study import HERE, Asked, Trial
+from tuner.search.study import HERE, Asked, LabFacts, Trial
 
 # Beyond a few times its length, and what restarts of an engine and its merges take, a trial is not
 # waited for.
@@ -42,6 +44,27 @@ class Farm(Protocol):
 
     def drop(self, machine: str, /) -> None:
         """Give a machine up: nothing comes of what it has under way, and it gets no more."""
+
+
+Telling = Callable[[Asked, str], None]
+"""Hears of the stages of a trial."""
+
+
+@dataclass(frozen=True)
+class MeasuringPlace:
+    """Where a command measures: what its labs are, the run that owns what it creates there, its
+    machines, and what the engine of one of them carries without rsyslog.
+
+    `forget` removes what an earlier run has left in an engine that outlived it; `downloads_s` is
+    how long an engine that was missing took to download.
+    """
+
+    facts: LabFacts
+    run_id: str
+    farm: Callable[[Telling], Farm]
+    forget: Callable[[str], None]
+    ceiling: Callable[[str, Profile, Tell], Ceiling]
+    downloads_s: float = 0.0
 
 
 @dataclass
