@@ -52,23 +52,25 @@ class Result:
 
 
 class Bench:
-    """Measures points of a surface; the n-th measurement of a point is the same for everyone."""
+    """Measures points of a surface, on machines of which each keeps what it ran last; the n-th
+    measurement of a point is the same for everyone."""
 
     def __init__(self, surface: Surface, seed: int) -> None:
         self._surface = surface
         self._seed = seed
         self._count: Counter[tuple[Point, bool]] = Counter()
         self._at_s = 0.0
-        self._before: Point | None = None
+        self._before: dict[int, Point] = {}
 
-    def measure(self, point: Point, long: bool = False) -> Observation:
+    def measure(self, point: Point, long: bool = False, machine: int = 0) -> Observation:
         self._count[point, long] += 1
         nth = self._count[point, long]
         rng = np.random.default_rng(seed_of(self._seed, point, nth, long))
-        seen = self._surface.measure(point, rng, self._at_s, self._before, long)
-        space = self._surface.space
-        self._at_s += float(space.seconds(self._before or point, np.array([point]))[0])
-        self._before = point
+        before, space = self._before.get(machine), self._surface.space
+        seen = self._surface.measure(point, rng, self._at_s, before, long)
+        taken_s = float(space.seconds(before or point, np.array([point]))[0])
+        self._at_s += taken_s / space.machines
+        self._before[machine] = point
         return seen
 
 
@@ -90,7 +92,7 @@ def run(
         if proposal is not None:
             under_way.append(proposal.point)
         if under_way and (proposal is None or len(under_way) == machines):
-            seen.append(bench.measure(under_way.popleft()))
+            seen.append(bench.measure(under_way.popleft(), machine=len(seen) % machines))
             clock = time.process_time()
             searcher.tell(seen[-1])
     for left in range(plan.trials - 2 * plan.pairs - len(seen), 0, -1):
