@@ -24,7 +24,7 @@ from tuner.cluster.relayed import (
     ToLoad,
     ToSender,
 )
-from tuner.errors import JobFailed, Refused, Unreachable
+from tuner.errors import JobFailed, Refused, Unreachable, of_the_system
 from tuner.flood.orders import spec_of
 from tuner.host.clock import ClockOffset, ClockSample, PeerClock
 from tuner.host.process import wait_until
@@ -102,9 +102,10 @@ class RemoteSender:
 def _text(path: str) -> str:
     try:
         return Path(path).read_text(encoding="ascii")
-    except (OSError, UnicodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is no PEM file"
-        raise JobFailed(f"{path}: {reason}") from error
+    except OSError as error:
+        raise of_the_system(error) from error
+    except UnicodeError:
+        raise JobFailed(f"{path}: it is no PEM file") from None
 
 
 class RemoteLoad:

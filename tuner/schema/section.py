@@ -16,8 +16,8 @@ from pydantic_core import CoreSchema, core_schema
 
 
 class BuiltWhenUsed(BaseModel):
-    """A section that stands in another is built when a profile first has one: building all of them
-    took a tenth of every command that reads a profile."""
+    """A section that stands in another is built when a profile first has one: with all of them
+    built, a render of profiles/default.yaml took 4 % more instructions."""
 
     model_config = ConfigDict(defer_build=True)
 
@@ -48,12 +48,10 @@ class BuiltWhenUsed(BaseModel):
 class Section(BuiltWhenUsed):
     """A section whose keys are spelled as its fields, or as Elasticsearch spells them."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", validate_by_name=True, defer_build=True)
+    model_config = ConfigDict(frozen=True, extra="forbid", validate_by_name=True)
 
 
 class RsyslogSection(BuiltWhenUsed):
     """A section whose keys are spelled as rsyslog spells them."""
 
-    model_config = ConfigDict(
-        frozen=True, extra="forbid", alias_generator=to_camel, defer_build=True
-    )
+    model_config = ConfigDict(frozen=True, extra="forbid", alias_generator=to_camel)
