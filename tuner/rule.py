@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import KW_ONLY, dataclass
 from enum import IntEnum
 from functools import partial
-from typing import Generic, TypeVar
+from typing import Generic, NamedTuple, TypeVar
 
 from tuner.errors import KeyPath, Severity
 
@@ -29,8 +29,7 @@ S = TypeVar("S")
 Changes = Mapping[str, object]
 
 
-@dataclass(frozen=True)
-class Cure:
+class Cure(NamedTuple):
     """The one value that stops a loss of events, whatever else the profile says; `loss` is the
     clause that says what is lost without it."""
 
@@ -38,8 +37,7 @@ class Cure:
     loss: str
 
 
-@dataclass(frozen=True)
-class Complaint:
+class Complaint(NamedTuple):
     """One breach of a rule: the setting to change, and what to do about it; with a cure where one
     value of that setting is right for everybody."""
 

@@ -43,7 +43,7 @@ def planned_s(plan: TrialPlan) -> float:
 def least_backlog(profile: Profile) -> BacklogMarks:
     """With no more room than keeps every worker busy."""
     marks = backlog_marks(profile)
-    return replace(marks, room=min(marks.low, marks.room))
+    return marks._replace(room=min(marks.low, marks.room))
 
 
 @dataclass

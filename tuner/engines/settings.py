@@ -7,8 +7,8 @@ added them.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
+from typing import NamedTuple
 
 from tuner.engines.release import Engine, Release
 
@@ -25,8 +25,7 @@ class Update(Enum):
     DYNAMIC = "dynamic"
 
 
-@dataclass(frozen=True)
-class Setting:
+class Setting(NamedTuple):
     """One setting by its name, without `index.`; with the release of each engine that introduced
     it, None if none did."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from tuner.errors import KeyPath, Severity
 from tuner.lint.modules import rules_of_modules
@@ -67,8 +67,7 @@ RULES: tuple[Rule[Profile], ...] = (
 )
 
 
-@dataclass(frozen=True)
-class Finding:
+class Finding(NamedTuple):
     """One breach of one rule."""
 
     path: KeyPath

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 from pydantic import BaseModel
 
@@ -25,7 +24,7 @@ def _about_profile(module: type[BaseModel], rule: Rule[InProfile[BaseModel]]) ->
         for path, section in _sections(profile):
             if type(section) is module:
                 for complaint in rule.check(_in(profile, section)):
-                    yield replace(complaint, path=(*path, *complaint.path))
+                    yield complaint._replace(path=(*path, *complaint.path))
 
     return Rule(rule.about, check)
 

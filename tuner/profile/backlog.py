@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from tuner.profile.model import Profile
 from tuner.profile.placement import PlacedQueue, measured_way
 
 
-@dataclass(frozen=True)
-class BacklogMarks:
+class BacklogMarks(NamedTuple):
     """Events sent and not yet accounted for: every worker is busy above `low`, and `room` is what
     the queues hold before the first one slows its inputs down or a later one makes its workers
     wait."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from tuner.modules.queue import QueueType
 from tuner.profile.model import Profile
@@ -12,8 +12,7 @@ from tuner.profile.placement import PlacedQueue, queues
 _MESSAGE_OVERHEAD_BYTES = 700
 
 
-@dataclass(frozen=True)
-class QueueMemory:
+class QueueMemory(NamedTuple):
     """The bytes of one message, of all queues together, and the queue that takes most of them."""
 
     message_bytes: int

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import cache
 from itertools import chain
-from typing import Literal, get_args, get_origin
+from typing import Literal, NamedTuple, get_args, get_origin
 
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
@@ -21,8 +20,7 @@ Models = tuple[type[BaseModel], ...]
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 
-@dataclass(frozen=True)
-class Key:
+class Key(NamedTuple):
     """One key of one section: its path, such as `outputs[].queue.size`, and its name there and in
     the model."""
 

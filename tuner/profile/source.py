@@ -10,7 +10,7 @@ import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import yaml
 
@@ -40,16 +40,14 @@ _SECRETS = frozenset({"pwd", "apikey"})
 _LONGEST = 60
 
 
-@dataclass(frozen=True, order=True)
-class Position:
+class Position(NamedTuple):
     """A place in the file; line and column count from 1."""
 
     line: int
     column: int
 
 
-@dataclass(frozen=True)
-class Spot:
+class Spot(NamedTuple):
     """Where one value stands: its key (or itself, in a list), the value, its spelling, its file."""
 
     key: Position

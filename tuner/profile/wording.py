@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from pydantic import BaseModel, ValidationError
 
@@ -66,8 +66,7 @@ _SENTENCES: dict[str, Callable[[Mapping[str, object]], str]] = {
 }
 
 
-@dataclass(frozen=True)
-class _Fault:
+class _Fault(NamedTuple):
     """One pydantic error of a `root`, brought to the path it has in the YAML data."""
 
     root: type[BaseModel]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Set
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from tuner.modules.omelasticsearch import OmelasticsearchOutput
 from tuner.modules.output import Lines, Output
@@ -31,8 +31,7 @@ _BULK_TIMEOUT = "1m"
 _ELSEWHERE = {"name", "type", "stream", "filter", "queue", "document", "line", "template"}
 
 
-@dataclass(frozen=True)
-class BulkAction:
+class BulkAction(NamedTuple):
     """An action that sends bulks to the engine of `output`: the names of its templates and of the
     ruleset that takes what the engine refuses, and what follows from the release."""
 
@@ -52,8 +51,7 @@ class BulkAction:
     condition: Emitted | None = None
 
 
-@dataclass(frozen=True)
-class LineAction:
+class LineAction(NamedTuple):
     """An action of any other output, with its module's own parameters."""
 
     output: Lines
@@ -64,8 +62,7 @@ class LineAction:
     condition: Emitted | None
 
 
-@dataclass(frozen=True)
-class ActionGroup:
+class ActionGroup(NamedTuple):
     """An output and those that stand in for it; with a queue they have a ruleset of their own.
     The steps come first: a ruleset with a queue gets a copy of the event."""
 

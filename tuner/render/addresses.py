@@ -6,8 +6,6 @@ one bad id: what an event brings is let in only where it is of the plainest kind
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from tuner.engines.index import Index, IndexBy, Rotate
 from tuner.modules.dyna_file import DynaFile
 from tuner.modules.omelasticsearch import DocumentId
@@ -79,4 +77,4 @@ def document_id(wanted: DocumentId | str | None, steps: Steps) -> Property:
         return Property("uuid")
     name = json_name(wanted.json_path) if wanted.json_path else str(wanted.property)
     text = Property(name, expression=_ID, group=1)
-    return replace(steps.text((text,), fallback=variable("$uuid")), format="json")
+    return steps.text((text,), fallback=variable("$uuid"))._replace(format="json")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from tuner.engines.index import Index, Rotate
 from tuner.engines.release import Engine
@@ -49,8 +49,7 @@ OURS = "rsyslog-tune"
 _HEADER = "Rendered by rsyslog-tune"
 
 
-@dataclass(frozen=True)
-class Artefact:
+class Artefact(NamedTuple):
     """One file to write, by its path inside the output folder; private ones are for their owner."""
 
     path: str

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from typing import NamedTuple
 
 from tuner.modules.field import DocumentField, FieldType, is_json, merges
 from tuner.modules.registry import Parse
@@ -25,8 +26,7 @@ _ASCII = _DIGITS | {
 }  # fmt: skip
 
 
-@dataclass(frozen=True)
-class Identity:
+class Identity(NamedTuple):
     """A number that messages carry at a fixed place of their text, and the field it goes to.
 
     Only measurements have one: it lets every event be accounted for.  Positions count from 1.
@@ -72,7 +72,7 @@ def _plain(part: TextSource, parse: Parse | None) -> Iterator[Piece]:
     elif part.json_path == EVERYTHING:
         yield EVERYTHING_FOUND
     else:
-        yield from (replace(one, controls="escape") for one in texts_of(part, parse))
+        yield from (one._replace(controls="escape") for one in texts_of(part, parse))
 
 
 def _number(identity: Identity) -> Property:
@@ -138,7 +138,7 @@ class _Members:
             yield from self._texts(field)
         else:
             yield '"'
-            yield from (replace(one, format=_escaped(field)) for one in self._texts(field))
+            yield from (one._replace(format=_escaped(field)) for one in self._texts(field))
             yield '"'
 
     def _whole(self, key: str, field: DocumentField, on_empty: str) -> Property:
@@ -146,7 +146,7 @@ class _Members:
         kind = "number" if field.type in CHECKED else "string"
         texts = (self._value(field),) if _is_checked(field) else self._texts(field)
         one = texts[0] if len(texts) == 1 else self.steps.text(texts)
-        return replace(one, member=key, data_type=kind, on_empty=on_empty)
+        return one._replace(member=key, data_type=kind, on_empty=on_empty)
 
     def _left_out(self, key: str, field: DocumentField) -> Property:
         """A comma and the member, or nothing."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from tuner.engines.index import Index, IndexSettings, MappingStyle, Rotate
 from tuner.engines.lifecycle import Rollover
@@ -36,8 +36,7 @@ _ISM_CONDITIONS = {
 Json = dict[str, object]
 
 
-@dataclass(frozen=True)
-class NewIndices:
+class NewIndices(NamedTuple):
     """What new indices of an output are made of; `composed_of` names the component templates."""
 
     patterns: list[str]
@@ -61,7 +60,7 @@ def composed_template(
 ) -> Json:
     """The same template made of the component templates of `components`."""
     names = tuple(f"{output.index.target}-{part}" for part in _parts(output.index))
-    index = replace(_new_indices(profile, output, templates), composed_of=names)
+    index = _new_indices(profile, output, templates)._replace(composed_of=names)
     return _filled(templates, INDEX_TEMPLATE, index=index)
 
 

@@ -7,7 +7,7 @@ writes **NO MATCH**, and so would field.number write **FIELD NOT FOUND**.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from tuner.modules.field import DocumentField, FieldType
 from tuner.modules.parsing import CsvParse, KvParse
@@ -26,8 +26,7 @@ CHECKED = {
 }
 
 
-@dataclass(frozen=True)
-class Property:
+class Property(NamedTuple):
     """A property of the event: all of it, the characters from `first` to `last`, or what a group
     of an expression finds.
 
@@ -50,8 +49,7 @@ class Property:
     secure_path: str | None = None
 
 
-@dataclass(frozen=True)
-class _Place:
+class _Place(NamedTuple):
     """A piece of a property: the expression before it with its number of groups, the one after
     it, the expression of a text with the groups that may hold it, and of an optional quote."""
 
@@ -76,14 +74,14 @@ def texts_of(field: TextSource, parse: Parse | None) -> tuple[Property, ...]:
     )
     if field.split is not None:
         expression, group = _piece(field.split.delimiter, field.split.number)
-        return (replace(options, expression=expression, group=group),)
+        return (options._replace(expression=expression, group=group),)
     if field.regex is not None:
         expression, group = field.regex.expression, field.regex.submatch
         nomatch = field.regex.nomatch
-        return (replace(options, expression=expression, group=group, nomatch=nomatch),)
+        return (options._replace(expression=expression, group=group, nomatch=nomatch),)
     expression = f"{place.before}{place.text}{place.after}"
     return tuple(
-        replace(options, expression=expression, group=place.groups + group)
+        options._replace(expression=expression, group=place.groups + group)
         for group in place.text_groups
     ) or (options,)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from tuner.render.quoting import Emitted, authored
 
@@ -21,8 +22,7 @@ class Form:
 WHOLE = Form()
 
 
-@dataclass(frozen=True)
-class Snippet:
+class Snippet(NamedTuple):
     """A file of the user's own: its name, and its text as it is."""
 
     name: str

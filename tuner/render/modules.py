@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from tuner.errors import Refused
 from tuner.modules.input import Input
@@ -24,8 +24,7 @@ _LOADED = re.compile(r'load="(\w+)"')
 _DRIVER = re.compile(r'(?i:driver(?:\.name)?)="([a-z]+)"')
 
 
-@dataclass(frozen=True)
-class Module:
+class Module(NamedTuple):
     """A module to load, with the parameters that all of a kind share."""
 
     name: str

@@ -14,7 +14,7 @@ at its mark and has room above it for all that `again.NAME` can hold, so neither
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from tuner.modules.queue import Queue, QueueType
 from tuner.modules.queue_defaults import Place, resolve
@@ -28,8 +28,7 @@ _SHUTDOWN_MS = 10_000
 _WAIT_US = 1_000_000
 
 
-@dataclass(frozen=True)
-class Retry:
+class Retry(NamedTuple):
     """The two rulesets of one output's refused documents; `rejected` names the action, and its
     template, that writes to `file` what will never be taken."""
 
@@ -55,7 +54,7 @@ def retries(profile: Profile) -> Iterator[Retry]:
             queue=queue,
             rejected=f"{output.name}-rejected",
             file=output.retryfailures.file,
-            action=replace(resend, stands_in=False, condition=None),
+            action=resend._replace(stands_in=False, condition=None),
             again=again,
             again_queue=again_queue,
         )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from tuner.modules.input import Parsers
 from tuner.profile.lanes import Spread
@@ -11,8 +11,7 @@ from tuner.profile.model import Profile
 from tuner.profile.placement import PlacedQueue
 
 
-@dataclass(frozen=True)
-class Entrance:
+class Entrance(NamedTuple):
     """A ruleset that pins the parsers of what enters it, and that of the stream it goes on to."""
 
     name: str

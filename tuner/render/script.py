@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from tuner.modules.impstats import Impstats
 from tuner.modules.input import Input, Parsers
@@ -51,8 +51,7 @@ from tuner.schema.parameter import of_module
 _FIRST = ("type", "address", "port", "file", "socket", "supportOctetCountedFraming")
 
 
-@dataclass(frozen=True)
-class Lane:
+class Lane(NamedTuple):
     """A ruleset with a queue of its own between the inputs and the outputs."""
 
     name: str
@@ -60,8 +59,7 @@ class Lane:
     queue: Queue
 
 
-@dataclass(frozen=True)
-class StreamRules:
+class StreamRules(NamedTuple):
     """What happens to the events of a stream: its ruleset with its parsers and queue, what repairs
     and parses an event, which events go on, and the outputs.
 
@@ -79,8 +77,7 @@ class StreamRules:
     deliveries: tuple[ActionGroup, ...]
 
 
-@dataclass(frozen=True)
-class InputStatement:
+class InputStatement(NamedTuple):
     """One place where an input takes events: what names it, and its other parameters."""
 
     source: Parameters
@@ -88,8 +85,7 @@ class InputStatement:
     parameters: Parameters
 
 
-@dataclass(frozen=True)
-class Script:
+class Script(NamedTuple):
     """What rsyslog.conf says, in its order."""
 
     name: str

@@ -9,6 +9,7 @@ makes 1e+22.0 of 1e22, which is no JSON (8.2302).
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from tuner.modules.field import DocumentField
 from tuner.modules.text_source import EVERYTHING
@@ -21,8 +22,7 @@ EVERYTHING_FOUND = Property("$!all-json-plain")
 """All that parsing found; {} where it found nothing."""
 
 
-@dataclass(frozen=True)
-class TextStep:
+class TextStep(NamedTuple):
     """What a template writes; with `mends` without half a character at its ends, with `joins` with
     a comma before it where it is not empty, with a `table` what that has for it, with a `fallback`
     that instead of nothing."""
@@ -37,8 +37,7 @@ class TextStep:
     kind: str = "text"
 
 
-@dataclass(frozen=True)
-class JsonStep:
+class JsonStep(NamedTuple):
     """What stands at a path as JSON: a text in quotes, anything else as it is.  `prefix` comes
     before it, and nothing at all is written of what is empty; without a prefix that is null."""
 
@@ -49,8 +48,7 @@ class JsonStep:
     kind: str = "json"
 
 
-@dataclass(frozen=True)
-class MergeStep:
+class MergeStep(NamedTuple):
     """All that parsing found but the members `left_out`, as the end of an object that has members
     already."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from tuner.modules.filter import Filter
 from tuner.modules.mmjsonparse import JsonParse
@@ -24,8 +24,7 @@ from tuner.schema.parameter import of_module
 _ELSEWHERE = {"type", "filter"}
 
 
-@dataclass(frozen=True)
-class ActionStatement:
+class ActionStatement(NamedTuple):
     """An action that changes the event."""
 
     name: str
@@ -35,8 +34,7 @@ class ActionStatement:
     kind: str = "action"
 
 
-@dataclass(frozen=True)
-class SetStatement:
+class SetStatement(NamedTuple):
     """Variables that are set one after the other; the last is what is asked for, or what is put
     into the event's JSON, at the first of `places`.
 
@@ -55,8 +53,7 @@ class SetStatement:
         return self.texts[-1].variable
 
 
-@dataclass(frozen=True)
-class UnsetStatement:
+class UnsetStatement(NamedTuple):
     """A variable that is removed."""
 
     variable: str

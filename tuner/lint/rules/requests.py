@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from tuner.engines.heap import heap_bytes
 from tuner.lint.rules.transport import REMOTE, remote_servers
@@ -26,8 +26,7 @@ _SHARE_OF_PRESSURE = 0.8
 _LARGEST_BATCH = 10_000
 
 
-@dataclass(frozen=True)
-class Requests:
+class Requests(NamedTuple):
     """The bulks of one output: the queue that makes them, and bytes of an event in them, of the
     events of a full batch, and of the largest request that is sent."""
 
