@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 import threading
@@ -14,9 +15,9 @@ import psutil
 import pytest
 
 from tests.live.conftest import tune
-from tests.live.hosts import SshHost
+from tests.live.hosts import SshHost, passed
 from tests.live.test_cluster import PROFILE, require_exact, run_until
-from tests.live.test_several_nodes import ELASTICSEARCH, profile
+from tests.live.test_several_nodes import ELASTICSEARCH, profile, text
 from tests.live.test_span import ALLOW, site, spanning
 from tuner.cluster.engine_hosts import ENGINE_HOST, RemoteNodeHosts
 from tuner.engine.probe import node_count
@@ -32,6 +33,25 @@ pytestmark = [pytest.mark.live, pytest.mark.full]
 __all__ = ["site"]
 
 NAMES = ("east", "middle", "west")
+
+# Elasticsearch wants 65,535 open files and 262,144 memory areas where hosts are several.  A host of
+# the test has those of this machine, and root may not raise them in every container: its programs
+# are told of more.
+_LIMITS = """\
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+int getrlimit(int what, struct rlimit *limit)
+{
+    int failed = syscall(SYS_prlimit64, 0, what, 0, limit);
+    if (!failed && what == RLIMIT_NOFILE && limit->rlim_max < 65536)
+        limit->rlim_cur = limit->rlim_max = 65536;
+    return failed;
+}
+
+int getrlimit64(int what, struct rlimit *limit) __attribute__((alias("getrlimit")));
+"""
 
 
 class Machines:
@@ -142,6 +162,39 @@ def kill_engine(host: SshHost) -> None:
     for pid, command in host.processes().items():
         if "org.elasticsearch" in command:
             psutil.Process(pid).kill()
+
+
+def as_for_production(host: SshHost) -> None:
+    """Give a host the limits that Elasticsearch checks."""
+    host.write("/usr/local/src/limits.c", _LIMITS)
+    library = "/usr/local/lib/limits.so"
+    passed(host.run("cc", "-shared", "-fPIC", "-o", library, "/usr/local/src/limits.c"))
+    host.write("/etc/ld.so.preload", f"{library}\n")
+    areas = "/proc/sys/vm/max_map_count"
+    host.write("/run/max_map_count", "262144\n")
+    passed(host.run("mount", "--bind", "/run/max_map_count", areas))
+
+
+@pytest.mark.skipif(shutil.which("cc") is None, reason="a C compiler")
+def test_a_search_on_an_engine_of_three_hosts_of_which_one_loses_its_node(site: Path) -> None:
+    three = site / "three.yaml"
+    three.write_text(text(ELASTICSEARCH, 1), encoding="utf-8")
+    roles = {"front": "collector", "north": "load"} | dict.fromkeys(NAMES, "engine")
+    with spanning(site, roles) as (front, _, *engines):
+        front.write(ALLOW, "".join(f"{one.ip}\n" for one in engines))
+        bench = ("bench", "--cluster", "--window", "2s", "--repeat", 1, "--no-freshness", three)
+        refused = tune(*bench, folder=site)
+        assert refused.code == 1, refused.err
+        assert "max file descriptors" in refused.err
+        for one in engines:
+            as_for_production(one)
+        done = tune(*bench, folder=site)
+        assert done.code == 0, done.err
+        code, said = run_until(site, "trial   5", lambda: kill_engine(engines[1]), *SEARCH, three)
+        assert code == 0, said
+        assert "(on middle)" in said, said
+        require_exact(site / "run")
+        assert "its engine on east, middle, west" in read(site / "run").header.machine
 
 
 SEARCH = ("search", "--cluster", "--no-shrink", "--budget", "60s", "--run-dir", "run")
