@@ -193,8 +193,13 @@ def test_a_search_on_an_engine_of_three_hosts_of_which_one_loses_its_node(site: 
         code, said = run_until(site, "trial   5", lambda: kill_engine(engines[1]), *SEARCH, three)
         assert code == 0, said
         assert "(on middle)" in said, said
-        require_exact(site / "run")
+        runs = [one.measurement for one in require_exact(site / "run")]
         assert "its engine on east, middle, west" in read(site / "run").header.machine
+        for stages in (one.verdict.stages for one in runs if one and one.verdict):
+            assert stages is not None
+            assert [one.name for one in stages.engine_hosts] == [*NAMES]
+            assert all(one.machine_cpu > 0 and one.speed for one in stages.engine_hosts)
+        assert all(one.speed is not None for one in runs if one), "the collector's"
 
 
 SEARCH = ("search", "--cluster", "--no-shrink", "--budget", "60s", "--run-dir", "run")

@@ -17,7 +17,7 @@ from tests.measure.stages import (
 )
 from tests.profile.examples import small
 from tuner.measure.bottleneck import Bottleneck, judge
-from tuner.measure.stages import LoadStage, Stages
+from tuner.measure.stages import LoadStage, MachineStage, Stages
 from tuner.profile.paths import resolve_path
 from tuner.space.knobs import knobs, of_rsyslog
 from tuner.space.remedies import UNHELPED
@@ -37,7 +37,7 @@ ELSEWHERE = replace(CALM, engine_is_here=False, engine_cpu=0.93, machine_cpu=0.3
 MACHINE = replace(CALM, cores=2, engine_cores=2, engine_cpu=0.45, shipper_cpu=0.5, machine_cpu=0.99)
 WORKING = replace(CALM, action=replace(ACTION, cpu=0.6, busiest=0.65, runnable=0.1))
 UNCLEAR = replace(CALM, main=EMPTY_MAIN, action=EMPTY_ACTION)
-IDLE_LOAD = LoadStage("north", 0.2, 0.0, 0.3, 2.0, None)
+IDLE_LOAD = LoadStage("north", 0.3, 2.0, None, 0.2, 0.0)
 OUTSIDE = replace(UNCLEAR, input_cpu=0.2, loads=(IDLE_LOAD,))
 
 CASES = {
@@ -146,13 +146,24 @@ def test_sockets_that_stay_full_are_not_the_senders_fault() -> None:
 
 
 def test_the_load_host_without_a_core_to_spare_is_named() -> None:
-    full = LoadStage("south", 0.99, 0.0, 1.0, 2.0, None)
+    full = LoadStage("south", 1.0, 2.0, None, 0.99, 0.0)
     verdict = judge(replace(UNFED, loads=(IDLE_LOAD, full)))
     assert verdict.bottleneck is Bottleneck.SENDER
     assert (
         "south: 99% of a core, its sockets full 0% of the time, its machine 100% of 2 cores"
         in dict(verdict.figures)["sender"]
     )
+
+
+def test_the_engine_host_without_a_core_to_spare_is_named() -> None:
+    idle, full = (
+        MachineStage(name, used, 2.0, None) for name, used in (("east", 0.4), ("west", 1))
+    )
+    spread = replace(CALM, engine_is_here=False, engine_cpu=0.6, engine_hosts=(idle,))
+    assert judge(spread).bottleneck is not Bottleneck.ENGINE_CPU
+    verdict = judge(replace(spread, engine_hosts=(idle, full)))
+    assert verdict.bottleneck is Bottleneck.ENGINE_CPU
+    assert "east: 40% of 2 cores; west: 100% of 2 cores" in dict(verdict.figures)["engine"]
 
 
 def test_the_network_is_only_to_blame_between_machines_and_while_the_input_waits() -> None:

@@ -12,8 +12,10 @@ from tuner.cluster.lines import Failed
 from tuner.cluster.relayed import (
     FROM_ENGINE,
     TO_ENGINE,
+    CountMachine,
     EngineReady,
     FromEngine,
+    MachineCounted,
     NodeEnded,
     NodeStarted,
     NodeStopped,
@@ -27,9 +29,11 @@ from tuner.host.lock import measuring, state_folder
 from tuner.host.signals import end_orderly
 from tuner.host.usage import memory_bytes
 from tuner.lab.distribution import provide
+from tuner.lab.loads import counts_of
 from tuner.lab.node import NodeProcess
 from tuner.lab.nodes import NodeHere
 from tuner.lab.ports import free_ports
+from tuner.lab.probe import Probe
 from tuner.lab.scratch import remove_abandoned, scratch
 
 _POLL_S = 0.25
@@ -44,6 +48,7 @@ class _EngineHost:
         self._opened = opened
         self._host: NodeHere | None = None
         self._node: NodeProcess | None = None
+        self._probe: Probe | None = None
 
     def answer(self, message: ToEngine) -> FromEngine:
         """Do what is asked for."""
@@ -55,6 +60,7 @@ class _EngineHost:
                 folder = self._opened.enter_context(scratch(state_folder()))
                 port, memory = free_ports(2, address), memory_bytes()
                 self._host = NodeHere(folder / "engine", port, memory, address)
+                self._probe = self._opened.enter_context(Probe())
                 return EngineReady(port, memory, downloads_s)
             case StartNode(number, plan, place):
                 self.stop()
@@ -66,6 +72,8 @@ class _EngineHost:
             case StopNode():
                 self.stop()
                 return NodeStopped()
+            case CountMachine():
+                return MachineCounted(counts_of(self._probe))
 
     def stop(self) -> None:
         """End the node, if any."""

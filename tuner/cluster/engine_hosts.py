@@ -11,8 +11,10 @@ from tuner.cluster.lines import Failed
 from tuner.cluster.relayed import (
     FROM_ENGINE,
     TO_ENGINE,
+    CountMachine,
     EngineReady,
     FromEngine,
+    MachineCounted,
     NodeEnded,
     NodeStarted,
     NodeStopped,
@@ -23,6 +25,7 @@ from tuner.cluster.relayed import (
 )
 from tuner.engines.versions import Distribution
 from tuner.errors import TuneError, Unreachable
+from tuner.lab.loads import MachineCounts
 from tuner.lab.node import NodePlace, NodePlan
 
 ENGINE_HOST = "tuner.cluster.engine_host"
@@ -106,6 +109,13 @@ class RemoteNodeHost:
         if not isinstance(answer, NodeStarted):
             raise RuntimeError(f"{self.name} starts a node with {answer}")
         return RemoteNode(self, self._started, place.url)
+
+    def counted(self) -> Mapping[str, MachineCounts]:
+        """As NodeHost says; raises Unreachable without an answer."""
+        answer = self._asked(CountMachine(), _ANSWER_S)
+        if not isinstance(answer, MachineCounted):
+            raise RuntimeError(f"{self.name} counts {answer}")
+        return {self.name: answer.counts}
 
     def stop(self) -> None:
         """End its node."""

@@ -35,9 +35,7 @@ from tuner.flood.flood import sender_here
 from tuner.flood.orders import line_of, spec_of, status_of
 from tuner.flood.transport import PATHS, Credentials, Transport, address_of
 from tuner.host.allow import require_allowed_host
-from tuner.host.machine import core_time
-from tuner.host.usage import cores
-from tuner.lab.loads import MachineCounts, SenderProcess
+from tuner.lab.loads import SenderProcess, counts_of
 from tuner.lab.probe import Probe
 
 _SILENCE_S = 10.0
@@ -80,7 +78,7 @@ def _listen(heard: queue.SimpleQueue[ToLoad | None]) -> None:
 def _obey(message: ToLoad, senders: dict[str, SenderProcess], probe: Probe) -> None:
     match message:
         case Ping(asked_s):
-            counts = MachineCounts(time.monotonic(), cores(), core_time(), probe.pieces())
+            counts = counts_of(probe)
             _say(Pong(asked_s, counts))
         case MayFlood(hosts):
             _say(Allowed(_refusal(hosts)))

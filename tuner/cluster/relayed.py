@@ -121,6 +121,21 @@ class StopNode:
 
 
 @dataclass(frozen=True)
+class CountMachine:
+    """Say what the machine counted up to now."""
+
+    kind: Literal["count machine"] = "count machine"
+
+
+@dataclass(frozen=True)
+class MachineCounted:
+    """The answer to CountMachine."""
+
+    counts: MachineCounts
+    kind: Literal["machine counted"] = "machine counted"
+
+
+@dataclass(frozen=True)
 class EngineReady:
     """A node may start, at the first of two free ports; the download took so many seconds."""
 
@@ -157,8 +172,8 @@ class NodeEnded:
 
 ToLoad = Ping | MayFlood | BeginSender | ToSender | EndSender
 FromLoad = Pong | Allowed | FromSender | SenderEnded
-ToEngine = PrepareEngine | StartNode | StopNode
-FromEngine = EngineReady | NodeStarted | NodeStopped | NodeEnded | Failed
+ToEngine = PrepareEngine | StartNode | StopNode | CountMachine
+FromEngine = EngineReady | NodeStarted | NodeStopped | NodeEnded | MachineCounted | Failed
 
 TO_LOAD: JsonLines[ToLoad] = JsonLines(TypeAdapter(Annotated[ToLoad, Field(discriminator="kind")]))
 FROM_LOAD: JsonLines[FromLoad] = JsonLines(

@@ -33,7 +33,7 @@ from tuner.render.templates import Templates
 class Lab:
     """An engine that answers, who owns what is created in it, and a folder for our daemons.
 
-    `probe` does fixed work beside them; None where nothing is measured, or not on this machine.
+    `probe` does fixed work beside them; None where nothing is measured, or an engine elsewhere is.
     `templates` write what the daemons are given; the shipped ones where it is None.  `loads` are
     the machines that send now what it measures, and reach it at `address`; without any this one
     does.
@@ -57,6 +57,12 @@ class Lab:
     def is_here(self) -> bool:
         """Whether the engine runs on this machine, whose cores we can see."""
         return is_loopback(urlsplit(self.client.url).hostname or "")
+
+    @property
+    def is_ours(self) -> bool:
+        """Whether the engine runs on machines that we know to have no other work: this one, or
+        hosts of ours."""
+        return self.is_here or self.engine.restarts
 
     def loss(self) -> str | None:
         """How an engine of ours, or a node of it, exited; None while all of it runs."""
@@ -147,7 +153,7 @@ def lab_around(engine: LabEngine, folder: Path, run_id: str) -> Iterator[Lab]:
     engine is removed."""
     lab = lab_of(engine, folder, run_id)
     try:
-        with Probe() if lab.is_here else contextlib.nullcontext() as probe:
+        with Probe() if lab.is_ours else contextlib.nullcontext() as probe:
             yield replace(lab, probe=probe)
     finally:
         with contextlib.suppress(TuneError):

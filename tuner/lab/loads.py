@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Protocol
 
 from tuner.host.clock import ClockOffset
-from tuner.host.machine import CoreTime
-from tuner.lab.probe import Pieces
+from tuner.host.machine import CoreTime, core_time
+from tuner.host.usage import cores
+from tuner.lab.probe import Pieces, Probe
 
 
 class SenderProcess(Protocol):
@@ -42,6 +44,12 @@ class MachineCounts:
     cores: float
     machine: CoreTime
     probe: Pieces | None
+
+
+def counts_of(probe: Probe | None) -> MachineCounts:
+    """What this machine counted up to now."""
+    pieces = None if probe is None else probe.pieces()
+    return MachineCounts(time.monotonic(), cores(), core_time(), pieces)
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ from tuner.engines.heap import fitting_heap
 from tuner.engines.versions import distribution_for
 from tuner.errors import JobFailed, Unreachable
 from tuner.host.usage import memory_bytes
+from tuner.lab.loads import MachineCounts
 from tuner.lab.node import NODE_NAME, NodePlace, NodePlan, NodeProcess
 from tuner.lab.ports import free_ports
 from tuner.lab.scratch import make_passage, subfolder
@@ -69,6 +70,9 @@ class NodeHost(Protocol[N_co]):
     def start(self, plan: NodePlan, place: NodePlace, /) -> N_co:
         """Start a node without data; the one before it has ended."""
 
+    def counted(self) -> Mapping[str, MachineCounts]:
+        """What that machine counted so far, by its name; nothing of this one."""
+
 
 @dataclass(frozen=True)
 class NodeHere:
@@ -86,6 +90,10 @@ class NodeHere:
         if (self.folder / place.name).exists():
             shutil.rmtree(self.folder / place.name)
         return NodeProcess(plan, subfolder(self.folder, place.name), place)
+
+    def counted(self) -> Mapping[str, MachineCounts]:
+        """As NodeHost says."""
+        return {}
 
 
 def nodes_here(folder: Path, nodes: int = 1) -> tuple[NodeHere, ...]:
@@ -136,6 +144,10 @@ class Nodes(Generic[N_co]):
         """A client of whichever node answers; the caller closes it."""
         first, *others = (place.url for _, place in self._hosts)
         return EngineClient(first, others=others)
+
+    def counted(self) -> Mapping[str, MachineCounts]:
+        """What the machines that are not this one counted so far, by their names."""
+        return {name: one for host, _ in self._hosts for name, one in host.counted().items()}
 
     def ending(self) -> str | None:
         """How the first node that ended did so, or None while all run."""

@@ -96,8 +96,10 @@ def input_full(stages: Stages) -> bool:
 
 
 def engine_full(stages: Stages) -> bool:
-    """Whether the engine used up the cores it may use, or most of what was used of shared ones."""
-    if stages.engine_cpu >= ENGINE_FULL:
+    """Whether the engine used up the cores it may use, one host of its own had none left, or it
+    used most of what was used of shared ones."""
+    one_host = max((one.machine_cpu for one in stages.engine_hosts), default=0.0)
+    if stages.engine_cpu >= ENGINE_FULL or one_host >= FULL:
         return True
     return machine_full(stages) and stages.engine_here >= ENGINE_PART * stages.machine_cpu
 
@@ -173,7 +175,7 @@ class Diagnosis:
 def verdict_of(window: Window, lab: Lab, profile: Profile) -> Diagnosis | None:
     """What limited the pipeline of `profile`, as bound; None for an engine elsewhere that is not
     ours, whose cores may have other work."""
-    if not lab.is_here and not lab.engine.restarts:
+    if not lab.is_ours:
         return None
     processors = lab.engine.facts.processors
     engine_cores = min(cores(), processors) if lab.is_here else processors

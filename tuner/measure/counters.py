@@ -13,7 +13,7 @@ from tuner.host.machine import CoreTime, core_time
 from tuner.host.threads import Load, NamedThreads, thread_cpu, thread_loads
 from tuner.lab.impstats import Snapshot
 from tuner.lab.lab import Lab
-from tuner.lab.loads import LoadCounts
+from tuner.lab.loads import LoadCounts, MachineCounts
 from tuner.lab.probe import Pieces
 from tuner.measure.pipeline import Pipeline
 from tuner.measure.window import Poll
@@ -26,8 +26,9 @@ class Counters:
     `at_s` is monotonic, `epoch_s` the same time in seconds since 1970, which impstats writes.
     Throttle times are milliseconds of the primaries (`merges.total_throttled_time_in_millis`,
     `indexing.throttle_time_in_millis`), `rejected` bulk tasks turned away by write pools, `probe`
-    the fixed work that was done meanwhile, None where there is no probe; `load_hosts` are those
-    that the senders are on, by name, where they are not on this machine.
+    the fixed work that was done meanwhile, None where there is no probe; `load_hosts` and
+    `engine_hosts` are those that the senders and the engine's nodes are on, by name, where they are
+    not on this machine.
 
     What is polled ten times a second (Poll) and what rsyslogd writes by itself once a second
     (Snapshot) are types of their own: they are read at times of their own, and lie between two of
@@ -49,6 +50,7 @@ class Counters:
     bulk: BulkTimes | None
     probe: Pieces | None = None
     load_hosts: Mapping[str, LoadCounts] = field(default_factory=dict)
+    engine_hosts: Mapping[str, MachineCounts] = field(default_factory=dict)
 
     def since(self, before: Counters) -> Growth:
         """How much everything grew since `before`."""
@@ -79,30 +81,46 @@ class Counters:
                 for name, one in self.load_hosts.items()
                 if name in before.load_hosts
             },
+            engine_hosts={
+                name: _machine_growth(before.engine_hosts[name], one)
+                for name, one in self.engine_hosts.items()
+            },
         )
 
 
 @dataclass(frozen=True)
-class LoadGrowth:
-    """What a sender and the machine that it is on did in `passed_s` seconds."""
+class MachineGrowth:
+    """What another machine did in `passed_s` seconds by its own clock."""
 
     passed_s: float
     cores: float
     machine: CoreTime
-    sender_cpu_s: float
-    sender_blocked_s: float
     probe: Pieces | None
 
 
+@dataclass(frozen=True)
+class LoadGrowth:
+    """What a sender and the machine that it is on did meanwhile."""
+
+    host: MachineGrowth
+    sender_cpu_s: float
+    sender_blocked_s: float
+
+
 def _growth(before: LoadCounts, after: LoadCounts) -> LoadGrowth:
-    early, late = before.host, after.host
     return LoadGrowth(
-        passed_s=late.at_s - early.at_s,
-        cores=late.cores,
-        machine=late.machine.since(early.machine),
+        host=_machine_growth(before.host, after.host),
         sender_cpu_s=after.sender_cpu_s - before.sender_cpu_s,
         sender_blocked_s=after.sender_blocked_s - before.sender_blocked_s,
-        probe=late.probe.since(early.probe) if late.probe and early.probe else None,
+    )
+
+
+def _machine_growth(before: MachineCounts, after: MachineCounts) -> MachineGrowth:
+    return MachineGrowth(
+        passed_s=after.at_s - before.at_s,
+        cores=after.cores,
+        machine=after.machine.since(before.machine),
+        probe=after.probe.since(before.probe) if after.probe and before.probe else None,
     )
 
 
@@ -126,6 +144,7 @@ class Growth:
     bulk: BulkTimes | None
     probe: Pieces | None
     load_hosts: Mapping[str, LoadGrowth] = field(default_factory=dict)
+    engine_hosts: Mapping[str, MachineGrowth] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -163,6 +182,7 @@ class Window:
 
 def counters_now(lab: Lab, pipe: Pipeline, flood: Traffic, timeout_s: float) -> Counters:
     """Read everything now; an engine gets `timeout_s` to answer."""
+    engine_hosts = lab.engine.counted()
     shipper = pipe.rsyslogd.usage()
     engine = node_counters(lab.client, timeout_s)
     index = index_counters(lab.client, pipe.pattern)
@@ -184,4 +204,5 @@ def counters_now(lab: Lab, pipe: Pipeline, flood: Traffic, timeout_s: float) -> 
         bulk=bulk,
         probe=None if lab.probe is None else lab.probe.pieces(),
         load_hosts=flood.loads(),
+        engine_hosts=engine_hosts,
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from enum import Enum
 
-from tuner.measure.stages import LoadStage, Pool, Stages
+from tuner.measure.stages import LoadStage, MachineStage, Pool, Stages
 from tuner.schema.units import cores_text
 
 
@@ -42,8 +42,12 @@ def _sender(stages: Stages) -> str:
 
 
 def _load(load: LoadStage) -> str:
-    machine = f"its machine {load.machine_cpu:.0%} of {cores_text(load.cores)}"
-    return f"{load.name}: {_sending(load.sender_cpu, load.sender_blocked)}, {machine}"
+    sending = _sending(load.sender_cpu, load.sender_blocked)
+    return f"{load.name}: {sending}, its machine {_used(load)}"
+
+
+def _used(machine: MachineStage) -> str:
+    return f"{machine.machine_cpu:.0%} of {cores_text(machine.cores)}"
 
 
 def _sending(cpu: float, blocked: float) -> str:
@@ -75,7 +79,8 @@ def _bulk(stages: Stages) -> str:
 
 
 def _engine(stages: Stages) -> str:
-    return f"{stages.engine_cpu:.0%} of its {cores_text(stages.engine_cores)}"
+    hosts = (f"; {one.name}: {_used(one)}" for one in stages.engine_hosts)
+    return f"{stages.engine_cpu:.0%} of its {cores_text(stages.engine_cores)}{''.join(hosts)}"
 
 
 def _rejections(stages: Stages) -> str:

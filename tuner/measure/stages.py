@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from tuner.host.threads import LONGEST_NAME, Load
 from tuner.lab.impstats import within
-from tuner.measure.counters import LoadGrowth, Window
+from tuner.measure.counters import LoadGrowth, MachineGrowth, Window
 from tuner.measure.speed import Speed, speed_of
 from tuner.modules.registry import INPUTS
 from tuner.profile.backlog import backlog_marks
@@ -91,16 +91,23 @@ class Pool:
 
 
 @dataclass(frozen=True)
-class LoadStage:
-    """A sender on a machine of its own, in shares: of one core, of the time in which its sockets
-    were full, and of that machine's `cores`; and how fast these were, where that was probed."""
+class MachineStage:
+    """Another machine: the share of its `cores` that was in use, and how fast these were, where
+    that was probed."""
 
     name: str
-    sender_cpu: float
-    sender_blocked: float
     machine_cpu: float
     cores: float
     speed: Speed | None
+
+
+@dataclass(frozen=True)
+class LoadStage(MachineStage):
+    """A sender on a machine of its own, in shares: of one core, and of the time in which its
+    sockets were full."""
+
+    sender_cpu: float
+    sender_blocked: float
 
 
 @dataclass(frozen=True)
@@ -113,7 +120,7 @@ class Stages:
     `engine_cpu` is one of the `engine_cores`, in full also where those are ours.  `bulk_ms` is the
     mean time of a bulk request where it is known.  `output` is the name of the output, and
     `rate_is_fixed` says that the sender was told how fast to send.  `loads` are the machines of the
-    senders, where that is not ours.
+    senders and `engine_hosts` those of the engine's nodes, where they are not ours.
     """
 
     window_s: float
@@ -137,6 +144,7 @@ class Stages:
     index_throttled_ms: int
     merge_throttled_ms: int
     loads: tuple[LoadStage, ...] = ()
+    engine_hosts: tuple[MachineStage, ...] = ()
 
     @property
     def sender_here(self) -> float:
@@ -192,6 +200,9 @@ def stages_of(window: Window, profile: Profile, machines: CoreCounts) -> Stages:
         index_throttled_ms=growth.index_throttled_ms,
         merge_throttled_ms=growth.merge_throttled_ms,
         loads=tuple(_load(name, one) for name, one in growth.load_hosts.items()),
+        engine_hosts=tuple(
+            MachineStage(name, *_used(one)) for name, one in growth.engine_hosts.items()
+        ),
     )
 
 
@@ -201,15 +212,16 @@ def worker_thread(queue: str) -> str:
 
 
 def _load(name: str, one: LoadGrowth) -> LoadStage:
+    passed_s = max(one.host.passed_s, 1e-9)
+    blocked = min(1.0, one.sender_blocked_s / passed_s)
+    return LoadStage(name, *_used(one.host), one.sender_cpu_s / passed_s, blocked)
+
+
+def _used(one: MachineGrowth) -> tuple[float, float, Speed | None]:
+    """The share of its cores that was in use, how many they are, and how fast."""
     passed_s = max(one.passed_s, 1e-9)
-    return LoadStage(
-        name=name,
-        sender_cpu=one.sender_cpu_s / passed_s,
-        sender_blocked=min(1.0, one.sender_blocked_s / passed_s),
-        machine_cpu=min(1.0, one.machine.taken_s(passed_s, one.cores) / (passed_s * one.cores)),
-        cores=one.cores,
-        speed=speed_of(one.probe),
-    )
+    share = one.machine.taken_s(passed_s, one.cores) / (passed_s * one.cores)
+    return min(1.0, share), one.cores, speed_of(one.probe)
 
 
 def _pool(queue: CountedQueue, loads: Mapping[str, Load], window: Window) -> Pool:
