@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import difflib
 import inspect
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Literal, get_args, get_origin
 
 from tuner.engines.settings import ALWAYS, INDEX_SETTINGS, NODE_SETTINGS, Setting, Update
@@ -89,7 +91,7 @@ def explain(asked: str) -> tuple[Explanation, ...]:
     if word in modules:
         return (_module(word, modules[word]),)
     spelling = SPELLINGS.get(word)
-    if spelling is not None and not any(_plain(path).ends_with(word) for path in _paths()):
+    if spelling is not None and not any(path.ends_with(word) for path in _paths().values()):
         known = _of_paths(frozenset(spelling.keys))
         return (
             Explanation((asked,), f"rsyslog's own word. In a profile {spelling.write}."),
@@ -121,8 +123,10 @@ def _of_paths(paths: frozenset[str]) -> tuple[Explanation, ...]:
     return tuple(_explained(name, keys) for name, keys in by_fact.items())
 
 
-def _paths() -> dict[str, None]:
-    return dict.fromkeys(key.path for key in every_key())
+@cache
+def _paths() -> Mapping[str, Path]:
+    """Every path of a profile, and how it is compared."""
+    return {key.path: _plain(key.path) for key in every_key()}
 
 
 def _matching(asked: str) -> frozenset[str]:
@@ -132,10 +136,10 @@ def _matching(asked: str) -> frozenset[str]:
         word = plain.removeprefix(prefix)
         if prefix and word == plain:
             continue
-        exact = frozenset(path for path in paths if _plain(path) == word)
+        exact = frozenset(path for path, one in paths.items() if one == word)
         if exact and "." in word:
             return exact
-        matches = exact | {path for path in paths if _plain(path).ends_with(word)}
+        matches = exact | {path for path, one in paths.items() if one.ends_with(word)}
         if matches:
             return matches
     near = _near(plain, tuple(paths))
@@ -256,7 +260,8 @@ def _search(paths: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(effects) or ("leaves it unchanged",)
 
 
-def _every_knob() -> dict[Path, Knob]:
+@cache
+def _every_knob() -> Mapping[Path, Knob]:
     """Each knob by its path without names, as the first sample that has it shows it."""
     samples: dict[Path, Knob] = {}
     for sample in _SAMPLES:
