@@ -34,9 +34,14 @@ def whole_way(written: LoadedProfile, point: Changes) -> LoadedProfile | None:
 
 
 @pytest.mark.parametrize(
-    "path", ["profiles/default.yaml", "profiles/lanes.yaml", "examples/published/stock.yaml",
-             "examples/published/p1-production.yaml"],
-)  # fmt: skip
+    "path",
+    [
+        "profiles/lanes.yaml",
+        "examples/published/p1-production.yaml",
+        pytest.param("profiles/default.yaml", marks=pytest.mark.full),
+        pytest.param("examples/published/stock.yaml", marks=pytest.mark.full),
+    ],
+)
 def test_it_agrees_with_the_text_at_random_points(path: str) -> None:
     written = load_profile(ROOT / path)
     checker, turned = Checker(written), Knobs(knobs(written.profile))
