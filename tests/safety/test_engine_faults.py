@@ -92,45 +92,50 @@ def test_control_f03(site: Path) -> None:
     require_seen(killed_for_good, site)
 
 
-@contextmanager
-def frozen(engine: Engine) -> Iterator[None]:
-    """The engine does nothing for as long as this lasts."""
-    os.kill(engine.pid, signal.SIGSTOP)
-    try:
-        yield
-    finally:
-        os.kill(engine.pid, signal.SIGCONT)
-
-
 def mark_of(number: int) -> str:
     """What the names of a trial's indices have in them."""
     return f"-t{number + 1}-"
 
 
-def await_traffic(search: Search, engine: Engine) -> int:
-    """Wait until events of a candidate arrive in the engine; the trial's number."""
-
-    def number() -> int | None:
-        asked = search.under_way()
-        if not asked or not asked["changes"]:
-            return None
-        mark = mark_of(asked["number"])
-        indices = invariants.get(engine.url, "/_stats/indexing")["indices"].items()
-        mine = (
-            one["primaries"]["indexing"]["index_total"] for name, one in indices if mark in name
-        )
-        return int(asked["number"]) if any(mine) else None
-
-    search.await_until(lambda: number() is not None, "events of a candidate")
-    return found if (found := number()) is not None else await_traffic(search, engine)
+def with_traffic(search: Search, engine: Engine) -> int | None:
+    """The candidate under way, if events of it are in the engine."""
+    asked = search.under_way()
+    if not asked or not asked["changes"]:
+        return None
+    mark = mark_of(asked["number"])
+    indices = invariants.get(engine.url, "/_stats/indexing")["indices"].items()
+    mine = (one["primaries"]["indexing"]["index_total"] for name, one in indices if mark in name)
+    return int(asked["number"]) if any(mine) else None
 
 
-def frozen_in_a_trial(site: Path, engine: Engine, command: tuple[str, ...]) -> None:
+@contextmanager
+def frozen_in_a_trial(search: Search, engine: Engine) -> Iterator[int]:
+    """The engine does nothing from the moment that events of a candidate arrive in it; the trial's
+    number.  Where that trial had ended by then, it is thawed, and frozen in a later one."""
+    struck: list[int] = []
+
+    def froze() -> bool:
+        if (number := with_traffic(search, engine)) is None:
+            return False
+        os.kill(engine.pid, signal.SIGSTOP)
+        if (asked := search.under_way()) and asked["number"] == number:
+            struck.append(number)
+        else:
+            os.kill(engine.pid, signal.SIGCONT)
+        return bool(struck)
+
+    try:
+        search.await_until(froze, "events of a candidate")
+        yield struck[0]
+    finally:
+        os.kill(engine.pid, signal.SIGCONT)
+
+
+def given_up_while_frozen(site: Path, engine: Engine, command: tuple[str, ...]) -> None:
     """F02: the trial is given up while the engine is frozen; the search goes on or can."""
     with Search(site, *attached(engine), command=command) as search:
-        struck = await_traffic(search, engine)
-        before = search.records()
-        with frozen(engine):
+        with frozen_in_a_trial(search, engine) as struck:
+            before = search.records()
             time.sleep(FROZEN_S)
         search.await_until(lambda: search.records() != before, "an end of the trial")
         require_not_scored(search.records(), struck)
@@ -146,14 +151,14 @@ def frozen_in_a_trial(site: Path, engine: Engine, command: tuple[str, ...]) -> N
 @row("F02")
 def test_f02_a_frozen_engine_gives_no_score(site: Path, engine: Engine, run: int) -> None:
     theirs = invariants.foreign(engine.url)
-    frozen_in_a_trial(site, engine, QUICK)
+    given_up_while_frozen(site, engine, QUICK)
     assert invariants.foreign(engine.url) == theirs
     assert invariants.ours(engine.url) == []
 
 
 @control("F02")
 def test_control_f02(site: Path, engine: Engine) -> None:
-    require_seen(frozen_in_a_trial, site, engine)
+    require_seen(given_up_while_frozen, site, engine)
 
 
 def seconds_until_seen(site: Path, engine: Engine) -> float:
