@@ -28,6 +28,10 @@ class Plan:
     def of(cls, trials: int) -> Plan:
         return cls(trials, max(4, round(trials / 7.5)), 6)
 
+    def fewer(self, trials: int) -> Plan:
+        """With so many fewer of the search's own."""
+        return replace(self, trials=self.trials - trials)
+
     @property
     def search(self) -> int:
         return self.trials - self.replications - 2 * self.pairs
