@@ -123,8 +123,11 @@ def test_a_load_host_is_cut_off_and_comes_back(site: Path, span: list[SshHost]) 
     assert code == 0, said
     assert "was lost on middle: south: no answer for" in said, said
     require_exact(site / "run")
-    status = tune("cluster", "status", folder=site)
-    assert "load       south\n" in status.out, "it takes part again"
+
+    def takes_part() -> bool:
+        return "load       south\n" in tune("cluster", "status", folder=site).out
+
+    assert wait_until(takes_part, 60), "it takes part again"
 
 
 def test_a_load_host_that_may_not_flood_the_collector(site: Path, span: list[SshHost]) -> None:

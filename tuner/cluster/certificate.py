@@ -66,7 +66,12 @@ def require_safe(address: str, certificate: ClusterCertificate | None) -> None:
 
 def configure() -> None:
     """How this process works in a cluster: without web pages, nothing moves from one machine to
-    another by itself, and a machine that does not answer is given up within half a minute."""
+    another by itself, and a machine that does not answer is given up within half a minute.
+
+    TCP gives a connection up 40 s after the last word on it, which may have been 10 s before it
+    first asks (`distributed.comm.tcp.set_tcp_timeout`): a network that is back within half a minute
+    breaks none.
+    """
     dask.config.set(
         {
             "distributed.scheduler.http.routes": [],
@@ -76,7 +81,7 @@ def configure() -> None:
             "distributed.scheduler.work-stealing": False,
             "distributed.scheduler.active-memory-manager.start": False,
             "distributed.comm.timeouts.connect": "10s",
-            "distributed.comm.timeouts.tcp": "20s",
+            "distributed.comm.timeouts.tcp": "40s",
             "distributed.admin.log-length": 100,
         }
     )
