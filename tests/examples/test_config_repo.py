@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.live.hosts import NEEDS_HOSTS, SshHost, hosts, passed
+from tuner.host.process import wait_until
 
 ROOT = Path(__file__).parents[2]
 BIN = Path(sys.executable).parent
@@ -95,4 +96,8 @@ def test_the_playbook_changes_a_host_once_and_takes_a_bad_profile_back(
     done = its_tests(collector, repository)
     assert done.returncode == 1
     assert "-# by hand" in done.stdout
-    assert "LISTEN" in collector.run("ss", "-ltn", "sport = :10514").stdout
+
+    def listens() -> bool:
+        return "LISTEN" in collector.run("ss", "-ltn", "sport = :10514").stdout
+
+    assert wait_until(listens, 60), "the daemon that was put back takes messages"

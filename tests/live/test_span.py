@@ -233,6 +233,7 @@ def test_an_engine_that_runs_already(
     assert owned.indices(elasticsearch, owned.PREFIX) == ()
 
 
+@pytest.mark.alone
 def test_a_slow_network_is_the_bottleneck(site: Path, span: list[SshHost]) -> None:
     """Each load host can send half a megabyte a second."""
     slow = "tc qdisc add dev eth0 root tbf rate 4mbit burst 32kb latency 100ms"
