@@ -8,11 +8,12 @@ umask 077
 
 say() { echo "$*" >&2; }
 
-# A process for good: its id, and when the kernel says that it started.
-started() { cut -d ' ' -f 22 "/proc/$1/stat" 2>/dev/null; }
+# A process for good: its id, and when the kernel says that it started; nothing of one that ended and
+# that nobody has waited for, as in a container without an init.
+started() { grep -v ') Z ' "/proc/$1/stat" 2>/dev/null | cut -d ' ' -f 22; }
 
 alive() {
-    read -r pid since 2>/dev/null <"$folder/pid" && [ "$(started "$pid")" = "$since" ]
+    read -r pid since 2>/dev/null <"$folder/pid" && [ -n "$since" ] && [ "$(started "$pid")" = "$since" ]
 }
 
 # Whatever the member has started, and they in turn.
