@@ -65,7 +65,7 @@ def test_a_profile_that_does_not_load_is_written_where_asked_to_be_mended(
     done = RUN.invoke(app, ["import", str(conf), "-o", str(profile)])
     assert isinstance(done.exception, BadProfile)
     assert str(done.exception).startswith(f"{profile}:1:1: error: inputs is missing")
-    assert f"{profile} is written and does not load: mend there what follows" in done.stderr
+    assert f"{profile} is written but does not load: fix the problems below" in done.stderr
     text = profile.read_text(encoding="utf-8")
     profile.write_text(text + "inputs: [{type: imptcp, port: 10514}]\n", encoding="utf-8")
     assert load_profile(profile).profile.outputs[0].type == "omfile"

@@ -167,7 +167,7 @@ def test_a_certificate_that_is_not_there_is_said_at_once(tmp_path: Path) -> None
     ):
         SpreadFlood(encrypted(loopback(9), files), loads.here()).__enter__()
     Path(files.authority).write_bytes(b"\xff")
-    with steered() as (loads, _), pytest.raises(JobFailed, match="it is no PEM file"):
+    with steered() as (loads, _), pytest.raises(JobFailed, match="is not a PEM file"):
         SpreadFlood(encrypted(loopback(9), files), loads.here()).__enter__()
 
 

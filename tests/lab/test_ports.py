@@ -84,5 +84,5 @@ def test_a_socket_that_is_there_already_is_not_taken_for_ours(tmp_path: Path) ->
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as other:
         other.bind(path)
         assert UnixSocket(path).is_open(1)
-        with pytest.raises(JobFailed, match="is there already"):
+        with pytest.raises(JobFailed, match="exists already"):
             UnixSocket(path).require_free()

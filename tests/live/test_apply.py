@@ -233,7 +233,7 @@ def test_a_killed_controller_leaves_a_host_that_restores_itself(
     assert site.killed("--confirm-within", "2s") == -signal.SIGKILL
     record_property(LATE_S, site.host.require_restored(before))
     assert site.tune("recover").code == 0
-    assert site.tune("recover").out == "nothing to undo here\n"
+    assert site.tune("recover").out == "no unfinished apply was started from this machine\n"
     assert (site.host.tree(), site.nothing_left()) == (before, True)
 
 
@@ -254,7 +254,7 @@ def test_recover_after_a_kill_at_each_step_on_the_host(site: Site, step: str) ->
     assert done.code == 0, done.err
     after = site.host.tree()
     assert (after != before) if kept else (after == before)
-    assert site.tune("recover").out == "nothing to undo here\n"
+    assert site.tune("recover").out == "no unfinished apply was started from this machine\n"
     assert (site.host.tree(), site.nothing_left()) == (after, True)
 
 
@@ -284,7 +284,7 @@ def test_recover_after_a_kill_at_each_line_of_the_journal(site: Site, line: str)
     assert (blocked.code, "did not end: rsyslog-tune recover" in blocked.err) == (75, True)
     assert site.tune("recover").code == 0
     assert site.host.tree() == before
-    assert site.tune("recover").out == "nothing to undo here\n"
+    assert site.tune("recover").out == "no unfinished apply was started from this machine\n"
     assert (site.host.tree(), site.nothing_left()) == (before, True)
 
 

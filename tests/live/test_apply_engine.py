@@ -139,4 +139,4 @@ def test_recover_brings_back_the_engines_objects(site: EngineSite, line: int) ->
     assert site.tune("recover").code == 0
     assert str(site.objects()).replace("'version'", "") == str(objects).replace("'version'", "")
     assert site.host.tree() == before
-    assert site.tune("recover").out == "nothing to undo here\n"
+    assert site.tune("recover").out == "no unfinished apply was started from this machine\n"

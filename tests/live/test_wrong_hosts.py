@@ -66,7 +66,7 @@ def _too_old(site: Site, _: list[str]) -> None:
     site.write({"release.rsyslog": "8.2608"})
 
 
-@case("others can write to")
+@case("'s alone: chown it to")
 def _open_state(site: Site, _: list[str]) -> None:
     site.host.deployed.mkdir(parents=True)
     site.host.deployed.chmod(0o777)
@@ -102,7 +102,7 @@ def _option(_: Site, words: list[str]) -> None:
     words.append("--host=ssh://-oProxyCommand=false")
 
 
-@case("nobody is there to be asked")
+@case("no terminal to ask on")
 def _nobody(_: Site, words: list[str]) -> None:
     words.remove("--yes")
 

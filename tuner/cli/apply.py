@@ -61,7 +61,7 @@ _Check = Annotated[
     bool, typer.Option("--check", help="Change nothing; exit with 2 when something would.")
 ]
 _Diff = Annotated[
-    bool, typer.Option("--diff", help="Change nothing; print what would change, exit with 2.")
+    bool, typer.Option("--diff", help="Print what would change; change nothing, exit as --check.")
 ]
 _PlanOut = Annotated[
     Path | None,
@@ -119,7 +119,7 @@ def apply(
     all_or_none: _AllOrNone = False,
     confirm_within: _ConfirmWithin = None,
     event_within: _EventWithin = "30s",
-    no_event: Annotated[bool, typer.Option("--no-event", help="Send no such event.")] = False,
+    no_event: Annotated[bool, typer.Option("--no-event", help="Send no test event.")] = False,
     take_over: _TakeOver = False,
     output: OutputOption = OutputFormat.TEXT,
 ) -> None:
@@ -142,7 +142,10 @@ def apply(
         plan, client = _planned(loaded, files, url, site, take_over)
     else:
         if host or inventory or fragment or templates or elasticsearch or skip_engine or plan_out:
-            raise BadUsage("a plan says itself what it is about: give no hosts, no engine, no form")
+            raise BadUsage(
+                "a saved plan already says where and what: leave out --host, --inventory, "
+                "--fragment, --templates, --elasticsearch, --skip-engine and --plan-out"
+            )
         client = None if plan.url is None else client_for(plan.url, plan.loaded.profile)
         if client is not None:
             require_same_engine(plan, client)
@@ -217,7 +220,7 @@ def _ask(plan: DeployPlan, yes: bool, output: OutputFormat) -> None:
     if yes:
         return
     if output is OutputFormat.JSON or not sys.stdin.isatty():
-        raise Refused("nobody is there to be asked: look at apply --diff, then use --yes")
+        raise Refused("no terminal to ask on: look at apply --diff, then use --yes")
     names = ", ".join(one.machine.name for one in plan.hosts if one.diff) or "the engine"
     if not typer.confirm(f"Apply this to {names}?", err=True):
         raise Refused("declined; nothing is changed")
@@ -226,7 +229,7 @@ def _ask(plan: DeployPlan, yes: bool, output: OutputFormat) -> None:
 def _done(plan: DeployPlan, client: EngineClient | None, manner: Manner) -> tuple[HostOutcome, ...]:
     profile = plan.loaded.profile
     if client is not None and manner.event_within_s and entrance_of(profile) is None:
-        say("no event is sent: no input takes plain TCP or UDP for the engine")
+        say("no event is sent: that needs an input of plain TCP or UDP, and a field to find it by")
     with left_intents() as left:
         if left:
             raise Locked(

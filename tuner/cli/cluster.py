@@ -22,7 +22,7 @@ TlsFile = Annotated[
     Path | None,
     typer.Option(
         metavar="FILE",
-        help="With --scheduler: who is trusted there, our certificate, or its key.",
+        help="With --scheduler, PEM files: the CA, a certificate for us, and its private key.",
         show_default=False,
     ),
 ]
@@ -51,7 +51,7 @@ def up(
         str | None,
         typer.Option(
             metavar="URL",
-            help="Instead of an inventory: the scheduler of a Dask cluster that runs already, "
+            help="Instead of an inventory: the scheduler of an existing Dask cluster, "
             "tls://HOST:8786.",
             show_default=False,
         ),
@@ -69,7 +69,7 @@ def up(
     """
     if (inventory is None) == (scheduler is None):
         raise BadUsage(
-            "name hosts, --inventory hosts.yaml, or a cluster that runs, --scheduler URL"
+            "use --inventory hosts.yaml, or --scheduler URL for an existing Dask cluster"
         )
     certificate = _certificate(scheduler, tls_ca, tls_cert, tls_key)
     machines = () if inventory is None else load_inventory(inventory)

@@ -94,10 +94,13 @@ def _facts(opened: Mapping[str, Opened]) -> LabFacts:
     first, facts = next(iter(every.items()))
     for name, other in every.items():
         apart = facts.fingerprint.apart(other.fingerprint)
-        wrong = [f"{what} {b} and not {a}" for what, a, b in apart if what != "hardware"]
+        wrong = [f"{what} {b}, {first} has {a}" for what, a, b in apart if what != "hardware"]
         if wrong or facts.turned != other.turned:
-            what = ", ".join(wrong) or "memory for other heaps"
-            raise Refused(f"the labs do not compare: {name} has {what}, as {first} has")
+            what = "; ".join(wrong) or f"memory for other heap sizes than {first}"
+            raise Refused(
+                f"the labs cannot be compared: {name} has {what}; use equal machines, or take "
+                f"{name} out of the inventory"
+            )
     machines = " and ".join(sorted({one.machine for one in every.values()}))
     hardware = " and ".join(sorted({one.fingerprint.hardware for one in every.values()}))
     return replace(

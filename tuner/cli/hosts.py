@@ -35,8 +35,8 @@ InventoryOption = Annotated[
     typer.Option(
         "--inventory",
         metavar="FILE",
-        help="hosts.yaml, or an inventory of Ansible's; without --host all collectors in it that "
-        "are to run this profile.",
+        help="hosts.yaml, or an inventory of Ansible's; without --host all collectors in it, of "
+        "those with a `profile` the ones that are to run this one.",
         show_default=False,
     ),
 ]

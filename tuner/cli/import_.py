@@ -72,7 +72,7 @@ def import_(
     configuration become references to files; the passwords themselves are written nowhere.  The
     profile is loaded and linted at once.  What it does not say of the configuration is listed with
     file and line, and the command exits with 2.  A profile that does not load is written all the
-    same, to be mended: each problem is listed with its place there, and the command exits with 78.
+    same: each problem is listed with its place there, and the command exits with 78.
 
     --verify sends to inputs of type imtcp, imptcp and imudp, and compares what reaches the engine,
     for which the built-in sink stands; both configurations get ports, addresses and folders of a
@@ -162,9 +162,9 @@ def _write(files: Mapping[Path, str]) -> None:
 def _to_mend(profile: Path | None) -> str:
     """What to do with a profile that does not load."""
     if profile is None:
-        return "this profile does not load: write it with -o FILE, and mend there what follows"
+        return "this profile does not load: write it with -o FILE, and fix the problems below"
     return (
-        f"{profile} is written and does not load: mend there what follows, then rsyslog-tune "
+        f"{profile} is written but does not load: fix the problems below, then run rsyslog-tune "
         f"validate {profile}"
     )
 

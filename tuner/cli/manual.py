@@ -24,18 +24,18 @@ if TYPE_CHECKING:
 
 _NAME = "rsyslog-tune"
 _FILES = (
-    ("rsyslog-tune.yaml", "The profile that `search` and `lab` use when none is named."),
-    ("rsyslog-tune-runs/", "Where searches write their results, unless `--run-dir` is given."),
+    ("rsyslog-tune.yaml", "The profile that commands use when none is named."),
+    ("rsyslog-tune-runs/", "Where `search` and `sweep` write, unless `--run-dir` is given."),
     (
         "/etc/rsyslog-tune/allow-targets",
-        "Hosts other than this one that may be flooded, one per line; "
+        "Hosts other than this one that may be flooded or measured, one per line; "
         "`~/.config/rsyslog-tune/allow-targets` for a user.",
     ),
     ("/var/cache/rsyslog-tune", "Downloaded engines; without root `~/.cache/rsyslog-tune`."),
     (
         "/var/lib/rsyslog-tune",
-        "The lock of a measurement, and the record of a running lab; without root "
-        "`~/.local/state/rsyslog-tune`.",
+        "Locks, what is needed to end a running lab or cluster (with the private key of that), "
+        "and the journal of an apply; without root `~/.local/state/rsyslog-tune`.",
     ),
 )
 _EXAMPLES = (
@@ -80,6 +80,8 @@ def _sections(name: str, asked: Command) -> Iterator[str]:
     """A section for a command, or one for each command of a group."""
     if isinstance(asked, TyperGroup):
         for inner, one in asked.commands.items():
+            if one.hidden:
+                continue
             yield from _sections(f"{name} {inner}", one)
         return
     context = typer.Context(asked, help_option_names=[])

@@ -88,7 +88,9 @@ QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Print only res
 ClusterOption = Annotated[
     bool,
     typer.Option(
-        "--cluster", help="Measure on the machines of the cluster that is up, all at once."
+        "--cluster",
+        help="Measure on the cluster that is up: a run at a time on each lab, or on one pipeline "
+        "across collector and load hosts.",
     ),
 ]
 VerboseOption = Annotated[

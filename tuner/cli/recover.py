@@ -26,4 +26,4 @@ def recover(
     if output is OutputFormat.JSON:
         result_json({"schema": 1, "kind": "recover", "undone": count})
     else:
-        result(f"undone: {count}" if count else "nothing to undo here")
+        result(f"undone: {count}" if count else "no unfinished apply was started from this machine")

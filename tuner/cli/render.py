@@ -59,7 +59,8 @@ def render(
         bool, typer.Option("--check", help="Write nothing; exit with 2 when files are stale.")
     ] = False,
     diff: Annotated[
-        bool, typer.Option("--diff", help="Write nothing; print what would change, exit with 2.")
+        bool,
+        typer.Option("--diff", help="Print what would change; write nothing, exit as --check."),
     ] = False,
     stdout: Annotated[
         bool, typer.Option("--stdout", help="Write nothing; print the files, or FILE alone.")

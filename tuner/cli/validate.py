@@ -92,7 +92,7 @@ _Fix = Annotated[
 def validate(
     profile: ProfilePath = LOCAL,
     offline: Annotated[
-        bool, typer.Option("--offline", help="Skip the layers that start a daemon.")
+        bool, typer.Option("--offline", help="Skip `rsyslogd -N1`, so that no rsyslogd is needed.")
     ] = False,
     elasticsearch: _Url = None,
     smoke: _Smoke = False,

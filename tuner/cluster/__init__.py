@@ -5,4 +5,6 @@ from importlib.util import find_spec
 from tuner.errors import ProgramMissing
 
 if find_spec("distributed") is None:
-    raise ProgramMissing("distributed is not installed: pip install 'rsyslog-tune[cluster]'")
+    raise ProgramMissing(
+        "distributed is not installed: run pip install '.[cluster]' in a checkout of rsyslog-tune"
+    )

@@ -36,7 +36,7 @@ def connected(address: str, certificate: ClusterCertificate | None) -> Iterator[
             )  # fmt: skip
     except (OSError, TimeoutError, ValueError) as error:
         raise Unreachable(
-            f"no cluster at {address} takes us: it does not run there, or has another certificate "
+            f"cannot join a cluster at {address}: none runs there, or it has another certificate "
             f"({_last_line(error)})"
         ) from None
     try:
@@ -55,7 +55,9 @@ def workers_of(client: Client, role: str) -> dict[str, str]:
     every = sorted(_workers(client).items())
     found = {name: address for name, (address, one) in every if one == role}
     if not found:
-        raise JobFailed(f"no machine of the role {role} takes part in the cluster")
+        raise JobFailed(
+            f"the cluster has no living machine of the role {role}: see rsyslog-tune cluster status"
+        )
     return found
 
 
@@ -75,7 +77,7 @@ def require_same(found: Mapping[str, object]) -> None:
         elif differences := here.differences(versions):
             wrong.append(f"{name} has {', '.join(differences)}")
     if wrong:
-        raise Refused(f"the machines do not compare: {'; '.join(wrong)}: install the same")
+        raise Refused(f"versions differ: {'; '.join(wrong)}: install the same")
 
 
 def _workers(client: Client) -> dict[str, tuple[str, str]]:

@@ -54,7 +54,7 @@ def require_safe(address: str, certificate: ClusterCertificate | None) -> None:
     """Raise Refused for a scheduler that would be reached without TLS, unless on loopback."""
     parts = urlsplit(address)
     if parts.scheme not in {"tls", "tcp"} or parts.port is None:
-        raise Refused(f"{address} is no scheduler: tls://HOST:PORT")
+        raise Refused(f"{address} is not the URL of a scheduler, such as tls://HOST:8786")
     if parts.scheme == "tls" and certificate is None:
         raise Refused(f"{address} needs --tls-ca, --tls-cert and --tls-key")
     if parts.scheme == "tcp" and not is_loopback(parts.hostname or ""):

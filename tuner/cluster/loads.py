@@ -105,7 +105,7 @@ def _text(path: str) -> str:
     except OSError as error:
         raise of_the_system(error) from error
     except UnicodeError:
-        raise JobFailed(f"{path}: it is no PEM file") from None
+        raise JobFailed(f"{path} is not a PEM file") from None
 
 
 class RemoteLoad:

@@ -64,16 +64,18 @@ class ClusterMember:
         answer = self._host.run([*self._tune, "cluster", "versions"])
         if answer.code in _NOT_FOUND:
             raise ProgramMissing(
-                f"{self.machine.name}: {self._tune[0]} is not there: install rsyslog-tune "
-                f"{__version__} with pip install 'rsyslog-tune[cluster]', or name its command in "
-                "the inventory, as rsyslog_tune"
+                f"{self.machine.name}: {self._tune[0]} not found: install rsyslog-tune "
+                f"{__version__} there with pip install '.[cluster]' in its checkout, or set "
+                "rsyslog_tune in the inventory to the path of the command"
             )
         if answer.code != 0:
             raise JobFailed(f"{self.machine.name}: {answer.err.strip() or 'no reason given'}")
         try:
             return Versions(**json.loads(answer.out))
         except (ValueError, TypeError):
-            raise Refused(f"{self.machine.name}: another version of rsyslog-tune answers") from None
+            raise Refused(
+                f"{self.machine.name}: rsyslog-tune there is another version: install {__version__}"
+            ) from None
 
     def our_address(self) -> str | None:
         """Our address as that machine sees it when we log in; None where it is this machine."""

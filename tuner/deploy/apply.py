@@ -158,7 +158,8 @@ class Apply:
         if not awaited(self._client, profile, mark, within_s):
             raise GuardrailBreached(
                 f"{target.machine.name}: an event sent to port {entrance.port} is not in the "
-                f"engine after {within_s:g} s"
+                f"engine after {within_s:g} s: see what rsyslogd says there and the profile's "
+                "errorfile; --event-within waits longer, --no-event is for filters that drop it"
             )
         self._tell(f"{target.machine.name}: an event came through to the engine")
 

@@ -24,7 +24,7 @@ fail() { # fail CODE WORDS: end with that code.
 
 alone() { # One of these at a time.  The kernel lets go when we die; what we start must not hold it.
     exec 9>"$state/busy"
-    flock -w "$wait_s" 9 || fail 75 "another run is at work on this host"
+    flock -w "$wait_s" 9 || fail 75 "another apply, confirm or recover works on this host: try again when it has ended"
 }
 
 note() { # Say for good what comes next.
@@ -56,7 +56,7 @@ places() { # What we write into is ours to write, and nobody else's.
             fail 5 "cannot write to $place as $(id -un): log in as root, or use ?sudo=true"
     done
     if [ -e "$state" ] && { [ ! -O "$state" ] || [ -n "$(find "$state" -prune -perm /022)" ]; }; then
-        fail 5 "others can write to $state: it must be $(id -un)'s alone"
+        fail 5 "$state is not $(id -un)'s alone: chown it to $(id -un), and chmod go-w"
     fi
 }
 

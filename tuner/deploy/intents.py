@@ -83,7 +83,10 @@ class Intents:
         try:
             return tuple(_LINE.validate_json(line) for line in whole)
         except ValidationError as bad:
-            raise JobFailed(f"{self.path} is damaged: {bad.errors()[0]['msg']}") from None
+            raise JobFailed(
+                f"{self.path} is damaged: {bad.errors()[0]['msg']}: restore the hosts with "
+                "rsyslog-tune recover --host HOST, then move the file away"
+            ) from None
 
     @property
     def beginning(self) -> Beginning | None:
@@ -108,7 +111,7 @@ def new_intents() -> Iterator[Intents]:
     path = folder / f"{time.strftime('%Y%m%d-%H%M%S')}-{secrets.token_hex(3)}.jsonl"
     file = locked(path)
     if file is None:
-        raise Locked(f"{path} is held by another process")
+        raise Locked(f"another apply begins and holds {path}: try again")
     path.chmod(0o600)
     with file:
         yield Intents(path, file)

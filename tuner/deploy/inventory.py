@@ -161,7 +161,8 @@ def choose(
         one for one in machines if one.role is role and _runs(one, profile)
     )
     if not chosen:
-        raise Refused(f"no {role.value} of the inventory is to run {profile}")
+        ours = "" if profile is None else f" that is to run {profile}"
+        raise Refused(f"the inventory has no host of the role {role.value}{ours}: add one")
     return chosen
 
 

@@ -223,7 +223,7 @@ def _single(condition: Expression) -> Test:
             if number is not None:
                 return _compared(left, condition.operator, number)
             return _text(left, condition.operator, right)
-    raise Inexpressible(condition.origin, "a filter has no such condition")
+    raise Inexpressible(condition.origin, "a filter cannot express this condition")
 
 
 def _text(left: Variable, operator: str, right: Expression) -> Test:

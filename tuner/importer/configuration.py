@@ -96,7 +96,7 @@ class _Files:
         if normpath(path) in self.under_way:
             return self._refuse(asked, f"{path} includes itself")
         if len(self.under_way) >= _DEEPEST or len(self.files) >= _MOST_FILES:
-            return self._refuse(asked, f"{path} is not read: too many files are included")
+            return self._refuse(asked, f"{path} is not read: too many or too deep includes")
         try:
             text = _text(self.store.read(path))
         except OSError as bad:

@@ -96,7 +96,7 @@ class Walk:
             case BsdBlock():
                 self.gaps.miss(statement.origin, "rsyslog 8 refuses !program and +host blocks")
             case _:
-                self.gaps.miss(statement.origin, "this statement")
+                self.gaps.miss(statement.origin, "a statement of this kind")
         return ()
 
     def bind(self, origin: ScriptPosition, why: str) -> None:

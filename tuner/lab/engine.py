@@ -247,7 +247,7 @@ class SinkEngine(LabEngine):
         try:
             self._sink.start_again()
         except JobFailed as error:
-            raise Unreachable(f"the sink does not start any more: {error}") from None
+            raise Unreachable(f"the sink did not start again: {error}") from None
 
     def turns(self, knobs: Sequence[Knob]) -> tuple[Knob, ...]:
         """Those of rsyslog: the sink stores nothing."""

@@ -73,7 +73,7 @@ class UnixSocket:
     def require_free(self) -> None:
         """Raise JobFailed when there is anything already."""
         if Path(self.path).exists():
-            raise JobFailed(f"{self.path} is there already")
+            raise JobFailed(f"{self.path} exists already: remove it, or end what uses it")
 
     def is_open(self, _pid: int, /) -> bool:
         """Whether it is there."""

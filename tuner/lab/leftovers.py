@@ -26,7 +26,7 @@ def alive(run_id: str) -> Iterator[None]:
     path.parent.mkdir(mode=0o755, parents=True, exist_ok=True)
     lock = locked(path)
     if lock is None:
-        raise Locked(f"another run has the number {run_id}")
+        raise Locked(f"another run has the number {run_id}: start again")
     with lock:
         yield
 

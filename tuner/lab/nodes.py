@@ -185,7 +185,7 @@ class Nodes(Generic[N_co]):
         try:
             self._start(plan, patience_s)
         except JobFailed as error:
-            raise Unreachable(f"the engine does not start any more: {error}") from None
+            raise Unreachable(f"the engine did not start again: {error}") from None
 
     def _start(self, plan: NodePlan, patience_s: float) -> None:
         """End what runs, and start every node without data."""

@@ -110,7 +110,9 @@ def read() -> Standing | None:
     try:
         return _STANDING.validate_json(text)
     except ValidationError:
-        raise JobFailed(f"{path} cannot be read: end its processes and remove it") from None
+        raise JobFailed(
+            f"{path} is damaged: end the lab's rsyslogd and engine yourself, then remove {folder()}"
+        ) from None
 
 
 def write(standing: Standing) -> None:
