@@ -106,6 +106,15 @@ def test_wrong_options_are_one_sentence(
     assert "Traceback" not in done.stderr
 
 
+def test_on_a_cluster_the_file_to_replay_is_that_of_each_load_host() -> None:
+    command = [COMMAND, "flood", "--cluster", "--target", "127.0.0.1:9", "--count", "5"]
+    done = subprocess.run(
+        [*command, "--replay", "some.log"], capture_output=True, text=True, check=False, timeout=60
+    )
+    assert done.returncode == 64
+    assert "--replay some.log: with --cluster an absolute path" in done.stderr
+
+
 @pytest.mark.parametrize("options", [["--rate", "1000"], ["--runs", "2:60"], ["--burst", "1:60"]])
 def test_ctrl_c_ends_it_long_before_its_messages_and_leaves_nothing(options: list[str]) -> None:
     with Receiver() as receiver:

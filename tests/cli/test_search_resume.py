@@ -196,6 +196,13 @@ def test_what_does_not_compare_is_not_gone_on_with(now: Header, reason: str) -> 
     assert reason in str(raised.value)
 
 
+def test_some_of_the_machines_are_enough_to_go_on_with() -> None:
+    both = replace(HERE, hardware="2 cores and 4 cores")
+    require_same(on(both), on(replace(HERE, hardware="4 cores")))
+    with pytest.raises(Refused, match="hardware was 4 cores, is 2 cores and 4 cores"):
+        require_same(on(replace(HERE, hardware="4 cores")), on(both))
+
+
 def test_the_same_place_at_another_time_is_gone_on_with() -> None:
     later = replace(ASKED, started="tomorrow", command="rsyslog-tune search --resume x")
     require_same(ASKED, later)

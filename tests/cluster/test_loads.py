@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import psutil
 import pytest
 
 from tests.flood.receiver import Receiver
@@ -97,6 +98,21 @@ def test_a_schedule_is_kept_by_both_together() -> None:
     assert abs(timeline.start_s - began_s) < 5.0
     assert 0 < timeline.error_s < 1.0
     assert timeline.intended_s(1299) - timeline.intended_s(1000) == pytest.approx(0.598)
+
+
+def test_a_load_host_keeps_nothing_of_a_flood_that_ended() -> None:
+    with Receiver() as receiver, steered() as (loads, children):
+        processes = [psutil.Process(one.pid) for one in children.values()]
+        before = [(one.num_fds(), len(one.children())) for one in processes]
+        for _ in range(3):
+            with SpreadFlood(spec(receiver.port), loads.here()) as flood:
+                flood.steer(100, None)
+                assert flood.finish(10.0).error is None
+
+        def after() -> list[tuple[int, int]]:
+            return [(one.num_fds(), len(one.children())) for one in processes]
+
+        assert wait_until(lambda: after() == before, 10), (before, after())
 
 
 def test_a_load_host_that_dies_is_named_and_not_used_again() -> None:

@@ -58,6 +58,8 @@ def test_what_is_no_error_of_ours_is_none_of_those_with_a_meaning() -> None:
         ("tls://10.0.0.1:8786", False, "needs --tls-ca"),
         ("tls://10.0.0.1", True, "is not the URL of a scheduler"),
         ("http://10.0.0.1:8786", True, "is not the URL of a scheduler"),
+        ("tls://10.0.0.1:port", True, "is not the URL of a scheduler"),
+        ("tls://[::1", True, "is not the URL of a scheduler"),
     ],
 )
 def test_a_cluster_that_anybody_can_read_is_refused(

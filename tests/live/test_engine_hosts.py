@@ -123,6 +123,7 @@ def test_three_hosts_make_one_engine_which_outlives_a_node_and_not_a_host(
     wanted = profile(ELASTICSEARCH, 1)
     for one in machines.nodes:
         one.prepare(distribution_for(wanted.release))
+        one.prepared()
     nodes = Nodes(plan_for(wanted, machines.nodes), machines.nodes)
     client = nodes.client()
     assert client.urls == tuple(
@@ -196,7 +197,6 @@ def test_a_search_on_an_engine_of_three_hosts_of_which_one_loses_its_node(site: 
         runs = [one.measurement for one in require_exact(site / "run")]
         assert "its engine on east, middle, west" in read(site / "run").header.machine
         for stages in (one.verdict.stages for one in runs if one and one.verdict):
-            assert stages is not None
             assert [one.name for one in stages.engine_hosts] == [*NAMES]
             assert all(one.machine_cpu > 0 and one.speed for one in stages.engine_hosts)
         assert all(one.speed is not None for one in runs if one), "the collector's"

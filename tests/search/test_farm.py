@@ -207,6 +207,28 @@ def test_a_point_that_takes_two_machines_with_it_has_failed(tmp_path: Path) -> N
     assert all(begun[one.changes] == 2 for one in dead)
 
 
+def test_the_best_point_is_not_to_blame_for_the_machines_that_were_lost_when_it_was_confirmed(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "whole").mkdir()
+    whole = search(tmp_path / "whole", rack(LABS, crashes=0.0))
+    best = whole.of(Phase.CONFIRM)[-1].changes or whole.of(Phase.CONFIRM)[-2].changes
+    lost: list[int] = []
+
+    def fate(asked: Asked) -> tuple[float, Lost] | None:
+        if asked.phase is Phase.CONFIRM and asked.changes == best and len(lost) < LABS:
+            lost.append(asked.number)
+            return 2.0, Lost("the scheduler died")
+        return None
+
+    study = search(tmp_path, replace(rack(LABS, crashes=0.0), fate=fate))
+    assert len(lost) == LABS
+    verdict = judge(study)
+    assert (verdict.claim, study.of(Phase.CONFIRM)[-1].phase) == (Claim.IMPROVED, Phase.CONFIRM)
+    assert best in {one.changes for one in study.of(Phase.CONFIRM)}
+    assert not [one for one in study.trials if "machines were lost" in str(one.outcome)]
+
+
 FACTORS = (1.0, 1.02, 0.98, 1.01, 0.99, 0.6)
 
 

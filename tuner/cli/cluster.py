@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
@@ -12,7 +13,7 @@ from tuner.cli.console import result, result_json, say
 from tuner.cli.options import OutputFormat, OutputOption
 from tuner.cluster import member as members_process
 from tuner.cluster import standing
-from tuner.cluster.certificate import ClusterCertificate
+from tuner.cluster.certificate import ClusterCertificate, pem_text
 from tuner.cluster.members import versions_here
 from tuner.deploy.inventory import load_inventory
 from tuner.errors import BadUsage, JobFailed
@@ -81,7 +82,9 @@ def up(
                 "down"
             )
         if found is not None:
-            standing.down(found, say)
+            # What still runs where nobody reaches it ends with its scheduler.
+            with suppress(JobFailed):
+                standing.down(found, say)
         if scheduler is None:
             started = standing.up(machines, listen, say)
         else:
@@ -97,12 +100,18 @@ def status(output: OutputOption = OutputFormat.TEXT) -> None:
 
 @app.command()
 def down() -> None:
-    """End every process of the cluster on every machine; does nothing when none is up."""
+    """End every process of the cluster on every machine; does nothing when none is up.
+
+    A cluster that --scheduler named goes on; it is no longer used.
+    """
     with measuring("rsyslog-tune cluster down"):
         found = standing.read()
         if found is not None:
             standing.down(found, say)
-    result("the cluster is down")
+    if found is None or found.is_ours:
+        result("the cluster is down")
+    else:
+        result(f"{found.address} is no longer used")
 
 
 @app.command(hidden=True)
@@ -129,7 +138,8 @@ def member(
 def cluster_that_is_up() -> standing.StandingCluster:
     """The cluster that `cluster up` left; raises JobFailed without one."""
     found = standing.read()
-    if found is None:
+    # Without an address it was killed before its scheduler answered.
+    if found is None or not found.address:
         raise JobFailed(
             "no cluster is up; start one with: rsyslog-tune cluster up --inventory hosts.yaml"
         )
@@ -164,4 +174,4 @@ def _certificate(
         return None
     if ca is None or cert is None or key is None:
         raise BadUsage("--tls-ca, --tls-cert and --tls-key go together")
-    return ClusterCertificate(*(one.read_text(encoding="ascii") for one in (ca, cert, key)))
+    return ClusterCertificate(*(pem_text(one) for one in (ca, cert, key)))

@@ -17,7 +17,7 @@ from tuner.cluster.span import span_of
 from tuner.errors import BadUsage, Refused
 from tuner.lab.lab import new_run_id
 from tuner.profile.model import Profile
-from tuner.search.farm import MeasuringPlace
+from tuner.search.farm import AND, MeasuringPlace
 from tuner.search.study import LabFacts
 
 _LAB = "tuner.cli.cluster_lab"
@@ -101,8 +101,8 @@ def _facts(opened: Mapping[str, Opened]) -> LabFacts:
                 f"the labs cannot be compared: {name} has {what}; use equal machines, or take "
                 f"{name} out of the inventory"
             )
-    machines = " and ".join(sorted({one.machine for one in every.values()}))
-    hardware = " and ".join(sorted({one.fingerprint.hardware for one in every.values()}))
+    machines = AND.join(sorted({one.machine for one in every.values()}))
+    hardware = AND.join(sorted({one.fingerprint.hardware for one in every.values()}))
     return replace(
         facts,
         machine=f"{len(every)} machines ({', '.join(every)}), each {machines}",

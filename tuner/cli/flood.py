@@ -69,7 +69,7 @@ def flood(
         distribution=distribution,
         min_bytes=min_bytes,
         max_bytes=max_bytes,
-        replay=_replay(replay, min_bytes, max_bytes),
+        replay=_replay(replay, min_bytes, max_bytes, cluster),
     )
     if not cluster:
         _run(spec, (), plan, output)
@@ -81,9 +81,15 @@ def flood(
         _run(spec, hosts, plan, output)
 
 
-def _replay(replay: Path | None, min_bytes: int | None, max_bytes: int | None) -> str | None:
+def _replay(
+    replay: Path | None, min_bytes: int | None, max_bytes: int | None, on_cluster: bool
+) -> str | None:
     if replay is None:
         return None
+    if on_cluster and not replay.is_absolute():
+        raise BadUsage(f"--replay {replay}: with --cluster an absolute path, of each load host")
+    if not on_cluster and (replay.is_dir() or not replay.exists()):
+        raise BadUsage(f"--replay {replay}: there is no such file")
     if min_bytes is not None or max_bytes is not None:
         raise BadUsage("--replay takes its sizes from the file: remove --min-bytes and --max-bytes")
     return str(replay)

@@ -108,12 +108,10 @@ Framing = Annotated[
 Replay = Annotated[
     Path | None,
     typer.Option(
-        exists=True,
-        dir_okay=False,
         show_default=False,
         metavar="FILE",
         help="Send the lines of this file (its first 64 MiB) in a loop, with generated headers. "
-        "The file sets the sizes.",
+        "The file sets the sizes. With --cluster each load host reads its own, at this path.",
     ),
 ]
 Seed = Annotated[int, typer.Option(min=0, help="The same seed gives the same bytes.")]

@@ -1,9 +1,9 @@
-"""Which hosts a command is about, and the engine behind them."""
+"""Which hosts a command is about, what each of them gets, and the engine behind them."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated
 from urllib.parse import urlsplit
@@ -13,12 +13,13 @@ import typer
 from tuner.cli.options import form_of
 from tuner.deploy.host_profile import for_host
 from tuner.deploy.inventory import InventoryHost, Role, choose, load_inventory
+from tuner.deploy.needs import needs_of
 from tuner.errors import BadUsage, Refused
-from tuner.host.allow import is_loopback
 from tuner.lint.load import LoadedProfile
 from tuner.profile.model import Profile
-from tuner.render.artefacts import Artefact, configuration
+from tuner.render.artefacts import HOSTS, Artefact, configuration, engine_artefacts
 from tuner.render.templates import Templates
+from tuner.schema.scalars import is_loopback
 
 HostsOption = Annotated[
     list[str] | None,
@@ -109,3 +110,23 @@ def host_file(
     form = form_of(own, fragment, loaded_modules)
     name = own.profile.name if form.is_fragment else None
     return HostFile(machine, own.profile, configuration(own.profile, site, form), name)
+
+
+def for_hosts(
+    loaded: LoadedProfile,
+    profile: Path,
+    inventory: Path,
+    site: Templates | None,
+    fragment: bool,
+    loaded_modules: Sequence[str] | None,
+) -> tuple[tuple[Artefact, ...], dict[str, dict[str, Sequence[str]]]]:
+    """What the engine gets once, the configuration of each host in a folder of its own, and what
+    each host needs by its name."""
+    artefacts = list(engine_artefacts(loaded.profile, site))
+    needs = {}
+    for machine in machines_of(None, inventory, profile):
+        own = host_file(loaded, machine, site, fragment, loaded_modules)
+        path = f"{HOSTS}{machine.name}/{own.file.path}"
+        artefacts.append(Artefact(path, own.file.text, own.file.private))
+        needs[machine.name] = asdict(needs_of(own.profile, own.file))
+    return tuple(sorted(artefacts, key=lambda one: one.path)), needs

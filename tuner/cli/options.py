@@ -17,6 +17,7 @@ from tuner.lint.summary import summary
 from tuner.render.assets import asset
 from tuner.render.form import Form
 from tuner.render.templates import Templates
+from tuner.schema.scalars import as_name
 
 _UNITS_S = {"s": 1, "m": 60, "h": 3600}
 _DURATION = re.compile("".join(rf"(?:(?P<{unit}>\d+(?:\.\d+)?){unit})?" for unit in "hms"))
@@ -175,6 +176,6 @@ def form_of(loaded: LoadedProfile, fragment: bool, by_host: Sequence[str] | None
 
 def name_for(profile: Path) -> str:
     """The name of a profile in that file: the file's, as far as names may be spelled so."""
-    word = re.sub(r"[^a-z0-9_-]+", "-", profile.stem.lower()).strip("-_")[:100]
+    word = as_name(profile.stem)[:100]
     # rsyslogd calls no ruleset whose name is one letter (seen on 8.2302).
     return word if word[:1].isalpha() and len(word) > 1 and profile != LOCAL else "starter"

@@ -19,6 +19,7 @@ from tuner.lint.load import LoadedProfile, parse_profile
 from tuner.lint.repairs import every_change, repairs
 from tuner.profile.model import Profile
 from tuner.search.budget import Pace
+from tuner.search.farm import AND
 from tuner.search.guardrails import Limits
 from tuner.search.journal import Damaged, recorded, set_aside
 from tuner.search.record import Record
@@ -214,8 +215,11 @@ def require_strategy(before: Header) -> None:
 
 
 def require_same(before: Header, now: Header) -> None:
-    """Raise Refused unless what would be measured now compares with what was measured before."""
-    reasons = list(before.fingerprint.differences(now.fingerprint))
+    """Raise Refused unless what would be measured now compares with what was measured before; some
+    of the machines are enough."""
+    here, there = (set(one.fingerprint.hardware.split(AND)) for one in (now, before))
+    hardware = (before if here <= there else now).fingerprint.hardware
+    reasons = [*before.fingerprint.differences(replace(now.fingerprint, hardware=hardware))]
     if before.space != now.space:
         reasons.append("its settings or their levels have changed")
     if reasons:

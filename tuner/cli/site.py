@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
@@ -26,18 +26,20 @@ from tuner.lab.leftovers import remove_left
 from tuner.lab.nodes import NodeHost, RunningNode
 from tuner.lab.scratch import remove_abandoned, scratch
 from tuner.measure.doubts import DISTURBED
+from tuner.measure.trial import Tell
 from tuner.profile.model import Profile
 from tuner.render.artefacts import render
 from tuner.render.templates import Templates
-
-Tell = Callable[[str], None]
 
 
 class EngineHost(NodeHost[RunningNode], Protocol):
     """Another machine that a node of an engine of ours runs on."""
 
-    def prepare(self, distribution: Distribution, /) -> float:
-        """See that the engine can start there; the seconds that a download took."""
+    def prepare(self, distribution: Distribution, /) -> None:
+        """Have it get ready to start the engine there."""
+
+    def prepared(self) -> float:
+        """Wait until it is; the seconds that a download took."""
 
 
 @dataclass(frozen=True)
@@ -91,7 +93,9 @@ def prepare(wanted: Wanted, profiles: Sequence[Profile], tell: Tell) -> float:
         return 0.0
     distribution = distribution_for(profiles[0].release)
     if wanted.engine_hosts:
-        return max(one.prepare(distribution) for one in wanted.engine_hosts)
+        for one in wanted.engine_hosts:
+            one.prepare(distribution)
+        return max(one.prepared() for one in wanted.engine_hosts)
     return provide(distribution, tell)
 
 

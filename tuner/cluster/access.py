@@ -62,9 +62,13 @@ def workers_of(client: Client, role: str) -> dict[str, str]:
 
 
 def require_comparable(client: Client) -> None:
-    """Raise Refused where a worker cannot run rsyslog-tune, or has other versions than we have."""
-    found = client.run(versions_here, on_error="return")
+    """Raise Refused where a worker cannot run rsyslog-tune, or has other versions than we have, and
+    Unreachable where one does not answer."""
     names = {address: name for name, (address, _) in _workers(client).items()}
+    found = client.run(versions_here, workers=list(names), on_error="return")
+    silent = [names[one] for one, answer in found.items() if isinstance(answer, OSError)]
+    if silent:
+        raise Unreachable(f"no answer from {', '.join(silent)}")
     require_same({names[address]: versions for address, versions in found.items()})
 
 

@@ -10,8 +10,8 @@ from urllib.parse import urlsplit
 import dask
 from distributed import Security
 
-from tuner.errors import Refused
-from tuner.host.allow import is_loopback
+from tuner.errors import JobFailed, Refused, of_the_system
+from tuner.schema.scalars import is_loopback
 
 _ROLES = ("client", "scheduler", "worker")
 CERTIFICATE, KEY = "certificate.pem", "key.pem"
@@ -50,10 +50,24 @@ def taken_from(folder: Path) -> ClusterCertificate:
     return ClusterCertificate(certificate, certificate, key)
 
 
+def pem_text(path: Path) -> str:
+    """What a PEM file holds; raises JobFailed where it cannot be read, or is none."""
+    try:
+        return path.read_text(encoding="ascii")
+    except OSError as error:
+        raise of_the_system(error) from error
+    except UnicodeError:
+        raise JobFailed(f"{path} is not a PEM file") from None
+
+
 def require_safe(address: str, certificate: ClusterCertificate | None) -> None:
     """Raise Refused for a scheduler that would be reached without TLS, unless on loopback."""
-    parts = urlsplit(address)
-    if parts.scheme not in {"tls", "tcp"} or parts.port is None:
+    try:
+        parts = urlsplit(address)
+        is_one = parts.scheme in {"tls", "tcp"} and parts.port is not None
+    except ValueError:
+        is_one = False
+    if not is_one:
         raise Refused(f"{address} is not the URL of a scheduler, such as tls://HOST:8786")
     if parts.scheme == "tls" and certificate is None:
         raise Refused(f"{address} needs --tls-ca, --tls-cert and --tls-key")

@@ -3,6 +3,9 @@ as it is told to, until its input ends."""
 
 from __future__ import annotations
 
+import os
+import queue
+import signal
 import sys
 import threading
 import time
@@ -84,19 +87,28 @@ class _EngineHost:
 def main() -> None:
     """Obey until the end of the input."""
     end_orderly()
+    heard: queue.SimpleQueue[ToEngine] = queue.SimpleQueue()
+    threading.Thread(target=_listen, args=(heard,), daemon=True).start()
     try:
         with ExitStack() as opened:
             host = _EngineHost(opened)
             opened.callback(host.stop)
-            for line in sys.stdin.buffer:
+            while True:
                 try:
-                    _say(host.answer(TO_ENGINE.message(line)))
+                    _say(host.answer(heard.get()))
                 except TuneError as error:
                     _say(Failed.of(error))
                 except OSError as error:
                     _say(Failed.of(of_the_system(error)))
     except Interrupted as end:
         sys.exit(end.exit_code)
+
+
+def _listen(heard: queue.SimpleQueue[ToEngine]) -> None:
+    """Whoever asked may be gone in the middle of a download: it ends in order then."""
+    for line in sys.stdin.buffer:
+        heard.put(TO_ENGINE.message(line))
+    os.kill(os.getpid(), signal.SIGTERM)
 
 
 def _watch(number: int, node: NodeProcess) -> None:

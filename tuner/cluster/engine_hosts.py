@@ -92,10 +92,14 @@ class RemoteNodeHost:
         """How much memory it has."""
         return self._ready.memory_bytes
 
-    def prepare(self, distribution: Distribution) -> float:
-        """Have it ready to run this engine; the seconds that a download took.  Raises what prevents
-        it, and Unreachable without an answer."""
-        answer = self._asked(PrepareEngine(distribution, self._address), _DOWNLOAD_S)
+    def prepare(self, distribution: Distribution) -> None:
+        """Have it get ready to run this engine."""
+        self._say(TO_ENGINE.line(PrepareEngine(distribution, self._address)))
+
+    def prepared(self) -> float:
+        """Wait until it is ready; the seconds that a download took.  Raises what prevents it, and
+        Unreachable without an answer."""
+        answer = self._answer(_DOWNLOAD_S)
         if not isinstance(answer, EngineReady):
             raise RuntimeError(f"{self.name} prepares an engine with {answer}")
         self._ready = answer
@@ -105,14 +109,14 @@ class RemoteNodeHost:
         """Start a node there; the one before has ended."""
         self._started += 1
         self._end = None
-        answer = self._asked(StartNode(self._started, plan, place), _ANSWER_S)
+        answer = self._asked(StartNode(self._started, plan, place))
         if not isinstance(answer, NodeStarted):
             raise RuntimeError(f"{self.name} starts a node with {answer}")
         return RemoteNode(self, self._started, place.url)
 
     def counted(self) -> Mapping[str, MachineCounts]:
         """As NodeHost says; raises Unreachable without an answer."""
-        answer = self._asked(CountMachine(), _ANSWER_S)
+        answer = self._asked(CountMachine())
         if not isinstance(answer, MachineCounted):
             raise RuntimeError(f"{self.name} counts {answer}")
         return {self.name: answer.counts}
@@ -120,7 +124,7 @@ class RemoteNodeHost:
     def stop(self) -> None:
         """End its node."""
         try:
-            answer = self._asked(StopNode(), _ANSWER_S)
+            answer = self._asked(StopNode())
         except TuneError:
             return
         if not isinstance(answer, NodeStopped):
@@ -147,10 +151,13 @@ class RemoteNodeHost:
         self._loss = reason
         self._answers.put(None)
 
-    def _asked(self, question: ToEngine, limit_s: float) -> FromEngine:
+    def _asked(self, question: ToEngine) -> FromEngine:
         if self._loss is not None:
             raise Unreachable(f"{self.name}: {self._loss}")
         self._say(TO_ENGINE.line(question))
+        return self._answer(_ANSWER_S)
+
+    def _answer(self, limit_s: float) -> FromEngine:
         try:
             answer = self._answers.get(timeout=limit_s)
         except queue.Empty:

@@ -43,7 +43,8 @@ from tuner.search.study import Asked
 
 _POLL_S = 0.05
 _HANDING_OVER_S = 30.0
-_OPENING_S = 600.0
+# With a download of 15 minutes at most.
+_OPENING_S = 1800.0
 _CEILING_S = 900.0
 _ENDING_S = 60.0
 
@@ -116,9 +117,10 @@ class DaskFarm:
                     end.result(_ENDING_S)
 
     def _asked(self, machine: str, question: Question) -> Answer | None:
-        """The answer that is to come; None where its worker is known to be lost."""
+        """The answer that is to come; None where its worker is known to be lost, or was dropped."""
+        lab = self._labs.get(machine)
         try:
-            return cast(Answer, self._labs[machine].ask(QUESTIONS.line(question)))
+            return None if lab is None else cast(Answer, lab.ask(QUESTIONS.line(question)))
         except RuntimeError:
             # So an actor says that.
             return None

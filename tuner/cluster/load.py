@@ -42,12 +42,14 @@ _SILENCE_S = 10.0
 # As old as a progress may be by the time it is read; the sender itself reports twice as often.
 _NEWS_S = 0.050
 
+Heard = queue.SimpleQueue[ToLoad | None]
+
 _out = threading.Lock()
 
 
 def main() -> None:
     """Obey until the end of the input."""
-    heard: queue.SimpleQueue[ToLoad | None] = queue.SimpleQueue()
+    heard: Heard = queue.SimpleQueue()
     threading.Thread(target=_listen, args=(heard,), daemon=True).start()
     senders: dict[str, SenderProcess] = {}
     with ExitStack() as opened:
@@ -61,7 +63,7 @@ def main() -> None:
                 continue
             if message is None:
                 return
-            _obey(message, senders, probe)
+            _obey(message, senders, probe, heard)
 
 
 def _end(senders: dict[str, SenderProcess]) -> None:
@@ -69,13 +71,13 @@ def _end(senders: dict[str, SenderProcess]) -> None:
         senders.popitem()[1].end()
 
 
-def _listen(heard: queue.SimpleQueue[ToLoad | None]) -> None:
+def _listen(heard: Heard) -> None:
     for line in sys.stdin.buffer:
         heard.put(TO_LOAD.message(line))
     heard.put(None)
 
 
-def _obey(message: ToLoad, senders: dict[str, SenderProcess], probe: Probe) -> None:
+def _obey(message: ToLoad, senders: dict[str, SenderProcess], probe: Probe, heard: Heard) -> None:
     match message:
         case Ping(asked_s):
             counts = counts_of(probe)
@@ -85,12 +87,12 @@ def _obey(message: ToLoad, senders: dict[str, SenderProcess], probe: Probe) -> N
         case ToSender(name, line) if name in senders:
             senders[name].tell(line.encode())
         case BeginSender():
-            _begin(message, senders)
+            _begin(message, senders, heard)
         case EndSender(name) if name in senders:
             senders.pop(name).end()
 
 
-def _begin(message: BeginSender, senders: dict[str, SenderProcess]) -> None:
+def _begin(message: BeginSender, senders: dict[str, SenderProcess], heard: Heard) -> None:
     """Start a sender, where its targets are allowed here: its first line is what to send."""
     spec = spec_of(message.line.encode())
     refusal = _refusal(hosts_of(spec.transport))
@@ -103,7 +105,8 @@ def _begin(message: BeginSender, senders: dict[str, SenderProcess]) -> None:
         spec.transport, credentials=_held(spec.transport.credentials, message.files, held)
     )
     sender.tell(line_of(replace(spec, transport=transport)))
-    threading.Thread(target=_carry, args=(message.sender, sender, held), daemon=True).start()
+    carrying = (message.sender, sender, held, heard)
+    threading.Thread(target=_carry, args=carrying, daemon=True).start()
 
 
 def _held(
@@ -123,8 +126,9 @@ def _held(
     return Credentials(*(places.get(path) for path in each))
 
 
-def _carry(name: str, sender: SenderProcess, held: ExitStack) -> None:
-    """Pass on what a sender says, of its progress only as much as is looked at."""
+def _carry(name: str, sender: SenderProcess, held: ExitStack, heard: Heard) -> None:
+    """Pass on what a sender says, of its progress only as much as is looked at, and have it ended
+    for good when it has ended."""
     passed_s = 0.0
     with held:
         for line in sender.stdout:
@@ -134,6 +138,7 @@ def _carry(name: str, sender: SenderProcess, held: ExitStack) -> None:
                 passed_s = now_s
     _say(SenderEnded(name, sender.complaint()))
     sender.close()
+    heard.put(EndSender(name))
 
 
 def hosts_of(transport: Transport) -> tuple[str, ...]:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+from tuner.cluster.certificate import pem_text
 from tuner.cluster.relayed import (
     FROM_LOAD,
     TO_LOAD,
@@ -24,7 +25,7 @@ from tuner.cluster.relayed import (
     ToLoad,
     ToSender,
 )
-from tuner.errors import JobFailed, Refused, Unreachable, of_the_system
+from tuner.errors import JobFailed, Refused, Unreachable
 from tuner.flood.orders import spec_of
 from tuner.host.clock import ClockOffset, ClockSample, PeerClock
 from tuner.host.process import wait_until
@@ -67,7 +68,8 @@ class RemoteSender:
             self._say(ToSender(self.name, line.decode()))
             return
         credentials = spec_of(line).transport.credentials
-        files = {} if credentials is None else {one: _text(one) for one in credentials.files}
+        paths = () if credentials is None else credentials.files
+        files = {path: pem_text(Path(path)) for path in paths}
         self._begun = True
         self._say(BeginSender(self.name, line.decode(), files))
 
@@ -97,15 +99,6 @@ class RemoteSender:
         self._complaint = complaint
         self._ended.set()
         self._lines.put(None)
-
-
-def _text(path: str) -> str:
-    try:
-        return Path(path).read_text(encoding="ascii")
-    except OSError as error:
-        raise of_the_system(error) from error
-    except UnicodeError:
-        raise JobFailed(f"{path} is not a PEM file") from None
 
 
 class RemoteLoad:

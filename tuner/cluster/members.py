@@ -52,11 +52,11 @@ def versions_here() -> Versions:
 
 
 class ClusterMember:
-    """What makes one machine a member of the cluster `run`."""
+    """What makes one machine a member of a cluster; `member` names its folder there."""
 
-    def __init__(self, machine: InventoryHost, run: str) -> None:
+    def __init__(self, machine: InventoryHost, member: str) -> None:
         self.machine = machine
-        self._folder = f"{machine.paths.state}/cluster/{run}"
+        self._folder = f"{machine.paths.state}/cluster/{member}"
         self._host: Host = connect(machine.name, machine.address)
 
     def versions(self) -> Versions:

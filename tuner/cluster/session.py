@@ -8,6 +8,7 @@ import queue
 import secrets
 import threading
 import time
+import weakref
 from collections.abc import Mapping
 from contextlib import suppress
 from typing import IO, cast
@@ -35,6 +36,8 @@ class RemoteProcess:
         # Not of this object, which would then never be given up.
         listening = (self._child.stdout, self._lines)
         threading.Thread(target=_listen, args=listening, daemon=True).start()
+        # A Popen that is given up while it runs keeps its pipe (subprocess, `Popen.__del__`).
+        weakref.finalize(self, _hang_up, self._child.stdin)
 
     def ask(self, line: bytes) -> bytes:
         """Its answer to a line; raises JobFailed where it has ended."""
@@ -59,8 +62,7 @@ class RemoteProcess:
     async def end(self, grace_s: float) -> None:
         """End it, in order where that takes no longer than `grace_s` seconds; in the worker's loop,
         since a question may be under way."""
-        with suppress(OSError):
-            self._child.stdin.close()
+        _hang_up(self._child.stdin)
         until = time.monotonic() + grace_s
         while self._child.ending() is None and time.monotonic() < until:
             await asyncio.sleep(_POLL_S)
@@ -73,6 +75,12 @@ class RemoteProcess:
         self._lines.put(None)
         self._child.end(1.0)
         raise JobFailed(f"it ended with {self._child.ending()}: {self._child.complaint()}")
+
+
+def _hang_up(stdin: IO[bytes]) -> None:
+    """End what a process reads, of which it ends."""
+    with suppress(OSError):
+        stdin.close()
 
 
 def _listen(stdout: IO[bytes], lines: Lines) -> None:

@@ -49,7 +49,7 @@ class StandingCluster:
     @property
     def workers(self) -> tuple[ClusterMember, ...]:
         """The process on each host."""
-        return tuple(ClusterMember(one, self.run) for one in self.hosts)
+        return tuple(ClusterMember(one, f"{self.run}-{one.name}") for one in self.hosts)
 
 
 T = TypeVar("T")

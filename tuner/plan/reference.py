@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-# With messages of 244 bytes; the rates with other profiles.
-_SEEN = (
-    "this project's: 2 cores, rsyslog 8.2302, Elasticsearch 8.19, "
-    "examples/published/p1-production.yaml"
-)
+# With rsyslog 8.2302, Elasticsearch 8.19 and messages of 244 bytes; the rates with other profiles.
+_SEEN = "this project's, on 2 cores with examples/published/p1-production.yaml"
 
 PEAK_WHY = "the peak is assumed to equal --rate; give --peak 3 when --rate is a mean"
 GROWTH_WHY = "no growth is assumed; give --growth 30% to plan for some"

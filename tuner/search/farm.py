@@ -17,6 +17,9 @@ from tuner.search.study import HERE, Asked, LabFacts, Trial
 # waited for.
 _LENGTHS, _PATIENCE_S = 3.0, 600.0
 
+AND = " and "
+"""Between the hardware of machines that differ, in the fingerprint of a search on them."""
+
 
 @dataclass(frozen=True)
 class Lost:

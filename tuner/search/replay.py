@@ -68,6 +68,7 @@ class Replay:
     _under_way: dict[int, tuple[Asked, Profile]] = field(default_factory=dict)
     _known: list[Event] = field(default_factory=list)
     _lost: Counter[Changes] = field(default_factory=Counter)
+    _measured: set[Changes] = field(default_factory=lambda: {BASELINE})
     _trials: list[Trial] = field(init=False)
     _notes: list[Note] = field(default_factory=list)
 
@@ -150,6 +151,7 @@ class Replay:
         self._taken, self._first, self._phase = 0, None, None
         self._under_way.clear()
         self._lost.clear()
+        self._measured = {BASELINE}
         self._trials, self._notes = list(study.trials), list(study.notes)
 
     def require_all_taken(self) -> None:
@@ -202,8 +204,12 @@ class Replay:
         )
 
     def _learn(self, event: Event) -> None:
-        if isinstance(event, LostTrial) and event.asked.changes != BASELINE:
+        """Count the machines that a point may have cost; of one that was measured it is known that
+        it costs none."""
+        if isinstance(event, LostTrial):
             self._lost[event.asked.changes] += 1
+        elif not isinstance(event.outcome, Failure):
+            self._measured.add(event.changes)
 
     def _be_ready(self) -> None:
         """Begin to measure, once nothing is left to take over; what was under way then first."""
@@ -269,7 +275,9 @@ class Replay:
         """Why a point is not measured any more."""
         if asked.changes in self.record.deadly:
             return _DEADLY
-        return _DEADLY_TO_MACHINES if self._lost[asked.changes] >= _MOST_LOST else None
+        if asked.changes in self._measured or self._lost[asked.changes] < _MOST_LOST:
+            return None
+        return _DEADLY_TO_MACHINES
 
 
 def _ended_s(event: Event) -> float:
