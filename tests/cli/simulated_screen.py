@@ -15,17 +15,18 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
+from tests.measure.factory import limited_by
 from tests.search.simulated import BUDGET_S, PROFILE, START_S, World, search
 from tuner.cli.console import Verbosity, Voice
 from tuner.cli.search_progress import Progress, Running
 from tuner.cli.search_screen import Screen, screen
 from tuner.errors import Interrupted
 from tuner.host.signals import end_orderly
-from tuner.measure.bottleneck import Bottleneck, Diagnosis
 from tuner.measure.measurement import Doubt, DoubtKind, Measurement
 from tuner.search.forecast import trials_expected
 from tuner.search.search import Search
 from tuner.search.study import BASELINE, Asked, Step, Trial
+from tuner.space.knob import Bottleneck
 from tuner.space.knobs import knobs
 
 STAGES = ("starting", "warm-up", "window", "drain")
@@ -37,7 +38,7 @@ def judged(asked: Asked, measurement: Measurement) -> Measurement:
     limits = Bottleneck.ENGINE_CPU if asked.changes else Bottleneck.MAIN_WORKER
     is_unsteady = random.Random(asked.number).random() < 0.2
     doubts = (Doubt(DoubtKind.UNSTEADY, "12 % drift"),) if is_unsteady else ()
-    return replace(measurement, doubts=doubts, verdict=Diagnosis(limits, (), (), 0.0))
+    return replace(measurement, doubts=doubts, verdict=limited_by(limits))
 
 
 def watch(

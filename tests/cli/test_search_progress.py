@@ -6,16 +6,16 @@ from dataclasses import replace
 
 import pytest
 
-from tests.measure.factory import failed, measured
+from tests.measure.factory import failed, limited_by, measured
 from tests.measure.paced import paced
 from tests.search.simulated import PROFILE
 from tuner.cli.search_progress import Progress, Running, detail_lines, stage_line, trial_line
-from tuner.measure.bottleneck import Bottleneck, Diagnosis
 from tuner.measure.measurement import Doubt, DoubtKind, TrialPlan
 from tuner.measure.metrics import Result
 from tuner.search.climb import Leader
 from tuner.search.guess import EffectRatio
 from tuner.search.study import BASELINE, Changes, Phase, Trial
+from tuner.space.knob import Bottleneck
 from tuner.space.knobs import knobs
 from tuner.space.table import REPLY_FILTER
 
@@ -156,7 +156,7 @@ def test_what_has_no_rate_of_its_own_says_what_it_has(outcome: Result, said: str
 
 def test_all_that_a_trial_showed_is_told_to_those_who_ask() -> None:
     doubt = Doubt(DoubtKind.UNSTEADY, "12 % drift")
-    verdict = Diagnosis(Bottleneck.ENGINE_CPU, (), (), 0.0)
+    verdict = limited_by(Bottleneck.ENGINE_CPU)
     outcome = replace(measured(1.0), doubts=(doubt,), verdict=verdict)
     shown = "\n".join(detail_lines(after(trial(outcome, CHANGED))))
     assert f"{SIZE}: 50000 -> 100000" in shown
@@ -169,7 +169,7 @@ def test_all_that_a_trial_showed_is_told_to_those_who_ask() -> None:
 def test_doubts_and_verdicts_are_gathered() -> None:
     doubt = Doubt(DoubtKind.UNSTEADY, "12 % drift")
     runs = [
-        replace(measured(1.0), doubts=(doubt,), verdict=Diagnosis(limit, (), (), 0.0))
+        replace(measured(1.0), doubts=(doubt,), verdict=limited_by(limit))
         for limit in (Bottleneck.INPUT, Bottleneck.DISK)
     ]
     progress = after(*map(trial, runs))

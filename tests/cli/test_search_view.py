@@ -8,14 +8,14 @@ import pytest
 from rich.text import Text
 
 from tests.cli.test_search_progress import NOTHING_YET, SIZE, after, trial
-from tests.measure.factory import failed, measured
+from tests.measure.factory import failed, limited_by, measured
 from tuner.cli.layout import Size
 from tuner.cli.search_progress import Progress, Running
 from tuner.cli.search_view import row_lines, view_lines
-from tuner.measure.bottleneck import Bottleneck, Diagnosis
 from tuner.search.climb import Leader
 from tuner.search.guess import EffectRatio
 from tuner.search.study import BASELINE, Changes, Phase
+from tuner.space.knob import Bottleneck
 from tuner.space.table import REPLY_FILTER
 
 FILTER = "outputs[logs].filter_path"
@@ -37,10 +37,6 @@ def shown(progress: Progress, width: int, height: int = 50) -> list[str]:
     """The view as lines of text, without those that are no text."""
     lines = view_lines(progress, 100.0, Size(width, height))
     return [line.plain for line in lines if isinstance(line, Text)]
-
-
-def limited(by: Bottleneck) -> Diagnosis:
-    return Diagnosis(by, (), (), 0.0)
 
 
 @pytest.mark.parametrize("width", WIDTHS)
@@ -98,8 +94,8 @@ def test_the_status_has_its_numbers_whole_in_every_phase(
 
 
 def test_what_limits_both_sides_stands_in_two_lines_where_one_is_too_short() -> None:
-    run = replace(measured(1.0), verdict=limited(Bottleneck.ACTION_WAITING))
-    other = replace(measured(2.0), verdict=limited(Bottleneck.ACTION_CPU))
+    run = replace(measured(1.0), verdict=limited_by(Bottleneck.ACTION_WAITING))
+    other = replace(measured(2.0), verdict=limited_by(Bottleneck.ACTION_CPU))
     progress = after(
         trial(run), trial(other, MANY), leader=Leader(MANY, EffectRatio(1.3, 1.2, 1.4))
     )

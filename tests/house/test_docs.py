@@ -13,13 +13,13 @@ from tuner.engines.release import Release
 from tuner.engines.versions import distribution_for
 from tuner.lint.codes import explained_codes
 from tuner.lint.load import parse_profile
-from tuner.measure.bottleneck import Bottleneck
 from tuner.measure.measurement import DoubtKind
 from tuner.profile.facts import fact_name, source_of
 from tuner.profile.schema import every_key
 from tuner.render import artefacts, engine_files
 from tuner.search.budget import NODE_PACE, SINK_PACE, smallest_budget_s
 from tuner.space.guarantees import GUARANTEES
+from tuner.space.knob import Bottleneck
 
 DOCS = ROOT / "docs"
 OURS = "rsyslog-tune's own: docs/profiles.md"

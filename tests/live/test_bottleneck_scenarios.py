@@ -30,11 +30,12 @@ from tuner.lab.nodes import Nodes, nodes_here
 from tuner.lab.scratch import scratch
 from tuner.lab.sink import Sink
 from tuner.lint.load import parse_profile
-from tuner.measure.bottleneck import Bottleneck, Diagnosis
+from tuner.measure.bottleneck import Diagnosis
 from tuner.measure.measurement import DoubtKind, Measurement, TrialPlan
 from tuner.measure.trial import run_trial
 from tuner.profile.edit import edit
 from tuner.profile.model import Profile
+from tuner.space.knob import Bottleneck
 
 pytestmark = [pytest.mark.live, pytest.mark.alone, pytest.mark.usefixtures("nothing_left_behind")]
 

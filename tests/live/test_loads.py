@@ -31,7 +31,6 @@ def test_a_saturated_trial_accounts_for_the_events_of_both(tmp_path: Path) -> No
     assert isinstance(run, Measurement), run
     assert run.delivery.exact
     assert run.verdict is not None
-    assert run.verdict.stages is not None
     assert [one.name for one in run.verdict.stages.loads] == ["north", "south"]
     assert all(one.sender_cpu > 0 and one.machine_cpu > 0 for one in run.verdict.stages.loads)
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from tests.measure.stages import CALM
+from tuner.measure.bottleneck import Diagnosis
 from tuner.measure.measurement import Delivery, Failure, FailureKind, Measurement, TrialPlan
 from tuner.measure.speed import Speed
 from tuner.measure.spent import Spent
+from tuner.space.knob import Bottleneck
 
 SPEED = Speed(950.0, 180.0, 1200.0, 250.0, 75)
 
@@ -43,6 +46,10 @@ def measured(
 
 def failed(reason: str = "it lost two events") -> Failure:
     return Failure(FailureKind.DELIVERY, reason, sent=1000, indexed=998, total_s=20.0)
+
+
+def limited_by(bottleneck: Bottleneck, others_cpu: float = 0.0) -> Diagnosis:
+    return Diagnosis(bottleneck, (), (), others_cpu, CALM)
 
 
 def itemised(plan: TrialPlan, total_s: float, restart_s: float = 0.0) -> Spent:

@@ -16,9 +16,10 @@ from tests.measure.stages import (
     MAIN,
 )
 from tests.profile.examples import small
-from tuner.measure.bottleneck import Bottleneck, judge
+from tuner.measure.bottleneck import judge
 from tuner.measure.stages import LoadStage, MachineStage, Stages
 from tuner.profile.paths import resolve_path
+from tuner.space.knob import Bottleneck
 from tuner.space.knobs import knobs, of_rsyslog
 from tuner.space.remedies import UNHELPED
 

@@ -25,6 +25,10 @@ def test_each_part_gets_the_seconds_until_the_next_begins() -> None:
     found = stages.spent()
     assert found == Spent(0.0, 2.0, 3.0, 10.0, 0.5, 1.5, 0.25)
     assert found.total_s == 17.25
+    assert list(found.by_name.items()) == [
+        ("start", 2.0), ("warm-up", 3.0), ("window", 10.0), ("drain", 0.5), ("settle", 1.5),
+        ("stop", 0.25),
+    ]  # fmt: skip
     assert told == ["warm-up", "window", "window, extended", "drain"]
 
 

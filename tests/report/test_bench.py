@@ -8,12 +8,14 @@ from dataclasses import replace
 
 from tests.measure.factory import SPEED, failed, measured
 from tests.measure.paced import paced
-from tuner.measure.bottleneck import Bottleneck, Diagnosis
+from tests.measure.stages import CALM
+from tuner.measure.bottleneck import Diagnosis
 from tuner.measure.ceiling import Ceiling, Combination
 from tuner.measure.measurement import Doubt, DoubtKind, Outcome
 from tuner.report.bench import Bench, bench_blocks, bench_json, read_bench
-from tuner.report.ceiling import ceiling_blocks, ceiling_json
 from tuner.report.markdown import blocks_markdown
+from tuner.report.runs import ceiling_blocks, ceiling_json
+from tuner.space.knob import Bottleneck
 
 BEST = Combination(2, 5000, 126_000.0, 2_000.0, 13.26, 0.61, 0.03)
 CEILING = Ceiling(
@@ -106,7 +108,7 @@ def test_what_is_doubted_is_explained_once_for_all_runs() -> None:
 
 
 def test_a_failed_run_still_says_what_limited_it() -> None:
-    rejected = Diagnosis(Bottleneck.REJECTIONS, (("rejections", "12 bulks"),), (), 0.0)
+    rejected = Diagnosis(Bottleneck.REJECTIONS, (("rejections", "12 bulks"),), (), 0.0, CALM)
     text = bench_markdown(bench([replace(failed(), verdict=rejected)]))
     assert "- run 1 failed: delivery incomplete: it lost two events" in text
     assert "bottleneck: rejections" in text

@@ -7,10 +7,11 @@ from dataclasses import replace
 
 import pytest
 
-from tests.measure.factory import failed, measured
+from tests.measure.factory import failed, limited_by, measured
 from tests.measure.paced import paced
+from tests.measure.stages import CALM
 from tuner.engine.bulk_times import BulkLatency
-from tuner.measure.bottleneck import Bottleneck, Diagnosis
+from tuner.measure.bottleneck import Diagnosis
 from tuner.measure.effective import Effective, QueueUse, ThreadUse
 from tuner.measure.measurement import Doubt, DoubtKind, Failure, Measurement
 from tuner.measure.overload import Overload, overload_plan
@@ -25,6 +26,7 @@ from tuner.report.runs import (
     overload_blocks,
     sustain_blocks,
 )
+from tuner.space.knob import Bottleneck
 
 
 def effective_markdown(run: Measurement) -> str:
@@ -100,6 +102,7 @@ def test_a_sentence_then_the_figures_then_the_settings() -> None:
         (("engine", "78% of its cores"), ("machine", "98% of 2 cores")),
         ("outputs[logs].index.mapping", "outputs[logs].filter_path"),
         others_cpu=0.02,
+        stages=CALM,
     )
     assert markdown(bottleneck_blocks(verdict)).splitlines() == [
         "bottleneck: engine CPU: the engine's CPU set the rate: make an event cheaper to index, "
@@ -113,7 +116,7 @@ def test_a_sentence_then_the_figures_then_the_settings() -> None:
 
 @pytest.mark.parametrize("bottleneck", Bottleneck)
 def test_every_bottleneck_has_a_sentence(bottleneck: Bottleneck) -> None:
-    text = markdown(bottleneck_blocks(Diagnosis(bottleneck, (), (), 0.0)))
+    text = markdown(bottleneck_blocks(limited_by(bottleneck)))
     assert text.startswith(f"bottleneck: {bottleneck.value}: ")
     assert text.count("\n") == 1
 

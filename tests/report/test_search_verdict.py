@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from tests.measure.factory import failed, measured
+from tests.measure.factory import failed, limited_by, measured
 from tests.measure.paced import paced
 from tests.report.markup import seen
 from tests.report.test_runs import USED
@@ -23,7 +23,6 @@ from tests.report.test_search_report import markdown, rows, section
 from tests.search.simulated import START_S, Machine, Probe, World, search
 from tuner.cli.layout import laid_out
 from tuner.engine.bulk_times import BulkLatency
-from tuner.measure.bottleneck import Bottleneck, Diagnosis
 from tuner.measure.measurement import Delivery, Doubt, DoubtKind, Measurement
 from tuner.report.figures import p_value
 from tuner.report.first_screen import sentence
@@ -38,7 +37,7 @@ from tuner.report.search_report import (
 )
 from tuner.search.study import BASELINE, Changes, Phase, Study, Trial
 from tuner.search.verdict import Claim, judge
-from tuner.space.knob import level_text
+from tuner.space.knob import Bottleneck, level_text
 
 MIB = 1024**2
 DIRECTORY = Path("run")
@@ -246,7 +245,7 @@ def doubting(
     def change(trial: Trial, run: Measurement) -> Measurement:
         doubts = (Doubt(kind, "12 %"),) if written or trial.changes else ()
         used = others + 0.01 * (trial.pair or 0)
-        return replace(run, doubts=doubts, verdict=Diagnosis(Bottleneck.UNCLEAR, (), (), used))
+        return replace(run, doubts=doubts, verdict=limited_by(Bottleneck.UNCLEAR, used))
 
     return change
 

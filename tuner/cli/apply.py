@@ -28,6 +28,7 @@ from tuner.cli.options import (
     TemplatesOption,
     duration_s,
     load,
+    templates_of,
 )
 from tuner.deploy.apply import Apply, HostOutcome, HostState, Manner, entrance_of
 from tuner.deploy.intents import Beginning, left_intents, new_intents
@@ -137,7 +138,7 @@ def apply(
         loaded = load(profile)
         machines = machines_of(host, inventory, profile)
         url = engine_url(loaded.profile, elasticsearch, skip_engine, machines)
-        site = None if templates is None else Templates(templates)
+        site = templates_of(templates)
         files = tuple(host_file(loaded, one, site, fragment, loaded_modules) for one in machines)
         plan, client = _planned(loaded, files, url, site, take_over)
     else:

@@ -19,22 +19,19 @@ from tuner.measure.measurement import Failure, Measurement, Outcome, TrialPlan
 from tuner.measure.metrics import Result
 from tuner.measure.overload import Overload, overload_of, overload_plan
 from tuner.measure.paced_summary import PacedMeasurement
-from tuner.measure.sustain import Goal, LoadTrial, bounds, next_load, why_not
+from tuner.measure.sustain import LoadTrial, bounds, next_load, why_not
 from tuner.profile.model import Profile
 from tuner.report.bench import Bench, Sustained, median_on
 from tuner.report.figures import eps, on, seconds
 from tuner.report.metrics import with_outcome
 from tuner.search.budget import Pace, trial_seconds
 from tuner.search.farm import MeasuringPlace
-from tuner.search.guardrails import interval_s
+from tuner.search.guardrails import LEAD_S, check_rate, interval_s
 from tuner.search.study import BASELINE, Asked, Phase, Trial
 
 T = TypeVar("T")
 
 _RUN = "run"
-_LEAD_S = 2.0
-# Freshness is judged where a pipeline should run, not where it is full.
-_SHARE = 0.7
 _FIRST_SHARE = 0.9
 
 
@@ -138,22 +135,23 @@ class BenchCourse:
         if self._profile.measured.index.mapping is MappingStyle.NONE:
             return None
         fixed_rate = self._profile.workload.rate != "max"
-        rate, judged_s = per_second if fixed_rate else _SHARE * per_second, self._judged_s()
+        rate = per_second if fixed_rate else check_rate([per_second])
+        judged_s = self._judged_s()
         self._say(f"freshness{on(machine)}: {eps(rate)} events per second for {judged_s:g} s")
-        return (yield from self._paced(machine, rate, TrialPlan(_LEAD_S, judged_s)))
+        return (yield from self._paced(machine, rate, TrialPlan(LEAD_S, judged_s)))
 
     def _sustain(self, machine: str, per_second: float) -> Generator[Asked, Trial, Sustained]:
         """The maximum sustainable rate, beginning a little below the measured one."""
         window_s = self._chosen.window_s
-        goal = Goal(trial_s=window_s, enough_s=3 * window_s)
+        enough_s = 3 * window_s
         trials: list[LoadTrial] = []
-        while (load := next_load(trials, goal, _FIRST_SHARE * per_second)) is not None:
+        while (load := next_load(trials, enough_s, _FIRST_SHARE * per_second)) is not None:
             self._tell(f"sustainable rate{on(machine)}: {eps(load)} events per second")
-            outcome = yield from self._paced(machine, load, TrialPlan(_LEAD_S, window_s))
+            outcome = yield from self._paced(machine, load, TrialPlan(LEAD_S, window_s))
             reason = why_not(outcome, self._profile)
             say(f"{eps(load)} events per second: {reason or 'carried'}")
             trials.append(LoadTrial(load, window_s, reason, outcome))
-        return Sustained(bounds(trials, goal), tuple(trials))
+        return Sustained(bounds(trials, enough_s), tuple(trials))
 
     def _overload(
         self, machine: str, per_second: float

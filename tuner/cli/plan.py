@@ -17,7 +17,7 @@ from tuner.plan.plan import plan as plan_of
 from tuner.plan.plan import plan_range
 from tuner.report.bench import read_bench
 from tuner.report.figures import counted
-from tuner.report.plan import plan_blocks, plan_json, plan_text
+from tuner.report.plan import plan_blocks, plan_json
 from tuner.report.plan_rates import PlannedRate, rates_blocks, rates_json
 from tuner.search.journal import read
 
@@ -80,7 +80,7 @@ def plan(
     elif others:
         show_blocks(rates_blocks(plans))
     else:
-        show_blocks(plan_blocks(plan_text(one.inputs, one.made, one.reach)))
+        show_blocks(plan_blocks(one.inputs, one.made, one.reach))
 
 
 def _planned(request: Request, found: Measured, sample: Sample | None) -> PlannedRate:

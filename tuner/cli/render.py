@@ -103,7 +103,7 @@ def render(
         artefacts = _exported(loaded.profile, site, form, format_, directory)
     else:
         # Only here: hosts are reached by what takes as long to import as a whole render.
-        from tuner.cli.render_hosts import for_hosts
+        from tuner.cli.hosts import for_hosts
 
         artefacts, needs = for_hosts(loaded, profile, inventory, site, fragment, loaded_modules)
     if file is not None:

@@ -34,7 +34,7 @@ class RunCrew:
         place: MeasuringPlace,
         profile_of: Callable[[Asked], Profile],
         begins: Callable[[Asked], None],
-        telling: Telling = unheard,
+        telling: Telling,
     ) -> None:
         self._place = place
         self._begins = begins

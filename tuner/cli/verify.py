@@ -23,13 +23,13 @@ from tuner.cli.options import (
     ProfilePath,
     TemplatesOption,
     load,
+    templates_of,
 )
 from tuner.deploy.queues import figures_note
 from tuner.deploy.target import RemoteHost
 from tuner.deploy.verify import engine_drift, host_drift
 from tuner.engine.access import client_for
 from tuner.errors import DifferencesFound
-from tuner.render.templates import Templates
 
 
 def verify(
@@ -49,7 +49,7 @@ def verify(
     Only reads.  Exits with 0 when all is as the profile says, else with 2 and what differs.
     """
     loaded = load(profile)
-    site = None if templates is None else Templates(templates)
+    site = templates_of(templates)
     machines = machines_of(host, inventory, profile)
     files = [host_file(loaded, one, site, fragment, loaded_modules) for one in machines]
     url = engine_url(loaded.profile, elasticsearch, skip_engine, machines)

@@ -7,7 +7,7 @@ from tuner.deploy.target import RemoteHost
 from tuner.host.process import wait_until
 from tuner.lab.impstats import Snapshot, last_figures
 from tuner.profile.model import Profile
-from tuner.profile.placement import queues
+from tuner.profile.placement import real_queues
 from tuner.render.rulesets import counter_names
 
 # Enough for a set of counters of a large configuration.
@@ -67,10 +67,7 @@ def movement_note(host: RemoteHost, profile: Profile, before: str | None) -> str
 def _limits(profile: Profile) -> dict[str, int]:
     """How many messages each queue holds, by what counters call it."""
     return {
-        name: queue.size
-        for queue in queues(profile)
-        if not queue.is_direct
-        for name in counter_names(profile, queue)
+        name: queue.size for queue in real_queues(profile) for name in counter_names(profile, queue)
     }
 
 

@@ -7,10 +7,11 @@ from pathlib import Path
 
 from tuner.engine.client import Access, EngineClient
 from tuner.errors import JobFailed, Refused
-from tuner.host.allow import host_of, is_loopback
+from tuner.host.allow import host_of
 from tuner.modules.omelasticsearch import OmelasticsearchOutput
 from tuner.modules.secrets import SecretRef
 from tuner.profile.model import Profile
+from tuner.schema.scalars import is_loopback
 
 
 def client_for(url: str, profile: Profile) -> EngineClient:

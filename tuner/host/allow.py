@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import ipaddress
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import platformdirs
 
 from tuner.errors import BadUsage, Refused
+from tuner.schema.scalars import is_loopback
 
 _SYSTEM_LIST = Path("/etc/rsyslog-tune/allow-targets")
 
@@ -43,16 +43,6 @@ def host_of(url: str) -> str:
     if host is None or parts.scheme not in {"http", "https"} or parts.path not in {"", "/"}:
         raise BadUsage(f"{url} is not a URL such as http://127.0.0.1:9200")
     return host
-
-
-def is_loopback(host: str) -> bool:
-    """Whether a host name or address is this machine's loopback."""
-    if host == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 def _allowed() -> set[str]:

@@ -33,8 +33,8 @@ from tuner.importer.script import (
     Variable,
     Word,
 )
+from tuner.importer.tokens import DEEPEST
 
-DEEPEST = 60
 _ESCAPE = re.compile(r"\\(x[0-9a-fA-F]{2}|[0-7]{1,3}|.)", re.DOTALL)
 _ESCAPED = {"a": 7, "b": 8, "f": 12, "n": 10, "r": 13, "t": 9}
 # Words and what was made of the rules inside, in the order of the rule.

@@ -11,7 +11,7 @@ from pydantic import ValidationError
 from tuner.importer.conditions import PROPERTY_ALIASES, path_of
 from tuner.importer.document import WHOLE_JSON, Member, members_of
 from tuner.importer.gaps import Gaps, Inexpressible
-from tuner.importer.parameters import ON
+from tuner.importer.script import ON
 from tuner.importer.template import NamedText, Template, TemplateProperty, extended
 from tuner.modules.field import DocumentField
 

@@ -18,7 +18,6 @@ from tuner.importer.script import (
     If,
     Operation,
     Parameter,
-    Quoted,
     ReloadTable,
     ScriptPosition,
     SetVariable,
@@ -157,7 +156,7 @@ class Walk:
             return ()
         written = {one.key for one in queue}
         queue += [
-            Parameter(f"queue.{key}", Quoted(value, ruleset.origin), ruleset.origin)
+            Parameter.of(f"queue.{key}", value, ruleset.origin)
             for key, value in _RULESET_QUEUE.items()
             if f"queue.{key.lower()}" not in written
         ]

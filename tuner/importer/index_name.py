@@ -9,7 +9,6 @@ from pydantic import ValidationError
 from tuner.engines.index import Index
 from tuner.importer.configuration import Parts
 from tuner.importer.gaps import Gap, Gaps, Inexpressible
-from tuner.importer.parameters import ON
 from tuner.importer.script import Thing
 from tuner.importer.template import Template, TemplatePiece, TemplateProperty
 
@@ -42,7 +41,7 @@ def index_of(action: Thing, parts: Parts, gaps: Gaps, unknown: list[Gap]) -> dic
     name = "system" if given is None else given.text
     if name is None:
         raise Inexpressible(action.origin, "the index is known only when rsyslogd starts")
-    if (action.text("dynsearchindex") or "").lower() not in ON:
+    if not action.is_on("dynsearchindex"):
         return {"name": name}
     origin = action.origin if given is None else given.origin
     template = parts.templates.get(name.strip().lower())

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 from tuner.importer.configuration import Parts, module_name
 from tuner.importer.gaps import Gaps
-from tuner.importer.parameters import OFF, certificates, keys_of_model, known
-from tuner.importer.script import Parameter, Thing
+from tuner.importer.parameters import certificates, keys_of_model, known
+from tuner.importer.script import OFF, Parameter, Thing
 from tuner.modules.input import Input, Listener
 from tuner.modules.registry import INPUTS, name_of
 from tuner.schema.parameter import of_module

@@ -12,7 +12,7 @@ from tuner.importer.document import is_rest
 from tuner.importer.fields import STANDARD_JSON, fields_of_template, whole_json
 from tuner.importer.gaps import Gap, Gaps, Inexpressible
 from tuner.importer.index_name import index_of
-from tuner.importer.parameters import ON, is_literal, known, secret_of
+from tuner.importer.parameters import is_literal, known, secret_of
 from tuner.importer.script import Parameter, ScriptPosition, Thing, every
 from tuner.importer.template import Template, TemplateProperty
 from tuner.modules.omelasticsearch import OmelasticsearchOutput
@@ -62,7 +62,7 @@ def engine_output(action: Thing, name: str, around: Surrounding) -> dict[str, ob
     data |= known(OmelasticsearchOutput, plain, f"output {name}", gaps)
     data["index"] = index_of(action, around.parts, gaps, around.unknown) | {"mapping": "dynamic"}
     data |= _ids(action, around)
-    if (action.text("retryfailures") or "").lower() in ON:
+    if action.is_on("retryfailures"):
         data["retryfailures"] = {"file": _rejected_file(action, name, around)}
         if isinstance(data.pop("bulkid", None), dict):
             gaps.miss(action.origin, "documents with an id from the event beside retryfailures")
@@ -152,7 +152,7 @@ def no_template(given: Parameter) -> str:
 def _ids(action: Thing, around: Surrounding) -> dict[str, object]:
     """An id of its own for each document, where the configuration makes one."""
     given = action.get("bulkid")
-    if given is None or (action.text("dynbulkid") or "").lower() not in ON:
+    if given is None or not action.is_on("dynbulkid"):
         if given is not None:
             around.gaps.miss(given.origin, "one bulkid for all documents")
         return {}
@@ -192,7 +192,7 @@ def _rejected_file(action: Thing, name: str, around: Surrounding) -> str:
 
 def _say_what_changes(action: Thing, gaps: Gaps) -> None:
     bulk = action.get("bulkmode")
-    if bulk is None or (bulk.text or "").lower() not in ON:
+    if bulk is None or not bulk.is_on:
         place = action.origin if bulk is None else bulk.origin
         gaps.change(place, "without bulkmode each event is a request: the profile sends bulks")
     kind = action.get("searchtype")
@@ -216,12 +216,12 @@ def servers_of(action: Thing, gaps: Gaps) -> tuple[list[str], str | None]:
     texts = ("localhost",) if given is None else given.texts
     if not texts:
         raise Inexpressible(action.origin, "the server is known only when rsyslogd starts")
-    https = (action.text("usehttps") or "off").lower() in {"on", "yes", "true", "1"}
+    scheme = "https" if action.is_on("usehttps") else "http"
     port = action.text("serverport") or _PORT
     servers, user = [], None
     for text in texts:
         has_scheme = text.lower().startswith(("http://", "https://"))
-        full = text if has_scheme else f"{'https' if https else 'http'}://{text}"
+        full = text if has_scheme else f"{scheme}://{text}"
         try:
             parts = urlsplit(full)
             own_port = parts.port

@@ -24,6 +24,7 @@ from tuner.importer.old_form import (
     condition_of,
 )
 from tuner.importer.script import (
+    ON,
     Block,
     Directive,
     Foreach,
@@ -32,7 +33,6 @@ from tuner.importer.script import (
     LegacyAction,
     Parameter,
     PropertyFilter,
-    Quoted,
     ScriptPosition,
     SelectorFilter,
     Statement,
@@ -66,7 +66,7 @@ class _Modernised:
         for name, body in self.rulesets.items():
             given = self.given.get(name, {})
             origin = _first_origin(body, given)
-            named = _parameter("name", name, origin)
+            named = Parameter.of("name", name, origin)
             done += (Thing("ruleset", (named, *given.values()), origin, body=tuple(body)),)
         if self.first_main is not None:
             defaults = {f"queue.{key}": value for key, value in OLD_MAIN_QUEUE.items()}
@@ -117,24 +117,24 @@ class _Modernised:
         key = one.key
         text = _word(one.text)
         if key.startswith("actionqueue"):
-            self.once[_queue_name(key[11:])] = _parameter(_queue_name(key[11:]), text, one.origin)
+            self.once[_queue_name(key[11:])] = Parameter.of(_queue_name(key[11:]), text, one.origin)
         elif key.startswith("mainmsgqueue"):
             self.first_main = self.first_main or one.origin
-            self.main[_queue_name(key[12:])] = _parameter(_queue_name(key[12:]), text, one.origin)
+            self.main[_queue_name(key[12:])] = Parameter.of(_queue_name(key[12:]), text, one.origin)
         elif key == "actionname":
-            self.once["name"] = _parameter("name", text, one.origin)
+            self.once["name"] = Parameter.of("name", text, one.origin)
         elif key in LASTING:
             kind, name = LASTING[key]
-            self.lasting[kind, name] = _parameter(name, text, one.origin)
+            self.lasting[kind, name] = Parameter.of(name, text, one.origin)
         elif key in INPUTS:
             kind, name = INPUTS[key]
-            self.inputs[kind, name] = _parameter(name, text, one.origin)
+            self.inputs[kind, name] = Parameter.of(name, text, one.origin)
         elif key in RUNS:
             yield self.input(one, text)
         elif key in GLOBALS:
             name = GLOBALS[key]
             if name:
-                yield Thing("global", (_parameter(name, text, one.origin),), one.origin)
+                yield Thing("global", (Parameter.of(name, text, one.origin),), one.origin)
         else:
             yield from self.other(one, text)
 
@@ -143,7 +143,7 @@ class _Modernised:
         match one.key:
             case "modload":
                 module = text.rpartition("/")[2].removesuffix(".so")
-                yield Thing("module", (_parameter("load", module, one.origin),), one.origin)
+                yield Thing("module", (Parameter.of("load", module, one.origin),), one.origin)
             case "template":
                 yield _template(one)
             case "ruleset":
@@ -151,11 +151,11 @@ class _Modernised:
                 if text != DEFAULT_RULESET:
                     self.rulesets.setdefault(text, [])
             case "rulesetparser":
-                self.given.setdefault(self.current, {})["parser"] = _parameter(
+                self.given.setdefault(self.current, {})["parser"] = Parameter.of(
                     "parser", text, one.origin
                 )
             case "rulesetcreatemainqueue":
-                if text.lower() in {"on", "yes", "true", "1"}:
+                if text.lower() in ON:
                     self.given.setdefault(self.current, {}).update(self.main)
             case "repeatedmsgreduction" if text.lower() == "off":
                 return
@@ -165,9 +165,9 @@ class _Modernised:
     def input(self, one: Directive, text: str) -> Thing:
         """The input that a directive starts, with all that waited for it."""
         kind, name, used = RUNS[one.key]
-        parameters = {"type": _parameter("type", kind, one.origin)}
+        parameters = {"type": Parameter.of("type", kind, one.origin)}
         if name:
-            parameters[name] = _parameter(name, text, one.origin)
+            parameters[name] = Parameter.of(name, text, one.origin)
         parameters |= {key: value for (of, key), value in self.inputs.items() if of == kind}
         for key in used:
             self.inputs.pop((kind, key), None)
@@ -201,11 +201,7 @@ def _completed(
 ) -> tuple[Parameter, ...]:
     written = {one.key for one in given.values()}
     missing = (key for key in defaults if key.lower() not in written)
-    return (*given.values(), *(_parameter(key, defaults[key], origin) for key in missing))
-
-
-def _parameter(name: str, text: str, origin: ScriptPosition) -> Parameter:
-    return Parameter(name, Quoted(text, origin), origin)
+    return (*given.values(), *(Parameter.of(key, defaults[key], origin) for key in missing))
 
 
 def _queue_name(suffix: str) -> str:
@@ -234,5 +230,5 @@ def _template(one: Directive) -> Thing:
     else:
         parameters += [("type", "plugin"), ("plugin", rest.removeprefix("="))]
     parameters += [(f"option.{option}", "on") for option in options]
-    made = tuple(_parameter(key, value, one.origin) for key, value in parameters)
+    made = tuple(Parameter.of(key, value, one.origin) for key, value in parameters)
     return Thing("template", made, one.origin)

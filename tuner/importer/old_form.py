@@ -141,7 +141,7 @@ EVERY: Priorities = frozenset(
     for severity in range(len(SEVERITIES))
 )
 _OLD_FACILITIES = {"security": "auth", "mark": "mark"}
-_OLD_SEVERITIES = {"error": "err", "warn": "warning", "panic": "emerg"}
+OLD_SEVERITIES = {"error": "err", "warn": "warning", "panic": "emerg"}
 
 
 def selected(text: str, origin: ScriptPosition) -> Priorities:
@@ -183,7 +183,7 @@ def _severities(level: str, origin: ScriptPosition) -> range:
     """`info` and everything more urgent, `=info` alone."""
     word = level.removeprefix("!")
     exact = word.startswith("=")
-    word = _OLD_SEVERITIES.get(word.removeprefix("="), word.removeprefix("="))
+    word = OLD_SEVERITIES.get(word.removeprefix("="), word.removeprefix("="))
     if word in {"*", "none"}:
         return range(len(SEVERITIES))
     if word not in SEVERITIES:
@@ -237,7 +237,7 @@ def action_of(one: LegacyAction) -> Thing | Word:
     # `:omusrmsg:*` and user names need none.
     if template.strip() and parameters["type"] != "omusrmsg":
         parameters["template"] = template.split()[0]
-    return Thing("action", tuple(_parameter(*pair, one.origin) for pair in parameters.items()),
+    return Thing("action", tuple(Parameter.of(*pair, one.origin) for pair in parameters.items()),
                  one.origin)  # fmt: skip
 
 
@@ -260,7 +260,7 @@ def _named(text: str) -> dict[str, str]:
     """`:omrelp:host:port` and other actions that name their module."""
     _, module, rest = [*text.split(":", 2), "", ""][:3]
     if module == "omrelp":
-        host, port = _host_and_port(rest, "514")
+        host, port = _host_and_port(rest)
         return {"type": module, "target": host, "port": port}
     if module == "omfile":
         return {"type": module, "file": rest}
@@ -280,17 +280,13 @@ def _forwarding(text: str) -> dict[str, str]:
                 made |= {"compression.mode": "single", "zipLevel": option[1:] or "9"}
             elif option == "o":
                 made["tcp_framing"] = "octet-counted"
-    host, port = _host_and_port(text, _PORT)
+    host, port = _host_and_port(text)
     return made | {"target": host, "port": port}
 
 
-def _host_and_port(text: str, default: str) -> tuple[str, str]:
+def _host_and_port(text: str) -> tuple[str, str]:
     if text.startswith("["):
         host, _, rest = text[1:].partition("]")
-        return host, rest.removeprefix(":") or default
+        return host, rest.removeprefix(":") or _PORT
     host, _, port = text.partition(":")
-    return host, port or default
-
-
-def _parameter(name: str, text: str, origin: ScriptPosition) -> Parameter:
-    return Parameter(name, Quoted(text, origin), origin)
+    return host, port or _PORT

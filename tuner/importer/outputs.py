@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
@@ -17,13 +16,14 @@ from tuner.importer.file_name import file_name_of
 from tuner.importer.flow import Reached, Walk, name_of_statement
 from tuner.importer.gaps import Gap, Gaps, Inexpressible
 from tuner.importer.into_engine import engine_output, no_template, template_fields
-from tuner.importer.parameters import ON, QUEUE, certificates, known, queue_of
+from tuner.importer.parameters import QUEUE, certificates, known, queue_of
 from tuner.importer.rest import Rest, why_of
 from tuner.importer.script import Block, Parameter, ScriptPosition, Statement, Thing
 from tuner.importer.steps import KEPT, OUTPUT, PARSED, is_step, step_of, why_bound
 from tuner.importer.template import Template
 from tuner.modules.output import BuiltinTemplate, Lines
 from tuner.modules.registry import OUTPUTS, name_of
+from tuner.schema.scalars import as_name
 
 # rsyslog's defaults where a profile's are others: they are written, so that nothing changes.
 _OWN_DEFAULTS: dict[str, dict[str, object]] = {
@@ -32,8 +32,6 @@ _OWN_DEFAULTS: dict[str, dict[str, object]] = {
 }
 _MODELS = {name_of(one): one for one in OUTPUTS if issubclass(one, Lines)}
 _BUILTIN = {name.lower(): name for name in get_args(BuiltinTemplate)}
-_SPELLED = {"rsyslog_syslogprotocol23format": "RSYSLOG_SyslogProtocol23Format"}
-_NAME = re.compile(r"[^a-z0-9_-]+")
 
 
 @dataclass
@@ -212,7 +210,7 @@ class Outputs:
 
     def _name(self, wanted: str, kind: str) -> str:
         """A name of a profile like the one wanted, that no other output has."""
-        word = _NAME.sub("-", wanted.lower()).strip("-_")
+        word = as_name(wanted)
         word = word if word[:1].isalpha() else f"{_SHORT.get(kind, 'out')}-{word}".strip("-")
         taken = {str(data["name"]) for data, _ in self.made}
         names = (word[:90] if number == 1 else f"{word[:90]}-{number}" for number in range(1, 999))
@@ -269,7 +267,7 @@ def _parse_step(kind: str, action: Thing, is_guarded: bool, gaps: Gaps) -> dict[
         if rulebase is None:
             raise Inexpressible(action.origin, "no path of a rulebase")
         data = {"format": "normalize", "rulebase": rulebase}
-    if (action.text("useRawMsg") or "off").lower() in ON:
+    if action.is_on("useRawMsg"):
         data["useRawMsg"] = True
     if is_guarded:
         gaps.change(action.origin, f"{kind} parses every event, not only some")

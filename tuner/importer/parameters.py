@@ -11,20 +11,17 @@ from typing import Annotated, Any, Literal, get_args, get_origin
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from tuner.importer.gaps import Gaps
-from tuner.importer.script import Array, Parameter, Thing
+from tuner.importer.old_form import OLD_SEVERITIES
+from tuner.importer.script import OFF, ON, Array, Parameter, Thing
 from tuner.modules.priorities import SEVERITIES
 from tuner.modules.queue import Queue
 from tuner.modules.secrets import SecretRef
 
-ON = frozenset({"on", "yes", "true", "1"})
-OFF = frozenset({"off", "no", "false", "0"})
 # rsyslog's sizes: small letters are powers of 1024, capitals of 1000 (grammar/rainerscript.c).
 _UNITS = {"k": 1024, "m": 1024**2, "g": 1024**3, "K": 1000, "M": 1000**2, "G": 1000**3}
-_SEVERITIES = {
-    "emerg": "0", "panic": "0", "alert": "1", "crit": "2", "err": "3", "error": "3",
-    "warning": "4", "warn": "4", "notice": "5", "info": "6", "debug": "7",
-}  # fmt: skip
-_SEVERITY_NAMES = {code: name for name, code in _SEVERITIES.items() if name in SEVERITIES}
+_CODES = {name: code for code, name in enumerate(SEVERITIES)}
+_CODES |= {old: _CODES[name] for old, name in OLD_SEVERITIES.items()}
+_SEVERITY_NAMES = {str(code): name for code, name in enumerate(SEVERITIES)}
 QUEUE = "queue."
 _TLS_MODES = frozenset({"streamdriver.mode", "streamdrivermode"})
 _TLS_SHARED = {
@@ -189,8 +186,8 @@ def _candidates(one: Parameter, choices: dict[str, object]) -> Iterator[object]:
         yield number
     if text in _SEVERITY_NAMES:
         yield _SEVERITY_NAMES[text]
-    if text.lower() in _SEVERITIES:
-        yield int(_SEVERITIES[text.lower()])
+    if text.lower() in _CODES:
+        yield _CODES[text.lower()]
     yield text
     yield text.lower()
     yield f"/{text.removeprefix('./')}"

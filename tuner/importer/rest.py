@@ -10,7 +10,6 @@ from itertools import groupby
 from tuner.importer.configuration import Parts, is_module, module_name
 from tuner.importer.flow import Reached, negated
 from tuner.importer.gaps import Gap, Gaps, Inexpressible
-from tuner.importer.parameters import ON
 from tuner.importer.script import (
     Block,
     Call,
@@ -94,7 +93,7 @@ class Rest:
             if not isinstance(one, Thing) or one.kind != "action":
                 continue
             names = [one.text(key) for key in ("template", "dynaFile")]
-            if (one.text("dynSearchIndex") or "").lower() in ON:
+            if one.is_on("dynSearchIndex"):
                 names.append(one.text("searchIndex"))
             for name in filter(None, names):
                 lowered = name.strip().lower()
@@ -253,7 +252,7 @@ def why_of(bad: Inexpressible, one: Reached, what: str) -> Gap:
 
 def loading(kind: str, origin: ScriptPosition) -> Thing:
     """The statement that loads a module."""
-    return Thing("module", (Parameter("load", Quoted(kind, origin), origin),), origin)
+    return Thing("module", (Parameter.of("load", kind, origin),), origin)
 
 
 def _nested(reached: Iterable[Reached], depth: int) -> Iterator[Statement]:

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+ON = frozenset({"on", "yes", "true", "1"})
+OFF = frozenset({"off", "no", "false", "0"})
+
 
 @dataclass(frozen=True, order=True)
 class ScriptPosition:
@@ -83,6 +86,11 @@ class Parameter:
     value: Value
     origin: ScriptPosition = field(compare=False)
 
+    @classmethod
+    def of(cls, name: str, text: str, origin: ScriptPosition) -> Parameter:
+        """One whose value is a text in quotes."""
+        return cls(name, Quoted(text, origin), origin)
+
     @property
     def key(self) -> str:
         """The name in lower case."""
@@ -98,6 +106,11 @@ class Parameter:
         """The value as a list, which one text is too; what stands in backticks is not known."""
         items = (self.value,) if isinstance(self.value, Quoted) else self.value.items
         return tuple(item.text for item in items if not item.backtick)
+
+    @property
+    def is_on(self) -> bool:
+        """Whether the value is one of the words for yes."""
+        return (self.text or "").lower() in ON
 
 
 @dataclass(frozen=True)
@@ -120,6 +133,11 @@ class Thing:
         """The text of a parameter; None where it is not written."""
         found = self.get(name)
         return None if found is None else found.text
+
+    def is_on(self, name: str) -> bool:
+        """Whether a parameter is written, and on."""
+        found = self.get(name)
+        return found is not None and found.is_on
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,6 @@ _WORDS = {
     "pos-end-relative": ("position.relativetoend", "on"), "date-utc": ("date.inutc", "on"),
 }  # fmt: skip
 _ESCAPES = {"n": "\n", "r": "\r", "t": "\t", '"': '"', "\\": "\\", "%": "%"}
-_TIMES = frozenset({"timereported", "timestamp", "timegenerated"})
 
 
 @dataclass(frozen=True)
@@ -68,7 +67,7 @@ def template_of(thing: Thing) -> Template:
     options = frozenset(
         one.key.removeprefix("option.")
         for one in thing.parameters
-        if one.key.startswith("option.") and (one.text or "").lower() in {"on", "yes", "true", "1"}
+        if one.key.startswith("option.") and one.is_on
     )
     if kind == "list":
         pieces = tuple(_part(part) for part in thing.parts)

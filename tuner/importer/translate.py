@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, cast, get_args
@@ -21,7 +20,6 @@ from tuner.importer.script import (
     Call,
     Directive,
     Parameter,
-    Quoted,
     ScriptPosition,
     Thing,
 )
@@ -30,6 +28,7 @@ from tuner.importer.written import Comments, Imported
 from tuner.modules.impstats import Impstats
 from tuner.modules.input import Parsers
 from tuner.profile.model import Global
+from tuner.schema.scalars import as_name
 
 WORK_DIRECTORY = "/var/spool/rsyslog"
 _DEFAULT = DEFAULT_RULESET.lower()
@@ -38,7 +37,6 @@ _ORDER = (
     "streams", "snippets",
     "outputs", "impstats", "guardrails",
 )  # fmt: skip
-_NAME = re.compile(r"[^a-z0-9_-]+")
 _PARSERS = {name for literal in get_args(get_args(Parsers)[0])[:1] for name in get_args(literal)}
 
 
@@ -169,7 +167,7 @@ class _Translation:
         for one, why in ones:
             kept = one
             if ruleset in self.doors:
-                name = Parameter("ruleset", Quoted(target, one.origin), one.origin)
+                name = Parameter.of("ruleset", target, one.origin)
                 others = (each for each in one.parameters if each.key != "ruleset")
                 kept = replace(one, parameters=(*others, name))
             if one.kind == "module" and ruleset in self.doors:
@@ -187,7 +185,7 @@ class _Translation:
         own = _DEFAULT if _DEFAULT in self.doors else next(iter(self.doors), _DEFAULT)
         if ruleset == own and (ruleset == _DEFAULT or not self.has_queues(ruleset)):
             return None
-        word = _NAME.sub("-", ruleset).strip("-_")
+        word = as_name(ruleset)
         return word if word[:1].isalpha() else f"stream-{word}".strip("-")
 
     def has_queues(self, ruleset: str) -> bool:

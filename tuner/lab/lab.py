@@ -13,7 +13,6 @@ from tuner.engine.client import EngineClient
 from tuner.engine.owned import Owner, remove, settle
 from tuner.engines.release import Engine
 from tuner.errors import TuneError, Unreachable
-from tuner.host.allow import is_loopback
 from tuner.host.programs import rsyslog_version
 from tuner.lab.bind import Bound, Site, bind, first_ports, port_counts
 from tuner.lab.engine import AttachedEngine, LabEngine, LabNodes, SinkEngine
@@ -27,6 +26,7 @@ from tuner.lab.sink import Sink
 from tuner.modules.input import LOOPBACK
 from tuner.profile.model import Profile
 from tuner.render.templates import Templates
+from tuner.schema.scalars import is_loopback
 
 
 @dataclass(frozen=True)

@@ -45,6 +45,15 @@ class MachineCounts:
     machine: CoreTime
     probe: Pieces | None
 
+    def since(self, before: MachineCounts) -> MachineCounts:
+        """What it counted since `before`; `at_s` of that is how long it took, in seconds."""
+        return MachineCounts(
+            self.at_s - before.at_s,
+            self.cores,
+            self.machine.since(before.machine),
+            self.probe.since(before.probe) if self.probe and before.probe else None,
+        )
+
 
 def counts_of(probe: Probe | None) -> MachineCounts:
     """What this machine counted up to now."""
@@ -59,6 +68,14 @@ class LoadCounts:
     host: MachineCounts
     sender_cpu_s: float
     sender_blocked_s: float
+
+    def since(self, before: LoadCounts) -> LoadCounts:
+        """What both counted since `before`; `at_s` of its host is how long it took, in seconds."""
+        return LoadCounts(
+            self.host.since(before.host),
+            self.sender_cpu_s - before.sender_cpu_s,
+            self.sender_blocked_s - before.sender_blocked_s,
+        )
 
 
 class LoadHost(Protocol):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from tuner.lint.load import LoadedProfile
+from tuner.lint.rules.queue_parameters import OF_FILES
 from tuner.modules.queue import Queue, QueueType
 from tuner.modules.queue_defaults import Place, resolve
 from tuner.profile.edit.leaf import edit_leaf
@@ -15,11 +16,7 @@ from tuner.space.knob import Level
 from tuner.space.queues import path_of, queue_for_direct, starts_with_a_batch
 
 _QUEUE_KEYS = tuple(field.alias or name for name, field in Queue.model_fields.items())
-_FILE_KEYS = (
-    "filename", "spoolDirectory", "maxDiskSpace", "maxFileSize", "checkpointInterval",
-    "syncQueueFiles", "saveOnShutdown", "onCorruption", "diskQueueType", "diskQueueAutoUpgrade",
-    "diskQueueIdleTimeout",
-)  # fmt: skip
+_FILE_KEYS = ("filename", "spoolDirectory", *OF_FILES)
 # They follow from the size unless they are set.
 _MARKS = ("highWatermark", "lowWatermark", "discardMark", "fullDelayMark", "lightDelayMark")
 

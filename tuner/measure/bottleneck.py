@@ -16,8 +16,7 @@ from tuner.measure.counters import Window
 from tuner.measure.stage_figures import StageFigure, figure
 from tuner.measure.stages import CoreCounts, Pool, Stages, stages_of
 from tuner.profile.model import Profile
-from tuner.space.knob import Bottleneck as Bottleneck
-from tuner.space.knob import Knob
+from tuner.space.knob import Bottleneck, Knob
 from tuner.space.knobs import knobs
 from tuner.space.remedies import remedies
 
@@ -162,14 +161,14 @@ class Diagnosis:
 
     `knobs` are paths into the profile, the most promising first; none when no setting helps.
     `others_cpu` is the share of this machine's cores that went to none of sender, rsyslogd, engine.
-    `stages` says how busy each stage was; None in journals from before that was kept.
+    `stages` says how busy each stage was.
     """
 
     bottleneck: Bottleneck
     figures: tuple[tuple[str, str], ...]
     knobs: tuple[str, ...]
     others_cpu: float
-    stages: Stages | None = None
+    stages: Stages
 
 
 def verdict_of(window: Window, lab: Lab, profile: Profile) -> Diagnosis | None:

@@ -44,9 +44,6 @@ class CeilingPlan:
     engine_warm_up_s: float = 10.0
 
 
-DEFAULT_PLAN = CeilingPlan()
-
-
 @dataclass(frozen=True)
 class Combination:
     """What so many clients reached that sent bulks of so many documents: indexed events per second
@@ -89,9 +86,9 @@ class Ceiling:
     documents: int
 
 
-def ceiling(lab: Lab, profile: Profile, tell: Tell, plan: CeilingPlan = DEFAULT_PLAN) -> Ceiling:
+def ceiling(lab: Lab, profile: Profile, tell: Tell, plan: CeilingPlan) -> Ceiling:
     """Measure what the engine of `lab` indexes of the documents of `profile` when clients send it
-    bulks that are ready; about 90 s with the default plan.
+    bulks that are ready; about 90 s with the defaults of a plan.
 
     Raises JobFailed when no combination is valid, and Unreachable when the engine is gone.
     """

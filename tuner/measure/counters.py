@@ -77,51 +77,15 @@ class Counters:
             bulk=bulk,
             probe=probe,
             load_hosts={
-                name: _growth(before.load_hosts[name], one)
+                name: one.since(before.load_hosts[name])
                 for name, one in self.load_hosts.items()
                 if name in before.load_hosts
             },
             engine_hosts={
-                name: _machine_growth(before.engine_hosts[name], one)
+                name: one.since(before.engine_hosts[name])
                 for name, one in self.engine_hosts.items()
             },
         )
-
-
-@dataclass(frozen=True)
-class MachineGrowth:
-    """What another machine did in `passed_s` seconds by its own clock."""
-
-    passed_s: float
-    cores: float
-    machine: CoreTime
-    probe: Pieces | None
-
-
-@dataclass(frozen=True)
-class LoadGrowth:
-    """What a sender and the machine that it is on did meanwhile."""
-
-    host: MachineGrowth
-    sender_cpu_s: float
-    sender_blocked_s: float
-
-
-def _growth(before: LoadCounts, after: LoadCounts) -> LoadGrowth:
-    return LoadGrowth(
-        host=_machine_growth(before.host, after.host),
-        sender_cpu_s=after.sender_cpu_s - before.sender_cpu_s,
-        sender_blocked_s=after.sender_blocked_s - before.sender_blocked_s,
-    )
-
-
-def _machine_growth(before: MachineCounts, after: MachineCounts) -> MachineGrowth:
-    return MachineGrowth(
-        passed_s=after.at_s - before.at_s,
-        cores=after.cores,
-        machine=after.machine.since(before.machine),
-        probe=after.probe.since(before.probe) if after.probe and before.probe else None,
-    )
 
 
 @dataclass(frozen=True)
@@ -143,8 +107,8 @@ class Growth:
     refreshes: int
     bulk: BulkTimes | None
     probe: Pieces | None
-    load_hosts: Mapping[str, LoadGrowth] = field(default_factory=dict)
-    engine_hosts: Mapping[str, MachineGrowth] = field(default_factory=dict)
+    load_hosts: Mapping[str, LoadCounts] = field(default_factory=dict)
+    engine_hosts: Mapping[str, MachineCounts] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 
 from tuner.host.threads import LONGEST_NAME, Load
 from tuner.lab.impstats import within
-from tuner.measure.counters import LoadGrowth, MachineGrowth, Window
+from tuner.lab.loads import LoadCounts, MachineCounts
+from tuner.measure.counters import Window
 from tuner.measure.speed import Speed, speed_of
 from tuner.modules.registry import INPUTS
 from tuner.profile.backlog import backlog_marks
@@ -211,15 +212,15 @@ def worker_thread(queue: str) -> str:
     return f"rs:{queue}:Reg"[:LONGEST_NAME]
 
 
-def _load(name: str, one: LoadGrowth) -> LoadStage:
-    passed_s = max(one.host.passed_s, 1e-9)
+def _load(name: str, one: LoadCounts) -> LoadStage:
+    passed_s = max(one.host.at_s, 1e-9)
     blocked = min(1.0, one.sender_blocked_s / passed_s)
     return LoadStage(name, *_used(one.host), one.sender_cpu_s / passed_s, blocked)
 
 
-def _used(one: MachineGrowth) -> tuple[float, float, Speed | None]:
+def _used(one: MachineCounts) -> tuple[float, float, Speed | None]:
     """The share of its cores that was in use, how many they are, and how fast."""
-    passed_s = max(one.passed_s, 1e-9)
+    passed_s = max(one.at_s, 1e-9)
     share = one.machine.taken_s(passed_s, one.cores) / (passed_s * one.cores)
     return min(1.0, share), one.cores, speed_of(one.probe)
 

@@ -20,17 +20,10 @@ _KEEPS_UP = 0.02
 # looking for one that is carried ends.
 _UP = 1.25
 _HOPELESS = 0.05
-
-
-@dataclass(frozen=True)
-class Goal:
-    """When enough is known: trials of `trial_s` seconds, `enough_s` of them at one load, failures
-    in less than `exceed_ratio` of that, and bounds that differ by no more than `width`, a ratio."""
-
-    trial_s: float = 10.0
-    enough_s: float = 30.0
-    exceed_ratio: float = 0.1
-    width: float = 0.03
+# Enough is known with failures in less than this share of the time at one load, and with bounds
+# that differ by no more than this, a ratio.
+_EXCEED_RATIO = 0.1
+_WIDTH = 0.03
 
 
 @dataclass(frozen=True)
@@ -52,30 +45,30 @@ class Bounds:
     upper: float | None
 
 
-def bounds(trials: Sequence[LoadTrial], goal: Goal) -> Bounds:
-    """What the trials show."""
+def bounds(trials: Sequence[LoadTrial], enough_s: float) -> Bounds:
+    """What the trials show, of which `enough_s` seconds at one load are enough."""
     loads = sorted({trial.per_second for trial in trials})
-    failing = [load for load in loads if _fails(load, trials, goal)]
+    failing = [load for load in loads if _fails(load, trials, enough_s)]
     upper = min(failing, default=None)
     below = [load for load in loads if upper is None or load < upper]
-    carried = [load for load in below if _carries(load, trials, goal)]
+    carried = [load for load in below if _carries(load, trials, enough_s)]
     return Bounds(max(carried, default=None), upper)
 
 
-def next_load(trials: Sequence[LoadTrial], goal: Goal, first: float) -> float | None:
+def next_load(trials: Sequence[LoadTrial], enough_s: float, first: float) -> float | None:
     """The load to try next, `first` at the beginning; None when enough is known, or when a load far
     below the first one fails too."""
     if not trials:
         return first
     last = trials[-1].per_second
-    if not _fails(last, trials, goal) and not _carries(last, trials, goal):
+    if not _fails(last, trials, enough_s) and not _carries(last, trials, enough_s):
         return last
-    known = bounds(trials, goal)
+    known = bounds(trials, enough_s)
     if known.upper is None:
         return last * _UP
     if known.lower is None:
         return known.upper / 2 if known.upper > first * _HOPELESS else None
-    if known.upper / known.lower - 1 <= goal.width:
+    if known.upper / known.lower - 1 <= _WIDTH:
         return None
     return math.sqrt(known.lower * known.upper)
 
@@ -101,11 +94,11 @@ def why_not(outcome: PacedMeasurement | Failure, profile: Profile) -> str | None
     return None
 
 
-def _fails(load: float, trials: Sequence[LoadTrial], goal: Goal) -> bool:
+def _fails(load: float, trials: Sequence[LoadTrial], enough_s: float) -> bool:
     bad_s = sum(t.lasted_s for t in trials if t.per_second == load and t.why_not is not None)
-    return bad_s > goal.exceed_ratio * goal.enough_s
+    return bad_s > _EXCEED_RATIO * enough_s
 
 
-def _carries(load: float, trials: Sequence[LoadTrial], goal: Goal) -> bool:
+def _carries(load: float, trials: Sequence[LoadTrial], enough_s: float) -> bool:
     good_s = sum(t.lasted_s for t in trials if t.per_second == load and t.why_not is None)
-    return good_s >= (1 - goal.exceed_ratio) * goal.enough_s
+    return good_s >= (1 - _EXCEED_RATIO) * enough_s

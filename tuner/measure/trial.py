@@ -28,9 +28,8 @@ from tuner.measure.bottleneck import verdict_of
 from tuner.measure.counters import Window
 from tuner.measure.effective import effective
 from tuner.measure.measurement import Failure, FailureKind, Outcome, RunFigures, TrialPlan
-from tuner.measure.node_loss import after_loss, loss_of
 from tuner.measure.pipeline import Pipeline, pipeline
-from tuner.measure.settle import settle
+from tuner.measure.settle import after_loss, loss_of, settle
 from tuner.measure.spent import StageClock, TrialPart
 from tuner.measure.summary import Observed, core_use, summarise
 from tuner.measure.watch import NodeLost, Stalled, Watch, saturate

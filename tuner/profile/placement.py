@@ -177,3 +177,8 @@ def queues(profile: Profile) -> tuple[PlacedQueue, ...]:
     others = [main_queue(profile)] if profile.streams and uses_main else []
     before = (entry_queue(profile), working_queue(profile), *others, *(one for one in own if one))
     return (*dict.fromkeys(before), *(action_queue(profile, number) for number in outputs))
+
+
+def real_queues(profile: Profile) -> tuple[PlacedQueue, ...]:
+    """Those of `queues` that are not Direct."""
+    return tuple(queue for queue in queues(profile) if not queue.is_direct)

@@ -19,10 +19,11 @@ from tuner.measure.overload import Overload
 from tuner.measure.paced_summary import PacedMeasurement
 from tuner.measure.paired import Comparison
 from tuner.measure.sustain import Bounds, LoadTrial
-from tuner.report.ceiling import ceiling_blocks, ceiling_json
 from tuner.report.figures import eps, interval, mebibytes, raw_and_adjusted, share
 from tuner.report.runs import (
     bottleneck_blocks,
+    ceiling_blocks,
+    ceiling_json,
     effective_blocks,
     effective_table,
     freshness_blocks,

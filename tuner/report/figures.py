@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from tuner.measure.adjusted import Estimate
 from tuner.measure.paired import Comparison
 from tuner.profile.metric import Metric
+from tuner.search.guess import EffectRatio
 from tuner.search.study import BASELINE, Changes
 from tuner.space.knob import Level, level_text
 
@@ -57,7 +58,7 @@ def share(value: float | None) -> str:
     return "-" if value is None else f"{value * 100:.1f} %"
 
 
-def interval(comparison: Comparison | Estimate) -> str:
+def interval(comparison: Comparison | Estimate | EffectRatio) -> str:
     """A comparison as change and 95 % interval: `+37.0 % [+31.2 %, +43.1 %]`."""
     low, high = percent(comparison.low), percent(comparison.high)
     return f"{percent(comparison.ratio)} [{low}, {high}]"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 
 from tuner.plan.inputs import Figure, Inputs, Machine, Origin
 from tuner.plan.measured import Measured
@@ -22,18 +22,6 @@ Row = tuple[str, ...]
 _TIMES = ((86_400, "d"), (3600, "h"), (60, "min"))
 
 
-@dataclass(frozen=True)
-class PlanText:
-    """A plan to read: one sentence, rows of figures, the space over time, notes, and every
-    assumption with its origin."""
-
-    headline: str
-    figures: tuple[Row, ...]
-    space: tuple[Row, ...]
-    notes: tuple[str, ...]
-    assumptions: tuple[Row, ...]
-
-
 def plan_json(inputs: Inputs, made: Plan, reach: PlanRange | None = None) -> dict[str, object]:
     """All inputs with their origin, all figures, what several machines leave open, and the
     notes."""
@@ -47,26 +35,18 @@ def plan_json(inputs: Inputs, made: Plan, reach: PlanRange | None = None) -> dic
     }
 
 
-def plan_text(inputs: Inputs, made: Plan, reach: PlanRange | None = None) -> PlanText:
-    """The plan as a reader sees it."""
-    return PlanText(
-        headline=_headline(inputs, made),
-        figures=_figures(inputs, made, reach),
-        space=tuple(_space(row) for row in made.space),
-        notes=notes(inputs, made),
-        assumptions=assumptions(inputs),
-    )
-
-
-def plan_blocks(text: PlanText) -> tuple[PlainBlock, ...]:
-    """The headline, the plan, the space over time, the notes and the assumptions."""
+def plan_blocks(
+    inputs: Inputs, made: Plan, reach: PlanRange | None = None
+) -> tuple[PlainBlock, ...]:
+    """The plan in one sentence, its figures, the space over time, the notes, and every assumption
+    with its origin."""
     sizes = ("per", "events", "messages", "primaries", "with replicas", "gzip files")
     return (
-        Paragraph(text.headline, is_lead=True),
-        Table("Plan", ("plan", "", ""), text.figures),
-        Table("Space", sizes, text.space),
-        *bullets(text.notes),
-        Table("Assumptions", ("assumption", "value", "", "where from"), text.assumptions),
+        Paragraph(_headline(inputs, made), is_lead=True),
+        Table("Plan", ("plan", "", ""), _figures(inputs, made, reach)),
+        Table("Space", sizes, tuple(_space(row) for row in made.space)),
+        *bullets(notes(inputs, made)),
+        Table("Assumptions", ("assumption", "value", "", "where from"), assumptions(inputs)),
     )
 
 

@@ -156,7 +156,7 @@ def stages_plot(result: StudyResult) -> Plot | None:
     sides = {
         name: tuple(_uses(run.verdict.stages))
         for name, run in result.last_runs
-        if run.verdict is not None and run.verdict.stages is not None
+        if run.verdict is not None
     }
     if not sides:
         return None

@@ -175,7 +175,6 @@ _WHAT_FOR = {
     Phase.CHECK: "check: at a fixed rate",
     Phase.SHRINK: "shrink: removing changes that do not help",
 }
-_PARTS = ("start", "warm-up", "window", "drain", "settle", "stop")
 
 
 def time_plot(result: StudyResult) -> Plot | None:
@@ -249,11 +248,9 @@ def _paint_times(axes: Axes, times: Times) -> None:
 
 
 def _paint_parts(axes: Axes, overhead: Overhead) -> None:
-    parts = overhead.parts
-    values = (parts.start_s, parts.warm_up_s, parts.window_s, parts.drain_s, parts.settle_s,
-              parts.stop_s)  # fmt: skip
-    bars = axes.barh(_PARTS, values, color=Colour.BEST.value, alpha=0.35)
-    axes.barh(("window",), (parts.window_s,), color=Colour.BEST.value)
+    parts = overhead.parts.by_name
+    bars = axes.barh(list(parts), list(parts.values()), color=Colour.BEST.value, alpha=0.35)
+    axes.barh(("window",), (parts["window"],), color=Colour.BEST.value)
     axes.bar_label(bars, fmt="%.1f s", padding=3, fontsize=9)
     axes.set_title("one trial of the search, seconds", color=Colour.MUTED.value)
     _finish(axes)

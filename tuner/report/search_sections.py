@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from tuner.lint.repairs import every_change
 from tuner.measure.measurement import Consequence, DoubtKind
-from tuner.report.figures import mebibytes, percent, seconds, setting
+from tuner.report.figures import interval, mebibytes, seconds, setting
 from tuner.report.plot_course import course_plot, time_plot
 from tuner.report.plot_effects import cost_plot, effects_plot
 from tuner.report.result import EffectGroup, StudyResult
@@ -107,8 +107,7 @@ def _effect(group: EffectGroup) -> tuple[str, ...]:
     first = group[0]
     if not math.isfinite(first.estimate.high):
         return ("too few trials to tell", "not shown")
-    low, high = percent(first.estimate.low), percent(first.estimate.high)
-    shown = f"{percent(first.estimate.ratio)} [{low}, {high}]"
+    shown = interval(first.estimate)
     count = len(first.together) + 1
     if count > 1:
         shown = f"{'both' if count == 2 else f'all {count}'} together {shown}"
@@ -234,15 +233,10 @@ def _time_notes(times: Times, budget_s: float) -> Iterator[str]:
 
 
 def _overhead_text(overhead: Overhead) -> str:
-    parts = overhead.parts
-    named = (
-        ("start", parts.start_s),
-        ("warm-up", parts.warm_up_s),
-        ("drain", parts.drain_s),
-        ("settle", parts.settle_s),
-        ("stop", parts.stop_s),
+    parts = overhead.parts.by_name
+    items = ", ".join(
+        f"{name} {each_s:.1f} s" for name, each_s in parts.items() if name != "window"
     )
-    items = ", ".join(f"{name} {each_s:.1f} s" for name, each_s in named)
     return (
         f"a trial of the search took {overhead.median_s:.1f} s beside its window (median of "
         f"{overhead.trials} without a restart of the engine): {items}. Start is a fresh index and "

@@ -101,11 +101,6 @@ def published_ratio(sweep: Sweep, metric: Metric, arm: str) -> float | None:
     return figures[arm] / figures[first] if arm in figures and first in figures else None
 
 
-def saved(ratio: float) -> str:
-    """The share of space that is saved, 100 x (data - compressed) / data."""
-    return f"{100 * (1 - ratio):.1f} %"
-
-
 def _table(sweep: Sweep, metric: Metric) -> Table:
     """Geometric means, ratios to the first variant with intervals, and the same as published."""
     theirs = published(sweep, metric)
@@ -152,7 +147,8 @@ def _ratio(sweep: Sweep, metric: Metric, arm: str) -> str:
 
 
 def _saved(ratio: float | None) -> str:
-    return "-" if ratio is None else saved(ratio)
+    """The share of space that is saved, 100 x (data - compressed) / data."""
+    return "-" if ratio is None else f"{100 * (1 - ratio):.1f} %"
 
 
 def _by_speed(sweep: Sweep) -> Iterator[str]:

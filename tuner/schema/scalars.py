@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ipaddress
+import re
 from typing import Annotated, Literal
 from urllib.parse import urlsplit
 
@@ -13,8 +15,28 @@ Positive = Annotated[int, Field(ge=1, le=2**31 - 1, strict=True)]
 Port = Annotated[int, Field(ge=1, le=65535, strict=True)]
 # rsyslog calls a ruleset only by a name that begins with a letter (lexer.l, INCALL).
 Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_-]{0,99}$")]
+
+
+def as_name(text: str) -> str:
+    """A text as far as a `Name` may be spelled so; what is left may begin with a digit, or be
+    empty."""
+    return re.sub(r"[^a-z0-9_-]+", "-", text.lower()).strip("-_")
+
+
 IndexName = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9._-]{0,199}$")]
 Address = Annotated[str, Field(pattern=r"^[A-Za-z0-9.:_-]{1,253}$")]
+
+
+def is_loopback(host: str) -> bool:
+    """Whether a host name or address is this machine's loopback."""
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
 AbsolutePath = Annotated[str, Field(pattern=r'^/[^\x00-\x1f\x7f`"\\]+$', max_length=4096)]
 # rsyslog reads some parameters as one word, and refuses white space in them (eCmdHdlrGetWord,
 # grammar/rainerscript.c).

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import stdtrit
 
 from tuner.errors import GuardrailBreached, JobFailed
@@ -18,9 +17,8 @@ from tuner.measure.contrast import detectable_by
 from tuner.measure.measurement import Failure, FailureKind, Measurement
 from tuner.measure.paired import Comparison, compare
 from tuner.measure.speed import ProbedRun, Speed, slopes_of, usual
+from tuner.search.space import Floats
 from tuner.search.study import HERE, Phase, Trial
-
-Floats = NDArray[np.float64]
 
 # What a quiet machine with two cores showed, worth as much as two differences of successive runs:
 # a handful of runs alone would often tell of no noise at all.
@@ -51,10 +49,10 @@ class Calibration:
     self_comparison: Comparison | None
     sigma_adjusted: float | None = None
 
-    def detectable(self, pairs: int, *, restarting: bool = False) -> float | None:
-        """The smallest gain, as a fraction, that so many pairs show with 80 % power, where the
-        engine restarts in each or not; None where they can show nothing."""
-        return detectable_by(pairs, self.sigma_counted, restarting=restarting)
+    def detectable(self, pairs: int) -> float | None:
+        """The smallest gain, as a fraction, that so many pairs show with 80 % power; None where
+        they can show nothing."""
+        return detectable_by(pairs, self.sigma_counted)
 
     @property
     def sigma_counted(self) -> float:

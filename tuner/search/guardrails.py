@@ -52,7 +52,7 @@ class Limits:
 
 # Freshness is judged where a pipeline should run, not where it is full.
 _SHARE = 0.7
-_LEAD_S = 2.0
+LEAD_S = 2.0
 _SHORTEST_S = 10.0
 _REFRESH = "refresh_interval"
 
@@ -60,7 +60,7 @@ _REFRESH = "refresh_interval"
 def check_plan(profile: Profile) -> TrialPlan:
     """How long a profile is judged: a whole refresh interval at least, because an event waits for
     the next refresh however fast everything before it is."""
-    return TrialPlan(_LEAD_S, _judged_s(interval_s(profile)))
+    return TrialPlan(LEAD_S, _judged_s(interval_s(profile)))
 
 
 def checks_s(profile: Profile, knobs: Sequence[Knob], pace: Pace) -> float:
@@ -90,4 +90,4 @@ def _judged_s(interval_s: float) -> float:
 
 def _takes_s(interval_s: float, pace: Pace) -> float:
     """The last event waits for one more refresh."""
-    return _LEAD_S + _judged_s(interval_s) + interval_s + pace.overhead_s
+    return LEAD_S + _judged_s(interval_s) + interval_s + pace.overhead_s

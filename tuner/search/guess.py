@@ -13,15 +13,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import stdtrit
 
 from tuner.measure.measurement import Measurement
 from tuner.measure.metrics import restarted
+from tuner.search.space import Floats
 from tuner.search.study import SCORED, Axis, Changes, Trial
 from tuner.space.knob import Level
-
-Floats = NDArray[np.float64]
 
 # The variance of a trial's noise over that of a weight.  At most 1: a few trials in which nothing
 # seems to matter must not prove that nothing does.

@@ -16,7 +16,6 @@ from tuner.importer.script import (
     LegacyAction,
     Parameter,
     PropertyFilter,
-    Quoted,
     SelectorFilter,
     Statement,
     Thing,
@@ -168,5 +167,5 @@ def _without(one: Thing, names: frozenset[str]) -> Thing:
 
 
 def _with(one: Thing, values: dict[str, str]) -> Thing:
-    more = tuple(Parameter(k, Quoted(v, one.origin), one.origin) for k, v in values.items())
+    more = tuple(Parameter.of(k, v, one.origin) for k, v in values.items())
     return replace(one, parameters=(*one.parameters, *more))

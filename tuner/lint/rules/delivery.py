@@ -35,8 +35,6 @@ _NEEDS = (
     good={"outputs[logs].retryfailures": {"file": "/var/log/rsyslog/rejected.json"}},
 )
 def _refusals_lost(profile: Profile) -> Iterator[Complaint]:
-    """Without retryfailures all releases drop what is refused inside a bulk; 8.2608 keeps a bulk
-    that is refused as a whole."""
     if profile.guardrails.tier is not Tier.DURABLE:
         return
     for number, output in profile.enumerated:

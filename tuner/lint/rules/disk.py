@@ -61,7 +61,6 @@ def _fills_the_disk(profile: Profile) -> Iterator[Complaint]:
     good={"main_queue.lightDelayMark": 0},
 )
 def _waits_before_the_disk(profile: Profile) -> Iterator[Complaint]:
-    """rsyslog issue 1778: inputs wait at lightDelayMark, so highWatermark is never reached."""
     queue = entry_queue(profile)
     light, high = queue.resolved.light_delay_mark or 0, queue.resolved.high_watermark or 0
     assisted = queue.resolved.filename is not None and queue.resolved.type is not QueueType.DISK
@@ -93,7 +92,6 @@ def _is_slowed(source: Input) -> bool:
     good={"outputs[logs].queue.highWatermark": 30_000},
 )
 def _early_to_disk(profile: Profile) -> Iterator[Complaint]:
-    """rsyslog itself warns below 60 %, which rsyslogd -N1 does not show (queue.c)."""
     for queue in _with_files(profile):
         mark, least = queue.resolved.high_watermark or 0, queue.size // 100 * 60
         if queue.resolved.type is not QueueType.DISK and 2 <= mark < least:
@@ -131,7 +129,6 @@ def _one_worker(profile: Profile) -> Iterator[Complaint]:
     good={"outputs[logs].queue.checkpointInterval": 1000},
 )
 def _place_unknown(profile: Profile) -> Iterator[Complaint]:
-    """queue.c: with 0 the .qi file is written with each new file of the queue and at shutdown."""
     if profile.guardrails.tier is not Tier.DURABLE:
         return
     for queue in _with_files(profile):

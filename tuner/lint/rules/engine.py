@@ -81,8 +81,7 @@ def _refresh_beyond_freshness(profile: Profile) -> Iterator[Complaint]:
     good={"node.heap": _LARGEST_HEAP},
 )
 def _large_heap(profile: Profile) -> Iterator[Complaint]:
-    """Near 32 GB Java stops compressing object pointers, and every reference takes 8 bytes
-    (Elasticsearch's advice on heap sizes; it sizes its own heap to 31 GB at most)."""
+    """Elasticsearch sizes its own heap to 31 GB at most."""
     heap = profile.node.heap
     if heap_bytes(heap) > heap_bytes(_LARGEST_HEAP):
         yield Complaint(
@@ -119,7 +118,6 @@ def _too_few_lab_nodes(profile: Profile) -> Iterator[Complaint]:
     good={"node.thread_pool.write.size": 5},
 )
 def _too_many_threads(profile: Profile) -> Iterator[Complaint]:
-    """The engine takes at most one more than it has processors (its ThreadPool)."""
     node = profile.node
     if node.node_processors is None or node.thread_pool_write_size is None:
         return

@@ -42,7 +42,6 @@ def _omrelp(profile: Profile) -> Iterator[tuple[int, OmrelpOutput]]:
     good={"outputs[up].streamDriver": "gtls"},
 )
 def _in_the_clear(profile: Profile) -> Iterator[Complaint]:
-    """runtime/nsd_gtls.c and nsd_ossl.c: mode 0, the default, is plain TCP."""
     for number, output in _omfwd(profile):
         driver = output.stream_driver or "ptcp"
         if output.is_encrypted and driver == "ptcp":

@@ -45,7 +45,6 @@ def _imrelp(profile: Profile) -> Iterator[tuple[int, ImrelpInput]]:
     good={"inputs[0].streamDriver.name": "gtls"},
 )
 def _in_the_clear(profile: Profile) -> Iterator[Complaint]:
-    """runtime/nsd_gtls.c and nsd_ossl.c: mode 0, the default, is plain TCP."""
     for number, source in _imtcp(profile):
         driver = source.stream_driver_name or "ptcp"
         if source.is_encrypted and driver == "ptcp":

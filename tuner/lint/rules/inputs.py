@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from tuner.modules.imfile import ImfileInput
 from tuner.modules.imptcp import ImptcpInput
@@ -11,6 +11,7 @@ from tuner.modules.imtcp import ImtcpInput
 from tuner.modules.imudp import ImudpInput
 from tuner.modules.imuxsock import ImuxsockInput
 from tuner.modules.input import BURST, Input, Listener
+from tuner.modules.output import Output
 from tuner.profile.model import Profile, Tier
 from tuner.profile.placement import entry_queue, ports_of
 from tuner.rule import Complaint, Cure, error, loss
@@ -34,15 +35,20 @@ _MOST_SESSIONS = {"imtcp": 200}
     good={"inputs[1].threads": 2},
 )
 def _modules_disagree(profile: Profile) -> Iterator[Complaint]:
-    firsts: dict[str, Input] = {}
-    for number, source in enumerate(profile.inputs):
-        first = firsts.setdefault(source.type, source)
-        for key, name in of_module(type(source)).items():
-            if getattr(first, name) != getattr(source, name):
+    return disagreements("inputs", profile.inputs)
+
+
+def disagreements(place: str, sections: Sequence[Input | Output]) -> Iterator[Complaint]:
+    """What a module has once, where two of its sections say it differently."""
+    firsts: dict[str, Input | Output] = {}
+    for number, section in enumerate(sections):
+        first = firsts.setdefault(section.type, section)
+        for key, name in of_module(type(section)).items():
+            if getattr(first, name) != getattr(section, name):
                 yield Complaint(
-                    ("inputs", number, key),
-                    f"{key} belongs to the {source.type} module, so every {source.type} input "
-                    "must agree on it",
+                    (place, number, key),
+                    f"{key} belongs to the {section.type} module, so every {section.type} "
+                    f"{place[:-1]} must agree on it",
                 )
 
 
@@ -103,7 +109,6 @@ def _is_every_address(address: str) -> bool:
     good={"inputs[1].socket": "/run/other.sock"},
 )
 def _same_place(profile: Profile) -> Iterator[Complaint]:
-    """Two inputs on one socket: the second takes it away.  Two on one file: every line twice."""
     taken: set[str] = set()
     for number, source in enumerate(profile.inputs):
         if not isinstance(source, ImfileInput | ImuxsockInput):
@@ -195,7 +200,6 @@ def _udp(profile: Profile) -> Iterator[tuple[int, ImudpInput]]:
     at="main_queue.size",
 )
 def _udp_headroom(profile: Profile) -> Iterator[Complaint]:
-    """imudp is never delayed: what does not fit into the main queue is dropped."""
     queue = entry_queue(profile)
     if queue.is_direct or not any(_udp(profile)):
         return

@@ -92,7 +92,6 @@ def _no_queue(profile: Profile) -> Iterator[Complaint]:
     at="outputs[logs].queue.type",
 )
 def _together_again(profile: Profile) -> Iterator[Complaint]:
-    """It is the one queue that limits (Elastic consulting, 2019), and an action's queue is one."""
     if profile.lanes is None or profile.lanes.count == 1:
         return
     for number in range(len(profile.outputs)):

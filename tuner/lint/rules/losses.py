@@ -23,7 +23,6 @@ _LEAST = 100
     good={"outputs[logs].queue.timeoutEnqueue": _PATIENT_MS},
 )
 def _impatient_enqueue(profile: Profile) -> Iterator[Complaint]:
-    """F9: an action queue that stays full drops one message per timeout."""
     if profile.guardrails.tier is not Tier.DURABLE:
         return
     for number in range(len(profile.outputs)):
@@ -71,8 +70,6 @@ def _discards(profile: Profile) -> Iterator[Complaint]:
     good={"outputs[logs].queue.timeoutShutdown": _HASTY_MS},
 )
 def _hasty_shutdown(profile: Profile) -> Iterator[Complaint]:
-    """rsyslog's default for action queues is 10 ms; only a queue with a filename can save the rest
-    (saveOnShutdown)."""
     if profile.guardrails.tier is not Tier.DURABLE:
         return
     for number in range(len(profile.outputs)):
@@ -172,7 +169,6 @@ def _waits_for_itself(profile: Profile) -> Iterator[Complaint]:
     good={"outputs[logs].queue.size": _LEAST},
 )
 def _tiny(profile: Profile) -> Iterator[Complaint]:
-    """queue.c warns below 100, which rsyslogd -N1 does not show."""
     for number in range(len(profile.outputs)):
         queue = action_queue(profile, number)
         if not queue.is_direct and queue.size < _LEAST:

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from fnmatch import fnmatchcase
 
+from tuner.lint.rules.inputs import disagreements
 from tuner.modules.dyna_file import file_pattern
 from tuner.modules.imfile import ImfileInput
 from tuner.modules.omelasticsearch import OmelasticsearchOutput
@@ -13,7 +14,6 @@ from tuner.modules.omfile import DYNA_FILES, OmfileOutput
 from tuner.modules.output import Output
 from tuner.profile.model import Profile, Tier
 from tuner.rule import Complaint, Cure, advice, error, loss
-from tuner.schema.parameter import of_module
 from tuner.schema.units import size_bytes
 
 # The properties with a fixed number of values.
@@ -128,7 +128,6 @@ def _few_open_files(profile: Profile) -> Iterator[Complaint]:
     good={"outputs[copy].file": "/var/log/copy.log"},
 )
 def _same_file(profile: Profile) -> Iterator[Complaint]:
-    """Each action has a buffer of its own, which ends in the middle of a line."""
     writers: dict[str, str] = {}
     for number, output in enumerate(profile.outputs):
         for key, path in _written(output):
@@ -206,17 +205,7 @@ def _read_again(profile: Profile) -> Iterator[Complaint]:
     good={"outputs[hosts].compression.driver": "zstd"},
 )
 def _modules_disagree(profile: Profile) -> Iterator[Complaint]:
-    firsts: dict[tuple[str, str], object] = {}
-    for number, output in enumerate(profile.outputs):
-        for key, name in of_module(type(output)).items():
-            value = getattr(output, name)
-            first = firsts.setdefault((output.type, key), value)
-            if first != value:
-                yield Complaint(
-                    ("outputs", number, key),
-                    f"{key} belongs to the {output.type} module, so every {output.type} output "
-                    "must agree on it",
-                )
+    return disagreements("outputs", profile.outputs)
 
 
 @error(

@@ -49,7 +49,6 @@ def _first_stands_in(profile: Profile) -> Iterator[Complaint]:
     good={"outputs[logs].action.resumeRetryCount": 0},
 )
 def _never_suspended(profile: Profile) -> Iterator[Complaint]:
-    """action.c, actionDoRetry: an action that retries forever never counts as suspended."""
     for number, (before, after) in enumerate(pairwise(profile.outputs)):
         takes_over = after.exec_only_when_previous_is_suspended
         if takes_over and before.action_resume_retry_count == -1:
@@ -75,7 +74,6 @@ def _never_suspended(profile: Profile) -> Iterator[Complaint]:
     good={"outputs[file].queue": None},
 )
 def _queue_between(profile: Profile) -> Iterator[Complaint]:
-    """action.c, doSubmitToActionQ: an action with a queue accepts always."""
     for number, (before, after) in enumerate(pairwise(profile.outputs)):
         both = (
             before.exec_only_when_previous_is_suspended

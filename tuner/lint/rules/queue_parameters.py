@@ -5,17 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tuner.profile.model import Profile
-from tuner.profile.placement import PlacedQueue, queues
+from tuner.profile.placement import queues, real_queues
 from tuner.rule import Complaint, error
 
-_OF_FILES = (
+OF_FILES = (
     "maxDiskSpace", "maxFileSize", "checkpointInterval", "syncQueueFiles", "saveOnShutdown",
     "onCorruption", "diskQueueType", "diskQueueAutoUpgrade", "diskQueueIdleTimeout",
 )  # fmt: skip
-
-
-def _real_queues(profile: Profile) -> Iterator[PlacedQueue]:
-    return (queue for queue in queues(profile) if not queue.is_direct)
 
 
 @error(
@@ -27,7 +23,7 @@ def _real_queues(profile: Profile) -> Iterator[PlacedQueue]:
     good={"outputs[logs].queue.minDequeueBatchSize": 2000},
 )
 def _minimum_above_batch(profile: Profile) -> Iterator[Complaint]:
-    for queue in _real_queues(profile):
+    for queue in real_queues(profile):
         minimum = queue.resolved.min_dequeue_batch_size or 0
         if minimum > queue.batch:
             yield Complaint(
@@ -46,7 +42,7 @@ def _minimum_above_batch(profile: Profile) -> Iterator[Complaint]:
     good={"main_queue.highWatermark": 100_000},
 )
 def _marks(profile: Profile) -> Iterator[Complaint]:
-    for queue in _real_queues(profile):
+    for queue in real_queues(profile):
         values = {
             "highWatermark": queue.resolved.high_watermark,
             "lowWatermark": queue.resolved.low_watermark,
@@ -84,7 +80,7 @@ def _marks(profile: Profile) -> Iterator[Complaint]:
     good={"main_queue.discardMark": 100_000},
 )
 def _discard_mark(profile: Profile) -> Iterator[Complaint]:
-    for queue in _real_queues(profile):
+    for queue in real_queues(profile):
         mark = queue.resolved.discard_mark or 0
         if mark > queue.size:
             yield Complaint(
@@ -127,7 +123,7 @@ def _no_files(profile: Profile) -> Iterator[Complaint]:
         if queue.written is None or queue.is_direct or queue.resolved.filename is not None:
             continue
         written = queue.written.model_dump(by_alias=True, exclude_none=True)
-        for key in _OF_FILES:
+        for key in OF_FILES:
             if key in written:
                 yield Complaint(
                     (*queue.path, key),

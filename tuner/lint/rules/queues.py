@@ -12,7 +12,7 @@ from tuner.profile.placement import (
     action_queue,
     entry_queue,
     measured_way,
-    queues,
+    real_queues,
 )
 from tuner.profile.queue_memory import queue_memory
 from tuner.rule import Complaint, advice, error, warning
@@ -22,10 +22,6 @@ from tuner.schema.units import size_bytes
 HANDED_OVER = 1024
 _PER_INPUT_THREAD = 4096
 _WAKES_FIRST = 2608
-
-
-def _real_queues(profile: Profile) -> Iterator[PlacedQueue]:
-    return (queue for queue in queues(profile) if not queue.is_direct)
 
 
 @error(
@@ -38,8 +34,6 @@ def _real_queues(profile: Profile) -> Iterator[PlacedQueue]:
     good={"main_queue.size": 1500},
 )
 def _stalls(profile: Profile) -> Iterator[Complaint]:
-    """F7: inputs sleep 1 s per message above lightDelayMark before workers are woken, until
-    8.2608."""
     queue = entry_queue(profile)
     if queue.is_direct or profile.release.rsyslog_number >= _WAKES_FIRST:
         return
@@ -101,7 +95,7 @@ def _small_for_threads(profile: Profile) -> Iterator[Complaint]:
     good={"main_queue.dequeueBatchSize": 100_000},
 )
 def _batch_above_size(profile: Profile) -> Iterator[Complaint]:
-    for queue in _real_queues(profile):
+    for queue in real_queues(profile):
         if queue.batch > queue.size:
             yield Complaint(
                 (*queue.path, "dequeueBatchSize"),
@@ -137,7 +131,6 @@ def _direct_main(profile: Profile) -> Iterator[Complaint]:
     good={"outputs[logs].queue.size": 8000},
 )
 def _small_action_queue(profile: Profile) -> Iterator[Complaint]:
-    """F12: batches in flight count as queued until the engine has answered."""
     for number in range(len(profile.outputs)):
         queue = action_queue(profile, number)
         least = 2 * queue.workers * queue.batch
@@ -158,7 +151,6 @@ def _small_action_queue(profile: Profile) -> Iterator[Complaint]:
     good={"outputs[logs].queue.workerThreadMinimumMessages": 42_476},
 )
 def _idle_workers(profile: Profile) -> Iterator[Complaint]:
-    """F11: worker k starts at (k-1) x workerThreadMinimumMessages."""
     marks = backlog_marks(profile)
     if marks.low <= marks.room or _has_simpler_finding(profile):
         return

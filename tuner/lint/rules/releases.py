@@ -35,7 +35,6 @@ _MAJORS = {Engine.ELASTICSEARCH: range(7, 10), Engine.OPENSEARCH: range(1, 4)}
     good={"release.rsyslog": f"8.{_OMITS_TYPE}"},
 )
 def _old_rsyslog(profile: Profile) -> Iterator[Complaint]:
-    """F15: before 8.2206 omelasticsearch cannot leave _type out of a bulk."""
     release = profile.release
     path = ("release", "rsyslog")
     if release.rsyslog_number < OLDEST:
@@ -103,7 +102,6 @@ def _engine(profile: Profile) -> Iterator[Complaint]:
     good={"release.rsyslog": f"8.{_SUSPENDS_ON_ERRORS}"},
 )
 def _lost_on_errors(profile: Profile) -> Iterator[Complaint]:
-    """F1: a batch refused as a whole counts as delivered."""
     release = profile.release
     kept = all(output.errorfile is not None for _, output in _at_risk(profile))
     if release.rsyslog_number >= _SUSPENDS_ON_ERRORS or not any(_at_risk(profile)):
@@ -136,7 +134,6 @@ def _lost_on_errors(profile: Profile) -> Iterator[Complaint]:
     good={"outputs[logs].errorfile": "/var/log/rsyslog/errors.json"},
 )
 def _lost_on_refusal(profile: Profile) -> Iterator[Complaint]:
-    """F1: as of 8.2608 rsyslog still drops bulks that are answered with 400 or 413."""
     if profile.release.rsyslog_number < _SUSPENDS_ON_ERRORS:
         return
     for number, output in _at_risk(profile):

@@ -76,8 +76,6 @@ def pressure_bytes(profile: Profile) -> int:
     good={"outputs[logs].maxbytes": "976000"},
 )
 def _split_batches(profile: Profile) -> Iterator[Complaint]:
-    """F4: what a split batch has sent off already is lost when the connection fails.  F1: what a
-    node finds too large is answered with 413, and rsyslog drops the batch in silence."""
     most = largest_request_bytes(profile)
     for number, output in profile.enumerated:
         requests = requests_of(profile, number)
@@ -116,8 +114,7 @@ def _split_batches(profile: Profile) -> Iterator[Complaint]:
     good={"outputs[logs].maxbytes": "16000"},
 )
 def _message_above_maxbytes(profile: Profile) -> Iterator[Complaint]:
-    """Seen on 8.2302: such a document goes out alone although it is too long, and when it is the
-    first of a batch an empty request goes before it, which the engine refuses with 400."""
+    """The empty request goes out only where that document is the first of a batch."""
     longest = _longest_message(profile.workload)
     for number, output in profile.enumerated:
         limit = size_bytes(output.maxbytes or MAXBYTES)
@@ -171,7 +168,6 @@ def _above_the_engines(profile: Profile) -> Iterator[Complaint]:
     at="outputs[logs].queue.dequeueBatchSize",
 )
 def _under_pressure(profile: Profile) -> Iterator[Complaint]:
-    """What is sent counts until it is indexed; above the limit a node answers 429 (F1)."""
     limit = pressure_bytes(profile)
     room = int(limit * _SHARE_OF_PRESSURE)
     every = [requests_of(profile, number) for number, _ in profile.enumerated]
@@ -209,7 +205,6 @@ def _batch(requests: Requests, what: str, fits: int) -> Complaint:
     good={"outputs[logs].queue.dequeueBatchSize": _LARGEST_BATCH},
 )
 def _expensive_failures(profile: Profile) -> Iterator[Complaint]:
-    """F3: a batch that could not be sent is tried again one event at a time."""
     if profile.guardrails.tier is not Tier.DURABLE:
         return
     for number, output in profile.enumerated:

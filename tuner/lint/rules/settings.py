@@ -37,7 +37,6 @@ def setting_path(number: int, name: str) -> KeyPath:
     good={f"{SETTINGS}.translog.sync_interval": "100ms"},
 )
 def _too_often(profile: Profile) -> Iterator[Complaint]:
-    """The engine answers "must be >= [100ms]"; seen on Elasticsearch 7.17 and 9.2."""
     for number, output in profile.enumerated:
         interval = output.index.settings.translog_sync_interval
         waits_s = seconds(interval)
@@ -82,7 +81,6 @@ def _ids_without_filter(profile: Profile) -> Iterator[Complaint]:
     at=f"{SETTINGS}.merge.policy.merge_factor",
 )
 def _factor_without_effect(profile: Profile) -> Iterator[Complaint]:
-    """Elasticsearch's MergePolicyConfig: only indices that merge by time use merge_factor."""
     for number, output in profile.enumerated:
         settings = output.index.settings
         by_time = settings.merge_policy_type == "time_based" or (

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ipaddress
 from collections.abc import Iterator
 from urllib.parse import urlsplit
 
@@ -10,6 +9,7 @@ from tuner.modules.omelasticsearch import OmelasticsearchOutput
 from tuner.profile.model import Profile, Tier
 from tuner.rule import Changes, Complaint, Cure, error, loss, warning
 from tuner.schema.parameter import since
+from tuner.schema.scalars import is_loopback
 
 _STATUS = frozenset({"*", "items", "items.*", "items.*.status"})
 _ERRORS = frozenset({"*", "errors"})
@@ -22,20 +22,13 @@ REMOTE: Changes = {
 }
 
 
-def is_loopback(server: str) -> bool:
-    """Whether a server address stays on this machine."""
-    host = urlsplit(server).hostname or ""
-    if host == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
-
-
 def remote_servers(output: OmelasticsearchOutput) -> list[tuple[int, str]]:
     """The servers of an output that are on other machines, with their numbers."""
-    return [(i, server) for i, server in enumerate(output.servers) if not is_loopback(server)]
+    return [
+        (i, server)
+        for i, server in enumerate(output.servers)
+        if not is_loopback(urlsplit(server).hostname or "")
+    ]
 
 
 @error(
@@ -131,7 +124,6 @@ def _half_a_certificate(profile: Profile) -> Iterator[Complaint]:
     good={"outputs[logs].indexTimeout": 60_000},
 )
 def _waits_for_ever(profile: Profile) -> Iterator[Complaint]:
-    """indexTimeout is libcurl's limit for one bulk; rsyslog's default is no limit."""
     came = since(OmelasticsearchOutput.model_fields["index_timeout"])
     for number, output in profile.enumerated:
         if output.index_timeout == 0 and profile.release.rsyslog_number >= came:
@@ -152,7 +144,6 @@ def _waits_for_ever(profile: Profile) -> Iterator[Complaint]:
     good={"outputs[logs].action.resumeRetryCount": -1},
 )
 def _gives_up(profile: Profile) -> Iterator[Complaint]:
-    """F8: rsyslog's default drops everything seconds after the engine goes away."""
     for number, count in _retry_counts(profile):
         if count == 0:
             yield Complaint(
