@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import cast
 
 import psutil
+import pytest
 from distributed.actor import Actor
 
 from tuner.cluster.farm import DaskFarm
@@ -39,6 +40,8 @@ def test_a_trial_for_a_machine_that_was_given_up_is_lost() -> None:
     assert farm.wait(10.0) == {1: Lost("north does not answer any more", is_gone=True)}
 
 
+# What is given up is not closed.
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 def test_a_process_ends_when_nobody_wants_it_any_more() -> None:
     before = set(psutil.Process().children())
     process = RemoteProcess("tuner.cluster.load")

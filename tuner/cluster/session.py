@@ -85,9 +85,10 @@ def _hang_up(stdin: IO[bytes]) -> None:
 
 def _listen(stdout: IO[bytes], lines: Lines) -> None:
     """Keep what a process says; of a line that it did not end nothing."""
-    for line in stdout:
-        if line.endswith(b"\n"):
-            lines.put(line)
+    with stdout:
+        for line in stdout:
+            if line.endswith(b"\n"):
+                lines.put(line)
     lines.put(None)
 
 
