@@ -71,8 +71,9 @@ restart)
     old=$(cat $pid 2>/dev/null) && kill "$old" 2>/dev/null &&
         while [ -e "/proc/$old" ]; do /bin/sleep 0.05; done
     echo restart >>/run/restarts
-    # In the foreground of nobody: as a daemon it takes a second to start.
-    rsyslogd -n -f /etc/rsyslog.conf -i $pid >/dev/null 2>&1 </dev/null &
+    # In the foreground of nobody, and not of who asks, which Ansible may end with all that it has
+    # started: as a daemon it takes a second to start.
+    setsid rsyslogd -n -f /etc/rsyslog.conf -i $pid >/dev/null 2>&1 </dev/null &
     until [ "$(cat $pid 2>/dev/null)" = $! ]; do
         kill -0 $! || exit 1
         /bin/sleep 0.05
