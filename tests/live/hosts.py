@@ -73,7 +73,7 @@ restart)
     echo restart >>/run/restarts
     # In the foreground of nobody, and not of who asks, which Ansible may end with all that it has
     # started: as a daemon it takes a second to start.
-    setsid rsyslogd -n -f /etc/rsyslog.conf -i $pid >/dev/null 2>&1 </dev/null &
+    /usr/bin/setsid rsyslogd -n -f /etc/rsyslog.conf -i $pid >/dev/null 2>&1 </dev/null &
     until [ "$(cat $pid 2>/dev/null)" = $! ]; do
         kill -0 $! || exit 1
         /bin/sleep 0.05
