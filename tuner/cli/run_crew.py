@@ -21,10 +21,6 @@ from tuner.search.study import Asked, Note, Trial
 T = TypeVar("T")
 
 
-def unheard(_asked: Asked, _stage: str) -> None:
-    """Runs of a few seconds need no line for each of their stages."""
-
-
 class RunCrew:
     """Measures what `profile_of` gives for each run; `begins` hears of a run before it begins, and
     `telling` of its stages where they are known here."""

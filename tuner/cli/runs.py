@@ -8,7 +8,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 
-from tuner.cli.run_crew import RunCrew, unheard
+from tuner.cli.run_crew import RunCrew
 from tuner.engines.index import MappingStyle
 from tuner.errors import GuardrailBreached, JobFailed
 from tuner.measure.blocks import Arm, Run, block_order
@@ -21,6 +21,10 @@ from tuner.search.crew import Piece
 from tuner.search.farm import MeasuringPlace, Telling
 from tuner.search.guardrails import check_plan, interval_s
 from tuner.search.study import BASELINE, Asked, Phase, Trial
+
+
+def unheard(_asked: Asked, _stage: str) -> None:
+    """Runs of a few seconds need no line for each of their stages."""
 
 
 class SideBySide:

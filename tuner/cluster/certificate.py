@@ -51,7 +51,7 @@ def taken_from(folder: Path) -> ClusterCertificate:
 
 
 def pem_text(path: Path) -> str:
-    """What a PEM file holds; raises JobFailed where it cannot be read, or is none."""
+    """The text of a PEM file; raises JobFailed if it cannot be read or is not PEM."""
     try:
         return path.read_text(encoding="ascii")
     except OSError as error:

@@ -74,7 +74,7 @@ class ClusterMember:
             return Versions(**json.loads(answer.out))
         except (ValueError, TypeError):
             raise Refused(
-                f"{self.machine.name}: rsyslog-tune there is another version: install {__version__}"
+                f"{self.machine.name} has another version of rsyslog-tune: install {__version__}"
             ) from None
 
     def our_address(self) -> str | None:

@@ -78,7 +78,7 @@ class RemoteProcess:
 
 
 def _hang_up(stdin: IO[bytes]) -> None:
-    """End what a process reads, of which it ends."""
+    """Close the input of a process, which ends with it."""
     with suppress(OSError):
         stdin.close()
 
