@@ -26,7 +26,7 @@ from tuner.profile.placement import ports_of
 from tuner.render.artefacts import rsyslog_conf
 from tuner.render.engine_files import index_template
 
-pytestmark = pytest.mark.live
+pytestmark = [pytest.mark.live, pytest.mark.each_rsyslogd("documents")]
 
 INDEX = "rsyslog-tune-test-documents"
 DEADLINE_S = 20.0

@@ -24,7 +24,7 @@ from tuner.lab.sink import Sink
 from tuner.modules.dyna_file import DynaFile, file_pattern
 from tuner.render.engine_files import index_template
 
-pytestmark = pytest.mark.live
+pytestmark = [pytest.mark.live, pytest.mark.each_rsyslogd("documents")]
 
 HEAD = b'<165>1 2026-11-21T01:02:03.250000+01:00 Web-1 App 77 ID [a@1 b="c"] '
 Fields = Sequence[Mapping[str, object]]

@@ -15,6 +15,7 @@ from tests.live.outputs import lines, place
 
 pytestmark = [
     pytest.mark.live,
+    pytest.mark.each_rsyslogd("documents"),
     pytest.mark.skipif(shutil.which("rsyslogd") is None, reason="rsyslogd is not installed"),
 ]
 

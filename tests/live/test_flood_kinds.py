@@ -15,7 +15,7 @@ from tuner.measure.measurement import Failure, FailureKind, Measurement, TrialPl
 from tuner.measure.trial import run_trial
 from tuner.profile.model import Profile
 
-pytestmark = [pytest.mark.live, pytest.mark.full]
+pytestmark = [pytest.mark.live, pytest.mark.each_rsyslogd("inputs"), pytest.mark.full]
 
 PROFILES = Path(__file__).parents[2] / "profiles"
 WORK: dict[str, object] = {"global": {"workDirectory": "/var/spool/rsyslog"}}

@@ -25,6 +25,7 @@ from tuner.render.engine_files import index_template
 
 pytestmark = [
     pytest.mark.live,
+    pytest.mark.each_rsyslogd("impstats"),
     pytest.mark.skipif(shutil.which("rsyslogd") is None, reason="rsyslogd is not installed"),
 ]
 

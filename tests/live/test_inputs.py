@@ -26,6 +26,7 @@ from tuner.render.artefacts import rsyslog_conf
 
 pytestmark = [
     pytest.mark.live,
+    pytest.mark.each_rsyslogd("inputs"),
     pytest.mark.skipif(shutil.which("rsyslogd") is None, reason="rsyslogd is not installed"),
 ]
 

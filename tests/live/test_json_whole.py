@@ -20,7 +20,7 @@ from tuner.lab.scratch import scratch
 from tuner.lab.sink import Sink
 from tuner.profile.model import Profile
 
-pytestmark = pytest.mark.live
+pytestmark = [pytest.mark.live, pytest.mark.each_rsyslogd("documents")]
 
 HEAD = b"<13>Nov 21 01:02:03 web1 app[%d]: "
 NUMBER = {"property": "procid", "name": "n", "type": "integer"}

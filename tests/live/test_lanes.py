@@ -13,7 +13,7 @@ from tuner.measure.measurement import Measurement, TrialPlan
 from tuner.measure.trial import run_trial
 from tuner.profile.model import Profile
 
-pytestmark = [pytest.mark.live, pytest.mark.full]
+pytestmark = [pytest.mark.live, pytest.mark.each_rsyslogd("queues"), pytest.mark.full]
 
 DISK = {"type": "Disk", "filename": "lane", "spoolDirectory": "/var/spool/rsyslog",
         "size": 100_000, "dequeueBatchSize": 2000, "timeoutEnqueue": 86_400_000}  # fmt: skip

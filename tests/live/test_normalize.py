@@ -17,7 +17,7 @@ from tuner.lab.ports import free_port
 from tuner.lab.scratch import scratch, subfolder
 from tuner.lab.sink import Sink
 
-pytestmark = pytest.mark.live
+pytestmark = [pytest.mark.live, pytest.mark.each_rsyslogd("documents")]
 
 RULES = Path(__file__).parent / "rulebases" / "ssh.rb"
 

@@ -24,6 +24,7 @@ from tuner.lab.sink import Sink
 
 pytestmark = [
     pytest.mark.live,
+    pytest.mark.each_rsyslogd("outputs"),
     pytest.mark.skipif(shutil.which("rsyslogd") is None, reason="rsyslogd is not installed"),
 ]
 

@@ -37,7 +37,12 @@ from tuner.measure.trial import run_trial
 from tuner.profile.model import Profile
 from tuner.render.artefacts import rsyslog_conf
 
-pytestmark = [pytest.mark.live, pytest.mark.full, pytest.mark.usefixtures("nothing_left_behind")]
+pytestmark = [
+    pytest.mark.live,
+    pytest.mark.each_rsyslogd("faults"),
+    pytest.mark.full,
+    pytest.mark.usefixtures("nothing_left_behind"),
+]
 
 ROOT = Path(__file__).parents[2]
 TIMEOUT_S = 60.0

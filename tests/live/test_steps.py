@@ -26,7 +26,7 @@ from tuner.lab.sink import Sink
 from tuner.render.artefacts import rsyslog_conf
 from tuner.render.form import Form
 
-pytestmark = pytest.mark.live
+pytestmark = [pytest.mark.live, pytest.mark.each_rsyslogd("documents")]
 
 Steps = Sequence[Mapping[str, object]]
 

@@ -18,7 +18,10 @@ import pytest
 from tuner.engines.versions import TESTED
 from tuner.host.programs import rsyslog_version
 
-AREAS = ("parameters", "profiles", "trials", "inputs", "outputs", "faults", "queues", "impstats")
+AREAS = (
+    "parameters", "profiles", "trials", "inputs", "documents", "outputs", "faults", "queues",
+    "impstats",
+)  # fmt: skip
 OPTION = "--add-results"
 ENGINES = tuple(f"{one.engine.value}-{one.version.rpartition('.')[0]}" for one in TESTED)
 _ENGINE = re.compile("|".join(map(re.escape, ENGINES)))
