@@ -1,4 +1,4 @@
-# Everything the project needs, from a fresh Debian 12 with git, make and Python 3.11 or newer.
+# Everything the project needs, from a fresh Debian 12 or 13 with git, make and Python 3.11 or newer.
 #
 #   make demo       set up, then a finished search on a real rsyslogd and a real Elasticsearch
 #   make test       set up, then the tests of what the product promises
@@ -13,8 +13,9 @@ BIN := $(VENV)/bin
 PROCESSES ?= $(shell echo $$(($$(nproc) * 3 / 2)))
 PACKAGES := rsyslog rsyslog-elasticsearch rsyslog-relp rsyslog-gnutls \
 	rsyslog-kubernetes rsyslog-kafka \
-	openjdk-17-jre-headless maven python3-venv gcc libc6-dev chromium chromium-driver \
-	openssh-server iproute2
+	openjdk-17-jre-headless|openjdk-21-jre-headless maven python3-venv gcc libc6-dev \
+	chromium|chromium-browser chromium-driver|chromium-chromedriver \
+	openssh-client openssh-server iproute2
 
 # Commands start in a fraction of the time where Python may keep what it compiled.
 export PYTHONDONTWRITEBYTECODE :=
@@ -25,7 +26,7 @@ setup: packages $(VENV)/.ready engine
 
 # With root the missing packages are installed; without, the command to do it is printed.
 packages:
-	@.ci/packages $(PACKAGES)
+	@.ci/packages $(foreach package,$(PACKAGES),'$(package)')
 
 $(VENV)/.ready: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
