@@ -13,7 +13,8 @@ BIN := $(VENV)/bin
 PROCESSES ?= $(shell echo $$(($$(nproc) * 3 / 2)))
 PACKAGES := rsyslog rsyslog-elasticsearch rsyslog-relp rsyslog-gnutls \
 	rsyslog-kubernetes rsyslog-kafka \
-	openjdk-17-jre-headless|openjdk-21-jre-headless maven python3-venv gcc libc6-dev \
+	openjdk-17-jre-headless|openjdk-21-jre-headless|openjdk-25-jre-headless maven \
+	python3-venv gcc libc6-dev \
 	chromium|chromium-browser chromium-driver|chromium-chromedriver \
 	openssh-client openssh-server iproute2
 

@@ -51,6 +51,16 @@ def test_an_engine_without_the_histogram_is_told_from_one_without_bulks() -> Non
     assert times_of(answer(OWN_REQUESTS)) == BulkTimes(0, 0, ())
 
 
+def test_bytes_that_the_engine_does_not_count_are_unknown_and_not_none() -> None:
+    """Elasticsearch 9 has 0 there."""
+    found = times_of(answer({"/_bulk": route(5, 0, {"lt_millis": 1, "count": 5})}))
+    assert found is not None
+    assert found.body_bytes is None
+    latency = latency_of(between(BulkTimes(0, 0, ()), found))
+    assert latency is not None
+    assert (latency.requests, latency.mean_bytes) == (5, None)
+
+
 def test_only_what_lies_between_two_looks_counts() -> None:
     before = bulks((8.0, 16.0, 3), (16.0, 32.0, 7))
     after = bulks((4.0, 8.0, 2), (8.0, 16.0, 3), (16.0, 32.0, 9))

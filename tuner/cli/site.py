@@ -17,7 +17,7 @@ from tuner.host.allow import require_allowed, require_allowed_host
 from tuner.host.lock import measuring
 from tuner.host.machine import busy_share
 from tuner.host.process import UNPRIVILEGED, daemons_can_read
-from tuner.host.programs import omelasticsearch, rsyslog_version
+from tuner.host.programs import require_omelasticsearch, rsyslog_version
 from tuner.lab import standing
 from tuner.lab.bind import require_bindable
 from tuner.lab.distribution import provide
@@ -87,7 +87,7 @@ def prepare(wanted: Wanted, profiles: Sequence[Profile], tell: Tell) -> float:
 
     Gives the seconds that the download took, which do not count against the budget.
     """
-    omelasticsearch()
+    require_omelasticsearch()
     require_runnable(wanted, profiles, rsyslog_version())
     if not wanted.starts_node:
         return 0.0
