@@ -21,7 +21,8 @@ PACKAGES := rsyslog rsyslog-elasticsearch rsyslog-relp rsyslog-gnutls \
 # Commands start in a fraction of the time where Python may keep what it compiled.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: setup packages engine engines managers broker demo test test-all lint man bench fuzz clean
+.PHONY: setup packages engine engines managers broker mmdebstrap demo test test-all lint man bench \
+	fuzz clean
 
 setup: packages $(VENV)/.ready engine
 
@@ -37,8 +38,9 @@ $(VENV)/.ready: pyproject.toml
 engine: $(VENV)/.ready
 	@$(BIN)/rsyslog-tune doctor --fetch default
 
-# What the tests need beside it.
+# What the tests need beside it; those that no Java here runs are skipped.
 engines: engine
+	@.ci/packages --if-offered 'openjdk-21-jre-headless|openjdk-25-jre-headless'
 	@$(BIN)/rsyslog-tune doctor --fetch all > /dev/null
 
 # Those that apply what `render --format` writes, and systemd, which checks units without running;
@@ -67,6 +69,10 @@ broker: .kafka/.ready
 		-DincludeScope=runtime -DoutputDirectory=$(CURDIR)/.kafka
 	@touch $@
 
+# What makes a fresh Debian to set up in.
+mmdebstrap:
+	@.ci/packages mmdebstrap debian-archive-keyring
+
 demo: setup
 	$(BIN)/rsyslog-tune search examples/published/stock.yaml --budget 5m --seed 1
 
@@ -74,11 +80,12 @@ demo: setup
 test: setup
 	$(BIN)/pytest --numprocesses $(PROCESSES) --dist loadscope --no-loadscope-reorder
 
-# The same, and the rest: three engines, every parameter, long searches, bottlenecks, faults, soak.
+# The same, and the rest: six engines, a fresh Debian 13, every parameter, long searches, bottlenecks,
+# faults, soak.
 # It ends with the scorecard of the faults (tests/safety).
 # A test that fails beside the others is tried once more by itself, and both tries are said.
 # What measures has the machine for itself.
-test-all: test engines managers broker
+test-all: test engines managers broker mmdebstrap
 	$(BIN)/pytest -m "full and not alone" --numprocesses $(PROCESSES) --no-loadscope-reorder || \
 		$(BIN)/pytest -m "full and not alone" --last-failed --last-failed-no-failures none
 	$(BIN)/pytest -m alone

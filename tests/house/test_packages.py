@@ -73,6 +73,15 @@ def test_of_alternatives_the_first_is_taken_that_the_suite_offers(path: Path) ->
     assert "apt-get install openjdk-98-jre-headless\n" in run(path, JAVA).stderr
 
 
+def test_what_the_suite_does_not_offer_can_be_left_out(path: Path) -> None:
+    lay(path, "apt-cache", "echo '  Candidate: (none)'")
+    assert run(path, "--if-offered", JAVA).returncode == 0
+    lay(path, "apt-cache", "echo '  Candidate: 97.0.1+1'")
+    done = run(path, "--if-offered", JAVA)
+    assert done.returncode == 69
+    assert "apt-get install openjdk-97-jre-headless\n" in done.stderr
+
+
 @pytest.mark.parametrize(("version", "code"), [("96.0.1", 69), ("98", 0), ("100.0.2", 69)])
 def test_a_java_that_is_there_serves_if_the_engine_takes_it(
     path: Path, version: str, code: int
