@@ -28,14 +28,12 @@ from tuner.measure.pipeline import pipeline
 pytestmark = [pytest.mark.live, pytest.mark.full, pytest.mark.usefixtures("nothing_left_behind")]
 
 PROFILE = load_profile(Path(__file__).parents[2] / "profiles" / "default.yaml").profile
+POLL_S = 0.1
 
 
 def has_histogram(release: Release) -> bool:
     """Elasticsearch has one from 8.12 on."""
     return release.engine is Engine.ELASTICSEARCH and release.engine_version >= (8, 12)
-
-
-POLL_S = 0.1
 
 
 @dataclass(frozen=True)

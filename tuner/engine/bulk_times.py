@@ -68,8 +68,8 @@ def bulk_times(
     keeps no such histogram.
 
     Elasticsearch has it from 8.12 on (pull request 99852), our sink too; OpenSearch does not.
-    Elasticsearch 9 counts no bytes of bulk requests there, which it reads in pieces: they are those
-    that the shards of `pattern` took (`_stats/bulk`), 50 for each document beside its own.
+    Elasticsearch 9, which reads requests in pieces, counts no bytes there: they are those of the
+    documents that went into `pattern` (`_stats/bulk`), without the line before each.
     """
     answer = client.get(f"/_nodes/stats/http?filter_path={_WANTED}", timeout_s)
     times = times_of(answer)
