@@ -1,4 +1,4 @@
-# Everything the project needs, from a fresh Debian 12 with git, make and Python 3.11 or newer.
+# Everything the project needs, from a fresh Debian 12 or 13 with git, make and Python 3.11 or newer.
 #
 #   make demo       set up, then a finished search on a real rsyslogd and a real Elasticsearch
 #   make test       set up, then the tests of what the product promises
@@ -13,19 +13,22 @@ BIN := $(VENV)/bin
 PROCESSES ?= $(shell echo $$(($$(nproc) * 3 / 2)))
 PACKAGES := rsyslog rsyslog-elasticsearch rsyslog-relp rsyslog-gnutls \
 	rsyslog-kubernetes rsyslog-kafka \
-	openjdk-17-jre-headless maven python3-venv gcc libc6-dev chromium chromium-driver \
-	openssh-server iproute2
+	openjdk-17-jre-headless|openjdk-21-jre-headless|openjdk-25-jre-headless maven \
+	python3-venv gcc libc6-dev \
+	chromium|chromium-browser chromium-driver|chromium-chromedriver \
+	openssh-client openssh-server iproute2
 
 # Commands start in a fraction of the time where Python may keep what it compiled.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: setup packages engine engines rsyslogs managers broker demo test test-all lint man bench fuzz clean
+.PHONY: setup packages engine engines rsyslogs managers broker mmdebstrap demo test test-all lint man bench \
+	fuzz clean
 
 setup: packages $(VENV)/.ready engine
 
 # With root the missing packages are installed; without, the command to do it is printed.
 packages:
-	@.ci/packages $(PACKAGES)
+	@.ci/packages $(foreach package,$(PACKAGES),'$(package)')
 
 $(VENV)/.ready: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -35,8 +38,9 @@ $(VENV)/.ready: pyproject.toml
 engine: $(VENV)/.ready
 	@$(BIN)/rsyslog-tune doctor --fetch default
 
-# What the tests need beside it.
+# What the tests need beside it; those that no Java here runs are skipped.
 engines: engine
+	@.ci/packages --if-offered 'openjdk-21-jre-headless|openjdk-25-jre-headless'
 	@$(BIN)/rsyslog-tune doctor --fetch all > /dev/null
 
 # Every rsyslog that is out there, beside the system's own.
@@ -69,6 +73,10 @@ broker: .kafka/.ready
 		-DincludeScope=runtime -DoutputDirectory=$(CURDIR)/.kafka
 	@touch $@
 
+# What makes a fresh Debian to set up in.
+mmdebstrap:
+	@.ci/packages mmdebstrap debian-archive-keyring
+
 demo: setup
 	$(BIN)/rsyslog-tune search examples/published/stock.yaml --budget 5m --seed 1
 
@@ -76,12 +84,13 @@ demo: setup
 test: setup
 	$(BIN)/pytest --numprocesses $(PROCESSES) --dist loadscope --no-loadscope-reorder
 
-# The same, and the rest: three engines, every parameter, long searches, bottlenecks, faults, soak.
+# The same, and the rest: six engines, a fresh Debian 13, every parameter, long searches, bottlenecks,
+# faults, soak.
 # It ends with the scorecard of the faults (tests/safety).
 # What depends on the release of rsyslog is run once more with each.
 # A test that fails beside the others is tried once more by itself, and both tries are said.
 # What measures has the machine for itself.
-test-all: test engines rsyslogs managers broker
+test-all: test engines rsyslogs managers broker mmdebstrap
 	$(BIN)/pytest -m "full and not alone" --numprocesses $(PROCESSES) --no-loadscope-reorder || \
 		$(BIN)/pytest -m "full and not alone" --last-failed --last-failed-no-failures none
 	$(BIN)/python -m tests.live.rsyslogs --run --numprocesses $(PROCESSES) --no-loadscope-reorder

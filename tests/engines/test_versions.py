@@ -21,6 +21,23 @@ def test_each_version_stands_in_for_its_own_release(one: Distribution) -> None:
     assert distribution_for(one.release) is one
 
 
+@pytest.mark.parametrize(
+    ("engine", "release", "version"),
+    [
+        ("elasticsearch", "8.12", "8.19.0"),
+        ("elasticsearch", "9.4", "9.2.0"),
+        ("opensearch", "3.1", "3.2.0"),
+        ("opensearch", "3.5", "3.2.0"),
+        ("opensearch", "3.6", "3.6.0"),
+        ("opensearch", "3.10", "3.6.0"),
+    ],
+)
+def test_the_newest_that_is_not_newer_stands_in_else_the_oldest(
+    engine: str, release: str, version: str
+) -> None:
+    assert distribution_for(Release.model_validate({engine: release})).version == version
+
+
 def test_there_is_no_lab_for_an_engine_that_is_not_in_the_table() -> None:
     with pytest.raises(JobFailed, match="no lab for opensearch 1: use --elasticsearch URL"):
         distribution_for(Release(opensearch="1.3"))
@@ -40,3 +57,10 @@ def test_what_is_built_and_tested_goes_by_the_table() -> None:
     assert named is not None
     assert re.findall(r"[\d.]+\d", " ".join(named.groups())) == [one.version for one in TESTED]
     assert f"starting {DEFAULT.engine.value} {DEFAULT.version}" in readme
+
+
+def test_the_image_has_a_java_for_every_engine() -> None:
+    text = (ROOT / "Containerfile").read_text("utf-8")
+    (java,) = map(int, re.findall(r"openjdk-(\d+)-jre-headless", text))
+    assert f"the Java that is in it, {java}, runs each" in " ".join(text.replace("#", " ").split())
+    assert all(one.java_lowest <= java <= one.java_highest for one in VERSIONS)

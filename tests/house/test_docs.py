@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import re
 import subprocess
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import pytest
 
 from tests.house.pages import PAGES, ROOT, Block, blocks, profile_block, rows, section, text_of
-from tuner.engines.release import Release
-from tuner.engines.versions import distribution_for
+from tuner.engines.versions import VERSIONS
 from tuner.lint.codes import explained_codes
 from tuner.lint.load import parse_profile
 from tuner.measure.measurement import DoubtKind
@@ -49,17 +48,15 @@ def test_doubts_and_bottlenecks_are_all_explained() -> None:
     assert sorted(named("measuring.md", "bottleneck")) == sorted(b.value for b in Bottleneck)
 
 
-def lab_versions() -> Iterator[str]:
-    for engine, majors in (("elasticsearch", (7, 8, 9)), ("opensearch", (2, 3))):
-        for major in majors:
-            release = Release.model_validate({engine: f"{major}.17"})
-            yield distribution_for(release).version
-
-
 def test_search_says_what_runs_in_a_lab_how_short_it_can_be_and_what_can_be_allowed() -> None:
     table = rows(DOCS / "search.md", "profile says")
-    runs = [version for _, versions in table[:2] for version in versions.split(", ")]
-    assert runs == list(lab_versions())
+    for says, runs, java in table:
+        engine, major = says.lower().split()
+        same = [one for one in VERSIONS if one.version.startswith(f"{major}.")]
+        there = [one for one in same if one.engine.value == engine]
+        assert re.findall(r"\d+\.\d+\.\d+", runs) == [one.version for one in there]
+        assert {java} >= {f"{one.java_lowest} to {one.java_highest}" for one in there}
+    assert len(table) == 1 + len({(one.engine, one.version.partition(".")[0]) for one in VERSIONS})
     text = " ".join(text_of(DOCS / "search.md").split())
     minutes = [smallest_budget_s(pace) / 60 for pace in (NODE_PACE, SINK_PACE)]
     assert minutes == [4, 1]

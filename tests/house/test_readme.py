@@ -254,12 +254,6 @@ def test_every_page_is_linked_from_the_first_and_comes_with_the_source() -> None
     )
 
 
-def test_the_packages_are_those_of_the_makefile() -> None:
-    makefile = text_of(ROOT / "Makefile").replace("\\\n", " ")
-    wanted = re.findall(r"^PACKAGES := (.*)$", makefile, re.MULTILINE)[0].split()
-    assert f"`{' '.join(wanted)}`" in " ".join(text_of(README).split())
-
-
 def searched(path: Path) -> bool:
     """Whether a lab can run a profile."""
     profile = load_profile(path).profile

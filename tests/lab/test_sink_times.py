@@ -18,7 +18,7 @@ def look(client: EngineClient, requests: int) -> BulkTimes:
     """A look as soon as the sink counted `requests`: it counts one after its reply is on its way"""
     deadline_s = time.monotonic() + 5
     while True:
-        found = bulk_times(client)
+        found = bulk_times(client, "*")
         assert found is not None
         if found.requests >= requests or time.monotonic() > deadline_s:
             return found
@@ -28,7 +28,7 @@ def look(client: EngineClient, requests: int) -> BulkTimes:
 def test_each_bulk_is_counted_once_with_its_bytes_and_nothing_else_is() -> None:
     with Sink() as sink:
         client = EngineClient(sink.url)
-        assert bulk_times(client) == BulkTimes(0, 0, ())
+        assert bulk_times(client, "*") == BulkTimes(0, 0, ())
         body = bulk_body("x", range(100))
         for path in ("/_bulk", "/x/_bulk", "/_bulk?filter_path=errors", "/_bulk"):
             assert send(sink, path, body)[0] == 200

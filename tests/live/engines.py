@@ -11,6 +11,8 @@ import pytest
 from tuner.engine.client import EngineClient
 from tuner.engines.release import Release
 from tuner.engines.versions import DEFAULT, TESTED, distribution_for
+from tuner.errors import ProgramMissing
+from tuner.host.programs import java_for
 from tuner.lab.distribution import fetch
 from tuner.lab.engine import AttachedEngine
 from tuner.lab.node import NodePlan, NodeProcess
@@ -44,8 +46,13 @@ def release_text(release: Release) -> str:
 def running(
     release: Release, folder: Path, settings: Mapping[str, str | int | bool] | None = None
 ) -> Iterator[EngineClient]:
-    """That engine with a small heap and these node settings, its data thrown away afterwards."""
+    """That engine with a small heap and these node settings, its data thrown away afterwards; the
+    test is skipped where no Java for it is installed."""
     distribution = distribution_for(release)
+    try:
+        java_for(distribution.java_lowest, distribution.java_highest)
+    except ProgramMissing as missing:
+        pytest.skip(f"{release_text(release)}: {missing}")
     fetch(distribution)
     with scratch(folder) as below:
         node = Nodes(NodePlan(distribution, "512m", settings or {}), nodes_here(below / "engine"))

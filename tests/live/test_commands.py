@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -11,11 +13,13 @@ import pytest
 from tests.live.conftest import COMMAND, tune
 from tuner.cli.options import EngineChoice
 from tuner.cli.site import Wanted, open_lab
-from tuner.host.programs import rsyslogd
+from tuner.errors import ProgramMissing
+from tuner.host.programs import require_omelasticsearch, rsyslogd
 from tuner.lab.sink import Sink
 from tuner.lint.load import load_profile
 from tuner.measure.pipeline import pipeline
 from tuner.render.templates import Templates
+from tuner.validate.rsyslogd import check
 
 pytestmark = pytest.mark.live
 
@@ -66,6 +70,42 @@ def test_doctor_names_what_is_there(tmp_path: Path) -> None:
     findings = {f["what"]: f for f in json.loads(done.out)["findings"]}
     assert findings["rsyslogd"]["found"].startswith("8.")
     assert not findings["omelasticsearch"]["missing"]
+
+
+def test_an_rsyslogd_elsewhere_is_asked_for_its_modules(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One with a folder of modules of its own, to which all but one are linked."""
+    told = check('module(load="imnone")').complaints
+    (folder,) = re.findall(r"trying to load module (\S+)/imnone\.so:", "\n".join(told))
+    modules, programs = tmp_path / "modules", tmp_path / "programs"
+    for one in (modules, programs):
+        one.mkdir()
+    for path in Path(folder).glob("*.so"):
+        (modules / path.name).symlink_to(path)
+    program = programs / "rsyslogd"
+    program.write_text(f'#!/bin/sh\nexec {rsyslogd()} "$@" -M {modules}\n', encoding="utf-8")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", str(programs), prepend=":")
+    require_omelasticsearch()
+    (modules / "omelasticsearch.so").unlink()
+    with pytest.raises(ProgramMissing, match=r"omelasticsearch is not .* rsyslog-elasticsearch"):
+        require_omelasticsearch()
+
+
+def test_a_host_without_ssh_here_is_exit_69_with_the_package(tmp_path: Path) -> None:
+    """The same machine, seen through a mount namespace in which ssh is not a program."""
+    found = shutil.which("ssh")
+    assert found is not None
+    script = f"mount --bind /dev/null {found} && exec {COMMAND[0]} import --host ssh://nowhere"
+    done = subprocess.run(
+        ["unshare", "--mount", "sh", "-c", script],
+        cwd=tmp_path, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    if "unshare" in done.stderr:
+        pytest.skip("mount namespaces need privileges")
+    assert done.returncode == 69, done.stderr
+    assert "openssh-client" in done.stderr
 
 
 def test_a_missing_rsyslogd_is_exit_69_with_the_package(tmp_path: Path) -> None:

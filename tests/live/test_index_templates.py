@@ -36,7 +36,10 @@ pytestmark = [pytest.mark.live, pytest.mark.full]
 LACKS = {
     ("elasticsearch", (7, 17)): {"lifecycle", "data stream"},
     ("elasticsearch", (8, 19)): {"lifecycle"},
+    ("elasticsearch", (9, 2)): {"lifecycle"},
     ("opensearch", (2, 19)): {"lifecycle", "zstd", "zstd_no_dict", "qat_lz4", "qat_deflate"},
+    ("opensearch", (3, 2)): {"lifecycle", "zstd", "zstd_no_dict", "qat_lz4", "qat_deflate"},
+    ("opensearch", (3, 6)): {"lifecycle", "zstd", "zstd_no_dict", "qat_lz4", "qat_deflate"},
 }
 INDEX = "outputs[logs].index"
 EVENTS = 50

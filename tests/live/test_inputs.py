@@ -68,12 +68,17 @@ def make_certificates(folder: Path) -> None:
         assert done.returncode == 0, done.stderr
 
     key = ("-newkey", "rsa:2048", "-nodes")
+    # Python 3.13 takes no authority that does not say what its key is for.
     openssl("req", "-x509", *key, "-days", "2", "-subj", "/CN=test-ca",
+            "-addext", "keyUsage=critical,keyCertSign",
             "-keyout", "ca.key", "-out", "ca.pem")  # fmt: skip
     for name in ("server", "client", "stranger"):
         openssl("req", *key, "-subj", f"/CN={name}.example.org",
                 "-keyout", f"{name}.key", "-out", f"{name}.csr")  # fmt: skip
-        (folder / "san").write_text(f"subjectAltName=DNS:{name}.example.org", encoding="utf-8")
+        (folder / "san").write_text(
+            f"subjectAltName=DNS:{name}.example.org\nauthorityKeyIdentifier=keyid\n",
+            encoding="utf-8",
+        )
         openssl(
             "x509",
             "-req",

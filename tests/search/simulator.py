@@ -156,7 +156,7 @@ class Pipeline:
         """The knobs of the slowest stage; of any stage where the verdict errs."""
         if troubles.verdict == 0.0:
             return None
-        slowest = int(self._stages(_values(row))[:, 0].argmin())
+        slowest = int(np.argmin(self._stages(_values(row))[:, 0]))
         wrong = rng.uniform() > troubles.verdict
         stage = _STAGES[int(rng.integers(len(_STAGES))) if wrong else slowest]
         return frozenset(NAMES.index(name) for name in stage)

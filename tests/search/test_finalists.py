@@ -91,7 +91,7 @@ def chosen_after(trials: int, rng: np.random.Generator, adaptive: bool) -> float
         seen.append(Observation(point, truth[point[0]] + NOISE * rng.standard_normal(), NOISE))
     best = choose(shrunken(seen, NOISE))
     assert best is not None
-    return float(truth.max() - truth[best[0]])
+    return float(np.max(truth) - truth[best[0]])
 
 
 def test_replication_loses_less_than_trusting_the_first_measurements() -> None:

@@ -2,41 +2,59 @@
 
 from __future__ import annotations
 
+import platform
 import re
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Annotated
 
 import typer
 
-from tuner.cli.console import result, result_json, working
+from tuner.cli.console import result, result_json, say, working
 from tuner.cli.options import OutputFormat, OutputOption, RsyslogdOption
-from tuner.engines.release import Engine, Release
-from tuner.engines.versions import DEFAULT, TESTED, Distribution, distribution_for
+from tuner.engines.release import NEWEST_READ, OLDEST, Engine, Release
+from tuner.engines.versions import DEFAULT, TESTED, VERSIONS, Distribution, distribution_for
 from tuner.errors import BadUsage, ProgramMissing
 from tuner.host.installed import packages
-from tuner.host.programs import choose_rsyslogd, java_for, maven, omelasticsearch, rsyslog_version
+from tuner.host.programs import (
+    choose_rsyslogd,
+    java_for,
+    maven,
+    require_omelasticsearch,
+    rsyslog_version,
+    ssh,
+)
 from tuner.host.usage import cores, memory_bytes
 from tuner.lab.distribution import cached, fetch, home_of
 from tuner.lab.scratch import remove_abandoned
 from tuner.modules.registry import packages as modules
+from tuner.modules.registry import unpackaged
 from tuner.schema.units import cores_text
+from tuner.validate.rsyslogd import check, packages_to_install
 
 # How --fetch names an engine.
 _EXAMPLE = f"{DEFAULT.release.engine.value}-{'.'.join(map(str, DEFAULT.release.engine_version))}"
-_PACKAGES = ("rsyslog", *dict.fromkeys(modules().values()), "openjdk-17-jre-headless", "maven")
+_PACKAGES = ("rsyslog", *dict.fromkeys(modules().values()), "maven")
+# The newest Python that tests ran on.
+_NEWEST_PYTHON = (3, 14)
 
 
 @dataclass(frozen=True)
 class Requirement:
-    """One thing the tool needs: what was found, and what to do when it is missing."""
+    """One thing the tool uses: what was found, and what to do when it is missing.
+
+    `limits` is for what is not there, or not known to work, and only some commands need.
+    """
 
     what: str
     found: str
     missing: bool = False
+    limits: bool = False
 
     def __str__(self) -> str:
-        return f"{'MISSING' if self.missing else 'ok':<7}  {self.what:<15}  {self.found}"
+        mark = "MISSING" if self.missing else "limits" if self.limits else "ok"
+        return f"{mark:<7}  {self.what:<15}  {self.found}"
 
 
 def doctor(
@@ -53,7 +71,8 @@ def doctor(
     rsyslogd: RsyslogdOption = None,
     output: OutputOption = OutputFormat.TEXT,
 ) -> None:
-    """List what is installed and what is missing; exits with 69 if something is missing."""
+    """List what is installed, what this machine's rsyslog, Java and Python can run, and what is
+    missing; exits with 69 if something is missing that every search needs."""
     choose_rsyslogd(rsyslogd)
     for distribution in [one for text in fetch_engines or [] for one in _engines(text)]:
         if not home_of(distribution).is_dir():
@@ -62,7 +81,7 @@ def doctor(
     removed = [
         Requirement("removed", f"{left}, left by a killed run") for left in remove_abandoned()
     ]
-    findings = [*_needed(), *_useful(), *removed]
+    findings = [*_needed(), *_module_findings(), *_useful(), *removed]
     if output is OutputFormat.JSON:
         result_json({"schema": 1, "kind": "doctor", "findings": [asdict(f) for f in findings]})
     else:
@@ -81,7 +100,11 @@ def _engines(text: str) -> Sequence[Distribution]:
     engine, _, version = text.partition("-")
     if engine not in {one.value for one in Engine} or not re.fullmatch(r"\d+\.\d+", version):
         raise BadUsage(f"--fetch {text}: use {_EXAMPLE}, default or all")
-    return (distribution_for(Release.model_validate({engine: version})),)
+    release = Release.model_validate({engine: version})
+    distribution = distribution_for(release)
+    if distribution.release != release:
+        say(f"{text}: labs run {_name(distribution)} in its place")
+    return (distribution,)
 
 
 def _needed() -> list[Requirement]:
@@ -91,12 +114,61 @@ def _needed() -> list[Requirement]:
         found = java_for(lowest, highest)
         return f"{found.major}  {found.home}"
 
+    def omelasticsearch() -> str:
+        require_omelasticsearch()
+        return "rsyslogd loads it"
+
+    try:
+        rsyslogd = rsyslogd_finding(rsyslog_version())
+    except ProgramMissing as error:
+        rsyslogd = Requirement("rsyslogd", str(error), missing=True)
     return [
-        _asked("rsyslogd", rsyslog_version),
-        _asked("omelasticsearch", lambda: str(omelasticsearch())),
+        rsyslogd,
+        _asked("omelasticsearch", omelasticsearch),
         _asked("java", java),
         maven_finding(cached()),
+        python_finding(sys.version_info[:2]),
     ]
+
+
+def _module_findings() -> list[Requirement]:
+    """The modules, beside omelasticsearch, that the real rsyslogd does not load, with their
+    packages."""
+    names = {*modules(), *unpackaged()} - {"omelasticsearch"}
+    loads = [f'module(load="{name}")' for name in sorted(names)]
+    try:
+        complaints = check("\n".join([*loads, 'action(type="omfile" file="/dev/null")'])).complaints
+    except ProgramMissing:
+        return []
+    lacking = dict.fromkeys(packages_to_install(complaints))
+    return [Requirement("rsyslog module", sentence, limits=True) for sentence in lacking]
+
+
+def rsyslogd_finding(version: str) -> Requirement:
+    """What profiles can be rendered for an rsyslogd of that version (`8.2302`)."""
+    number = int(version.partition(".")[2])
+    if number < OLDEST:
+        return Requirement(
+            "rsyslogd",
+            f"{version}, older than 8.{OLDEST}: it may refuse what profiles are rendered to",
+            limits=True,
+        )
+    if number > NEWEST_READ:
+        return Requirement(
+            "rsyslogd",
+            f"{version}, newer than 8.{NEWEST_READ}: parameters introduced since are not known",
+            limits=True,
+        )
+    return Requirement("rsyslogd", version)
+
+
+def python_finding(version: tuple[int, int]) -> Requirement:
+    """Whether tests ran on this Python."""
+    if version > _NEWEST_PYTHON:
+        newest = ".".join(map(str, _NEWEST_PYTHON))
+        said = f"{platform.python_version()}, newer than {newest}, the newest that is tested"
+        return Requirement("python", said, limits=True)
+    return Requirement("python", f"{platform.python_version()}  {sys.executable}")
 
 
 def maven_finding(engines: Sequence[Distribution]) -> Requirement:
@@ -115,15 +187,32 @@ def _asked(what: str, ask: Callable[[], str]) -> Requirement:
         return Requirement(what, str(error), missing=True)
 
 
+def engine_finding(one: Distribution) -> Requirement:
+    """Whether a lab here can run an engine: its Java, and whether it is in the cache."""
+    name = _name(one)
+    try:
+        java = java_for(one.java_lowest, one.java_highest)
+    except ProgramMissing as error:
+        return Requirement("engine", f"{name} does not run here: {error}", limits=True)
+    where = str(home_of(one)) if home_of(one).is_dir() else "downloaded by the first search"
+    return Requirement("engine", f"{name}  Java {java.major}  {where}")
+
+
+def _ssh_finding() -> Requirement:
+    try:
+        return Requirement("ssh", ssh())
+    except ProgramMissing as error:
+        needs = "apply, verify, import --host and cluster need it"
+        return Requirement("ssh", f"{error}; {needs}", limits=True)
+
+
 def _useful() -> list[Requirement]:
-    there = [f"{_name(one)}  {home_of(one)}" for one in cached()]
-    engines = there or [f"{_name(DEFAULT)}, downloaded by the first search"]
     memory = f"{cores_text(cores())}, {memory_bytes() / 1024**3:.1f} GiB"
     installed = [
         Requirement("package", f"{p.name} {p.version}") for p in packages(_PACKAGES) if p.version
     ]
-    kept = [Requirement("engine", engine) for engine in engines]
-    return [*kept, Requirement("machine", memory), *installed]
+    engines = [engine_finding(one) for one in VERSIONS]
+    return [*engines, _ssh_finding(), Requirement("machine", memory), *installed]
 
 
 def _name(distribution: Distribution) -> str:

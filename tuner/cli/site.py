@@ -20,7 +20,7 @@ from tuner.host.process import UNPRIVILEGED, daemons_can_read
 from tuner.host.programs import (
     CHOSEN_RSYSLOGD,
     chosen_rsyslogd,
-    omelasticsearch,
+    require_omelasticsearch,
     rsyslog_version,
 )
 from tuner.lab import standing
@@ -97,7 +97,7 @@ def prepare(wanted: Wanted, profiles: Sequence[Profile], tell: Tell) -> float:
 
     Gives the seconds that the download took, which do not count against the budget.
     """
-    omelasticsearch()
+    require_omelasticsearch()
     require_runnable(wanted, profiles, rsyslog_version())
     if not wanted.starts_node:
         return 0.0

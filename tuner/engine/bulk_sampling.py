@@ -67,7 +67,7 @@ def durations_of(ages: Floats, rests: Floats, gaps: Floats) -> tuple[Floats, Flo
     probability (Vardi, Biometrika 76, 1989; Turnbull, JRSS B 38, 1976); what was seen then counts
     by the inverse of that probability (Horvitz and Thompson, JASA 47, 1952).
     """
-    durations = _candidates(float(np.mean(gaps)), float((ages + rests).max()))
+    durations = _candidates(float(np.mean(gaps)), float(np.max(ages + rests)))
     chance_seen = np.minimum(gaps[:, None], durations).sum(axis=0) / gaps.sum()
     first = np.searchsorted(durations, ages)
     last = np.maximum(first, np.searchsorted(durations, ages + rests, side="right") - 1)

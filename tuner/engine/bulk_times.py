@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from tuner.engine.client import EngineClient, at, number_at
@@ -35,11 +35,12 @@ class Bucket:
 
 @dataclass(frozen=True)
 class BulkTimes:
-    """Bulk requests that came in and the bytes of their bodies, and how long those took that were
-    answered; a request under way is in `requests` and in no bucket."""
+    """Bulk requests that came in and the bytes of their bodies, None where the engine does not
+    count them, and how long those took that were answered; a request under way is in `requests`
+    and in no bucket."""
 
     requests: int
-    body_bytes: int
+    body_bytes: int | None
     buckets: tuple[Bucket, ...]
 
 
@@ -60,14 +61,23 @@ class BulkLatency:
     source: Literal["histogram", "sampled"]
 
 
-def bulk_times(client: EngineClient, timeout_s: float | None = None) -> BulkTimes | None:
+def bulk_times(
+    client: EngineClient, pattern: str, timeout_s: float | None = None
+) -> BulkTimes | None:
     """The bulk requests of all nodes since they started, whoever sent them; None when the engine
     keeps no such histogram.
 
     Elasticsearch has it from 8.12 on (pull request 99852), our sink too; OpenSearch does not.
+    Elasticsearch 9, which reads requests in pieces, counts no bytes there: they are those of the
+    documents that went into `pattern` (`_stats/bulk`), without the line before each.
     """
     answer = client.get(f"/_nodes/stats/http?filter_path={_WANTED}", timeout_s)
-    return times_of(answer)
+    times = times_of(answer)
+    if times is None or times.body_bytes is not None:
+        return times
+    size = ("_all", "primaries", "bulk", "total_size_in_bytes")
+    answer = client.get(f"/{pattern}/_stats/bulk?filter_path={'.'.join(size)}", timeout_s)
+    return replace(times, body_bytes=number_at(answer, *size))
 
 
 def times_of(answer: object) -> BulkTimes | None:
@@ -79,9 +89,11 @@ def times_of(answer: object) -> BulkTimes | None:
     counts: Counter[tuple[float, float]] = Counter()
     for route in bulks:
         counts.update(_histogram(route))
+    requests = sum(number_at(route, "requests", "count") for route in bulks)
+    body_bytes = sum(number_at(route, "requests", "total_size_in_bytes") for route in bulks)
     return BulkTimes(
-        requests=sum(number_at(route, "requests", "count") for route in bulks),
-        body_bytes=sum(number_at(route, "requests", "total_size_in_bytes") for route in bulks),
+        requests=requests,
+        body_bytes=None if requests and not body_bytes else body_bytes,
         buckets=_buckets(counts),
     )
 
@@ -100,7 +112,10 @@ def between(before: BulkTimes, after: BulkTimes) -> BulkTimes:
             f"the engine's count of bulk requests ran backwards from {before.requests} to "
             f"{after.requests}: a node restarted; measure again"
         )
-    return BulkTimes(requests, after.body_bytes - before.body_bytes, _buckets(counts))
+    body_bytes = None
+    if before.body_bytes is not None and after.body_bytes is not None:
+        body_bytes = after.body_bytes - before.body_bytes
+    return BulkTimes(requests, body_bytes, _buckets(counts))
 
 
 def latency_of(times: BulkTimes) -> BulkLatency | None:
@@ -119,9 +134,16 @@ def latency_of(times: BulkTimes) -> BulkLatency | None:
         p99_ms=_percentile(times.buckets, 0.99 * answered),
         max_ms=_end_ms(times.buckets[-1]),
         requests=answered,
-        mean_bytes=times.body_bytes / times.requests if times.requests else None,
+        mean_bytes=_mean_bytes(times),
         source="histogram",
     )
+
+
+def _mean_bytes(times: BulkTimes) -> float | None:
+    """The size of a request; None where there was none, or their bytes are not known."""
+    if times.body_bytes is None or times.requests == 0:
+        return None
+    return times.body_bytes / times.requests
 
 
 def _routes(answer: object) -> Iterator[tuple[str, object]]:

@@ -33,25 +33,22 @@ class Distribution:
         """What a profile for it says."""
         return Release.model_validate({self.engine.value: self.version.rpartition(".")[0]})
 
-    @property
-    def major(self) -> int:
-        """The major version, which it stands in for."""
-        return int(self.version.partition(".")[0])
 
-
-# One version for each major version of an engine.  The highest Java of each is the newest one
-# with long-term support that the version is known to start on.
+# The lowest and highest Java of each were seen to start it, and the next ones with long-term
+# support, of 11, 17, 21 and 25, not to.
 VERSIONS = (
-    Distribution(Engine.ELASTICSEARCH, "7.17.28", 11, 17,
+    Distribution(Engine.ELASTICSEARCH, "7.17.28", 11, 21,
         "37004c9bd95165eb41b229204bbb9f311d8099d6db22ec22b2f019664f0a75ab", is_tested=True),
-    Distribution(Engine.ELASTICSEARCH, "8.19.0", 17, 21,
+    Distribution(Engine.ELASTICSEARCH, "8.19.0", 17, 25,
         "14833b2d86c30656901f92049f81fb5777a8e4545413c8656cd1a21b55173033", is_tested=True),
     Distribution(Engine.ELASTICSEARCH, "9.2.0", 21, 25,
-        "bf44938a0490ba2a303d39c9cb64b38963dd08c812ce93e10816e878585bcb6b"),
+        "bf44938a0490ba2a303d39c9cb64b38963dd08c812ce93e10816e878585bcb6b", is_tested=True),
     Distribution(Engine.OPENSEARCH, "2.19.1", 17, 21,
         "af7152d8b7f6f1cee09d47276b32b70479fe6dd8cdbb61213f84eb7f8098b261", is_tested=True),
     Distribution(Engine.OPENSEARCH, "3.2.0", 21, 25,
-        "8c1fb97a5a6f74cac9a25199c0181caa09052e5f941b45f56ee028c32c9de17d"),
+        "8c1fb97a5a6f74cac9a25199c0181caa09052e5f941b45f56ee028c32c9de17d", is_tested=True),
+    Distribution(Engine.OPENSEARCH, "3.6.0", 21, 25,
+        "a91faa1dc1cadc78cb278b4f63847e19e1627a4e9de698e14e7efc14ee37b286", is_tested=True),
 )  # fmt: skip
 TESTED = tuple(one for one in VERSIONS if one.is_tested)
 DEFAULT = VERSIONS[1]
@@ -59,10 +56,21 @@ DEFAULT = VERSIONS[1]
 
 
 def distribution_for(release: Release) -> Distribution:
-    """The version that stands in for `release` in a lab; raises JobFailed for an
-    engine that no lab can run."""
+    """The version that stands in for `release` in a lab: of the same major version the newest that
+    is not newer than the release, else the oldest.
+
+    Raises JobFailed for an engine that no lab can run.
+    """
     major = release.engine_version[0]
-    for one in VERSIONS:
-        if (one.engine, one.major) == (release.engine, major):
-            return one
-    raise JobFailed(f"no lab for {release.engine.value} {major}: use --elasticsearch URL")
+    same = sorted(
+        (
+            one
+            for one in VERSIONS
+            if one.engine is release.engine and one.release.engine_version[0] == major
+        ),
+        key=lambda one: one.release.engine_version,
+    )
+    if not same:
+        raise JobFailed(f"no lab for {release.engine.value} {major}: use --elasticsearch URL")
+    older = [one for one in same if one.release.engine_version <= release.engine_version]
+    return older[-1] if older else same[0]

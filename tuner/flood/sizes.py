@@ -82,7 +82,7 @@ def _shares(values: NDArray[np.float64], mu: float, sigma: float) -> NDArray[np.
     """How probable each value is; reckoned in logarithms, so that no tail vanishes."""
     logs = np.log(values)
     weights = -logs - (logs - mu) ** 2 / (2 * sigma**2)
-    shares = np.exp(weights - weights.max())
+    shares = np.exp(weights - np.max(weights))
     scaled: NDArray[np.float64] = shares / shares.sum()
     return scaled
 

@@ -5,19 +5,19 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
 from tuner.errors import BadUsage, ProgramMissing
+from tuner.host.packages import java_to_install, to_install
 from tuner.host.process import run
 
-_MODULE_FOLDERS = (
-    "/usr/lib/x86_64-linux-gnu/rsyslog",
-    "/usr/lib/aarch64-linux-gnu/rsyslog",
-    "/usr/lib64/rsyslog",
-    "/usr/lib/rsyslog",
-    "/usr/local/lib/rsyslog",
-)
+# With an action, without which rsyslogd refuses a configuration.
+_ASKS_FOR_OMELASTICSEARCH = """\
+module(load="omelasticsearch")
+action(type="omfile" file="/dev/null")
+"""
 _SBIN = "/usr/sbin:/usr/local/sbin:/sbin"
 CHOSEN_RSYSLOGD = "RSYSLOG_TUNE_RSYSLOGD"
 """The variable of the environment that names the rsyslogd to run, where it is not that on PATH."""
@@ -55,7 +55,7 @@ def rsyslogd() -> str:
         return chosen
     found = find("rsyslogd")
     if found is None:
-        raise ProgramMissing("rsyslogd is not installed: apt-get install rsyslog")
+        raise ProgramMissing(f"rsyslogd is not installed: {to_install('rsyslog')}")
     return found
 
 
@@ -79,20 +79,26 @@ def openssl() -> str:
     found = find("openssl")
     if found is None:
         raise ProgramMissing(
-            "openssl makes the lab's certificates and is not installed: apt-get install openssl"
+            f"openssl makes the lab's certificates and is not installed: {to_install('openssl')}"
         )
     return found
 
 
-def omelasticsearch() -> Path:
-    """The path of the module omelasticsearch; raises ProgramMissing with the package's name."""
-    for folder in _MODULE_FOLDERS:
-        module = Path(folder) / "omelasticsearch.so"
-        if module.exists():
-            return module
-    raise ProgramMissing(
-        "rsyslog's module omelasticsearch is not installed: apt-get install rsyslog-elasticsearch"
-    )
+def require_omelasticsearch() -> None:
+    """Raise ProgramMissing, with the package's name, unless rsyslogd loads its module
+    omelasticsearch."""
+    with tempfile.NamedTemporaryFile("w", prefix="rsyslog-tune-", suffix=".conf") as config:
+        config.write(_ASKS_FOR_OMELASTICSEARCH)
+        config.flush()
+        asked = run([rsyslogd(), "-N1", "-f", config.name], 20)
+    if asked.returncode == 0:
+        return
+    if "could not load module" in asked.stderr:
+        raise ProgramMissing(
+            "rsyslog's module omelasticsearch is not installed: "
+            f"{to_install('rsyslog-elasticsearch')}"
+        )
+    raise ProgramMissing(f"rsyslogd does not load omelasticsearch: {asked.stderr.strip()}")
 
 
 def javas() -> tuple[Java, ...]:
@@ -111,16 +117,27 @@ def java_for(lowest: int, highest: int) -> Java:
         if lowest <= java.major <= highest:
             return java
     raise ProgramMissing(
-        f"no Java from {lowest} to {highest} is installed: "
-        f"apt-get install openjdk-{lowest}-jre-headless"
+        f"no Java from {lowest} to {highest} is installed: {java_to_install(lowest, highest)}"
     )
+
+
+def ssh() -> str:
+    """The path of ssh; raises ProgramMissing with the package's name."""
+    found = find("ssh")
+    if found is None:
+        raise ProgramMissing(
+            f"ssh reaches other hosts and is not installed: {to_install('openssh-client')}"
+        )
+    return found
 
 
 def maven() -> str:
     """The path of mvn; raises ProgramMissing with the package's name."""
     found = find("mvn")
     if found is None:
-        raise ProgramMissing("Maven fetches the engine and is not installed: apt-get install maven")
+        raise ProgramMissing(
+            f"Maven fetches the engine and is not installed: {to_install('maven')}"
+        )
     return found
 
 

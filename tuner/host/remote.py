@@ -23,6 +23,7 @@ from testinfra.host import Host as TestinfraHost
 
 from tuner.errors import JobFailed, Refused, Unreachable
 from tuner.host.process import end_group, own_environment
+from tuner.host.programs import ssh
 
 ADDRESSES = "ssh://[USER@]HOST[:PORT] or local://"
 # A name, or an IPv6 address in brackets; none can be taken for an option of ssh(1).
@@ -79,13 +80,15 @@ class Host(Protocol):
 
 
 def connect(name: str, address: str) -> Host:
-    """The host at testinfra's `address`; nothing is sent to it yet.  Raises Refused."""
+    """The host at testinfra's `address`; nothing is sent to it yet.  Raises Refused, and
+    ProgramMissing where this machine has no ssh for it."""
     check_address(address)
     parts = urlsplit(address)
     options = dict(parse_qsl(parts.query))
     sudo = options.pop("sudo", "") == "true"
     if parts.scheme == "local":
         return _TestinfraHost(name, LocalBackend(sudo=sudo))
+    ssh()
     files = {key: str(Path(value).expanduser()) for key, value in options.items()}
     backend = SshBackend(
         parts.netloc, sudo=sudo, controlpersist=0, ssh_extra_args=_STRICT, **files

@@ -78,7 +78,9 @@ def provide(distribution: Distribution, tell: Callable[[str], None]) -> float:
 
 def _downloaded(distribution: Distribution, folder: Path) -> Path:
     """The archive, as Maven put it into `folder`."""
-    command = [maven(), "-q", "-B", "-C", f"{_PLUGIN}:copy"]
+    # Maven's own checksums are not asked for (-C): Maven Central lacks those of some versions, and
+    # the table of versions has one of each.
+    command = [maven(), "-q", "-B", f"{_PLUGIN}:copy"]
     command += [f"-Dartifact={distribution.artefact}", f"-DoutputDirectory={folder}"]
     # Without a project the plugin keeps its marks in a folder below the current one.
     result = run(command, 900, folder, own_environment(*_MAVEN))

@@ -52,7 +52,7 @@ class Tally:
         """Count arrivals."""
         if len(numbers) == 0:
             return
-        needed = int(numbers.max()) + 1
+        needed = int(np.max(numbers)) + 1
         if needed > len(self.counts):
             grown = np.zeros(max(needed, 2 * len(self.counts)), dtype=np.uint16)
             grown[: len(self.counts)] = self.counts

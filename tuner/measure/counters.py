@@ -150,7 +150,7 @@ def counters_now(lab: Lab, pipe: Pipeline, flood: Traffic, timeout_s: float) -> 
     shipper = pipe.rsyslogd.usage()
     engine = node_counters(lab.client, timeout_s)
     index = index_counters(lab.client, pipe.pattern)
-    bulk = bulk_times(lab.client, timeout_s)
+    bulk = bulk_times(lab.client, pipe.pattern, timeout_s)
     progress = flood.progress()
     return Counters(
         at_s=time.monotonic(),

@@ -87,4 +87,4 @@ def shrunken(observations: Sequence[Observation], sigma: float) -> list[Belief]:
 
 def _best_of_others(means: np.ndarray[tuple[int], np.dtype[np.float64]], at: int) -> float:
     others = np.delete(means, at)
-    return float(others.max()) if len(others) else -math.inf
+    return float(np.max(others)) if len(others) else -math.inf

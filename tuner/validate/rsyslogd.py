@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tuner.errors import Refused
+from tuner.host.packages import to_install
 from tuner.host.process import describe_exit, own_environment, run
 from tuner.host.programs import rsyslogd
 from tuner.modules.registry import packages, unpackaged
@@ -79,7 +80,7 @@ def _check(
 
 def packages_to_install(complaints: Sequence[str]) -> tuple[str, ...]:
     """What to install for the modules that rsyslogd could not load, one sentence for each."""
-    ways = {module: f"apt-get install {package}" for module, package in packages().items()}
+    ways = {module: to_install(package) for module, package in packages().items()}
     ways |= dict.fromkeys(unpackaged(), "Debian has no package of it, rsyslog's repositories have")
     return tuple(
         f"{module} is not installed: {way}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from fnmatch import fnmatchcase
 
 from tuner.engines.index import Index, MappingStyle, Rotate
 from tuner.engines.lifecycle import Lifecycle
@@ -26,6 +27,7 @@ EXAMPLE_ENGINE = {
     "indexTimeout": 60_000,
 }
 _LEVELS = frozenset({"zstd", "zstd_no_dict"})
+_LOGSDB_BY_DEFAULT = ("logs-*-*", (9, 0))
 
 
 @error(
@@ -113,6 +115,35 @@ def _rotation(profile: Profile) -> Iterator[Complaint]:
             yield Complaint(
                 ("outputs", number, "index", "rotate"),
                 "a data stream rolls over by itself: remove rotate",
+            )
+
+
+@warning(
+    "RT339",
+    why="Elasticsearch 9 makes a new data stream named logs-*-* one of the mode logsdb unless its "
+    "template says otherwise: sorted, best_compression, ignore_malformed, and 10 to 20 % slower "
+    "to write.",
+    source="Elasticsearch, logs data streams",
+    bad={
+        "release": {"rsyslog": "8.2302", "elasticsearch": "9.2"},
+        "outputs[logs].index": {"data_stream": "logs-syslog-default"},
+    },
+    good={"outputs[logs].index.settings.mode": "standard"},
+    at="outputs[logs].index.data_stream",
+)
+def _logsdb_by_default(profile: Profile) -> Iterator[Complaint]:
+    pattern, since = _LOGSDB_BY_DEFAULT
+    release = profile.release
+    if release.engine is not Engine.ELASTICSEARCH or release.engine_version < since:
+        return
+    for number, output in profile.enumerated:
+        stream = output.index.data_stream
+        if stream and fnmatchcase(stream, pattern) and output.index.settings.mode is None:
+            yield Complaint(
+                ("outputs", number, "index", "data_stream"),
+                f"Elasticsearch 9 gives new data streams named {pattern} the mode logsdb, which "
+                "changes several defaults and slows writing: set settings.mode to logsdb or "
+                "standard, or use another name",
             )
 
 
