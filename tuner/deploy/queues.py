@@ -13,7 +13,7 @@ from tuner.deploy.target import RemoteHost
 from tuner.host.process import wait_until
 from tuner.importer.parser import parse
 from tuner.importer.script import Thing, every
-from tuner.lab.impstats import Snapshot, last_figures
+from tuner.modules.pstats import Snapshot, last_figures
 from tuner.modules.queue import SEGMENTED_SINCE
 from tuner.profile.model import Profile
 from tuner.profile.placement import real_queues
@@ -85,16 +85,28 @@ def _standing(profile: Profile, figures: Snapshot) -> list[str]:
     limits = _limits(profile)
     sizes = {name: figures.queues[name] for name in limits if name in figures.queues}
     outputs = {one.name for one in profile.outputs}
-    failed = [
-        f"{one.failed:,} in {name}"
-        for name, one in figures.actions.items()
-        if one.failed and name in outputs
-    ]
+    actions = {name: one for name, one in figures.actions.items() if name in outputs}
+    failed = [f"{one.failed:,} in {name}" for name, one in actions.items() if one.failed]
+    limited = [f"{one.rate_dropped:,} in {name}" for name, one in actions.items()
+               if one.rate_dropped]  # fmt: skip
     return [
-        *(f"{name} holds {one.size:,} of {limits[name]:,}" for name, one in sizes.items()),
+        *(
+            f"{name} holds {one.size:,} of {limits[name]:,}{_on_disk(name, figures)}"
+            for name, one in sizes.items()
+        ),
         f"discarded.full {sum(one.discarded_full for one in sizes.values()):,}",
         f"failed {', '.join(failed) or 0}",
+        *([f"ratelimit.dropped {', '.join(limited)}"] if limited else ()),
     ]
+
+
+def _on_disk(name: str, figures: Snapshot) -> str:
+    """What the part on disk of a disk-assisted queue holds, where there is something."""
+    part = figures.queues.get(f"{name}[DA]")
+    if part is None or not part.size:
+        return ""
+    size = "" if part.disk_bytes is None else f" ({part.disk_bytes / 1024**2:,.1f} MiB)"
+    return f" and {part.size:,} on disk{size}"
 
 
 def stranded_files(host: RemoteHost, text: str, rsyslogd: str) -> Iterator[str]:
