@@ -11,7 +11,6 @@ from tuner.schema.parameter import Doc
 from tuner.schema.scalars import Name, Switch, WordPath
 from tuner.schema.section import RsyslogSection
 
-
 _FORMATS_SINCE = {"prometheus": 2506, "zabbix": 2512}
 
 
