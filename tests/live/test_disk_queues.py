@@ -16,7 +16,8 @@ import pytest
 
 from tests.live.outputs import DEADLINE_S, Place, daemon, place, wait
 from tests.live.rsyslogs import SUITES
-from tests.profile.examples import small
+from tests.profile.examples import SMALL
+from tests.shipped import at_hand
 from tuner.deploy.inventory import InventoryHost
 from tuner.deploy.queues import stranded_files
 from tuner.deploy.target import RemoteHost
@@ -29,6 +30,7 @@ from tuner.lab.rsyslogd import Rsyslogd
 from tuner.lab.sink import Sink
 from tuner.measure.paced import _spool_bytes
 from tuner.modules.queue import SEGMENTED_SINCE
+from tuner.profile.edit import edit
 from tuner.render.artefacts import rsyslog_conf
 
 pytestmark = [
@@ -36,7 +38,7 @@ pytestmark = [
     pytest.mark.skipif(shutil.which("rsyslogd") is None, reason="rsyslogd is not installed"),
 ]
 
-EVENTS = 3000
+EVENTS = 8000
 FILES = {
     "filename": "logs",
     "maxDiskSpace": "1g",
@@ -46,7 +48,9 @@ FILES = {
     "checkpointInterval": 100,
 }
 DISK = {"type": "Disk", "size": 100_000, **FILES}
-ASSISTED = {"type": "LinkedList", "size": 500, "dequeueBatchSize": 100, **FILES}
+# Between its low watermark and its size is room for what an input hands over at once, 1024 events:
+# one with less waits for ever for room that nobody makes, on every release.
+ASSISTED = {"type": "LinkedList", "size": 3000, "dequeueBatchSize": 100, **FILES}
 SEGMENTED = {**DISK, "type": "segmentedDisk"}
 HAS_BOTH = pytest.mark.skipif(
     shutil.which("rsyslogd") is not None and int(rsyslog_version().split(".")[1]) < SEGMENTED_SINCE,
@@ -72,16 +76,14 @@ def site(tmp_path: Path) -> Iterator[Place]:
 
 def configuration(site: Place, queue: dict[str, object], engine: int) -> str:
     """The small profile with that queue, into an engine on that port, for the rsyslogd at hand."""
-    profile = small(
-        {
-            "release.rsyslog": rsyslog_version(),
-            "inputs[0].port": site.port,
-            "global.workDirectory": str(site.folder),
-            "outputs[logs].servers": [f"http://127.0.0.1:{engine}"],
-            "outputs[logs].action.resumeInterval": 1,
-            "outputs[logs].queue": {**queue, "spoolDirectory": str(site.folder)},
-        }
-    )
+    changes = {
+        "inputs[0].port": site.port,
+        "global.workDirectory": str(site.folder),
+        "outputs[logs].servers": [f"http://127.0.0.1:{engine}"],
+        "outputs[logs].action.resumeInterval": 1,
+        "outputs[logs].queue": {**queue, "spoolDirectory": str(site.folder)},
+    }
+    profile = at_hand(edit(SMALL, changes))
     # Events are in the action's queue once the input has read them.
     return re.sub(r"main_queue\([^)]*\)", 'main_queue(queue.type="Direct")', rsyslog_conf(profile))
 
@@ -131,7 +133,16 @@ def test_what_is_on_disk_is_counted_and_delivered_once(
     assert on_disk > EVENTS * 200
     files = (*site.folder.glob("logs.*"), *site.folder.glob("logs.segq/*"))
     assert on_disk == sum(file.stat().st_size for file in files if file.is_file())
-    assert delivered(site, config, engine, EVENTS, 2 * DEADLINE_S) == Counter(range(EVENTS))
+    counted = delivered(site, config, engine, EVENTS - _held(), 2 * DEADLINE_S)
+    missing = set(range(EVENTS)) - counted.keys()
+    assert missing <= set(range(_held()))
+    assert set(counted.values()) == {1}
+
+
+def _held() -> int:
+    """Before 8.2608 the batch that a worker of omelasticsearch holds is lost when rsyslogd stops
+    while there is no engine: the default of dequeueBatchSize."""
+    return 0 if int(rsyslog_version().split(".")[1]) >= SEGMENTED_SINCE else 128
 
 
 @HAS_BOTH

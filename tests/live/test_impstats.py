@@ -15,7 +15,8 @@ import pytest
 from tests.live.outputs import DEADLINE_S, Place, place
 from tests.live.test_documents import run, search, stored
 from tests.live.test_lanes import measured
-from tests.profile.examples import small
+from tests.profile.examples import SMALL, small
+from tests.shipped import at_hand
 from tuner.engine.client import EngineClient
 from tuner.engine.feed import kept
 from tuner.host.programs import rsyslog_version
@@ -36,6 +37,7 @@ pytestmark = [
 ]
 
 EVENTS = 100
+RELEASE = {"release": at_hand(SMALL).release.model_dump(mode="json", exclude_none=True)}
 
 
 @pytest.fixture
@@ -104,12 +106,12 @@ def test_every_format_that_rsyslogd_writes_is_read(
         found = last()
         return found is not None and found.actions["file"].processed == EVENTS
 
-    with site.running([output], {"impstats": asked, "release.rsyslog": release}):
+    with site.running([output], {"impstats": asked, **RELEASE}):
         site.send([b"<13>Nov 21 06:30:00 web1 app: event"] * EVENTS)
         wait_for(is_counted)
     found = snapshots(path.read_text("utf-8"))
     assert found
-    assert [one.at for one in found] == sorted({one.at for one in found})
+    assert [one.at for one in found] == sorted(one.at for one in found)
     assert found[-1].queues["file queue"].enqueued == EVENTS
     assert found[-1].queues["main Q"].enqueued == EVENTS
     assert found[-1].usage.maxrss_kib > 1000
@@ -118,7 +120,7 @@ def test_every_format_that_rsyslogd_writes_is_read(
 @pytest.mark.each_rsyslogd("impstats")
 def test_rsyslogds_own_count_of_bulks_is_that_of_the_sink(tmp_path: Path) -> None:
     """The sink delays each answer, and counts and times each request, too."""
-    profile = small({"release.rsyslog": rsyslog_version()})
+    profile = at_hand(SMALL)
     delay = parse_fault("delay=0.05,after=1,times=1000000")
     with scratch(tmp_path) as folder, sink_lab(folder, new_run_id(), faults=[delay]) as lab:
         outcome = run_trial(lab, profile, TrialPlan(1.0, 4.0), "bulks", lambda _: None)
