@@ -3,21 +3,17 @@ them."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
 
 import pytest
 
-from tuner.lab.impstats import (
+from tuner.lab.impstats import impstats_section, read
+from tuner.modules.pstats import (
     ActionCounters,
     ElasticsearchCounters,
     QueueCounters,
     ResourceUsage,
-    impstats_section,
-    last_figures,
-    read,
     within,
 )
 
@@ -106,38 +102,3 @@ def test_the_path_cannot_become_syntax() -> None:
     assert '\\" interval=\\"9\\\\"' in section
     assert section.count('interval="1"') == 1
     assert section.startswith('module(load="impstats"')
-
-
-def as_legacy(line: str) -> str:
-    """As rsyslog's oldest format has a line of the others."""
-    if not line.startswith("{"):
-        return line
-    each = json.loads(line)
-    pairs = (f"{key}={value} " for key, value in each.items() if key not in {"name", "origin"})
-    return f"{each['name']}: origin={each['origin']} {''.join(pairs)}"
-
-
-@pytest.mark.parametrize(
-    "form",
-    [
-        str,
-        as_legacy,
-        lambda line: f"@cee: {line}",
-        lambda line: line.replace("discarded.", "discarded!").replace("failed.", "failed!"),
-    ],
-    ids=["json", "legacy", "cee", "json-elasticsearch"],
-)
-@pytest.mark.parametrize("bracketing", [True, False])
-def test_the_last_figures_are_read_in_every_format(
-    form: Callable[[str], str], bracketing: bool
-) -> None:
-    """The first line is cut, as the end of a long file begins."""
-    lines = LINES if bracketing else LINES[1:-1]
-    older = [line.replace('"enqueued": 132817', '"enqueued": 7') for line in lines]
-    text = "".join(f"Sat Nov 21 03:25:50 2026: {form(line)}\n" for line in (*older, *lines))
-    figures = last_figures(text[40:])
-    assert figures is not None
-    assert figures.queues["logs queue"] == QueueCounters(48284, 132817, 35, 6, 7, 50000)
-    assert figures.actions["logs"].failed == 5
-    assert figures.omelasticsearch.failed_httprequests == 1
-    assert last_figures("") is None

@@ -83,7 +83,8 @@ def test_what_is_about_files_needs_files(key: str, value: object) -> None:
         f"outputs[logs].queue.{key}": value,
     }
     assert findings(changes) == {f"error RT122 outputs[0].queue.{key}"}
-    assert findings(changes | action_with() | {f"outputs[logs].queue.{key}": value}) == set()
+    with_files = action_with(diskQueueType="auto") | changes
+    assert findings(with_files) == set()
 
 
 def test_sampling_drops_on_purpose() -> None:
@@ -132,4 +133,49 @@ def test_a_queue_parameter_is_refused_before_its_release(
     for queue, changes in queues.items():
         too_new = findings(changes | {"release.rsyslog": f"8.{release - 2}"})
         assert too_new == {f"error RT423 {queue}.{key}"}
-        assert findings(changes | {"release.rsyslog": f"8.{release}"}) == set()
+        known = findings(changes | {"release.rsyslog": f"8.{release}"})
+        assert known - {f"warning RT128 {queue}.diskQueueType"} == set()
+
+
+NEW = {"release.rsyslog": "8.2608"}
+
+
+def test_a_new_layout_that_an_older_rsyslog_does_not_read_is_a_choice() -> None:
+    assert findings(action_with()) == set()
+    assert findings(action_with() | NEW) == {"warning RT128 outputs[0].queue.diskQueueType"}
+    for chosen in ("auto", "disk", "segmentedDisk"):
+        assert findings(action_with(diskQueueType=chosen) | NEW) == set()
+    for kind in ("Disk", "segmentedDisk"):
+        disk = action_with(type=kind, workerThreads=1, checkpointInterval=1000)
+        assert findings(disk | NEW) == set()
+
+
+def test_segmented_disk_is_a_disk_queue_of_newer_releases() -> None:
+    segmented = action_with(type="segmentedDisk", checkpointInterval=1000, workerThreads=4)
+    assert findings(segmented) == {"error RT423 outputs[0].queue.type"}
+    assert findings(segmented | NEW) == set()
+    nameless = {"outputs[logs].queue.type": "segmentedDisk"} | NEW
+    assert findings(nameless) == {"error RT109 outputs[0].queue.type"}
+    hasty = action_with(type="segmentedDisk", checkpointInterval=0) | NEW
+    assert findings(hasty) == {"warning RT121 outputs[0].queue.checkpointInterval"}
+
+
+@pytest.mark.parametrize(
+    ("key", "queue"),
+    [
+        ("diskQueueType", {"type": "Disk", "diskQueueType": "disk"}),
+        ("diskQueueAutoUpgrade", {"type": "segmentedDisk", "diskQueueAutoUpgrade": True}),
+        ("diskQueueIdleTimeout", {"type": "Disk", "diskQueueIdleTimeout": 0}),
+        ("diskQueueAutoUpgrade", {"diskQueueType": "disk", "diskQueueAutoUpgrade": True}),
+        ("diskQueueIdleTimeout", {"diskQueueType": "disk", "diskQueueIdleTimeout": -1}),
+        ("onCorruption", {"diskQueueType": "segmentedDisk", "onCorruption": "ignore"}),
+        ("onCorruption", {"type": "segmentedDisk", "onCorruption": "inMemory"}),
+    ],
+)
+def test_a_layout_and_what_it_has_not(key: str, queue: dict[str, object]) -> None:
+    of_disk = {"workerThreads": 1, "checkpointInterval": 1000}
+    changes = action_with(**of_disk, **queue) | NEW
+    assert findings(changes) == {f"error RT127 outputs[0].queue.{key}"}
+    assert findings(changes | {f"outputs[logs].queue.{key}": None}) <= {
+        "warning RT128 outputs[0].queue.diskQueueType"
+    }

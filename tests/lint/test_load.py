@@ -133,8 +133,8 @@ def test_a_number_in_quotes_is_not_a_number() -> None:
 
 def test_an_unknown_choice_lists_the_choices() -> None:
     assert problem("type: LinkedList", "type: linkedlist") == (
-        "p.yaml:11:13: error: outputs[0].queue.type must be FixedArray, LinkedList, Disk or Direct "
-        "(did you mean LinkedList?), not 'linkedlist' [RT002]"
+        "p.yaml:11:13: error: outputs[0].queue.type must be FixedArray, LinkedList, Disk, "
+        "segmentedDisk or Direct (did you mean LinkedList?), not 'linkedlist' [RT002]"
     )
 
 

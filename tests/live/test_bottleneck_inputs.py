@@ -15,13 +15,14 @@ from tuner.flood.workload import flood_spec
 from tuner.host.process import wait_until
 from tuner.host.threads import Load, NamedThreads, thread_cpu, thread_loads
 from tuner.lab.entrances import entrances
-from tuner.lab.impstats import Snapshot, impstats_section, read, within
+from tuner.lab.impstats import impstats_section, read
 from tuner.lab.lab import Lab, new_run_id, sink_lab
 from tuner.lab.rsyslogd import Rsyslogd
 from tuner.lab.scratch import scratch, subfolder
 from tuner.lint.load import load_profile
 from tuner.measure.pipeline import install_index
 from tuner.measure.stages import worker_thread
+from tuner.modules.pstats import Snapshot, within
 from tuner.profile.model import Profile
 from tuner.render.artefacts import rsyslog_conf
 

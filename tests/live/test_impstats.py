@@ -15,11 +15,19 @@ import pytest
 from tests.live.outputs import DEADLINE_S, Place, place
 from tests.live.test_documents import run, search, stored
 from tests.live.test_lanes import measured
-from tests.profile.examples import small
+from tests.profile.examples import SMALL, small
+from tests.shipped import at_hand
 from tuner.engine.client import EngineClient
 from tuner.engine.feed import kept
+from tuner.host.programs import rsyslog_version
+from tuner.lab.faults import parse_fault
+from tuner.lab.lab import new_run_id, sink_lab
 from tuner.lab.ports import free_port
+from tuner.lab.scratch import scratch
 from tuner.lab.sink import Sink
+from tuner.measure.measurement import Measurement, TrialPlan
+from tuner.measure.trial import run_trial
+from tuner.modules.pstats import Snapshot, last_figures, snapshots
 from tuner.profile.model import Profile
 from tuner.render.engine_files import index_template
 
@@ -30,6 +38,7 @@ pytestmark = [
 ]
 
 EVENTS = 100
+RELEASE = {"release": at_hand(SMALL).release.model_dump(mode="json", exclude_none=True)}
 
 
 @pytest.fixture
@@ -71,6 +80,63 @@ def test_counters_come_as_json_and_the_file_can_be_rotated(site: Place) -> None:
         wait_for(lambda: "main Q" in counters(path))
         assert path.stat().st_mode & 0o777 == 0o640
     assert "rsyslogd-pstats" not in (site.folder / "out").read_text(encoding="utf-8")
+
+
+FORMATS = {"legacy": 0, "json": 0, "json-elasticsearch": 0, "cee": 0, "prometheus": 2506,
+           "zabbix": 2512}  # fmt: skip
+
+
+@pytest.mark.each_rsyslogd("impstats")
+@pytest.mark.parametrize("bracketing", [True, False])
+@pytest.mark.parametrize("format_", FORMATS)
+def test_every_format_that_rsyslogd_writes_is_read(
+    site: Place, format_: str, bracketing: bool
+) -> None:
+    release = rsyslog_version()
+    if FORMATS[format_] > int(release.split(".")[1]):
+        pytest.skip(f"rsyslog 8.{FORMATS[format_]} brought {format_}")
+    path = site.folder / "impstats.log"
+    queue = {"type": "LinkedList", "size": 1000}
+    output = {"name": "file", "type": "omfile", "file": f"{site.folder}/out", "queue": queue}
+    asked = {"interval": 1, "log.file": str(path), "format": format_, "bracketing": bracketing}
+
+    def last() -> Snapshot | None:
+        return last_figures(path.read_text("utf-8")) if path.exists() else None
+
+    def is_counted() -> bool:
+        found = last()
+        return found is not None and found.actions["file"].processed == EVENTS
+
+    with site.running([output], {"impstats": asked, **RELEASE}):
+        site.send([b"<13>Nov 21 06:30:00 web1 app: event"] * EVENTS)
+        wait_for(is_counted)
+    found = snapshots(path.read_text("utf-8"))
+    assert found
+    assert [one.at for one in found] == sorted(one.at for one in found)
+    assert found[-1].queues["file queue"].enqueued == EVENTS
+    assert found[-1].queues["main Q"].enqueued == EVENTS
+    assert found[-1].usage.maxrss_kib > 1000
+
+
+@pytest.mark.each_rsyslogd("impstats")
+def test_rsyslogds_own_count_of_bulks_is_that_of_the_sink(tmp_path: Path) -> None:
+    """The sink delays each answer, and counts and times each request, too."""
+    profile = at_hand(SMALL)
+    delay = parse_fault("delay=0.05,after=1,times=1000000")
+    with scratch(tmp_path) as folder, sink_lab(folder, new_run_id(), faults=[delay]) as lab:
+        outcome = run_trial(lab, profile, TrialPlan(1.0, 4.0), "bulks", lambda _: None)
+    assert isinstance(outcome, Measurement), outcome
+    used = outcome.effective
+    assert used is not None
+    assert used.bulk is not None
+    if int(rsyslog_version().split(".")[1]) < 2610:
+        assert used.bulk_waited_ms is None
+        return
+    assert used.bulk_waited_ms is not None
+    assert used.bulk.p50_ms / 2 < used.bulk_waited_ms < 3 * used.bulk.p95_ms
+    assert used.queues[-1].batch_mean is not None
+    assert used.events_per_bulk is not None
+    assert used.queues[-1].batch_mean == pytest.approx(used.events_per_bulk, rel=0.5)
 
 
 STATS = "rsyslog-tune-test-stats"

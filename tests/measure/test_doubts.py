@@ -10,16 +10,16 @@ from tuner.engine.counters import IndexCounters
 from tuner.flood.spec import Punctuality
 from tuner.host.machine import CoreTime
 from tuner.host.usage import Usage
-from tuner.lab.impstats import (
+from tuner.measure.counters import Counters, Window
+from tuner.measure.doubts import of_end, of_machine, of_pace
+from tuner.measure.measurement import Delivery, Doubt, DoubtKind
+from tuner.measure.settle import Settled
+from tuner.modules.pstats import (
     ElasticsearchCounters,
     QueueCounters,
     ResourceUsage,
     Snapshot,
 )
-from tuner.measure.counters import Counters, Window
-from tuner.measure.doubts import of_end, of_machine, of_pace
-from tuner.measure.measurement import Delivery, Doubt, DoubtKind
-from tuner.measure.settle import Settled
 
 INDEX = IndexCounters(0, 0, 0, 0, 0, 1, 1024)
 AT_FIRST = Counters(

@@ -10,10 +10,10 @@ from tests.profile.examples import small
 from tuner.engine.bulk_times import BulkLatency
 from tuner.host.machine import CoreTime
 from tuner.host.threads import NamedThreads, ThreadTime
-from tuner.lab.impstats import ElasticsearchCounters, QueueCounters, ResourceUsage, Snapshot
 from tuner.measure.counters import Counters, Window
 from tuner.measure.stages import CoreCounts, stages_of, worker_thread
 from tuner.measure.window import Poll
+from tuner.modules.pstats import ElasticsearchCounters, QueueCounters, ResourceUsage, Snapshot
 
 HERE = CoreCounts(cores=2, engine_cores=2, engine_is_here=True)
 EPOCH_S = 1_795_231_550.0

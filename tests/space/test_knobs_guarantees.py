@@ -12,6 +12,7 @@ from tuner.lint.load import parse_profile
 from tuner.profile.edit import edit
 from tuner.profile.placement import main_queue
 from tuner.space.guarantees import GUARANTEES, allowed
+from tuner.space.knob import Cost
 from tuner.space.knobs import knobs
 
 DISK = {"main_queue.type": "LinkedList", "main_queue.filename": "main",
@@ -28,6 +29,7 @@ OPENS: list[tuple[str, dict[str, object]]] = [
                        "outputs[logs].bulkid": "uuid"}),
     ("mmutf8fix", {}),
     ("queue.filename", DISK),
+    ("queue.diskQueueType", {**DISK, "release.rsyslog": "8.2608"}),
     ("queue.syncQueueFiles", DISK),
 ]  # fmt: skip
 
@@ -111,6 +113,8 @@ def test_an_unknown_name_is_refused_with_those_like_it(name: str, hint: str) -> 
         ("bulkid", {}, "sets no bulkid"),
         ("retryfailures", {}, "does not retry"),
         ("queue.filename", {}, "no queue on the way is on disk"),
+        ("queue.diskQueueType", DISK, "one layout"),
+        ("queue.diskQueueType", {"release.rsyslog": "8.2608"}, "no queue on the way is on disk"),
         ("mapping.source.mode", {"release": {"opensearch": "2.19"}}, "only Elasticsearch"),
     ],
 )
@@ -152,3 +156,25 @@ def test_what_is_wrong_with_a_search_is_found_where_it_stands(
     assert text in problem.message
     line = written.splitlines()[problem.line - 1]
     assert line[problem.column - 1 :].lstrip('"').startswith(place)
+
+
+@pytest.mark.parametrize(
+    ("queue", "path", "levels"),
+    [
+        ({}, "main_queue.diskQueueType", {None, "disk"}),
+        ({"diskQueueType": "auto"}, "main_queue.diskQueueType", {None, "disk"}),
+        ({"diskQueueType": "disk"}, "main_queue.diskQueueType", {"disk", "segmentedDisk"}),
+        ({"type": "Disk"}, "main_queue.type", {"Disk", "segmentedDisk"}),
+        ({"type": "segmentedDisk"}, "main_queue.type", {"Disk", "segmentedDisk"}),
+    ],
+)
+def test_the_layout_of_queue_files_has_two_levels(
+    queue: dict[str, object], path: str, levels: set[str | None]
+) -> None:
+    """A lab's files are always new, so that auto is segmentedDisk there."""
+    changes = {**DISK, **{f"main_queue.{key}": value for key, value in queue.items()}}
+    profile = small({**changes, "release.rsyslog": "8.2608"})
+    shut = {knob.path for knob in knobs(profile)}
+    new = [knob for knob in knobs(profile, ["queue.diskQueueType"]) if knob.path not in shut]
+    assert [(knob.path, set(knob.levels)) for knob in new] == [(path, levels)]
+    assert new[0].cost is Cost.RSYSLOG_RESTART

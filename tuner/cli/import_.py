@@ -28,6 +28,7 @@ from tuner.lint.summary import summary
 from tuner.render.artefacts import rsyslog_conf
 from tuner.render.form import Form
 from tuner.validate.equality import Arrival, Discrepancy, delivered, discrepancies
+from tuner.validate.rsyslogd import translated
 from tuner.validate.varied_events import EVENTS, varied_events, words_asked_for
 
 
@@ -76,6 +77,9 @@ def import_(
     file and line, and the command exits with 2.  A profile that does not load is written all the
     same: each problem is listed with its place there, and the command exits with 78.
 
+    rsyslog's own YAML (rsyslog.yaml) is translated by rsyslogd, 8.2604 or newer, and then imported:
+    places are lines of that translation, which is written nowhere because it has the passwords.
+
     --verify sends to inputs of type imtcp, imptcp and imudp, and compares what reaches the engine,
     for which the built-in sink stands; both configurations get ports, addresses and folders of a
     lab, without TLS and passwords.  It exits with 2 where documents differ.
@@ -84,7 +88,7 @@ def import_(
     read, at = _read(files or [], host, inventory)
     if not read.files:
         raise BadUsage("; ".join(one.message for one in read.refused))
-    imported = translate(read, name_for(profile or Path(host or read.files[0])))
+    imported = translate(read, name_for(profile or Path(host or (files or read.files)[0])))
     text = profile_text(imported, [at + one for one in read.files])
     if profile is not None:
         _write({profile: text, **_beside(profile, imported)})
@@ -116,7 +120,7 @@ def _read(
             raise BadUsage("--inventory needs --host: one host of it")
         if not files:
             raise BadUsage("name the configuration, such as /etc/rsyslog.conf, or a --host")
-        return configuration(files), ""
+        return configuration(files, translate=_translated), ""
     relative = [str(one) for one in files if not one.is_absolute()]
     if relative:
         raise BadUsage(f"{relative[0]}: on a host, name a file by its whole path")
@@ -125,6 +129,16 @@ def _read(
         there = HostFiles(connect(machine.name, machine.address))
         read = configuration(files or [Path(machine.paths.configuration)], there)
     return read, f"{machine.name}:"
+
+
+def _translated(path: str) -> str:
+    """RainerScript of rsyslog's own YAML, and a word on what the places are."""
+    script = translated(path)
+    say(
+        f"{path} is rsyslog's own YAML: places are lines of what rsyslogd -N1 -F rainerscript "
+        f"-o FILE -f {path} writes"
+    )
+    return script
 
 
 def _verified(read: Configuration, rendered: str) -> tuple[Discrepancy, ...]:

@@ -13,7 +13,7 @@ from tuner.deploy.host_profile import for_host
 from tuner.deploy.intents import Intents, Put, Touched, Waiting
 from tuner.deploy.objects import awaited, bring_back, findable, put
 from tuner.deploy.plan import DeployPlan, HostChange, require_unchanged
-from tuner.deploy.queues import figures_text, movement_note
+from tuner.deploy.queues import figures_text, movement_note, stranded_files
 from tuner.deploy.target import RemoteHost
 from tuner.engine.client import EngineClient
 from tuner.errors import GuardrailBreached, TuneError
@@ -133,6 +133,7 @@ class Apply:
             figures = figures_text(target, profile)
             target.apply(change.candidate, self._run, self._manner.confirm_within_s)
             self._tell(f"{name}: rsyslogd runs the new configuration")
+            _require_queues_read(target, change)
             self._check_delivery(target, profile)
             self._tell(movement_note(target, profile, figures))
             if not self._manner.all_or_none and not self._manner.confirm_within_s:
@@ -205,6 +206,15 @@ class Apply:
         if text is not None:
             with suppress(OSError):
                 self._tell(text)
+
+
+def _require_queues_read(target: RemoteHost, change: HostChange) -> None:
+    """Raise GuardrailBreached where files that the rsyslogd before left to a queue are not read by
+    the one that runs now; what was empty it removed when it stopped."""
+    rsyslogd = target.facts(()).rsyslogd
+    unread = list(stranded_files(target, change.candidate.text, rsyslogd))
+    if unread:
+        raise GuardrailBreached(f"{target.machine.name}: {'; '.join(unread)}")
 
 
 def entrance_of(profile: Profile) -> Listener | None:

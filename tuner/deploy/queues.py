@@ -1,11 +1,20 @@
-"""How full a host's queues are, and whether events move through them: by rsyslogd's own counters,
-where the profile has impstats write them to a file."""
+"""A host's queues: how full they are and whether events move through them, by rsyslogd's own
+counters where the profile has impstats write them to a file; and files that its rsyslogd does not
+read."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from posixpath import join
+
+from tuner.deploy.files import HostFiles
+from tuner.deploy.plan import release_number
 from tuner.deploy.target import RemoteHost
 from tuner.host.process import wait_until
-from tuner.lab.impstats import Snapshot, last_figures
+from tuner.importer.parser import parse
+from tuner.importer.script import Thing, every
+from tuner.modules.pstats import Snapshot, last_figures
+from tuner.modules.queue import SEGMENTED_SINCE
 from tuner.profile.model import Profile
 from tuner.profile.placement import real_queues
 from tuner.render.rulesets import counter_names
@@ -76,13 +85,75 @@ def _standing(profile: Profile, figures: Snapshot) -> list[str]:
     limits = _limits(profile)
     sizes = {name: figures.queues[name] for name in limits if name in figures.queues}
     outputs = {one.name for one in profile.outputs}
-    failed = [
-        f"{one.failed:,} in {name}"
-        for name, one in figures.actions.items()
-        if one.failed and name in outputs
-    ]
+    actions = {name: one for name, one in figures.actions.items() if name in outputs}
+    failed = [f"{one.failed:,} in {name}" for name, one in actions.items() if one.failed]
+    limited = [f"{one.rate_dropped:,} in {name}" for name, one in actions.items()
+               if one.rate_dropped]  # fmt: skip
     return [
-        *(f"{name} holds {one.size:,} of {limits[name]:,}" for name, one in sizes.items()),
+        *(
+            f"{name} holds {one.size:,} of {limits[name]:,}{_on_disk(name, figures)}"
+            for name, one in sizes.items()
+        ),
         f"discarded.full {sum(one.discarded_full for one in sizes.values()):,}",
         f"failed {', '.join(failed) or 0}",
+        *([f"ratelimit.dropped {', '.join(limited)}"] if limited else ()),
     ]
+
+
+def _on_disk(name: str, figures: Snapshot) -> str:
+    """What the part on disk of a disk-assisted queue holds, where there is something."""
+    part = figures.queues.get(f"{name}[DA]")
+    if part is None or not part.size:
+        return ""
+    size = "" if part.disk_bytes is None else f" ({part.disk_bytes / 1024**2:,.1f} MiB)"
+    return f" and {part.size:,} on disk{size}"
+
+
+def stranded_files(host: RemoteHost, text: str, rsyslogd: str) -> Iterator[str]:
+    """A sentence for each queue of the configuration `text` that has files on the host which its
+    `rsyslogd`, such as 8.2504.0, does not read: the events in them are not delivered.
+
+    The layouts are those of rsyslog runtime/queue_da.c: FILENAME.segq is a folder of the segmented
+    one, FILENAME.qi and FILENAME.00000001 are files of the old one.
+    """
+    there = HostFiles(host.host)
+    block, _ = parse(text, host.live)
+    objects = [one for one in every(block) if isinstance(one, Thing)]
+    own = [one.text("workDirectory") for one in objects if one.kind == "global"]
+    for one in objects:
+        prefix = one.text("queue.filename")
+        folder = one.text("queue.spoolDirectory") or next(filter(None, own), None)
+        if prefix is None or folder is None:
+            continue
+        names = there.listed(folder)
+        own_names = (name.partition(f"{prefix}.")[2] for name in names if name.startswith(prefix))
+        suffixes = set(own_names)
+        has_new, has_old = "segq" in suffixes, any(map(_is_old, suffixes))
+        files, wanted = join(folder, prefix), _layout(one, rsyslogd)
+        if has_new and wanted == "disk":
+            yield (
+                f"{files}.segq holds events that this rsyslogd, with this configuration, does not "
+                "read: they are not delivered until an rsyslog of 8.2608 or newer runs with "
+                "diskQueueType auto"
+            )
+        elif has_old and (has_new or wanted == "segmentedDisk"):
+            yield (
+                f"{files}.qi and its files are of the old layout, and this configuration wants the "
+                "segmented one: the queue does not start, until rsyslogd has emptied them with "
+                "diskQueueType auto or type Disk"
+            )
+
+
+def _is_old(suffix: str) -> bool:
+    return suffix == "qi" or suffix.isdigit()
+
+
+def _layout(queue: Thing, rsyslogd: str) -> str:
+    """The layout of files that rsyslogd reads for a queue: auto reads either."""
+    kind = (queue.text("queue.type") or "").lower()
+    if release_number(rsyslogd) < (8, SEGMENTED_SINCE) or kind == "disk":
+        return "disk"
+    if kind == "segmenteddisk":
+        return "segmentedDisk"
+    chosen = (queue.text("queue.diskQueueType") or "auto").lower()
+    return "segmentedDisk" if chosen == "segmenteddisk" else chosen

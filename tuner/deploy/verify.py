@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from tuner.deploy.needs import needs_of
 from tuner.deploy.plan import masked, release_number
+from tuner.deploy.queues import stranded_files
 from tuner.deploy.target import Examined, RemoteHost
 from tuner.engine.client import EngineClient
 from tuner.engine.probe import facts
@@ -45,6 +46,8 @@ def host_drift(host: RemoteHost, profile: Profile, file: Artefact) -> Iterator[D
     yield from (Drift(name, what, diff) for what, diff in _files(host, seen, file))
     yield from (Drift(name, what) for what in _process(seen, profile))
     yield from (Drift(name, what) for what in _needs(seen, profile))
+    unread = stranded_files(host, file.text, seen.facts.rsyslogd)
+    yield from (Drift(name, what) for what in unread)
     for package, module in packages_of(file.text).items():
         if host.host.package(package) is None:
             yield Drift(name, f"the package {package} is not installed, {module} needs it")

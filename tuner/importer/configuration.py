@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import glob
 import os
-from collections.abc import Iterable, Iterator, Mapping, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -74,10 +74,25 @@ class LocalFiles:
             return {}
 
 
-def configuration(paths: Iterable[Path], store: ConfigurationFiles | None = None) -> Configuration:
+Translate = Callable[[str], str]
+"""RainerScript of a file in rsyslog's own YAML, what it includes in its place; may raise
+TuneError."""
+
+
+def is_native_yaml(path: str) -> bool:
+    """Whether rsyslogd reads a file as its own YAML; it goes by the name."""
+    return path.endswith((".yaml", ".yml"))
+
+
+def configuration(
+    paths: Iterable[Path],
+    store: ConfigurationFiles | None = None,
+    translate: Translate | None = None,
+) -> Configuration:
     """The configuration that begins with the files `paths`, one after the other; without a `store`
-    they are on this machine."""
-    reader = _Files(store or LocalFiles())
+    they are on this machine.  Places in what was translated are lines of the translation, and name
+    the file so; without `translate` rsyslog's own YAML is refused."""
+    reader = _Files(store or LocalFiles(), translate)
     block: Block = ()
     for path in map(str, paths):
         block += reader.file(path, ScriptPosition(path, 1, 1))
@@ -87,6 +102,7 @@ def configuration(paths: Iterable[Path], store: ConfigurationFiles | None = None
 @dataclass
 class _Files:
     store: ConfigurationFiles
+    translate: Translate | None = None
     files: list[str] = field(default_factory=list)
     refused: list[Refusal] = field(default_factory=list)
     under_way: list[str] = field(default_factory=list)
@@ -101,8 +117,15 @@ class _Files:
             text = _text(self.store.read(path))
         except OSError as bad:
             return self._refuse(asked, f"{path} cannot be read: {bad.strerror or bad}")
-        self.files.append(path)
-        block, refused = parse(text, path)
+        name = path
+        if is_native_yaml(path):
+            if self.translate is None:
+                way = f"rsyslogd -N1 -F rainerscript -o rsyslog.conf -f {path}"
+                return self._refuse(asked, f"{path} is rsyslog's own YAML: run {way}, and import "
+                                    "the file that it writes")  # fmt: skip
+            text, name = self.translate(path), f"{path} as RainerScript"
+        self.files.append(name)
+        block, refused = parse(text, name)
         self.refused.extend(refused)
         self.under_way.append(normpath(path))
         block = self._block(block)
@@ -257,6 +280,9 @@ class Parts:
                 self.module_things.setdefault(kind, one)
             case "template":
                 self._template(one)
+            case "ruleset" if one.text("name") == DEFAULT_RULESET:
+                # So rsyslogd writes the rules outside of rulesets when it translates its YAML.
+                self.rules.extend(one.body or ())
             case "ruleset":
                 self.rulesets[(one.text("name") or "").lower()] = one
             case "input":

@@ -104,7 +104,7 @@ def _without_files(written: LoadedProfile, settings: dict[str, Level]) -> dict[s
             mine = {at / key for key in _FILE_KEYS}
             cleaned = {path: level for path, level in cleaned.items() if path not in mine}
             cleaned |= {at / key: None for key in _set_in(queue.written) if key in _FILE_KEYS}
-            if queue.resolved.type is QueueType.DISK:
+            if queue.resolved.is_on_disk:
                 cleaned[at / "type"] = QueueType.LINKED_LIST.value
     return cleaned
 

@@ -11,12 +11,12 @@ from tuner.engine.counters import index_counters, node_counters
 from tuner.flood.spread import Traffic
 from tuner.host.machine import CoreTime, core_time
 from tuner.host.threads import Load, NamedThreads, thread_cpu, thread_loads
-from tuner.lab.impstats import Snapshot
 from tuner.lab.lab import Lab
 from tuner.lab.loads import LoadCounts, MachineCounts
 from tuner.lab.probe import Pieces
 from tuner.measure.pipeline import Pipeline
 from tuner.measure.window import Poll
+from tuner.modules.pstats import Snapshot
 
 
 @dataclass(frozen=True)

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tuner.flood.spec import Punctuality
-from tuner.lab.impstats import Snapshot
 from tuner.measure.bottleneck import REFUSED
 from tuner.measure.counters import Window
 from tuner.measure.measurement import Doubt, DoubtKind
 from tuner.measure.settle import Settled
 from tuner.measure.stages import counted_queues
 from tuner.measure.window import Steadiness
+from tuner.modules.pstats import Snapshot
 from tuner.profile.backlog import backlog_marks
 from tuner.profile.model import Profile
 from tuner.schema.units import seconds

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tuner.engine.bulk_times import BulkLatency
-from tuner.lab.impstats import Snapshot
 from tuner.measure.counters import Growth, Window
 from tuner.measure.stages import CountedQueue, counted_queues, worker_thread
+from tuner.modules.pstats import Snapshot, within
 from tuner.profile.model import Profile
 
 _WORTH_NAMING = 0.01
@@ -17,7 +17,8 @@ _WORTH_NAMING = 0.01
 @dataclass(frozen=True)
 class QueueUse:
     """A queue as configured (`size` and `batch` in messages, `workers`), the most messages that it
-    held since rsyslogd started (None when nobody counted), and the workers that ran."""
+    held since rsyslogd started (None when nobody counted), the workers that ran, and the mean of
+    the batches that they took (None where rsyslogd does not count them)."""
 
     name: str
     size: int
@@ -25,6 +26,7 @@ class QueueUse:
     batch: int
     workers: int
     running: int
+    batch_mean: float | None = None
 
 
 @dataclass(frozen=True)
@@ -41,8 +43,9 @@ class Effective:
     """What really ran over the window.
 
     `bulk` tells how long the engine took for a bulk request, `bulks_per_second` and
-    `events_per_bulk` what rsyslog sent; None where the engine does not say.  `refreshes` counts
-    those of the window.
+    `events_per_bulk` what rsyslog sent: by the engine, or where that does not say by rsyslogd
+    (8.2610); None where neither does.  `refreshes` counts those of the window.  `bulk_waited_ms` is
+    the mean time that rsyslogd waited for the answer to a bulk request, by its own count.
     """
 
     queues: tuple[QueueUse, ...]
@@ -51,23 +54,80 @@ class Effective:
     bulks_per_second: float | None
     events_per_bulk: float | None
     refreshes: int
+    bulk_waited_ms: float | None = None
 
 
 def effective(window: Window, profile: Profile) -> Effective:
     """What ran over the window, for `profile` as bound."""
     growth, polls = window.growth, window.whole
     events = polls[-1].indexed - polls[0].indexed
-    requests = None if growth.bulk is None else growth.bulk.requests
+    counted = _Counted.over(window)
+    per_second, per_bulk = counted.requests_per_second, counted.events_per_request
+    if growth.bulk is not None:
+        requests = growth.bulk.requests
+        per_second = requests / growth.passed_s
+        per_bulk = events / requests if requests else None
     return Effective(
         queues=tuple(
-            _queue(queue, name, window) for queue in counted_queues(profile) for name in queue.names
+            _queue(queue, name, window, counted.batch_mean(queue, profile))
+            for queue in counted_queues(profile)
+            for name in queue.names
         ),
         threads=_threads(growth, events),
         bulk=window.bulk,
-        bulks_per_second=None if requests is None else requests / growth.passed_s,
-        events_per_bulk=events / requests if requests else None,
+        bulks_per_second=per_second,
+        events_per_bulk=per_bulk,
         refreshes=growth.refreshes,
+        bulk_waited_ms=counted.waited_ms,
     )
+
+
+@dataclass(frozen=True)
+class _Counted:
+    """rsyslogd's own counters at both ends of a window; None where it has fewer than two rounds."""
+
+    ends: tuple[Snapshot, Snapshot] | None
+
+    @classmethod
+    def over(cls, window: Window) -> _Counted:
+        inside = within(window.snapshots, window.before.epoch_s, window.after.epoch_s)
+        return cls((inside[0], inside[-1]) if len(inside) > 1 else None)
+
+    @property
+    def _requests(self) -> tuple[float, int, int, int] | None:
+        """Seconds, bulk requests, their milliseconds and events; None before 8.2610."""
+        if self.ends is None:
+            return None
+        before, after = (one.omelasticsearch for one in self.ends)
+        if before.requests is None or before.requests_ms is None:
+            return None
+        count = (after.requests or 0) - before.requests
+        waited_ms = (after.requests_ms or 0) - before.requests_ms
+        events = after.submitted - before.submitted
+        return (self.ends[1].at - self.ends[0].at, count, waited_ms, events) if count > 0 else None
+
+    @property
+    def requests_per_second(self) -> float | None:
+        return None if self._requests is None else self._requests[1] / self._requests[0]
+
+    @property
+    def events_per_request(self) -> float | None:
+        return None if self._requests is None else self._requests[3] / self._requests[1]
+
+    @property
+    def waited_ms(self) -> float | None:
+        return None if self._requests is None else self._requests[2] / self._requests[1]
+
+    def batch_mean(self, queue: CountedQueue, profile: Profile) -> float | None:
+        """The mean batch of an output's queue."""
+        if self.ends is None or queue.placed.path[0] != "outputs":
+            return None
+        name = profile.outputs[int(queue.placed.path[1])].name
+        before, after = (one.actions.get(name) for one in self.ends)
+        if before is None or after is None or before.batches is None or after.batches is None:
+            return None
+        batches = after.batches - before.batches
+        return (after.processed - before.processed) / batches if batches > 0 else None
 
 
 def most_held(name: str, snapshots: Sequence[Snapshot]) -> int | None:
@@ -76,7 +136,7 @@ def most_held(name: str, snapshots: Sequence[Snapshot]) -> int | None:
     return max(held, default=None)
 
 
-def _queue(queue: CountedQueue, name: str, window: Window) -> QueueUse:
+def _queue(queue: CountedQueue, name: str, window: Window, batch_mean: float | None) -> QueueUse:
     threads = window.after.threads.get(worker_thread(name))
     return QueueUse(
         name=name,
@@ -85,6 +145,7 @@ def _queue(queue: CountedQueue, name: str, window: Window) -> QueueUse:
         batch=queue.placed.batch,
         workers=queue.placed.workers,
         running=threads.count if threads is not None else 0,
+        batch_mean=batch_mean,
     )
 
 

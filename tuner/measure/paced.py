@@ -6,8 +6,10 @@ Here queues, disk assistance and freshness show, which saturation does not judge
 from __future__ import annotations
 
 import secrets
+import stat
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -35,7 +37,8 @@ from tuner.measure.trial import Tell, finish, measured
 from tuner.measure.watch import POLL_S, STALL_S, Watch
 from tuner.measure.window import Poll
 from tuner.profile.model import Profile
-from tuner.profile.placement import queues
+from tuner.profile.placement import file_names, queues
+from tuner.render.retry import retries
 
 BLOCK_S = 0.1
 _REFRESH_GRACE_S = 3.0
@@ -80,8 +83,9 @@ class _Paced:
         self._arrivals = Arrivals()
         self._refreshes: int | None = None
         self._spooled = 0
-        written = [queue.resolved.filename for queue in queues(profile)]
-        self._files = [name for name in written if name is not None]
+        again = [queue for one in retries(profile) for queue in (one.queue, one.again_queue)]
+        self._files = [name for queue in queues(profile) for name in file_names(queue)]
+        self._files += [queue.filename for queue in again if queue.filename is not None]
 
     def measure(self) -> PacedMeasurement | Failure:
         """Send by the schedule and account for every event."""
@@ -171,13 +175,15 @@ class _Paced:
 def _spool_bytes(folder: Path, filenames: Sequence[str]) -> int:
     """Bytes in the files of the queues with these `queue.filename`s; 0 when there are none.
 
-    A queue names its files FILENAME.00000001 and so on, and FILENAME.qi.
+    A queue names its files FILENAME.00000001 and so on, and FILENAME.qi; in the segmented layout
+    they are FILENAME.segq/segment-*, FILENAME.segq/state and FILENAME.da-engine.
     """
-    sizes = []
+    # Not disk.usage of impstats: rsyslog counts it for the segmented layout alone, and as an int,
+    # which ends at 2 GiB.
+    total = 0
     for name in filenames:
-        for path in folder.glob(f"{name}.*"):
-            try:
-                sizes.append(path.stat().st_size)
-            except FileNotFoundError:
-                continue
-    return sum(sizes)
+        for path in (*folder.glob(f"{name}.*"), *folder.glob(f"{name}.segq/*")):
+            with suppress(FileNotFoundError):
+                state = path.lstat()
+                total += state.st_size if stat.S_ISREG(state.st_mode) else 0
+    return total

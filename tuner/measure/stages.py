@@ -11,10 +11,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from tuner.host.threads import LONGEST_NAME, Load
-from tuner.lab.impstats import within
 from tuner.lab.loads import LoadCounts, MachineCounts
 from tuner.measure.counters import Window
 from tuner.measure.speed import Speed, speed_of
+from tuner.modules.pstats import within
 from tuner.modules.registry import INPUTS
 from tuner.profile.backlog import backlog_marks
 from tuner.profile.model import Profile

@@ -11,6 +11,8 @@ from tuner.schema.parameter import Doc
 from tuner.schema.scalars import Name, Switch, WordPath
 from tuner.schema.section import RsyslogSection
 
+_FORMATS_SINCE = {"prometheus": 2506, "zabbix": 2512}
+
 
 class Impstats(RsyslogSection):
     """impstats: rsyslog's counters, every `interval` seconds, to a file or as events."""
@@ -25,9 +27,10 @@ class Impstats(RsyslogSection):
         ),
     ] = 10
     format: Annotated[
-        Literal["json", "json-elasticsearch", "cee", "legacy"],
+        Literal["json", "json-elasticsearch", "cee", "legacy", "prometheus", "zabbix"],
         Doc(
-            "How the counters are written; json-elasticsearch has ! for the dots in names.",
+            "How the counters are written; json-elasticsearch has ! for the dots in names, "
+            "prometheus (8.2506) is its text format, zabbix (8.2512) one JSON object for all.",
             default="json; rsyslog's own default is legacy",
             traps=(
                 (
@@ -35,6 +38,10 @@ class Impstats(RsyslogSection):
                     "for an index take json-elasticsearch."
                 ),
                 "cee is JSON after @cee:, which parse finds without an empty cookie.",
+                (
+                    "prometheus calls everything a counter, sizes of queues too, and what is "
+                    "appended to a file is no page that Prometheus reads: take the last round."
+                ),
             ),
         ),
     ] = "json"
@@ -139,4 +146,22 @@ def _starts_anew(asked: InProfile[Impstats]) -> Iterator[Complaint]:
             ("resetCounters",),
             "counters that start from 0 each time give wrong rates in Prometheus, which treats "
             "every drop as a restart: remove it",
+        )
+
+
+@error(
+    "RT143",
+    why="rsyslogd refuses a format that it does not know, and writes no counters at all.",
+    source="rsyslog plugins/impstats; its tags",
+    bad={"impstats": {"log.file": "/var/log/rsyslog/impstats.log", "format": "prometheus"}},
+    good={"impstats.format": "json"},
+)
+def _format_too_new(asked: InProfile[Impstats]) -> Iterator[Complaint]:
+    first = _FORMATS_SINCE.get(asked.section.format, 0)
+    if asked.release.rsyslog_number < first:
+        yield Complaint(
+            ("format",),
+            f"impstats has the format {asked.section.format} since rsyslog 8.{first}, and "
+            f"release.rsyslog is {asked.release.rsyslog}: use json, or raise the release once "
+            "every host runs it",
         )

@@ -27,7 +27,15 @@ class QueueType(Enum):
     FIXED_ARRAY = "FixedArray"
     LINKED_LIST = "LinkedList"
     DISK = "Disk"
+    SEGMENTED_DISK = "segmentedDisk"
     DIRECT = "Direct"
+
+
+DISK_TYPES = (QueueType.DISK, QueueType.SEGMENTED_DISK)
+"""The types whose queues keep every event in files."""
+
+SEGMENTED_SINCE = 2608
+"""The release that brought the segmented layout of queue files, as type and for disk assistance."""
 
 
 class Queue(RsyslogSection):
@@ -39,12 +47,16 @@ class Queue(RsyslogSection):
     type: Annotated[
         QueueType | None,
         Doc(
-            "How the queue stores events: FixedArray and LinkedList in memory, Disk in "
-            "files, Direct not at all.",
+            "How the queue stores events: FixedArray and LinkedList in memory, Disk and, since "
+            "8.2608, segmentedDisk in files, Direct not at all.",
             traps=(
                 (
                     "Direct ignores every other parameter; Disk has one worker and serialises "
                     "every event; a Disk queue without filename becomes LinkedList."
+                ),
+                (
+                    "segmentedDisk is experimental in 8.2610. It reads no files of a Disk queue, "
+                    "nor does Disk or any older rsyslog read its files."
                 ),
             ),
         ),
@@ -230,7 +242,10 @@ class Queue(RsyslogSection):
         _Bytes | None,
         Doc(
             "The most disk space that the queue's files may take.",
-            traps=("0 means no limit: the queue can fill the file system.",),
+            traps=(
+                "0 means no limit: the queue can fill the file system.",
+                "Since 8.2508 rsyslog raises it to maxFileSize where it is below that.",
+            ),
         ),
     ] = None
     max_file_size: Annotated[
@@ -269,25 +284,61 @@ class Queue(RsyslogSection):
         Doc(
             "What rsyslog does at startup with queue files that it cannot read: safe keeps them "
             "and starts with new ones, inMemory goes on without files, ignore reads what it can.",
-            traps=("Only queues with a filename have files.",),
+            traps=(
+                "Only queues with a filename have files.",
+                (
+                    "The segmented layout knows only safe, and skips damaged records: with another "
+                    "value a fresh disk-assisted queue takes the old layout, and one that has "
+                    "segmented files does not start."
+                ),
+            ),
         ),
     ] = None
     disk_queue_type: Annotated[
         Literal["auto", "disk", "segmentedDisk"] | None,
-        Since(2608),
+        Since(SEGMENTED_SINCE),
         Doc(
-            "The layout of the queue's files: disk is the old one, segmentedDisk the new one, "
-            "auto the new one for new files.",
-            traps=("The layouts differ in speed: measure before and after an update.",),
+            "The layout of the files of a disk-assisted queue: disk is the old one, segmentedDisk "
+            "the new one; auto goes on with the files that there are, and without any takes the "
+            "new one.",
+            default="auto",
+            traps=(
+                (
+                    "rsyslog before 8.2608 does not read segmented files: after a downgrade it "
+                    "delivers nothing of them, and says nothing."
+                ),
+                "Where files of the other layout are left, the output does not start.",
+                "Only disk-assisted queues have it; one of a disk type is chosen by type.",
+            ),
         ),
     ] = None
     disk_queue_auto_upgrade: Annotated[
         Switch | None,
-        Since(2608),
-        Doc("Whether files of the old layout are converted to the new one."),
+        Since(SEGMENTED_SINCE),
+        Doc(
+            "With diskQueueType auto: whether a queue that has files of the old layout takes the "
+            "new one at the first start after they are empty. Files are never converted.",
+            default="off",
+        ),
     ] = None
     disk_queue_idle_timeout: Annotated[
-        NonNegative | None,
-        Since(2608),
-        Doc("Milliseconds that the disk part of the queue stays ready after it becomes empty."),
+        Annotated[int, Field(ge=-1, strict=True)] | None,
+        Since(SEGMENTED_SINCE),
+        Doc(
+            "Milliseconds after which the empty files of a segmented disk-assisted queue are "
+            "removed; 0 means at once, -1 never.",
+            default="60000",
+        ),
     ] = None
+
+    @property
+    def is_on_disk(self) -> bool:
+        """Whether every event is in files; a disk-assisted queue keeps them in memory first."""
+        return self.type in DISK_TYPES
+
+    @property
+    def is_disk_assisted(self) -> bool:
+        """Whether a queue, with its defaults worked out, is in memory and has files for what
+        does not fit there."""
+        has_memory = self.type in {QueueType.FIXED_ARRAY, QueueType.LINKED_LIST}
+        return has_memory and self.filename is not None

@@ -100,4 +100,4 @@ def resolve(queue: Queue | None, place: Place) -> Queue:
 
 def in_memory(queue: Queue) -> bool:
     """Whether a resolved queue keeps its messages in memory only."""
-    return queue.type is not QueueType.DISK and queue.filename is None
+    return not queue.is_on_disk and queue.filename is None

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from tuner.modules.queue import QueueType
 from tuner.profile.model import Profile
 from tuner.profile.placement import PlacedQueue, queues
 
@@ -31,9 +30,7 @@ def queue_memory(profile: Profile) -> QueueMemory | None:
     A message is in one queue at a time: an action queue takes what the main queue lets go.
     """
     held = [
-        queue
-        for queue in queues(profile)
-        if not queue.is_direct and queue.resolved.type is not QueueType.DISK
+        queue for queue in queues(profile) if not queue.is_direct and not queue.resolved.is_on_disk
     ]
     if not held:
         return None

@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from tuner.modules.queue import Queue, QueueType
+from tuner.modules.queue import SEGMENTED_SINCE, Queue, QueueType
 from tuner.modules.queue_defaults import Place, resolve
 from tuner.profile.model import Profile
 from tuner.profile.placement import action_queue, working_queue
@@ -83,13 +83,14 @@ def _queues(profile: Profile, number: int) -> tuple[Queue, Queue]:
         "dequeue_batch_size": waiting // 2,
         "dequeue_slow_down": _WAIT_US,
     }
+    release = profile.release.rsyslog_number
     return (
-        _queue(action.resolved, "retry", common | retry),
-        _queue(action.resolved, "again", common | again),
+        _queue(action.resolved, "retry", common | retry, release),
+        _queue(action.resolved, "again", common | again, release),
     )
 
 
-def _queue(written: Queue, name: str, parameters: dict[str, object]) -> Queue:
+def _queue(written: Queue, name: str, parameters: dict[str, object], release: int) -> Queue:
     if written.filename is not None:
         parameters |= {
             "filename": f"{written.filename}-{name}",
@@ -99,5 +100,15 @@ def _queue(written: Queue, name: str, parameters: dict[str, object]) -> Queue:
             "checkpoint_interval": written.checkpoint_interval,
             "sync_queue_files": written.sync_queue_files,
             "save_on_shutdown": written.save_on_shutdown,
+            "disk_queue_type": _layout(written, release),
         }
     return resolve(Queue.model_validate(parameters, by_name=True), Place.MAIN)
+
+
+def _layout(written: Queue, release: int) -> str | None:
+    """The layout of the files of the output's queue, which those of a disk type have by their
+    type; None before there were two."""
+    of_type = {QueueType.DISK: "disk", QueueType.SEGMENTED_DISK: "segmentedDisk"}
+    if release < SEGMENTED_SINCE or written.type not in of_type:
+        return written.disk_queue_type
+    return of_type[written.type]

@@ -116,10 +116,16 @@ def _bulk_lines(used: Effective) -> Iterator[str]:
             size = f" and {used.bulk.mean_bytes / 1024:,.0f} KiB"
         yield (
             f"bulk requests: {used.bulks_per_second:,.1f} a second, each of "
-            f"{used.events_per_bulk:,.0f} events{size} on average"
+            f"{used.events_per_bulk:,.0f} events{size} on average{_waited(used)}"
         )
     if used.bulk is not None:
         yield f"bulk handling: {_latency(used.bulk)}"
+
+
+def _waited(used: Effective) -> str:
+    if used.bulk_waited_ms is None:
+        return ""
+    return f"; rsyslogd waited {used.bulk_waited_ms:,.0f} ms for each"
 
 
 def _latency(bulk: BulkLatency) -> str:
@@ -136,6 +142,8 @@ def _configured(queue: QueueUse) -> str:
 
 def _used(queue: QueueUse) -> str:
     ran = f"{counted(queue.running, 'worker')} ran"
+    if queue.batch_mean is not None:
+        ran += f", batches of {queue.batch_mean:,.0f}"
     if queue.most_held is None or not queue.size:
         return ran
     return f"held at most {queue.most_held:,} ({queue.most_held / queue.size:.0%}), {ran}"

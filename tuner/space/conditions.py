@@ -10,6 +10,7 @@ from tuner.engines.release import Engine
 from tuner.modules.field import Preset
 from tuner.modules.imtcp import ImtcpInput
 from tuner.modules.input import Input
+from tuner.modules.queue import SEGMENTED_SINCE
 from tuner.profile.documents import fields_of
 from tuner.profile.lanes import Spread
 from tuner.profile.model import Profile
@@ -28,6 +29,11 @@ def one(kind: type[Input]) -> Callable[[Profile], bool]:
 def pooled_imtcp(profile: Profile) -> bool:
     """A single imtcp that has threads of its own."""
     return one(ImtcpInput)(profile) and profile.release.rsyslog_number >= _POOLED_IMTCP
+
+
+def two_layouts(profile: Profile) -> bool:
+    """rsyslog has two layouts of queue files."""
+    return profile.release.rsyslog_number >= SEGMENTED_SINCE
 
 
 def only_rfc3164(profile: Profile) -> bool:

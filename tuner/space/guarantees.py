@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from tuner.engines.settings import INDEX_SETTINGS, unknown_to
 from tuner.errors import BadUsage
+from tuner.modules.queue import SEGMENTED_SINCE
 from tuner.profile.model import Profile, Tier
 from tuner.profile.placement import measured_way
 from tuner.schema.path import Path
@@ -78,6 +79,12 @@ def called(name: str) -> Guarantee:
 
 def _has_files(profile: Profile) -> bool:
     return any(queue.resolved.filename is not None for queue in measured_way(profile))
+
+
+def _one_layout(profile: Profile, _: Sequence[str]) -> str | None:
+    if profile.release.rsyslog_number < SEGMENTED_SINCE:
+        return f"before rsyslog 8.{SEGMENTED_SINCE} queue files have one layout"
+    return None if _has_files(profile) else "no queue on the way is on disk"
 
 
 def _synchronises(profile: Profile) -> bool:
@@ -164,6 +171,13 @@ _ALL = (
         "What waits in memory instead of on disk is lost when rsyslogd crashes, and an outage of "
         "the engine fills memory only.",
         _unless(_has_files, "no queue on the way is on disk"),
+    ),
+    Guarantee(
+        "queue.diskQueueType",
+        f"rsyslog before 8.{SEGMENTED_SINCE} does not read segmented queue files: after a "
+        "downgrade what waits in them is not delivered. In the old layout the last few dozen "
+        "events are lost when rsyslogd crashes.",
+        _one_layout, codes=frozenset({"RT128"}),
     ),
     Guarantee(
         "queue.syncQueueFiles",

@@ -3,7 +3,7 @@ them a crash of rsyslogd loses.
 
 Order (rsyslog.md, sections 1.2 and 3): several workers of a queue overtake one another, so do lanes
 and the readers of imudp; imptcp and imtcp handle each connection in one thread at a time.
-Loss: what stands in a queue in memory is gone when rsyslogd crashes; a queue of type Disk loses
+Loss: what stands in a queue in memory is gone when rsyslogd crashes; a queue of a disk type loses
 nothing by being larger, while the part of a disk-assisted one that is in memory counts.
 """
 
@@ -94,7 +94,7 @@ def _queue_of(knob: Knob) -> Path:
 
 def _on_disk(profile: Profile) -> set[Path]:
     way = measured_way(profile)
-    return {path_of(profile, one) for one in way if one.resolved.type is QueueType.DISK}
+    return {path_of(profile, one) for one in way if one.resolved.is_on_disk}
 
 
 def _held_in_memory(profile: Profile, queue: Path) -> int:

@@ -35,7 +35,7 @@ def knobs(profile: Profile, allow: Sequence[str] = ()) -> tuple[Knob, ...]:
     names = {one.name for one in opened(profile, (*profile.search.allow, *allow))}
     every: list[Knob] = []
     for row in ROWS:
-        if row.allow in names:
+        if row.allow in names and row.when(profile):
             in_queue = row.part in _QUEUES
             every += file_knobs(profile, row, every) if in_queue else _of_row(profile, row, every)
     plain = [row for row in ROWS if not row.allow and row.part not in _QUEUES]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from tuner.modules.queue import EMPTIED_IN_MS, ROOM_AWAITED_MS, Queue, QueueType
+from tuner.modules.queue import DISK_TYPES, EMPTIED_IN_MS, ROOM_AWAITED_MS, Queue, QueueType
 from tuner.modules.queue_defaults import Place, in_memory, resolve
 from tuner.profile.model import Profile
 from tuner.profile.placement import (
@@ -17,12 +17,13 @@ from tuner.profile.placement import (
     working_queue,
 )
 from tuner.schema.path import Path
-from tuner.space.knob import Knob, Need
+from tuner.space.knob import Knob, Level, Need
 from tuner.space.row import Levels, Part, Row, output_path
 from tuner.space.table import IN_MEMORY, ROWS
 
 _ATTRIBUTES = {field.alias or name: name for name, field in Queue.model_fields.items()}
 _TYPE, _START = "type", "workerThreadMinimumMessages"
+_LAYOUT = "diskQueueType"
 _FIRST, _BULK = (
     {row.path: row for row in ROWS if row.part is part and not row.allow}
     for part in (Part.FIRST, Part.BULK)
@@ -38,15 +39,27 @@ def queue_knobs(profile: Profile) -> list[Knob]:
 
 
 def file_knobs(profile: Profile, row: Row, before: Sequence[Knob]) -> list[Knob]:
-    """The knobs of a row about files, one for each queue on disk that has the setting: as it is,
-    or not set.  Without its file name a queue is one in memory."""
+    """The knobs of a row about files, one for each queue with files that has the setting.  Without
+    its file name a queue is one in memory."""
     knobs = []
     for queue in measured_way(profile):
-        is_bulk, now = queue.place is Place.ACTION, getattr(queue.resolved, _ATTRIBUTES[row.path])
-        if queue.resolved.filename is not None and now and is_bulk == (row.part is Part.BULK):
-            levels = (now, *row.levels_in(profile))
+        resolved, is_bulk = queue.resolved, queue.place is Place.ACTION
+        if resolved.filename is None or is_bulk != (row.part is Part.BULK):
+            continue
+        now = _of_files(resolved, row.path)
+        if now or (row.path == _LAYOUT and resolved.is_disk_assisted):
+            levels = tuple(dict.fromkeys((now, *row.levels_in(profile))))
             knobs.append(row.knob(path_of(profile, queue), now, levels, before=before))
     return knobs
+
+
+def _of_files(resolved: Queue, path: str) -> Level:
+    """What a queue with files has for a setting of them, None where it does not have it: only
+    those of a disk type have another type to be, and auto is rsyslog's default of the layout."""
+    if path == _TYPE:
+        return resolved.type.value if resolved.type in DISK_TYPES else None
+    now: Level = getattr(resolved, _ATTRIBUTES[path])
+    return None if now == "auto" else now
 
 
 @dataclass(frozen=True)
@@ -119,7 +132,7 @@ def _action(profile: Profile) -> list[Knob]:
         return knobs
     now = placed.resolved.type or QueueType.DIRECT
     of_type = kind.knob(section, now.value, kind.levels_in(profile))
-    needs = Need(of_type.path, (*IN_MEMORY, QueueType.DISK.value))
+    needs = Need(of_type.path, (*IN_MEMORY, *(one.value for one in DISK_TYPES)))
     return [of_type, *(replace(knob, needs=(needs, *knob.needs)) for knob in knobs)]
 
 

@@ -49,9 +49,9 @@ class Row:
     tells whether it has an effect in a profile.  While the setting at `parent` has one of the
     `idle` levels, this one does nothing.  `allow` names the guarantee that it touches.
 
-    A queue before a Direct action makes the bulks, with `levels_before` where they differ; a queue
-    on disk has the setting if `on_disk`.  It does the work of the rows `also` as well.  `gives_up`
-    says what levels beyond the profile's own cost.
+    A queue before a Direct action makes the bulks, with `levels_before` where they differ; one of
+    type Disk has the setting if `on_disk`.  It does the work of the rows `also` as well.
+    `gives_up` says what levels beyond the profile's own cost.
     """
 
     part: Part

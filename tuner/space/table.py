@@ -18,7 +18,7 @@ from __future__ import annotations
 from tuner.modules.imfile import ImfileInput
 from tuner.modules.imptcp import ImptcpInput
 from tuner.modules.imudp import ImudpInput
-from tuner.modules.queue import QueueType
+from tuner.modules.queue import DISK_TYPES, QueueType
 from tuner.profile.model import Keep
 from tuner.space import conditions as has
 from tuner.space.knob import Bottleneck, Way
@@ -49,6 +49,12 @@ _REPLIES = (
     "rendered inside the action's `timeout`, `1m&filter_path=...`, because rsyslog has no "
     "parameter for it"
 )
+_LAYOUT = {_MAIN: _CHOICE, _ACTION: _CHOICE, _DISK: _CHOICE}
+_DISK_LEVELS = tuple(one.value for one in DISK_TYPES)
+_EMPTY = (
+    "measured with new files; where a host has files of the other layout, the output does not "
+    "start or leaves them: let the queue run empty before the change"
+)
 _PARSER = "messages of RFC 5424, should there be any, would then be parsed wrongly"
 
 # Closed until a guarantee is opened by name.
@@ -72,6 +78,16 @@ _GUARDED = (
         allow="queue.filename"),
     Row(Part.BULK, "filename", 190, {_ACTION: _UP, _DISK: _UP}, (None,), ordered=False,
         allow="queue.filename"),
+    Row(Part.FIRST, "type", 65, _LAYOUT, _DISK_LEVELS, ordered=False, when=has.two_layouts,
+        parent="filename", idle=(None,), allow="queue.diskQueueType", note=_EMPTY),
+    Row(Part.BULK, "type", 65, _LAYOUT, _DISK_LEVELS, ordered=False, when=has.two_layouts,
+        parent="filename", idle=(None,), allow="queue.diskQueueType", note=_EMPTY),
+    Row(Part.FIRST, "diskQueueType", 66, _LAYOUT, ("disk", "segmentedDisk"), ordered=False,
+        unset="segmentedDisk", when=has.two_layouts,
+        parent="filename", idle=(None,), allow="queue.diskQueueType", note=_EMPTY),
+    Row(Part.BULK, "diskQueueType", 66, _LAYOUT, ("disk", "segmentedDisk"), ordered=False,
+        unset="segmentedDisk", when=has.two_layouts,
+        parent="filename", idle=(None,), allow="queue.diskQueueType", note=_EMPTY),
     Row(Part.FIRST, "syncQueueFiles", 470, {_DISK: _CHOICE}, (None,), ordered=False,
         parent="filename", idle=(None,), allow="queue.syncQueueFiles"),
     Row(Part.BULK, "syncQueueFiles", 470, {_DISK: _CHOICE}, (None,), ordered=False,

@@ -14,13 +14,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tuner.errors import Refused
+from tuner.errors import JobFailed, ProgramMissing, Refused
 from tuner.host.packages import to_install
 from tuner.host.process import describe_exit, own_environment, run
-from tuner.host.programs import rsyslogd
+from tuner.host.programs import rsyslog_version, rsyslogd
 from tuner.modules.registry import packages, unpackaged
 
 _TIMEOUT_S = 20.0
+# Since 8.2510 it asks each server of each omelasticsearch action, one after the other.
+_TRANSLATION_S = 60.0
+_TRANSLATES = 2604
+_MOST_SAID = 3
 
 
 @dataclass(frozen=True)
@@ -71,11 +75,41 @@ def _check(
         environment = own_environment(*inherits)
         result = run([rsyslogd(), "-N1", "-f", str(path)], _TIMEOUT_S, environment=environment)
     lines = [line.replace(f"{folder}/", "") for line in result.stderr.splitlines()]
-    said = [line for line in lines if "version 8." not in line and "End of config" not in line]
+    said = _complaints(lines)
     if result.returncode < 0:
         said.append(f"rsyslogd crashed on it with {describe_exit(result.returncode)}")
-    told = [line for line in said if line.strip()]
-    return Check(result.returncode == 0, (*packages_to_install(told), *told))
+    return Check(result.returncode == 0, (*packages_to_install(said), *said))
+
+
+def _complaints(lines: Sequence[str]) -> list[str]:
+    """What rsyslogd says beside that it begins and ends."""
+    own = ("version 8.", "End of config")
+    return [line for line in lines if line.strip() and not any(word in line for word in own)]
+
+
+def translated(path: str) -> str:
+    """rsyslog's own YAML in the file `path`, and what it includes, as RainerScript that rsyslogd
+    makes of it; like `check` it starts nothing.
+
+    Raises ProgramMissing where rsyslogd is older than that, JobFailed where it refuses the file, or
+    asks engines that do not answer for too long.
+    """
+    release = rsyslog_version()
+    if int(release.partition(".")[2]) < _TRANSLATES:
+        raise ProgramMissing(
+            f"{path} is rsyslog's own YAML, which rsyslogd reads since 8.{_TRANSLATES}, and here "
+            f"is {release}: choose a newer one with --rsyslogd, or run there rsyslogd -N1 "
+            f"-F rainerscript -o rsyslog.conf -f {path}, and import what it writes"
+        )
+    # The translation has the passwords of the configuration: nobody else can enter the folder.
+    with tempfile.TemporaryDirectory(prefix="rsyslog-tune-") as folder:
+        script = Path(folder) / "rsyslog.conf"
+        arguments = [rsyslogd(), "-N1", "-F", "rainerscript", "-o", str(script), "-f", path]
+        result = run(arguments, _TRANSLATION_S)
+        if script.is_file():
+            return script.read_text(encoding="utf-8", errors="replace")
+    said = "; ".join(_complaints(result.stderr.splitlines())[:_MOST_SAID])
+    raise JobFailed(f"rsyslogd does not translate {path}: {said or 'it says nothing'}")
 
 
 def packages_to_install(complaints: Sequence[str]) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ from tuner.modules.imptcp import ImptcpInput
 from tuner.modules.imrelp import ImrelpInput
 from tuner.modules.imtcp import ImtcpInput
 from tuner.modules.input import Input
-from tuner.modules.queue import QueueType
+from tuner.modules.queue import DISK_TYPES, SEGMENTED_SINCE, QueueType
 from tuner.profile.model import Profile, Tier
 from tuner.profile.placement import PlacedQueue, entry_queue, file_names, queues
 from tuner.rule import Complaint, Cure, advice, error, loss, warning
@@ -63,9 +63,8 @@ def _fills_the_disk(profile: Profile) -> Iterator[Complaint]:
 def _waits_before_the_disk(profile: Profile) -> Iterator[Complaint]:
     queue = entry_queue(profile)
     light, high = queue.resolved.light_delay_mark or 0, queue.resolved.high_watermark or 0
-    assisted = queue.resolved.filename is not None and queue.resolved.type is not QueueType.DISK
     slowed = any(_is_slowed(source) for source in profile.inputs)
-    if assisted and slowed and 0 < light < high:
+    if queue.resolved.is_disk_assisted and slowed and 0 < light < high:
         yield Complaint(
             (*queue.path, "lightDelayMark"),
             f"senders are slowed down above {light} messages, so the queue hardly ever reaches "
@@ -94,7 +93,7 @@ def _is_slowed(source: Input) -> bool:
 def _early_to_disk(profile: Profile) -> Iterator[Complaint]:
     for queue in _with_files(profile):
         mark, least = queue.resolved.high_watermark or 0, queue.size // 100 * 60
-        if queue.resolved.type is not QueueType.DISK and 2 <= mark < least:
+        if queue.resolved.is_disk_assisted and 2 <= mark < least:
             yield Complaint(
                 (*queue.path, "highWatermark"),
                 f"events go to the slow disk above {mark} messages, although {queue.size} fit "
@@ -104,7 +103,8 @@ def _early_to_disk(profile: Profile) -> Iterator[Complaint]:
 
 @advice(
     "RT120",
-    why="A Disk queue is a sequence of files, and only one worker reads them.",
+    why="A Disk queue is a sequence of files, and only one worker reads them; several read those "
+    "of segmentedDisk.",
     source="rsyslog runtime/queue.c; Elastic consulting, 2019 "
     "(examples/experiments/p5-disk-queues.yaml)",
     bad={**_DISK, "outputs[logs].queue.checkpointInterval": 1000},
@@ -132,16 +132,16 @@ def _place_unknown(profile: Profile) -> Iterator[Complaint]:
     if profile.guardrails.tier is not Tier.DURABLE:
         return
     for queue in _with_files(profile):
-        if queue.resolved.type is QueueType.DISK and not queue.resolved.checkpoint_interval:
+        if queue.resolved.is_on_disk and not queue.resolved.checkpoint_interval:
+            old = queue.resolved.type is QueueType.DISK
+            become = "are lost or sent twice" if old else "are sent twice"
             yield Complaint(
                 (*queue.path, "checkpointInterval"),
-                "after a crash, events since the last new queue file are lost or sent twice, "
-                "which the durable tier forbids: set it to 1000, so that it is at most 1000 "
-                "events",
+                f"after a crash, events since the last new queue file {become}, which the durable "
+                "tier forbids: set it to 1000, so that it is about 1000 events",
                 Cure(
                     1000,
-                    "all events since the last new queue file are lost or sent twice when "
-                    "rsyslogd crashes",
+                    f"all events since the last new queue file {become} when rsyslogd crashes",
                 ),
             )
 
@@ -158,11 +158,15 @@ def _place_unknown(profile: Profile) -> Iterator[Complaint]:
 def _disk_files(profile: Profile) -> Iterator[Complaint]:
     for queue in queues(profile):
         resolved = queue.resolved
-        if resolved.filename is None and resolved.type is QueueType.DISK:
+        if resolved.filename is None and resolved.type in DISK_TYPES:
+            without = {
+                QueueType.DISK: "would turn it into a LinkedList",
+                QueueType.SEGMENTED_DISK: "refuses its whole configuration",
+            }
             yield Complaint(
                 (*queue.path, "type"),
-                "a Disk queue needs a filename (rsyslog would turn it into a LinkedList): "
-                "add filename and spoolDirectory",
+                f"a {resolved.type.value} queue needs a filename (rsyslog {without[resolved.type]}"
+                "): add filename and spoolDirectory",
             )
         elif resolved.filename is None and resolved.spool_directory is not None:
             yield Complaint(
@@ -197,3 +201,75 @@ def _same_files(profile: Profile) -> Iterator[Complaint]:
                 message = f"two queues would write the files {name}: give each its own filename"
                 yield Complaint((*queue.path, "filename"), message)
             files_in_use.add(files)
+
+
+@error(
+    "RT127",
+    why="rsyslogd says in its log that it ignores or refuses such a value, and does not take the "
+    "configuration for a clean one.",
+    source="rsyslog runtime/queue.c, qqueueApplyCnfParam; seen on 8.2610",
+    bad={
+        "release.rsyslog": f"8.{SEGMENTED_SINCE}",
+        **_DISK,
+        "outputs[logs].queue.workerThreads": 1,
+        "outputs[logs].queue.checkpointInterval": 1000,
+        "outputs[logs].queue.diskQueueType": "disk",
+    },
+    good={"outputs[logs].queue.diskQueueType": None},
+)
+def _layout_without_effect(profile: Profile) -> Iterator[Complaint]:
+    for queue in _with_files(profile):
+        resolved, layout = queue.resolved, queue.resolved.disk_queue_type
+        of_assisted = {
+            "diskQueueType": layout,
+            "diskQueueAutoUpgrade": resolved.disk_queue_auto_upgrade,
+            "diskQueueIdleTimeout": resolved.disk_queue_idle_timeout,
+        }
+        for key, value in of_assisted.items() if not resolved.is_disk_assisted else ():
+            if value is not None:
+                yield Complaint(
+                    (*queue.path, key),
+                    "is for disk-assisted queues (LinkedList or FixedArray with a filename), and "
+                    "rsyslog ignores it here: remove it, and choose the layout of the files by "
+                    "type: Disk or segmentedDisk",
+                )
+        chosen = resolved.is_disk_assisted and layout in {"disk", "segmentedDisk"}
+        if chosen and resolved.disk_queue_auto_upgrade is not None:
+            yield Complaint(
+                (*queue.path, "diskQueueAutoUpgrade"),
+                f"rsyslog heeds it only with diskQueueType auto, and it is {layout}: remove it",
+            )
+        if chosen and layout == "disk" and resolved.disk_queue_idle_timeout not in {None, 60_000}:
+            yield Complaint(
+                (*queue.path, "diskQueueIdleTimeout"),
+                "is about segmented files, and diskQueueType is disk: remove it",
+            )
+        segmented = resolved.type is QueueType.SEGMENTED_DISK or layout == "segmentedDisk"
+        if segmented and resolved.on_corruption in {"inMemory", "ignore"}:
+            yield Complaint(
+                (*queue.path, "onCorruption"),
+                f"the segmented layout has no {resolved.on_corruption}, and the queue does not "
+                "start with it: use safe",
+            )
+
+
+@warning(
+    "RT128",
+    why=f"Since 8.{SEGMENTED_SINCE} a disk-assisted queue without files takes the segmented "
+    "layout, which no older rsyslogd reads: after a downgrade to 8.2504, 8.2302 or 8.2102 nothing "
+    "of 20,000 events on disk was delivered, and no message said so.",
+    source="rsyslog runtime/queue_da.c; seen on 8.2610",
+    bad={"release.rsyslog": f"8.{SEGMENTED_SINCE}", **_FILES},
+    good={"outputs[logs].queue.diskQueueType": "disk"},
+)
+def _lost_in_a_downgrade(profile: Profile) -> Iterator[Complaint]:
+    if profile.release.rsyslog_number < SEGMENTED_SINCE:
+        return
+    for queue in _with_files(profile):
+        if queue.resolved.is_disk_assisted and queue.resolved.disk_queue_type is None:
+            yield Complaint(
+                (*queue.path, "diskQueueType"),
+                f"new files of this queue get a layout that rsyslog before 8.{SEGMENTED_SINCE} "
+                "does not read: after a downgrade it silently delivers nothing of them. Set it to "
+                "disk to be able to go back, or to segmentedDisk or auto if you will not",
+            )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tuner.modules.queue import EMPTIED_IN_MS, ROOM_AWAITED_MS, QueueType
+from tuner.modules.queue import EMPTIED_IN_MS, ROOM_AWAITED_MS
 from tuner.profile.model import Profile, Tier
 from tuner.profile.placement import action_queue, queues
 from tuner.rule import Complaint, Cure, error, loss, warning
@@ -75,7 +75,7 @@ def _hasty_shutdown(profile: Profile) -> Iterator[Complaint]:
     for number in range(len(profile.outputs)):
         queue = action_queue(profile, number)
         timeout = queue.resolved.timeout_shutdown or 0
-        saves = queue.resolved.type is QueueType.DISK or queue.resolved.save_on_shutdown
+        saves = queue.resolved.is_on_disk or queue.resolved.save_on_shutdown
         if not queue.is_direct and not saves and timeout < _HASTY_MS:
             yield Complaint(
                 (*queue.path, "timeoutShutdown"),

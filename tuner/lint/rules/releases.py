@@ -12,7 +12,7 @@ from tuner.lint.rules.transport import REMOTE, remote_servers
 from tuner.modules.input import Input
 from tuner.modules.omelasticsearch import OmelasticsearchOutput
 from tuner.modules.output import Output
-from tuner.modules.queue import Queue
+from tuner.modules.queue import SEGMENTED_SINCE, Queue, QueueType
 from tuner.profile.model import Profile, Tier
 from tuner.profile.placement import queues
 from tuner.rule import Complaint, advice, error, loss
@@ -236,8 +236,17 @@ def _too_new(
 )
 def _queues(profile: Profile) -> Iterator[Complaint]:
     for queue in queues(profile):
-        if queue.written is not None:
-            yield from _unknown_parameters(queue.path, queue.written, "a queue", profile.release)
+        if queue.written is None:
+            continue
+        yield from _unknown_parameters(queue.path, queue.written, "a queue", profile.release)
+        is_new = queue.written.type is QueueType.SEGMENTED_DISK
+        if is_new and profile.release.rsyslog_number < SEGMENTED_SINCE:
+            yield Complaint(
+                (*queue.path, "type"),
+                f"queues have the type segmentedDisk since rsyslog 8.{SEGMENTED_SINCE}, and "
+                f"release.rsyslog is {profile.release.rsyslog}: use Disk, or raise the release "
+                "once every host runs it",
+            )
 
 
 def _unknown_parameters(
