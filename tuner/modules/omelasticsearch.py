@@ -41,8 +41,8 @@ class RetryFailures(RsyslogSection):
 
 
 class DocumentId(Section):
-    """The id of a document: a value of the event of 1 to 512 visible ASCII characters, else a new
-    one."""
+    """The id of a document: a value of the event of 1 to 512 visible ASCII characters without
+    quotes and backslashes, else a new one."""
 
     property: Annotated[PropertyName | None, Doc("The property of the event.")] = None
     json_path: Annotated[FieldName | None, Doc("The path into the event's JSON.")] = Field(
@@ -168,7 +168,10 @@ class OmelasticsearchOutput(Output):
     ] = None
     dyn_pipeline_name: Annotated[
         Switch | None,
-        Doc("Whether pipelineName names a property of the event that holds the pipeline's name."),
+        Doc(
+            "Whether pipelineName names a property of the event that holds the pipeline's name.",
+            traps=("A name that is not ASCII, or has a quote or a backslash, counts as empty.",),
+        ),
     ] = None
     skip_pipeline_if_empty: Annotated[
         Switch | None, Doc("Whether an empty pipeline name is left out instead of being an error.")
