@@ -17,8 +17,8 @@ from tuner.lab.entrances import EventSource, TcpPort
 from tuner.lab.ports import free_port
 from tuner.lab.rsyslogd import Rsyslogd
 from tuner.lab.scratch import scratch, subfolder
-from tuner.profile.model import Profile
 from tuner.modules.omelasticsearch import OmelasticsearchOutput
+from tuner.profile.model import Profile
 from tuner.render.artefacts import rsyslog_conf
 from tuner.schema.parameter import since
 

@@ -50,6 +50,9 @@ FAULTS: Mapping[str, tuple[str, ...]] = {
     "429, 5xx as HTML": of_each("html", 502, 429, 500, 503),
     "400, 404, 413 in JSON": of_each("status", 413, 400, 404),
     "400, 404, 413 as HTML": of_each("html", 413, 400, 404),
+    "401, 403 without a body": of_each("empty", 401, 403),
+    "429, 5xx without a body": of_each("empty", 429, 503),
+    "413 without a body, the engine's own": of_each("empty", 413),
     "200, but every document 429": of_each("items", 429),
     "200, but some documents 429 or 400": ("errors,after=3,times=2",),
     "the same with `retryfailures`, 429": of_each("items", 429),
@@ -61,7 +64,7 @@ FAULTS: Mapping[str, tuple[str, ...]] = {
 }
 ROWS = {row.reply: row for row in REFUSALS}
 CASES = [
-    pytest.param(ROWS[reply], fault, marks=[pytest.mark.full] if number else [], id=f"{reply}: {fault}")
+    pytest.param(ROWS[reply], fault, id=fault, marks=[pytest.mark.full] if number else [])
     for reply, faults in FAULTS.items()
     for number, fault in enumerate(faults)
 ]  # fmt: skip
@@ -141,6 +144,10 @@ def test_a_release_does_what_the_product_says_of_it(
             assert (lost, doubled) == (outcome.refused, 0)
             assert lost > 0
             assert outcome.in_errorfile >= lost, "errorfile has the whole of such a bulk"
+        case Fate.VANISHED:
+            assert (lost, doubled) == (outcome.refused, 0)
+            assert lost > 0
+            assert outcome.in_errorfile == 0
         case Fate.REPEATED:
             assert lost == 0
             assert doubled > 0

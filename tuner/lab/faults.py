@@ -15,6 +15,7 @@ class FaultKind(Enum):
 
     STATUS = "status"
     HTML = "html"
+    EMPTY = "empty"
     ERRORS = "errors"
     ITEMS = "items"
     LIMIT = "limit"
@@ -40,6 +41,7 @@ class FaultKind(Enum):
 _MEANINGS = {
     FaultKind.STATUS: "answer with this HTTP status and an error in JSON, storing nothing",
     FaultKind.HTML: "answer with this HTTP status and a page of HTML, storing nothing",
+    FaultKind.EMPTY: "answer with this HTTP status and no body, storing nothing",
     FaultKind.ERRORS: "answer 200, but every third document is refused with 429 or 400",
     FaultKind.ITEMS: "answer 200, but every document is refused with this status",
     FaultKind.LIMIT: (
@@ -57,6 +59,7 @@ _STATUSES = (400.0, 599.0)
 _VALUES = {
     FaultKind.STATUS: _STATUSES,
     FaultKind.HTML: _STATUSES,
+    FaultKind.EMPTY: _STATUSES,
     FaultKind.ITEMS: (400.0, 429.0),
     FaultKind.LIMIT: (1.0, 999_999_999_999.0),
     FaultKind.DELAY: (0.001, 3600.0),

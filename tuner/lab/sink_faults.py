@@ -124,6 +124,8 @@ def _storing_nothing(fault: Fault) -> Reply | None:
             return json_reply({"error": error, "status": status}, status)
         case FaultKind.HTML:
             return _page(status)
+        case FaultKind.EMPTY:
+            return Reply(b"", status)
         case FaultKind.LIMIT:
             return _page(413)
         case FaultKind.RESET_BEFORE:

@@ -6,7 +6,8 @@ FINDINGS: dict[str, str] = {
     "F1": (
         "F1: a bulk refused as a whole, with an error in JSON, is silently dropped, whatever the "
         f"retry settings; rsyslog waits after 401 and 403 since 8.{WAITS_WITHOUT_RIGHTS}, after "
-        f"429 and 5xx since 8.{WAITS_ON_ERRORS}, and still drops it after 400, 404 and 413."
+        f"429 and 5xx since 8.{WAITS_ON_ERRORS}, and still drops it after 400, 404 and 413. The "
+        "engine's own 413 has no body, and leaves nothing in errorfile either."
     ),
     "F2": (
         "F2: after a refusal that is not JSON, such as a proxy's page, rsyslog sends the batch "

@@ -19,6 +19,7 @@ class Fate(Enum):
 
     WAITS = "sent again, none lost"
     DROPPED = "lost, in `errorfile`"
+    VANISHED = "lost, in no file"
     REPEATED = "sent again, some twice"
     FILED = "in the file of `retryfailures`"
 
@@ -51,6 +52,9 @@ REFUSALS = (
     Refusal("429, 5xx as HTML", Fate.REPEATED, WAITS_ON_ERRORS),
     Refusal("400, 404, 413 in JSON", Fate.DROPPED),
     Refusal("400, 404, 413 as HTML", Fate.REPEATED),
+    Refusal("401, 403 without a body", Fate.VANISHED, WAITS_WITHOUT_RIGHTS),
+    Refusal("429, 5xx without a body", Fate.VANISHED, WAITS_ON_ERRORS),
+    Refusal("413 without a body, the engine's own", Fate.VANISHED),
     Refusal("200, but every document 429", Fate.DROPPED, WAITS_ON_ITEMS),
     Refusal("200, but some documents 429 or 400", Fate.DROPPED),
     Refusal("the same with `retryfailures`, 429", Fate.WAITS),
@@ -76,7 +80,7 @@ def _before(release: int) -> int:
 
 
 def lost_whole(release: int) -> str:
-    """The answers, in JSON and to a whole bulk, after which only this release and older ones lose
-    it: `401, 403, 429 or 5xx`; empty where there are none."""
+    """The answers to a whole bulk after which this release loses it and a newer one waits, in
+    words: `401, 403, 429 or 5xx`; empty where there are none."""
     rights = "401, 403, " if release < WAITS_WITHOUT_RIGHTS else ""
     return f"{rights}429 or 5xx" if release < WAITS_ON_ERRORS else ""

@@ -95,9 +95,9 @@ def _engine(profile: Profile) -> Iterator[Complaint]:
     "RT404",
     why="F1: a bulk that the engine refuses as a whole counts as delivered, whatever the retry "
     f"settings. rsyslog waits after 401 and 403 since 8.{WAITS_WITHOUT_RIGHTS}, after 429 and "
-    f"5xx since 8.{WAITS_ON_ERRORS}; after 400, 404 and 413 every release drops the bulk. All "
-    "this is said of errors in JSON, as the engine sends them: after a proxy's page the batch is "
-    "sent again, and doubled without a bulkid (F2).",
+    f"5xx since 8.{WAITS_ON_ERRORS}; after 400, 404 and 413 every release drops the bulk. This "
+    "is so with errors in JSON, as the engine sends them: after a proxy's page the batch is sent "
+    "again, and doubled without a bulkid (F2).",
     source="rsyslog plugins/omelasticsearch, commits 2f29b1ccb and a5c4d2694; seen on 8.2102, "
     "8.2302, 8.2504 and 8.2610",
     bad={**REMOTE, "release.rsyslog": f"8.{WAITS_ON_ERRORS - 2}"},
@@ -117,15 +117,16 @@ def _lost_on_errors(profile: Profile) -> Iterator[Complaint]:
     yield Complaint(
         ("release", "rsyslog"),
         f"rsyslog {release.rsyslog} silently drops a batch, with retryfailures too, when the "
-        f"engine answers {lost} to all of it, and like every release when it answers 400 or "
-        f"413: {cure}; 8.{WAITS_ON_ERRORS} waits after 429 and 5xx",
+        f"engine answers {lost} to all of it, and like every release when it answers 400: "
+        f"{cure}; 8.{WAITS_ON_ERRORS} waits after 429 and 5xx",
     )
 
 
 @loss(
     "RT405",
-    why="F1: a bulk that the engine answers with 400, 404 or 413 is dropped by every release. "
-    "errorfile holds the request and the reply. A proxy's page is another matter: F2.",
+    why="F1: a bulk that the engine answers with 400 or 404 is dropped by every release. "
+    "errorfile holds the request and the reply; only after 413, which the engine sends without a "
+    "body, it holds nothing: see RT214. A proxy's page is another matter: F2.",
     source="rsyslog plugins/omelasticsearch, as of 8.2610; seen on 8.2102 to 8.2610",
     bad={
         "release.rsyslog": f"8.{WAITS_ON_ERRORS}",
@@ -141,8 +142,8 @@ def _lost_on_refusal(profile: Profile) -> Iterator[Complaint]:
         if output.errorfile is None:
             yield Complaint(
                 ("outputs", number, "errorfile"),
-                "a batch to which the engine answers 400 or 413 as a whole is silently dropped by "
-                "every release of rsyslog: set errorfile, which then holds what was dropped",
+                "a batch to which the engine answers 400 as a whole is silently dropped by every "
+                "release of rsyslog: set errorfile, which then holds what was dropped",
             )
 
 
