@@ -1,8 +1,19 @@
-"""The profiles that come with the project; `examples/` has other YAML files too."""
+"""The profiles that come with the project, also as they are for the rsyslog at hand;
+`examples/` has other YAML files too."""
 
 from __future__ import annotations
 
 from pathlib import Path
+
+import pytest
+import yaml
+
+from tuner.engines.release import NEWEST_READ
+from tuner.errors import BadProfile
+from tuner.host.programs import rsyslog_version
+from tuner.lint.load import parse_profile
+from tuner.profile.edit import edit
+from tuner.profile.model import Profile
 
 ROOT = Path(__file__).parents[1]
 
@@ -15,3 +26,26 @@ def _is_profile(path: Path) -> bool:
 
 PROFILES = sorted((ROOT / "profiles").glob("*.yaml"))
 EXAMPLES = sorted(filter(_is_profile, (ROOT / "examples").rglob("*.yaml")))
+
+
+def at_hand(text: str, name: str = "the profile") -> Profile:
+    """The profile of that text for the rsyslog at hand, which 8.2102 takes without
+    `indexTimeout` and with an engine of its time; skips the test where the profile needs a newer
+    one."""
+    number = min(int(rsyslog_version().split(".")[1]), NEWEST_READ)
+    data = yaml.safe_load(text)
+    release = {**data["release"], "rsyslog": f"8.{number}"}
+    changes: dict[str, object] = {}
+    if number < 2204:
+        release.update({"elasticsearch": "7.17"} if "elasticsearch" in release else {})
+        release.update({"opensearch": "1.3"} if "opensearch" in release else {})
+        for place, output in enumerate(data["outputs"]):
+            if "indexTimeout" in output:
+                changes[f"outputs[{place}].indexTimeout"] = None
+    try:
+        return parse_profile(edit(text, {**changes, "release": release}), name).profile
+    except BadProfile as bad:
+        needed = [one.message for one in bad.problems if " since rsyslog " in one.message]
+        if len(needed) < len(bad.problems):
+            raise
+        pytest.skip(f"not possible: {needed[0].partition(',')[0]}")

@@ -19,7 +19,7 @@ import pytest
 
 from tests.live.engines import RELEASES, release_text, running
 from tests.live.test_flood_kinds import profile_of
-from tests.shipped import EXAMPLES
+from tests.shipped import EXAMPLES, at_hand
 from tests.shipped import PROFILES as SHIPPED
 from tuner.engine.client import EngineClient, EngineRefused
 from tuner.engines.release import Release
@@ -28,7 +28,7 @@ from tuner.lab.lab import attached_lab, new_run_id, sink_lab
 from tuner.lab.ports import free_port
 from tuner.lab.rsyslogd import Rsyslogd
 from tuner.lab.scratch import scratch, subfolder
-from tuner.lint.load import load_profile, parse_profile
+from tuner.lint.load import parse_profile
 from tuner.measure.measurement import Measurement, TrialPlan
 from tuner.measure.trial import run_trial
 from tuner.modules.certificates import Certificates
@@ -85,17 +85,19 @@ def with_secrets(text: str, folder: Path) -> str:
     return text
 
 
+@pytest.mark.each_rsyslogd("profiles")
 @pytest.mark.parametrize("path", [*SHIPPED, *EXAMPLES], ids=name_of)
 def test_rsyslogd_accepts_it(path: Path, tmp_path: Path) -> None:
     with scratch(tmp_path) as below:
         text = with_secrets(path.read_text("utf-8"), subfolder(below, "secrets"))
-        verdict = check(rsyslog_conf(parse_profile(text, path.name).profile))
+        verdict = check(rsyslog_conf(at_hand(text, path.name)))
     assert verdict.accepted, verdict.complaints
 
 
+@pytest.mark.each_rsyslogd("trials")
 @pytest.mark.parametrize("path", MEASURED, ids=name_of)
 def test_a_trial_of_it_accounts_for_every_event(tmp_path: Path, path: Path) -> None:
-    profile = load_profile(path).profile
+    profile = at_hand(path.read_text("utf-8"))
     with scratch(tmp_path) as folder, sink_lab(folder, new_run_id()) as lab:
         outcome = run_trial(lab, profile, TrialPlan(0.5, 1.0), "shipped", lambda _: None)
     assert isinstance(outcome, Measurement), outcome
@@ -111,6 +113,7 @@ def found(profile: Profile, engine: EngineClient, folder: Path) -> None:
     assert layer.passed, layer.remark
 
 
+@pytest.mark.each_rsyslogd("engine")
 @pytest.mark.parametrize("path", FOUND, ids=name_of)
 def test_an_event_of_it_is_found_as_described(
     each_engine: tuple[Release, EngineClient], tmp_path: Path, path: Path
@@ -119,6 +122,7 @@ def test_an_event_of_it_is_found_as_described(
     found(for_engine(path.read_text("utf-8"), release), engine, tmp_path)
 
 
+@pytest.mark.each_rsyslogd("engine")
 @pytest.mark.parametrize("kind", ONE_OF_EACH)
 def test_an_event_of_each_kind_of_input_is_found_as_described(
     each_engine: tuple[Release, EngineClient], tmp_path: Path, kind: str
@@ -128,6 +132,7 @@ def test_an_event_of_each_kind_of_input_is_found_as_described(
 
 
 @pytest.mark.full
+@pytest.mark.each_rsyslogd("engine")
 @pytest.mark.parametrize("release", RELEASES[1:], ids=release_text)
 def test_a_data_stream_gets_the_documents(release: Release, tmp_path: Path) -> None:
     """On an engine of its own: a minimal Elasticsearch cannot delete a data stream."""
