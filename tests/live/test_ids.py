@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 import re
 import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
@@ -19,7 +19,7 @@ from tuner.lab.sink import Sink
 
 pytestmark = [
     pytest.mark.live,
-    pytest.mark.each_rsyslogd,
+    pytest.mark.each_rsyslogd("outputs"),
     pytest.mark.skipif(shutil.which("rsyslogd") is None, reason="rsyslogd is not installed"),
 ]
 
@@ -30,7 +30,7 @@ PIPELINES = {"a/b": "a/b", "geo ip": "geo ip", 'a"b': None, "a\\b": None, "ü": 
 
 
 def actions(
-    folder: Path, bodies: list[Mapping[str, str]], *faults: str, **more: object
+    folder: Path, bodies: Sequence[Mapping[str, str]], *faults: str, **more: object
 ) -> list[dict[str, str]]:
     """What the bulks say of each of these events, in the order in which they were sent."""
     with Sink(keep=100, faults=[parse_fault(one) for one in faults]) as sink, place(folder) as site:
@@ -66,7 +66,6 @@ def test_what_is_sent_again_keeps_its_id(tmp_path: Path) -> None:
 
 
 def test_a_pipeline_that_an_event_names_is_one_that_json_can_hold(tmp_path: Path) -> None:
-    """`programname` is what stands before the bracket, so that the name is sent in the head."""
     dynamic: dict[str, object] = {
         "pipelineName": "msgid", "dynPipelineName": True, "skipPipelineIfEmpty": True,
     }  # fmt: skip

@@ -12,7 +12,15 @@ from pathlib import Path
 
 import pytest
 
-from tests.live.outputs import Place, daemon, lines, place, receiving, wait
+from tests.live.outputs import (
+    Place,
+    daemon,
+    lines,
+    place,
+    receiving,
+    rendered_for_it,
+    wait,
+)
 from tests.live.test_inputs import make_certificates
 from tuner.engine.client import EngineClient
 from tuner.engine.feed import kept
@@ -21,6 +29,7 @@ from tuner.lab.entrances import EventSource, TcpPort, UdpPort
 from tuner.lab.ports import free_port
 from tuner.lab.scratch import scratch, subfolder
 from tuner.lab.sink import Sink
+from tuner.lint.lint import lint
 
 pytestmark = [
     pytest.mark.live,
@@ -388,6 +397,27 @@ def program(site: Place, text: str) -> Path:
     return path
 
 
+@pytest.mark.full
+@pytest.mark.each_rsyslogd("outputs")
+def test_a_program_that_refuses_an_event_twice_gets_its_batch_again_where_lint_says_so(
+    site: Place,
+) -> None:
+    take = program(site, CONFIRMS)
+    out = site.folder / "taken"
+    output: dict[str, object] = {
+        "name": "take", "type": "omprog", "line": [{"property": "msg"}], "confirmMessages": True,
+        "binary": f"{take} {out} events", "queue": QUEUE, "action.resumeInterval": 1,
+    }  # fmt: skip
+    changes = rendered_for_it()
+    told = {one.code for one in lint(site.profile([output], changes))}
+    with site.running([output], changes):
+        site.send(SENT[:600])
+        wait(lambda: len(set(lines(out))) == 600)
+    found = lines(out)
+    assert sorted(set(found)) == sorted(TEXTS[:600])
+    assert (len(found) > 600) is ("RT279" in told)
+
+
 def test_a_program_gets_every_event_as_a_document(site: Place) -> None:
     take = program(site, '#!/bin/sh\nexec cat >> "$1"\n')
     out = site.folder / "taken"
@@ -402,14 +432,17 @@ def test_a_program_gets_every_event_as_a_document(site: Place) -> None:
     assert {one["pid"] for one in found} == {"77"}
 
 
+@pytest.mark.each_rsyslogd("outputs")
 @pytest.mark.parametrize("batches", [False, True])
 def test_a_program_answers_for_events_and_batches(site: Place, batches: bool) -> None:
+    """Singly, as RT279 asks from 8.2508 on: else the batch of an event that is refused twice comes
+    again."""
     take = program(site, CONFIRMS)
     out = site.folder / "taken"
     output: dict[str, object] = {
         "name": "take", "type": "omprog", "line": [{"property": "msg"}], "confirmMessages": True,
-        "binary": f"{take} {out} {'batches' if batches else 'events'}", "queue": QUEUE,
-        "action.resumeInterval": 1,
+        "binary": f"{take} {out} {'batches' if batches else 'events'}",
+        "queue": QUEUE if batches else QUEUE | {"dequeueBatchSize": 1}, "action.resumeInterval": 1,
     }  # fmt: skip
     if batches:
         marks = {"beginTransactionMark": "BEGIN", "commitTransactionMark": "END"}

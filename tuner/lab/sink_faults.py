@@ -122,19 +122,14 @@ def _storing_nothing(fault: Fault) -> Reply | None:
         case FaultKind.STATUS:
             error = {"type": "sink_fault", "reason": f"the sink was told to answer {status}"}
             return json_reply({"error": error, "status": status}, status)
-        case FaultKind.HTML:
-            return _page(status)
+        case FaultKind.HTML | FaultKind.LIMIT:
+            shown = status if fault.kind is FaultKind.HTML else 413
+            return Reply(_PAGE % shown, shown, "text/html; charset=UTF-8")
         case FaultKind.EMPTY:
             return Reply(b"", status)
-        case FaultKind.LIMIT:
-            return _page(413)
         case FaultKind.RESET_BEFORE:
             return Reply(b"", ending=ReplyEnding.RESET)
         case FaultKind.HANG:
             return Reply(b"", ending=ReplyEnding.SILENCE)
         case _:
             return None
-
-
-def _page(status: int) -> Reply:
-    return Reply(_PAGE % status, status, "text/html; charset=UTF-8")

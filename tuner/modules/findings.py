@@ -1,6 +1,6 @@
 """What the study of rsyslog's source found; documentation names them by number."""
 
-from tuner.modules.refusals import WAITS_ON_ERRORS, WAITS_WITHOUT_RIGHTS
+from tuner.modules.refused_bulks import WAITS_ON_ERRORS, WAITS_WITHOUT_RIGHTS
 
 FINDINGS: dict[str, str] = {
     "F1": (

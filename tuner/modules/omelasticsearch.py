@@ -242,6 +242,13 @@ class OmelasticsearchOutput(Output):
         return self.creates or self.bulkid is not None
 
     @property
+    def start_checks_s(self) -> float:
+        """How long rsyslog 8.2510 and later wait for servers that do not answer, when they start
+        and for -N1: one server after the other, and again for the action of the retries."""
+        actions = 1 if self.retryfailures is None else 2
+        return actions * len(self.servers) * self.health_check_timeout / 1000
+
+    @property
     def secrets(self) -> tuple[SecretRef, ...]:
         """What it logs in with."""
         password = () if self.auth is None else (self.auth.pwd,)

@@ -13,7 +13,7 @@ from tuner.modules.input import Input
 from tuner.modules.omelasticsearch import OmelasticsearchOutput
 from tuner.modules.output import Output
 from tuner.modules.queue import Queue
-from tuner.modules.refusals import WAITS_ON_ERRORS, WAITS_WITHOUT_RIGHTS, lost_whole
+from tuner.modules.refused_bulks import WAITS_ON_ERRORS, WAITS_WITHOUT_RIGHTS, lost_whole
 from tuner.profile.model import Profile, Tier
 from tuner.profile.placement import queues
 from tuner.rule import Complaint, advice, error, loss
@@ -95,9 +95,8 @@ def _engine(profile: Profile) -> Iterator[Complaint]:
     "RT404",
     why="F1: a bulk that the engine refuses as a whole counts as delivered, whatever the retry "
     f"settings. rsyslog waits after 401 and 403 since 8.{WAITS_WITHOUT_RIGHTS}, after 429 and "
-    f"5xx since 8.{WAITS_ON_ERRORS}; after 400, 404 and 413 every release drops the bulk. This "
-    "is so with errors in JSON, as the engine sends them: after a proxy's page the batch is sent "
-    "again, and doubled without a bulkid (F2).",
+    f"5xx since 8.{WAITS_ON_ERRORS}; after 400 every release drops the bulk. A proxy's page is "
+    "another matter: F2.",
     source="rsyslog plugins/omelasticsearch, commits 2f29b1ccb and a5c4d2694; seen on 8.2102, "
     "8.2302, 8.2504 and 8.2610",
     bad={**REMOTE, "release.rsyslog": f"8.{WAITS_ON_ERRORS - 2}"},

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 from tuner.engines.heap import heap_bytes
 from tuner.lint.rules.transport import REMOTE, remote_servers
-from tuner.modules.refusals import WAITS_ON_ERRORS
+from tuner.modules.refused_bulks import WAITS_ON_ERRORS
 from tuner.profile.message_sizes import LONGEST_MESSAGE_BYTES
 from tuner.profile.model import Profile, Tier
 from tuner.profile.placement import PlacedQueue, action_queue, working_queue
@@ -166,10 +166,9 @@ def _above_the_engines(profile: Profile) -> Iterator[Complaint]:
 
 @warning(
     "RT218",
-    why="F2: nginx refuses a request of more than 1 MiB unless client_max_body_size says "
-    "otherwise, with 413 and a page of HTML. Every release of rsyslog then sends the batch again, "
-    "each time with one event more, and the output blocks. maxbytes says what the way to the "
-    "engine takes.",
+    why="F2: by default nginx answers a request of more than 1 MiB with 413 and a page of HTML. "
+    "Every release of rsyslog then sends the batch again, each time with one event more, and the "
+    "output blocks.",
     source="nginx, client_max_body_size; seen on rsyslog 8.2102 to 8.2610",
     bad={
         **REMOTE,

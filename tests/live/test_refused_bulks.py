@@ -18,11 +18,11 @@ from tuner.engine.delivery import DeliveryCheck, FaultCount, check_by_sink, faul
 from tuner.engine.numbering import SentEvents
 from tuner.lab.faults import parse_fault
 from tuner.lab.sink import Sink
-from tuner.modules.refusals import REFUSALS, Fate, Refusal
+from tuner.modules.refused_bulks import REFUSED_BULKS, Fate, RefusedBulk
 
 pytestmark = [
     pytest.mark.live,
-    pytest.mark.each_rsyslogd,
+    pytest.mark.each_rsyslogd("faults"),
     pytest.mark.skipif(shutil.which("rsyslogd") is None, reason="rsyslogd is not installed"),
 ]
 
@@ -62,7 +62,7 @@ FAULTS: Mapping[str, tuple[str, ...]] = {
     "half an answer": ("truncate,after=3",),
     "no answer within `indexTimeout`": ("hang,after=3",),
 }
-ROWS = {row.reply: row for row in REFUSALS}
+ROWS = {row.reply: row for row in REFUSED_BULKS}
 CASES = [
     pytest.param(ROWS[reply], fault, id=fault, marks=[pytest.mark.full] if number else [])
     for reply, faults in FAULTS.items()
@@ -130,7 +130,7 @@ def test_each_row_of_the_table_is_tried() -> None:
 
 @pytest.mark.parametrize(("row", "fault"), CASES)
 def test_a_release_does_what_the_product_says_of_it(
-    tmp_path: Path, row: Refusal, fault: str
+    tmp_path: Path, row: RefusedBulk, fault: str
 ) -> None:
     if "indexTimeout" in row.reply and "indexTimeout" not in bulks_to(""):
         pytest.skip("it has no indexTimeout")

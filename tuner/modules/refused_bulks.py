@@ -1,8 +1,8 @@
 """What becomes of a bulk that the engine, or a proxy before it, does not take: one table for
 messages, documentation and tests.
 
-`tests/live/test_refusals.py` has each row happen to the rsyslogd at hand.  Where between two of
-those a release changed is in rsyslog's commits a5c4d2694, 2f29b1ccb and a8b706c5c.
+`tests/live/test_refused_bulks.py` has each row happen to the rsyslogd at hand.  Where between two
+of those a release changed is in rsyslog's commits a5c4d2694, 2f29b1ccb and a8b706c5c.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class Fate(Enum):
     FILED = "in the file of `retryfailures`"
 
 
-class Refusal(NamedTuple):
+class RefusedBulk(NamedTuple):
     """One way of not taking a bulk, what becomes of it, and the release from which rsyslog waits
     instead, where there is one."""
 
@@ -45,30 +45,30 @@ WAITS_ON_ERRORS = 2606
 WAITS_ON_ITEMS = 2608
 """The same for a bulk of which every document was refused for the time being."""
 
-REFUSALS = (
-    Refusal("401, 403 in JSON", Fate.DROPPED, WAITS_WITHOUT_RIGHTS),
-    Refusal("401, 403 as HTML", Fate.REPEATED, WAITS_WITHOUT_RIGHTS),
-    Refusal("429, 5xx in JSON", Fate.DROPPED, WAITS_ON_ERRORS),
-    Refusal("429, 5xx as HTML", Fate.REPEATED, WAITS_ON_ERRORS),
-    Refusal("400, 404, 413 in JSON", Fate.DROPPED),
-    Refusal("400, 404, 413 as HTML", Fate.REPEATED),
-    Refusal("401, 403 without a body", Fate.VANISHED, WAITS_WITHOUT_RIGHTS),
-    Refusal("429, 5xx without a body", Fate.VANISHED, WAITS_ON_ERRORS),
-    Refusal("413 without a body, the engine's own", Fate.VANISHED),
-    Refusal("200, but every document 429", Fate.DROPPED, WAITS_ON_ITEMS),
-    Refusal("200, but some documents 429 or 400", Fate.DROPPED),
-    Refusal("the same with `retryfailures`, 429", Fate.WAITS),
-    Refusal("the same with `retryfailures`, 400", Fate.FILED),
-    Refusal("connection reset, nothing stored", Fate.WAITS),
-    Refusal("connection reset after storing", Fate.REPEATED),
-    Refusal("half an answer", Fate.REPEATED),
-    Refusal("no answer within `indexTimeout`", Fate.WAITS),
+REFUSED_BULKS = (
+    RefusedBulk("401, 403 in JSON", Fate.DROPPED, WAITS_WITHOUT_RIGHTS),
+    RefusedBulk("401, 403 as HTML", Fate.REPEATED, WAITS_WITHOUT_RIGHTS),
+    RefusedBulk("429, 5xx in JSON", Fate.DROPPED, WAITS_ON_ERRORS),
+    RefusedBulk("429, 5xx as HTML", Fate.REPEATED, WAITS_ON_ERRORS),
+    RefusedBulk("400, 404, 413 in JSON", Fate.DROPPED),
+    RefusedBulk("400, 404, 413 as HTML", Fate.REPEATED),
+    RefusedBulk("401, 403 without a body", Fate.VANISHED, WAITS_WITHOUT_RIGHTS),
+    RefusedBulk("429, 5xx without a body", Fate.VANISHED, WAITS_ON_ERRORS),
+    RefusedBulk("413 without a body, the engine's own", Fate.VANISHED),
+    RefusedBulk("200, but every document 429", Fate.DROPPED, WAITS_ON_ITEMS),
+    RefusedBulk("200, but some documents 429 or 400", Fate.DROPPED),
+    RefusedBulk("the same with `retryfailures`, 429", Fate.WAITS),
+    RefusedBulk("the same with `retryfailures`, 400", Fate.FILED),
+    RefusedBulk("connection reset, nothing stored", Fate.WAITS),
+    RefusedBulk("connection reset after storing", Fate.REPEATED),
+    RefusedBulk("half an answer", Fate.REPEATED),
+    RefusedBulk("no answer within `indexTimeout`", Fate.WAITS),
 )
 
 
 def periods() -> tuple[tuple[int, int | None], ...]:
     """The first and last release of each stretch in which nothing changes; None has no end."""
-    changes = {row.waits_since for row in REFUSALS if row.waits_since is not None}
+    changes = {row.waits_since for row in REFUSED_BULKS if row.waits_since is not None}
     starts = sorted({OLDEST, *changes})
     closed = tuple((start, _before(following)) for start, following in pairwise(starts))
     return (*closed, (starts[-1], None))
