@@ -13,6 +13,7 @@ from tuner.engines.versions import VERSIONS
 from tuner.lint.codes import explained_codes
 from tuner.lint.load import parse_profile
 from tuner.measure.measurement import DoubtKind
+from tuner.modules.refused_bulks import REFUSED_BULKS, periods
 from tuner.profile.facts import fact_name, source_of
 from tuner.profile.schema import every_key
 from tuner.render import artefacts, engine_files
@@ -46,6 +47,19 @@ def test_doubts_and_bottlenecks_are_all_explained() -> None:
     for name, _, consequence in rows(DOCS / "measuring.md", "doubt"):
         assert consequence.startswith(DoubtKind(name).consequence.value)
     assert sorted(named("measuring.md", "bottleneck")) == sorted(b.value for b in Bottleneck)
+
+
+def test_the_table_of_refused_bulks_is_what_the_product_knows() -> None:
+    assert rows(DOCS / "profiles.md", "reply to a bulk") == [
+        (row.reply, *(row.fate_in(first).value for first, _ in periods())) for row in REFUSED_BULKS
+    ]
+    head = " | ".join(
+        f"8.{first} and later" if last is None
+        else f"8.{first}" if first == last
+        else f"8.{first} to 8.{last}"
+        for first, last in periods()
+    )  # fmt: skip
+    assert f"| reply to a bulk | {head} |" in text_of(DOCS / "profiles.md")
 
 
 def test_search_says_what_runs_in_a_lab_how_short_it_can_be_and_what_can_be_allowed() -> None:

@@ -72,6 +72,28 @@ def test_refused_documents_are_reported_and_not_counted(path: str) -> None:
         assert json.loads(bulk(sink, range(10, 20), path)[1])["errors"] is False
 
 
+def test_a_proxy_refuses_what_is_larger_than_it_takes_with_a_page() -> None:
+    with faulty("limit=500,after=1,times=9") as (sink, client):
+        answers = [bulk(sink, range(10)), bulk(sink, [10]), bulk(sink, range(11, 30))]
+        assert [code for code, _ in answers] == [413, 200, 413]
+        assert answers[0][1].startswith(b"<html>")
+        assert indexed(client, "x") == 1
+
+
+def test_an_answer_without_a_body_is_empty() -> None:
+    with faulty("empty=413,after=1") as (sink, client):
+        assert bulk(sink, range(10)) == (413, b"")
+        assert indexed(client, "x") == 0
+
+
+def test_all_documents_can_be_refused_alike() -> None:
+    with faulty("items=429,after=1") as (sink, client):
+        status, answer = bulk(sink, range(4))
+        assert status == 200
+        assert [one["index"]["status"] for one in json.loads(answer)["items"]] == [429] * 4
+        assert indexed(client, "x") == 0
+
+
 def test_half_an_answer_is_no_json_but_everything_is_counted() -> None:
     with faulty("truncate,after=1") as (sink, client):
         status, answer = bulk(sink, range(10))

@@ -112,10 +112,11 @@ def test_the_users_cluster_keeps_the_key() -> None:
     assert bind(small({**KEY, **NEW}), site, (40514,)).profile.measured.apikey is not None
 
 
-def test_the_name_of_a_pipeline_taken_from_an_event_is_escaped() -> None:
+def test_the_name_of_a_pipeline_taken_from_an_event_is_plain() -> None:
     changes = {"outputs[logs].pipelineName": "programname", "outputs[logs].dynPipelineName": True}
     text = conf(changes)
-    assert 'property(name="programname" format="json")' in text.split('name="logs-pipeline"')[1]
+    template = text.split('name="logs-pipeline"')[1]
+    assert 'regex.expression="^([]!#-[^-~ ]{1,200})$"' in template.partition("}\n")[0]
 
 
 def conf(changes: Mapping[str, object]) -> str:

@@ -89,10 +89,10 @@ def test_what_a_release_loses_is_said(release: str, lost: str) -> None:
     (warning,) = parse_profile(edit(SMALL, changes), "p.yaml").warnings
     assert warning.code == "RT404"
     assert f"answers {lost} to all of it" in warning.message
-    assert "every release when it answers 400 or 413: errorfile holds" in warning.message
+    assert "every release when it answers 400: errorfile holds" in warning.message
     unkept = changes | {"outputs[logs].errorfile": None}
     (warning,) = parse_profile(edit(SMALL, unkept), "p.yaml").warnings
-    assert "413: set errorfile" in warning.message
+    assert "400: set errorfile" in warning.message
     assert findings(unkept | {"guardrails.tier": "relaxed"}) == set()
 
 
@@ -160,3 +160,29 @@ def test_imtcp_had_most_parameters_in_its_module_once(
     assert too_new <= findings(changes)
     changes["release"] = {"rsyslog": f"8.{release}", "elasticsearch": "7.17"}
     assert not too_new & findings(changes)
+
+
+@pytest.mark.parametrize(
+    ("server", "limit", "code"),
+    [("https://es.example:443", None, "RT218"), ("http://es.example:80", None, "RT218"),
+     ("https://es.example:443", "2m", None), ("https://es.example:9200", None, None),
+     ("http://127.0.0.1:80", None, None)],
+)  # fmt: skip
+def test_a_batch_that_nginx_refuses_is_told_where_something_like_it_stands_before_the_engine(
+    server: str, limit: str | None, code: str | None
+) -> None:
+    changes = SAFE | {BATCH: 3000, "outputs[logs].queue.workerThreadMinimumMessages": 3000}
+    changes |= {"outputs[logs].servers": [server], "outputs[logs].maxbytes": limit}
+    warned = {f"warning {code} outputs[0].queue.dequeueBatchSize"} if code else set()
+    assert findings(changes) == warned
+
+
+def test_servers_that_do_not_answer_may_outlast_the_start_that_systemd_allows() -> None:
+    three = [f"https://es{number}.example:9200" for number in range(3)]
+    changes = SAFE | {"outputs[logs].servers": three, "outputs[logs].healthCheckTimeout": 15_000}
+    (warning,) = parse_profile(edit(SMALL, changes), "p.yaml").warnings
+    assert warning.code == "RT219"
+    assert "takes 90 s to start" in warning.message
+    assert findings(changes | {"release.rsyslog": "8.2508"}) <= {
+        "warning RT404 release.rsyslog", "warning RT405 outputs[0].errorfile"
+    }  # fmt: skip

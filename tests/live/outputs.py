@@ -12,12 +12,15 @@ from pathlib import Path
 
 from tests.profile.examples import small
 from tuner.host.process import give_to_daemons
+from tuner.host.programs import rsyslog_version
 from tuner.lab.entrances import EventSource, TcpPort
 from tuner.lab.ports import free_port
 from tuner.lab.rsyslogd import Rsyslogd
 from tuner.lab.scratch import scratch, subfolder
+from tuner.modules.omelasticsearch import OmelasticsearchOutput
 from tuner.profile.model import Profile
 from tuner.render.artefacts import rsyslog_conf
+from tuner.schema.parameter import since
 
 DEADLINE_S = 20.0
 SEPARATOR = "|"
@@ -56,6 +59,28 @@ class Place:
             connection.shutdown(socket.SHUT_WR)
             while connection.recv(4096):
                 pass
+
+
+def release_at_hand() -> int:
+    """The release of the rsyslogd that tests run, such as 2302."""
+    return int(rsyslog_version().removeprefix("8."))
+
+
+def rendered_for_it() -> dict[str, object]:
+    """Changes of a profile for that release; before 8.2206 no engine after Elasticsearch 7."""
+    release = release_at_hand()
+    engine = "8.19" if release >= 2206 else "7.17"
+    return {"release": {"rsyslog": f"8.{release}", "elasticsearch": engine}}
+
+
+def bulks_to(url: str, **more: object) -> dict[str, object]:
+    """An output into that engine or sink, which gives up a bulk after 2 s where it can."""
+    came = since(OmelasticsearchOutput.model_fields["index_timeout"])
+    limit = {"indexTimeout": 2000} if release_at_hand() >= came else {}
+    return {
+        "name": "logs", "type": "omelasticsearch", "servers": [url], "index": {"name": "syslog"},
+        "action.resumeInterval": 1, **limit, **more,
+    }  # fmt: skip
 
 
 @contextmanager

@@ -12,7 +12,16 @@ from pathlib import Path
 
 import pytest
 
-from tests.live.outputs import Place, daemon, lines, place, receiving, wait
+from tests.live.outputs import (
+    Place,
+    daemon,
+    lines,
+    place,
+    receiving,
+    release_at_hand,
+    rendered_for_it,
+    wait,
+)
 from tests.live.test_inputs import make_certificates
 from tuner.engine.client import EngineClient
 from tuner.engine.feed import kept
@@ -21,6 +30,7 @@ from tuner.lab.entrances import EventSource, TcpPort, UdpPort
 from tuner.lab.ports import free_port
 from tuner.lab.scratch import scratch, subfolder
 from tuner.lab.sink import Sink
+from tuner.lint.lint import lint
 
 pytestmark = [
     pytest.mark.live,
@@ -280,6 +290,10 @@ def test_json_is_forwarded_as_one_message_an_event(site: Place, tmp_path: Path) 
     assert '"event 000007 of many"' in found[7].replace('" event', '"event')
 
 
+tls_of_inputs = pytest.mark.skipif(
+    shutil.which("rsyslogd") is not None and release_at_hand() < 2106,
+    reason="not possible: the receiver's imtcp has TLS for the whole module only",
+)
 TLS = {
     "streamDriver": "gtls", "streamDriverMode": 1, "streamDriverAuthMode": "x509/name",
     "streamDriverPermittedPeers": ["server.example.org"],
@@ -312,6 +326,7 @@ def certificates(tmp_path: Path) -> Iterator[Path]:
         yield folder
 
 
+@tls_of_inputs
 def test_everything_arrives_over_tls(site: Place, tmp_path: Path, certificates: Path) -> None:
     port = free_port()
     own = tls_input(port, certificates, "server")
@@ -322,6 +337,7 @@ def test_everything_arrives_over_tls(site: Place, tmp_path: Path, certificates: 
 
 
 @pytest.mark.full
+@tls_of_inputs
 def test_nothing_is_sent_to_a_receiver_with_another_name(
     site: Place, tmp_path: Path, certificates: Path
 ) -> None:
@@ -389,6 +405,27 @@ def program(site: Place, text: str) -> Path:
     return path
 
 
+@pytest.mark.full
+@pytest.mark.each_rsyslogd("outputs")
+def test_a_program_that_refuses_an_event_twice_gets_its_batch_again_where_lint_says_so(
+    site: Place,
+) -> None:
+    take = program(site, CONFIRMS)
+    out = site.folder / "taken"
+    output: dict[str, object] = {
+        "name": "take", "type": "omprog", "line": [{"property": "msg"}], "confirmMessages": True,
+        "binary": f"{take} {out} events", "queue": QUEUE, "action.resumeInterval": 1,
+    }  # fmt: skip
+    changes = rendered_for_it()
+    told = {one.code for one in lint(site.profile([output], changes))}
+    with site.running([output], changes):
+        site.send(SENT[:600])
+        wait(lambda: len(set(lines(out))) == 600)
+    found = lines(out)
+    assert sorted(set(found)) == sorted(TEXTS[:600])
+    assert (len(found) > 600) is ("RT279" in told)
+
+
 def test_a_program_gets_every_event_as_a_document(site: Place) -> None:
     take = program(site, '#!/bin/sh\nexec cat >> "$1"\n')
     out = site.folder / "taken"
@@ -403,14 +440,17 @@ def test_a_program_gets_every_event_as_a_document(site: Place) -> None:
     assert {one["pid"] for one in found} == {"77"}
 
 
+@pytest.mark.each_rsyslogd("outputs")
 @pytest.mark.parametrize("batches", [False, True])
 def test_a_program_answers_for_events_and_batches(site: Place, batches: bool) -> None:
+    """Singly, as RT279 asks from 8.2508 on: else the batch of an event that is refused twice comes
+    again."""
     take = program(site, CONFIRMS)
     out = site.folder / "taken"
     output: dict[str, object] = {
         "name": "take", "type": "omprog", "line": [{"property": "msg"}], "confirmMessages": True,
-        "binary": f"{take} {out} {'batches' if batches else 'events'}", "queue": QUEUE,
-        "action.resumeInterval": 1,
+        "binary": f"{take} {out} {'batches' if batches else 'events'}",
+        "queue": QUEUE if batches else QUEUE | {"dequeueBatchSize": 1}, "action.resumeInterval": 1,
     }  # fmt: skip
     if batches:
         marks = {"beginTransactionMark": "BEGIN", "commitTransactionMark": "END"}

@@ -16,7 +16,8 @@ from pathlib import Path
 import pytest
 
 from tests.live.engines import running
-from tests.profile.examples import small
+from tests.profile.examples import SMALL
+from tests.shipped import ROOT, at_hand
 from tuner.engine.client import EngineClient, at, number_at
 from tuner.engine.delivery import check_by_sink, fault_counts
 from tuner.engine.numbering import SentEvents
@@ -30,10 +31,9 @@ from tuner.lab.ports import free_port
 from tuner.lab.rsyslogd import Rsyslogd
 from tuner.lab.scratch import scratch, subfolder
 from tuner.lab.sink import Sink
-from tuner.lint.candidate import candidate
-from tuner.lint.load import load_profile
 from tuner.measure.measurement import Measurement, TrialPlan
 from tuner.measure.trial import run_trial
+from tuner.profile.edit import edit
 from tuner.profile.model import Profile
 from tuner.render.artefacts import rsyslog_conf
 
@@ -44,7 +44,6 @@ pytestmark = [
     pytest.mark.usefixtures("nothing_left_behind"),
 ]
 
-ROOT = Path(__file__).parents[2]
 TIMEOUT_S = 60.0
 EVENTS = 12_000
 RUN = "0123abcd"
@@ -90,16 +89,15 @@ def shipper(url: str, index: str, parent: Path) -> Iterator[Shipper]:
     with scratch(parent) as folder:
         port, own = free_port(), subfolder(folder, "shipper")
         rejected = own / "rejected.json"
-        profile = small(
-            {
-                "inputs[0].port": port,
-                "outputs[logs].servers": [url],
-                "outputs[logs].queue.dequeueBatchSize": 500,
-                "outputs[logs].queue.workerThreadMinimumMessages": 500,
-                "outputs[logs].retryfailures.file": str(rejected),
-                "outputs[logs].index.name": index,
-            }
-        )
+        changes: dict[str, object] = {
+            "inputs[0].port": port,
+            "outputs[logs].servers": [url],
+            "outputs[logs].queue.dequeueBatchSize": 500,
+            "outputs[logs].queue.workerThreadMinimumMessages": 500,
+            "outputs[logs].retryfailures.file": str(rejected),
+            "outputs[logs].index.name": index,
+        }
+        profile = at_hand(edit(SMALL, changes))
         daemon = Rsyslogd(rsyslog_conf(profile), own, [TcpPort(port)])
         try:
             yield Shipper(port, rejected)
@@ -107,6 +105,7 @@ def shipper(url: str, index: str, parent: Path) -> Iterator[Shipper]:
             daemon.stop(5.0)
 
 
+@pytest.mark.each_rsyslogd("faults")
 def test_the_sink_refuses_every_third_for_a_while(tmp_path: Path) -> None:
     fault = parse_fault("errors,after=3,times=6")
     with Sink(faults=[fault]) as sink, shipper(sink.url, "syslog", tmp_path) as ours:
@@ -130,8 +129,10 @@ def test_the_sink_refuses_every_third_for_a_while(tmp_path: Path) -> None:
         client.close()
 
 
+@pytest.mark.each_rsyslogd("faults")
 def test_what_was_stored_before_the_connection_broke_is_not_stored_twice(tmp_path: Path) -> None:
-    """Without ids the same fault doubles every event of its batch (tests/live/test_faults.py)."""
+    """Without ids the same fault doubles every event of its batch
+    (tests/live/test_refused_bulks.py)."""
     fault = parse_fault("reset,after=3")
     with Sink(faults=[fault]) as sink, shipper(sink.url, "syslog", tmp_path) as ours:
         client = EngineClient(sink.url)
@@ -220,11 +221,12 @@ def test_an_engine_that_has_no_room_for_parts_of_bulks(tmp_path: Path) -> None:
         assert number_at(node, "thread_pool", "write", "rejected") > len(events) / 100
 
 
-@pytest.mark.parametrize("faults", [(), ("html=503",), ("truncate",)], ids=str)
+@pytest.mark.each_rsyslogd("faults")
+@pytest.mark.parametrize("faults", [(), ("html=413",), ("truncate",)], ids=str)
 def test_a_trial_with_retries_accounts_for_every_event_on_the_sink(
     faults: tuple[str, ...], tmp_path: Path
 ) -> None:
-    """Faults that double a batch of the profile without ids (tests/live/test_faults.py)."""
+    """Faults that double a batch of the profile without ids (tests/live/test_refused_bulks.py)."""
     wanted = [parse_fault(text) for text in faults]
     with Sink(faults=wanted) as sink, scratch(tmp_path) as folder:
         lab = lab_of(SinkEngine(sink), folder, new_run_id())
@@ -248,6 +250,7 @@ def test_a_trial_with_retries_accounts_for_every_event_on_an_engine(
 
 def with_retries() -> Profile:
     """The shipped profile, with retries."""
-    written = load_profile(ROOT / "profiles" / "default.yaml")
-    file = ("outputs[logs].retryfailures.file", "/var/log/rsyslog/rejected.json")
-    return candidate(written, [file]).profile
+    text = (ROOT / "profiles" / "default.yaml").read_text(encoding="utf-8")
+    return at_hand(
+        edit(text, {"outputs[logs].retryfailures.file": "/var/log/rsyslog/rejected.json"})
+    )

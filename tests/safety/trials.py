@@ -8,6 +8,7 @@ from pathlib import Path
 from unittest.mock import patch
 
 from tests.safety.invariants import Json, get
+from tests.shipped import ROOT, at_hand
 from tuner.engine import owned
 from tuner.engine.client import EngineClient
 from tuner.lab.engine import SinkEngine
@@ -15,12 +16,11 @@ from tuner.lab.faults import parse_fault
 from tuner.lab.lab import Lab, lab_of, new_run_id
 from tuner.lab.scratch import scratch
 from tuner.lab.sink import Sink
-from tuner.lint.load import load_profile
 from tuner.measure import pipeline
 from tuner.measure.measurement import Delivery, Failure, Measurement, TrialPlan
 from tuner.measure.trial import run_trial
 
-PROFILE = load_profile(Path(__file__).parents[2] / "profiles" / "default.yaml").profile
+PROFILE = at_hand((ROOT / "profiles" / "default.yaml").read_text(encoding="utf-8"))
 SHORT = TrialPlan(0.5, 1.0)
 
 

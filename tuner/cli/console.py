@@ -6,6 +6,7 @@ import contextlib
 import json
 import os
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -91,6 +92,18 @@ def working(text: str) -> Iterator[Callable[[str], None]]:
         return
     with stderr().status(printable(text), refresh_per_second=_SPINS) as status:
         yield lambda change: status.update(printable(change))
+
+
+@contextlib.contextmanager
+def say_when_slow(text: str, after_s: float = 2.0) -> Iterator[None]:
+    """Say that once what is done meanwhile has taken longer."""
+    timer = threading.Timer(after_s, say, (text,))
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
 
 
 class Verbosity(Enum):

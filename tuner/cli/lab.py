@@ -96,7 +96,13 @@ def _ship(profile: Profile, nodes: Nodes[NodeProcess], folder: Path) -> standing
     transport = transport_for(bound)
     work = subfolder(folder, lab.trial_folder("lab").name)
     furnish(bound)
-    rsyslogd = Rsyslogd(rsyslog_conf(bound), work, entrances(bound), dies_with_us=False)
+    rsyslogd = Rsyslogd(
+        rsyslog_conf(bound),
+        work,
+        entrances(bound),
+        dies_with_us=False,
+        start_checks_s=bound.start_checks_s,
+    )
     first, *others = nodes.running
     try:
         started = standing.Standing(

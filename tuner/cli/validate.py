@@ -14,7 +14,7 @@ from typing import Annotated
 
 import typer
 
-from tuner.cli.console import result, result_json, say, working
+from tuner.cli.console import result, result_json, say, say_when_slow, working
 from tuner.cli.options import (
     LOCAL,
     EngineChoice,
@@ -137,7 +137,13 @@ def validate(
                     say(line)
         raise
     form = form_of(loaded, fragment, loaded_modules)
-    found = list(layers(loaded, offline, site, form))
+    waits_s = loaded.profile.start_checks_s
+    slow = say_when_slow(
+        "still running rsyslogd -N1: from 8.2510 it asks each server for its version, which takes "
+        f"up to {waits_s:g} s when none answers"
+    )
+    with slow if waits_s else contextlib.nullcontext():
+        found = list(layers(loaded, offline, site, form))
     for name, ask in _asked(loaded, elasticsearch, site, smoke, found):
         try:
             found.append(ask())

@@ -15,7 +15,10 @@ class FaultKind(Enum):
 
     STATUS = "status"
     HTML = "html"
+    EMPTY = "empty"
     ERRORS = "errors"
+    ITEMS = "items"
+    LIMIT = "limit"
     TRUNCATE = "truncate"
     RESET = "reset"
     RESET_BEFORE = "reset-before"
@@ -38,7 +41,12 @@ class FaultKind(Enum):
 _MEANINGS = {
     FaultKind.STATUS: "answer with this HTTP status and an error in JSON, storing nothing",
     FaultKind.HTML: "answer with this HTTP status and a page of HTML, storing nothing",
+    FaultKind.EMPTY: "answer with this HTTP status and no body, storing nothing",
     FaultKind.ERRORS: "answer 200, but every third document is refused with 429 or 400",
+    FaultKind.ITEMS: "answer 200, but every document is refused with this status",
+    FaultKind.LIMIT: (
+        "answer a body of more bytes than this with 413 and a page of HTML, as a proxy does"
+    ),
     FaultKind.TRUNCATE: "store, then answer with half of the JSON",
     FaultKind.RESET: "store, then reset the connection",
     FaultKind.RESET_BEFORE: "reset the connection, storing nothing",
@@ -51,6 +59,9 @@ _STATUSES = (400.0, 599.0)
 _VALUES = {
     FaultKind.STATUS: _STATUSES,
     FaultKind.HTML: _STATUSES,
+    FaultKind.EMPTY: _STATUSES,
+    FaultKind.ITEMS: (400.0, 429.0),
+    FaultKind.LIMIT: (1.0, 999_999_999_999.0),
     FaultKind.DELAY: (0.001, 3600.0),
     FaultKind.DROP_EVENT: (0.0, 999_999_999_999.0),
     FaultKind.DOUBLE_EVENT: (0.0, 999_999_999_999.0),

@@ -23,7 +23,8 @@ class Rsyslogd:
     """A running rsyslogd that takes events at all of `entrances`; `stop` ends it.
 
     It gets `folder`, which is new, for its own; of our environment the variables `inherits`, which
-    hold secrets that `config` refers to.
+    hold secrets that `config` refers to.  It may wait `start_checks_s` for servers that do not
+    answer before it opens an entrance.
     """
 
     def __init__(
@@ -33,6 +34,7 @@ class Rsyslogd:
         entrances: Sequence[EventSource],
         inherits: Sequence[str] = (),
         dies_with_us: bool = True,
+        start_checks_s: float = 0.0,
     ) -> None:
         for entrance in entrances:
             entrance.require_free()
@@ -50,7 +52,7 @@ class Rsyslogd:
         )
         try:
             for entrance in entrances:
-                self._wait(entrance)
+                self._wait(entrance, START_TIMEOUT_S + start_checks_s)
         except BaseException:
             self.stop()
             raise
@@ -92,8 +94,8 @@ class Rsyslogd:
             return f"it did not end within {grace_s:g} s: it still held events"
         return failed
 
-    def _wait(self, entrance: EventSource) -> None:
-        deadline = time.monotonic() + START_TIMEOUT_S
+    def _wait(self, entrance: EventSource, timeout_s: float) -> None:
+        deadline = time.monotonic() + timeout_s
         while not entrance.is_open(self.pid):
             self.check()
             if time.monotonic() > deadline:

@@ -10,7 +10,7 @@ from dataclasses import asdict
 
 from tuner.engine.numbering import SentEvents
 from tuner.engines.versions import DEFAULT
-from tuner.lab.sink_bulk import BadBulk, bulk
+from tuner.lab.sink_bulk import BadBulk, Refuse, bulk
 from tuner.lab.sink_http import HttpRequest, Reply, json_reply
 from tuner.lab.sink_store import JSON, Exists, Missing, SinkIndex, Store
 
@@ -107,9 +107,9 @@ def _bulk(store: Store, request: HttpRequest, name: str) -> Reply:
         stored += len(documents)
         return store.add(index, documents)
 
-    def keep(refuses: bool) -> tuple[bytes, int]:
+    def keep(refuse: Refuse) -> tuple[bytes, int]:
         filter_path = request.query.get("filter_path")
-        reply = bulk(body, name or None, filter_path, count, store.claim, refuses=refuses)
+        reply = bulk(body, name or None, filter_path, count, store.claim, refuse=refuse)
         store.kept.add(body)
         return reply, stored
 

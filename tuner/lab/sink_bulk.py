@@ -7,6 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 Count = Callable[[str, Sequence[bytes]], int]
+Refuse = Callable[[int], dict[int, int]]
+"""Which of so many documents are refused, by their place, and with which status."""
 Claim = Callable[[str, str], bool]
 """Whether an index had no document with that id; from now on it has."""
 
@@ -18,7 +20,7 @@ _FULL_ITEM = (
 )
 
 
-_REFUSALS = {
+_REFUSED_BULKS = {
     429: b'{"type":"es_rejected_execution_exception","reason":"the sink was told to refuse it"}',
     400: b'{"type":"document_parsing_exception","reason":"the sink was told to refuse it"}',
     409: b'{"type":"version_conflict_engine_exception","reason":"document already exists"}',
@@ -49,14 +51,14 @@ def bulk(
     count: Count,
     claim: Claim,
     *,
-    refuses: bool = False,
+    refuse: Refuse,
 ) -> bytes:
     """Count the documents of a bulk body through `count`, which says how many were there before.
 
     To create a document under an id that `claim` does not grant is refused with 409.
 
     The reply has the fields that `filter_path` leaves, of those that rsyslog asks for; any other
-    filter leaves everything.  With `refuses` every third document is refused and not counted.
+    filter leaves everything.  What `refuse` names is refused and not counted.
     """
     lines = body.split(b"\n")
     if lines.pop() != b"":
@@ -66,7 +68,7 @@ def bulk(
         raise BadBulk("request body is required: action and source lines that alternate")
     known = {action: _target(action, default_index) for action in set(actions)}
     targets = [known[action] for action in actions]
-    refused = _refused(len(targets)) if refuses else {}
+    refused = refuse(len(targets))
     if any(target.document_id is not None for target in known.values()):
         refused |= _conflicts(targets, refused, claim)
     kept = targets
@@ -77,9 +79,19 @@ def bulk(
     return _reply(targets, before, filter_path, refused)
 
 
-def _refused(documents: int) -> dict[int, int]:
-    """Which documents are refused, by their place, and with which status."""
+def none(_documents: int) -> dict[int, int]:
+    """Refuses nothing."""
+    return {}
+
+
+def every_third(documents: int) -> dict[int, int]:
+    """Refuses every third, in turn for good and for the time being."""
     return {place: 429 if place % 2 else 400 for place in range(2, documents, 3)}
+
+
+def every_one(status: int) -> Refuse:
+    """What refuses all, with this status."""
+    return lambda documents: dict.fromkeys(range(documents), status)
 
 
 def _conflicts(
@@ -146,7 +158,7 @@ def _reply(
 
 
 def _refusal(target: Target, status: int) -> bytes:
-    shown = (target.operation.encode(), status, _REFUSALS[status])
+    shown = (target.operation.encode(), status, _REFUSED_BULKS.get(status, _REFUSED_BULKS[400]))
     return b'{"%b":{"status":%d,"error":%b}}' % shown
 
 

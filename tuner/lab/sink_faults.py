@@ -10,14 +10,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from tuner.lab.faults import Fault, FaultKind
-from tuner.lab.sink_bulk import documents_in
+from tuner.lab.sink_bulk import Refuse, documents_in, every_one, every_third, none
 from tuner.lab.sink_delivery import Numbers
 from tuner.lab.sink_http import Reply, ReplyEnding, json_reply
 
-Bulk = Callable[[bool], tuple[bytes, int]]
-"""Stores a bulk, refusing some documents if told to; gives the reply and how many it stored."""
+Bulk = Callable[[Refuse], tuple[bytes, int]]
+"""Stores a bulk but what is refused; gives the reply and how many documents it stored."""
 
-_PAGE = b"<html><head><title>%d</title></head><body><h1>Service unavailable</h1></body></html>\n"
+_PAGE = b"<html><head><title>%d</title></head><body><h1>From a proxy</h1></body></html>\n"
 
 
 @dataclass(frozen=True)
@@ -56,10 +56,15 @@ class FaultInjector:
         with self._lock:
             self._requests += 1
             self._under_way_bytes += len(body)
-            active = [fault for fault in self._of_requests if fault.applies_to(self._requests)]
+            active = [
+                fault
+                for fault in self._of_requests
+                if fault.applies_to(self._requests)
+                and not (fault.kind is FaultKind.LIMIT and len(body) <= fault.value)
+            ]
         try:
             if not active:
-                return Reply(store(False)[0])
+                return Reply(store(none)[0])
             reply, stored = _faulty_reply(active[0], store)
             self._remember(FaultHit(str(active[0]), documents_in(body), stored))
             return reply
@@ -91,12 +96,23 @@ def _faulty_reply(fault: Fault, store: Bulk) -> tuple[Reply, int]:
         return nothing, 0
     if fault.kind is FaultKind.DELAY:
         time.sleep(fault.value)
-    body, stored = store(fault.kind is FaultKind.ERRORS)
+    body, stored = store(_refusing(fault))
     if fault.kind is FaultKind.RESET:
         return Reply(b"", ending=ReplyEnding.RESET), stored
     if fault.kind is FaultKind.TRUNCATE:
         body = body[: len(body) // 2]
     return Reply(body), stored
+
+
+def _refusing(fault: Fault) -> Refuse:
+    """Which documents a fault refuses."""
+    match fault.kind:
+        case FaultKind.ERRORS:
+            return every_third
+        case FaultKind.ITEMS:
+            return every_one(int(fault.value))
+        case _:
+            return none
 
 
 def _storing_nothing(fault: Fault) -> Reply | None:
@@ -106,8 +122,11 @@ def _storing_nothing(fault: Fault) -> Reply | None:
         case FaultKind.STATUS:
             error = {"type": "sink_fault", "reason": f"the sink was told to answer {status}"}
             return json_reply({"error": error, "status": status}, status)
-        case FaultKind.HTML:
-            return Reply(_PAGE % status, status, "text/html; charset=UTF-8")
+        case FaultKind.HTML | FaultKind.LIMIT:
+            shown = status if fault.kind is FaultKind.HTML else 413
+            return Reply(_PAGE % shown, shown, "text/html; charset=UTF-8")
+        case FaultKind.EMPTY:
+            return Reply(b"", status)
         case FaultKind.RESET_BEFORE:
             return Reply(b"", ending=ReplyEnding.RESET)
         case FaultKind.HANG:

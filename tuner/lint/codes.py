@@ -136,7 +136,8 @@ _OTHERS = (
     ),
     CodeExplanation(
         "RT506", "engine", "error",
-        "F1: the node answers 413 to larger requests, and rsyslog silently drops the batch.",
+        "F1: the node answers 413 to larger requests, and rsyslog silently drops the batch; "
+        "errorfile does not get it.",
         "the node's own http.max_content_length",
     ),
     CodeExplanation(

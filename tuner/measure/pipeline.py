@@ -50,7 +50,13 @@ def pipeline(lab: Lab, bound: Profile, name: str) -> Iterator[Pipeline]:
         identity = identity_of(bound) if lab.engine.needs_numbers(bound) else None
         stats = folder / "impstats.log"
         config = rsyslog_conf(bound, identity, lab.templates) + impstats_section(stats)
-        rsyslogd = Rsyslogd(config, folder, entrances(bound), bound.secret_variables)
+        rsyslogd = Rsyslogd(
+            config,
+            folder,
+            entrances(bound),
+            bound.secret_variables,
+            start_checks_s=bound.start_checks_s,
+        )
         try:
             yield Pipeline(rsyslogd, bound.measured.index.pattern, stats)
         finally:

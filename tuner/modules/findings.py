@@ -1,19 +1,26 @@
 """What the study of rsyslog's source found; documentation names them by number."""
 
+from tuner.modules.refused_bulks import WAITS_ON_ERRORS, WAITS_WITHOUT_RIGHTS
+
 FINDINGS: dict[str, str] = {
     "F1": (
-        "F1: a bulk refused as a whole (429, 413, 400, 503 with JSON) is silently dropped, "
-        "whatever the retry settings; rsyslog waits after 401 and 403 since 8.2508, after 429 "
-        "and 5xx since 8.2606, and still drops it after 400 and 413."
+        "F1: a bulk refused as a whole, with an error in JSON, is silently dropped, whatever the "
+        f"retry settings; rsyslog waits after 401 and 403 since 8.{WAITS_WITHOUT_RIGHTS}, after "
+        f"429 and 5xx since 8.{WAITS_ON_ERRORS}, and still drops it after 400, 404 and 413. The "
+        "engine's own 413 has no body, and leaves nothing in errorfile either."
     ),
     "F2": (
-        "F2: up to rsyslog 8.2604 a 5xx answer that is not JSON (a proxy's page) sends the "
-        "batch again and each event once more singly: events are doubled unless they have a "
-        "bulkid."
+        "F2: after a refusal that is not JSON, such as a proxy's page, rsyslog sends the batch "
+        "again with one event more each time, then each event singly: events are doubled unless "
+        "they have a bulkid, and while the proxy refuses, the output blocks. With 401 and 403 up "
+        f"to the release before 8.{WAITS_WITHOUT_RIGHTS}, with 429 and 5xx up to that before "
+        f"8.{WAITS_ON_ERRORS}, with 400, 404 and 413 in every release."
     ),
     "F3": (
         "F3: after a transport failure a batch of N events is retried as N requests of one "
-        "document: large batches make every hiccup expensive."
+        "document, and where rsyslog waits after a refused bulk (401 and 403 since "
+        f"8.{WAITS_WITHOUT_RIGHTS}, 429 and 5xx since 8.{WAITS_ON_ERRORS}) after that too: large "
+        "batches make every hiccup expensive."
     ),
     "F4": (
         "F4: when maxbytes splits a batch and the transport fails, the part already buffered "

@@ -41,8 +41,8 @@ class RetryFailures(RsyslogSection):
 
 
 class DocumentId(Section):
-    """The id of a document: a value of the event of 1 to 512 visible ASCII characters, else a new
-    one."""
+    """The id of a document: a value of the event of 1 to 512 visible ASCII characters without
+    quotes and backslashes, else a new one."""
 
     property: Annotated[PropertyName | None, Doc("The property of the event.")] = None
     json_path: Annotated[FieldName | None, Doc("The path into the event's JSON.")] = Field(
@@ -168,7 +168,10 @@ class OmelasticsearchOutput(Output):
     ] = None
     dyn_pipeline_name: Annotated[
         Switch | None,
-        Doc("Whether pipelineName names a property of the event that holds the pipeline's name."),
+        Doc(
+            "Whether pipelineName names a property of the event that holds the pipeline's name.",
+            traps=("A name that is not ASCII, or has a quote or a backslash, counts as empty.",),
+        ),
     ] = None
     skip_pipeline_if_empty: Annotated[
         Switch | None, Doc("Whether an empty pipeline name is left out instead of being an error.")
@@ -237,6 +240,13 @@ class OmelasticsearchOutput(Output):
     def has_ids(self) -> bool:
         """Whether each document gets its id from rsyslog: create needs one on all releases."""
         return self.creates or self.bulkid is not None
+
+    @property
+    def start_checks_s(self) -> float:
+        """How long rsyslog 8.2510 and later wait for servers that do not answer, when they start
+        and for -N1: one server after the other, and again for the action of the retries."""
+        actions = 1 if self.retryfailures is None else 2
+        return actions * len(self.servers) * self.health_check_timeout / 1000
 
     @property
     def secrets(self) -> tuple[SecretRef, ...]:

@@ -10,7 +10,7 @@ from pydantic import Field, model_validator
 
 from tuner.modules.in_profile import InProfile
 from tuner.modules.output import EXAMPLE_QUEUE, BuiltinTemplate, Lines
-from tuner.rule import Changes, Complaint, loss
+from tuner.rule import Changes, Complaint, loss, warning
 from tuner.schema.parameter import Doc
 from tuner.schema.scalars import AbsolutePath, FileMode, Line, NonNegative, Switch
 
@@ -35,7 +35,10 @@ class OmprogOutput(Lines):
             "Whether the program answers each event, and its start, with a line: OK, or anything "
             "else, and the event is sent again later.",
             default="off",
-            traps=("If off, what the program could not do is lost.",),
+            traps=(
+                "If off, what the program could not do is lost.",
+                "From 8.2508 an event that is refused twice in a row brings its whole batch again.",
+            ),
         ),
     ] = None
     confirm_timeout: Annotated[
@@ -97,6 +100,7 @@ class OmprogOutput(Lines):
     ends_lines: ClassVar[bool] = True
 
 
+_SENDS_BATCH_AGAIN = 2508
 # For examples: a program with a queue that no rule complains of.
 _PROGRAM: Changes = {
     "name": "alert", "type": "omprog", "binary": "/usr/local/bin/alert", "queue": EXAMPLE_QUEUE,
@@ -118,4 +122,31 @@ def _nobody_answers(asked: InProfile[OmprogOutput]) -> Iterator[Complaint]:
             ("useTransactions",),
             "nobody says whether a batch was done: what the program could not do is lost; "
             "add confirmMessages: on, and have the program answer",
+        )
+
+
+@warning(
+    "RT279",
+    why=f"From 8.{_SENDS_BATCH_AGAIN} rsyslog tries an event that the program refuses once more, "
+    "and then sends all of its batch again: of 600 events, one refused twice, 100 came twice.",
+    source="rsyslog action.c, doTransaction; seen on 8.2610",
+    bad={
+        "release.rsyslog": f"8.{_SENDS_BATCH_AGAIN}",
+        "outputs": [{**_PROGRAM, "confirmMessages": True}],
+    },
+    good={"outputs[alert].queue.dequeueBatchSize": 1},
+    at="outputs[alert].confirmMessages",
+)
+def _batch_again(asked: InProfile[OmprogOutput]) -> Iterator[Complaint]:
+    output, release = asked.section, asked.release.rsyslog_number
+    alone = output.queue is not None and output.queue.dequeue_batch_size == 1
+    if release < _SENDS_BATCH_AGAIN or not output.confirm_messages:
+        return
+    if not output.use_transactions and not alone:
+        yield Complaint(
+            ("confirmMessages",),
+            "when the program refuses an event twice in a row, it gets all events of the batch "
+            "again, those that it has confirmed too: give the output a queue with "
+            "dequeueBatchSize: 1, or set useTransactions and have the program keep a batch only "
+            "at its end",
         )

@@ -131,6 +131,11 @@ class Profile(Section):
         return files
 
     @property
+    def start_checks_s(self) -> float:
+        """How long rsyslogd may wait for the servers of all outputs when it starts, and for -N1."""
+        return sum(output.start_checks_s for output in self.indexed)
+
+    @property
     def secret_variables(self) -> tuple[str, ...]:
         """The variables of the environment that rsyslogd takes those secrets from."""
         return tuple(one.env for one in self.secrets if one.env is not None)

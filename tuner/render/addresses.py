@@ -24,8 +24,12 @@ _DATES = {
 _ALLOWED = "^([A-Za-z0-9][A-Za-z0-9._-]{0,63})$"
 
 
+# Neither has a quote or a backslash: they go into JSON as they are, because rsyslog escapes them
+# itself from 8.2608 on (commit d9e4f8317) and never did before.
+_PLAIN = "]!#-[^-~"
 # A document's id has 512 bytes at most, and is not empty.
-_ID = "^ *([!-~]{1,512}) *$"
+_ID = f"^ *([{_PLAIN}]{{1,512}}) *$"
+_PIPELINE = f"^([{_PLAIN} ]{{1,200}})$"
 
 
 def index_name(index: Index, steps: Steps) -> tuple[Piece, ...]:
@@ -77,4 +81,9 @@ def document_id(wanted: DocumentId | str | None, steps: Steps) -> Property:
         return Property("uuid")
     name = json_name(wanted.json_path) if wanted.json_path else str(wanted.property)
     text = Property(name, expression=_ID, group=1)
-    return steps.text((text,), fallback=variable("$uuid"))._replace(format="json")
+    return steps.text((text,), fallback=variable("$uuid"))
+
+
+def pipeline_name(name: str) -> Property:
+    """What writes the name of a pipeline: a value of the event where it is plain, else nothing."""
+    return Property(name, expression=_PIPELINE, group=1, nomatch="BLANK")

@@ -9,7 +9,7 @@ from tuner.modules.output import Lines
 from tuner.modules.registry import AnyOutput
 from tuner.profile.documents import fields_of
 from tuner.profile.model import Profile
-from tuner.render.addresses import document_id, file_name, index_name
+from tuner.render.addresses import document_id, file_name, index_name, pipeline_name
 from tuner.render.document import Identity, document, line
 from tuner.render.field_text import Property
 from tuner.render.steps import Piece, Step, Steps
@@ -26,7 +26,7 @@ class OutputTemplates:
     line: tuple[Piece, ...] = ()
     index: tuple[Piece, ...] = ()
     id: Property | None = None
-    pipeline: str | None = None
+    pipeline: Property | None = None
     retries: bool = False
     steps: tuple[Step, ...] = ()
 
@@ -54,7 +54,7 @@ def output_templates(
         document=pieces,
         index=index_name(output.index, steps) if output.index.varies else (),
         id=document_id(output.bulkid, steps) if output.has_ids else None,
-        pipeline=output.pipeline_name or "" if output.dyn_pipeline_name else None,
+        pipeline=pipeline_name(output.pipeline_name or "") if output.dyn_pipeline_name else None,
         retries=output.retryfailures is not None,
         steps=steps.taken,
     )

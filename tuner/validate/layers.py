@@ -83,12 +83,12 @@ def _rsyslogd(
         loaded, rsyslog_conf(loaded.profile, templates=templates, form=form)
     )
     try:
-        inherits = loaded.profile.secret_variables
+        inherits, waits_s = loaded.profile.secret_variables, loaded.profile.start_checks_s
         if form.is_fragment:
             name_there = Path(fragment_path(loaded.profile)).name
-            verdict = check_fragment(name_there, config, inherits)
+            verdict = check_fragment(name_there, config, inherits, waits_s)
         else:
-            verdict = check(config, inherits)
+            verdict = check(config, inherits, waits_s)
     except (ProgramMissing, Refused) as cannot:
         return Layer(name, None, str(cannot))
     remarks = [f"with a stand-in for {path}, which this machine lacks" for path in missing]

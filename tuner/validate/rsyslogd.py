@@ -35,14 +35,18 @@ class Check:
     complaints: tuple[str, ...]
 
 
-def check(config: str, inherits: Sequence[str] = ()) -> Check:
+def check(config: str, inherits: Sequence[str] = (), start_checks_s: float = 0.0) -> Check:
     """Let the installed rsyslogd read `config`, which may refer to the variables `inherits`; death
-    by a signal is a rejection too."""
-    return _check(config, inherits, {})
+    by a signal is a rejection too.  It may wait `start_checks_s` for servers beside its work."""
+    return _check(config, inherits, start_checks_s, {})
 
 
 def check_fragment(
-    name: str, text: str, inherits: Sequence[str] = (), host: Path = Path("/etc")
+    name: str,
+    text: str,
+    inherits: Sequence[str] = (),
+    start_checks_s: float = 0.0,
+    host: Path = Path("/etc"),
 ) -> Check:
     """Let the installed rsyslogd read the host's own configuration with the drop-in `text` in it,
     called `name`; raises Refused where the host has no such configuration, or no drop-ins."""
@@ -57,11 +61,15 @@ def check_fragment(
         raise Refused(f"{bad.filename} cannot be read: {bad.strerror}") from bad
     if f"{folder}/" not in config:
         raise Refused(f"{main} includes nothing of {folder}: a fragment there has no effect")
-    return _check(config, inherits, {**others, name: text}, f"{folder}/")
+    return _check(config, inherits, start_checks_s, {**others, name: text}, f"{folder}/")
 
 
 def _check(
-    config: str, inherits: Sequence[str], fragments: Mapping[str, str], includes: str = ""
+    config: str,
+    inherits: Sequence[str],
+    start_checks_s: float,
+    fragments: Mapping[str, str],
+    includes: str = "",
 ) -> Check:
     """What rsyslogd says of a configuration, whose path `includes` stands for the fragments."""
     with tempfile.TemporaryDirectory(prefix="rsyslog-tune-") as folder:
@@ -73,7 +81,8 @@ def _check(
             file.touch(mode=0o600)
             file.write_text(text, encoding="utf-8", errors="surrogateescape")
         environment = own_environment(*inherits)
-        result = run([rsyslogd(), "-N1", "-f", str(path)], _TIMEOUT_S, environment=environment)
+        command = [rsyslogd(), "-N1", "-f", str(path)]
+        result = run(command, _TIMEOUT_S + start_checks_s, environment=environment)
     lines = [line.replace(f"{folder}/", "") for line in result.stderr.splitlines()]
     said = _complaints(lines)
     if result.returncode < 0:

@@ -13,6 +13,7 @@ from tuner.modules.input import Input
 from tuner.modules.omelasticsearch import OmelasticsearchOutput
 from tuner.modules.output import Output
 from tuner.modules.queue import SEGMENTED_SINCE, Queue, QueueType
+from tuner.modules.refused_bulks import WAITS_ON_ERRORS, WAITS_WITHOUT_RIGHTS, lost_whole
 from tuner.profile.model import Profile, Tier
 from tuner.profile.placement import queues
 from tuner.rule import Complaint, advice, error, loss
@@ -20,8 +21,6 @@ from tuner.schema.parameter import since
 
 _OMITS_TYPE = 2206
 _TAKES_TYPE = {Engine.ELASTICSEARCH: 7, Engine.OPENSEARCH: 1}
-_SUSPENDS_ON_ERRORS = 2606
-_SUSPENDS_WITHOUT_RIGHTS = 2508
 _HEEDS_INTERVAL_MAX = 2308
 _MAJORS = {Engine.ELASTICSEARCH: range(7, 10), Engine.OPENSEARCH: range(1, 4)}
 
@@ -95,18 +94,20 @@ def _engine(profile: Profile) -> Iterator[Complaint]:
 @loss(
     "RT404",
     why="F1: a bulk that the engine refuses as a whole counts as delivered, whatever the retry "
-    f"settings. rsyslog waits after 401 and 403 since 8.{_SUSPENDS_WITHOUT_RIGHTS}, after 429 and "
-    f"5xx since 8.{_SUSPENDS_ON_ERRORS}; after 400 and 413 every release drops the bulk.",
-    source="rsyslog plugins/omelasticsearch, commits 2f29b1ccb and a5c4d2694; seen on 8.2302",
-    bad={**REMOTE, "release.rsyslog": f"8.{_SUSPENDS_ON_ERRORS - 2}"},
-    good={"release.rsyslog": f"8.{_SUSPENDS_ON_ERRORS}"},
+    f"settings. rsyslog waits after 401 and 403 since 8.{WAITS_WITHOUT_RIGHTS}, after 429 and "
+    f"5xx since 8.{WAITS_ON_ERRORS}; after 400 every release drops the bulk. A proxy's page is "
+    "another matter: F2.",
+    source="rsyslog plugins/omelasticsearch, commits 2f29b1ccb and a5c4d2694; seen on 8.2102, "
+    "8.2302, 8.2504 and 8.2610",
+    bad={**REMOTE, "release.rsyslog": f"8.{WAITS_ON_ERRORS - 2}"},
+    good={"release.rsyslog": f"8.{WAITS_ON_ERRORS}"},
 )
 def _lost_on_errors(profile: Profile) -> Iterator[Complaint]:
     release = profile.release
     kept = all(output.errorfile is not None for _, output in _at_risk(profile))
-    if release.rsyslog_number >= _SUSPENDS_ON_ERRORS or not any(_at_risk(profile)):
+    lost = lost_whole(release.rsyslog_number)
+    if not lost or not any(_at_risk(profile)):
         return
-    rights = release.rsyslog_number < _SUSPENDS_WITHOUT_RIGHTS
     cure = (
         "errorfile holds what was dropped: send it again from there"
         if kept
@@ -115,34 +116,33 @@ def _lost_on_errors(profile: Profile) -> Iterator[Complaint]:
     yield Complaint(
         ("release", "rsyslog"),
         f"rsyslog {release.rsyslog} silently drops a batch, with retryfailures too, when the "
-        f"engine answers {'401, 403, ' if rights else ''}429 or 5xx to all of it, and like every "
-        f"release when it answers 400 or 413: {cure}; 8.{_SUSPENDS_ON_ERRORS} waits after 429 and "
-        "5xx",
+        f"engine answers {lost} to all of it, and like every release when it answers 400: "
+        f"{cure}; 8.{WAITS_ON_ERRORS} waits after 429 and 5xx",
     )
 
 
 @loss(
     "RT405",
-    why="F1: 400 and 413 to a whole bulk are dropped by every release; 413 may come from a proxy "
-    "with a limit of its own. errorfile holds the request and the reply.",
-    source="rsyslog plugins/omelasticsearch, as of 8.2608",
+    why="F1: a bulk that the engine answers with 400 or 404 is dropped by every release. "
+    "errorfile holds the request and the reply; only after 413, which the engine sends without a "
+    "body, it holds nothing: see RT214. A proxy's page is another matter: F2.",
+    source="rsyslog plugins/omelasticsearch, as of 8.2610; seen on 8.2102 to 8.2610",
     bad={
-        "release.rsyslog": f"8.{_SUSPENDS_ON_ERRORS}",
+        "release.rsyslog": f"8.{WAITS_ON_ERRORS}",
         "outputs[logs].servers": ["https://es.example:9200"],
         "outputs[logs].retryfailures.file": "/var/log/rsyslog/rejected.json",
     },
     good={"outputs[logs].errorfile": "/var/log/rsyslog/errors.json"},
 )
 def _lost_on_refusal(profile: Profile) -> Iterator[Complaint]:
-    if profile.release.rsyslog_number < _SUSPENDS_ON_ERRORS:
-        return
+    if lost_whole(profile.release.rsyslog_number):
+        return  # RT404 says it
     for number, output in _at_risk(profile):
         if output.errorfile is None:
             yield Complaint(
                 ("outputs", number, "errorfile"),
-                "a batch to which the engine, or a proxy before it, answers 400 or 413 as a "
-                "whole is silently dropped by every release of rsyslog: set errorfile, which "
-                "then holds what was dropped",
+                "a batch to which the engine answers 400 as a whole is silently dropped by every "
+                "release of rsyslog: set errorfile, which then holds what was dropped",
             )
 
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import NamedTuple
+from urllib.parse import urlsplit
 
 from tuner.engines.heap import heap_bytes
 from tuner.lint.rules.transport import REMOTE, remote_servers
+from tuner.modules.refused_bulks import WAITS_ON_ERRORS
 from tuner.profile.message_sizes import LONGEST_MESSAGE_BYTES
 from tuner.profile.model import Profile, Tier
 from tuner.profile.placement import PlacedQueue, action_queue, working_queue
@@ -24,6 +26,9 @@ _PRESSURE = "10%"
 # Bulks above four fifths of the limit leave no room for what else the node must hold.
 _SHARE_OF_PRESSURE = 0.8
 _LARGEST_BATCH = 10_000
+# nginx's client_max_body_size, unless set; and where engines do not listen.
+_NGINX_BODY = 1024 * 1024
+_WEB = frozenset({80, 443})
 
 
 class Requests(NamedTuple):
@@ -70,7 +75,8 @@ def pressure_bytes(profile: Profile) -> int:
 @loss(
     "RT207",
     why="F4: if a batch is sent in parts and the connection fails, events are lost, 38 of 100. "
-    "F1: the engine answers 413 to a request above its limit, and rsyslog silently drops it.",
+    "F1: the engine answers 413 to a request above its limit, and rsyslog silently drops it; "
+    "errorfile does not get it.",
     source="rsyslog plugins/omelasticsearch; seen on 8.2302",
     bad={"outputs[logs].maxbytes": "975999"},
     good={"outputs[logs].maxbytes": "976000"},
@@ -139,9 +145,9 @@ def _kib(size: int) -> str:
 
 @loss(
     "RT214",
-    why="F1: the engine answers a request above http.max_content_length with 413, and every "
-    "release of rsyslog silently drops such a batch.",
-    source="Elasticsearch, http.max_content_length; rsyslog plugins/omelasticsearch",
+    why="F1: the engine answers a request above http.max_content_length with 413 and no body, and "
+    "every release of rsyslog silently drops such a batch; errorfile does not get it.",
+    source="Elasticsearch 8.19, http.max_content_length; seen on rsyslog 8.2102 to 8.2610",
     bad={"outputs[logs].maxbytes": "102401k"},
     good={"outputs[logs].maxbytes": "102400k"},
 )
@@ -156,6 +162,35 @@ def _above_the_engines(profile: Profile) -> Iterator[Complaint]:
                 f"{most // 1024}k",
                 Cure(f"{most // 1024}k", f"batches of more than {most} bytes are lost"),
             )
+
+
+@warning(
+    "RT218",
+    why="F2: by default nginx answers a request of more than 1 MiB with 413 and a page of HTML. "
+    "Every release of rsyslog then sends the batch again, each time with one event more, and the "
+    "output blocks.",
+    source="nginx, client_max_body_size; seen on rsyslog 8.2102 to 8.2610",
+    bad={
+        **REMOTE,
+        "outputs[logs].servers": ["https://es.example:443"],
+        "outputs[logs].queue.dequeueBatchSize": 2149,
+    },
+    good={"outputs[logs].queue.dequeueBatchSize": 2148},
+)
+def _above_a_proxys(profile: Profile) -> Iterator[Complaint]:
+    """Engines listen on 9200: on the ports of the web something else answers for them."""
+    for number, output in profile.enumerated:
+        requests = requests_of(profile, number)
+        behind = next((s for _, s in remote_servers(output) if urlsplit(s).port in _WEB), None)
+        if behind is None or output.maxbytes or requests.batch_bytes <= _NGINX_BODY:
+            continue
+        yield Complaint(
+            (*requests.queue.path, "dequeueBatchSize"),
+            f"batches of {requests.queue.batch} events can exceed 1 MiB, nginx's default limit of "
+            f"a request, and {behind} looks like a proxy: if it refuses them, the output blocks "
+            f"and doubles events; use at most {_NGINX_BODY // requests.event_bytes}, or set "
+            "maxbytes to what the proxy takes",
+        )
 
 
 @warning(
@@ -195,8 +230,9 @@ def _batch(requests: Requests, what: str, fits: int) -> Complaint:
 @advice(
     "RT216",
     why="F3: a batch that could not be sent is tried again one event at a time: 100 events made "
-    "101 requests. A large batch keeps its worker busy for minutes.",
-    source="rsyslog action.c, actionTryRemoveHardErrorsFromBatch; seen on 8.2302",
+    f"101 requests. From 8.{WAITS_ON_ERRORS} that is so after 429 and 5xx too. A large batch "
+    "keeps its worker busy for minutes.",
+    source="rsyslog action.c, actionTryRemoveHardErrorsFromBatch; seen on 8.2302 and 8.2610",
     bad={
         **REMOTE,
         "outputs[logs].queue.dequeueBatchSize": _LARGEST_BATCH + 1,

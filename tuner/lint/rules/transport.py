@@ -13,6 +13,10 @@ from tuner.schema.scalars import is_loopback
 
 _STATUS = frozenset({"*", "items", "items.*", "items.*.status"})
 _ERRORS = frozenset({"*", "errors"})
+# The first release that asks the engine for its version when it starts.
+_ASKS_AT_START = 2510
+# Two thirds of what systemd allows: rsyslogd has queues to read, too.
+_START_S = 60.0
 # For examples: an engine on another machine, and nothing lost on the way there.
 REMOTE: Changes = {
     "release.rsyslog": "8.2606",
@@ -133,6 +137,28 @@ def _waits_for_ever(profile: Profile) -> Iterator[Complaint]:
                 "forever; use 60000, well above the longest time that a bulk takes (a limit that "
                 "is too low repeats batches that were indexed)",
             )
+
+
+@warning(
+    "RT219",
+    why=f"From 8.{_ASKS_AT_START} rsyslog asks each server of each action for its version before "
+    "it opens an input, one after the other, and waits healthCheckTimeout for each that does not "
+    "answer. systemd kills what has not started after 90 s, and starts it again.",
+    source="rsyslog plugins/omelasticsearch, commit 31fd3d3ac; systemd, DefaultTimeoutStartSec; "
+    "seen on 8.2610",
+    bad={**REMOTE, "outputs[logs].healthCheckTimeout": 30_001},
+    good={"outputs[logs].healthCheckTimeout": 30_000},
+)
+def _slow_start(profile: Profile) -> Iterator[Complaint]:
+    if profile.release.rsyslog_number < _ASKS_AT_START or profile.start_checks_s <= _START_S:
+        return
+    number, output = max(profile.enumerated, key=lambda one: one[1].start_checks_s)
+    yield Complaint(
+        ("outputs", number, "healthCheckTimeout"),
+        f"when no server answers, rsyslogd takes {profile.start_checks_s:g} s to start, asking one "
+        "server after the other, and receives nothing; systemd gives up after 90 s: use a "
+        f"shorter time than {output.health_check_timeout} ms, or fewer servers",
+    )
 
 
 @error(
