@@ -17,7 +17,7 @@ from pathlib import Path
 from tuner.errors import Refused
 from tuner.host.process import describe_exit, own_environment, run
 from tuner.host.programs import rsyslogd
-from tuner.modules.registry import packages, unpackaged
+from tuner.modules.registry import packaged_since, packages, unpackaged
 
 _TIMEOUT_S = 20.0
 
@@ -80,6 +80,8 @@ def _check(
 def packages_to_install(complaints: Sequence[str]) -> tuple[str, ...]:
     """What to install for the modules that rsyslogd could not load, one sentence for each."""
     ways = {module: f"apt-get install {package}" for module, package in packages().items()}
+    for module, release in packaged_since().items():
+        ways[module] += f", which Debian has since rsyslog 8.{release}"
     ways |= dict.fromkeys(unpackaged(), "Debian has no package of it, rsyslog's repositories have")
     return tuple(
         f"{module} is not installed: {way}"
