@@ -53,9 +53,11 @@ def always(_number: int, _body: bytes) -> Answer:
 
 @dataclass
 class Receiver:
-    """A server under way: its port and all requests so far, those that were refused too."""
+    """A server under way: what it answers, to health checks with the status `health`; its port and
+    all requests so far, those that were refused too."""
 
     answers: Answers = always
+    health: int = 200
     port: int = 0
     requests: list[Received] = field(default_factory=list)
     lock: threading.Lock = field(default_factory=threading.Lock)
@@ -91,8 +93,8 @@ class _Handler(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         """A health check."""
         with self.receiver.lock:
-            self._keep(b"", 200)
-        self._answer(OK)
+            self._keep(b"", self.receiver.health)
+        self._answer(Answer(self.receiver.health))
 
     def _keep(self, body: bytes, status: int) -> None:
         headers = {name.lower(): value for name, value in self.headers.items()}

@@ -105,8 +105,8 @@ def _sent_in_parts(profile: Profile) -> Iterator[Complaint]:
 @loss(
     "RT293",
     why="A batch whose connection breaks goes to retry.ruleset and is sent by the output again "
-    "(seen: 250 of 250 events twice); after 503, what exceeds ratelimit.burst is dropped (seen: 150 of "
-    "250). Without it the output waits.",
+    "(seen: 250 of 250 events twice); after 503, what exceeds ratelimit.burst is dropped (seen: "
+    "150 of 250). Without it the output waits.",
     source="rsyslog contrib/omhttp, curlPost and checkResult; seen on 8.2610",
     bad={
         **_NEW,
