@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests.house.pages import outputs_over_http
 from tests.lab.test_bind import SITE
 from tests.lint.findings import findings
 from tests.profile.examples import SMALL, small
@@ -371,6 +372,11 @@ PACKAGED: dict[str, object] = {"release.rsyslog": "8.2512"}
 @pytest.mark.parametrize("more", [{}, LOKI, {"bulk": "index"}, {"batch.format": "kafkarest"}])
 def test_a_server_over_http_goes_without_a_word(more: dict[str, object]) -> None:
     assert said([HTTP | more], **PACKAGED) == {}
+
+
+@pytest.mark.parametrize("name", ["loki", "splunk", "opensearch", "hdfs"])
+def test_what_the_page_shows_goes_without_a_word(name: str) -> None:
+    assert said([outputs_over_http()[name]], **PACKAGED) == {}
 
 
 NOT_TAKEN: list[tuple[dict[str, object], str]] = [

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from tests.house.pages import ROOT, blocks
+from tests.house.pages import outputs_over_http
 from tests.live.http_receiver import HTML, OK, RESET, Answer, Answers, Receiver, http_receiver
 from tests.live.outputs import NO_OMHTTP, Place, daemon, has_omhttp, lines, place, wait
 from tests.live.test_inputs import make_certificates
@@ -350,18 +350,6 @@ def test_over_tls_events_go_to_the_right_server_only(
             assert len(arrived(receiver)) == (EVENTS if trusts else 0)
 
 
-def page_outputs() -> dict[str, dict[str, object]]:
-    """The outputs over HTTP that docs/profiles.md shows, by name."""
-    found: dict[str, dict[str, object]] = {}
-    for block in blocks(ROOT / "docs" / "profiles.md"):
-        if block.language == "yaml" and "type: omhttp" in block.text:
-            data = read(block.text, "profiles.md").data
-            assert isinstance(data, dict)
-            for output in data["outputs"]:
-                found[output["name"]] = output
-    return found
-
-
 def is_loki(body: bytes) -> list[str]:
     """The texts of a push, as Loki takes it; raises AssertionError."""
     data = json.loads(body)
@@ -430,7 +418,7 @@ def test_what_the_page_shows_sends_what_the_server_takes(site: Place, name: str)
     path, shape = SHAPES[name]
     sent = [b"<13>Nov 21 06:30:00 web1 app[%d]: %b" % pair for pair in enumerate(HOSTILE[:3])]
     with http_receiver() as receiver:
-        output = local(page_outputs()[name], site.folder, f"http://127.0.0.1:{receiver.port}")
+        output = local(outputs_over_http()[name], site.folder, f"http://127.0.0.1:{receiver.port}")
         with running(site, output):
             site.send(sent)
             wait(lambda: sum(len(shape(one.body)) for one in receiver.taken) == len(sent))
@@ -445,8 +433,9 @@ def test_what_the_page_shows_sends_what_the_server_takes(site: Place, name: str)
 def test_a_bulk_is_taken_by_the_sink(site: Place) -> None:
     with Sink(keep=EVENTS) as sink:
         client = EngineClient(sink.url)
-        output = local(page_outputs()["opensearch"], site.folder, sink.url)
-        with running(site, output):
+        output = local(outputs_over_http()["opensearch"], site.folder, sink.url)
+        # The sink unpacks nothing.
+        with running(site, output | {"compress": False}):
             site.send(SENT)
             wait(lambda: kept(client).count(b"\n") >= 2 * EVENTS)
         documents = [json.loads(line) for line in kept(client).splitlines()[1::2]]
@@ -462,7 +451,7 @@ def test_a_bulk_is_taken_by_an_engine(
 ) -> None:
     """The empty lines between the documents too."""
     engine, index = each_engine[1], "rsyslog-tune-omhttp"
-    output = local(page_outputs()["opensearch"], site.folder, engine.url)
+    output = local(outputs_over_http()["opensearch"], site.folder, engine.url)
     with running(site, output | {"restpath": f"{index}/_bulk"}):
         site.send(SENT)
         wait(lambda: not (site.folder / "errors").exists(), 1)
