@@ -77,7 +77,7 @@ def test_a_missing_program_is_named_before_anything_is_fetched(
     folder: Path, monkeypatch: pytest.MonkeyPatch, command: str
 ) -> None:
     monkeypatch.setattr("tuner.host.programs.javas", tuple)
-    assert "no Java from 17 to 21 is installed" in refused(ProgramMissing, command, "plain.yaml")
+    assert "no Java from 17 to 25 is installed" in refused(ProgramMissing, command, "plain.yaml")
 
 
 MEASURING = [

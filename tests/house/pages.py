@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+import yaml
+
 ROOT = Path(__file__).parents[2]
 README = ROOT / "README.md"
 PAGES = (README, *sorted((ROOT / "docs").glob("*.md")))
@@ -115,3 +117,10 @@ def anchors(page: Path) -> set[str]:
     """What the headings of a page are called in links."""
     titles = re.findall(r"^#+ (.*)$", _FENCE.sub("", text_of(page)), re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
+
+
+def outputs_over_http() -> dict[str, dict[str, object]]:
+    """The outputs of omhttp that docs/profiles.md shows, by name."""
+    texts = [block.text for block in blocks(ROOT / "docs" / "profiles.md")]
+    shown = [yaml.safe_load(text) for text in texts if "type: omhttp" in text]
+    return {str(output["name"]): output for one in shown for output in one["outputs"]}

@@ -319,6 +319,35 @@ def test_what_functions_and_parsers_need_is_kept_with_them(tmp_path: Path) -> No
     assert any(line.startswith('template(name="t"') for line in start)
 
 
+def test_a_server_over_http_is_an_output_with_its_secrets_elsewhere(tmp_path: Path) -> None:
+    text = (
+        f'{DOCUMENT}module(load="omhttp")\n'
+        'action(type="omhttp" name="hec" server=["splunk", "http://[::1]:8088"] serverport="8088"\n'
+        '       restpath="services/collector" template="d" batch="on" batch.maxsize="500"\n'
+        '       httpheaders=["X-A: b", "Authorization: Splunk geheim"]\n'
+        '       uid="me" pwd="geheim" tls.cacert="/etc/ca.pem" skipverifyhost="on")\n'
+        'action(type="omhttp" server="127.0.0.1" usehttps="off")\n'
+    )
+    made = imported(text, tmp_path)
+    assert (made.missing, made.kept) == ((), ())
+    hec, plain = listed(made, "outputs")
+    assert hec["server"] == ["https://splunk:8088", "http://[::1]:8088"]
+    assert hec["httpheaders"] == ["X-A: b", {"file": "/etc/rsyslog.d/hec-2.header"}]
+    assert hec["auth"] == {"uid": "me", "pwd": {"file": "/etc/rsyslog.d/hec.pwd"}}
+    assert hec["tls"] == {"cacert": "/etc/ca.pem", "skipverifyhost": True}
+    assert plain["server"] == ["http://127.0.0.1:443"]
+    assert "'message'" in repr(plain["document"])
+    assert "geheim" not in repr(made)
+
+
+@pytest.mark.parametrize("said", ['retry="on" retry.ruleset="again"', 'dynrestpath="on"'])
+def test_a_server_over_http_that_names_other_objects_is_kept(said: str, tmp_path: Path) -> None:
+    text = f'{DOCUMENT}action(type="omhttp" server="h" restpath="d" template="d" {said})\n'
+    made = imported(text, tmp_path)
+    assert len(made.kept) == 1
+    assert listed(made, "outputs") == []
+
+
 def test_kafka_and_programs_are_inputs_and_outputs(tmp_path: Path) -> None:
     text = (
         f'{DOCUMENT}module(load="omkafka") module(load="imkafka")\n'

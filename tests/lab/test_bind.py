@@ -177,16 +177,17 @@ def test_a_profile_whose_first_output_gets_counters_alone_is_refused() -> None:
     assert "outputs[stats]: omelasticsearch -> left out" in told
 
 
-def test_programs_and_kafka_are_left_out_and_named() -> None:
+def test_programs_kafka_and_servers_over_http_are_left_out_and_named() -> None:
     output = small().model_dump(mode="json", by_alias=True, exclude_defaults=True)["outputs"][0]
     kafka = {"name": "kafka", "type": "omkafka", "topic": "t", "queue": output["queue"]}
     take = {"name": "take", "type": "omprog", "binary": "/bin/x", "queue": output["queue"]}
+    http = {"name": "http", "type": "omhttp", "server": ["h"], "document": "ecs", "bulk": "index"}
     inputs = [{"type": "imptcp", "port": 10514}, {"type": "imkafka", "topic": "t"}]
-    used = bind(small({"inputs": inputs, "outputs": [output, kafka, take]}), SITE, (1, 2))
+    used = bind(small({"inputs": inputs, "outputs": [output, kafka, take, http]}), SITE, (1, 2))
     told = {str(one) for one in used.substitutions}
     assert {
         "inputs[1]: imkafka -> left out", "outputs[kafka]: omkafka -> left out",
-        "outputs[take]: omprog -> left out",
+        "outputs[take]: omprog -> left out", "outputs[http]: omhttp -> left out",
     } <= told  # fmt: skip
     with pytest.raises(Refused, match="type imkafka: measurements cannot send to it"):
         bind(small({"inputs": inputs[1:]}), SITE, (1,))

@@ -77,6 +77,12 @@ def test_documents_are_counted_exactly(sink: Sink, client: EngineClient) -> None
     assert index_counters(client, "counts-a").index_failed == 0
 
 
+def test_empty_lines_between_documents_are_skipped(sink: Sink, client: EngineClient) -> None:
+    one, two = (bulk_body("spaced", [number]) for number in (1, 2))
+    assert post(sink, "/_bulk", one + b"\n" + two)["errors"] is False
+    assert indexed(client, "spaced") == 2
+
+
 def test_losses_and_repetitions_are_named(sink: Sink, client: EngineClient) -> None:
     numbers = [n for n in range(100) if n not in {3, 77}] + [5, 5]
     post(sink, "/_bulk", bulk_body("named", numbers) + b'{"index":{"_index":"named"}}\n{"a":1}\n')

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests.house.pages import outputs_over_http
 from tests.lab.test_bind import SITE
 from tests.lint.findings import findings
 from tests.profile.examples import SMALL, small
@@ -355,3 +356,63 @@ def test_explanations_name_the_modules_that_have_the_key() -> None:
     assert found.since == ("omfile: rsyslog 8.2208", "omfwd: rsyslog 8.2606")
     (found,) = explain("outputs[].filter.match[].ereregex")
     assert "configuration/filters" in found.source
+
+
+HTTP: dict[str, object] = {
+    "name": "up", "type": "omhttp", "server": ["https://up.example.org:443"], "document": "ecs",
+    "errorfile": "/var/log/up.json", "batch": True, "batch.maxsize": 500, "queue": QUEUE,
+}  # fmt: skip
+LOKI: dict[str, object] = {
+    "batch.format": "lokirest", "document": None, "line": [{"property": "msg"}],
+    "labels": [{"constant": "syslog", "name": "job"}],
+}  # fmt: skip
+PACKAGED: dict[str, object] = {"release.rsyslog": "8.2512"}
+
+
+@pytest.mark.parametrize("more", [{}, LOKI, {"bulk": "index"}, {"batch.format": "kafkarest"}])
+def test_a_server_over_http_goes_without_a_word(more: dict[str, object]) -> None:
+    assert said([HTTP | more], **PACKAGED) == {}
+
+
+@pytest.mark.parametrize("name", ["loki", "splunk", "opensearch", "hdfs"])
+def test_what_the_page_shows_goes_without_a_word(name: str) -> None:
+    assert said([outputs_over_http()[name]], **PACKAGED) == {}
+
+
+NOT_TAKEN: list[tuple[dict[str, object], str]] = [
+    ({"httpheaders": ["Authorization: Splunk geheim"]}, "Authorization holds a secret"),
+    ({"httpheaders": ["X-Api-Key: geheim"]}, "X-Api-Key holds a secret"),
+    ({"token": "geheim"}, "must say where the secret is"),
+    ({"auth": {"uid": "me", "pwd": "geheim"}}, "must say where the secret is"),
+    ({"server": ["https://me:geheim@h"]}, "an address such as https://loki:3100"),
+    ({"labels": [{"property": "msg", "name": "a"}]}, "belong together"),
+    ({**LOKI, "labels": [{"constant": "a", "name": "a.b"}]}, "is not what Loki takes"),
+    ({**LOKI, "line": None}, "labels need line"),
+    ({"bulk": "index", "batch.format": "jsonarray"}, "bulk needs document"),
+    ({"httpheaderkey": "X-A"}, "belong together"),
+    ({"profile": "hec:splunk:raw"}, "belong together"),
+    ({"restpath": "/a"}, "without a slash before it"),
+    ({"restpath": 'a"b'}, "without a slash before it"),
+    ({"restpath": "a", "dynrestpath": {"property": "hostname"}}, "not both"),
+    ({"dynrestpath": {"property": "msg"}}, "must be hostname"),
+]
+
+
+@pytest.mark.parametrize(("more", "message"), NOT_TAKEN)
+def test_what_no_server_over_http_takes_is_refused(more: dict[str, object], message: str) -> None:
+    messages = " ".join(said([HTTP | more], **PACKAGED).values())
+    assert message in messages
+    assert "geheim" not in messages
+
+
+def test_a_secret_does_not_cross_the_network_in_the_clear() -> None:
+    secret = {"httpheaders": [{"file": "/etc/rsyslog.d/up.header"}]}
+    for server, codes in (("http://up.example.org:80", {"RT204"}), ("http://127.0.0.1:80", set())):
+        assert said([HTTP | secret | {"server": [server]}], **PACKAGED).keys() == codes
+    plain = secret | {"server": ["up.example.org:80"], "useHttps": False}
+    assert said([HTTP | plain], **PACKAGED).keys() == {"RT204"}
+
+
+def test_a_direct_queue_hands_over_the_batches_of_the_main_queue() -> None:
+    output = without(HTTP, "queue") | {"batch.maxsize": 500}
+    assert "1024 events at a time" in said([output], **PACKAGED)["RT292"]

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import secrets
 import socket
+import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from tests.profile.examples import small
-from tuner.host.process import give_to_daemons
-from tuner.host.programs import rsyslog_version
+from tuner.host.process import give_to_daemons, run
+from tuner.host.programs import find, rsyslog_version, rsyslogd
 from tuner.lab.entrances import EventSource, TcpPort
 from tuner.lab.ports import free_port
 from tuner.lab.rsyslogd import Rsyslogd
@@ -101,6 +103,21 @@ def daemon(config: str, folder: Path, entrances: Sequence[EventSource]) -> Itera
         yield running
     finally:
         running.stop(DEADLINE_S)
+
+
+NO_OMHTTP = "rsyslogd has no omhttp: Debian ships rsyslog-http since 8.2512"
+
+
+@cache
+def has_omhttp() -> bool:
+    """Whether the rsyslogd at hand has that module."""
+    if find("rsyslogd") is None:
+        return False
+    with tempfile.NamedTemporaryFile("w", suffix=".conf") as config:
+        config.write('module(load="omhttp")\n')
+        config.flush()
+        done = run([rsyslogd(), "-N1", "-f", config.name], DEADLINE_S)
+    return "omhttp" not in done.stderr
 
 
 def receiving(module: str, parameters: str, file: Path) -> str:

@@ -7,6 +7,7 @@ random, and texts in any place bent as far as the pattern of that place lets the
 from __future__ import annotations
 
 import copy
+import json
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -109,6 +110,16 @@ streams:
 outputs:
   - {name: take, type: omprog, binary: /opt/take, beginTransactionMark: begin, document: raw}
   - {name: out, type: omkafka, topic: out, key: k, confParam: ["c=d"], line: [{variable: owner}]}
+  - name: loki
+    type: omhttp
+    server: ["https://loki.example.org:3100"]
+    httpheaders: ["X-Scope-OrgID: logs"]
+    labels: [{constant: syslog, name: job}, {property: hostname, name: host, case: lower}]
+    line: [{constant: ">"}, {variable: owner}]
+    batch: true
+    batch.format: lokirest
+  - {name: web, type: omhttp, server: [h], auth: {uid: me, pwd: {file: /p}}, document: ecs,
+     dynrestpath: {before: logs-, property: hostname, after: /_bulk, fallback: rest}}
   - {name: kept, type: omfile, file: /srv/stats, stream: stats, document: [{json: a, name: b}]}
 """
 
@@ -136,10 +147,11 @@ class Case:
             _put(data, path, canary)
         return data
 
-    def hostile(self, text: str) -> str:
-        """`text` with each canary replaced by what it stands for."""
+    def hostile(self, text: str, in_json: bool = False) -> str:
+        """`text` with each canary replaced by what it stands for, inside a text of JSON or not."""
         for path, canary in self.canaries.items():
-            text = text.replace(canary, str(_get(self.data, path)))
+            value = str(_get(self.data, path))
+            text = text.replace(canary, json.dumps(value)[1:-1] if in_json else value)
         return text
 
 

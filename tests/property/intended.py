@@ -56,9 +56,11 @@ def _put_in(case: Case, value: str | list[str]) -> str | list[str]:
 
 
 def _template_differences(case: Case, ours: Object, twin: Object) -> Iterator[str]:
-    """What templates of documents hold is JSON, which `document` reads; others hold plain text."""
+    """What templates of documents hold is JSON, which `document` reads; others hold plain text, or
+    what Loki takes."""
     if not str(ours.parameters["name"]).endswith("-document"):
-        wanted_texts = [case.hostile(text) for text in _constants(twin)]
+        is_push = "".join(_constants(twin)).startswith('{"stream":')
+        wanted_texts = [case.hostile(text, is_push) for text in _constants(twin)]
         if _constants(ours) != wanted_texts:
             yield f"template {_constants(ours)}, not {wanted_texts}"
     for one, other in zip((ours, *_properties(ours)), (twin, *_properties(twin)), strict=True):

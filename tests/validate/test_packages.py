@@ -17,6 +17,13 @@ def test_the_package_of_a_missing_module_is_named() -> None:
     )
 
 
+def test_a_package_that_came_late_is_named_with_the_release_that_has_it() -> None:
+    assert packages_to_install([COULD_NOT.format("omhttp")]) == (
+        "omhttp is not installed: apt-get install rsyslog-http, which Debian has since rsyslog "
+        "8.2512",
+    )
+
+
 def test_other_complaints_name_no_package() -> None:
     assert packages_to_install([]) == ()
     assert packages_to_install(["rsyslogd: imrelp: port must be specified"]) == ()

@@ -55,7 +55,8 @@ HELP = {
     "recover": "Restore what an apply left that did not end: files, service, timers, the engine's "
     "objects.",
     "report": "Rewrite the report of a search from its journal, and print it as Markdown.",
-    "doctor": "List what is installed and what is missing; exits with 69 if something is missing.",
+    "doctor": "List what is installed, what this machine's rsyslog, Java and Python can run, and "
+    "what is missing; exits with 69 if something is missing that every search needs.",
     "lab": "A lab that stays until `lab down`: up, status, down.",
     "cluster": "Several machines as one: up, status, down.",
 }

@@ -16,7 +16,7 @@ from tuner.importer.parameters import is_literal, known, secret_of
 from tuner.importer.script import Parameter, ScriptPosition, Thing, every
 from tuner.importer.template import Template, TemplateProperty
 from tuner.modules.omelasticsearch import OmelasticsearchOutput
-from tuner.modules.secrets import Tls
+from tuner.modules.secrets import HttpTls, Tls
 
 _TLS = {
     "tls.cacert": "cacert", "tls.mycert": "mycert", "tls.myprivkey": "myprivkey",
@@ -49,12 +49,12 @@ class Surrounding(Protocol):
 def engine_output(action: Thing, name: str, around: Surrounding) -> dict[str, object]:
     """The keys of the output, without its name, filter and queue.  Raises Inexpressible."""
     gaps = around.gaps
-    servers, user = servers_of(action, gaps)
+    servers, user = servers_of(action, gaps, _PORT, "https" if action.is_on("usehttps") else "http")
     if not servers:
         raise Inexpressible(action.origin, "no server that can be read")
     data: dict[str, object] = {"servers": servers}
-    data |= _credentials(action, name, user, gaps)
-    tls = _tls(action, name, gaps)
+    data |= credentials_of(action, name, user, gaps)
+    tls = tls_of(Tls, action, name, gaps)
     if tls:
         data["tls"] = tls
     data["document"] = _document(action, around)
@@ -72,7 +72,8 @@ def engine_output(action: Thing, name: str, around: Surrounding) -> dict[str, ob
     return data
 
 
-def _credentials(action: Thing, name: str, user: str | None, gaps: Gaps) -> dict[str, object]:
+def credentials_of(action: Thing, name: str, user: str | None, gaps: Gaps) -> dict[str, object]:
+    """Who logs in, with the secrets as files: `user` is named by the address of a server."""
     data: dict[str, object] = {}
     uid, pwd, key = action.text("uid") or user, action.get("pwd"), action.get("apikey")
     if uid and pwd is not None:
@@ -89,10 +90,11 @@ def _credentials(action: Thing, name: str, user: str | None, gaps: Gaps) -> dict
     return data
 
 
-def _tls(action: Thing, name: str, gaps: Gaps) -> dict[str, object]:
+def tls_of(model: type[HttpTls], action: Thing, name: str, gaps: Gaps) -> dict[str, object]:
+    """The keys of the section tls, which `model` has."""
     given = [one for one in action.parameters if one.key in _TLS]
     renamed = [type(one)(_TLS[one.key], one.value, one.origin) for one in given]
-    return known(Tls, renamed, f"output {name}", gaps)
+    return known(model, renamed, f"output {name}", gaps)
 
 
 def _document(action: Thing, around: Surrounding) -> list[dict[str, object]]:
@@ -209,15 +211,16 @@ def _say_what_changes(action: Thing, gaps: Gaps) -> None:
 _PORT = "9200"
 
 
-def servers_of(action: Thing, gaps: Gaps) -> tuple[list[str], str | None]:
+def servers_of(
+    action: Thing, gaps: Gaps, default_port: str, scheme: str
+) -> tuple[list[str], str | None]:
     """The addresses, each with its port, and the user that one of them names; a password in one
-    goes nowhere (omelasticsearch.c, computeBaseUrl)."""
+    goes nowhere (omelasticsearch.c and omhttp.c, computeBaseUrl)."""
     given = action.get("server")
     texts = ("localhost",) if given is None else given.texts
     if not texts:
         raise Inexpressible(action.origin, "the server is known only when rsyslogd starts")
-    scheme = "https" if action.is_on("usehttps") else "http"
-    port = action.text("serverport") or _PORT
+    port = action.text("serverport") or default_port
     servers, user = [], None
     for text in texts:
         has_scheme = text.lower().startswith(("http://", "https://"))

@@ -11,11 +11,12 @@ from pydantic import ValidationError
 
 from tuner.importer.conditions import filter_of
 from tuner.importer.configuration import Parts
-from tuner.importer.fields import texts_of_template
+from tuner.importer.fields import STANDARD_JSON, texts_of_template
 from tuner.importer.file_name import file_name_of
 from tuner.importer.flow import Reached, Walk, name_of_statement
 from tuner.importer.gaps import Gap, Gaps, Inexpressible
 from tuner.importer.into_engine import engine_output, no_template, template_fields
+from tuner.importer.over_http import http_output
 from tuner.importer.parameters import QUEUE, certificates, known, queue_of
 from tuner.importer.rest import Rest, why_of
 from tuner.importer.script import Block, Parameter, ScriptPosition, Statement, Thing
@@ -185,7 +186,12 @@ class Outputs:
                 data["dynaFile"] = file_name_of(self._template(one), self.gaps)
             else:
                 plain.append(one)
-        data |= known(_MODELS[kind], plain, f"output {name}", self.gaps)
+        if kind == "omhttp":
+            if action.get("template") is None:
+                data["document"] = [dict(one) for one in STANDARD_JSON]
+            data |= http_output(Thing("action", tuple(plain), action.origin), name, self.gaps)
+        else:
+            data |= known(_MODELS[kind], plain, f"output {name}", self.gaps)
         data |= certificates(_MODELS[kind], data, self.parts.globals, self.gaps)
         data.setdefault("action.resumeRetryCount", 0)
         return data
@@ -230,7 +236,7 @@ def _first_wrong(data: Mapping[str, object]) -> str | None:
 
 _SHORT = {
     "omelasticsearch": "logs", "omfile": "file", "omfwd": "forward", "omrelp": "relp",
-    "omkafka": "kafka", "omprog": "program",
+    "omkafka": "kafka", "omprog": "program", "omhttp": "http",
 }  # fmt: skip
 
 

@@ -35,6 +35,10 @@ def shared_settings(
     return {"global": settings} if settings else {}
 
 
+# What an output logs in with.
+_SECRETS = frozenset({"auth", "apikey", "token", "httpheadervalue"})
+
+
 def guardrails_of(data: Mapping[str, object]) -> dict[str, object]:
     """The strictest tier that the outputs keep, as no rsyslog.conf says what is wanted; a secret
     that crosses the network in the clear is kept, and said."""
@@ -90,8 +94,8 @@ def _sends_in_clear(data: Mapping[str, object]) -> bool:
     return any(
         str(server).startswith("http:")
         for one in _sections(data, "outputs")
-        if "auth" in one or "apikey" in one
-        for server in one["servers"]
+        if one.keys() & _SECRETS or any(isinstance(two, dict) for two in one.get("httpheaders", ()))
+        for server in one.get("servers") or one["server"]
     )
 
 

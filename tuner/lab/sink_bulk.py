@@ -63,6 +63,9 @@ def bulk(
     lines = body.split(b"\n")
     if lines.pop() != b"":
         raise BadBulk("The bulk request must be terminated by a newline [\\n]")
+    if b"" in lines[:3]:
+        # Engines skip empty lines, which omhttp writes between documents.
+        lines = [line for line in lines if line]
     actions, documents = lines[0::2], lines[1::2]
     if not actions or len(actions) != len(documents):
         raise BadBulk("request body is required: action and source lines that alternate")

@@ -147,6 +147,8 @@ class Output(RsyslogSection):
 
     package: ClassVar[str] = "rsyslog"
     """Debian's package that ships the module."""
+    packaged_since: ClassVar[int] = 0
+    """The first rsyslog of which Debian ships the package: 2512 stands for 8.2512; 0 for all."""
     built_in: ClassVar[bool] = False
     """Whether it is built into rsyslogd, and loaded only to set its parameters."""
     lab_takes: ClassVar[bool] = False
@@ -170,7 +172,7 @@ class Lines(Output):
         Doc(
             "The format of rsyslog's own in which events are written; document writes "
             "JSON instead.",
-            default="omfile, omprog and omkafka: RSYSLOG_FileFormat; omfwd and omrelp: "
+            default="omfile, omprog and omkafka: RSYSLOG_FileFormat; omfwd, omrelp and omhttp: "
             "RSYSLOG_SyslogProtocol23Format, which is RFC 5424",
             traps=(
                 (
@@ -210,6 +212,6 @@ class Lines(Output):
         """rsyslog's own format that events are written in when the profile names no document."""
         return self.template or self.own_format
 
-    def spelled(self) -> Mapping[str, str | int | tuple[str, ...]]:
+    def spelled(self) -> Mapping[str, str | int | tuple[str, ...] | SecretRef]:
         """The parameters that rsyslog spells differently from a profile."""
         return {}

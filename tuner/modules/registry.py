@@ -27,6 +27,7 @@ from tuner.modules.mmnormalize import NormalizeParse
 from tuner.modules.omelasticsearch import OmelasticsearchOutput
 from tuner.modules.omfile import OmfileOutput
 from tuner.modules.omfwd import OmfwdOutput
+from tuner.modules.omhttp import OmhttpOutput
 from tuner.modules.omkafka import OmkafkaOutput
 from tuner.modules.omprog import OmprogOutput
 from tuner.modules.omrelp import OmrelpOutput
@@ -54,6 +55,7 @@ AnyOutput = Annotated[
     | OmfwdOutput
     | OmrelpOutput
     | OmkafkaOutput
+    | OmhttpOutput
     | OmprogOutput,
     OneOf("type"),
 ]
@@ -72,6 +74,12 @@ def packages() -> dict[str, str]:
     """Each module that another package of Debian ships than rsyslog's own, with that package."""
     own = {"rsyslog", "none"}
     return {name_of(one): one.package for one in MODULES if one.package not in own}
+
+
+def packaged_since() -> dict[str, int]:
+    """The modules whose package came to Debian later than the oldest release we know, each with
+    the first rsyslog that has it: 2512 stands for 8.2512."""
+    return {name_of(one): one.packaged_since for one in OUTPUTS if one.packaged_since}
 
 
 def unpackaged() -> tuple[str, ...]:

@@ -47,8 +47,8 @@ class Auth(Section):
     ]
 
 
-class Tls(RsyslogSection):
-    """TLS towards the engine; the paths are on the host that runs rsyslog.
+class HttpTls(RsyslogSection):
+    """TLS towards a server; the paths are on the host that runs rsyslog.
 
     `allowunsignedcerts` trusts any certificate, `skipverifyhost` one for any other host.
     """
@@ -71,9 +71,14 @@ class Tls(RsyslogSection):
         Switch | None,
         Doc(
             "Whether a certificate for another host is accepted.",
-            traps=("Anyone with a valid certificate can then stand in for the engine.",),
+            traps=("Anyone with a valid certificate can then stand in for the server.",),
         ),
     ] = None
+
+
+class Tls(HttpTls):
+    """TLS towards the engine, by omelasticsearch."""
+
     tlsversion: Annotated[
         Literal["TLSv1.2", "TLSv1.3"] | None,
         Since(2608),

@@ -65,4 +65,17 @@ SHAPES: dict[str, str] = {
         "a time such as 500ms, 30s or 1m, or -1"
     ),
     r"^[0-9]{1,15}(b|kb|mb|gb|tb)$": "a size such as 512mb or 2gb",
+    r"^(https?://)?([A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(:[0-9]{1,5})?/?$": (
+        "an address such as https://loki:3100, without user, password or path"
+    ),
+    r"^[A-Za-z0-9_.~%!*+,;:@=&?-][A-Za-z0-9_.~%!*+,;:@=&?/-]*$": (
+        "a path such as loki/api/v1/push, without a slash before it"
+    ),
+    r"^[A-Za-z0-9_.~%!*+,;:@=&?/-]{1,200}$": "a part of a path such as /_bulk",
+    r"^[A-Za-z0-9_-]{1,100}: ?[^\x00-\x1f\x7f]{0,1000}$": "name: value, as X-Scope-OrgID: logs",
+    r"^[A-Za-z0-9_-]{1,100}$": "the name of a header such as X-Scope-OrgID",
+    r"^[A-Za-z0-9/.+;=_-]{1,200}$": "a content type such as application/json",
+    r"^[A-Za-z][A-Za-z0-9_.-]{1,99}$": "the name of a ruleset: letters, digits and . _ -",
+    r"^[A-Za-z0-9_.-]{1,100}$": "a name of letters, digits and . _ -, at most 100",
+    r"^[a-z0-9][a-z0-9._-]{0,63}$": "small letters, digits and . _ -, at most 64",
 }

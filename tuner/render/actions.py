@@ -28,7 +28,9 @@ _HAS_INDEX_TIMEOUT = 2204
 # Elasticsearch's own bulk timeout; filter_path rides on this parameter, pasted into the URL.
 _BULK_TIMEOUT = "1m"
 # What is written for a whole configuration or elsewhere than among a module's own parameters.
-_ELSEWHERE = {"name", "type", "stream", "filter", "queue", "document", "line", "template"}
+_ELSEWHERE = {
+    "name", "type", "stream", "filter", "queue", "document", "line", "template", "labels", "bulk",
+}  # fmt: skip
 
 
 class BulkAction(NamedTuple):
@@ -124,7 +126,9 @@ def written_parameters(section: RsyslogSection, left_out: Set[str]) -> dict[str,
     written = section.model_dump(mode="json", by_alias=True, exclude_none=True)
     for name, info in type(section).model_fields.items():
         value = getattr(section, name)
-        if isinstance(value, tuple) and any(isinstance(one, SecretRef) for one in value):
+        if any(
+            isinstance(one, SecretRef) for one in (value if isinstance(value, tuple) else [value])
+        ):
             written[info.alias or name] = value
     return {key: value for key, value in written.items() if key not in left_out}
 
@@ -190,4 +194,6 @@ def _own(output: Lines) -> Parameters:
     """The parameters of the module itself, as rsyslog writes them."""
     written = written_parameters(output, {*_ELSEWHERE, *of_module(type(output))})
     own = {key: value for key, value in written.items() if not key.startswith("action.")}
-    return tuple((own | {**output.spelled()}).items())
+    spelled = own | {**output.spelled()}
+    # What a section says, its output has spelled.
+    return tuple((key, value) for key, value in spelled.items() if not isinstance(value, dict))

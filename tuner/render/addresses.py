@@ -9,6 +9,7 @@ from __future__ import annotations
 from tuner.engines.index import Index, IndexBy, Rotate
 from tuner.modules.dyna_file import DynaFile
 from tuner.modules.omelasticsearch import DocumentId
+from tuner.modules.omhttp import RestPath
 from tuner.render.field_text import Property, json_name
 from tuner.render.quoting import literal, variable
 from tuner.render.steps import Piece, Steps
@@ -73,6 +74,13 @@ def file_name(file: DynaFile) -> tuple[Piece, ...]:
     if file.rotate is not None:
         pieces += date(Rotate(file.rotate), file.separator, file.clock)
     return (*pieces, file.after) if file.after is not None else tuple(pieces)
+
+
+def rest_path(path: RestPath, steps: Steps) -> tuple[Piece, ...]:
+    """What writes a path at a server, where a value cannot leave its place."""
+    text = Property(path.property, case="lower", expression=_ALLOWED, group=1)
+    value = steps.text((text,), fallback=literal(path.fallback))
+    return tuple(one for one in (path.before, value, path.after) if one is not None)
 
 
 def document_id(wanted: DocumentId | str | None, steps: Steps) -> Property:

@@ -66,6 +66,24 @@ def line(parts: tuple[TextSource, ...], parse: Parse | None, end: str) -> tuple[
     return tuple(_joined([*(piece for part in parts for piece in _plain(part, parse)), end]))
 
 
+def labelled(
+    labels: tuple[Piece, ...], parts: tuple[TextSource, ...], parse: Parse | None, steps: Steps
+) -> tuple[Piece, ...]:
+    """An event as a stream of Loki's with one line: these labels, its time in nanoseconds, these
+    texts."""
+    seconds, fraction = (
+        Property("timegenerated", date_format=part) for part in ("unixtimestamp", "subseconds")
+    )
+    pieces: list[Piece] = ['{"stream":', *labels, ',"values":[["', seconds, fraction, '000","']
+    for part in parts:
+        if part.constant is not None:
+            pieces.append(json.dumps(str(part.constant))[1:-1])
+        else:
+            texts = texts_in_whole(part, parse, steps)
+            pieces += [one._replace(format="json") for one in texts]
+    return tuple(_joined([*pieces, '"]]}']))
+
+
 def _plain(part: TextSource, parse: Parse | None) -> Iterator[Piece]:
     if part.constant is not None:
         yield str(part.constant)

@@ -18,10 +18,11 @@ from tuner.errors import JobFailed, ProgramMissing, Refused
 from tuner.host.packages import to_install
 from tuner.host.process import describe_exit, own_environment, run
 from tuner.host.programs import rsyslog_version, rsyslogd
-from tuner.modules.registry import packages, unpackaged
+from tuner.modules.registry import packaged_since, packages, unpackaged
 
 _TIMEOUT_S = 20.0
-# Since 8.2510 it asks each server of each omelasticsearch action, one after the other.
+# Since 8.2510 it asks each server of each omelasticsearch action, one after the other, those of a
+# configuration of whose profile nothing is known too.
 _TRANSLATION_S = 60.0
 _TRANSLATES = 2604
 _MOST_SAID = 3
@@ -124,6 +125,8 @@ def translated(path: str) -> str:
 def packages_to_install(complaints: Sequence[str]) -> tuple[str, ...]:
     """What to install for the modules that rsyslogd could not load, one sentence for each."""
     ways = {module: to_install(package) for module, package in packages().items()}
+    for module, release in packaged_since().items():
+        ways[module] += f", which Debian has since rsyslog 8.{release}"
     ways |= dict.fromkeys(unpackaged(), "Debian has no package of it, rsyslog's repositories have")
     return tuple(
         f"{module} is not installed: {way}"

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from urllib.parse import urlsplit
 
+from tuner.errors import KeyPath
 from tuner.modules.omelasticsearch import OmelasticsearchOutput
+from tuner.modules.omhttp import OmhttpOutput
 from tuner.profile.model import Profile, Tier
 from tuner.rule import Changes, Complaint, Cure, error, loss, warning
 from tuner.schema.parameter import since
@@ -28,11 +30,26 @@ REMOTE: Changes = {
 
 def remote_servers(output: OmelasticsearchOutput) -> list[tuple[int, str]]:
     """The servers of an output that are on other machines, with their numbers."""
+    return _remote(output.servers)
+
+
+def _remote(servers: Sequence[str]) -> list[tuple[int, str]]:
     return [
         (i, server)
-        for i, server in enumerate(output.servers)
+        for i, server in enumerate(servers)
         if not is_loopback(urlsplit(server).hostname or "")
     ]
+
+
+def _over_http(
+    profile: Profile,
+) -> Iterator[tuple[KeyPath, Sequence[str], OmelasticsearchOutput | OmhttpOutput]]:
+    """The outputs that speak HTTP, each with its servers and their path."""
+    for number, output in enumerate(profile.outputs):
+        if isinstance(output, OmelasticsearchOutput):
+            yield ("outputs", number, "servers"), output.servers, output
+        elif isinstance(output, OmhttpOutput):
+            yield ("outputs", number, "server"), output.addresses, output
 
 
 @error(
@@ -48,13 +65,13 @@ def remote_servers(output: OmelasticsearchOutput) -> list[tuple[int, str]]:
     at="outputs[logs].servers[0]",
 )
 def _password_in_the_clear(profile: Profile) -> Iterator[Complaint]:
-    for number, output in profile.enumerated:
-        if not output.has_secrets or profile.guardrails.secrets_in_clear:
-            continue
-        for i, server in remote_servers(output):
+    if profile.guardrails.secrets_in_clear:
+        return
+    for path, servers, output in _over_http(profile):
+        for i, server in _remote(servers) if output.secrets else ():
             if server.startswith("http:"):
                 yield Complaint(
-                    ("outputs", number, "servers", i),
+                    (*path, i),
                     "the secret would cross the network in the clear: use https, with tls.cacert; "
                     "where something else encrypts the way, set guardrails.secrets_in_clear: on",
                 )
@@ -89,10 +106,10 @@ def _no_port(profile: Profile) -> Iterator[Complaint]:
     at="outputs[logs].tls",
 )
 def _tls_unused(profile: Profile) -> Iterator[Complaint]:
-    for number, output in profile.enumerated:
-        if output.tls is not None and all(s.startswith("http:") for s in output.servers):
+    for path, servers, output in _over_http(profile):
+        if output.tls is not None and all(server.startswith("http:") for server in servers):
             yield Complaint(
-                ("outputs", number, "tls"),
+                (*path[:-1], "tls"),
                 "tls has no effect with http servers: write https, or remove tls",
             )
 
@@ -110,11 +127,11 @@ def _tls_unused(profile: Profile) -> Iterator[Complaint]:
     at="outputs[logs].tls",
 )
 def _half_a_certificate(profile: Profile) -> Iterator[Complaint]:
-    for number, output in profile.enumerated:
+    for path, _, output in _over_http(profile):
         tls = output.tls
         if tls is not None and (tls.mycert is None) != (tls.myprivkey is None):
             yield Complaint(
-                ("outputs", number, "tls"),
+                (*path[:-1], "tls"),
                 "a client certificate needs both tls.mycert and tls.myprivkey",
             )
 

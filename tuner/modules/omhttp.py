@@ -1,0 +1,446 @@
+"""omhttp: a server that takes events over HTTP, such as Loki or Splunk.
+
+None means not set in the profile: rsyslog's default applies.
+"""
+
+import re
+from collections.abc import Mapping
+from typing import Annotated, ClassVar, Literal, Self
+
+from pydantic import AfterValidator, Field, model_validator
+
+from tuner.modules.field import DocumentField, FieldType
+from tuner.modules.output import EXAMPLE_QUEUE, Lines
+from tuner.modules.secrets import Auth, HttpTls, SecretRef
+from tuner.modules.text_source import EVERYTHING
+from tuner.rule import Changes
+from tuner.schema.parameter import Doc, Since
+from tuner.schema.scalars import (
+    Address,
+    MemorySize,
+    NonNegative,
+    Port,
+    Positive,
+    Switch,
+    WordPath,
+)
+from tuner.schema.section import Section
+
+HttpServer = Annotated[
+    str, Field(pattern=r"^(https?://)?([A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(:[0-9]{1,5})?/?$")
+]
+UrlPath = Annotated[str, Field(pattern=r"^[A-Za-z0-9_.~%!*+,;:@=&?-][A-Za-z0-9_.~%!*+,;:@=&?/-]*$")]
+UrlPart = Annotated[str, Field(pattern=r"^[A-Za-z0-9_.~%!*+,;:@=&?/-]{1,200}$")]
+Status = Annotated[int, Field(ge=100, le=599, strict=True)]
+Statuses = Annotated[tuple[Status, ...], Field(min_length=1)]
+_LABEL = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_SECRET = re.compile(r"authorization|cookie|token|secret|passw|credential|(api|auth|access).?key")
+_CERTIFICATES = frozenset({"cacert", "mycert", "myprivkey"})
+PACKAGED = 2512
+
+
+def _no_secret(text: str) -> str:
+    """`text`; raises ValueError where it gives a password away."""
+    name = text.partition(":")[0]
+    if _SECRET.search(name.lower()):
+        raise ValueError(
+            f"{name} holds a secret: write {{file: /path}} or {{env: NAME}}, which holds "
+            f"{name}: ..."
+        )
+    return text
+
+
+Header = Annotated[
+    str,
+    Field(pattern=r"^[A-Za-z0-9_-]{1,100}: ?[^\x00-\x1f\x7f]{0,1000}$"),
+    AfterValidator(_no_secret),
+]
+
+
+class RestPath(Section):
+    """A path for each value of a property: `before`, the value, `after`.
+
+    The value comes from the network: only letters, digits, `.`, `_` and `-` pass, 64 at most, and
+    they become small.
+    """
+
+    before: Annotated[UrlPart | None, Doc("What comes before the value, such as logs-.")] = None
+    property: Annotated[
+        Literal[
+            "hostname",
+            "fromhost-ip",
+            "programname",
+            "app-name",
+            "syslogfacility-text",
+            "syslogseverity-text",
+        ],
+        Doc("The property whose value stands in the path, in small letters."),
+    ]
+    after: Annotated[UrlPart | None, Doc("What comes after the value, such as /_bulk.")] = None
+    fallback: Annotated[
+        Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9._-]{0,63}$")],
+        Doc("What stands there instead of a value with other characters, or of none."),
+    ] = "other"
+
+
+class OmhttpOutput(Lines):
+    """omhttp: a server that takes events over HTTP; from the package rsyslog-http.
+
+    `labels` are for Loki, whose batch.format lokirest needs them with a `line`; `bulk` is for the
+    `_bulk` of Elasticsearch and OpenSearch.  Both write around an event what the server expects.
+    """
+
+    type: Annotated[
+        Literal["omhttp"],
+        Doc(
+            "A server that takes events over HTTP: Loki, Splunk, a proxy before an engine.",
+            traps=(
+                "What is answered with 3xx or 4xx is dropped, 429 left aside; after 429, 5xx and "
+                "a broken connection rsyslog waits (8.2610).",
+                "After a batch that has to wait, its events are sent again one by one (8.2610).",
+                "No lab has a server for it: measurements are those of the pipeline without.",
+                "Without proxyhost rsyslogd's variable http_proxy names a proxy.",
+            ),
+        ),
+    ]
+    server: Annotated[
+        Annotated[tuple[HttpServer, ...], Field(min_length=1)],
+        Doc(
+            "The servers, names or addresses of the form https://name:port; of several each "
+            "request goes to the next.",
+            traps=("Without checkpath a server that is down gets its turn like the others.",),
+        ),
+    ]
+    serverport: Annotated[
+        Port | None,
+        Doc(
+            "The port of servers whose address names none.",
+            default="443",
+            traps=("443 stands for http:// too.",),
+        ),
+    ] = None
+    use_https: Annotated[
+        Switch | None,
+        Doc("Whether https is spoken to servers whose address does not say.", default="on"),
+    ] = Field(None, alias="useHttps")
+    tls: Annotated[
+        HttpTls | None, Doc("TLS towards the server: certificates, and what is not checked.")
+    ] = None
+    auth: Annotated[Auth | None, Doc("Basic authentication towards the server.")] = None
+    token: Annotated[
+        SecretRef | None,
+        Since(2512),
+        Doc(
+            "Where the token for Splunk is kept, which a profile of hec:splunk needs.",
+            traps=("Without such a profile rsyslog ignores it.",),
+        ),
+    ] = None
+    profile: Annotated[
+        Literal["loki", "hec:splunk:event", "hec:splunk:raw"] | None,
+        Since(2510),
+        Doc(
+            "Sets rsyslog's own values for such a server where nothing else is written: path, "
+            "batch and its format, checkpath, compress.",
+            traps=(
+                "loki switches compress on, whatever the profile says.",
+                "rsyslog's own templates for events are not used: document or line says them.",
+            ),
+        ),
+    ] = None
+    httpheaders: Annotated[
+        Annotated[tuple[Header | SecretRef, ...], Field(min_length=1)] | None,
+        Doc(
+            "Headers of each request, each name: value; one with a secret by reference: "
+            "{file: /path} holds Authorization: ... and no newline."
+        ),
+    ] = None
+    httpheaderkey: Annotated[
+        Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,100}$")] | None,
+        Doc("The name of one more header."),
+    ] = None
+    httpheadervalue: Annotated[
+        SecretRef | None, Doc("Where the value of the header httpheaderkey is kept.")
+    ] = None
+    httpcontenttype: Annotated[
+        Annotated[str, Field(pattern=r"^[A-Za-z0-9/.+;=_-]{1,200}$")] | None,
+        Doc(
+            "The content type of requests.",
+            default="text/plain for newline, application/json for the other formats and for "
+            "single events",
+        ),
+    ] = None
+    restpath: Annotated[
+        UrlPath | None,
+        Doc("The path that events are posted to, without a slash before it."),
+    ] = None
+    dynrestpath: Annotated[
+        RestPath | None,
+        Doc(
+            "A path for each value of a property, in place of restpath.",
+            traps=("A batch ends where the path changes.",),
+        ),
+    ] = None
+    checkpath: Annotated[
+        UrlPath | None,
+        Doc(
+            "The path that is asked whether a server is there, before it is tried again.",
+            traps=("Any answer will do, 503 too.",),
+        ),
+    ] = None
+    healthchecktimeout: Annotated[
+        Positive | None,
+        Doc("Milliseconds that a server may take to answer the health check.", default="3500"),
+    ] = None
+    healthchecktimedelay: Annotated[
+        Positive | None,
+        Since(2602),
+        Doc(
+            "Seconds between two health checks, and that a server is left alone after 429.",
+            default="30 after 429, 1 after other failures",
+            traps=("Has an effect with checkpath only.",),
+        ),
+    ] = None
+    restpathtimeout: Annotated[
+        NonNegative | None,
+        Since(2404),
+        Doc(
+            "Milliseconds that a request may take; 0 means no limit.",
+            default="30000",
+            traps=("A batch that is answered later is sent again: its events arrive twice.",),
+        ),
+    ] = None
+    proxyhost: Annotated[
+        Address | None, Since(2404), Doc("The HTTP proxy.", default="the variable http_proxy")
+    ] = None
+    proxyport: Annotated[Port | None, Since(2404), Doc("The HTTP proxy's port.")] = None
+    batch: Annotated[
+        Switch | None,
+        Doc("Whether several events share a request.", default="off: a request for each event"),
+    ] = None
+    batch_format: Annotated[
+        Literal["newline", "jsonarray", "kafkarest", "lokirest"] | None,
+        Doc(
+            "How the events of a batch stand in a request: newline, one after the other with a "
+            "newline between them; jsonarray; kafkarest, for Kafka's REST proxy; lokirest, for "
+            "Loki.",
+            default="newline",
+            traps=("All but newline leave out what is not JSON: it is lost.",),
+        ),
+    ] = Field(None, alias="batch.format")
+    batch_maxsize: Annotated[
+        Positive | None,
+        Doc(
+            "The most events of a batch.",
+            default="100",
+            traps=("Below the queue's dequeueBatchSize events arrive twice after a failure.",),
+        ),
+    ] = Field(None, alias="batch.maxsize")
+    batch_maxbytes: Annotated[
+        MemorySize | None,
+        Doc(
+            "The most bytes of a batch before compression; a larger event is sent alone.",
+            default="10m, 1m for Splunk",
+            traps=(
+                "A batch of the queue that makes two of these arrives twice in part after a "
+                "failure.",
+            ),
+        ),
+    ] = Field(None, alias="batch.maxbytes")
+    labels: Annotated[
+        Annotated[tuple[DocumentField, ...], Field(min_length=1)] | None,
+        Doc(
+            "The labels of an event for Loki, each a text; the event's own text is line, its "
+            "time when rsyslog received it.",
+            traps=("Each set of values is a stream of its own in Loki: take few.",),
+        ),
+    ] = None
+    bulk: Annotated[
+        Literal["index", "create"] | None,
+        Doc(
+            "Each document comes as _bulk expects it, after a line with this action; data streams "
+            "need create.",
+            traps=(
+                "omhttp reads the status of a reply only: a document that is refused inside of a "
+                "200 is lost. omelasticsearch has retryfailures for it.",
+                "An empty line stands between two documents, which engines skip.",
+            ),
+        ),
+    ] = None
+    compress: Annotated[
+        Switch | None, Doc("Whether requests are compressed, with gzip.", default="off")
+    ] = None
+    compress_level: Annotated[
+        Annotated[int, Field(ge=-1, le=9, strict=True)] | None,
+        Doc("The level of compress; -1 is zlib's own.", default="-1"),
+    ] = Field(None, alias="compress.level")
+    errorfile: Annotated[
+        WordPath | None,
+        Doc(
+            "The file for requests that failed, with the replies.",
+            traps=("What was sent again, and arrived, stands there too.",),
+        ),
+    ] = None
+    httpretrycodes: Annotated[
+        Statuses | None,
+        Since(2404),
+        Doc(
+            "Statuses after which events wait, besides 429 and 5xx, such as 401 and 403.",
+            traps=("What is answered so for good, such as 400 or 413, blocks the output.",),
+        ),
+    ] = None
+    httpignorablecodes: Annotated[
+        Statuses | None,
+        Since(2404),
+        Doc("Statuses of refusals that count as success: the events are gone."),
+    ] = None
+    retry: Annotated[
+        Switch | None,
+        Doc("Whether events that have to wait go to retry.ruleset; needs one.", default="off"),
+    ] = None
+    retry_ruleset: Annotated[
+        Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_.-]{1,99}$")] | None,
+        Doc(
+            "The ruleset, of a snippet, for events that have to wait; msg there is what was sent.",
+            traps=("After a broken connection the output sends them again too.",),
+        ),
+    ] = Field(None, alias="retry.ruleset")
+    retry_addmetadata: Annotated[
+        Switch | None,
+        Since(2404),
+        Doc("Whether $!omhttp!response holds status and reply there.", default="off"),
+    ] = Field(None, alias="retry.addmetadata")
+    ratelimit_interval: Annotated[
+        NonNegative | None,
+        Doc(
+            "Seconds in which retry.ruleset takes ratelimit.burst events; 0 means no limit.",
+            default="600",
+            traps=("What exceeds the limit is dropped.",),
+        ),
+    ] = Field(None, alias="ratelimit.interval")
+    ratelimit_burst: Annotated[
+        NonNegative | None,
+        Doc("How many events retry.ruleset takes in each ratelimit.interval.", default="20000"),
+    ] = Field(None, alias="ratelimit.burst")
+    ratelimit_name: Annotated[
+        Annotated[str, Field(pattern=r"^[A-Za-z0-9_.-]{1,100}$")] | None,
+        Since(2604),
+        Doc("A ratelimit() of a snippet in place of ratelimit.interval and ratelimit.burst."),
+    ] = Field(None, alias="ratelimit.name")
+    replymaxbytes: Annotated[
+        MemorySize | None,
+        Since(2602),
+        Doc(
+            "The most bytes of a reply that are read; 0 means no limit.",
+            default="1m",
+            traps=("A longer reply counts as a broken connection: the batch is sent again.",),
+        ),
+    ] = None
+    reloadonhup: Annotated[
+        Switch | None,
+        Doc("Whether a HUP opens connections anew, with new certificates.", default="off"),
+    ] = None
+    statsbysenders: Annotated[
+        Switch | None,
+        Since(2512),
+        Doc("Whether impstats counts each server for itself.", default="off"),
+    ] = None
+
+    @model_validator(mode="after")
+    def _shape(self) -> Self:
+        if (self.batch_format == "lokirest") != (self.labels is not None):
+            raise ValueError("labels and batch.format: lokirest belong together")
+        if self.labels is not None and self.line is None:
+            raise ValueError("labels need line, the text of an event")
+        for one in self.labels or ():
+            plain = one.type is FieldType.STRING and one.json_path != EVERYTHING
+            if not plain or not _LABEL.fullmatch(one.name):
+                raise ValueError(
+                    f"the label {one.name} is not what Loki takes: a text under a name of "
+                    "letters, digits and underscores"
+                )
+        if self.bulk is not None and (self.document is None or not self._joins_by_newline):
+            raise ValueError("bulk needs document, and batch.format: newline")
+        return self
+
+    @model_validator(mode="after")
+    def _together(self) -> Self:
+        if self.restpath is not None and self.dynrestpath is not None:
+            raise ValueError("name restpath or dynrestpath, not both")
+        if (self.httpheaderkey is None) != (self.httpheadervalue is None):
+            raise ValueError("httpheaderkey and httpheadervalue belong together")
+        if self._is_hec != (self.token is not None):
+            raise ValueError("token and a profile of hec:splunk belong together")
+        if self.ratelimit_name is not None and (self.ratelimit_interval, self.ratelimit_burst) != (
+            None,
+            None,
+        ):
+            raise ValueError("name ratelimit.name, or ratelimit.interval and ratelimit.burst")
+        return self
+
+    @property
+    def _is_hec(self) -> bool:
+        return (self.profile or "").startswith("hec:")
+
+    @property
+    def _joins_by_newline(self) -> bool:
+        return self.batch_format in {None, "newline"} and self.profile != "loki"
+
+    @property
+    def batches(self) -> bool:
+        """Whether several events share a request."""
+        return self.batch is True or self.profile in {"loki", "hec:splunk:event"}
+
+    @property
+    def addresses(self) -> tuple[str, ...]:
+        """The servers with their schemes."""
+        scheme = "http://" if self.use_https is False else "https://"
+        return tuple(one if "://" in one else scheme + one for one in self.server)
+
+    @property
+    def secrets(self) -> tuple[SecretRef, ...]:
+        """What it logs in with."""
+        every = (
+            None if self.auth is None else self.auth.pwd,
+            self.token,
+            self.httpheadervalue,
+            *(self.httpheaders or ()),
+        )
+        return tuple(one for one in every if isinstance(one, SecretRef))
+
+    package: ClassVar[str] = "rsyslog-http"
+    packaged_since: ClassVar[int] = PACKAGED
+
+    @property
+    def names_template(self) -> str:
+        """The name of the template for its paths."""
+        return f"{self.name}-path"
+
+    def spelled(self) -> Mapping[str, str | int | tuple[str, ...] | SecretRef]:
+        """`auth` is uid and pwd; `dynrestpath` has restpath name a template; rsyslog reads statuses
+        as texts."""
+        made: dict[str, str | int | tuple[str, ...] | SecretRef] = {}
+        if self.auth is not None:
+            made |= {"uid": self.auth.uid, "pwd": self.auth.pwd}
+        if self.dynrestpath is not None:
+            made |= {"restpath": self.names_template, "dynrestpath": True}
+        if self.tls is not None:
+            for key, value in self.tls.model_dump(exclude_none=True).items():
+                made[f"tls.{key}" if key in _CERTIFICATES else key] = value
+        for key in ("httpretrycodes", "httpignorablecodes"):
+            codes = getattr(self, key)
+            if codes is not None:
+                made[key] = tuple(map(str, codes))
+        return made
+
+
+# For examples: a server elsewhere, of which no rule complains.
+HTTP: Changes = {
+    "name": "up",
+    "type": "omhttp",
+    "server": ["https://up.example.org:443"],
+    "batch": True,
+    "batch.maxsize": 500,
+    "errorfile": "/var/log/rsyslog/up-errors.json",
+    "document": "ecs",
+    "queue": EXAMPLE_QUEUE,
+}
