@@ -3,6 +3,7 @@ own and run through its own loader and libraries, without root or chroot.
 
     python -m tests.live.rsyslogs           fetches those that are not in the cache
     python -m tests.live.rsyslogs --run     runs the tests marked `each_rsyslogd` under each
+    python -m tests.live.rsyslogs --write   the same, and writes README's table of what passed
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.live.tested import OPTION, read, table
+from tests.live.tested import OPTION, read, table, write_into
 from tuner.host.programs import CHOSEN_RSYSLOGD
 from tuner.lab.distribution import cache_folder
 
@@ -146,18 +147,22 @@ def _tested(suite: Suite, pytest: Sequence[str], results: Path) -> None:
 
 
 def main() -> int:
-    """Fetch every rsyslogd; with --run test each, with the arguments that follow for pytest."""
+    """Fetch every rsyslogd; with --run or --write test each, with the arguments that follow for
+    pytest: `-k` runs some of the tests again, and keeps what the others gave."""
     for suite in SUITES:
         say(f"rsyslog {suite.release} of {suite.name}: {fetch(suite)}")
-    if sys.argv[1:2] != ["--run"]:
+    if sys.argv[1:2] not in (["--run"], ["--write"]):
         return 0
-    with tempfile.TemporaryDirectory(prefix="rsyslog-tune-") as folder:
-        results = Path(folder) / "results.json"
-        for suite in SUITES:
-            say(f"tests with rsyslog {suite.release}")
-            _tested(suite, sys.argv[2:], results)
-        found = read(results)
+    results = cache_folder() / "rsyslogs/results.json"
+    if "-k" not in sys.argv:
+        results.unlink(missing_ok=True)
+    for suite in SUITES:
+        say(f"tests with rsyslog {suite.release}")
+        _tested(suite, sys.argv[2:], results)
+    found = read(results)
     say(table(found))
+    if sys.argv[1] == "--write":
+        write_into(Path(__file__).parents[2] / "README.md", found)
     return 1 if any(cell.failed for row in found.values() for cell in row.values()) else 0
 
 

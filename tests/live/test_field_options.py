@@ -254,7 +254,7 @@ def test_the_clock_of_rsyslog_names_an_index_too(tmp_path: Path) -> None:
 
 
 IDS = [
-    "plain", 'a"},"_index":"evil', "back\\slash", "x" * 512, "/?&%", "caf\u00e9", "", "two words",
+    "plain", "x" * 512, "/?&%", 'a"},"_index":"evil', "back\\slash", "caf\u00e9", "", "two words",
     "x" * 513,
 ]  # fmt: skip
 
@@ -265,8 +265,8 @@ def test_a_value_of_the_event_is_the_id_where_an_id_may_be(tmp_path: Path) -> No
     found = addressed(tmp_path, changes, messages)
     ids = [one["index"].pop("_id") for one in found if isinstance(one, dict)]
     assert found == [{"index": {"_index": "syslog"}}] * len(IDS)
-    assert ids[:5] == IDS[:5]
-    assert all(re.fullmatch("[0-9a-fA-F]{32}", one) for one in ids[5:]), ids[5:]
+    assert ids[:3] == IDS[:3]
+    assert all(re.fullmatch("[0-9a-fA-F]{32}", one) for one in ids[3:]), ids[3:]
     assert len(set(ids)) == len(ids)
 
 

@@ -38,7 +38,7 @@ from tuner.schema.parameter import since
 
 pytestmark = [
     pytest.mark.live,
-    pytest.mark.each_rsyslogd,
+    pytest.mark.each_rsyslogd("outputs"),
     pytest.mark.skipif(not has_omhttp(), reason=NO_OMHTTP),
 ]
 
