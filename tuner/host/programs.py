@@ -76,12 +76,7 @@ def chosen_rsyslogd() -> str | None:
 
 def openssl() -> str:
     """The path of openssl; raises ProgramMissing with the package's name."""
-    found = find("openssl")
-    if found is None:
-        raise ProgramMissing(
-            f"openssl makes the lab's certificates and is not installed: {to_install('openssl')}"
-        )
-    return found
+    return _program("openssl", "openssl", "openssl makes the lab's certificates")
 
 
 def require_omelasticsearch() -> None:
@@ -123,21 +118,18 @@ def java_for(lowest: int, highest: int) -> Java:
 
 def ssh() -> str:
     """The path of ssh; raises ProgramMissing with the package's name."""
-    found = find("ssh")
-    if found is None:
-        raise ProgramMissing(
-            f"ssh reaches other hosts and is not installed: {to_install('openssh-client')}"
-        )
-    return found
+    return _program("ssh", "openssh-client", "ssh reaches other hosts")
 
 
 def maven() -> str:
     """The path of mvn; raises ProgramMissing with the package's name."""
-    found = find("mvn")
+    return _program("mvn", "maven", "Maven fetches the engine")
+
+
+def _program(name: str, package: str, why: str) -> str:
+    found = find(name)
     if found is None:
-        raise ProgramMissing(
-            f"Maven fetches the engine and is not installed: {to_install('maven')}"
-        )
+        raise ProgramMissing(f"{why} and is not installed: {to_install(package)}")
     return found
 
 

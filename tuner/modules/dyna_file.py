@@ -4,6 +4,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import model_validator
 
+from tuner.modules.text_source import NamingProperty
 from tuner.schema.parameter import Doc
 from tuner.schema.scalars import AbsolutePath, PathPart
 from tuner.schema.section import Section
@@ -25,15 +26,7 @@ class DynaFile(Section):
         Doc("What comes before the value: a folder with its slash, or the beginning of a name."),
     ]
     property: Annotated[
-        Literal[
-            "hostname",
-            "fromhost-ip",
-            "programname",
-            "app-name",
-            "syslogfacility-text",
-            "syslogseverity-text",
-        ]
-        | None,
+        NamingProperty | None,
         Doc("The property whose value names the file; cut to 160 bytes."),
     ] = None
     between: Annotated[

@@ -12,7 +12,7 @@ from pydantic import AfterValidator, Field, model_validator
 from tuner.modules.field import DocumentField, FieldType
 from tuner.modules.output import EXAMPLE_QUEUE, Lines
 from tuner.modules.secrets import Auth, HttpTls, SecretRef
-from tuner.modules.text_source import EVERYTHING
+from tuner.modules.text_source import EVERYTHING, NamingProperty
 from tuner.rule import Changes
 from tuner.schema.parameter import Doc, Since
 from tuner.schema.scalars import (
@@ -66,14 +66,7 @@ class RestPath(Section):
 
     before: Annotated[UrlPart | None, Doc("What comes before the value, such as logs-.")] = None
     property: Annotated[
-        Literal[
-            "hostname",
-            "fromhost-ip",
-            "programname",
-            "app-name",
-            "syslogfacility-text",
-            "syslogseverity-text",
-        ],
+        NamingProperty,
         Doc("The property whose value stands in the path, in small letters."),
     ]
     after: Annotated[UrlPart | None, Doc("What comes after the value, such as /_bulk.")] = None

@@ -21,6 +21,11 @@ FieldProperty = (
         "$month", "$day", "$hour", "$minute", "$!metadata!filename", "$!metadata!fileoffset",
     ]
 )  # fmt: skip
+NamingProperty = Literal[
+    "hostname", "fromhost-ip", "programname", "app-name", "syslogfacility-text",
+    "syslogseverity-text",
+]  # fmt: skip
+"""The properties whose values may name a file or stand in a path of HTTP."""
 TIMES = frozenset({"timereported", "timegenerated"})
 """The properties that are times, which `dateFormat` is for."""
 EVERYTHING = "*"
