@@ -16,7 +16,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from tests.live.engines import EACH_RELEASE, release_text, running
+from tests.live.engines import EACH_RELEASE, release_text, require_taken, running
 from tuner.engine.client import EngineClient
 from tuner.engines.release import Release
 from tuner.engines.versions import DEFAULT
@@ -37,6 +37,7 @@ os.environ["PATH"] += f"{os.pathsep}{_MARK}"
 @pytest.fixture(scope="session")
 def elasticsearch(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EngineClient]:
     """A real engine of the default version, shared by the whole test run."""
+    require_taken(DEFAULT.release)
     fetch(DEFAULT)
     with scratch(tmp_path_factory.mktemp("engine")) as folder:
         node = Nodes(NodePlan(DEFAULT, "1g"), nodes_here(folder / "engine"))
@@ -54,6 +55,7 @@ def each_engine(
 ) -> Iterator[tuple[Release, EngineClient]]:
     """Each engine in turn, with its release; `make test` has only the default one."""
     release: Release = request.param
+    require_taken(release)
     if release == DEFAULT.release:
         yield release, request.getfixturevalue("elasticsearch")
         return

@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from tests.live.engines import RELEASES, release_text, running
+from tests.live.engines import RELEASES, release_text, require_taken, running
 from tests.live.test_flood_kinds import profile_of
 from tests.shipped import EXAMPLES, at_hand
 from tests.shipped import PROFILES as SHIPPED
@@ -28,7 +28,6 @@ from tuner.lab.lab import attached_lab, new_run_id, sink_lab
 from tuner.lab.ports import free_port
 from tuner.lab.rsyslogd import Rsyslogd
 from tuner.lab.scratch import scratch, subfolder
-from tuner.lint.load import parse_profile
 from tuner.measure.measurement import Measurement, TrialPlan
 from tuner.measure.trial import run_trial
 from tuner.modules.certificates import Certificates
@@ -64,8 +63,7 @@ def name_of(path: Path) -> str:
 def for_engine(text: str, release: Release) -> Profile:
     """The profile of that text for another engine; settings that this one lacks are a mistake of
     the profile and not of this test, so none is removed."""
-    version = {release.engine.value: ".".join(map(str, release.engine_version))}
-    return parse_profile(edit(text, {"release": {"rsyslog": "8.2302", **version}}), "it").profile
+    return at_hand(text, "it", release)
 
 
 def with_secrets(text: str, folder: Path) -> str:
@@ -136,6 +134,7 @@ def test_an_event_of_each_kind_of_input_is_found_as_described(
 @pytest.mark.parametrize("release", RELEASES[1:], ids=release_text)
 def test_a_data_stream_gets_the_documents(release: Release, tmp_path: Path) -> None:
     """On an engine of its own: a minimal Elasticsearch cannot delete a data stream."""
+    require_taken(release)
     text = (TOP / "profiles/ecs-datastream.yaml").read_text("utf-8")
     port = free_port()
     with running(release, tmp_path) as engine, scratch(tmp_path) as below:
