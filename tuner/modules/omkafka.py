@@ -10,7 +10,7 @@ from pydantic import Field
 from tuner.modules.kafka import Brokers, KafkaParameters, KafkaTopic
 from tuner.modules.output import BuiltinTemplate, Lines
 from tuner.modules.secrets import SecretRef
-from tuner.schema.parameter import Doc
+from tuner.schema.parameter import Doc, Since
 from tuner.schema.scalars import MatchText, NonNegative, Positive, Switch, WordPath
 
 
@@ -44,6 +44,7 @@ class OmkafkaOutput(Lines):
     stats_file: Annotated[WordPath | None, Doc("The file for librdkafka's own statistics.")] = None
     stats_name: Annotated[
         Annotated[str, Field(pattern=r"^[A-Za-z0-9._-]+$")] | None,
+        Since(2108),
         Doc("The name of its counters in impstats.", default="omkafka"),
     ] = None
     close_timeout: Annotated[
