@@ -19,7 +19,7 @@ PACKAGES := rsyslog rsyslog-elasticsearch rsyslog-relp rsyslog-gnutls \
 # Commands start in a fraction of the time where Python may keep what it compiled.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: setup packages engine engines managers broker demo test test-all lint man bench fuzz clean
+.PHONY: setup packages engine engines rsyslogs managers broker demo test test-all lint man bench fuzz clean
 
 setup: packages $(VENV)/.ready engine
 
@@ -38,6 +38,10 @@ engine: $(VENV)/.ready
 # What the tests need beside it.
 engines: engine
 	@$(BIN)/rsyslog-tune doctor --fetch all > /dev/null
+
+# Every rsyslog that is out there, beside the system's own.
+rsyslogs: $(VENV)/.ready
+	@$(BIN)/python -m tests.live.rsyslogs
 
 # Those that apply what `render --format` writes, and systemd, which checks units without running;
 # Ansible comes with the tests' own packages.
@@ -74,11 +78,13 @@ test: setup
 
 # The same, and the rest: three engines, every parameter, long searches, bottlenecks, faults, soak.
 # It ends with the scorecard of the faults (tests/safety).
+# What depends on the release of rsyslog is run once more with each.
 # A test that fails beside the others is tried once more by itself, and both tries are said.
 # What measures has the machine for itself.
-test-all: test engines managers broker
+test-all: test engines rsyslogs managers broker
 	$(BIN)/pytest -m "full and not alone" --numprocesses $(PROCESSES) --no-loadscope-reorder || \
 		$(BIN)/pytest -m "full and not alone" --last-failed --last-failed-no-failures none
+	$(BIN)/python -m tests.live.rsyslogs --run --numprocesses $(PROCESSES) --no-loadscope-reorder
 	$(BIN)/pytest -m alone
 
 lint: $(VENV)/.ready

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from xdist.scheduler import LoadScopeScheduling
 
-pytest_plugins = ["tests.safety.scorecard"]
+pytest_plugins = ["tests.live.tested", "tests.safety.scorecard"]
 
 # As the command line does it, before anything imports numpy: on two cores that are busy otherwise,
 # searches took four times as long with a thread for each.
@@ -40,8 +40,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave out what takes long unless it is asked for by its marker; what needs the engine comes
     first, being the longest, then what else is live."""
+    asked = config.getoption("markexpr")
     markers = ("full", "alone", "fuzz")
-    left_out = () if any(one in config.getoption("markexpr") for one in markers) else markers
+    left_out: tuple[str, ...] = () if any(one in asked for one in markers) else markers
+    if "each_rsyslogd" in asked:
+        left_out = ("alone", "fuzz")
     kept: list[pytest.Item] = []
     deselected: list[pytest.Item] = []
     for item in items:

@@ -25,7 +25,7 @@ def bench(
     folder: Path, *outcomes: Outcome, engine: str = "elasticsearch 8.19.0", size: int = 244
 ) -> str:
     """The file that `bench --output json` printed."""
-    found = Bench("prod", engine, outcomes, (), 45.0, message_bytes=size)
+    found = Bench("prod", engine, "8.2302", outcomes, (), 45.0, message_bytes=size)
     path = folder / "bench.json"
     path.write_text(json.dumps(bench_json(found)), encoding="utf-8")
     return str(path)

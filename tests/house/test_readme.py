@@ -103,7 +103,9 @@ def folder(finished: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> P
     """A reader's folder: README.md's profile, a run, a bench, the examples."""
     (tmp_path / PROFILE).write_text(profile_block(), encoding="utf-8")
     shutil.copytree(finished, tmp_path / "run")
-    bench = Bench("prod", "elasticsearch 8.19.0", (measured(60_000),), (), 45.0, message_bytes=244)
+    bench = Bench(
+        "prod", "elasticsearch 8.19.0", "8.2302", (measured(60_000),), (), 45.0, message_bytes=244
+    )
     (tmp_path / "bench.json").write_text(json.dumps(bench_json(bench)), encoding="utf-8")
     (tmp_path / "examples").symlink_to(ROOT / "examples")
     (tmp_path / "profiles").symlink_to(ROOT / "profiles")

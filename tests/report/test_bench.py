@@ -46,6 +46,7 @@ def bench(outcomes: Sequence[Outcome]) -> Bench:
     return Bench(
         profile="prod",
         engine="elasticsearch 8.19.0",
+        rsyslog="8.2302",
         outcomes=tuple(outcomes),
         substitutions=("outputs[logs].servers: a -> b",),
         freshness_limit_s=45.0,

@@ -41,7 +41,9 @@ def runs(gain: float, paid: float | None = None) -> tuple[Run, ...]:
 
 
 def compared(gain: float = 1.2, paid: float | None = None) -> Compared:
-    return Compared(Side("a.yaml"), Side("b.yaml"), "sink", "2 cores", runs(gain, paid), 1)
+    return Compared(
+        Side("a.yaml"), Side("b.yaml"), "sink", "8.2302", "2 cores", runs(gain, paid), 1
+    )
 
 
 @pytest.mark.parametrize(
@@ -118,7 +120,7 @@ def test_restarts_between_the_sides_need_eight_pairs() -> None:
 
 def test_the_text_says_how_much_and_how_sure() -> None:
     text = markdown_of(compared())
-    assert "- A is a.yaml\n- B is b.yaml\n- on sink, 2 cores" in text
+    assert "- A is a.yaml\n- B is b.yaml\n- on rsyslogd 8.2302, sink, 2 cores" in text
     assert "B is faster than A: +20.0 % [" in text
     row = next(line for line in text.splitlines() if line.startswith("| EPS in the steady"))
     assert "| 1,000 | 1,200 | 1.200 [" in row
@@ -203,7 +205,7 @@ def farmed(gains: tuple[float, ...] = (1.2, 1.2, 1.2)) -> Compared:
             found.append(Run(A, block, measured(level), machine))
             found.append(Run(B, block, measured(gain * level / step**2), machine))
     a, b = Side("a.yaml", freshness=paced()), Side("b.yaml", freshness=paced())
-    alone = Compared(a, b, "sink", "3 machines", tuple(found), 1, ceiling=CEILING)
+    alone = Compared(a, b, "sink", "8.2302", "3 machines", tuple(found), 1, ceiling=CEILING)
     return replace(alone, freshness_on="north", ceiling_on="south")
 
 

@@ -41,7 +41,9 @@ def swept(asked: Experiment | None = None, blocks: int = 3) -> Sweep:
     runs.append(Run("other", 1, failed()))
     asked = asked or experiment()
     arms = tuple(one.name for one in asked.every)
-    return Sweep(asked, arms, "sink", "2 cores", 1, tuple(runs), ("heap: 4g -> 2g",), 45.0)
+    return Sweep(
+        asked, arms, "sink", "8.2302", "2 cores", 1, tuple(runs), ("heap: 4g -> 2g",), 45.0
+    )
 
 
 def markdown_of(sweep: Sweep) -> str:

@@ -28,6 +28,7 @@ from tuner.cli.options import (
     OutputFormat,
     OutputOption,
     ProfilePath,
+    RsyslogdOption,
     TemplatesOption,
     UrlOption,
     duration_s,
@@ -38,6 +39,7 @@ from tuner.cli.place import open_place, pace_of
 from tuner.cli.runs import require_none_failed
 from tuner.cli.site import Wanted
 from tuner.errors import GuardrailBreached, Unreachable
+from tuner.host.programs import choose_rsyslogd
 from tuner.measure.paced_summary import PacedMeasurement
 from tuner.profile.model import Profile
 from tuner.report.bench import Bench, bench_blocks, bench_json, summary
@@ -79,6 +81,7 @@ def bench(
     metrics_path: MetricsFileOption = None,
     export_json: JsonFile = None,
     export_markdown: MarkdownFile = None,
+    rsyslogd: RsyslogdOption = None,
     output: OutputOption = OutputFormat.TEXT,
 ) -> None:
     """Measure a profile: events per second, delivery, CPU per event, freshness, and what limits it.
@@ -89,6 +92,7 @@ def bench(
 
     With --cluster the runs are spread over its machines; each phase after them is on one.
     """
+    choose_rsyslogd(rsyslogd)
     exports = Exports(export_json, export_markdown)
     exports.require_writable(profile)
     loaded = load(profile)
@@ -119,6 +123,7 @@ def _measure(
     measured = Bench(
         profile=profile.name,
         engine=facts.engine,
+        rsyslog=facts.fingerprint.rsyslog,
         outcomes=(),
         substitutions=facts.substitutions,
         freshness_limit_s=profile.guardrails.freshness_p99_s,

@@ -15,6 +15,7 @@ from tuner.cli.options import (
     EngineOption,
     OutputFormat,
     OutputOption,
+    RsyslogdOption,
     TemplatesOption,
     UrlOption,
     duration_s,
@@ -24,12 +25,13 @@ from tuner.cli.options import (
 from tuner.cli.runs import require_none_failed
 from tuner.cli.site import Wanted
 from tuner.errors import BadUsage, BelowTheBar, JobFailed
+from tuner.host.programs import choose_rsyslogd
 from tuner.measure.gate import Decision
 from tuner.measure.paired import FEWEST_PAIRS
 from tuner.report.compare import Compared, compare_blocks, compare_json, gate_text
 
 # What two searches can be compared with.
-_OF_SEARCHES = {"a", "b", "fail_below", "export_json", "export_markdown", "output"}
+_OF_SEARCHES = {"a", "b", "fail_below", "export_json", "export_markdown", "rsyslogd", "output"}
 
 SidePath = Annotated[
     Path,
@@ -83,6 +85,7 @@ def compare(
     templates: TemplatesOption = None,
     export_json: JsonFile = None,
     export_markdown: MarkdownFile = None,
+    rsyslogd: RsyslogdOption = None,
     output: OutputOption = OutputFormat.TEXT,
 ) -> None:
     """Compare two profiles in interleaved pairs, or what two searches ended with.
@@ -103,6 +106,7 @@ def compare(
 
     With --cluster the pairs are spread over its machines, both runs of a pair on one.
     """
+    choose_rsyslogd(rsyslogd)
     exports = Exports(export_json, export_markdown)
     exports.require_writable(a, b)
     directories = [path for path in (a, b) if path.is_dir()]

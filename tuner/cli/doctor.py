@@ -10,12 +10,12 @@ from typing import Annotated
 import typer
 
 from tuner.cli.console import result, result_json, working
-from tuner.cli.options import OutputFormat, OutputOption
+from tuner.cli.options import OutputFormat, OutputOption, RsyslogdOption
 from tuner.engines.release import Engine, Release
 from tuner.engines.versions import DEFAULT, TESTED, Distribution, distribution_for
 from tuner.errors import BadUsage, ProgramMissing
 from tuner.host.installed import packages
-from tuner.host.programs import java_for, maven, omelasticsearch, rsyslog_version
+from tuner.host.programs import choose_rsyslogd, java_for, maven, omelasticsearch, rsyslog_version
 from tuner.host.usage import cores, memory_bytes
 from tuner.lab.distribution import cached, fetch, home_of
 from tuner.lab.scratch import remove_abandoned
@@ -50,9 +50,11 @@ def doctor(
             show_default=False,
         ),
     ] = None,
+    rsyslogd: RsyslogdOption = None,
     output: OutputOption = OutputFormat.TEXT,
 ) -> None:
     """List what is installed and what is missing; exits with 69 if something is missing."""
+    choose_rsyslogd(rsyslogd)
     for distribution in [one for text in fetch_engines or [] for one in _engines(text)]:
         if not home_of(distribution).is_dir():
             with working(f"downloading {_name(distribution)}; it is kept for later runs"):

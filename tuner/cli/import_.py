@@ -11,9 +11,10 @@ import typer
 
 from tuner.cli.console import result, result_json, say, working
 from tuner.cli.hosts import InventoryOption, machines_of
-from tuner.cli.options import OutputFormat, OutputOption, name_for
+from tuner.cli.options import OutputFormat, OutputOption, RsyslogdOption, name_for
 from tuner.deploy.files import HostFiles
 from tuner.errors import BadProfile, BadUsage, DifferencesFound, JobFailed, Problem, Refused
+from tuner.host.programs import choose_rsyslogd
 from tuner.host.remote import connect
 from tuner.importer.configuration import Configuration, configuration
 from tuner.importer.gaps import Gap
@@ -64,6 +65,7 @@ def import_(
             "with the same 300 events, and list in which fields the documents differ.",
         ),
     ] = False,
+    rsyslogd: RsyslogdOption = None,
     output: OutputOption = OutputFormat.TEXT,
 ) -> None:
     """Import an existing rsyslog configuration as a profile.
@@ -78,6 +80,7 @@ def import_(
     for which the built-in sink stands; both configurations get ports, addresses and folders of a
     lab, without TLS and passwords.  It exits with 2 where documents differ.
     """
+    choose_rsyslogd(rsyslogd)
     read, at = _read(files or [], host, inventory)
     if not read.files:
         raise BadUsage("; ".join(one.message for one in read.refused))

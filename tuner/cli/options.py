@@ -12,6 +12,7 @@ import typer
 
 from tuner.cli.console import Verbosity, Voice, say
 from tuner.errors import BadUsage
+from tuner.host.programs import CHOSEN_RSYSLOGD
 from tuner.lint.load import LoadedProfile, load_profile, snippets_of
 from tuner.lint.summary import summary
 from tuner.render.assets import asset
@@ -96,6 +97,18 @@ ClusterOption = Annotated[
 ]
 VerboseOption = Annotated[
     bool, typer.Option("--verbose", "-v", help="Print every stage of a trial, and its figures.")
+]
+RsyslogdOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--rsyslogd",
+        metavar="PATH",
+        envvar=CHOSEN_RSYSLOGD,
+        help="The rsyslogd to run, instead of that on PATH: one of another release, or a script "
+        "that starts it.",
+        show_default=False,
+        show_envvar=True,
+    ),
 ]
 UrlOption = Annotated[
     str | None,

@@ -13,6 +13,7 @@ from tuner.cli.options import EngineChoice
 from tuner.cli.site import Wanted, open_lab, prepare, require_runnable, tell_of_others
 from tuner.engine.owned import Owner, remove
 from tuner.flood.schedule import fixed
+from tuner.host.programs import chosen_rsyslogd
 from tuner.host.usage import cores, cpu_model, describe_machine
 from tuner.lab.lab import Lab
 from tuner.measure.ceiling import Ceiling, CeilingPlan, ceiling
@@ -96,13 +97,14 @@ def facts_of(lab: Lab, profiles: Sequence[Profile], allow: Sequence[str]) -> Lab
     facts = lab.engine.facts
     nodes = f"{facts.data_nodes} data nodes, {facts.processors} processors"
     workload = profiles[0].workload.model_dump(mode="json", by_alias=True)
+    chosen = chosen_rsyslogd()
     return LabFacts(
         engine=lab.engine.name,
         machine=describe_machine(),
         substitutions=first,
         turned=tuple(Axis.of(one) for one in lab.engine.turns(knobs(profiles[0], allow))),
         fingerprint=Fingerprint(
-            rsyslog=lab.rsyslog,
+            rsyslog=lab.rsyslog if chosen is None else f"{lab.rsyslog} ({chosen})",
             engine=f"{lab.engine.name}, {nodes}",
             hardware=f"{cpu_model()}, {describe_machine()}",
             workload=fingerprint(workload),

@@ -19,6 +19,7 @@ from tuner.cli.options import (
     OutputFormat,
     OutputOption,
     QuietOption,
+    RsyslogdOption,
     UrlOption,
     VerboseOption,
     duration_s,
@@ -39,6 +40,7 @@ from tuner.cli.search_job import (
 from tuner.cli.search_session import Worked, work_on, written
 from tuner.cli.site import Wanted, require_runnable
 from tuner.errors import BadUsage, GuardrailBreached, Interrupted, JobFailed, NoImprovement
+from tuner.host.programs import choose_rsyslogd
 from tuner.lint.repairs import repairs
 from tuner.profile.model import Profile
 from tuner.report.metrics import SEARCH_PHASES, Gauges
@@ -53,7 +55,9 @@ from tuner.search.verdict import Claim
 from tuner.space.guarantees import allowed
 
 # What may stand beside --resume: it changes how a search is told of, not what it does.
-_BESIDE_RESUME = {"resume", "cluster", "require_gain", "output", "metrics_path", "quiet", "verbose"}
+_BESIDE_RESUME = {
+    "resume", "cluster", "require_gain", "rsyslogd", "output", "metrics_path", "quiet", "verbose",
+}  # fmt: skip
 
 
 LocalProfile = Annotated[
@@ -145,6 +149,7 @@ def search(
     refuse_noise: RefuseNoise = None,
     require_gain: RequireGain = False,
     metrics_path: MetricsFileOption = None,
+    rsyslogd: RsyslogdOption = None,
     output: OutputOption = OutputFormat.TEXT,
     quiet: QuietOption = False,
     verbose: VerboseOption = False,
@@ -154,6 +159,7 @@ def search(
     Writes trials.jsonl, best.yaml and its rendered files, report.html, report.md, report.json and
     trials.csv.
     """
+    choose_rsyslogd(rsyslogd)
     clock = Stopwatch(time.monotonic())
     voice = voice_of(quiet, verbose)
     if resume is not None:

@@ -17,7 +17,12 @@ from tuner.host.allow import require_allowed, require_allowed_host
 from tuner.host.lock import measuring
 from tuner.host.machine import busy_share
 from tuner.host.process import UNPRIVILEGED, daemons_can_read
-from tuner.host.programs import omelasticsearch, rsyslog_version
+from tuner.host.programs import (
+    CHOSEN_RSYSLOGD,
+    chosen_rsyslogd,
+    omelasticsearch,
+    rsyslog_version,
+)
 from tuner.lab import standing
 from tuner.lab.bind import require_bindable
 from tuner.lab.distribution import provide
@@ -63,6 +68,11 @@ class Wanted:
 def require_runnable(wanted: Wanted, profiles: Sequence[Profile], rsyslog: str = "") -> None:
     """Refuse what a lab could not measure, whether one is started or only planned; the releases of
     the profiles stand for an rsyslog that is not known."""
+    if wanted.on_cluster and chosen_rsyslogd() is not None:
+        raise BadUsage(
+            f"--rsyslogd and {CHOSEN_RSYSLOGD} choose the rsyslogd of this machine: leave them out "
+            "with --cluster, whose machines run their own"
+        )
     if wanted.url is not None:
         if wanted.engine is EngineChoice.SINK:
             raise BadUsage("--engine sink and --elasticsearch cannot be combined")

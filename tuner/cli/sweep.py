@@ -20,6 +20,7 @@ from tuner.cli.options import (
     EngineChoice,
     OutputFormat,
     OutputOption,
+    RsyslogdOption,
     TemplatesOption,
     UrlOption,
     duration_s,
@@ -35,6 +36,7 @@ from tuner.cli.runs import (
 )
 from tuner.cli.site import Wanted, require_runnable
 from tuner.errors import Interrupted, Unreachable
+from tuner.host.programs import choose_rsyslogd
 from tuner.lint.load_experiment import LoadedExperiment, load_experiment
 from tuner.measure.blocks import Arm
 from tuner.measure.measurement import TrialPlan
@@ -75,6 +77,7 @@ def sweep(
     cluster: ClusterOption = False,
     templates: TemplatesOption = None,
     run_dir: RunDir = None,
+    rsyslogd: RsyslogdOption = None,
     output: OutputOption = OutputFormat.TEXT,
 ) -> None:
     """Measure the variants of an experiment file side by side, and print them beside what others
@@ -88,6 +91,7 @@ def sweep(
 
     With --cluster the blocks are spread over its machines, each block on one.
     """
+    choose_rsyslogd(rsyslogd)
     loaded = load_experiment(file)
     asked = loaded.experiment
     for warning in dict.fromkeys(str(one) for each in loaded.variants for one in each.warnings):
@@ -186,6 +190,7 @@ def _measured(
         experiment=asked,
         arms=tuple(arm.name for arm in arms),
         engine=place.facts.engine,
+        rsyslog=place.facts.fingerprint.rsyslog,
         machine=place.facts.machine,
         seed=course.seed,
         runs=(),

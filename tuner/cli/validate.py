@@ -21,6 +21,7 @@ from tuner.cli.options import (
     FragmentOption,
     LoadedOption,
     ProfilePath,
+    RsyslogdOption,
     TemplatesOption,
     form_of,
     templates_of,
@@ -34,6 +35,7 @@ from tuner.errors import (
     Severity,
     TuneError,
 )
+from tuner.host.programs import choose_rsyslogd
 from tuner.lint.load import STDIN, LoadedProfile, load_profile
 from tuner.lint.repairs import Mend, mended, repairs
 from tuner.lint.summary import summary
@@ -106,6 +108,7 @@ def validate(
     verbose: Annotated[
         bool, typer.Option("--verbose", "-v", help="Print each piece of advice too.")
     ] = False,
+    rsyslogd: RsyslogdOption = None,
     output: _Output = ProblemFormat.TEXT,
 ) -> None:
     """Check a profile: schema, lint, then `rsyslogd -N1` on the whole rendered configuration.
@@ -115,6 +118,7 @@ def validate(
     wrong or an engine refuses it, with 1 when rsyslogd or the smoke test rejects it, with 4 when
     the engine does not answer, with 3 for warnings with --strict.
     """
+    choose_rsyslogd(rsyslogd)
     if offline and (smoke or elasticsearch is not None):
         raise BadUsage("--offline cannot be combined with --elasticsearch or --smoke")
     if fix and profile == STDIN:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
-from tuner.errors import ProgramMissing
+from tuner.errors import BadUsage, ProgramMissing
 from tuner.host.process import run
 
 _MODULE_FOLDERS = (
@@ -18,6 +19,8 @@ _MODULE_FOLDERS = (
     "/usr/local/lib/rsyslog",
 )
 _SBIN = "/usr/sbin:/usr/local/sbin:/sbin"
+CHOSEN_RSYSLOGD = "RSYSLOG_TUNE_RSYSLOGD"
+"""The variable of the environment that names the rsyslogd to run, where it is not that on PATH."""
 
 
 @dataclass(frozen=True)
@@ -33,8 +36,23 @@ def find(program: str) -> str | None:
     return shutil.which(program) or shutil.which(program, path=_SBIN)
 
 
+def choose_rsyslogd(path: Path | None) -> None:
+    """Run this rsyslogd from now on, in the programs that we start too; None leaves it as it is.
+
+    Raises BadUsage for what is no program.
+    """
+    if path is not None:
+        if not path.is_file() or not os.access(path, os.X_OK):
+            raise BadUsage(f"--rsyslogd {path}: this is no program; name the file of an rsyslogd")
+        os.environ[CHOSEN_RSYSLOGD] = str(path.absolute())
+
+
 def rsyslogd() -> str:
-    """The path of rsyslogd; raises ProgramMissing with the package's name."""
+    """The path of rsyslogd: the chosen one, else that on PATH; raises ProgramMissing with the
+    package's name."""
+    chosen = chosen_rsyslogd()
+    if chosen is not None:
+        return chosen
     found = find("rsyslogd")
     if found is None:
         raise ProgramMissing("rsyslogd is not installed: apt-get install rsyslog")
@@ -46,8 +64,14 @@ def rsyslog_version() -> str:
     output = run([rsyslogd(), "-v"], timeout_s=10).stdout
     match = re.search(r"rsyslogd\s+(8\.\d+)", output)
     if match is None:
-        raise ProgramMissing(f"this is not rsyslogd 8: {output.splitlines()[:1]}")
+        said = next(iter(output.splitlines()), "nothing")
+        raise ProgramMissing(f"{rsyslogd()} is not rsyslogd 8; with -v it prints: {said}")
     return match.group(1)
+
+
+def chosen_rsyslogd() -> str | None:
+    """The path of the rsyslogd that was chosen, None where it is that on PATH."""
+    return os.environ.get(CHOSEN_RSYSLOGD) or None
 
 
 def openssl() -> str:

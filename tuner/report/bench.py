@@ -55,6 +55,7 @@ class Bench:
 
     profile: str
     engine: str
+    rsyslog: str
     outcomes: tuple[Outcome, ...]
     substitutions: tuple[str, ...]
     freshness_limit_s: float
@@ -117,7 +118,9 @@ def bench_blocks(bench: Bench) -> tuple[PlainBlock, ...]:
     if bench.machines:
         header = (*header, "machine")
         rows = tuple((*row, name) for row, name in zip(rows, bench.machines, strict=True))
-    head = Paragraph(f"{bench.profile} on {bench.engine}", is_lead=True)
+    head = Paragraph(
+        f"{bench.profile} on rsyslogd {bench.rsyslog} and {bench.engine}", is_lead=True
+    )
     blocks: list[PlainBlock] = [head, Table("Runs", header, rows)]
     blocks += bullets(_remarks(bench.outcomes))
     figures = summary(bench.outcomes)

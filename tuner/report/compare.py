@@ -70,6 +70,7 @@ class Compared:
     a: Side
     b: Side
     engine: str
+    rsyslog: str
     machine: str
     runs: tuple[Run, ...]
     seed: int | None
@@ -124,7 +125,11 @@ def compare_blocks(compared: Compared) -> tuple[PlainBlock, ...]:
     """The sentence, a table by metric, freshness, the ceiling, and what to doubt."""
     a, b = compared.a, compared.b
     blocks: list[PlainBlock] = bullets(
-        [f"A is {a.name}", f"B is {b.name}", f"on {compared.engine}, {compared.machine}"]
+        [
+            f"A is {a.name}",
+            f"B is {b.name}",
+            f"on rsyslogd {compared.rsyslog}, {compared.engine}, {compared.machine}",
+        ]
     )
     blocks += [Paragraph(_sentence(compared), is_lead=True), _table(compared)]
     if by_machine(compared.runs):

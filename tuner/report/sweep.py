@@ -37,6 +37,7 @@ class Sweep:
     experiment: Experiment
     arms: tuple[str, ...]
     engine: str
+    rsyslog: str
     machine: str
     seed: int
     runs: tuple[Run, ...]
@@ -72,7 +73,7 @@ def sweep_blocks(sweep: Sweep) -> tuple[PlainBlock, ...]:
     head = [
         asked.title,
         *([f"published: {asked.source}"] if asked.source else []),
-        f"on {sweep.engine}, {sweep.machine}",
+        f"on rsyslogd {sweep.rsyslog}, {sweep.engine}, {sweep.machine}",
     ]
     blocks = bullets(head)
     for metric in asked.metrics:

@@ -1,0 +1,92 @@
+"""What was tested live with which rsyslogd: a plugin of pytest, which adds what the tests marked
+`each_rsyslogd` gave to a file, and the table that is made of it.
+
+The argument of the mark is the area that a test is about; those with an engine in their name count
+for that engine.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from tuner.engines.versions import TESTED
+from tuner.host.programs import rsyslog_version
+
+AREAS = ("parameters", "profiles", "trials", "inputs", "outputs", "faults", "queues", "impstats")
+OPTION = "--add-results"
+ENGINES = tuple(f"{one.engine.value}-{one.version.rpartition('.')[0]}" for one in TESTED)
+_ENGINE = re.compile("|".join(map(re.escape, ENGINES)))
+
+
+class Cell(NamedTuple):
+    """What the tests of an area gave with one rsyslogd; the reason is that of one that could not
+    run."""
+
+    passed: int = 0
+    failed: int = 0
+    reason: str = ""
+
+    def __str__(self) -> str:
+        if self.failed:
+            return f"{self.failed} of {self.passed + self.failed} failed"
+        return f"{self.passed} passed" if self.passed else self.reason or "-"
+
+
+Results = dict[str, dict[str, Cell]]
+_RUN: dict[str, Cell] = {}
+
+
+def read(file: Path) -> Results:
+    """The results by release of rsyslog and by area."""
+    told = json.loads(file.read_text("utf-8")) if file.exists() else {}
+    return {
+        release: {area: Cell(*cell) for area, cell in row.items()} for release, row in told.items()
+    }
+
+
+def table(results: Mapping[str, Mapping[str, Cell]]) -> str:
+    """The results in Markdown, a row for each release of rsyslog."""
+    columns = (*AREAS, *ENGINES)
+    lines = [f"| rsyslog | {' | '.join(columns)} |", f"|{'---|' * (len(columns) + 1)}"]
+    for release, row in results.items():
+        lines.append(f"| {release} | {' | '.join(str(row.get(one, '-')) for one in columns)} |")
+    return "\n".join(lines)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(OPTION, type=Path, help="add what was tested with this rsyslogd to the file")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        mark = item.get_closest_marker("each_rsyslogd")
+        if mark is not None:
+            engine = _ENGINE.search(item.name)
+            item.user_properties.append(("area", engine[0] if engine else mark.args[0]))
+
+
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    area = dict(report.user_properties).get("area")
+    if area is None or (report.when != "call" and report.passed):
+        return
+    cell = _RUN.get(str(area), Cell())
+    if report.skipped:
+        reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else ""
+        _RUN[str(area)] = cell._replace(reason=cell.reason or reason.removeprefix("Skipped: "))
+    elif report.passed:
+        _RUN[str(area)] = cell._replace(passed=cell.passed + 1)
+    else:
+        _RUN[str(area)] = cell._replace(failed=cell.failed + 1)
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    file: Path | None = session.config.getoption(OPTION)
+    if file is not None and not hasattr(session.config, "workerinput"):
+        results = {**read(file), rsyslog_version(): _RUN}
+        file.write_text(json.dumps(results), "utf-8")
