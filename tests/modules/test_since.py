@@ -32,7 +32,7 @@ from tuner.schema.parameter import of_module, since
 
 pytestmark = [
     pytest.mark.live,
-    pytest.mark.each_rsyslogd,
+    pytest.mark.each_rsyslogd("parameters"),
     pytest.mark.skipif(shutil.which("rsyslogd") is None, reason="rsyslogd is not installed"),
 ]
 

@@ -28,6 +28,7 @@ from tuner.schema.parameter import since
 pytestmark = [
     pytest.mark.live,
     pytest.mark.full,
+    pytest.mark.each_rsyslogd("parameters"),
     pytest.mark.skipif(shutil.which("rsyslogd") is None, reason="rsyslogd is not installed"),
 ]
 

@@ -23,12 +23,18 @@ from tuner.schema.parameter import since
 pytestmark = [
     pytest.mark.live,
     pytest.mark.full,
+    pytest.mark.each_rsyslogd("parameters"),
     pytest.mark.skipif(shutil.which("rsyslogd") is None, reason="rsyslogd is not installed"),
 ]
 
 # What stands for each parameter that is not a switch or a number.
 WORDS: dict[str, object] = {
     "type": "LinkedList",
+    "size": 60_000,
+    "highWatermark": 40_000,
+    "lowWatermark": 20_000,
+    "fullDelayMark": 49_000,
+    "discardMark": 48_000,
     "filename": "q",
     "maxDiskSpace": "1g",
     "maxFileSize": "16m",

@@ -49,6 +49,9 @@ from tuner.schema.parameter import of_module
 
 # What names the source comes first, then where its events go, then everything else.
 _FIRST = ("type", "address", "port", "file", "socket", "supportOctetCountedFraming")
+# Unset it means the defaults of older releases too, with a warning for each that is insecure.
+_DEFAULTS = "compatibility.defaults.secure"
+_CHOOSES_DEFAULTS = 2606
 
 
 class Lane(NamedTuple):
@@ -129,7 +132,7 @@ def script(profile: Profile, identity: Identity | None = None, form: Form = WHOL
         entry=entry_ruleset(profile),
         is_fragment=form.is_fragment,
         start=snippets(profile.snippets.start, form),
-        parameters=_global(profile.global_),
+        parameters=_global(profile.global_, profile.release.rsyslog_number),
         impstats=profile.impstats,
         counters_ruleset=counters_ruleset(profile),
         modules=modules(
@@ -154,11 +157,12 @@ def script(profile: Profile, identity: Identity | None = None, form: Form = WHOL
     )
 
 
-def _global(section: Global) -> Parameters:
+def _global(section: Global, release: int) -> Parameters:
     """The parameters of global(): a lookup for each connection would wait for DNS, so that what
-    says so is never left out."""
+    says so is never left out; nor is which defaults rsyslogd applies where they are a choice."""
     written = section.model_dump(mode="json", by_alias=True, exclude_none=True)
-    return tuple({"net.enableDNS": None, **written}.items())
+    defaults = {_DEFAULTS: "backward-compatible"} if release >= _CHOOSES_DEFAULTS else {}
+    return tuple({"net.enableDNS": None, **defaults, **written}.items())
 
 
 def _own_queue(profile: Profile, ruleset: str) -> Queue:
