@@ -10,7 +10,7 @@ import pytest
 from pydantic import BaseModel
 
 from tests.lint.test_other_outputs import ENGINE, FILE, FWD, HOSTS, RELP, STANDS_IN
-from tests.profile.examples import SMALL
+from tests.profile.examples import text_at_hand
 from tests.render.test_rsyslogd_accepts import verdict
 from tuner.host.programs import rsyslog_version
 from tuner.modules.filter import OPERATIONS
@@ -117,7 +117,7 @@ def value_of(kind: type[BaseModel], key: str) -> object:
 
 def accepted(folder: Path, *outputs: dict[str, object]) -> str:
     """What rsyslogd says to a profile with these outputs, lint left aside."""
-    data = read(edit(SMALL, {"outputs": list(outputs)}), "p.yaml").data
+    data = read(edit(text_at_hand(), {"outputs": list(outputs)}), "p.yaml").data
     path = folder / "rsyslog.conf"
     path.write_text(rsyslog_conf(Profile.model_validate(data)), encoding="utf-8")
     return verdict(path)
