@@ -9,7 +9,7 @@ from tuner.schema.section import Section
 
 OLDEST = 2102
 NEWEST_READ = 2610
-"""The rsyslog releases whose parameters are known, 2102 for 8.2102; from its tags, and asked of rsyslogd."""
+"""The rsyslog releases whose parameters are known, 2102 for 8.2102; tests ask each rsyslogd."""
 
 
 class Engine(Enum):

@@ -7,7 +7,7 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from tuner.modules.kafka import Brokers, KafkaParameters, KafkaTopic
+from tuner.modules.kafka import Brokers, KafkaHeader, KafkaParameters, KafkaTopic
 from tuner.modules.output import BuiltinTemplate, Lines
 from tuner.modules.secrets import SecretRef
 from tuner.schema.parameter import Doc, Since
@@ -23,6 +23,11 @@ class OmkafkaOutput(Lines):
     key: Annotated[
         MatchText | None,
         Doc("The key of every message; Kafka chooses the partition by it."),
+    ] = None
+    kafka_header: Annotated[
+        Annotated[tuple[KafkaHeader, ...], Field(min_length=1)] | None,
+        Since(2510),
+        Doc("Headers of every message, each name=value."),
     ] = None
     conf_param: KafkaParameters = None
     topic_conf_param: Annotated[

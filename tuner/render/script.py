@@ -24,7 +24,7 @@ from tuner.profile.placement import (
     stream_queue,
 )
 from tuner.profile.stream import LookupTable
-from tuner.render.actions import ActionGroup, Parameters, deliveries
+from tuner.render.actions import ActionGroup, Parameters, deliveries, written_parameters
 from tuner.render.condition import condition
 from tuner.render.document import Identity
 from tuner.render.field_text import KEPT_METADATA, METADATA
@@ -98,6 +98,7 @@ class Script(NamedTuple):
     parameters: Parameters
     impstats: Impstats | None
     counters_ruleset: str | None
+    limits: tuple[tuple[str, Parameters], ...]
     modules: tuple[Module, ...]
     tables: tuple[tuple[str, LookupTable], ...]
     texts: tuple[TextStep, ...]
@@ -135,6 +136,10 @@ def script(profile: Profile, identity: Identity | None = None, form: Form = WHOL
         parameters=_global(profile.global_, profile.release.rsyslog_number),
         impstats=profile.impstats,
         counters_ruleset=counters_ruleset(profile),
+        limits=tuple(
+            (name, tuple(written_parameters(limit, set()).items()))
+            for name, limit in profile.ratelimits.items()
+        ),
         modules=modules(
             profile,
             any(one.repaired is not None for one in streams),
