@@ -140,8 +140,9 @@ def everything() -> Iterator[Asked]:
         yield Asked(name, f'module(load="{name}")', written, fields(parse))
     counters = fields(Impstats) | {"ruleset": 0}
     yield Asked("impstats", "", 'module(load="impstats" %(pair)s)', counters)
-    limit = 'ratelimit(name="%(key)s" %(pair)s)'
-    yield Asked("ratelimit", "", limit, fields(RateLimitPolicy))
+    if int(rsyslog_version().split(".")[1]) >= 2602:  # Before, the object itself is not known.
+        limit = 'ratelimit(name="%(key)s" %(pair)s)'
+        yield Asked("ratelimit", "", limit, fields(RateLimitPolicy))
     yield Asked("global", "", "global(%(pair)s)", fields(Global))
     for what, written in QUEUES.items():
         yield Asked(what, "", written, fields(Queue, "queue."))

@@ -90,7 +90,9 @@ def test_a_nasty_value_stays_a_value(tmp_path: Path) -> None:
 
 WORDS: dict[str, object] = {
     "maxMessageSize": "64k", "oversizemsg.input.mode": "split", "localHostname": "here.example.org",
-    "net.ipProtocol": "ipv4-only",
+    "net.ipProtocol": "ipv4-only", "inputStartupPolicy": "require-all",
+    "compatibility.defaults.secure": "warn", "compatibility.configformat.legacy": "enable",
+    "compatibility.configformat.syslogd": "enable", "compatibility.configformat.property": "enable",
 }  # fmt: skip
 
 

@@ -75,7 +75,7 @@ class Impstats(RsyslogSection):
         Doc("Whether each set of counters replaces the one before in log.file.", default="off"),
     ] = Field(None, alias="log.file.overwrite")
     push_url: Annotated[
-        Annotated[str, Field(pattern=r"^https?://[^\s@`\"\\]{1,1000}$")] | None,
+        Annotated[str, Field(pattern=r'^https?://[^\s@`"\\]{1,1000}$')] | None,
         Since(2602),
         Doc(
             "The Prometheus Remote Write endpoint that counters are sent to.",

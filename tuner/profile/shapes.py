@@ -65,4 +65,12 @@ SHAPES: dict[str, str] = {
         "a time such as 500ms, 30s or 1m, or -1"
     ),
     r"^[0-9]{1,15}(b|kb|mb|gb|tb)$": "a size such as 512mb or 2gb",
+    r"^[A-Za-z][A-Za-z0-9_.-]{0,99}$": "a name of letters, digits and . _ -, a letter first",
+    r"^[^=\x00-\x1f\x7f]{1,200}=[^\x00-\x1f\x7f]{0,1000}$": "name=value, as source=edge",
+    r"^[A-Za-z0-9._-]{0,100}$": "up to 100 letters, digits and . _ -",
+    r"^[A-Za-z0-9][A-Za-z0-9._-]{0,252}$": "letters, digits and . _ -, a letter or digit first",
+    r"^[0-9]{1,9}(ms|s|m|h)?$": "a time such as 500ms, 5s or 1m",
+    r"^[A-Za-z0-9._-]{1,255}$": "a name of letters, digits and . _ -, at most 255",
+    r'^https?://[^\s@`"\\]{1,1000}$': "an address such as http://127.0.0.1:9090/api/v1/write",
+    r"^[A-Za-z_][A-Za-z0-9_]{0,99}=[^\x00-\x1f\x7f]{0,1000}$": "name=value, as site=north",
 }

@@ -53,7 +53,7 @@ def _no_such_limit(profile: Profile) -> Iterator[Complaint]:
         "ratelimits": {"few": {"interval": 5, "burst": 1000}},
         "outputs": [{**FWD, "rateLimit.name": "few"}],
     },
-    good={"ratelimits.few.interval": 0},
+    good={"ratelimits": {"few": {"interval": 0}}},
     at="outputs[up].rateLimit.name",
 )
 def _limited_outputs(profile: Profile) -> Iterator[Complaint]:
