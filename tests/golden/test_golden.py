@@ -21,7 +21,7 @@ from tuner.render.artefacts import render
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 PROFILES = [*sorted((ROOT / "profiles").glob("*.yaml")), *sorted(HERE.glob("*.yaml"))]
-RSYSLOGS = ("8.2102", "8.2302", "8.2608")
+RSYSLOGS = ("8.2102", "8.2302", "8.2610")
 ENGINES = (
     ("elasticsearch", "7.17"), ("elasticsearch", "8.19"), ("elasticsearch", "9.2"),
     ("opensearch", "2.19"),

@@ -203,7 +203,7 @@ def test_no_break_spaces_are_blanks_and_said_once(tmp_path: Path) -> None:
 
 def test_inputs_and_counters_that_no_key_says_are_kept_with_their_rulesets(tmp_path: Path) -> None:
     text = (
-        f'module(load="impstats" ruleset="stats" log.file.overwrite="on")\n{DOCUMENT}'
+        f'module(load="impstats" ruleset="stats" log.file.someday="on")\n{DOCUMENT}'
         'ruleset(name="stats") { action(type="omfile" file="/var/log/stats") }\n'
         'ruleset(name="pcap") { action(type="omfile" file="/var/log/pcap") }\n'
         'input(type="impcap" interface="lo" ruleset="pcap")\n'
@@ -213,7 +213,7 @@ def test_inputs_and_counters_that_no_key_says_are_kept_with_their_rulesets(tmp_p
     made = imported(text, tmp_path)
     assert made.missing == ()
     start = made.snippets["site-start.conf"]
-    assert 'module(load="impstats" ruleset="stats" log.file.overwrite="on")' in start
+    assert 'module(load="impstats" ruleset="stats" log.file.someday="on")' in start
     assert 'ruleset(name="stats")' in start
     assert 'input(type="impcap" interface="lo" ruleset="pcap")' in start
 

@@ -23,7 +23,9 @@ def test_every_parameter_of_a_queue_in_memory_is_worked_out() -> None:
         "filename", "spool_directory", "max_disk_space", "max_file_size", "checkpoint_interval",
         "sync_queue_files", "save_on_shutdown", "dequeue_time_begin", "dequeue_time_end",
         "sampling_interval", "take_flow_ctl_from_msg", "on_corruption", "disk_queue_type",
-        "disk_queue_auto_upgrade", "disk_queue_idle_timeout",
+        "disk_queue_auto_upgrade", "disk_queue_idle_timeout", "mutex_contention_stats", "scope",
+        "local_frontend_size", "local_max_frontends", "local_frontend_stats",
+        "local_helper_batch_size",
     }  # fmt: skip
     assert (queue.light_delay_mark, queue.full_delay_mark) == (700, 970)
 

@@ -18,10 +18,10 @@ GIB = 1024**3
     [
         (LocalMachine("8.2302", 2, 8 * GIB), "8.2302", "4g"),
         (LocalMachine("8.2504", 64, 512 * GIB), "8.2504", "4g"),
-        (LocalMachine("8.2608", 1, GIB), "8.2608", "512m"),
+        (LocalMachine("8.2610", 1, GIB), "8.2610", "512m"),
         (LocalMachine(None, 4, 4 * GIB), "8.2302", "2g"),
         (LocalMachine("8.24", 4, 4 * GIB), "8.2302", "2g"),
-        (LocalMachine("8.2912", 4, 4 * GIB), "8.2302", "2g"),
+        (LocalMachine("8.2912", 4, 4 * GIB), "8.2610", "2g"),
     ],
 )
 def test_a_starter_is_valid_without_warnings(
@@ -39,4 +39,6 @@ def test_a_starter_is_valid_without_warnings(
 def test_a_release_that_is_not_covered_is_named_in_a_comment() -> None:
     text = starter(TEXT, "mine", LocalMachine("8.24", 4, 4 * GIB))
     assert "rsyslog 8.24.\n# That release is not supported (8." in text
+    newer = starter(TEXT, "mine", LocalMachine("8.2912", 4, 4 * GIB))
+    assert "rsyslog 8.2912.\n# 8.2610 is the newest release that this tool knows." in newer
     assert "no rsyslog." in starter(TEXT, "mine", LocalMachine(None, 4, 4 * GIB))

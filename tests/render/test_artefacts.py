@@ -26,7 +26,9 @@ FILES = {
 # Their defaults are the same everywhere, or are known to later releases only.
 WHERE_WRITTEN = {
     "dequeueTimeBegin", "dequeueTimeEnd", "samplingInterval", "takeFlowCtlFromMsg", "onCorruption",
-    "diskQueueType", "diskQueueAutoUpgrade", "diskQueueIdleTimeout",
+    "diskQueueType", "diskQueueAutoUpgrade", "diskQueueIdleTimeout", "mutexContentionStats",
+    "scope", "local.frontendSize", "local.maxFrontends", "local.frontendStats",
+    "local.helperBatchSize",
 }  # fmt: skip
 QUEUE = {f"queue.{info.alias or name}" for name, info in Queue.model_fields.items()} - {
     f"queue.{name}" for name in WHERE_WRITTEN

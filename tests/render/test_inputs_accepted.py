@@ -10,7 +10,7 @@ import pytest
 from pydantic import BaseModel
 
 from tests.lint.test_inputs import FILE, PTCP, RELP, TLS, UDP, UNIX, WORK
-from tests.profile.examples import SMALL, small
+from tests.profile.examples import at_hand, text_at_hand
 from tests.render.test_rsyslogd_accepts import verdict
 from tuner.host.programs import rsyslog_version
 from tuner.modules.imfile import ImfileInput
@@ -28,6 +28,7 @@ from tuner.schema.parameter import since
 pytestmark = [
     pytest.mark.live,
     pytest.mark.full,
+    pytest.mark.each_rsyslogd("parameters"),
     pytest.mark.skipif(shutil.which("rsyslogd") is None, reason="rsyslogd is not installed"),
 ]
 
@@ -95,9 +96,16 @@ def value_of(kind: type[BaseModel], key: str) -> object:
     return True if "bool" in annotation else 1
 
 
+def known(source: dict[str, object], kind: type[BaseModel]) -> dict[str, object]:
+    """What the rsyslogd at hand knows of it: before 8.2106 TLS was the module's."""
+    installed = int(rsyslog_version().split(".")[1])
+    releases = {info.alias or name: since(info) for name, info in kind.model_fields.items()}
+    return {key: value for key, value in source.items() if releases[key] <= installed}
+
+
 def accepted(source: dict[str, object], folder: Path) -> str:
     """What rsyslogd says to a profile with that input, lint left aside."""
-    data = read(edit(SMALL, {"inputs": [source], **WORK}), "p.yaml").data
+    data = read(edit(text_at_hand(), {"inputs": [source], **WORK}), "p.yaml").data
     path = folder / "rsyslog.conf"
     path.write_text(rsyslog_conf(Profile.model_validate(data)), encoding="utf-8")
     return verdict(path)
@@ -108,7 +116,7 @@ def test_a_parameter_is_known_from_its_release_on(
     kind: type[BaseModel], key: str, release: int, tmp_path: Path
 ) -> None:
     installed = int(rsyslog_version().split(".")[1])
-    source = SYSTEM if key.startswith("sysSock.") else KINDS[kind]
+    source = SYSTEM if key.startswith("sysSock.") else known(KINDS[kind], kind)
     said = accepted(source | {key: value_of(kind, key)} | TOGETHER.get(key, {}), tmp_path)
     if release <= installed:
         assert said == ""
@@ -119,9 +127,16 @@ def test_a_parameter_is_known_from_its_release_on(
 def test_inputs_of_every_kind_together_are_accepted(tmp_path: Path) -> None:
     """With one that pins a parser, so that a ruleset calls another."""
     changes: dict[str, object] = {
-        "inputs": [PTCP, UDP | {"parser": ["rsyslog.rfc3164"]}, FILE, RELP, UNIX, TLS],
+        "inputs": [
+            PTCP,
+            UDP | {"parser": ["rsyslog.rfc3164"]},
+            FILE,
+            RELP,
+            UNIX,
+            known(TLS, ImtcpInput),
+        ],
         **WORK,
     }
     path = tmp_path / "rsyslog.conf"
-    path.write_text(rsyslog_conf(small(changes)), encoding="utf-8")
+    path.write_text(rsyslog_conf(at_hand(changes)), encoding="utf-8")
     assert verdict(path) == ""

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.profile.examples import small
+from tests.profile.examples import at_hand, small
 from tests.render.test_rsyslogd_accepts import verdict_on
 from tests.render.tokens import Object, parse
 from tuner.render.artefacts import rsyslog_conf
@@ -149,4 +149,4 @@ def test_the_name_of_a_ruleset_cannot_become_syntax(name: str) -> None:
 @pytest.mark.live
 @pytest.mark.skipif(shutil.which("rsyslogd") is None, reason="rsyslogd is not installed")
 def test_a_real_rsyslogd_accepts_it(changes: Mapping[str, object], tmp_path: Path) -> None:
-    assert verdict_on(small({**RETRY, **changes}), tmp_path) == ""
+    assert verdict_on(at_hand({**RETRY, **changes}), tmp_path) == ""

@@ -21,6 +21,7 @@ from tuner.render.tree import write
 
 pytestmark = [
     pytest.mark.live,
+    pytest.mark.each_rsyslogd("parameters"),
     pytest.mark.skipif(shutil.which("rsyslogd") is None, reason="rsyslogd is not installed"),
 ]
 

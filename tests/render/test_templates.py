@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.profile.examples import small
+from tests.profile.examples import at_hand, small
 from tests.render.test_rsyslogd_accepts import verdict
 from tests.render.tokens import parse
 from tuner.errors import BadTemplate, BadUsage
@@ -127,7 +127,7 @@ def test_the_example_adds_a_header_a_statement_and_a_version() -> None:
 @pytest.mark.live
 @pytest.mark.skipif(shutil.which("rsyslogd") is None, reason="rsyslogd is not installed")
 def test_rsyslogd_accepts_the_example(tmp_path: Path) -> None:
-    write(render(small({}), Templates(EXAMPLE)), tmp_path)
+    write(render(at_hand(), Templates(EXAMPLE)), tmp_path)
     assert verdict(tmp_path / "rsyslog.conf") == ""
 
 
@@ -202,7 +202,7 @@ def test_shipped_templates_are_compiled_once_and_again_when_that_was_damaged(
     """Beside them, as Python keeps modules: here below a folder of the test's own."""
     expected = rendered(None, {})["rsyslog.conf"]
     program = (
-        "from tests.profile.examples import small\n"
+        "from tests.profile.examples import at_hand, small\n"
         "from tuner.render.artefacts import render\n"
         "print(next(one.text for one in render(small({})) if one.path == 'rsyslog.conf'), end='')"
     )

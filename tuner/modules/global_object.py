@@ -19,6 +19,8 @@ from tuner.schema.scalars import (
 )
 from tuner.schema.section import RsyslogSection
 
+CompatibilityMode = Literal["enable", "warn", "disable"]
+
 
 class Global(RsyslogSection):
     """Parameters of rsyslog's global(); imfile keeps its places in files in `workDirectory`."""
@@ -170,6 +172,61 @@ class Global(RsyslogSection):
         Switch | None,
         Doc("Whether queues have twice their size while rsyslog stops.", default="off"),
     ] = Field(None, alias="shutdown.queue.doubleSize")
+    input_startup_policy: Annotated[
+        Literal["best-effort", "require-all"] | None,
+        Since(2610),
+        Doc(
+            "What rsyslogd does where an input cannot start, as where its port is taken: "
+            "best-effort goes on without it, require-all stops.",
+            default="best-effort",
+        ),
+    ] = None
+    max_open_files: Annotated[
+        Positive | None,
+        Since(2606),
+        Doc(
+            "How many files and connections rsyslogd may have open at once.",
+            default="the limit that its service sets",
+            traps=("Above the limit of the service it has no effect: raise LimitNOFILE= there.",),
+        ),
+    ] = None
+    systemd_notify_ready_delay: Annotated[
+        Switch | None,
+        Since(2608),
+        Doc(
+            "Whether systemd is told that rsyslogd is ready only when inputs such as imfile are.",
+            default="off",
+        ),
+    ] = Field(None, alias="systemd.notifyReadyDelay")
+    compatibility_defaults_secure: Annotated[
+        Literal["backward-compatible", "warn", "strict"] | None,
+        Since(2606),
+        Doc(
+            "Which defaults hold where a parameter is not set: those of older releases, the same "
+            "with a warning for each that is insecure, or secure ones.",
+            default="backward-compatible, so that a profile means the same on every release; "
+            "rsyslog's own default is warn",
+            traps=(
+                "strict implies abortOnUncleanConfig, refuses files that are symbolic links, and "
+                "makes TLS of connections whose library is gtls or ossl.",
+            ),
+        ),
+    ] = Field(None, alias="compatibility.defaults.secure")
+    compatibility_configformat_legacy: Annotated[
+        CompatibilityMode | None,
+        Since(2606),
+        Doc("What becomes of $ directives in snippets and included files.", default="enable"),
+    ] = Field(None, alias="compatibility.configformat.legacy")
+    compatibility_configformat_syslogd: Annotated[
+        CompatibilityMode | None,
+        Since(2606),
+        Doc("What becomes of selector lines in snippets and included files.", default="enable"),
+    ] = Field(None, alias="compatibility.configformat.syslogd")
+    compatibility_configformat_property: Annotated[
+        CompatibilityMode | None,
+        Since(2606),
+        Doc("What becomes of property filters in snippets and included files.", default="enable"),
+    ] = Field(None, alias="compatibility.configformat.property")
     abort_on_unclean_config: Annotated[
         Switch | None,
         Doc("Whether rsyslog refuses to start with an error in its configuration.", default="off"),

@@ -8,6 +8,7 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field
 
 from tuner.modules.input import Input
+from tuner.modules.ratelimit import NamedLimit
 from tuner.schema.parameter import Doc, OfModule, Since
 from tuner.schema.scalars import Facility, NonNegative, Positive, SeverityName, Switch
 
@@ -53,6 +54,19 @@ class ImjournalInput(Input):
         OfModule(),
         Doc("How many entries each ratelimit.interval lets through.", default="20000"),
     ] = Field(None, alias="ratelimit.burst")
+    rate_limit_name: Annotated[NamedLimit, OfModule(), Since(2604)] = Field(
+        None, alias="ratelimit.name"
+    )
+    namespace: Annotated[
+        Annotated[str, Field(pattern=r"^[A-Za-z0-9._-]{1,255}$")] | None,
+        OfModule(),
+        Since(2608),
+        Doc(
+            "The namespace of the journal that is read, as LogNamespace= of systemd's units names "
+            "it.",
+            default="the journal of the system",
+        ),
+    ] = None
     default_severity: Annotated[
         SeverityName | None, OfModule(), Doc("The severity of entries that have none.")
     ] = None

@@ -10,7 +10,7 @@ from pydantic import Field
 from tuner.modules.input import Input
 from tuner.modules.kafka import Brokers, KafkaParameters, KafkaTopic
 from tuner.modules.secrets import SecretRef
-from tuner.schema.parameter import Doc
+from tuner.schema.parameter import Doc, Since
 from tuner.schema.scalars import MatchText, Switch
 
 
@@ -37,6 +37,15 @@ class ImkafkaInput(Input):
         ),
     ] = Field(None, alias="consumerGroup")
     conf_param: KafkaParameters = Field(None, alias="confParam")
+    split_json_records: Annotated[
+        Switch | None,
+        Since(2602),
+        Doc(
+            'Whether each member of a message {"records": [...]} becomes an event, as Azure Event '
+            "Hubs need it.",
+            default="off",
+        ),
+    ] = Field(None, alias="split.json.records")
     parse_hostname: Annotated[
         Switch | None,
         Doc("Whether the messages are syslog with a host name, which parsers then read."),

@@ -8,7 +8,8 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field
 
 from tuner.modules.input import Input
-from tuner.schema.parameter import Doc, OfModule
+from tuner.modules.ratelimit import NamedLimit
+from tuner.schema.parameter import Doc, OfModule, Since
 from tuner.schema.scalars import Facility, NonNegative, Switch, WordPath
 
 
@@ -58,6 +59,9 @@ class ImklogInput(Input):
         OfModule(),
         Doc("How many messages each ratelimitInterval lets through.", default="10000"),
     ] = None
+    rate_limit_name: Annotated[NamedLimit, OfModule(), Since(2604)] = Field(
+        None, alias="ratelimit.name"
+    )
 
     thread_names: ClassVar[tuple[str, ...]] = ("in:imklog",)
 

@@ -7,11 +7,12 @@ from pydantic import Field
 
 from tuner.modules.in_profile import InProfile
 from tuner.rule import Complaint, advice, error
-from tuner.schema.parameter import Doc
-from tuner.schema.scalars import Name, Switch, WordPath
+from tuner.schema.parameter import Doc, Since
+from tuner.schema.scalars import Name, NonNegative, Positive, Switch, WordPath
 from tuner.schema.section import RsyslogSection
 
 _FORMATS_SINCE = {"prometheus": 2506, "zabbix": 2512}
+PushLabel = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]{0,99}=[^\x00-\x1f\x7f]{0,1000}$")]
 
 
 class Impstats(RsyslogSection):
@@ -74,6 +75,77 @@ class Impstats(RsyslogSection):
             ),
         ),
     ] = Field(None, alias="log.file")
+    log_file_overwrite: Annotated[
+        Switch | None,
+        Since(2602),
+        Doc("Whether each set of counters replaces the one before in log.file.", default="off"),
+    ] = Field(None, alias="log.file.overwrite")
+    push_url: Annotated[
+        Annotated[str, Field(pattern=r'^https?://[^\s@`"\\]{1,1000}$')] | None,
+        Since(2602),
+        Doc(
+            "The Prometheus Remote Write endpoint that counters are sent to.",
+            traps=(
+                "Only an rsyslog that is built with it knows push.*: Debian's 8.2610 does not.",
+            ),
+        ),
+    ] = Field(None, alias="push.url")
+    push_labels: Annotated[
+        Annotated[tuple[PushLabel, ...], Field(min_length=1)] | None,
+        Since(2602),
+        Doc("Labels of every metric, each name=value."),
+    ] = Field(None, alias="push.labels")
+    push_timeout_ms: Annotated[
+        Positive | None, Since(2602), Doc("Milliseconds that a request may take.", default="5000")
+    ] = Field(None, alias="push.timeout.ms")
+    push_label_instance: Annotated[
+        Switch | None,
+        Since(2602),
+        Doc("Whether metrics have a label instance, the name of the host.", default="on"),
+    ] = Field(None, alias="push.label.instance")
+    push_label_origin: Annotated[
+        Switch | None,
+        Since(2602),
+        Doc("Whether metrics have a label origin, the part of rsyslog.", default="off"),
+    ] = Field(None, alias="push.label.origin")
+    push_label_name: Annotated[
+        Switch | None,
+        Since(2602),
+        Doc("Whether metrics have a label name, the object that counts.", default="off"),
+    ] = Field(None, alias="push.label.name")
+    push_label_job: Annotated[
+        Annotated[str, Field(pattern=r"^[A-Za-z0-9._-]{0,100}$")] | None,
+        Since(2602),
+        Doc("The label job of metrics; empty means none.", default="rsyslog"),
+    ] = Field(None, alias="push.label.job")
+    push_tls_ca_file: Annotated[
+        WordPath | None, Since(2602), Doc("The CA certificates for an endpoint with https.")
+    ] = Field(None, alias="push.tls.cafile")
+    push_tls_cert_file: Annotated[
+        WordPath | None, Since(2602), Doc("rsyslog's own certificate for mutual TLS.")
+    ] = Field(None, alias="push.tls.certfile")
+    push_tls_key_file: Annotated[
+        WordPath | None, Since(2602), Doc("The path of the private key of that certificate.")
+    ] = Field(None, alias="push.tls.keyfile")
+    push_tls_insecure_skip_verify: Annotated[
+        Switch | None,
+        Since(2602),
+        Doc(
+            "Whether any certificate is accepted.",
+            default="off",
+            traps=("Anyone on the network path can then read the counters.",),
+        ),
+    ] = Field(None, alias="push.tls.insecureSkipVerify")
+    push_batch_max_bytes: Annotated[
+        NonNegative | None,
+        Since(2602),
+        Doc("About how many bytes a request may have; 0 means any number.", default="0"),
+    ] = Field(None, alias="push.batch.maxBytes")
+    push_batch_max_series: Annotated[
+        NonNegative | None,
+        Since(2602),
+        Doc("How many time series a request may have; 0 means any number.", default="0"),
+    ] = Field(None, alias="push.batch.maxSeries")
     log_syslog: Annotated[
         Switch,
         Doc(
@@ -106,7 +178,7 @@ class Impstats(RsyslogSection):
 def _goes_nowhere(asked: InProfile[Impstats]) -> Iterator[Complaint]:
     if asked.section.stream is not None and not asked.section.log_syslog:
         yield Complaint((), "the stream gets no counters: add log.syslog: on")
-    elif asked.section.log_file is None and not asked.section.log_syslog:
+    elif not (asked.section.log_file or asked.section.log_syslog or asked.section.push_url):
         yield Complaint(
             (),
             "the counters are written nowhere: add log.file: /var/log/rsyslog/impstats.log, or "

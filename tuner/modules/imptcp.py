@@ -6,8 +6,6 @@ None means not set in the profile: rsyslog's default applies.
 from collections.abc import Sequence
 from typing import Annotated, ClassVar, Literal, Self
 
-from pydantic import Field
-
 from tuner.modules.input import TransportKind
 from tuner.modules.tcp import NotifyOnOpen, OctetCounted, Tcp
 from tuner.schema.parameter import Doc, OfModule
@@ -46,19 +44,6 @@ class ImptcpInput(Tcp):
         Positive | None, Doc("How many connections may be open at once.", default="no limit")
     ] = None
     notify_on_connection_open: NotifyOnOpen = None
-    compression_mode: Annotated[
-        Literal["none", "single", "stream:always"] | None,
-        Doc(
-            "Whether and how incoming messages are compressed.",
-            traps=(
-                (
-                    "It must match senders that compress their stream, or their events arrive as "
-                    "garbage."
-                ),
-            ),
-        ),
-    ] = Field(None, alias="compression.mode")
-
     thread_names: ClassVar[tuple[str, ...]] = ("in:imptcp", "imptcp/w")
 
     @classmethod

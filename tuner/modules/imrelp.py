@@ -19,6 +19,7 @@ from tuner.modules.input import (
     rate_limit,
 )
 from tuner.modules.keep_alive import KeepsAlive
+from tuner.modules.ratelimit import NamedLimit
 from tuner.modules.tls import Priorities, RelpLibrary
 from tuner.schema.parameter import Doc, Since
 from tuner.schema.scalars import AbsolutePath, MemorySize, Switch
@@ -42,6 +43,7 @@ class ImrelpInput(Listener, KeepsAlive):
     ] = None
     rate_limit_interval: Annotated[RateInterval, Since(2604)] = None
     rate_limit_burst: Annotated[RateBurst, Since(2604)] = None
+    rate_limit_name: Annotated[NamedLimit, Since(2604)] = Field(None, alias="rateLimit.name")
     tls_lib: RelpLibrary = None
     tls: Annotated[Switch | None, Doc("Whether RELP is encrypted.")] = None
     tls_auth_mode: Annotated[

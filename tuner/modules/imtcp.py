@@ -12,7 +12,15 @@ from tuner.modules.certificates import SENDER_NAME, Certificates, certificates_a
 from tuner.modules.in_profile import InProfile
 from tuner.modules.input import AllowedSenders, Peers, TransportKind
 from tuner.modules.keep_alive import KeepAlive, KeepAliveInterval, KeepAliveProbes, KeepAliveTime
-from tuner.modules.tcp import Delimiter, FrameSize, NotifyOnOpen, OctetCounted, Tcp
+from tuner.modules.tcp import (
+    Delimiter,
+    FrameSize,
+    FramingRegex,
+    MultiLine,
+    NotifyOnOpen,
+    OctetCounted,
+    Tcp,
+)
 from tuner.modules.tls import (
     ExpiredCerts,
     Priorities,
@@ -22,7 +30,7 @@ from tuner.modules.tls import (
 )
 from tuner.rule import Complaint, warning
 from tuner.schema.parameter import Doc, Since
-from tuner.schema.scalars import AbsolutePath, NonNegative, Positive, Switch
+from tuner.schema.scalars import AbsolutePath, NetworkNamespace, NonNegative, Positive, Switch
 
 # Since this release each input has its own pool; before, all shared one (tcpsrv.c).
 _POOL_OF_ALL = 4
@@ -82,6 +90,68 @@ class ImtcpInput(Tcp):
         ),
     ] = Field(None, alias="starvationProtection.maxReads")
     allowed_sender: AllowedSenders = None
+    multi_line: Annotated[MultiLine, Since(2602)] = None
+    framing_delimiter_regex: Annotated[FramingRegex, Since(2602)] = None
+    network_namespace: Annotated[
+        NetworkNamespace | None,
+        Since(2512),
+        Doc(
+            "The network namespace to listen in.",
+            default="that of rsyslogd",
+            traps=("It must be there before rsyslogd starts, and rsyslogd needs CAP_SYS_ADMIN.",),
+        ),
+    ] = None
+    compression_mode: Annotated[
+        Literal["none", "stream:always"] | None,
+        Since(2606),
+        Doc(
+            "Whether connections are compressed, as omfwd does with the same compression.mode.",
+            default="none",
+            traps=(
+                (
+                    "It must match senders that compress their stream, or their events arrive as "
+                    "garbage."
+                ),
+            ),
+        ),
+    ] = Field(None, alias="compression.mode")
+    compression_driver: Annotated[
+        Literal["zlib", "zstd"] | None,
+        Since(2606),
+        Doc(
+            "What connections are compressed with; senders must use the same.",
+            default="zlib",
+            traps=("zstd needs rsyslog's module lmzstdw, which not every distribution has.",),
+        ),
+    ] = Field(None, alias="compression.driver")
+    compression_max_expansion_ratio: Annotated[
+        NonNegative | None,
+        Since(2606),
+        Doc(
+            "How many bytes one compressed byte may become before the connection is closed; 0 "
+            "means any number.",
+            default="1024",
+        ),
+    ] = Field(None, alias="compression.maxExpansionRatio")
+    compression_max_decompressed_bytes_per_receive: Annotated[
+        NonNegative | None,
+        Since(2606),
+        Doc(
+            "How many bytes one read of a connection may become before it is closed; 0 means any "
+            "number.",
+            default="67108864",
+        ),
+    ] = Field(None, alias="compression.maxDecompressedBytesPerReceive")
+    compression_max_total_zstd_window_bytes: Annotated[
+        NonNegative | None,
+        Since(2608),
+        Doc(
+            "How much memory the windows of all zstd connections of the input may take together; "
+            "0 means no limit.",
+            default="67108864",
+            traps=("A connection above that is closed.",),
+        ),
+    ] = Field(None, alias="compression.maxTotalZstdWindowBytes")
     stream_driver_name: Annotated[
         Literal["ptcp", "gtls", "ossl"] | None,
         Since(2106),
@@ -166,7 +236,7 @@ class ImtcpInput(Tcp):
 
     def in_lab(self, port: int, spool: str, /) -> Self:
         """With the lab's certificates, and open to the flood."""
-        changes: dict[str, object] = {"allowed_sender": None}
+        changes: dict[str, object] = {"allowed_sender": None, "network_namespace": None}
         if self.is_encrypted:
             ours, mode = Certificates(f"{spool}/tls"), self.stream_driver_auth_mode
             changes |= {

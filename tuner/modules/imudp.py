@@ -20,8 +20,9 @@ from tuner.modules.input import (
     TransportKind,
     rate_limit,
 )
+from tuner.modules.ratelimit import NamedLimit
 from tuner.rule import Complaint, loss
-from tuner.schema.parameter import Doc, OfModule
+from tuner.schema.parameter import Doc, OfModule, Since
 from tuner.schema.scalars import Device, MemorySize, NonNegative, Positive
 from tuner.schema.units import size_bytes
 
@@ -72,6 +73,7 @@ class ImudpInput(Listener):
     device: Annotated[Device | None, Doc("The network device to listen on.")] = None
     rate_limit_interval: RateInterval = None
     rate_limit_burst: RateBurst = None
+    rate_limit_name: Annotated[NamedLimit, Since(2602)] = Field(None, alias="rateLimit.name")
     allowed_sender: AllowedSenders = None
     default_tz: DefaultZone = None
 

@@ -19,8 +19,9 @@ from tuner.modules.input import (
     TransportKind,
     rate_limit,
 )
+from tuner.modules.ratelimit import NamedLimit
 from tuner.rule import Complaint, warning
-from tuner.schema.parameter import Doc, OfModule
+from tuner.schema.parameter import Doc, OfModule, Since
 from tuner.schema.scalars import AbsolutePath, NonNegative, Switch, WordPath
 
 # Its default burst for a rate limit without one (imuxsock.c).
@@ -78,6 +79,9 @@ class ImuxsockInput(Input):
         OfModule(),
         Doc("The same as rateLimit.burst, for the system's socket.", default="200"),
     ] = Field(None, alias="sysSock.rateLimit.burst")
+    sys_sock_rate_limit_name: Annotated[NamedLimit, OfModule(), Since(2604)] = Field(
+        None, alias="sysSock.rateLimit.name"
+    )
     sys_sock_rate_limit_severity: Annotated[
         Annotated[int, Field(ge=0, le=7, strict=True)] | None,
         OfModule(),
@@ -122,6 +126,7 @@ class ImuxsockInput(Input):
     flow_control: FlowControl = None
     rate_limit_interval: RateInterval = None
     rate_limit_burst: RateBurst = None
+    rate_limit_name: Annotated[NamedLimit, Since(2604)] = Field(None, alias="rateLimit.name")
     rate_limit_severity: Annotated[
         Annotated[int, Field(ge=0, le=7, strict=True)] | None,
         Doc("Only events of this severity and less important ones are limited."),

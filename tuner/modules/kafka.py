@@ -12,6 +12,7 @@ Broker = Annotated[
 ]
 Brokers = Annotated[tuple[Broker, ...], Field(min_length=1)]
 KafkaTopic = Annotated[str, Field(pattern=r"^[A-Za-z0-9._-]{1,249}$")]
+KafkaHeader = Annotated[str, Field(pattern=r"^[^=\x00-\x1f\x7f]{1,200}=[^\x00-\x1f\x7f]{0,1000}$")]
 _SECRET = ("password", "secret", "oauthbearer.config", "key.pem")
 
 

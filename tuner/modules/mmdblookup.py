@@ -5,7 +5,7 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field
 
 from tuner.modules.step import StreamStep
-from tuner.schema.parameter import Doc, OfModule
+from tuner.schema.parameter import Doc, OfModule, Since
 from tuner.schema.scalars import Switch, WordPath
 
 _Path = Annotated[str, Field(pattern=r"^[$!]?[!.]?[A-Za-z][A-Za-z0-9_!-]{0,199}$")]
@@ -39,7 +39,9 @@ class MmdblookupStep(StreamStep):
         Doc("Where the values stand in the event's JSON.", default="!iplocation"),
     ] = None
     reload_on_hup: Annotated[
-        Switch | None, Doc("Whether a HUP reads the database again.", default="on")
+        Switch | None,
+        Since(2104),
+        Doc("Whether a HUP reads the database again.", default="on"),
     ] = None
 
     package: ClassVar[str] = "none"

@@ -5,8 +5,8 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field
 
 from tuner.modules.step import StreamStep
-from tuner.schema.parameter import Doc
-from tuner.schema.scalars import AbsolutePath, Switch
+from tuner.schema.parameter import Doc, Since
+from tuner.schema.scalars import AbsolutePath, NonNegative, Switch
 
 
 class MmexternalStep(StreamStep):
@@ -30,6 +30,23 @@ class MmexternalStep(StreamStep):
         Literal["msg", "rawmsg", "fulljson"] | None,
         Doc("What it reads of an event.", default="msg"),
     ] = Field(None, alias="interface.input")
+    interface_output: Annotated[
+        Literal["json", "none"] | None,
+        Since(2606),
+        Doc(
+            "What it answers: json is a line for each event, none is nothing, and nobody waits.",
+            default="json",
+        ),
+    ] = Field(None, alias="interface.output")
+    response_timeout: Annotated[
+        NonNegative | None,
+        Since(2606),
+        Doc(
+            "Milliseconds that it may take to answer; 0 means any time.",
+            default="0",
+            traps=("After that it is started anew, and the event goes on unchanged.",),
+        ),
+    ] = None
     output: Annotated[
         AbsolutePath | None, Doc("The file for what it writes to stderr, for debugging.")
     ] = None

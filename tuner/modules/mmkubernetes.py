@@ -8,7 +8,7 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field
 
 from tuner.modules.step import StreamStep
-from tuner.schema.parameter import Doc
+from tuner.schema.parameter import Doc, Since
 from tuner.schema.scalars import AbsolutePath, MatchText, NonNegative, Server, Switch
 
 _MetadataPath = Annotated[str, Field(pattern=r"^![A-Za-z@_][A-Za-z0-9@_!-]{0,199}$")]
@@ -30,6 +30,19 @@ class MmkubernetesStep(StreamStep):
     token_file: Annotated[
         AbsolutePath | None, Doc("The file of the token that logs in, as service accounts have it.")
     ] = Field(None, alias="tokenFile")
+    token_reload_interval: Annotated[
+        NonNegative | None,
+        Since(2608),
+        Doc(
+            "Seconds after which the token is read again; 0 means only after the API refused it.",
+            default="3600",
+        ),
+    ] = Field(None, alias="tokenReloadInterval")
+    include_namespace_metadata: Annotated[
+        Switch | None,
+        Since(2608),
+        Doc("Whether the API is asked for the pod's namespace too.", default="on"),
+    ] = None
     tls_ca_cert: Annotated[
         AbsolutePath | None, Doc("The CA certificates for the API, a path on rsyslog's host.")
     ] = Field(None, alias="tls.caCert")

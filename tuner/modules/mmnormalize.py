@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from tuner.schema.parameter import Doc
+from tuner.schema.parameter import Doc, Since
 from tuner.schema.scalars import Switch, WordPath
 from tuner.schema.section import RsyslogSection
 
@@ -39,3 +39,12 @@ class NormalizeParse(RsyslogSection):
     use_raw_msg: Annotated[
         Switch, Doc("Whether the whole message is parsed instead of its body.")
     ] = Field(False, alias="useRawMsg")
+    turbo: Annotated[
+        Switch | None,
+        Since(2608),
+        Doc(
+            "Whether the rules are compiled, which is faster.",
+            default="off",
+            traps=("Only some builds of rsyslog know it: Debian's 8.2610 does not.",),
+        ),
+    ] = None

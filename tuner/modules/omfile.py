@@ -180,6 +180,29 @@ class OmfileOutput(Lines):
             traps=("rsyslogd runs it with its own privileges, and waits for it.",),
         ),
     ] = Field(None, alias="rotation.sizeLimitCommand")
+    rotation_size_limit_command_pass_file_name: Annotated[
+        Switch | None,
+        Since(2602),
+        Doc("Whether that program gets the file's path as its last argument.", default="on"),
+    ] = Field(None, alias="rotation.sizeLimitCommandPassFileName")
+    follow_symlinks: Annotated[
+        Switch | None,
+        Since(2608),
+        Doc(
+            "Whether the file may be a symbolic link.",
+            default="on, unless compatibility.defaults.secure is strict",
+            traps=("What may write to the folder can have rsyslogd write to any file.",),
+        ),
+    ] = None
+    dyna_file_dangerous_permit_path_escape: Annotated[
+        Switch | None,
+        Since(2608),
+        Doc(
+            "Whether a value may lead out of the folder that dynaFile begins with.",
+            default="off",
+            traps=("Values come from the network: leave it off.",),
+        ),
+    ] = Field(None, alias="dynafile.dangerousPermitPathEscape")
     add_lf: Annotated[
         Switch | None,
         Since(2510),

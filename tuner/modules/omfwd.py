@@ -4,13 +4,14 @@ None means not set in the profile: rsyslog's default applies.
 """
 
 from collections.abc import Iterator, Mapping
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from tuner.modules.in_profile import InProfile
 from tuner.modules.keep_alive import KeepAlive, KeepAliveInterval, KeepAliveProbes, KeepAliveTime
 from tuner.modules.output import COMES_BACK, EXAMPLE_QUEUE, Level, Lines, Peers
+from tuner.modules.ratelimit import NamedLimit
 from tuner.modules.tls import (
     ExpiredCerts,
     Priorities,
@@ -72,6 +73,14 @@ class _Tls(Lines):
         Doc("The path of this sender's private key; the key itself never enters a profile."),
     ] = Field(None, alias="streamDriver.keyFile")
     stream_driver_crl_file: StreamDriverCrlFile = None
+    stream_driver_remote_sni: Annotated[
+        Address | None,
+        Since(2602),
+        Doc(
+            "The name that is asked for when TLS begins, for receivers with several certificates.",
+            default="none",
+        ),
+    ] = Field(None, alias="streamDriver.remoteSNI")
     stream_driver_permit_expired_certs: ExpiredCerts = None
     stream_driver_tls_verify_depth: VerifyDepth = None
     gnutls_priority_string: Priorities = None
@@ -88,13 +97,22 @@ class OmfwdOutput(_Tls):
 
     type: Annotated[Literal["omfwd"], Doc("Another syslog server, over TCP or UDP.")]
     target: Annotated[
-        Address | Annotated[tuple[Address, ...], Field(min_length=1)],
+        Address | Annotated[tuple[Address, ...], Field(min_length=1)] | None,
         Doc(
             "The receiver, a name or an address; since 8.2408 a list, whose receivers take turns.",
             traps=(COMES_BACK,),
         ),
-    ]
-    port: Annotated[Port, Doc("The receiver's port.")]
+    ] = None
+    port: Annotated[Port | None, Doc("The receiver's port.")] = None
+    target_srv: Annotated[
+        Address | None,
+        Since(2602),
+        Doc(
+            "The domain whose SRV records in DNS name the receivers and their ports, in place of "
+            "target and port.",
+            traps=("They are asked for when rsyslogd starts: later changes need a restart.",),
+        ),
+    ] = None
     protocol: Annotated[
         Literal["tcp", "udp"],
         Doc(
@@ -210,6 +228,7 @@ class OmfwdOutput(_Tls):
             default="200",
         ),
     ] = Field(None, alias="rateLimit.burst")
+    rate_limit_name: Annotated[NamedLimit, Since(2604)] = Field(None, alias="rateLimit.name")
     udp_send_to_all: Annotated[
         Switch | None,
         Doc("Whether events go to every address of the target's name.", default="off"),
@@ -222,16 +241,23 @@ class OmfwdOutput(_Tls):
         Doc("The socket's send buffer; 0 keeps the system's default.", default="0"),
     ] = Field(None, alias="udp.sendBuf")
 
+    @model_validator(mode="after")
+    def _one_place(self) -> Self:
+        named = self.target is not None and self.port is not None
+        if named if self.target_srv is not None else not named:
+            raise ValueError("name target and port, or targetSrv")
+        return self
+
     @property
     def targets(self) -> tuple[str, ...]:
-        """Where events go, whether one target is written or several."""
-        return (self.target,) if isinstance(self.target, str) else self.target
+        """Where events go, whether one target is written or several; none where DNS says it."""
+        return (self.target,) if isinstance(self.target, str) else self.target or ()
 
     built_in: ClassVar[bool] = True
 
     def spelled(self) -> Mapping[str, str | int | tuple[str, ...]]:
         """omfwd.c, newActInst, splits the peers, which are one string, at commas."""
-        several = {} if isinstance(self.target, str) else {"target": self.target}
+        several = {} if isinstance(self.target, str | None) else {"target": self.target}
         peers = self.stream_driver_permitted_peers
         return several | ({} if peers is None else {"streamDriverPermittedPeers": ",".join(peers)})
 

@@ -7,10 +7,10 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from tuner.modules.kafka import Brokers, KafkaParameters, KafkaTopic
+from tuner.modules.kafka import Brokers, KafkaHeader, KafkaParameters, KafkaTopic
 from tuner.modules.output import BuiltinTemplate, Lines
 from tuner.modules.secrets import SecretRef
-from tuner.schema.parameter import Doc
+from tuner.schema.parameter import Doc, Since
 from tuner.schema.scalars import MatchText, NonNegative, Positive, Switch, WordPath
 
 
@@ -23,6 +23,11 @@ class OmkafkaOutput(Lines):
     key: Annotated[
         MatchText | None,
         Doc("The key of every message; Kafka chooses the partition by it."),
+    ] = None
+    kafka_header: Annotated[
+        Annotated[tuple[KafkaHeader, ...], Field(min_length=1)] | None,
+        Since(2510),
+        Doc("Headers of every message, each name=value."),
     ] = None
     conf_param: KafkaParameters = None
     topic_conf_param: Annotated[
@@ -44,6 +49,7 @@ class OmkafkaOutput(Lines):
     stats_file: Annotated[WordPath | None, Doc("The file for librdkafka's own statistics.")] = None
     stats_name: Annotated[
         Annotated[str, Field(pattern=r"^[A-Za-z0-9._-]+$")] | None,
+        Since(2108),
         Doc("The name of its counters in impstats.", default="omkafka"),
     ] = None
     close_timeout: Annotated[

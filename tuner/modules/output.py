@@ -8,6 +8,7 @@ from pydantic import Field, model_validator
 from tuner.modules.field import DocumentField, Preset
 from tuner.modules.filter import Filter
 from tuner.modules.queue import Queue
+from tuner.modules.ratelimit import RateLimitName
 from tuner.modules.secrets import SecretRef
 from tuner.modules.text_source import TextSource
 from tuner.rule import Changes
@@ -125,6 +126,18 @@ class Output(RsyslogSection):
             default="no limit",
         ),
     ] = Field(None, alias="action.errorfile.maxsize")
+    action_ratelimit_name: Annotated[
+        RateLimitName | None,
+        Since(2610),
+        Doc(
+            "The limit of ratelimits for what the output sends; it needs a policy with scope: "
+            "output.",
+            traps=(
+                "With mode: drop what exceeds the limit is dropped; mode: pace makes the output "
+                "wait and needs a queue.",
+            ),
+        ),
+    ] = Field(None, alias="action.ratelimit.name")
     exec_only_when_previous_is_suspended: Annotated[
         Switch,
         Doc(

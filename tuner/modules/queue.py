@@ -278,6 +278,50 @@ class Queue(RsyslogSection):
             traps=("Without filename it does nothing.",),
         ),
     ] = None
+    mutex_contention_stats: Annotated[
+        Switch | None,
+        Since(2610),
+        Doc(
+            "Whether impstats counts how often, and how long, threads wait for the queue's lock.",
+            default="off",
+        ),
+    ] = None
+    scope: Annotated[
+        Literal["global", "local"] | None,
+        Since(2610),
+        Doc(
+            "global is one queue for all threads; local gives input threads queues of their own "
+            "before it, which rsyslog calls experimental.",
+            default="global",
+            traps=(
+                "local needs local.frontendSize and local.maxFrontends, and rsyslogd refuses it "
+                "beside most inputs, statements and outputs: ask rsyslog-tune validate.",
+            ),
+        ),
+    ] = None
+    local_frontend_size: Annotated[
+        Positive | None,
+        Since(2610),
+        Doc("How many events the queue of one input thread holds, with scope local."),
+    ] = Field(None, alias="local.frontendSize")
+    local_max_frontends: Annotated[
+        Positive | None,
+        Since(2610),
+        Doc("How many input threads get queues of their own, with scope local."),
+    ] = Field(None, alias="local.maxFrontends")
+    local_frontend_stats: Annotated[
+        Switch | None,
+        Since(2610),
+        Doc("Whether impstats counts for each of these queues, with scope local.", default="off"),
+    ] = Field(None, alias="local.frontendStats")
+    local_helper_batch_size: Annotated[
+        NonNegative | None,
+        Since(2610),
+        Doc(
+            "How many events of the common queue an idle thread of these queues takes at once, "
+            "with scope local; 0 means none."
+        ),
+    ] = Field(None, alias="local.helperBatchSize")
     on_corruption: Annotated[
         Literal["safe", "inMemory", "ignore"] | None,
         Since(2604),

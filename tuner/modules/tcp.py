@@ -1,6 +1,6 @@
 """What imptcp and imtcp have in common."""
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import Field
 
@@ -16,7 +16,9 @@ from tuner.modules.input import (
     rate_limit,
 )
 from tuner.modules.keep_alive import KeepsAlive
-from tuner.schema.parameter import Doc
+from tuner.modules.ratelimit import NamedLimit
+from tuner.schema.parameter import Doc, Since
+from tuner.schema.posix_regex import RegexLine
 from tuner.schema.scalars import Switch
 
 Delimiter = Annotated[int, Field(ge=-1, le=255, strict=True)]
@@ -27,6 +29,23 @@ OctetCounted = Annotated[
     Doc(
         "Whether messages may begin with their length (RFC 6587); such frames are copied as a "
         "whole, which is faster than looking for line ends."
+    ),
+]
+MultiLine = Annotated[
+    Switch | None,
+    Doc(
+        "Whether a line end belongs to the message unless a new message follows, which begins with "
+        "a priority such as <13>.",
+        default="off",
+    ),
+]
+FramingRegex = Annotated[
+    RegexLine | None,
+    Field(alias="framing.delimiter.regex"),
+    Doc(
+        "The POSIX expression of a line that begins a message; what comes before it belongs to the "
+        "message before.",
+        traps=("The last message of a connection waits for the next one.",),
     ),
 ]
 NotifyOnOpen = Annotated[Switch | None, Doc("Whether rsyslog logs each connection that opens.")]
@@ -53,12 +72,36 @@ class Tcp(Listener, KeepsAlive):
     ] = None
     rate_limit_interval: RateInterval = None
     rate_limit_burst: RateBurst = None
+    rate_limit_name: Annotated[NamedLimit, Since(2602)] = Field(None, alias="rateLimit.name")
+    multi_line: MultiLine = None
+    framing_delimiter_regex: FramingRegex = None
+    compression_mode: Annotated[
+        Literal["none", "single", "stream:always"] | None,
+        Doc(
+            "Whether and how incoming messages are compressed.",
+            traps=(
+                (
+                    "It must match senders that compress their stream, or their events arrive as "
+                    "garbage."
+                ),
+            ),
+        ),
+    ] = Field(None, alias="compression.mode")
     default_tz: DefaultZone = None
 
     @property
     def rate_limit(self) -> RateLimit | None:
         """Where both parameters say so."""
         return rate_limit(self.rate_limit_interval, self.rate_limit_burst, BURST)
+
+    @property
+    def unmeasured(self) -> str | None:
+        """Floods are not compressed, and know nothing of an expression that ends messages."""
+        if self.compression_mode not in {None, "none"}:
+            return "compression.mode: measurements do not compress what they send"
+        if self.framing_delimiter_regex is not None:
+            return "framing.delimiter.regex: messages of measurements may not match it"
+        return super().unmeasured
 
     @property
     def missing_flow_control(self) -> bool | str | None:

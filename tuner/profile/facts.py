@@ -24,6 +24,7 @@ _SOURCES = (
     ("queue.", f"{_MANUAL}: rainerscript/queue_parameters, runtime/queue.c"),
     ("inputs[].", f"{_MANUAL}: the input module of that name"),
     ("impstats", f"{_MANUAL}: impstats"),
+    ("ratelimits", f"{_MANUAL}: rainerscript/configuration_objects/ratelimit"),
     ("global.", f"{_MANUAL}: rainerscript/global"),
     ("parse.", f"{_MANUAL}: rainerscript/property, mmjsonparse"),
     ("streams[].parse.", f"{_MANUAL}: rainerscript/property, mmjsonparse"),

@@ -20,6 +20,7 @@ from tuner.modules.mmdblookup import MmdblookupStep
 from tuner.modules.mmnormalize import NormalizeParse
 from tuner.modules.omelasticsearch import OmelasticsearchOutput
 from tuner.modules.queue import Queue
+from tuner.modules.ratelimit import RateLimitName, RateLimitPolicy
 from tuner.modules.registry import AnyInput, AnyOutput, AnyStep, Parse
 from tuner.modules.secrets import SecretRef
 from tuner.profile.lanes import Lanes
@@ -87,6 +88,7 @@ class Profile(Section):
     parser: Parsers | None = None
     parse: Parse | None = None
     lookup_tables: dict[Name, LookupTable] = Field(default_factory=dict)
+    ratelimits: dict[RateLimitName, RateLimitPolicy] = Field(default_factory=dict)
     steps: tuple[AnyStep, ...] = ()
     main_queue: Queue | None = None
     lanes: Lanes | None = None
@@ -123,6 +125,8 @@ class Profile(Section):
     def files_beside(self) -> dict[str, str]:
         """The files that rsyslogd reads beside its configuration: by their paths, what each is."""
         files = {table.file: "lookup table" for table in self.lookup_tables.values()}
+        for limit in self.ratelimits.values():
+            files |= dict.fromkeys(limit.files, "rate limit")
         for _, stream in self.every_stream:
             if isinstance(stream.parse, NormalizeParse):
                 files[stream.parse.rulebase] = "rulebase"

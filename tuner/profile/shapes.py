@@ -78,4 +78,12 @@ SHAPES: dict[str, str] = {
     r"^[A-Za-z][A-Za-z0-9_.-]{1,99}$": "the name of a ruleset: letters, digits and . _ -",
     r"^[A-Za-z0-9_.-]{1,100}$": "a name of letters, digits and . _ -, at most 100",
     r"^[a-z0-9][a-z0-9._-]{0,63}$": "small letters, digits and . _ -, at most 64",
+    r"^[A-Za-z][A-Za-z0-9_.-]{0,99}$": "a name of letters, digits and . _ -, a letter first",
+    r"^[^=\x00-\x1f\x7f]{1,200}=[^\x00-\x1f\x7f]{0,1000}$": "name=value, as source=edge",
+    r"^[A-Za-z0-9._-]{0,100}$": "up to 100 letters, digits and . _ -",
+    r"^[A-Za-z0-9][A-Za-z0-9._-]{0,252}$": "letters, digits and . _ -, a letter or digit first",
+    r"^[0-9]{1,9}(ms|s|m|h)?$": "a time such as 500ms, 5s or 1m",
+    r"^[A-Za-z0-9._-]{1,255}$": "a name of letters, digits and . _ -, at most 255",
+    r'^https?://[^\s@`"\\]{1,1000}$': "an address such as http://127.0.0.1:9090/api/v1/write",
+    r"^[A-Za-z_][A-Za-z0-9_]{0,99}=[^\x00-\x1f\x7f]{0,1000}$": "name=value, as site=north",
 }

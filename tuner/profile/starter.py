@@ -25,21 +25,24 @@ class LocalMachine:
 def starter(text: str, name: str, machine: LocalMachine) -> str:
     """The profile in `text`, called `name`, with the release, threads and heap that fit `machine`.
 
-    An rsyslog that this tool does not support is named in a comment, and not in the profile.
+    An rsyslog that is newer than this tool knows gets the newest release that it knows; one that
+    is too old is named in a comment, and not in the profile.
     """
     changes: dict[str, object] = {
         "name": name,
         "inputs[0].threads": max(1, min(2, int(machine.cores))),
         "node.heap": fitting_heap(_LARGEST_HEAP, machine.memory_bytes),
     }
-    if machine.rsyslog is not None and _is_covered(machine.rsyslog):
-        changes["release.rsyslog"] = machine.rsyslog
+    release = None if machine.rsyslog is None else _covered(machine.rsyslog)
+    if release is not None:
+        changes["release.rsyslog"] = release
     return f"{_MODELINE}\n#\n{_machine_comment(machine)}\n{edit(text, changes)}"
 
 
-def _is_covered(rsyslog: str) -> bool:
-    number = rsyslog.removeprefix("8.")
-    return number.isdecimal() and OLDEST <= int(number) <= NEWEST_READ
+def _covered(rsyslog: str) -> str | None:
+    """The newest release that this tool knows at or below an installed one; None below all."""
+    number = int(rsyslog.removeprefix("8."))
+    return None if number < OLDEST else f"8.{min(number, NEWEST_READ)}"
 
 
 def _machine_comment(machine: LocalMachine) -> str:
@@ -47,6 +50,9 @@ def _machine_comment(machine: LocalMachine) -> str:
     if machine.rsyslog is None:
         return f"# Written for a machine with {has} and no rsyslog."
     line = f"# Written for a machine with {has} and rsyslog {machine.rsyslog}."
-    if _is_covered(machine.rsyslog):
-        return line
-    return f"{line}\n# That release is not supported (8.{OLDEST} to 8.{NEWEST_READ} are)."
+    release = _covered(machine.rsyslog)
+    if release is None:
+        return f"{line}\n# That release is not supported (8.{OLDEST} to 8.{NEWEST_READ} are)."
+    if release != machine.rsyslog:
+        return f"{line}\n# {release} is the newest release that this tool knows."
+    return line

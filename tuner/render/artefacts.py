@@ -183,7 +183,7 @@ def _digest(profile: Profile, own: list[tuple[str, str]]) -> str:
     sections = [plain.get(key) for key in ("name", "inputs", "main_queue")]
     optional = (
         "parse", "global", "parser", "lanes", "streams", "snippets", "impstats", "steps",
-        "lookup_tables",
+        "lookup_tables", "ratelimits",
     )  # fmt: skip
     sections += [plain[key] for key in optional if plain.get(key)]
     outputs = [_shipped(output) for output in profile.outputs]

@@ -24,7 +24,7 @@ from tuner.profile.placement import (
     stream_queue,
 )
 from tuner.profile.stream import LookupTable
-from tuner.render.actions import ActionGroup, Parameters, deliveries
+from tuner.render.actions import ActionGroup, Parameters, deliveries, written_parameters
 from tuner.render.condition import condition
 from tuner.render.document import Identity
 from tuner.render.field_text import KEPT_METADATA, METADATA
@@ -49,6 +49,9 @@ from tuner.schema.parameter import of_module
 
 # What names the source comes first, then where its events go, then everything else.
 _FIRST = ("type", "address", "port", "file", "socket", "supportOctetCountedFraming")
+# Unset it means the defaults of older releases too, with a warning for each that is insecure.
+_DEFAULTS = "compatibility.defaults.secure"
+_CHOOSES_DEFAULTS = 2606
 
 
 class Lane(NamedTuple):
@@ -95,6 +98,7 @@ class Script(NamedTuple):
     parameters: Parameters
     impstats: Impstats | None
     counters_ruleset: str | None
+    limits: tuple[tuple[str, Parameters], ...]
     modules: tuple[Module, ...]
     tables: tuple[tuple[str, LookupTable], ...]
     texts: tuple[TextStep, ...]
@@ -129,9 +133,13 @@ def script(profile: Profile, identity: Identity | None = None, form: Form = WHOL
         entry=entry_ruleset(profile),
         is_fragment=form.is_fragment,
         start=snippets(profile.snippets.start, form),
-        parameters=_global(profile.global_),
+        parameters=_global(profile.global_, profile.release.rsyslog_number),
         impstats=profile.impstats,
         counters_ruleset=counters_ruleset(profile),
+        limits=tuple(
+            (name, tuple(written_parameters(limit, set()).items()))
+            for name, limit in profile.ratelimits.items()
+        ),
         modules=modules(
             profile,
             any(one.repaired is not None for one in streams),
@@ -154,11 +162,12 @@ def script(profile: Profile, identity: Identity | None = None, form: Form = WHOL
     )
 
 
-def _global(section: Global) -> Parameters:
+def _global(section: Global, release: int) -> Parameters:
     """The parameters of global(): a lookup for each connection would wait for DNS, so that what
-    says so is never left out."""
+    says so is never left out; nor is which defaults rsyslogd applies where they are a choice."""
     written = section.model_dump(mode="json", by_alias=True, exclude_none=True)
-    return tuple({"net.enableDNS": None, **written}.items())
+    defaults = {_DEFAULTS: "backward-compatible"} if release >= _CHOOSES_DEFAULTS else {}
+    return tuple({"net.enableDNS": None, **defaults, **written}.items())
 
 
 def _own_queue(profile: Profile, ruleset: str) -> Queue:

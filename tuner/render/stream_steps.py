@@ -91,13 +91,15 @@ def templates_of(every: Iterator[Statement]) -> tuple[TextStep, ...]:
 def _parsed(stem: str, stream: Stream) -> Iterator[ActionStatement]:
     match stream.parse:
         case JsonParse() as parse:
-            parameters = {"cookie": parse.cookie, "useRawMsg": parse.use_raw_msg}
-            yield ActionStatement(f"{stem}-json", "mmjsonparse", tuple(parameters.items()))
+            yield ActionStatement(f"{stem}-json", "mmjsonparse", _written(parse))
         case NormalizeParse() as parse:
-            named = {"rulebase": parse.rulebase, "useRawMsg": parse.use_raw_msg}
-            yield ActionStatement(f"{stem}-normalize", "mmnormalize", tuple(named.items()))
+            yield ActionStatement(f"{stem}-normalize", "mmnormalize", _written(parse))
         case _:
             return
+
+
+def _written(parse: JsonParse | NormalizeParse) -> Parameters:
+    return tuple(written_parameters(parse, {"format"}).items())
 
 
 def _action(name: str, step: ModuleStep) -> ActionStatement:

@@ -92,7 +92,13 @@ def _rsyslogd(
     except (ProgramMissing, Refused) as cannot:
         return Layer(name, None, str(cannot))
     remarks = [f"with a stand-in for {path}, which this machine lacks" for path in missing]
-    return Layer(name, verdict.accepted, "; ".join((*verdict.complaints, *remarks)))
+    notes = ("rsyslogd warns as expected of " + ", ".join(verdict.expected),)
+    return Layer(
+        name,
+        verdict.accepted,
+        "; ".join((*verdict.complaints, *remarks)),
+        notes=notes if verdict.expected else (),
+    )
 
 
 def _with_secrets(loaded: LoadedProfile, config: str) -> tuple[str, list[str]]:

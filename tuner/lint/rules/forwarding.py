@@ -163,7 +163,7 @@ def _many_lines(profile: Profile) -> Iterator[Complaint]:
 def _several_targets(profile: Profile) -> Iterator[Complaint]:
     release = profile.release
     for number, output in forwards(profile):
-        if not isinstance(output, OmfwdOutput) or isinstance(output.target, str):
+        if not isinstance(output, OmfwdOutput) or isinstance(output.target, str | None):
             continue
         path = ("outputs", number, "target")
         if release.rsyslog_number < _POOLS:

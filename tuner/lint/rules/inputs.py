@@ -10,8 +10,9 @@ from tuner.modules.imptcp import ImptcpInput
 from tuner.modules.imtcp import ImtcpInput
 from tuner.modules.imudp import ImudpInput
 from tuner.modules.imuxsock import ImuxsockInput
-from tuner.modules.input import BURST, Input, Listener
+from tuner.modules.input import BURST, Input, Listener, rate_limit
 from tuner.modules.output import Output
+from tuner.modules.ratelimit import named_limits
 from tuner.profile.model import Profile, Tier
 from tuner.profile.placement import entry_queue, ports_of
 from tuner.rule import Complaint, Cure, error, loss
@@ -233,13 +234,17 @@ def _udp_headroom(profile: Profile) -> Iterator[Complaint]:
 def _rate_limits(profile: Profile) -> Iterator[Complaint]:
     rate = profile.workload.rate
     for number, source in enumerate(profile.inputs):
-        limit = source.rate_limit
+        limit, key = source.rate_limit, "rateLimit.interval"
+        for named, name in named_limits(source).items():
+            policy = profile.ratelimits.get(name)
+            if policy is not None:
+                limit, key = rate_limit(policy.interval, policy.burst, BURST), named
         if limit is not None and (rate == "max" or rate * limit.interval_s > limit.burst):
             yield Complaint(
-                ("inputs", number, "rateLimit.interval"),
+                ("inputs", number, key),
                 f"this input drops everything above {limit.burst} messages in {limit.interval_s} "
-                "s, and the workload sends more: raise rateLimit.burst, or set "
-                "rateLimit.interval to 0 for no limit",
+                "s, and the workload sends more: raise the burst, or set the interval to 0 for no "
+                "limit",
             )
 
 

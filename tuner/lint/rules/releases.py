@@ -20,6 +20,7 @@ from tuner.rule import Complaint, advice, error, loss
 from tuner.schema.parameter import since
 
 _OMITS_TYPE = 2206
+_HAS_RATELIMIT = 2602
 _TAKES_TYPE = {Engine.ELASTICSEARCH: 7, Engine.OPENSEARCH: 1}
 _HEEDS_INTERVAL_MAX = 2308
 _MAJORS = {Engine.ELASTICSEARCH: range(7, 10), Engine.OPENSEARCH: range(1, 4)}
@@ -247,6 +248,37 @@ def _queues(profile: Profile) -> Iterator[Complaint]:
                 f"release.rsyslog is {profile.release.rsyslog}: use Disk, or raise the release "
                 "once every host runs it",
             )
+
+
+@error(
+    "RT425",
+    why="An rsyslogd that does not know a parameter refuses its whole configuration.",
+    source="rsyslog's tags: the parameter tables of every release",
+    bad={"parse": {"format": "json", "mode": "find-json"}},
+    good={"release.rsyslog": "8.2510"},
+    at="parse.mode",
+)
+def _others(profile: Profile) -> Iterator[Complaint]:
+    """Parsing, steps, rate limits and impstats."""
+    release = profile.release
+    for name, stream in profile.every_stream:
+        root: KeyPath = () if name is None else ("streams", name)
+        if stream.parse is not None:
+            path, owner = (*root, "parse"), f"parse {stream.parse.format}"
+            yield from _unknown_parameters(path, stream.parse, owner, release)
+        for number, step in enumerate(stream.steps):
+            yield from _unknown_parameters((*root, "steps", number), step, step.type, release)
+    for name, limit in profile.ratelimits.items():
+        if release.rsyslog_number < _HAS_RATELIMIT:
+            yield Complaint(
+                ("ratelimits", name),
+                f"rsyslog has ratelimit() since 8.{_HAS_RATELIMIT}, and release.rsyslog is "
+                f"{release.rsyslog}: remove it, or raise the release once every host runs it",
+            )
+        else:
+            yield from _unknown_parameters(("ratelimits", name), limit, "ratelimit", release)
+    if profile.impstats is not None:
+        yield from _unknown_parameters(("impstats",), profile.impstats, "impstats", release)
 
 
 def _unknown_parameters(
