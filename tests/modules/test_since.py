@@ -42,6 +42,8 @@ NO_PARAMETER = {
     "type", "name", "stream", "filter", "queue", "document", "line", "parser", "format",
     # omelasticsearch
     "auth", "tls", "mmutf8fix", "index", "retryfailures", "filter_path",
+    # omhttp
+    "bulk", "labels",
     # mmkubernetes crashes where their files are not.
     "filenameRulebase", "containerRulebase",
 }  # fmt: skip

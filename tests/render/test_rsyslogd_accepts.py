@@ -8,10 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from tests import shipped
 from tests.profile.examples import at_hand, text_at_hand
-from tests.shipped import EXAMPLES
 from tuner.host.programs import rsyslog_version
-from tuner.lint.load import load_profile
 from tuner.profile.edit import edit
 from tuner.profile.model import Global, Profile
 from tuner.profile.source import read
@@ -29,7 +28,7 @@ pytestmark = [
 ]
 
 ROOT = Path(__file__).parents[2]
-PROFILES = [ROOT / "profiles/default.yaml", *EXAMPLES]
+PROFILES = [ROOT / "profiles/default.yaml", *shipped.EXAMPLES]
 
 
 def verdict(config: Path) -> str:
@@ -45,7 +44,8 @@ def verdict_on(profile: Profile, folder: Path) -> str:
 
 @pytest.mark.parametrize("path", PROFILES, ids=lambda path: path.stem)
 def test_shipped_profiles_and_examples_are_accepted(path: Path, tmp_path: Path) -> None:
-    assert verdict_on(load_profile(path).profile, tmp_path) == ""
+    profile = shipped.at_hand(path.read_text("utf-8"), path.name)
+    assert verdict_on(profile, tmp_path) == ""
 
 
 def test_every_optional_parameter_is_accepted(tmp_path: Path) -> None:
