@@ -36,8 +36,6 @@ from tests.house.pages import (
     text_of,
 )
 from tests.lab.test_bind import SITE
-from tests.live.rsyslogs import SUITES
-from tests.live.tested import AREAS, ENGINES, HEAD
 from tests.measure.factory import measured
 from tests.search.simulated import START_S, World, search
 from tests.shipped import PROFILES
@@ -219,15 +217,6 @@ def test_the_exit_codes_are_those_of_the_code() -> None:
     assert [code for code, _ in found] == [code for code, _ in wanted]
     for (_, when), (code, meaning) in zip(found, wanted, strict=True):
         assert when.startswith(meaning), f"{code} is: {meaning}"
-
-
-def test_the_table_of_what_was_tested_has_every_rsyslog_and_engine_and_no_failure() -> None:
-    """`python -m tests.live.rsyslogs --write` writes it."""
-    head = " | ".join((HEAD, *(one.release for one in SUITES)))
-    assert f"| {head} |" in text_of(README)
-    found = {area: cells for area, *cells in rows(README, HEAD)}
-    assert list(found) == [*AREAS, *ENGINES]
-    assert not [one for cells in found.values() for one in cells if "failed" in one]
 
 
 def test_the_list_of_commands_is_complete_and_who_has_no_json_is_named() -> None:
