@@ -262,7 +262,7 @@ def test_what_rsyslogd_refuses_is_imported_as_far_as_it_goes(tmp_path: Path) -> 
     (data,) = listed(made, "outputs")
     assert data["index"] == {"name": "logs", "mapping": "dynamic"}
     assert [one.message.partition(":")[0] for one in made.missing] == [
-        "output logs", "no template gone",
+        "output omelasticsearch", "no template gone",
     ]  # fmt: skip
 
 
@@ -286,6 +286,22 @@ def test_the_only_input_is_imported_without_what_no_key_says(tmp_path: Path) -> 
     assert made.data["inputs"] == [{"type": "imtcp", "address": ANYWHERE, "port": 10514}]
     assert [one.message for one in made.missing] == [
         "input imtcp: a profile has no key for the parameter listenPortFileName"
+    ]
+
+
+def test_an_output_into_an_engine_is_imported_without_what_no_key_says(tmp_path: Path) -> None:
+    """A snippet would keep it whole, and then nothing could be measured or searched."""
+    made = imported(
+        'input(type="imtcp" port="10514")\naction(type="omelasticsearch" name="es" some.day="on"\n'
+        '  queue.type="LinkedList" queue.size="5000" queue.some.day="1" bulkmode="on")\n',
+        tmp_path,
+    )
+    (output,) = listed(made, "outputs")
+    assert output["queue"] == {"type": "LinkedList", "size": 5000}
+    assert not made.kept
+    assert [(one.origin.line, one.message) for one in made.missing] == [
+        (2, "output es: a profile has no key for the parameter some.day"),
+        (3, "output es: a profile has no key for the parameter queue.some.day"),
     ]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from dataclasses import replace
 from typing import Protocol
 from urllib.parse import urlsplit
 
@@ -12,10 +13,11 @@ from tuner.importer.document import is_rest
 from tuner.importer.fields import STANDARD_JSON, fields_of_template, whole_json
 from tuner.importer.gaps import Gap, Gaps, Inexpressible
 from tuner.importer.index_name import index_of
-from tuner.importer.parameters import is_literal, known, secret_of
+from tuner.importer.parameters import QUEUE, is_literal, keys_of_model, known, secret_of
 from tuner.importer.script import Parameter, ScriptPosition, Thing, every
 from tuner.importer.template import Template, TemplateProperty
 from tuner.modules.omelasticsearch import OmelasticsearchOutput
+from tuner.modules.queue import Queue
 from tuner.modules.secrets import HttpTls, Tls
 
 _TLS = {
@@ -44,6 +46,21 @@ class Surrounding(Protocol):
     identities: Collection[str]
     whole_message: ScriptPosition | None
     unknown: list[Gap]
+
+
+def understood(action: Thing) -> tuple[Thing, list[Gap]]:
+    """The action without the parameters that a profile has no key for, and a gap for each: the
+    output that is measured is worth more than a snippet that has them all."""
+    keys = {*_HANDLED, *keys_of_model(OmelasticsearchOutput), "name", "type"}
+    keys |= {f"{QUEUE}{key}" for key in keys_of_model(Queue)}
+    what = f"output {action.text('name') or 'omelasticsearch'}"
+    left_out = [one for one in action.parameters if one.key not in keys]
+    gaps = [
+        Gap(one.origin, f"{what}: a profile has no key for the parameter {one.name}")
+        for one in left_out
+    ]
+    rest = tuple(one for one in action.parameters if one not in left_out)
+    return replace(action, parameters=rest), gaps
 
 
 def engine_output(action: Thing, name: str, around: Surrounding) -> dict[str, object]:

@@ -15,7 +15,7 @@ from tuner.importer.fields import STANDARD_JSON, texts_of_template
 from tuner.importer.file_name import file_name_of
 from tuner.importer.flow import Reached, Walk, name_of_statement
 from tuner.importer.gaps import Gap, Gaps, Inexpressible
-from tuner.importer.into_engine import engine_output, no_template, template_fields
+from tuner.importer.into_engine import engine_output, no_template, template_fields, understood
 from tuner.importer.over_http import http_output
 from tuner.importer.parameters import QUEUE, certificates, known, queue_of
 from tuner.importer.rest import Rest, why_of
@@ -135,6 +135,9 @@ class Outputs:
 
     def _filtered(self, kind: str, action: Thing, reached: Reached) -> dict[str, object]:
         """The whole output.  Raises Inexpressible."""
+        if kind == "omelasticsearch":
+            action, left_out = understood(action)
+            self.unknown += left_out
         data = self._output(kind, action)
         taken = filter_of(reached.guards)
         if taken is not None:
