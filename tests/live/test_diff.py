@@ -11,6 +11,7 @@ import pytest
 from tests.live.conftest import Done, tune
 from tests.profile.examples import SMALL
 from tuner.engine.client import EngineClient
+from tuner.engine.normal import puttable
 from tuner.engines.release import Release
 from tuner.lint.load import parse_profile
 from tuner.profile.edit import edit
@@ -127,7 +128,7 @@ def test_one_change_by_hand_shows_itself_and_nothing_else(
         assert isinstance(found, list)
         body = found[0]["index_template"]
         body["template"]["mappings"]["properties"]["message"]["index_options"] = "positions"
-        client.request("PUT", "/_index_template/syslog", body)
+        client.request("PUT", "/_index_template/syslog", puttable(body))
         done = diff()
         assert done.code == 2
         assert changed(done) == [
@@ -154,7 +155,7 @@ def test_a_component_changed_by_hand(
         assert isinstance(found, list)
         body = found[0]["component_template"]
         body["template"]["settings"]["index"]["codec"] = "default"
-        client.request("PUT", "/_component_template/syslog-settings", body)
+        client.request("PUT", "/_component_template/syslog-settings", puttable(body))
         done = tune(
             "diff", path, "--elasticsearch", client.url, "--output", "json", folder=tmp_path
         )

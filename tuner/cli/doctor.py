@@ -188,13 +188,17 @@ def _asked(what: str, ask: Callable[[], str]) -> Requirement:
 
 
 def engine_finding(one: Distribution) -> Requirement:
-    """Whether a lab here can run an engine: its Java, and whether it is in the cache."""
+    """Whether a lab here can run an engine: its Java, and whether it is in the cache or can be
+    fetched."""
     name = _name(one)
     try:
         java = java_for(one.java_lowest, one.java_highest)
+        where = str(home_of(one))
+        if not home_of(one).is_dir():
+            maven()
+            where = "downloaded by the first search"
     except ProgramMissing as error:
         return Requirement("engine", f"{name} does not run here: {error}", limits=True)
-    where = str(home_of(one)) if home_of(one).is_dir() else "downloaded by the first search"
     return Requirement("engine", f"{name}  Java {java.major}  {where}")
 
 

@@ -168,7 +168,7 @@ def _date_in_text(field: DocumentField) -> Mapping:
 def _string(field: DocumentField) -> Mapping:
     uses = set(field.uses)
     keyword: Mapping = {"type": "keyword"} | _switched_off(field)
-    if uses & {Use.TERM, Use.RANGE, Use.AGGREGATE}:
+    if has_keyword(field):
         keyword["ignore_above"] = IGNORE_ABOVE
     if not uses & {Use.FULL_TEXT, Use.PHRASE}:
         return keyword
@@ -178,6 +178,12 @@ def _string(field: DocumentField) -> Mapping:
     if "ignore_above" in keyword:
         text["fields"] = {"keyword": keyword}
     return text
+
+
+def has_keyword(field: DocumentField) -> bool:
+    """Whether a string is indexed whole, as a keyword, up to a length."""
+    is_string = field.type in {FieldType.STRING, FieldType.JSON} and not is_json(field)
+    return is_string and bool(set(field.uses) & {Use.TERM, Use.RANGE, Use.AGGREGATE})
 
 
 def _switched_off(field: DocumentField) -> Mapping:

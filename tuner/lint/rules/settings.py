@@ -8,7 +8,7 @@ from tuner.engines.index import MappingStyle
 from tuner.engines.release import Engine
 from tuner.errors import KeyPath
 from tuner.modules.field import Use
-from tuner.profile.documents import TIMESTAMP, fields_of, is_timed
+from tuner.profile.documents import TIMESTAMP, fields_of, has_keyword, is_timed
 from tuner.profile.model import Profile
 from tuner.rule import Complaint, advice, error, warning
 from tuner.schema.units import seconds
@@ -202,6 +202,54 @@ def _append_only(profile: Profile) -> Iterator[Complaint]:
                 setting_path(number, "append_only.enabled"),
                 "an index that only appends refuses documents with an id of their own: set "
                 "writeoperation to create, or remove bulkid",
+            )
+
+
+@error(
+    "RT340",
+    why="OpenSearch cannot build a document from keywords that it leaves out for their length, as "
+    "ours are (ignore_above), and refuses the template.",
+    source="OpenSearch, derived source; seen on 3.2.0 and 3.6.0",
+    bad={
+        "release": {"rsyslog": "8.2302", "opensearch": "3.2"},
+        f"{SETTINGS}.derived_source.enabled": True,
+    },
+    good={f"{SETTINGS}.derived_source.enabled": False},
+    at=f"{SETTINGS}.derived_source.enabled",
+)
+def _derived_from_keywords(profile: Profile) -> Iterator[Complaint]:
+    for number, output in profile.enumerated:
+        index = output.index
+        if index.settings.derived_source_enabled and index.mapping is MappingStyle.EXPLICIT:
+            names = [field.name for field in fields_of(output) if has_keyword(field)]
+            if names:
+                yield Complaint(
+                    setting_path(number, "derived_source.enabled"),
+                    f"OpenSearch refuses it beside {names[0]}, which is not indexed where it is "
+                    "longer than ignore_above: remove it, or give strings only the uses full_text, "
+                    "phrase and retrieve",
+                )
+
+
+@error(
+    "RT341",
+    why="Only an index that never changes documents may put a whole bulk into one shard.",
+    source="OpenSearch, append-only index; seen on 3.6.0",
+    bad={
+        "release": {"rsyslog": "8.2302", "opensearch": "3.6"},
+        f"{SETTINGS}.bulk.adaptive_shard_selection.enabled": True,
+    },
+    good={f"{SETTINGS}.append_only.enabled": True},
+    at=f"{SETTINGS}.bulk.adaptive_shard_selection.enabled",
+)
+def _adaptive_without_append_only(profile: Profile) -> Iterator[Complaint]:
+    for number, output in profile.enumerated:
+        settings = output.index.settings
+        if settings.bulk_adaptive_shard_selection_enabled and not settings.append_only_enabled:
+            yield Complaint(
+                setting_path(number, "bulk.adaptive_shard_selection.enabled"),
+                "OpenSearch refuses it for an index that is not append-only: set "
+                "append_only.enabled to true too, or remove it",
             )
 
 
