@@ -262,7 +262,7 @@ def test_what_rsyslogd_refuses_is_imported_as_far_as_it_goes(tmp_path: Path) -> 
     (data,) = listed(made, "outputs")
     assert data["index"] == {"name": "logs", "mapping": "dynamic"}
     assert [one.message.partition(":")[0] for one in made.missing] == [
-        "output omelasticsearch", "no template gone",
+        "output logs", "no template gone",
     ]  # fmt: skip
 
 
@@ -300,8 +300,8 @@ def test_an_output_into_an_engine_is_imported_without_what_no_key_says(tmp_path:
     assert output["queue"] == {"type": "LinkedList", "size": 5000}
     assert not made.kept
     assert [(one.origin.line, one.message) for one in made.missing] == [
-        (2, "output es: a profile has no key for the parameter some.day"),
-        (3, "output es: a profile has no key for the parameter queue.some.day"),
+        (2, "output es: a profile has no key for the parameter some.day: it is left out"),
+        (3, "output es: a profile has no key for the parameter queue.some.day: it is left out"),
     ]
 
 

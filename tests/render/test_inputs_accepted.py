@@ -73,6 +73,10 @@ WORDS: dict[str, object] = {
     "tls.myPrivKey": "/dev/null",
     "tls.priorityString": "NORMAL",
     "maxDataSize": "16k",
+    "rateLimit.name": "few",
+    "sysSock.rateLimit.name": "few",
+    "framing.delimiter.regex": "^<[0-9]{1,3}>",
+    "networkNamespace": "routing",
     "sysSock.name": "/run/none/log",
 }
 PARAMETERS = [
@@ -105,7 +109,9 @@ def known(source: dict[str, object], kind: type[BaseModel]) -> dict[str, object]
 
 def accepted(source: dict[str, object], folder: Path) -> str:
     """What rsyslogd says to a profile with that input, lint left aside."""
-    data = read(edit(text_at_hand(), {"inputs": [source], **WORK}), "p.yaml").data
+    limits = {"ratelimits": {"few": {"interval": 5, "burst": 1000}}}
+    named = limits if any(key.endswith("ateLimit.name") for key in source) else {}
+    data = read(edit(text_at_hand(), {"inputs": [source], **WORK, **named}), "p.yaml").data
     path = folder / "rsyslog.conf"
     path.write_text(rsyslog_conf(Profile.model_validate(data)), encoding="utf-8")
     return verdict(path)

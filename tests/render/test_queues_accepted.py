@@ -35,10 +35,13 @@ WORDS: dict[str, object] = {
     "lowWatermark": 20_000,
     "fullDelayMark": 49_000,
     "discardMark": 48_000,
+    "scope": "local",
+    "local.frontendSize": 1024,
     "filename": "q",
     "maxDiskSpace": "1g",
     "maxFileSize": "16m",
     "onCorruption": "safe",
+    "action.ratelimit.name": "few",
     "diskQueueType": "auto",
     "cacert": "/dev/null",
     "mycert": "/dev/null",
@@ -47,6 +50,10 @@ WORDS: dict[str, object] = {
     "ciphersuites": "TLS_AES_256_GCM_SHA384",
     "keyexchangegroups": "X25519MLKEM768:X25519",
 }
+
+FORWARD = {"name": "up", "type": "omfwd", "target": "127.0.0.1", "port": 514}
+LOCAL = {"type": "FixedArray", "scope": "local", "local.frontendSize": 1024,
+         "local.maxFrontends": 4}  # fmt: skip
 
 
 def parameters(section: type[BaseModel], start: str = "") -> list[tuple[str, int]]:
@@ -98,8 +105,15 @@ def test_a_parameter_of_queues_is_known_from_its_release_on(
 ) -> None:
     if place == "main_queue" and release > installed() <= 2102:
         pytest.skip("8.2102 does not say which parameters of main_queue() it does not know")
-    queue = {"type": "LinkedList", "size": 50000, "filename": "q", "spoolDirectory": str(tmp_path)}
+    files = {"filename": "q", "spoolDirectory": str(tmp_path)}
+    queue: dict[str, object] = {"type": "LinkedList", "size": 50000, **files}
     changes: dict[str, object] = {place: queue | {key: value_of(Queue, key, tmp_path)}}
+    if key == "scope" or key.startswith("local."):
+        # rsyslogd takes it beside few inputs and outputs only.
+        queue = LOCAL | {key: value_of(Queue, key, tmp_path)}
+        output = FORWARD if place == "main_queue" else FORWARD | {"queue": queue}
+        changes = {"inputs": [{"type": "imtcp", "port": 10514}], "outputs": [output]}
+        changes["main_queue"] = queue
     judge(said(changes, f"queue.{key}", tmp_path), f"queue.{key}", release)
 
 
@@ -109,9 +123,13 @@ def test_a_parameter_of_actions_is_known_from_its_release_on(
     kind: str, key: str, release: int, tmp_path: Path
 ) -> None:
     changes: dict[str, object] = {f"outputs[logs].{key}": value_of(Output, key, tmp_path)}
+    policy = tmp_path / "few.yaml"
+    policy.write_text("scope: output\nmode: drop\ninterval: 5\nburst: 1000\n", encoding="utf-8")
+    limits = {"ratelimits": {"few": {"policy": str(policy)}}}
     if kind == "omfile":
         output = {"name": "logs", "type": "omfile", "file": str(tmp_path / "out")}
         changes = {"outputs": [{**output, key: value_of(Output, key, tmp_path)}]}
+    changes |= limits if key == "action.ratelimit.name" else {}
     judge(said(changes, key, tmp_path), key, release)
 
 

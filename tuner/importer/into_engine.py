@@ -27,14 +27,16 @@ _TLS = {
     "tls.keyexchangegroups": "keyexchangegroups",
 }  # fmt: skip
 # What is worked out of several parameters, or follows from others.
-_HANDLED = frozenset(
+_DERIVED = frozenset(
     {
         "server", "serverport", "usehttps", "uid", "pwd", "apikey", "template", "searchindex",
         "dynsearchindex", "bulkid", "dynbulkid", "retryfailures", "retryruleset", "bulkmode",
         "searchtype", "dynsearchtype", "esversion.major", "asyncrepl", "ratelimit.interval",
-        "ratelimit.burst", *_TLS,
+        "ratelimit.burst", "ratelimit.name", *_TLS,
     }
 )  # fmt: skip
+# Without these an output would get other events, or its files could be read by others.
+_INDISPENSABLE = ("action.execonly", "queue.cry.")
 
 
 class Surrounding(Protocol):
@@ -46,21 +48,6 @@ class Surrounding(Protocol):
     identities: Collection[str]
     whole_message: ScriptPosition | None
     unknown: list[Gap]
-
-
-def understood(action: Thing) -> tuple[Thing, list[Gap]]:
-    """The action without the parameters that a profile has no key for, and a gap for each: the
-    output that is measured is worth more than a snippet that has them all."""
-    keys = {*_HANDLED, *keys_of_model(OmelasticsearchOutput), "name", "type"}
-    keys |= {f"{QUEUE}{key}" for key in keys_of_model(Queue)}
-    what = f"output {action.text('name') or 'omelasticsearch'}"
-    left_out = [one for one in action.parameters if one.key not in keys]
-    gaps = [
-        Gap(one.origin, f"{what}: a profile has no key for the parameter {one.name}")
-        for one in left_out
-    ]
-    rest = tuple(one for one in action.parameters if one not in left_out)
-    return replace(action, parameters=rest), gaps
 
 
 def engine_output(action: Thing, name: str, around: Surrounding) -> dict[str, object]:
@@ -75,7 +62,7 @@ def engine_output(action: Thing, name: str, around: Surrounding) -> dict[str, ob
     if tls:
         data["tls"] = tls
     data["document"] = _document(action, around)
-    plain = [one for one in action.parameters if one.key not in _HANDLED]
+    plain = [one for one in action.parameters if one.key not in _DERIVED]
     data |= known(OmelasticsearchOutput, plain, f"output {name}", gaps)
     data["index"] = index_of(action, around.parts, gaps, around.unknown) | {"mapping": "dynamic"}
     data |= _ids(action, around)
@@ -87,6 +74,22 @@ def engine_output(action: Thing, name: str, around: Surrounding) -> dict[str, ob
     data.setdefault("action.resumeRetryCount", 0)
     _say_what_changes(action, gaps)
     return data
+
+
+def without_unknown(action: Thing, name: str) -> tuple[Thing, list[Gap]]:
+    """An action without the parameters that no key says, and these: only in the profile is it what
+    measurements and lint are about.  What it must not be without stays in it."""
+    keys = {"name", "type", *_DERIVED, *keys_of_model(OmelasticsearchOutput)}
+    keys |= {f"{QUEUE}{key}" for key in keys_of_model(Queue)}
+    unknown = [
+        one
+        for one in action.parameters
+        if one.key not in keys and not one.key.startswith(_INDISPENSABLE)
+    ]
+    left = tuple(one for one in action.parameters if one not in unknown)
+    what = f"output {name}: a profile has no key for the parameter"
+    gaps = [Gap(one.origin, f"{what} {one.name}: it is left out") for one in unknown]
+    return replace(action, parameters=left), gaps
 
 
 def credentials_of(action: Thing, name: str, user: str | None, gaps: Gaps) -> dict[str, object]:
@@ -220,7 +223,7 @@ def _say_what_changes(action: Thing, gaps: Gaps) -> None:
     old = action.get("asyncrepl")
     if old is not None:
         gaps.change(old.origin, "asyncrepl is left out: rsyslog ignores it")
-    limit = action.get("ratelimit.interval")
+    limit = action.get("ratelimit.interval") or action.get("ratelimit.name")
     if limit is not None and limit.text != "0":
         gaps.change(limit.origin, "ratelimit of retries is left out: it drops events")
 

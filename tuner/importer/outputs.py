@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from typing import Any, get_args
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 from tuner.importer.conditions import filter_of
 from tuner.importer.configuration import Parts
@@ -15,13 +15,28 @@ from tuner.importer.fields import STANDARD_JSON, texts_of_template
 from tuner.importer.file_name import file_name_of
 from tuner.importer.flow import Reached, Walk, name_of_statement
 from tuner.importer.gaps import Gap, Gaps, Inexpressible
-from tuner.importer.into_engine import engine_output, no_template, template_fields, understood
+from tuner.importer.into_engine import (
+    engine_output,
+    no_template,
+    template_fields,
+    without_unknown,
+)
 from tuner.importer.over_http import http_output
 from tuner.importer.parameters import QUEUE, certificates, known, queue_of
 from tuner.importer.rest import Rest, why_of
 from tuner.importer.script import Block, Parameter, ScriptPosition, Statement, Thing
-from tuner.importer.steps import KEPT, OUTPUT, PARSED, is_step, step_of, why_bound
+from tuner.importer.steps import (
+    KEPT,
+    OUTPUT,
+    PARSED,
+    is_said_by_the_step,
+    is_step,
+    step_of,
+    why_bound,
+)
 from tuner.importer.template import Template
+from tuner.modules.mmjsonparse import JsonParse
+from tuner.modules.mmnormalize import NormalizeParse
 from tuner.modules.output import BuiltinTemplate, Lines
 from tuner.modules.registry import OUTPUTS, name_of
 from tuner.schema.scalars import as_name
@@ -135,14 +150,15 @@ class Outputs:
 
     def _filtered(self, kind: str, action: Thing, reached: Reached) -> dict[str, object]:
         """The whole output.  Raises Inexpressible."""
+        stem = PurePosixPath(action.text("file") or "").stem
+        name = self._name(action.text("name") or stem or _SHORT.get(kind, kind), kind)
         if kind == "omelasticsearch":
-            action, left_out = understood(action)
-            self.unknown += left_out
-        data = self._output(kind, action)
+            action, self.unknown = without_unknown(action, name)
+        data = self._output(kind, action, name)
         taken = filter_of(reached.guards)
         if taken is not None:
             data["filter"] = taken
-        queue = self._queue(action, str(data["name"]))
+        queue = self._queue(action, name)
         if queue:
             data["queue"] = queue
         if self.stream is not None:
@@ -162,9 +178,7 @@ class Outputs:
             return {"type": "Direct"} if "type" in queue else {}
         return queue
 
-    def _output(self, kind: str, action: Thing) -> dict[str, object]:
-        stem = PurePosixPath(action.text("file") or "").stem
-        name = self._name(action.text("name") or stem or _SHORT.get(kind, kind), kind)
+    def _output(self, kind: str, action: Thing, name: str) -> dict[str, object]:
         data: dict[str, object] = {"name": name, "type": kind}
         rest = tuple(one for one in action.parameters if one.key not in {"name", "type"})
         rest = tuple(one for one in rest if not one.key.startswith(QUEUE))
@@ -262,22 +276,27 @@ def _place(statement: Statement, why_kept: Gap | None) -> int:
     return OUTPUT if is_output else PARSED
 
 
+_PARSES: dict[str, tuple[type[BaseModel], dict[str, object]]] = {
+    "mmjsonparse": (JsonParse, {"format": "json", "cookie": "@cee:"}),
+    "mmnormalize": (NormalizeParse, {"format": "normalize"}),
+}
+
+
 def _parse_step(kind: str, action: Thing, is_guarded: bool, gaps: Gaps) -> dict[str, object]:
     """How mmjsonparse or mmnormalize takes the text of events apart.  Raises Inexpressible.
 
     What some events only pass is done for all: outputs have their filters.
     """
-    for parameter in action.parameters:
-        if parameter.key not in {"type", "name", "cookie", "rulebase", "userawmsg"}:
-            raise Inexpressible(parameter.origin, f"the parameter {parameter.name}")
-    cookie, rulebase = action.text("cookie"), action.text("rulebase")
-    data: dict[str, object] = {"format": "json", "cookie": "@cee:" if cookie is None else cookie}
-    if kind == "mmnormalize":
-        if rulebase is None:
-            raise Inexpressible(action.origin, "no path of a rulebase")
-        data = {"format": "normalize", "rulebase": rulebase}
-    if action.is_on("useRawMsg"):
-        data["useRawMsg"] = True
+    model, data = _PARSES[kind]
+    own = [one for one in action.parameters if not is_said_by_the_step(one)]
+    noted = Gaps()
+    data = data | known(model, own, kind, noted)
+    for first in noted.missing[:1]:
+        raise Inexpressible(first.origin, first.message)
+    if kind == "mmnormalize" and "rulebase" not in data:
+        raise Inexpressible(action.origin, "no path of a rulebase")
+    if not data.get("useRawMsg"):
+        data.pop("useRawMsg", None)
     if is_guarded:
         gaps.change(action.origin, f"{kind} parses every event, not only some")
     return data

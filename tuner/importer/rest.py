@@ -29,6 +29,8 @@ from tuner.importer.written import printed
 
 # What is in the name of a parameter that may hold a secret.
 _SECRETS = ("pwd", "pass", "secret", "token", "apikey", "community")
+# In rotation.sizeLimitCommandPassFileName.
+_HANDS_OVER = "passfilename"
 # A user and a password before a host; a setting of a library or an option of a program.
 _CREDENTIALS = re.compile(
     r"(^|//)[^/@\s]+:[^/@\s]+@|(passw|secret|token|apikey)[\w.-]*[= ]\S", re.IGNORECASE
@@ -224,7 +226,8 @@ class Rest:
 
 def _is_secret(one: Parameter) -> bool:
     """Whether a secret may stand in the configuration itself."""
-    return any(word in one.key for word in _SECRETS) and any(one.texts)
+    key = one.key.replace(_HANDS_OVER, "")
+    return any(word in key for word in _SECRETS) and any(one.texts)
 
 
 def _templates_asked(one: Statement) -> Iterator[str]:

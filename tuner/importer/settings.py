@@ -7,6 +7,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from tuner.engines.release import NEWEST_READ, OLDEST
 from tuner.errors import Severity
 from tuner.importer.gaps import Gaps
 from tuner.importer.script import ScriptPosition
@@ -48,6 +49,25 @@ def guardrails_of(data: Mapping[str, object]) -> dict[str, object]:
     return {"guardrails": best} if best else {}
 
 
+def release_of(data: Mapping[str, object], at: ScriptPosition, gaps: Gaps) -> dict[str, object]:
+    """The oldest release that knows all parameters, where that is newer than a profile's own."""
+    profile = _profile(data)
+    if profile is None or not _errors(data):
+        return {}
+    own = profile.release.rsyslog_number
+    every = [own, *(number for number in _RELEASES if number > own)]
+    written = profile.release.model_dump(exclude_none=True)
+    choices: list[dict[str, object]] = [
+        {"release": {**written, "rsyslog": f"8.{number}"}} for number in every
+    ]
+    best = min(choices, key=lambda release: _errors({**data, **release}))
+    if best is choices[0]:
+        return {}
+    newest = every[choices.index(best)]
+    gaps.change(at, f"parameters that older rsyslogs refuse: release.rsyslog is 8.{newest}")
+    return best
+
+
 def refused_outputs(data: Mapping[str, object]) -> dict[int, str]:
     """The outputs that lint refuses although rsyslogd takes them, by number, each with the
     reason."""
@@ -66,6 +86,11 @@ def loaded_modules(data: Mapping[str, object]) -> list[str]:
     return [] if profile is None else loaded_by(rsyslog_conf(profile))
 
 
+# There is one in every second month.
+_RELEASES = [
+    100 * year + month for year in range(OLDEST // 100, NEWEST_READ // 100 + 1)
+    for month in range(2, 13, 2) if 100 * year + month <= NEWEST_READ
+]  # fmt: skip
 _ANY_INPUT = {"type": "imptcp", "port": 514}
 
 

@@ -13,13 +13,14 @@ from tuner.importer.configuration import Parts
 from tuner.importer.document import WHOLE_JSON
 from tuner.importer.flow import Reached
 from tuner.importer.gaps import Gaps, Inexpressible
-from tuner.importer.parameters import known
+from tuner.importer.parameters import QUEUE, known
 from tuner.importer.script import (
     Expression,
     Foreach,
     FunctionCall,
     If,
     Operation,
+    Parameter,
     Quoted,
     SetVariable,
     Statement,
@@ -40,6 +41,13 @@ def is_step(statement: Statement) -> bool:
     return is_module or isinstance(statement, SetVariable)
 
 
+def is_said_by_the_step(one: Parameter) -> bool:
+    """Whether a parameter of an action that changes events is its name, or that it has no queue."""
+    return one.key in {"type", "name"} or (
+        one.key == f"{QUEUE}type" and (one.text or "").lower() == "direct"
+    )
+
+
 def step_of(one: Reached, parts: Parts, gaps: Gaps) -> dict[str, Any]:
     """The step; raises Inexpressible."""
     statement = one.statement
@@ -51,7 +59,7 @@ def step_of(one: Reached, parts: Parts, gaps: Gaps) -> dict[str, Any]:
         model = _MODULES[kind]
         shared = [each for each in parts.modules.get(kind, ()) if each.key != "load"]
         given = statement.parameters if isinstance(statement, Thing) else ()
-        own = [each for each in given if each.key not in {"type", "name"}]
+        own = [each for each in given if not is_said_by_the_step(each)]
         data = {"type": kind} | known(model, [*shared, *own], f"step {kind}", gaps)
     wanted = filter_of(one.guards)
     if wanted is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, cast, get_args
@@ -23,18 +24,25 @@ from tuner.importer.script import (
     ScriptPosition,
     Thing,
 )
-from tuner.importer.settings import guardrails_of, loaded_modules, refused_outputs, shared_settings
+from tuner.importer.settings import (
+    guardrails_of,
+    loaded_modules,
+    refused_outputs,
+    release_of,
+    shared_settings,
+)
 from tuner.importer.written import Comments, Imported
 from tuner.modules.impstats import Impstats
 from tuner.modules.input import Parsers
+from tuner.modules.ratelimit import LIMIT_NAME, RateLimitPolicy
 from tuner.profile.model import Global
 from tuner.schema.scalars import as_name
 
 WORK_DIRECTORY = "/var/spool/rsyslog"
 _DEFAULT = DEFAULT_RULESET.lower()
 _ORDER = (
-    "name", "global", "lookup_tables", "inputs", "parser", "parse", "steps", "main_queue",
-    "streams", "snippets",
+    "name", "release", "global", "lookup_tables", "ratelimits", "inputs", "parser", "parse",
+    "steps", "main_queue", "streams", "snippets",
     "outputs", "impstats", "guardrails",
 )  # fmt: skip
 _PARSERS = {name for literal in get_args(get_args(Parsers)[0])[:1] for name in get_args(literal)}
@@ -101,6 +109,7 @@ class _Translation:
         while True:
             self.data["outputs"] = [data for data, _ in outputs.made]
             self.data |= shared_settings(self.data, WORK_DIRECTORY, nowhere, self.gaps)
+            self.data |= release_of(self.data, nowhere, self.gaps)
             snippets = self.snippets()
             refused = refused_outputs(self.data)
             if not refused:
@@ -275,7 +284,7 @@ class _Translation:
             files = {name: {"file": one.text("file")} for name, one in tables.items()}
             self.data["lookup_tables"] = files
         for one in self.parts.others:
-            if one in tables.values():
+            if one in tables.values() or (isinstance(one, Thing) and self.limit(one)):
                 continue
             if isinstance(one, Directive):
                 self.rest.keep_object(one, Gap(one.origin, f"the directive ${one.name}"))
@@ -283,6 +292,20 @@ class _Translation:
             names = ", ".join(parameter.name for parameter in one.parameters)
             what = f"global(): {names}" if one.kind == "global" else f"{one.kind}()"
             self.rest.keep_object(one, Gap(one.origin, what))
+
+    def limit(self, one: Thing) -> bool:
+        """Whether an object is a rate limit that a profile can say, which it then does."""
+        name, gaps = one.text("name") or "", Gaps()
+        if one.kind != "ratelimit" or not re.fullmatch(LIMIT_NAME, name):
+            return False
+        own = [each for each in one.parameters if each.key != "name"]
+        data = known(RateLimitPolicy, own, f"ratelimit {name}", gaps)
+        if gaps.missing:
+            return False
+        self.gaps.take(gaps)
+        cast(dict[str, object], self.data.setdefault("ratelimits", {}))[name] = data
+        self.comments["ratelimits", name] = one.origin
+        return True
 
     def snippets(self) -> Mapping[str, str]:
         """The snippets, named in the profile."""

@@ -110,7 +110,10 @@ class OmfwdOutput(_Tls):
         Doc(
             "The domain whose SRV records in DNS name the receivers and their ports, in place of "
             "target and port.",
-            traps=("They are asked for when rsyslogd starts: later changes need a restart.",),
+            traps=(
+                "They are asked for when rsyslogd starts, which refuses the configuration where "
+                "there are none; later changes need a restart.",
+            ),
         ),
     ] = None
     protocol: Annotated[

@@ -11,7 +11,8 @@ from tuner.schema.parameter import Doc, Since
 from tuner.schema.scalars import NonNegative, Positive, SeverityName, Switch, WordPath
 from tuner.schema.section import RsyslogSection
 
-RateLimitName = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_.-]{0,99}$")]
+LIMIT_NAME = r"^[A-Za-z][A-Za-z0-9_.-]{0,99}$"
+RateLimitName = Annotated[str, Field(pattern=LIMIT_NAME)]
 NamedLimit = Annotated[
     RateLimitName | None,
     Doc(

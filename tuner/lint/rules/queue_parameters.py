@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from tuner.modules.queue import Queue
 from tuner.profile.model import Profile
 from tuner.profile.placement import queues, real_queues
-from tuner.rule import Complaint, error
+from tuner.rule import Changes, Complaint, error
 
 OF_FILES = (
     "maxDiskSpace", "maxFileSize", "checkpointInterval", "syncQueueFiles", "saveOnShutdown",
@@ -109,6 +110,33 @@ def _direct_with_others(profile: Profile) -> Iterator[Complaint]:
                 f"rsyslog ignores {', '.join(others)} on a Direct queue: "
                 "remove them, or set type to LinkedList or FixedArray",
             )
+
+
+_LOCAL: Changes = {"local.frontendSize": 1024, "local.maxFrontends": 4}
+
+
+@error(
+    "RT129",
+    why="rsyslogd does not start with a queue of scope local without the size and number of the "
+    "queues before it, nor with these on any other queue.",
+    source="asked of rsyslogd 8.2610",
+    bad={"release.rsyslog": "8.2610", "main_queue": {"scope": "local"}},
+    good={"main_queue": {"scope": "local", **_LOCAL}},
+    at="main_queue.scope",
+)
+def _local_in_part(profile: Profile) -> Iterator[Complaint]:
+    for queue in queues(profile):
+        section = queue.written or Queue.model_construct()
+        written = section.model_dump(by_alias=True, exclude_none=True)
+        of_local = [key for key in written if key.startswith("local.")]
+        if written.get("scope") != "local":
+            for key in of_local:
+                yield Complaint(
+                    (*queue.path, key), f"{key} is for scope local alone: set scope, or remove it"
+                )
+        elif not _LOCAL.keys() <= written.keys():
+            missing = " and ".join(key for key in _LOCAL if key not in written)
+            yield Complaint((*queue.path, "scope"), f"scope local needs {missing}: add it")
 
 
 @error(
