@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -28,11 +29,17 @@ PROFILES = sorted((ROOT / "profiles").glob("*.yaml"))
 EXAMPLES = sorted(filter(_is_profile, (ROOT / "examples").rglob("*.yaml")))
 
 
-def at_hand(text: str, name: str = "the profile", engine: Release | None = None) -> Profile:
-    """The profile of that text for the rsyslog at hand and that engine, or its own; 8.2102 takes it
-    without `indexTimeout`, and with an engine of its time.  Skips the test where one of both is too
-    old for the profile or for the other."""
-    number = min(int(rsyslog_version().split(".")[1]), NEWEST_READ)
+@cache
+def release_at_hand() -> int:
+    """The release of the rsyslogd that tests run, such as 2302."""
+    return int(rsyslog_version().removeprefix("8."))
+
+
+@cache
+def text_at_hand(text: str, engine: Release | None = None) -> str:
+    """A profile's text for the rsyslog at hand and that engine, or its own; 8.2102 takes it without
+    `indexTimeout`, and with an engine of its time."""
+    number = min(release_at_hand(), NEWEST_READ)
     data = yaml.safe_load(text)
     release = {**data["release"], "rsyslog": f"8.{number}"}
     changes: dict[str, object] = {}
@@ -45,8 +52,14 @@ def at_hand(text: str, name: str = "the profile", engine: Release | None = None)
     if engine is not None:
         version = ".".join(map(str, engine.engine_version))
         release = {"rsyslog": release["rsyslog"], engine.engine.value: version}
+    return edit(text, {**changes, "release": release})
+
+
+def at_hand(text: str, name: str = "the profile", engine: Release | None = None) -> Profile:
+    """The profile of `text_at_hand`; skips the test where rsyslog or engine are too old for the
+    profile or for each other."""
     try:
-        return parse_profile(edit(text, {**changes, "release": release}), name).profile
+        return parse_profile(text_at_hand(text, engine), name).profile
     except BadProfile as bad:
         needed = [one.message for one in bad.problems if _asks_for_a_newer_rsyslog(one)]
         if len(needed) < len(bad.problems):

@@ -8,11 +8,12 @@ from pathlib import Path
 
 import pytest
 
+from tests.shipped import release_at_hand
 from tuner.engine.client import EngineClient
 from tuner.engines.release import Engine, Release
 from tuner.engines.versions import DEFAULT, TESTED, distribution_for
 from tuner.errors import ProgramMissing
-from tuner.host.programs import java_for, rsyslog_version
+from tuner.host.programs import java_for
 from tuner.lab.distribution import fetch
 from tuner.lab.engine import AttachedEngine
 from tuner.lab.node import NodePlan, NodeProcess
@@ -28,7 +29,7 @@ EACH_RELEASE = [
 def require_taken(release: Release) -> None:
     """Skip the test where the rsyslogd at hand sends _type, which this engine refuses (RT401)."""
     newer = release.engine_version[0] > (7 if release.engine is Engine.ELASTICSEARCH else 1)
-    if newer and int(rsyslog_version().removeprefix("8.")) < 2206:
+    if newer and release_at_hand() < 2206:
         pytest.skip("not possible: rsyslog sends _type before 8.2206, which this engine refuses")
 
 

@@ -13,8 +13,9 @@ from functools import cache
 from pathlib import Path
 
 from tests.profile.examples import small
+from tests.shipped import release_at_hand
 from tuner.host.process import give_to_daemons, run
-from tuner.host.programs import find, rsyslog_version, rsyslogd
+from tuner.host.programs import find, rsyslogd
 from tuner.lab.entrances import EventSource, TcpPort
 from tuner.lab.ports import free_port
 from tuner.lab.rsyslogd import Rsyslogd
@@ -61,11 +62,6 @@ class Place:
             connection.shutdown(socket.SHUT_WR)
             while connection.recv(4096):
                 pass
-
-
-def release_at_hand() -> int:
-    """The release of the rsyslogd that tests run, such as 2302."""
-    return int(rsyslog_version().removeprefix("8."))
 
 
 def rendered_for_it() -> dict[str, object]:

@@ -3,7 +3,6 @@ own and run through its own loader and libraries, without root or chroot.
 
     python -m tests.live.rsyslogs           fetches those that are not in the cache
     python -m tests.live.rsyslogs --run     runs the tests marked `each_rsyslogd` under each
-    python -m tests.live.rsyslogs --write   the same, and writes README's table of what passed
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.live.tested import OPTION, read, table, write_into
+from tests.live.tested import OPTION, read, table
 from tuner.host.programs import CHOSEN_RSYSLOGD
 from tuner.lab.distribution import cache_folder
 
@@ -85,7 +84,7 @@ def _download(suite: Suite, folder: Path) -> None:
         (folder / each).mkdir(parents=True)
     (folder / "status").touch()
     keys = "/usr/share/keyrings/debian-archive-keyring.gpg"
-    source = f"deb [signed-by={keys}] {_mirror()} {suite.name} main\n"
+    source = f"deb [signed-by={keys}] {mirror()} {suite.name} main\n"
     (folder / "sources.list").write_text(source, encoding="utf-8")
     settings = {
         "Dir::State": folder / "state",
@@ -103,7 +102,7 @@ def _download(suite: Suite, folder: Path) -> None:
     _run(*apt, "install", "--yes", "--download-only", "--no-install-recommends", *wanted)
 
 
-def _mirror() -> str:
+def mirror() -> str:
     """Where this machine has Debian's packages from."""
     for line in _run("apt-get", "indextargets", "--format", "$(REPO_URI) $(ORIGIN)").splitlines():
         uri, _, origin = line.partition(" ")
@@ -147,11 +146,11 @@ def _tested(suite: Suite, pytest: Sequence[str], results: Path) -> None:
 
 
 def main() -> int:
-    """Fetch every rsyslogd; with --run or --write test each, with the arguments that follow for
-    pytest: `-k` runs some of the tests again, and keeps what the others gave."""
+    """Fetch every rsyslogd; with --run test each, with the arguments that follow for pytest: `-k`
+    runs some of the tests again, and keeps what the others gave."""
     for suite in SUITES:
         say(f"rsyslog {suite.release} of {suite.name}: {fetch(suite)}")
-    if sys.argv[1:2] not in (["--run"], ["--write"]):
+    if sys.argv[1:2] != ["--run"]:
         return 0
     results = cache_folder() / "rsyslogs/results.json"
     if "-k" not in sys.argv:
@@ -161,8 +160,6 @@ def main() -> int:
         _tested(suite, sys.argv[2:], results)
     found = read(results)
     say(table(found))
-    if sys.argv[1] == "--write":
-        write_into(Path(__file__).parents[2] / "README.md", found)
     return 1 if any(cell.failed for row in found.values() for cell in row.values()) else 0
 
 

@@ -93,30 +93,31 @@ def test_an_rsyslogd_elsewhere_is_asked_for_its_modules(
         require_omelasticsearch()
 
 
+def seen_through(mount: str, *arguments: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    """What rsyslog-tune says in a mount namespace in which `mount` was mounted."""
+    script = f"mount {mount} && exec {' '.join((*COMMAND, *arguments))}"
+    done = subprocess.run(
+        ["unshare", "--mount", "sh", "-c", script],
+        cwd=folder, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    if "unshare" in done.stderr:
+        pytest.skip("mount namespaces need privileges")
+    return done
+
+
 def test_a_host_without_ssh_here_is_exit_69_with_the_package(tmp_path: Path) -> None:
     """The same machine, seen through a mount namespace in which ssh is not a program."""
     found = shutil.which("ssh")
     assert found is not None
-    script = f"mount --bind /dev/null {found} && exec {COMMAND[0]} import --host ssh://nowhere"
-    done = subprocess.run(
-        ["unshare", "--mount", "sh", "-c", script],
-        cwd=tmp_path, capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    if "unshare" in done.stderr:
-        pytest.skip("mount namespaces need privileges")
+    hides = f"--bind /dev/null {found}"
+    done = seen_through(hides, "import", "--host", "ssh://nowhere", folder=tmp_path)
     assert done.returncode == 69, done.stderr
     assert "openssh-client" in done.stderr
 
 
 def test_a_missing_rsyslogd_is_exit_69_with_the_package(tmp_path: Path) -> None:
     """The same machine, seen through a mount namespace in which rsyslogd is an empty folder."""
-    script = f"mount -t tmpfs none /usr/sbin && exec {COMMAND[0]} doctor"
-    done = subprocess.run(
-        ["unshare", "--mount", "sh", "-c", script],
-        cwd=tmp_path, capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    if "unshare" in done.stderr:
-        pytest.skip("mount namespaces need privileges")
+    done = seen_through("-t tmpfs none /usr/sbin", "doctor", folder=tmp_path)
     assert done.returncode == 69
     assert "apt-get install rsyslog" in done.stdout
 

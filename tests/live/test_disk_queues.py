@@ -17,7 +17,7 @@ import pytest
 from tests.live.outputs import DEADLINE_S, Place, daemon, place, wait
 from tests.live.rsyslogs import SUITES
 from tests.profile.examples import SMALL
-from tests.shipped import at_hand
+from tests.shipped import at_hand, release_at_hand
 from tuner.deploy.inventory import InventoryHost
 from tuner.deploy.queues import stranded_files
 from tuner.deploy.target import RemoteHost
@@ -59,7 +59,7 @@ ASSISTED = {
 }
 SEGMENTED = {**DISK, "type": "segmentedDisk"}
 HAS_BOTH = pytest.mark.skipif(
-    shutil.which("rsyslogd") is not None and int(rsyslog_version().split(".")[1]) < SEGMENTED_SINCE,
+    shutil.which("rsyslogd") is not None and release_at_hand() < SEGMENTED_SINCE,
     reason=f"segmented queue files came with rsyslog 8.{SEGMENTED_SINCE}",
 )
 # What 8.2302 saves of a disk-assisted queue when it stops without an engine is no matter of files.
@@ -150,7 +150,7 @@ def test_what_is_on_disk_is_counted_and_delivered_once(
 def _held() -> int:
     """Before 8.2608 the batch that a worker of omelasticsearch holds is lost when rsyslogd stops
     while there is no engine: the default of dequeueBatchSize."""
-    return 0 if int(rsyslog_version().split(".")[1]) >= SEGMENTED_SINCE else 128
+    return 0 if release_at_hand() >= SEGMENTED_SINCE else 128
 
 
 @HAS_BOTH

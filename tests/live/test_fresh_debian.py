@@ -8,9 +8,10 @@ import subprocess
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from urllib.parse import urlsplit
 
 import pytest
+
+from tests.live.rsyslogs import mirror
 
 pytestmark = [pytest.mark.live, pytest.mark.full]
 
@@ -51,16 +52,6 @@ umount -l /old
 rmdir /old
 exec "$@"
 """
-
-
-def mirror() -> str:
-    """Where apt takes Debian from on this machine."""
-    done = subprocess.run(
-        ["apt-get", "indextargets", "--format", "$(REPO_URI)", "Created-By: Packages"],
-        capture_output=True, text=True, check=True,
-    )  # fmt: skip
-    found = [one for one in done.stdout.split() if urlsplit(one).path.rstrip("/") == "/debian"]
-    return found[0] if found else "http://deb.debian.org/debian"
 
 
 def apt_options() -> Iterator[str]:

@@ -16,7 +16,7 @@ from tests.live.outputs import DEADLINE_S, Place, place
 from tests.live.test_documents import run, search, stored
 from tests.live.test_lanes import measured
 from tests.profile.examples import SMALL, small
-from tests.shipped import at_hand
+from tests.shipped import at_hand, release_at_hand
 from tuner.engine.client import EngineClient
 from tuner.engine.feed import kept
 from tuner.host.programs import rsyslog_version
@@ -129,7 +129,7 @@ def test_rsyslogds_own_count_of_bulks_is_that_of_the_sink(tmp_path: Path) -> Non
     used = outcome.effective
     assert used is not None
     assert used.bulk is not None
-    if int(rsyslog_version().split(".")[1]) < 2610:
+    if release_at_hand() < 2610:
         assert used.bulk_waited_ms is None
         return
     assert used.bulk_waited_ms is not None

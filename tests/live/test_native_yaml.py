@@ -9,11 +9,11 @@ import pytest
 from typer.testing import CliRunner
 
 from tests.live.rsyslogs import SUITES
-from tests.shipped import ROOT
+from tests.shipped import ROOT, release_at_hand
 from tuner.cli.commands import app
 from tuner.errors import JobFailed, ProgramMissing
 from tuner.host.process import run
-from tuner.host.programs import CHOSEN_RSYSLOGD, rsyslog_version
+from tuner.host.programs import CHOSEN_RSYSLOGD
 from tuner.lint.load import load_profile
 from tuner.profile.placement import sockets_of
 from tuner.render.artefacts import rsyslog_conf
@@ -73,7 +73,7 @@ def native(tmp_path: Path) -> Path:
 def test_yaml_of_rsyslogs_own_becomes_a_profile(native: Path) -> None:
     profile = native.parent / "mine.yaml"
     done = RUN.invoke(app, ["import", str(native), "-o", str(profile)])
-    if int(rsyslog_version().split(".")[1]) < READS_YAML:
+    if release_at_hand() < READS_YAML:
         assert isinstance(done.exception, ProgramMissing)
         assert "rsyslogd reads since 8.2604" in str(done.exception)
         assert not profile.exists()
@@ -98,7 +98,7 @@ def test_yaml_of_rsyslogs_own_becomes_a_profile(native: Path) -> None:
 def test_what_rsyslogd_refuses_is_said_in_its_words(native: Path) -> None:
     native.write_text("inputs: [a\n", encoding="utf-8")
     done = RUN.invoke(app, ["import", str(native)])
-    if int(rsyslog_version().split(".")[1]) >= READS_YAML:
+    if release_at_hand() >= READS_YAML:
         assert isinstance(done.exception, JobFailed)
         assert str(done.exception).startswith(f"rsyslogd does not translate {native}: ")
         assert "yamlconf" in str(done.exception)

@@ -18,6 +18,7 @@ from tests.live.outputs import NO_OMHTTP, Place, daemon, has_omhttp, lines, plac
 from tests.live.test_inputs import make_certificates
 from tests.profile.examples import SMALL
 from tests.render.test_outputs_accepted import accepted
+from tests.shipped import release_at_hand
 from tuner.engine.client import EngineClient
 from tuner.engine.feed import kept
 from tuner.engines.release import Release
@@ -529,7 +530,7 @@ def test_a_parameter_is_known_from_its_release_on(key: str, tmp_path: Path) -> N
     server = {"server": ["https://127.0.0.1:1"]}
     output = {"name": "up", "type": "omhttp", **server, **TOGETHER.get(key, {}), key: VALUES[key]}
     said = accepted(tmp_path, output)
-    is_known = since(info) <= int(rsyslog_version().split(".")[1])
+    is_known = since(info) <= release_at_hand()
     assert ("not known" not in said) is is_known
     # Its own profiles are announced.
     assert "omhttp" not in said.replace("omhttp: applying", "") or not is_known

@@ -18,11 +18,11 @@ from tests.live.outputs import (
     lines,
     place,
     receiving,
-    release_at_hand,
     rendered_for_it,
     wait,
 )
 from tests.live.test_inputs import make_certificates
+from tests.shipped import release_at_hand
 from tuner.engine.client import EngineClient
 from tuner.engine.feed import kept
 from tuner.host.process import give_to_daemons

@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.live.outputs import bulks_to, lines, place, release_at_hand, rendered_for_it, wait
+from tests.live.outputs import bulks_to, lines, place, rendered_for_it, wait
+from tests.shipped import release_at_hand
 from tuner.engine.client import EngineClient
 from tuner.engine.delivery import DeliveryCheck, FaultCount, check_by_sink, fault_counts
 from tuner.engine.numbering import SentEvents

@@ -12,8 +12,9 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from tests.live.outputs import bulks_to, release_at_hand, rendered_for_it
+from tests.live.outputs import bulks_to, rendered_for_it
 from tests.profile.examples import SMALL
+from tests.shipped import release_at_hand
 from tuner.cli.commands import app
 from tuner.host.process import give_to_daemons
 from tuner.lab.entrances import TcpPort

@@ -22,8 +22,6 @@ AREAS = (
     "parameters", "profiles", "trials", "inputs", "documents", "outputs", "faults", "queues",
     "impstats", "import",
 )  # fmt: skip
-HEAD = "tested live"
-"""What the first column of the table is called."""
 OPTION = "--add-results"
 ENGINES = tuple(f"{one.engine.value}-{one.version.rpartition('.')[0]}" for one in TESTED)
 _ENGINE = re.compile("|".join(map(re.escape, ENGINES)))
@@ -58,20 +56,11 @@ def read(file: Path) -> Results:
 def table(results: Mapping[str, Mapping[str, Cell]]) -> str:
     """The results in Markdown, a column for each release of rsyslog."""
     releases = tuple(results)
-    lines = [f"| {HEAD} | {' | '.join(releases)} |", f"|{'---|' * (len(releases) + 1)}"]
+    lines = [f"| tested live | {' | '.join(releases)} |", f"|{'---|' * (len(releases) + 1)}"]
     for area in (*AREAS, *ENGINES):
         cells = (str(results[one].get(area, "-")) for one in releases)
         lines.append(f"| {area} | {' | '.join(cells)} |")
     return "\n".join(lines)
-
-
-def write_into(page: Path, results: Mapping[str, Mapping[str, Cell]]) -> None:
-    """Put the table into the place of the one that the page has."""
-    before, head, rest = page.read_text("utf-8").partition(f"| {HEAD} |")
-    if not head:
-        raise ValueError(f"{page} has no table whose first column is {HEAD}")
-    _, blank, after = rest.partition("\n\n")
-    page.write_text(f"{before}{table(results)}{blank}{after}", "utf-8")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

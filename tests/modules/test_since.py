@@ -16,7 +16,8 @@ from typing import NamedTuple
 import pytest
 from pydantic import BaseModel
 
-from tuner.host.programs import rsyslog_version, rsyslogd
+from tests.shipped import release_at_hand
+from tuner.host.programs import rsyslogd
 from tuner.modules.impstats import Impstats
 from tuner.modules.input import Input
 from tuner.modules.mmjsonparse import JsonParse
@@ -142,7 +143,7 @@ def everything() -> Iterator[Asked]:
         yield Asked(name, f'module(load="{name}")', written, fields(parse))
     counters = fields(Impstats) | {"ruleset": 0}
     yield Asked("impstats", "", 'module(load="impstats" %(pair)s)', counters)
-    if int(rsyslog_version().split(".")[1]) >= 2602:  # Before, the object itself is not known.
+    if release_at_hand() >= 2602:  # Before, the object itself is not known.
         limit = 'ratelimit(name="%(key)s" %(pair)s)'
         yield Asked("ratelimit", "", limit, fields(RateLimitPolicy))
     yield Asked("global", "", "global(%(pair)s)", fields(Global))
@@ -168,7 +169,7 @@ def unknown_to_rsyslogd(asked: Asked, folder: Path) -> set[str]:
 def test_rsyslogd_knows_the_parameters_of_its_release_and_no_others(
     asked: Asked, tmp_path: Path
 ) -> None:
-    release = int(rsyslog_version().split(".")[1])
+    release = release_at_hand()
     too_new = {key.lower() for key, since in asked.parameters.items() if since > release}
     unknown = unknown_to_rsyslogd(asked, tmp_path)
     built_without = {key for key in unknown if key.startswith(OF_SOME_BUILDS)}

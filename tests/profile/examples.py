@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cache
 
-from tuner.engines.release import NEWEST_READ
-from tuner.host.programs import rsyslog_version
+from tests.shipped import text_at_hand
 from tuner.lint.load import parse_profile
 from tuner.profile.edit import edit
 from tuner.profile.model import Profile
@@ -39,15 +37,6 @@ def small(changes: Mapping[str, object] | None = None) -> Profile:
     return parse_profile(edit(SMALL, changes or {}), "small.yaml").profile
 
 
-@cache
-def text_at_hand() -> str:
-    """The small profile for the rsyslog at hand, with an engine of its time."""
-    number = min(int(rsyslog_version().split(".")[1]), NEWEST_READ)
-    old = {"release.elasticsearch": "7.17", "outputs[logs].indexTimeout": None}
-    changes: dict[str, object] = {"release.rsyslog": f"8.{number}"}
-    return edit(SMALL, changes | (old if number < 2204 else {}))
-
-
 def at_hand(changes: Mapping[str, object] | None = None) -> Profile:
     """That profile with some paths changed."""
-    return parse_profile(edit(text_at_hand(), changes or {}), "small.yaml").profile
+    return parse_profile(edit(text_at_hand(SMALL), changes or {}), "small.yaml").profile

@@ -22,8 +22,8 @@ from tests.property.intended import (
 )
 from tests.render.test_rsyslogd_accepts import verdict
 from tests.render.tokens import parse
+from tests.shipped import release_at_hand
 from tuner.errors import BadProfile
-from tuner.host.programs import rsyslog_version
 from tuner.lint.load import parse_profile
 from tuner.profile.model import Profile
 from tuner.render.artefacts import RSYSLOG, render
@@ -137,7 +137,7 @@ def on_this_machine(value: Any, key: str, folder: Path) -> Any:
 @pytest.mark.live
 @pytest.mark.skipif(shutil.which("rsyslogd") is None, reason="rsyslogd is not installed")
 def test_rsyslogd_accepts_hostile_profiles(tmp_path: Path) -> None:
-    installed = int(rsyslog_version().split(".")[1])
+    installed = release_at_hand()
     refused: list[tuple[str, Json]] = []
     read = 0
 

@@ -10,9 +10,9 @@ import pytest
 from pydantic import BaseModel
 
 from tests.lint.test_inputs import FILE, PTCP, RELP, TLS, UDP, UNIX, WORK
-from tests.profile.examples import at_hand, text_at_hand
+from tests.profile.examples import SMALL, at_hand
 from tests.render.test_rsyslogd_accepts import verdict
-from tuner.host.programs import rsyslog_version
+from tests.shipped import release_at_hand, text_at_hand
 from tuner.modules.imfile import ImfileInput
 from tuner.modules.imptcp import ImptcpInput
 from tuner.modules.imrelp import ImrelpInput
@@ -102,7 +102,7 @@ def value_of(kind: type[BaseModel], key: str) -> object:
 
 def known(source: dict[str, object], kind: type[BaseModel]) -> dict[str, object]:
     """What the rsyslogd at hand knows of it: before 8.2106 TLS was the module's."""
-    installed = int(rsyslog_version().split(".")[1])
+    installed = release_at_hand()
     releases = {info.alias or name: since(info) for name, info in kind.model_fields.items()}
     return {key: value for key, value in source.items() if releases[key] <= installed}
 
@@ -111,7 +111,7 @@ def accepted(source: dict[str, object], folder: Path) -> str:
     """What rsyslogd says to a profile with that input, lint left aside."""
     limits = {"ratelimits": {"few": {"interval": 5, "burst": 1000}}}
     named = limits if any(key.endswith("ateLimit.name") for key in source) else {}
-    data = read(edit(text_at_hand(), {"inputs": [source], **WORK, **named}), "p.yaml").data
+    data = read(edit(text_at_hand(SMALL), {"inputs": [source], **WORK, **named}), "p.yaml").data
     path = folder / "rsyslog.conf"
     path.write_text(rsyslog_conf(Profile.model_validate(data)), encoding="utf-8")
     return verdict(path)
@@ -121,7 +121,7 @@ def accepted(source: dict[str, object], folder: Path) -> str:
 def test_a_parameter_is_known_from_its_release_on(
     kind: type[BaseModel], key: str, release: int, tmp_path: Path
 ) -> None:
-    installed = int(rsyslog_version().split(".")[1])
+    installed = release_at_hand()
     source = SYSTEM if key.startswith("sysSock.") else known(KINDS[kind], kind)
     said = accepted(source | {key: value_of(kind, key)} | TOGETHER.get(key, {}), tmp_path)
     if release <= installed:

@@ -10,9 +10,9 @@ import pytest
 from pydantic import BaseModel
 
 from tests.lint.test_other_outputs import ENGINE, FILE, FWD, HOSTS, RELP, STANDS_IN
-from tests.profile.examples import text_at_hand
+from tests.profile.examples import SMALL
 from tests.render.test_rsyslogd_accepts import verdict
-from tuner.host.programs import rsyslog_version
+from tests.shipped import release_at_hand, text_at_hand
 from tuner.modules.filter import OPERATIONS
 from tuner.modules.omfile import OmfileOutput
 from tuner.modules.omfwd import OmfwdOutput
@@ -132,7 +132,7 @@ def accepted(folder: Path, *outputs: dict[str, object]) -> str:
         changes["ratelimits"] = {"few": {"policy": str(policy)}}
     elif "rateLimit.name" in keys:
         changes["ratelimits"] = {"few": {"interval": 5, "burst": 1000}}
-    data = read(edit(text_at_hand(), changes), "p.yaml").data
+    data = read(edit(text_at_hand(SMALL), changes), "p.yaml").data
     path = folder / "rsyslog.conf"
     path.write_text(rsyslog_conf(Profile.model_validate(data)), encoding="utf-8")
     return verdict(path)
@@ -142,7 +142,7 @@ def accepted(folder: Path, *outputs: dict[str, object]) -> str:
 def test_a_parameter_is_known_from_its_release_on(
     kind: type[BaseModel], key: str, release: int, tmp_path: Path
 ) -> None:
-    installed = int(rsyslog_version().split(".")[1])
+    installed = release_at_hand()
     together = {"output": "/var/log/take.log"} if kind is OmprogOutput else TOGETHER.get(key, {})
     keys = {info.alias or name for name, info in kind.model_fields.items()}
     needed = {one: value for one, value in together.items() if one in keys}

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from pydantic import BaseModel
 
-from tests.profile.examples import text_at_hand
+from tests.profile.examples import SMALL
 from tests.render.test_rsyslogd_accepts import verdict
-from tuner.host.programs import rsyslog_version
+from tests.shipped import release_at_hand, text_at_hand
 from tuner.modules.output import Output
 from tuner.modules.queue import Queue
 from tuner.modules.secrets import Tls
@@ -79,7 +79,7 @@ def value_of(section: type[BaseModel], key: str, folder: Path) -> object:
 
 def said(changes: dict[str, object], key: str, folder: Path) -> str:
     """What rsyslogd says to the small profile with `changes`, lint left aside; `key` is in it."""
-    data = read(edit(text_at_hand(), changes), "p.yaml").data
+    data = read(edit(text_at_hand(SMALL), changes), "p.yaml").data
     path = folder / "rsyslog.conf"
     config = rsyslog_conf(Profile.model_validate(data))
     assert f"{key}=" in config
@@ -87,12 +87,8 @@ def said(changes: dict[str, object], key: str, folder: Path) -> str:
     return verdict(path)
 
 
-def installed() -> int:
-    return int(rsyslog_version().split(".")[1])
-
-
 def judge(heard: str, key: str, release: int) -> None:
-    if release <= installed():
+    if release <= release_at_hand():
         assert heard == ""
     else:
         assert f"parameter '{key.lower()}' not known" in heard.lower()
@@ -103,7 +99,7 @@ def judge(heard: str, key: str, release: int) -> None:
 def test_a_parameter_of_queues_is_known_from_its_release_on(
     place: str, key: str, release: int, tmp_path: Path
 ) -> None:
-    if place == "main_queue" and release > installed() <= 2102:
+    if place == "main_queue" and release > release_at_hand() <= 2102:
         pytest.skip("8.2102 does not say which parameters of main_queue() it does not know")
     files = {"filename": "q", "spoolDirectory": str(tmp_path)}
     queue: dict[str, object] = {"type": "LinkedList", "size": 50000, **files}

@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests import shipped
-from tests.profile.examples import at_hand, text_at_hand
-from tuner.host.programs import rsyslog_version
+from tests.profile.examples import SMALL, at_hand
 from tuner.profile.edit import edit
 from tuner.profile.model import Global, Profile
 from tuner.profile.source import read
@@ -97,7 +96,7 @@ WORDS: dict[str, object] = {
 
 
 def test_every_parameter_of_global_is_known_from_its_release_on(tmp_path: Path) -> None:
-    installed = int(rsyslog_version().split(".")[1])
+    installed = shipped.release_at_hand()
     paths = {"workDirectory": str(tmp_path), "oversizemsg.errorfile": str(tmp_path / "long")}
     known: dict[str, object] = {}
     for info in Global.model_fields.values():
@@ -106,7 +105,7 @@ def test_every_parameter_of_global_is_known_from_its_release_on(tmp_path: Path) 
         if since(info) <= installed:
             known[key] = value
             continue
-        text = edit(text_at_hand(), {"global": {key: value}})
+        text = edit(shipped.text_at_hand(SMALL), {"global": {key: value}})
         profile = Profile.model_validate(read(text, "p").data)
         assert f"parameter '{key.lower()}' not known" in verdict_on(profile, tmp_path).lower()
     assert len(known) > 20

@@ -23,8 +23,8 @@ from tests.safety.trials import (
     silent,
     sink_lab,
 )
+from tests.shipped import release_at_hand
 from tuner.engine.delivery import FaultCount, fault_counts
-from tuner.host.programs import rsyslog_version
 from tuner.measure import summary
 from tuner.measure.measurement import Failure, FailureKind, Measurement, TrialPlan
 from tuner.measure.trial import run_trial
@@ -50,7 +50,7 @@ class Case:
     @property
     def fate(self) -> Fate:
         """What becomes of the batch."""
-        release = int(rsyslog_version().removeprefix("8."))
+        release = release_at_hand()
         rows = {row.reply: row for row in REFUSED_BULKS}
         return Fate.VANISHED if self.reply is None else rows[self.reply].fate_in(release)
 
