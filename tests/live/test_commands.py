@@ -14,12 +14,12 @@ from tests.live.conftest import COMMAND, tune
 from tuner.cli.options import EngineChoice
 from tuner.cli.site import Wanted, open_lab
 from tuner.errors import ProgramMissing
-from tuner.host.programs import require_omelasticsearch, rsyslogd
+from tuner.host.programs import rsyslogd
 from tuner.lab.sink import Sink
 from tuner.lint.load import load_profile
 from tuner.measure.pipeline import pipeline
 from tuner.render.templates import Templates
-from tuner.validate.rsyslogd import check
+from tuner.validate.rsyslogd import check, require_omelasticsearch
 
 pytestmark = pytest.mark.live
 

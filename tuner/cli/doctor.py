@@ -21,7 +21,6 @@ from tuner.host.programs import (
     choose_rsyslogd,
     java_for,
     maven,
-    require_omelasticsearch,
     rsyslog_version,
     ssh,
 )
@@ -31,7 +30,7 @@ from tuner.lab.scratch import remove_abandoned
 from tuner.modules.registry import packages as modules
 from tuner.modules.registry import unpackaged
 from tuner.schema.units import cores_text
-from tuner.validate.rsyslogd import check, packages_to_install
+from tuner.validate.rsyslogd import missing_modules, require_omelasticsearch
 
 # How --fetch names an engine.
 _EXAMPLE = f"{DEFAULT.release.engine.value}-{'.'.join(map(str, DEFAULT.release.engine_version))}"
@@ -135,12 +134,10 @@ def _module_findings() -> list[Requirement]:
     """The modules, beside omelasticsearch, that the real rsyslogd does not load, with their
     packages."""
     names = {*modules(), *unpackaged()} - {"omelasticsearch"}
-    loads = [f'module(load="{name}")' for name in sorted(names)]
     try:
-        complaints = check("\n".join([*loads, 'action(type="omfile" file="/dev/null")'])).complaints
+        lacking = missing_modules(sorted(names))
     except ProgramMissing:
         return []
-    lacking = dict.fromkeys(packages_to_install(complaints))
     return [Requirement("rsyslog module", sentence, limits=True) for sentence in lacking]
 
 

@@ -17,12 +17,7 @@ from tuner.host.allow import require_allowed, require_allowed_host
 from tuner.host.lock import measuring
 from tuner.host.machine import busy_share
 from tuner.host.process import UNPRIVILEGED, daemons_can_read
-from tuner.host.programs import (
-    CHOSEN_RSYSLOGD,
-    chosen_rsyslogd,
-    require_omelasticsearch,
-    rsyslog_version,
-)
+from tuner.host.programs import CHOSEN_RSYSLOGD, chosen_rsyslogd, rsyslog_version
 from tuner.lab import standing
 from tuner.lab.bind import require_bindable
 from tuner.lab.distribution import provide
@@ -35,6 +30,7 @@ from tuner.measure.trial import Tell
 from tuner.profile.model import Profile
 from tuner.render.artefacts import render
 from tuner.render.templates import Templates
+from tuner.validate.rsyslogd import require_omelasticsearch
 
 
 class EngineHost(NodeHost[RunningNode], Protocol):

@@ -126,8 +126,8 @@ def stranded_files(host: RemoteHost, text: str, rsyslogd: str) -> Iterator[str]:
         if prefix is None or folder is None:
             continue
         names = there.listed(folder)
-        own_names = (name.partition(f"{prefix}.")[2] for name in names if name.startswith(prefix))
-        suffixes = set(own_names)
+        start = f"{prefix}."
+        suffixes = {name.removeprefix(start) for name in names if name.startswith(start)}
         has_new, has_old = "segq" in suffixes, any(map(_is_old, suffixes))
         files, wanted = join(folder, prefix), _layout(one, rsyslogd)
         if has_new and wanted == "disk":

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,11 +12,6 @@ from tuner.errors import BadUsage, ProgramMissing
 from tuner.host.packages import java_to_install, to_install
 from tuner.host.process import run
 
-# With an action, without which rsyslogd refuses a configuration.
-_ASKS_FOR_OMELASTICSEARCH = """\
-module(load="omelasticsearch")
-action(type="omfile" file="/dev/null")
-"""
 _SBIN = "/usr/sbin:/usr/local/sbin:/sbin"
 CHOSEN_RSYSLOGD = "RSYSLOG_TUNE_RSYSLOGD"
 """The variable of the environment that names the rsyslogd to run, where it is not that on PATH."""
@@ -77,23 +71,6 @@ def chosen_rsyslogd() -> str | None:
 def openssl() -> str:
     """The path of openssl; raises ProgramMissing with the package's name."""
     return _program("openssl", "openssl", "openssl makes the lab's certificates")
-
-
-def require_omelasticsearch() -> None:
-    """Raise ProgramMissing, with the package's name, unless rsyslogd loads its module
-    omelasticsearch."""
-    with tempfile.NamedTemporaryFile("w", prefix="rsyslog-tune-", suffix=".conf") as config:
-        config.write(_ASKS_FOR_OMELASTICSEARCH)
-        config.flush()
-        asked = run([rsyslogd(), "-N1", "-f", config.name], 20)
-    if asked.returncode == 0:
-        return
-    if "could not load module" in asked.stderr:
-        raise ProgramMissing(
-            "rsyslog's module omelasticsearch is not installed: "
-            f"{to_install('rsyslog-elasticsearch')}"
-        )
-    raise ProgramMissing(f"rsyslogd does not load omelasticsearch: {asked.stderr.strip()}")
 
 
 def javas() -> tuple[Java, ...]:

@@ -20,7 +20,7 @@ _FULL_ITEM = (
 )
 
 
-_REFUSED_BULKS = {
+_REFUSALS = {
     429: b'{"type":"es_rejected_execution_exception","reason":"the sink was told to refuse it"}',
     400: b'{"type":"document_parsing_exception","reason":"the sink was told to refuse it"}',
     409: b'{"type":"version_conflict_engine_exception","reason":"document already exists"}',
@@ -161,7 +161,7 @@ def _reply(
 
 
 def _refusal(target: Target, status: int) -> bytes:
-    shown = (target.operation.encode(), status, _REFUSED_BULKS.get(status, _REFUSED_BULKS[400]))
+    shown = (target.operation.encode(), status, _REFUSALS.get(status, _REFUSALS[400]))
     return b'{"%b":{"status":%d,"error":%b}}' % shown
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from tuner.engine.bulk_times import BulkLatency
 from tuner.measure.counters import Growth, Window
@@ -61,15 +62,20 @@ def effective(window: Window, profile: Profile) -> Effective:
     """What ran over the window, for `profile` as bound."""
     growth, polls = window.growth, window.whole
     events = polls[-1].indexed - polls[0].indexed
-    counted = _Counted.over(window)
-    per_second, per_bulk = counted.requests_per_second, counted.events_per_request
+    ends = _ends(window)
+    counted = _requests(ends)
+    per_second = per_bulk = waited_ms = None
+    if counted is not None:
+        per_second = counted.requests / counted.passed_s
+        per_bulk = counted.events / counted.requests
+        waited_ms = counted.waited_ms / counted.requests
     if growth.bulk is not None:
         requests = growth.bulk.requests
         per_second = requests / growth.passed_s
         per_bulk = events / requests if requests else None
     return Effective(
         queues=tuple(
-            _queue(queue, name, window, counted.batch_mean(queue, profile))
+            _queue(queue, name, window, _batch_mean(ends, queue, profile))
             for queue in counted_queues(profile)
             for name in queue.names
         ),
@@ -78,56 +84,54 @@ def effective(window: Window, profile: Profile) -> Effective:
         bulks_per_second=per_second,
         events_per_bulk=per_bulk,
         refreshes=growth.refreshes,
-        bulk_waited_ms=counted.waited_ms,
+        bulk_waited_ms=waited_ms,
     )
 
 
-@dataclass(frozen=True)
-class _Counted:
-    """rsyslogd's own counters at both ends of a window; None where it has fewer than two rounds."""
+class _Requests(NamedTuple):
+    """The bulk requests of a span of time, by rsyslogd's own count."""
 
-    ends: tuple[Snapshot, Snapshot] | None
+    passed_s: float
+    requests: int
+    waited_ms: int
+    events: int
 
-    @classmethod
-    def over(cls, window: Window) -> _Counted:
-        inside = within(window.snapshots, window.before.epoch_s, window.after.epoch_s)
-        return cls((inside[0], inside[-1]) if len(inside) > 1 else None)
 
-    @property
-    def _requests(self) -> tuple[float, int, int, int] | None:
-        """Seconds, bulk requests, their milliseconds and events; None before 8.2610."""
-        if self.ends is None:
-            return None
-        before, after = (one.omelasticsearch for one in self.ends)
-        if before.requests is None or before.requests_ms is None:
-            return None
-        count = (after.requests or 0) - before.requests
-        waited_ms = (after.requests_ms or 0) - before.requests_ms
-        events = after.submitted - before.submitted
-        return (self.ends[1].at - self.ends[0].at, count, waited_ms, events) if count > 0 else None
+_Ends = tuple[Snapshot, Snapshot]
 
-    @property
-    def requests_per_second(self) -> float | None:
-        return None if self._requests is None else self._requests[1] / self._requests[0]
 
-    @property
-    def events_per_request(self) -> float | None:
-        return None if self._requests is None else self._requests[3] / self._requests[1]
+def _ends(window: Window) -> _Ends | None:
+    """rsyslogd's own counters at both ends of a window; None with fewer than two rounds."""
+    inside = within(window.snapshots, window.before.epoch_s, window.after.epoch_s)
+    return (inside[0], inside[-1]) if len(inside) > 1 else None
 
-    @property
-    def waited_ms(self) -> float | None:
-        return None if self._requests is None else self._requests[2] / self._requests[1]
 
-    def batch_mean(self, queue: CountedQueue, profile: Profile) -> float | None:
-        """The mean batch of an output's queue."""
-        if self.ends is None or queue.placed.path[0] != "outputs":
-            return None
-        name = profile.outputs[int(queue.placed.path[1])].name
-        before, after = (one.actions.get(name) for one in self.ends)
-        if before is None or after is None or before.batches is None or after.batches is None:
-            return None
-        batches = after.batches - before.batches
-        return (after.processed - before.processed) / batches if batches > 0 else None
+def _requests(ends: _Ends | None) -> _Requests | None:
+    """None where there were none, or rsyslogd does not count them: before 8.2610."""
+    if ends is None:
+        return None
+    before, after = (one.omelasticsearch for one in ends)
+    if before.requests is None or before.requests_ms is None:
+        return None
+    found = _Requests(
+        passed_s=ends[1].at - ends[0].at,
+        requests=(after.requests or 0) - before.requests,
+        waited_ms=(after.requests_ms or 0) - before.requests_ms,
+        events=after.submitted - before.submitted,
+    )
+    return found if found.requests > 0 else None
+
+
+def _batch_mean(ends: _Ends | None, queue: CountedQueue, profile: Profile) -> float | None:
+    """The mean batch of an output's queue."""
+    if ends is None or queue.placed.path[0] != "outputs":
+        return None
+    name = profile.outputs[int(queue.placed.path[1])].name
+    before, after = (one.actions.get(name) for one in ends)
+    if before is None or after is None or before.batches is None or after.batches is None:
+        return None
+    batches = after.batches - before.batches
+    return (after.processed - before.processed) / batches if batches > 0 else None
 
 
 def most_held(name: str, snapshots: Sequence[Snapshot]) -> int | None:

@@ -10,7 +10,7 @@ as root, and what only root may read (secrets, keys, rulebases) would be reporte
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,8 +21,7 @@ from tuner.host.programs import rsyslog_version, rsyslogd
 from tuner.modules.registry import packaged_since, packages, unpackaged
 
 _TIMEOUT_S = 20.0
-# Since 8.2510 it asks each server of each omelasticsearch action, one after the other, those of a
-# configuration of whose profile nothing is known too.
+# Since 8.2510 it asks servers, one after the other; how many a file names is not known beforehand.
 _TRANSLATION_S = 60.0
 _TRANSLATES = 2604
 _MOST_SAID = 3
@@ -144,6 +143,26 @@ def translated(path: str) -> str:
             return script.read_text(encoding="utf-8", errors="replace")
     said = "; ".join(_complaints(result.stderr.splitlines())[:_MOST_SAID])
     raise JobFailed(f"rsyslogd does not translate {path}: {said or 'it says nothing'}")
+
+
+def _loading(modules: Iterable[str]) -> Check:
+    """What rsyslogd says of a configuration that loads these; without an action it refuses one."""
+    loads = [f'module(load="{one}")' for one in modules]
+    return check("\n".join([*loads, 'action(type="omfile" file="/dev/null")']))
+
+
+def require_omelasticsearch() -> None:
+    """Raise ProgramMissing, with the package's name, unless rsyslogd loads its module
+    omelasticsearch."""
+    verdict = _loading(["omelasticsearch"])
+    if not verdict.accepted:
+        why = next(iter(verdict.complaints), "rsyslogd does not say why")
+        raise ProgramMissing(why)
+
+
+def missing_modules(modules: Iterable[str]) -> tuple[str, ...]:
+    """A sentence for each of these that rsyslogd does not load, with what to install for it."""
+    return packages_to_install(_loading(modules).complaints)
 
 
 def packages_to_install(complaints: Sequence[str]) -> tuple[str, ...]:
