@@ -11,6 +11,7 @@ from pydantic import AfterValidator, Field, model_validator
 
 from tuner.modules.field import DocumentField, FieldType
 from tuner.modules.output import EXAMPLE_QUEUE, Lines
+from tuner.modules.ratelimit import NamedLimit
 from tuner.modules.secrets import Auth, HttpTls, SecretRef
 from tuner.modules.text_source import EVERYTHING, NamingProperty
 from tuner.rule import Changes
@@ -314,11 +315,7 @@ class OmhttpOutput(Lines):
         NonNegative | None,
         Doc("How many events retry.ruleset takes in each ratelimit.interval.", default="20000"),
     ] = Field(None, alias="ratelimit.burst")
-    ratelimit_name: Annotated[
-        Annotated[str, Field(pattern=r"^[A-Za-z0-9_.-]{1,100}$")] | None,
-        Since(2604),
-        Doc("A ratelimit() of a snippet in place of ratelimit.interval and ratelimit.burst."),
-    ] = Field(None, alias="ratelimit.name")
+    ratelimit_name: Annotated[NamedLimit, Since(2604)] = Field(None, alias="ratelimit.name")
     replymaxbytes: Annotated[
         MemorySize | None,
         Since(2602),
@@ -363,11 +360,6 @@ class OmhttpOutput(Lines):
             raise ValueError("httpheaderkey and httpheadervalue belong together")
         if self._is_hec != (self.token is not None):
             raise ValueError("token and a profile of hec:splunk belong together")
-        if self.ratelimit_name is not None and (self.ratelimit_interval, self.ratelimit_burst) != (
-            None,
-            None,
-        ):
-            raise ValueError("name ratelimit.name, or ratelimit.interval and ratelimit.burst")
         return self
 
     @property

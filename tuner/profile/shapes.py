@@ -76,7 +76,6 @@ SHAPES: dict[str, str] = {
     r"^[A-Za-z0-9_-]{1,100}$": "the name of a header such as X-Scope-OrgID",
     r"^[A-Za-z0-9/.+;=_-]{1,200}$": "a content type such as application/json",
     r"^[A-Za-z][A-Za-z0-9_.-]{1,99}$": "the name of a ruleset: letters, digits and . _ -",
-    r"^[A-Za-z0-9_.-]{1,100}$": "a name of letters, digits and . _ -, at most 100",
     r"^[a-z0-9][a-z0-9._-]{0,63}$": "small letters, digits and . _ -, at most 64",
     r"^[A-Za-z][A-Za-z0-9_.-]{0,99}$": "a name of letters, digits and . _ -, a letter first",
     r"^[^=\x00-\x1f\x7f]{1,200}=[^\x00-\x1f\x7f]{0,1000}$": "name=value, as source=edge",
