@@ -194,7 +194,7 @@ class Global(RsyslogSection):
         Switch | None,
         Since(2608),
         Doc(
-            "Whether systemd is told that rsyslogd is ready only when inputs such as imfile are.",
+            "Whether rsyslogd tells systemd that it is ready only once inputs such as imfile are.",
             default="off",
         ),
     ] = Field(None, alias="systemd.notifyReadyDelay")

@@ -111,8 +111,8 @@ class OmfwdOutput(_Tls):
             "The domain whose SRV records in DNS name the receivers and their ports, in place of "
             "target and port.",
             traps=(
-                "They are asked for when rsyslogd starts, which refuses the configuration where "
-                "there are none; later changes need a restart.",
+                "rsyslogd looks them up only when it starts, and refuses the configuration if "
+                "there are none; a change in DNS needs a restart.",
             ),
         ),
     ] = None

@@ -343,8 +343,8 @@ class Queue(RsyslogSection):
         Since(SEGMENTED_SINCE),
         Doc(
             "The layout of the files of a disk-assisted queue: disk is the old one, segmentedDisk "
-            "the new one; auto goes on with the files that there are, and without any takes the "
-            "new one.",
+            "the new one; auto keeps the layout of the files that are there, and uses the new one "
+            "if there are none.",
             default="auto",
             traps=(
                 (

@@ -81,6 +81,6 @@ def _before(release: int) -> int:
 
 def lost_whole(release: int) -> str:
     """The answers to a whole bulk after which this release loses it and a newer one waits, in
-    words: `401, 403, 429 or 5xx`; empty where there are none."""
+    words, such as `401, 403, 429 or 5xx`; empty if there are none."""
     rights = "401, 403, " if release < WAITS_WITHOUT_RIGHTS else ""
     return f"{rights}429 or 5xx" if release < WAITS_ON_ERRORS else ""

@@ -92,7 +92,7 @@ def _rsyslogd(
     except (ProgramMissing, Refused) as cannot:
         return Layer(name, None, str(cannot))
     remarks = [f"with a stand-in for {path}, which this machine lacks" for path in missing]
-    notes = ("rsyslogd warns as expected of " + ", ".join(verdict.expected),)
+    notes = ("rsyslogd warns, as expected, about " + ", ".join(verdict.expected),)
     return Layer(
         name,
         verdict.accepted,

@@ -237,7 +237,7 @@ def _layout_without_effect(profile: Profile) -> Iterator[Complaint]:
         if chosen and resolved.disk_queue_auto_upgrade is not None:
             yield Complaint(
                 (*queue.path, "diskQueueAutoUpgrade"),
-                f"rsyslog heeds it only with diskQueueType auto, and it is {layout}: remove it",
+                f"it has an effect only with diskQueueType auto, which is {layout} here: remove it",
             )
         if chosen and layout == "disk" and resolved.disk_queue_idle_timeout not in {None, 60_000}:
             yield Complaint(

@@ -10,7 +10,7 @@ from tuner.profile.model import Profile, Tier
 from tuner.profile.placement import action_queue, working_queue
 from tuner.rule import Changes, Complaint, advice, error, loss, warning
 
-# The formats that read each event as JSON, and leave out what is none.
+# The formats that read each event as JSON, and leave out what is not JSON.
 _OF_JSON = frozenset({"jsonarray", "kafkarest"})
 _BATCH = 100
 _NEW: Changes = {"release.rsyslog": f"8.{PACKAGED}"}
@@ -25,8 +25,8 @@ def _posting(profile: Profile) -> Iterator[tuple[int, OmhttpOutput]]:
 
 @error(
     "RT290",
-    why="jsonarray and kafkarest read each event as JSON and leave out what is none: all events "
-    "are dropped, with nothing but a line in rsyslog's own log.",
+    why="jsonarray and kafkarest read each event as JSON and leave out what is not JSON: all "
+    "events are dropped, with nothing but a line in rsyslog's own log.",
     source="rsyslog contrib/omhttp; seen on 8.2610",
     bad={
         **_NEW,

@@ -96,8 +96,8 @@ def _engine(profile: Profile) -> Iterator[Complaint]:
     "RT404",
     why="F1: a bulk that the engine refuses as a whole counts as delivered, whatever the retry "
     f"settings. rsyslog waits after 401 and 403 since 8.{WAITS_WITHOUT_RIGHTS}, after 429 and "
-    f"5xx since 8.{WAITS_ON_ERRORS}; after 400 every release drops the bulk. A proxy's page is "
-    "another matter: F2.",
+    f"5xx since 8.{WAITS_ON_ERRORS}; after 400 every release drops the bulk. For a proxy's "
+    "page of HTML see F2.",
     source="rsyslog plugins/omelasticsearch, commits 2f29b1ccb and a5c4d2694; seen on 8.2102, "
     "8.2302, 8.2504 and 8.2610",
     bad={**REMOTE, "release.rsyslog": f"8.{WAITS_ON_ERRORS - 2}"},
@@ -125,8 +125,8 @@ def _lost_on_errors(profile: Profile) -> Iterator[Complaint]:
 @loss(
     "RT405",
     why="F1: a bulk that the engine answers with 400 or 404 is dropped by every release. "
-    "errorfile holds the request and the reply; only after 413, which the engine sends without a "
-    "body, it holds nothing: see RT214. A proxy's page is another matter: F2.",
+    "errorfile holds the request and the reply, but nothing after 413, which the engine sends "
+    "without a body (RT214). For a proxy's page of HTML see F2.",
     source="rsyslog plugins/omelasticsearch, as of 8.2610; seen on 8.2102 to 8.2610",
     bad={
         "release.rsyslog": f"8.{WAITS_ON_ERRORS}",
