@@ -56,10 +56,15 @@ def text_at_hand(text: str, engine: Release | None = None) -> str:
 
 
 def at_hand(text: str, name: str = "the profile", engine: Release | None = None) -> Profile:
-    """The profile of `text_at_hand`; skips the test where rsyslog or engine are too old for the
-    profile or for each other."""
+    """The profile of `text_at_hand`, where it is possible."""
+    return possible(text_at_hand(text, engine), name)
+
+
+def possible(text: str, name: str) -> Profile:
+    """The profile of a text; skips the test where rsyslog or engine are too old for the profile or
+    for each other."""
     try:
-        return parse_profile(text_at_hand(text, engine), name).profile
+        return parse_profile(text, name).profile
     except BadProfile as bad:
         needed = [one.message for one in bad.problems if _asks_for_a_newer_rsyslog(one)]
         if len(needed) < len(bad.problems):

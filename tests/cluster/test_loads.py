@@ -112,7 +112,12 @@ def test_a_load_host_keeps_nothing_of_a_flood_that_ended() -> None:
         def after() -> list[tuple[int, int]]:
             return [(one.num_fds(), len(one.children())) for one in processes]
 
-        assert wait_until(lambda: after() == before, 10), (before, after())
+        def is_no_more() -> bool:
+            pairs = zip(before, after(), strict=True)
+            return all(now[0] <= then[0] and now[1] <= then[1] for then, now in pairs)
+
+        # A process that had only just started may have had a file more open than later.
+        assert wait_until(is_no_more, 10), (before, after())
 
 
 def test_a_load_host_that_dies_is_named_and_not_used_again() -> None:

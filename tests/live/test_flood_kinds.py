@@ -6,18 +6,18 @@ from pathlib import Path
 
 import pytest
 
-from tests.profile.examples import small
+from tests.profile.examples import at_hand
+from tests.shipped import ROOT
+from tests.shipped import at_hand as shipped_at_hand
 from tuner.engine.client import EngineClient
 from tuner.lab.lab import Lab, attached_lab, new_run_id, sink_lab
 from tuner.lab.scratch import scratch
-from tuner.lint.load import load_profile
 from tuner.measure.measurement import Failure, FailureKind, Measurement, TrialPlan
 from tuner.measure.trial import run_trial
 from tuner.profile.model import Profile
 
 pytestmark = [pytest.mark.live, pytest.mark.each_rsyslogd("inputs"), pytest.mark.full]
 
-PROFILES = Path(__file__).parents[2] / "profiles"
 WORK: dict[str, object] = {"global": {"workDirectory": "/var/spool/rsyslog"}}
 TLS: dict[str, object] = {
     "type": "imtcp",
@@ -71,7 +71,7 @@ KINDS: dict[str, tuple[dict[str, object], dict[str, object]]] = {
 
 def profile_of(kind: str) -> Profile:
     source, changes = KINDS[kind]
-    return small({"inputs": [source], **changes})
+    return at_hand({"inputs": [source], **changes})
 
 
 def measured(lab: Lab, profile: Profile) -> Measurement:
@@ -105,7 +105,7 @@ def test_every_event_is_accounted_for_by_its_number_in_a_real_engine(
 
 @pytest.mark.parametrize("name", ["durable", "edge-udp"])
 def test_a_shipped_profile_that_takes_no_plain_tcp_is_measured(tmp_path: Path, name: str) -> None:
-    profile = load_profile(PROFILES / f"{name}.yaml").profile
+    profile = shipped_at_hand((ROOT / f"profiles/{name}.yaml").read_text("utf-8"))
     with scratch(tmp_path) as folder, sink_lab(folder, new_run_id()) as lab:
         outcome = measured(lab, profile)
     assert outcome.delivery.exact, outcome.delivery
@@ -113,7 +113,7 @@ def test_a_shipped_profile_that_takes_no_plain_tcp_is_measured(tmp_path: Path, n
 
 def test_datagrams_that_the_kernel_drops_are_lost_in_the_account(tmp_path: Path) -> None:
     """A receive buffer for one or two datagrams: the flood keeps to the default size."""
-    profile = small(
+    profile = at_hand(
         {
             "inputs": [UDP | {"rcvbufSize": "1k"}],
             "workload.rate": 2000,

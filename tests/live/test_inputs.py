@@ -14,7 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.profile.examples import small
+from tests.profile.examples import at_hand
+from tests.shipped import release_at_hand
 from tuner.engine.client import EngineClient
 from tuner.engine.feed import kept
 from tuner.lab.entrances import TcpPort, UdpPort
@@ -30,6 +31,10 @@ pytestmark = [
     pytest.mark.skipif(shutil.which("rsyslogd") is None, reason="rsyslogd is not installed"),
 ]
 
+HAS_TLS = shutil.which("rsyslogd") is not None and release_at_hand() >= 2106
+needs_tls = pytest.mark.skipif(
+    not HAS_TLS, reason="not possible: inputs of imtcp have TLS of their own since rsyslog 8.2106"
+)
 HEADER = "<13>Nov 21 06:30:00 sender app: "
 
 
@@ -101,7 +106,17 @@ def make_certificates(folder: Path) -> None:
 
 
 def sources(ports: dict[str, int], folder: Path) -> list[dict[str, object]]:
-    """One input of each kind; imtcp with TLS that lets in one client only."""
+    """One input of each kind; imtcp with TLS that lets in one client only, where an input has TLS
+    of its own."""
+    one_client_only = {
+        "streamDriver.name": "gtls",
+        "streamDriver.mode": 1,
+        "streamDriver.authMode": "x509/name",
+        "permittedPeer": ["client.example.org"],
+        "streamDriver.caFile": str(folder / "ca.pem"),
+        "streamDriver.certFile": str(folder / "server.pem"),
+        "streamDriver.keyFile": str(folder / "server.key"),
+    }
     return [
         {"type": "imptcp", "port": ports["imptcp"]},
         {"type": "imudp", "port": ports["imudp"], "threads": 2, "batchSize": 64,
@@ -111,12 +126,7 @@ def sources(ports: dict[str, int], folder: Path) -> list[dict[str, object]]:
         {"type": "imrelp", "port": ports["imrelp"], "maxDataSize": "16k",
          "oversizeMode": "truncate"},
         {"type": "imuxsock", "socket": str(folder / "app.sock"), "createPath": True},
-        {"type": "imtcp", "port": ports["imtcp"], "streamDriver.name": "gtls",
-         "streamDriver.mode": 1, "streamDriver.authMode": "x509/name",
-         "permittedPeer": ["client.example.org"],
-         "streamDriver.caFile": str(folder / "ca.pem"),
-         "streamDriver.certFile": str(folder / "server.pem"),
-         "streamDriver.keyFile": str(folder / "server.key")},
+        {"type": "imtcp", "port": ports["imtcp"], **(one_client_only if HAS_TLS else {})},
     ]  # fmt: skip
 
 
@@ -126,7 +136,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
         folder = subfolder(below, "rsyslogd")
         make_certificates(folder)
         ports = {kind: free_port() for kind in ("imptcp", "imudp", "imrelp", "imtcp")}
-        profile = small(
+        profile = at_hand(
             {
                 "inputs": sources(ports, folder),
                 "global": {"workDirectory": str(folder)},
@@ -208,12 +218,14 @@ def connect(site: Site, name: str) -> ssl.SSLSocket:
     return context.wrap_socket(plain, server_hostname="server.example.org")
 
 
+@needs_tls
 def test_a_message_over_tls_arrives(site: Site) -> None:
     with connect(site, "client") as sender:
         sender.sendall(f"{HEADER}over tls\n".encode())
     assert site.find("over tls")["host"] == {"name": "sender"}
 
 
+@needs_tls
 def test_neither_a_stranger_nor_plain_text_gets_through_tls(site: Site) -> None:
     def stranger() -> None:
         with connect(site, "stranger") as sender:

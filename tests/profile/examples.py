@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tests.shipped import text_at_hand
+from tests.shipped import possible, text_at_hand
 from tuner.lint.load import parse_profile
 from tuner.profile.edit import edit
 from tuner.profile.model import Profile
@@ -38,5 +38,5 @@ def small(changes: Mapping[str, object] | None = None) -> Profile:
 
 
 def at_hand(changes: Mapping[str, object] | None = None) -> Profile:
-    """That profile with some paths changed."""
-    return parse_profile(edit(text_at_hand(SMALL), changes or {}), "small.yaml").profile
+    """That profile for the rsyslog at hand, with some paths changed, where it is possible."""
+    return possible(edit(text_at_hand(SMALL), changes or {}), "small.yaml")

@@ -101,9 +101,10 @@ _Ends = tuple[Snapshot, Snapshot]
 
 
 def _ends(window: Window) -> _Ends | None:
-    """rsyslogd's own counters at both ends of a window; None with fewer than two rounds."""
+    """rsyslogd's own counters at both ends of a window; None where no two rounds are a second
+    apart, for they tell whole ones."""
     inside = within(window.snapshots, window.before.epoch_s, window.after.epoch_s)
-    return (inside[0], inside[-1]) if len(inside) > 1 else None
+    return (inside[0], inside[-1]) if inside and inside[-1].at > inside[0].at else None
 
 
 def _requests(ends: _Ends | None) -> _Requests | None:
