@@ -74,8 +74,8 @@ class Kind:
 
 KINDS = {
     "memory": Kind({}),
-    "disk": Kind(_DISK, _OLD),
-    "disk, segmented": Kind({**_DISK, **_SEGMENTED}, since="8.2608"),
+    "disk": Kind(_DISK),
+    "disk, segmented": Kind({**_DISK, f"{_QUEUE}.type": "segmentedDisk"}, since="8.2608"),
     "disk-assisted": Kind(_SPILLS, _OLD),
     "disk-assisted, segmented": Kind({**_SPILLS, **_SEGMENTED}, since="8.2608"),
     "TLS": Kind({"inputs": [TLS]}),

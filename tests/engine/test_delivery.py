@@ -1,10 +1,19 @@
-"""Accounting by counters: what the engine counted, against what was sent."""
+"""Every event counted: by the engine's counters, and by the numbers in the documents."""
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from typing import Any
+
 import pytest
 
-from tuner.engine.delivery import DeliveryCheck, check_by_counters
+from tuner.engine.client import JSON, EngineClient
+from tuner.engine.delivery import FIELD, DeliveryCheck, check_by_counters, check_by_identity
+from tuner.engine.numbering import SentEvents
+from tuner.measure.measurement import Delivery
+
+ALL_WELL = DeliveryCheck(0, 0, (), ())
 
 
 @pytest.mark.parametrize(
@@ -24,3 +33,160 @@ def test_where_counters_disagree_the_worse_counts(
     indexed: int, found: int, lost: int, duplicated: int
 ) -> None:
     assert check_by_counters(100, indexed, found) == DeliveryCheck(lost, duplicated, (), ())
+
+
+@pytest.mark.parametrize(
+    "counts", [(99, 100, 100), (100, 99, 100), (100, 100, 99), (100, 101, 100), (100, 100, 101)]
+)
+def test_counts_that_differ_are_not_exact(counts: tuple[int, int, int]) -> None:
+    assert not Delivery(*counts, 0, 0).exact
+
+
+def test_what_is_lost_or_doubled_is_not_exact_whatever_the_counts() -> None:
+    assert Delivery(100, 100, 100, 0, 0).exact
+    assert not Delivery(100, 100, 100, 1, 0).exact
+    assert not Delivery(100, 100, 100, 0, 1).exact
+    assert not Delivery(100, 100, 100, 1, 1).exact
+
+
+class Index(EngineClient):
+    """An engine that holds documents with these numbers, and answers aggregations over them.  Of
+    terms it names no more than it is asked for; `pages` are the bodies that it was asked for whole
+    pages of numbers with."""
+
+    def __init__(self, numbers: Iterable[int]) -> None:
+        super().__init__("http://engine.invalid")
+        self.held = Counter(numbers)
+        self.pages: list[JSON] = []
+
+    def request(
+        self, method: str, path: str, body: JSON | None = None, *, timeout_s: float | None = None
+    ) -> object:
+        assert body is not None
+        assert path.startswith("/logs-*/_search?")
+        aggs: Any = body["aggs"]
+        if "numbers" in aggs:
+            self.pages.append(body)
+        return {
+            "timed_out": False,
+            "hits": {"total": {"value": self.held.total()}} if "track_total_hits" in body else {},
+            "aggregations": {name: {"buckets": self._buckets(agg)} for name, agg in aggs.items()},
+        }
+
+    def _buckets(self, agg: Mapping[str, Any]) -> list[dict[str, int]]:
+        ((kind, asked),) = agg.items()
+        assert asked["field"] == FIELD
+        if kind == "range":
+            return [
+                {
+                    "doc_count": sum(
+                        n for at, n in self.held.items() if one["from"] <= at < one["to"]
+                    )
+                }
+                for one in asked["ranges"]
+            ]
+        assert kind == "terms"
+        part = asked.get("include", {"partition": 0, "num_partitions": 1})
+        inside = {n for n in self.held if n % part["num_partitions"] == part["partition"]}
+        most = [one for one in self.held.most_common() if one[0] in inside]
+        return [{"key": at, "doc_count": n} for at, n in most[: asked["size"]]]
+
+
+def check(numbers: Iterable[int], sent: SentEvents, shards: int = 1) -> DeliveryCheck:
+    return check_by_identity(Index(numbers), "logs-*", sent, shards)
+
+
+EVENTS = 25_000
+ONE = SentEvents((EVENTS,))
+TWO = SentEvents((4_500, 2_010))
+OF_TWO = [number for first, end in TWO.ranges() for number in range(first, end)]
+
+
+@pytest.mark.parametrize("shards", [1, 2])
+@pytest.mark.parametrize(("numbers", "sent"), [(range(EVENTS), ONE), (OF_TWO, TWO)])
+def test_every_number_once_is_all_well(
+    numbers: Iterable[int], sent: SentEvents, shards: int
+) -> None:
+    assert check(numbers, sent, shards) == ALL_WELL
+
+
+def test_in_one_shard_one_answer_proves_it_and_in_two_every_number_is_read() -> None:
+    for shards, pages in ((1, 0), (2, 3)):
+        index = Index(range(EVENTS))
+        check_by_identity(index, "logs-*", ONE, shards)
+        assert len(index.pages) == pages
+
+
+@pytest.mark.parametrize("shards", [1, 2])
+@pytest.mark.parametrize("gone", [0, 12_345, EVENTS - 1])
+def test_a_number_that_is_missing_is_named_wherever_it_is(gone: int, shards: int) -> None:
+    assert check((n for n in range(EVENTS) if n != gone), ONE, shards) == DeliveryCheck(
+        1, 0, (gone,), ()
+    )
+
+
+@pytest.mark.parametrize("shards", [1, 2])
+def test_a_number_that_is_there_three_times_is_two_too_many(shards: int) -> None:
+    assert check([*range(EVENTS), 7, 7], ONE, shards) == DeliveryCheck(0, 2, (), (7,))
+
+
+@pytest.mark.parametrize("shards", [1, 2])
+def test_a_double_does_not_make_up_for_a_loss(shards: int) -> None:
+    """There are as many documents as events."""
+    numbers = [*(n for n in range(EVENTS) if n != 20_000), 5]
+    assert check(numbers, ONE, shards) == DeliveryCheck(1, 1, (20_000,), (5,))
+
+
+@pytest.mark.parametrize("stranger", [3_010, 3_999, 9_999_999])
+def test_a_number_that_nobody_sent_does_not_make_up_for_a_loss(stranger: int) -> None:
+    """As many documents as events, and none twice: another flood's, or what lies between."""
+    spread = SentEvents((2_500, 1_010))
+    numbers = [number for first, end in spread.ranges() for number in range(first, end)]
+    assert stranger not in numbers
+    found = check([*numbers[:-1], stranger], spread)
+    assert (found.lost, found.missing, found.duplicated) == (1, (numbers[-1],), 0)
+
+
+def test_a_document_of_nobody_beside_all_is_no_proof_but_loses_nothing() -> None:
+    """What was found is then more than what was sent, and the counts say so."""
+    assert check([*range(EVENTS), EVENTS + 500_000], ONE) == ALL_WELL
+    assert not Delivery(EVENTS, EVENTS + 1, EVENTS + 1, 0, 0).exact
+
+
+def test_ten_of_each_are_named_and_all_are_counted() -> None:
+    numbers = [*range(100, EVENTS), *range(200, 230)]
+    assert check(numbers, ONE) == DeliveryCheck(100, 30, tuple(range(10)), tuple(range(200, 210)))
+
+
+class Torn(Index):
+    """One whose first page of numbers comes without its second half."""
+
+    def _buckets(self, agg: Mapping[str, Any]) -> list[dict[str, int]]:
+        found = super()._buckets(agg)
+        return found[: len(found) // 2] if len(self.pages) == 1 and "terms" in agg else found
+
+
+def test_a_torn_page_is_never_all_well() -> None:
+    torn = check_by_identity(Torn(range(EVENTS)), "logs-*", ONE, shards=2)
+    assert torn.lost > 4_000
+
+
+def test_an_answer_of_some_shards_alone_is_refused_by_the_engine_and_not_counted() -> None:
+    """By default a search answers with what it has where a shard failed or took too long."""
+    asked: list[str] = []
+
+    class Asked(Index):
+        def request(
+            self, method: str, path: str, body: JSON | None = None, *,
+            timeout_s: float | None = None,
+        ) -> object:  # fmt: skip
+            asked.append(path)
+            return super().request(method, path, body, timeout_s=timeout_s)
+
+    check_by_identity(Asked(range(10)), "logs-*", SentEvents((11,)), shards=1)
+    assert len(asked) == 2
+    assert all("allow_partial_search_results=false" in path for path in asked)
+
+
+def test_nothing_sent_is_nothing_lost() -> None:
+    assert check([], SentEvents((0,))) == ALL_WELL

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tuner.engine.client import EngineClient, at, number_at
+from tuner.engine.client import JSON, EngineClient, at, number_at
 from tuner.engine.numbering import SentEvents
 
 
@@ -153,7 +153,7 @@ def _is_complete(client: EngineClient, pattern: str, sent: SentEvents) -> bool:
         return False
     most = {"field": FIELD, "size": 1, "order": {"_count": "desc"}}
     within = [{"from": first, "to": end} for first, end in ranges]
-    body: dict[str, object] = {
+    body: JSON = {
         "size": 0,
         "track_total_hits": True,
         "aggs": {
@@ -161,7 +161,7 @@ def _is_complete(client: EngineClient, pattern: str, sent: SentEvents) -> bool:
             "within": {"range": {"field": FIELD, "ranges": within}},
         },
     }
-    answer = client.request("POST", f"/{pattern}/_search?request_cache=false", body)
+    answer = _asked(client, pattern, body)
     repeated = any(number_at(one, "doc_count") > 1 for one in _buckets(answer, "most"))
     held = [number_at(one, "doc_count") for one in _buckets(answer, "within")]
     return (
@@ -169,6 +169,12 @@ def _is_complete(client: EngineClient, pattern: str, sent: SentEvents) -> bool:
         and number_at(answer, "hits", "total", "value") == sent.total
         and held == [end - first for first, end in ranges]
     )
+
+
+def _asked(client: EngineClient, pattern: str, body: JSON) -> object:
+    """The answer of every shard; of some alone none, which the engine gives by default."""
+    options = "request_cache=false&allow_partial_search_results=false"
+    return client.request("POST", f"/{pattern}/_search?{options}", body)
 
 
 def _counts(client: EngineClient, pattern: str, end: int) -> Iterator[tuple[int, int]]:
@@ -181,8 +187,8 @@ def _counts(client: EngineClient, pattern: str, end: int) -> Iterator[tuple[int,
     for partition in range(partitions):
         part = {"partition": partition, "num_partitions": partitions}
         terms = {"field": FIELD, "size": 4 * _PARTITION, "include": part}
-        body: dict[str, object] = {"size": 0, "aggs": {"numbers": {"terms": terms}}}
-        answer = client.request("POST", f"/{pattern}/_search?request_cache=false", body)
+        body: JSON = {"size": 0, "aggs": {"numbers": {"terms": terms}}}
+        answer = _asked(client, pattern, body)
         for bucket in _buckets(answer, "numbers"):
             yield number_at(bucket, "key"), number_at(bucket, "doc_count")
 
