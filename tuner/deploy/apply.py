@@ -129,6 +129,8 @@ class Apply:
             self._outcomes[name] = HostOutcome(name, HostState.NOT_BEGUN, bad)
             return
         self._intents.note(Touched(change.machine, change.fragment))
+        # Until more is known: an interrupt may come while it is restored, too.
+        self._outcomes[name] = HostOutcome(name, HostState.UNKNOWN)
         try:
             figures = figures_text(target, profile)
             target.apply(change.candidate, self._run, self._manner.confirm_within_s)

@@ -1,0 +1,140 @@
+"""Hosts and an engine that only remember: the order of an apply, and what each failure leaves."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from types import SimpleNamespace
+from typing import Any
+
+from tests.profile.examples import SMALL
+from tuner.deploy.inventory import InventoryHost
+from tuner.deploy.plan import DeployPlan, EngineChange, HostChange, digest_of
+from tuner.deploy.target import Candidate, Facts, LiveFile, Undone
+from tuner.engine.client import JSON, EngineClient, EngineRefused
+from tuner.errors import JobFailed
+
+OLD, NEW = b"old", b"new"
+TEMPLATE = "/_index_template/syslog"
+BEFORE: JSON = {"index_patterns": ["syslog"], "priority": 1}
+AFTER: JSON = {"index_patterns": ["syslog"], "priority": 2}
+
+
+@dataclass
+class Fleet:
+    """What hosts hold, what is under way on them (by run), and every step in order, with those that
+    fail: (host, step) to what is raised."""
+
+    live: dict[str, bytes] = field(default_factory=dict)
+    under_way: dict[str, str] = field(default_factory=dict)
+    steps: list[tuple[str, str]] = field(default_factory=list)
+    fails: dict[tuple[str, str], BaseException] = field(default_factory=dict)
+    spool: tuple[str, ...] = ()
+    hear: Callable[[str, str], None] = lambda _host, _step: None
+
+    def connect(self, machine: InventoryHost, _fragment: str | None) -> FakeHost:
+        """In the place of `RemoteHost`."""
+        self.live.setdefault(machine.name, OLD)
+        return FakeHost(machine, self)
+
+    def step(self, host: str, step: str) -> None:
+        """It is taken, or fails."""
+        self.steps.append((host, step))
+        self.hear(host, step)
+        if (host, step) in self.fails:
+            raise self.fails[host, step]
+
+    def taken(self, host: str) -> list[str]:
+        """The steps on a host."""
+        return [step for name, step in self.steps if name == host]
+
+
+@dataclass
+class FakeHost:
+    """One of them, by the promises of host.sh: what is applied can be restored until it is kept."""
+
+    machine: InventoryHost
+    fleet: Fleet
+
+    @property
+    def live(self) -> str:
+        return "/etc/rsyslog.conf"
+
+    @property
+    def host(self) -> Any:
+        names = "\n".join(self.fleet.spool).encode()
+        return SimpleNamespace(run=lambda *_: SimpleNamespace(code=0, out=names, err=""))
+
+    def facts(self, _sockets: Sequence[str]) -> Facts:
+        self.fleet.step(self.machine.name, "facts")
+        live = LiveFile(self.fleet.live[self.machine.name], "644", "root:root")
+        return Facts("8.2302.0", live, None, 1, frozenset(), frozenset())
+
+    def apply(self, candidate: Candidate, run: str, _confirm_within_s: int) -> None:
+        name = self.machine.name
+        self.fleet.under_way[name] = run
+        self.fleet.live[name] = candidate.text.encode()
+        self.fleet.step(name, "apply")
+
+    def restore(self, run: str = "") -> Undone:
+        name = self.machine.name
+        self.fleet.step(name, "restore")
+        if self.fleet.under_way.get(name) not in (
+            {run} if run else {*self.fleet.under_way.values()}
+        ):
+            return Undone.KEPT if self.fleet.live[name] == NEW else Undone.NONE
+        del self.fleet.under_way[name]
+        self.fleet.live[name] = OLD
+        return Undone.RESTORED
+
+    def keep(self, _run: str) -> None:
+        name = self.machine.name
+        self.fleet.step(name, "keep")
+        if self.fleet.under_way.pop(name, None) is None:
+            raise JobFailed(f"{name}: nothing is under way: it was restored")
+
+    def send_event(self, _address: str, _port: int, _transport: str, _mark: str) -> None:
+        self.fleet.step(self.machine.name, "event")
+
+
+class Holding(EngineClient):
+    """An engine that holds these objects by path, and finds an event or does not."""
+
+    def __init__(self, fleet: Fleet, objects: dict[str, JSON], *, finds: bool = True) -> None:
+        super().__init__("http://engine.invalid")
+        self.fleet, self.objects, self.finds = fleet, objects, finds
+
+    def request(
+        self, method: str, path: str, body: JSON | None = None, *, timeout_s: float | None = None
+    ) -> object:
+        place = path.partition("?")[0]
+        if place.endswith("/_search"):
+            return {"hits": {"total": {"value": int(self.finds)}}}
+        if place.endswith("/_refresh"):
+            return {}
+        if method == "GET":
+            if place not in self.objects:
+                raise EngineRefused("it is not there", 404, "it is not there")
+            return self.objects[place]
+        self.fleet.step("engine", f"{method} {place}")
+        if method == "PUT":
+            self.objects[place] = body or {}
+        else:
+            del self.objects[place]
+        return {}
+
+
+def plan_of(*names: str) -> DeployPlan:
+    """New files for these hosts, and a template that was there before and another that was not."""
+    changes = (
+        EngineChange("template syslog", TEMPLATE, AFTER, BEFORE, "-1\n+2\n"),
+        EngineChange("template logs", "/_index_template/logs", AFTER, None, "+2\n"),
+    )
+    hosts = (
+        HostChange(
+            InventoryHost(name, f"ssh://{name}"), None, Candidate("new", "644", ()),
+            digest_of(OLD), "-old\n+new\n",
+        )
+        for name in names
+    )  # fmt: skip
+    return DeployPlan("small.yaml", SMALL, (), tuple(hosts), None, changes)

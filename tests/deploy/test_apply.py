@@ -1,0 +1,332 @@
+"""What an apply does in which order, and what every failure leaves: without a host."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tests.deploy.fleet import AFTER, BEFORE, NEW, OLD, TEMPLATE, Fleet, Holding, plan_of
+from tests.profile.examples import SMALL
+from tuner.deploy.apply import Apply, HostOutcome, HostState, Manner
+from tuner.deploy.intents import Beginning, Intents, Put, Touched, left_intents, new_intents
+from tuner.deploy.recover import confirm, recover
+from tuner.engine.client import JSON
+from tuner.errors import GuardrailBreached, JobFailed, TuneError
+from tuner.host.lock import state_folder
+
+PLAIN = Manner()
+SURE = Manner(event_within_s=0.01)
+
+
+@pytest.fixture
+def fleet(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Fleet:
+    fleet = Fleet()
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    for module in ("apply", "recover"):
+        monkeypatch.setattr(f"tuner.deploy.{module}.RemoteHost", fleet.connect)
+    return fleet
+
+
+@pytest.fixture
+def objects() -> dict[str, JSON]:
+    return {TEMPLATE: BEFORE}
+
+
+@pytest.fixture
+def engine(fleet: Fleet, objects: dict[str, JSON], monkeypatch: pytest.MonkeyPatch) -> Holding:
+    engine = Holding(fleet, objects)
+    monkeypatch.setattr("tuner.deploy.recover.client_for", lambda *_: engine)
+    return engine
+
+
+def journal() -> list[Intents]:
+    with left_intents() as every:
+        return list(every)
+
+
+def applied(engine: Holding | None, *hosts: str, manner: Manner = PLAIN) -> dict[str, HostOutcome]:
+    with new_intents() as intents:
+        intents.note(Beginning("it", "small.yaml", SMALL, (), "http://engine.invalid"))
+        plan = plan_of(*hosts)
+        outcomes = Apply(plan, engine, intents, manner, lambda _: None).run()
+    return {one.name: one for one in outcomes}
+
+
+def states(outcomes: dict[str, HostOutcome]) -> dict[str, HostState]:
+    return {name: one.state for name, one in outcomes.items()}
+
+
+def test_the_engine_comes_first_and_then_the_hosts_one_after_the_other(
+    fleet: Fleet, engine: Holding
+) -> None:
+    done = applied(engine, "a", "b", manner=SURE)
+    assert states(done) == dict.fromkeys("ab", HostState.APPLIED)
+    assert fleet.live == {"a": NEW, "b": NEW}
+    assert [name for name, _ in fleet.steps[:2]] == ["engine", "engine"]
+    assert fleet.taken("a") == fleet.taken("b") == ["facts", "apply", "facts", "event", "keep"]
+    assert fleet.steps.index(("a", "keep")) < fleet.steps.index(("b", "facts"))
+    assert engine.objects == {TEMPLATE: AFTER, "/_index_template/logs": AFTER}
+    assert journal() == []
+
+
+def test_a_host_that_has_it_already_is_left_alone(fleet: Fleet) -> None:
+    plan = plan_of("a")
+    same = replace(plan, hosts=(replace(plan.hosts[0], diff=""),))
+    with new_intents() as intents:
+        (done,) = Apply(same, None, intents, PLAIN, lambda _: None).run()
+    assert done.state is HostState.UNCHANGED
+    assert fleet.steps == []
+
+
+@pytest.mark.parametrize("step", ["facts", "apply", "event", "keep"])
+def test_a_host_where_a_step_fails_is_as_it_was_and_so_is_the_engine(
+    fleet: Fleet, engine: Holding, step: str
+) -> None:
+    fleet.fails["a", step] = JobFailed("it does not work")
+    done = applied(engine, "a", "b", manner=SURE)
+    begun = step != "facts"
+    assert states(done) == {
+        "a": HostState.RESTORED if begun else HostState.NOT_BEGUN, "b": HostState.NOT_BEGUN,
+    }  # fmt: skip
+    assert str(done["a"].error) == "it does not work"
+    assert fleet.live["a"] == OLD
+    assert fleet.taken("a")[-1] == ("restore" if begun else "facts")
+    assert fleet.taken("b") == []
+    assert engine.objects == {TEMPLATE: BEFORE}
+    assert journal() == []
+
+
+def test_a_host_that_was_applied_before_another_failed_stays_and_so_does_the_engine(
+    fleet: Fleet, engine: Holding
+) -> None:
+    fleet.fails["b", "apply"] = JobFailed("no")
+    done = applied(engine, "a", "b", "c")
+    assert states(done) == {
+        "a": HostState.APPLIED, "b": HostState.RESTORED, "c": HostState.NOT_BEGUN,
+    }  # fmt: skip
+    assert fleet.live == {"a": NEW, "b": OLD}
+    assert engine.objects[TEMPLATE] == AFTER
+    assert journal() == []
+
+
+def test_all_or_none_restores_every_host_and_the_engine(fleet: Fleet, engine: Holding) -> None:
+    fleet.fails["b", "apply"] = JobFailed("no")
+    done = applied(engine, "a", "b", manner=Manner(all_or_none=True))
+    assert states(done) == dict.fromkeys("ab", HostState.RESTORED)
+    assert fleet.live == {"a": OLD, "b": OLD}
+    assert engine.objects == {TEMPLATE: BEFORE}
+    assert ("a", "keep") not in fleet.steps
+
+
+def test_all_of_all_or_none_is_kept_at_the_end_alone(fleet: Fleet, engine: Holding) -> None:
+    applied(engine, "a", "b", manner=Manner(all_or_none=True))
+    assert fleet.steps[-2:] == [("a", "keep"), ("b", "keep")]
+    assert journal() == []
+
+
+def test_hosts_of_one_wave_go_side_by_side_and_the_next_wave_not_after_a_failure(
+    fleet: Fleet, engine: Holding
+) -> None:
+    fleet.fails["a", "apply"] = JobFailed("no")
+    done = applied(engine, "a", "b", "c", manner=Manner(serial=2))
+    assert states(done) == {
+        "a": HostState.RESTORED, "b": HostState.APPLIED, "c": HostState.NOT_BEGUN,
+    }  # fmt: skip
+
+
+def test_an_event_that_does_not_come_to_the_engine_is_a_failure(
+    fleet: Fleet, engine: Holding
+) -> None:
+    engine.finds = False
+    done = applied(engine, "a", manner=SURE)
+    assert done["a"].state is HostState.RESTORED
+    assert isinstance(done["a"].error, GuardrailBreached)
+    assert "is not in the engine after 0.01 s" in str(done["a"].error)
+    assert engine.objects == {TEMPLATE: BEFORE}
+
+
+def test_a_file_that_changed_since_the_plan_is_not_touched(fleet: Fleet, engine: Holding) -> None:
+    fleet.live["a"] = b"somebody else's"
+    done = applied(engine, "a")
+    assert done["a"].state is HostState.NOT_BEGUN
+    assert fleet.live["a"] == b"somebody else's"
+    assert fleet.taken("a") == ["facts"]
+    assert engine.objects == {TEMPLATE: BEFORE}
+
+
+@pytest.mark.parametrize("step", ["apply", "event", "keep"])
+def test_an_interrupt_leaves_everything_as_it_was(fleet: Fleet, engine: Holding, step: str) -> None:
+    fleet.fails["a", step] = KeyboardInterrupt()
+    with pytest.raises(KeyboardInterrupt):
+        applied(engine, "a", "b", manner=SURE)
+    assert fleet.live == {"a": OLD}
+    assert engine.objects == {TEMPLATE: BEFORE}
+    assert journal() == []
+
+
+def test_a_second_interrupt_while_a_host_is_restored_leaves_the_rest_to_recover(
+    fleet: Fleet, engine: Holding
+) -> None:
+    interrupted = dict.fromkeys((("b", "apply"), ("b", "restore")), KeyboardInterrupt())
+    fleet.fails |= interrupted
+    with pytest.raises(KeyboardInterrupt):
+        applied(engine, "a", "b")
+    assert fleet.live == {"a": NEW, "b": NEW}
+    fleet.fails.clear()
+    with left_intents() as left:
+        assert recover(left, lambda _: None) == 1
+    assert fleet.live == {"a": NEW, "b": OLD}
+
+
+def test_what_is_put_into_the_engine_comes_out_again_where_it_refuses_the_next(
+    fleet: Fleet, engine: Holding
+) -> None:
+    fleet.fails["engine", "PUT /_index_template/logs"] = JobFailed("no")
+    with pytest.raises(JobFailed):
+        applied(engine, "a")
+    assert engine.objects == {TEMPLATE: BEFORE}
+    assert fleet.taken("a") == []
+
+
+def test_before_anything_is_touched_the_journal_says_so(fleet: Fleet, engine: Holding) -> None:
+    seen: list[tuple[str, str, tuple[object, ...]]] = []
+
+    def hear(host: str, step: str) -> None:
+        (path,) = state_folder().glob("applies/*.jsonl")
+        with path.open(encoding="utf-8") as file:
+            seen.append((host, step, Intents(path, file).every))
+
+    fleet.hear = hear
+    applied(engine, "a")
+    for host, step, written in seen:
+        if step == f"PUT {TEMPLATE}":
+            assert Put(TEMPLATE, BEFORE) in written
+        if (host, step) == ("a", "apply"):
+            assert written[-1] == Touched(plan_of("a").hosts[0].machine, None)
+
+
+def failing_twice(fleet: Fleet, engine: Holding) -> dict[str, HostOutcome]:
+    """An apply that fails, and whose host then cannot be restored."""
+    fleet.fails |= {("a", "apply"): JobFailed("no"), ("a", "restore"): JobFailed("gone")}
+    return applied(engine, "a")
+
+
+def test_a_host_that_cannot_be_restored_stays_in_the_journal(fleet: Fleet, engine: Holding) -> None:
+    done = failing_twice(fleet, engine)
+    assert done["a"].state is HostState.UNKNOWN
+    assert str(done["a"].error) == "no"
+    (left,) = journal()
+    assert any(isinstance(one, Touched) for one in left.every)
+
+
+def test_recover_keeps_the_journal_until_all_is_undone(fleet: Fleet, engine: Holding) -> None:
+    failing_twice(fleet, engine)
+    said: list[str] = []
+    with (
+        left_intents() as left,
+        pytest.raises(JobFailed, match="not everything is as before: gone"),
+    ):
+        recover(left, said.append)
+    assert len(journal()) == 1
+    del fleet.fails["a", "restore"]
+    with left_intents() as left:
+        assert recover(left, said.append) == 1
+    assert fleet.live["a"] == OLD
+    assert engine.objects == {TEMPLATE: BEFORE}
+    assert "a: restored" in said
+    assert journal() == []
+
+
+def killed(fleet: Fleet, engine: Holding, host: str, step: str) -> None:
+    """An apply that ends as by kill -9: nothing of it runs after that step."""
+
+    class Killed(BaseException):
+        """Nobody hears it."""
+
+    def die(name: str, taken: str) -> None:
+        if (name, taken) == (host, step):
+            fleet.fails |= dict.fromkeys(
+                [(one, "restore") for one in "ab"] + [("engine", f"PUT {TEMPLATE}"),
+                ("engine", "DELETE /_index_template/logs")], Killed(),
+            )  # fmt: skip
+            raise Killed
+
+    fleet.hear = die
+    with pytest.raises(Killed):
+        applied(engine, "a", "b")
+    fleet.hear = lambda *_: None
+    fleet.fails.clear()
+
+
+@pytest.mark.parametrize("step", ["facts", "apply", "keep"])
+def test_recover_undoes_what_a_killed_apply_left(fleet: Fleet, engine: Holding, step: str) -> None:
+    killed(fleet, engine, "a", step)
+    with left_intents() as left:
+        assert recover(left, lambda _: None) == 1
+    assert fleet.live["a"] == OLD
+    assert engine.objects == {TEMPLATE: BEFORE}
+    assert journal() == []
+
+
+def test_where_a_host_was_finished_the_engine_stays_new(fleet: Fleet, engine: Holding) -> None:
+    killed(fleet, engine, "b", "apply")
+    said: list[str] = []
+    with left_intents() as left:
+        recover(left, said.append)
+    assert fleet.live == {"a": NEW, "b": OLD}
+    assert engine.objects[TEMPLATE] == AFTER
+    assert said == [
+        "a: was finished and stays, and so do the engine's objects", "b: restored",
+    ]  # fmt: skip
+
+
+WAITS = Manner(confirm_within_s=60)
+
+
+def test_what_waits_is_kept_when_it_is_confirmed(fleet: Fleet, engine: Holding) -> None:
+    done = applied(engine, "a", "b", manner=WAITS)
+    assert states(done) == dict.fromkeys("ab", HostState.WAITING)
+    assert ("a", "keep") not in fleet.steps
+    with left_intents() as left:
+        assert [one.waits for one in left] == [True]
+        assert confirm(left, lambda _: None) == 1
+    assert fleet.under_way == {}
+    assert fleet.live == {"a": NEW, "b": NEW}
+    assert journal() == []
+
+
+def test_what_waited_and_was_restored_by_its_timer_is_not_confirmed(
+    fleet: Fleet, engine: Holding
+) -> None:
+    applied(engine, "a", manner=WAITS)
+    fleet.under_way.clear()
+    with left_intents() as left, pytest.raises(JobFailed, match="was restored"):
+        confirm(left, lambda _: None)
+    assert len(journal()) == 1
+
+
+def test_an_apply_that_did_not_end_does_not_wait_to_be_confirmed(
+    fleet: Fleet, engine: Holding
+) -> None:
+    failing_twice(fleet, engine)
+    with left_intents() as left:
+        assert confirm(left, lambda _: None) == 0
+    assert len(journal()) == 1
+
+
+def test_one_failure_while_others_wait_restores_them_too(fleet: Fleet, engine: Holding) -> None:
+    fleet.fails["b", "apply"] = JobFailed("no")
+    done = applied(engine, "a", "b", manner=WAITS)
+    assert states(done) == dict.fromkeys("ab", HostState.RESTORED)
+    assert engine.objects == {TEMPLATE: BEFORE}
+
+
+def test_errors_are_of_the_kind_that_says_how_the_command_ends(
+    fleet: Fleet, engine: Holding
+) -> None:
+    fleet.fails["a", "apply"] = GuardrailBreached("too much")
+    error = applied(engine, "a")["a"].error
+    assert isinstance(error, TuneError)
+    assert isinstance(error, GuardrailBreached)
