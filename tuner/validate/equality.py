@@ -151,7 +151,7 @@ def _pair(one: Arrival, other: Arrival) -> Iterator[tuple[str, str]]:
         yield "_id", f"{one.document_id} and {other.document_id}"
     left, right = one.fields, other.fields
     if left is None or right is None:
-        if left is not right:
+        if one.text != other.text:
             yield "JSON", f"{one.text[:200]} and {other.text[:200]}"
         return
     for field in sorted(left.keys() | right.keys()):
