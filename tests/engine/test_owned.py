@@ -1,0 +1,129 @@
+"""What is ours in an engine: only that is ever deleted."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import pytest
+
+from tuner.engine.client import JSON, EngineClient, EngineRefused
+from tuner.engine.owned import MANAGER, Owner, create_index, created, put_template, remove
+from tuner.errors import JobFailed, Refused
+
+OURS = Owner("r1a2b3")
+META = OURS.meta
+
+
+@dataclass
+class Objects:
+    """Indices and templates by name, with their `_meta`."""
+
+    indices: dict[str, object] = field(default_factory=dict)
+    templates: dict[str, object] = field(default_factory=dict)
+
+
+class Engine(EngineClient):
+    """An engine that holds them; `deleted` are the paths of what was."""
+
+    def __init__(self, objects: Objects, *, acknowledges: bool = True) -> None:
+        super().__init__("http://engine.invalid")
+        self.objects, self.acknowledges = objects, acknowledges
+        self.asked: list[str] = []
+        self.deleted: list[str] = []
+
+    def request(
+        self, method: str, path: str, body: JSON | None = None, *, timeout_s: float | None = None
+    ) -> object:
+        self.asked.append(f"{method} {path}")
+        place, (indices, templates) = path.partition("?")[0], vars(self.objects).values()
+        *_, name = place.split("/")
+        if method == "DELETE":
+            self.deleted.append(place)
+            return {}
+        if method == "PUT":
+            return {"shards_acknowledged": self.acknowledges}
+        if place.startswith("/_cat/indices/"):
+            return [{"index": one} for one in indices if one.startswith(name.rstrip("*"))]
+        if place.startswith("/_index_template/"):
+            return {
+                "index_templates": [
+                    {"name": one, "index_template": {"_meta": meta}}
+                    for one, meta in templates.items()
+                    if one.startswith(name.rstrip("*"))
+                ]
+            }
+        index = place.removesuffix("/_mapping")[1:]
+        if index not in indices:
+            raise EngineRefused("no such index", 404, "no such index")
+        return {index: {"mappings": {"_meta": indices[index]}}}
+
+
+NAME = f"{OURS.prefix}t1-logs"
+FOREIGN = [
+    None, {}, "r1a2b3", {"managed_by": MANAGER}, {"run_id": "r1a2b3"},
+    {"managed_by": "x", "run_id": "r1a2b3"}, {"managed_by": MANAGER, "run_id": "other"},
+    {"managed_by": MANAGER, "run_id": 1},
+]  # fmt: skip
+
+
+def test_indices_and_templates_of_the_run_are_removed_by_their_exact_names() -> None:
+    engine = Engine(Objects({NAME: META, f"{NAME}-2": META}, {NAME: META}))
+    remove(engine, OURS, OURS.prefix)
+    assert sorted(engine.deleted) == [f"/_index_template/{NAME}", f"/{NAME}", f"/{NAME}-2"]
+    assert not any("*" in path for path in engine.deleted)
+
+
+@pytest.mark.parametrize("meta", FOREIGN)
+def test_what_does_not_say_that_it_is_of_this_run_stays(meta: object) -> None:
+    """Though it has a name as ours have."""
+    engine = Engine(Objects({NAME: meta}, {NAME: meta}))
+    remove(engine, OURS, OURS.prefix)
+    assert engine.deleted == []
+    assert created(engine).get(OURS.run_id) is None
+
+
+def test_what_says_so_and_has_another_name_stays() -> None:
+    other = f"{Owner('r9').prefix}logs"
+    engine = Engine(Objects({"logs": META, other: META}, {"logs": META, other: META}))
+    remove(engine, OURS, OURS.prefix)
+    assert engine.deleted == []
+    assert created(engine) == {}
+
+
+@pytest.mark.parametrize("prefix", ["", "logs", "rsyslog-tune-", "rsyslog-tune-r1a2b3", "*"])
+def test_a_prefix_that_others_may_have_is_refused_before_anything_is_asked(prefix: str) -> None:
+    engine = Engine(Objects({NAME: META}))
+    with pytest.raises(Refused, match="not ours to touch"):
+        remove(engine, OURS, prefix)
+    with pytest.raises(Refused, match="not ours to touch"):
+        put_template(engine, OURS, prefix, {})
+    with pytest.raises(Refused, match="not ours to touch"):
+        create_index(engine, OURS, prefix)
+    assert engine.asked == []
+
+
+def test_one_trial_removes_what_is_its_own() -> None:
+    engine = Engine(Objects({NAME: META, f"{OURS.prefix}t2-logs": META}))
+    remove(engine, OURS, f"{OURS.prefix}t1-")
+    assert engine.deleted == [f"/{NAME}"]
+
+
+def test_a_template_never_replaces_another_one() -> None:
+    engine = Engine(Objects())
+    put_template(engine, OURS, NAME, {})
+    assert engine.asked == [f"PUT /_index_template/{NAME}?create=true"]
+
+
+def test_an_index_whose_copies_do_not_start_is_no_index_to_measure() -> None:
+    create_index(Engine(Objects()), OURS, NAME)
+    with pytest.raises(JobFailed, match="a copy of a shard did not start"):
+        create_index(Engine(Objects(), acknowledges=False), OURS, NAME)
+
+
+def test_what_runs_left_is_told_by_run() -> None:
+    other = Owner("r9")
+    theirs = f"{other.prefix}logs"
+    engine = Engine(Objects({NAME: META, theirs: other.meta}, {NAME: META}))
+    assert created(engine) == {
+        OURS.run_id: [f"/{NAME}", f"/_index_template/{NAME}"], other.run_id: [f"/{theirs}"],
+    }  # fmt: skip

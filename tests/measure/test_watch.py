@@ -1,0 +1,308 @@
+"""The watch over a run, and the account at its end, on a pipeline that follows a script.
+
+The clock is the script's: only its sleep moves it.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from tests.profile.examples import small
+from tuner.engine.client import JSON, EngineClient, EngineRefused
+from tuner.engine.delivery import DeliveryCheck
+from tuner.engine.numbering import SentEvents
+from tuner.engine.probe import SILENCE_S
+from tuner.errors import JobFailed, Unreachable
+from tuner.flood.spec import FloodProgress
+from tuner.flood.spread import Traffic
+from tuner.host.usage import Usage
+from tuner.lab.lab import Lab
+from tuner.lab.rsyslogd import Rsyslogd, RsyslogdDied
+from tuner.measure.pipeline import Pipeline
+from tuner.measure.settle import settle
+from tuner.measure.watch import DRAIN_S, STALL_S, NodeLost, Stalled, Watch
+from tuner.measure.window import Poll
+from tuner.profile.model import Profile
+
+SENDS = 1000.0
+NOTHING: Callable[[object], None] = lambda _: None  # noqa: E731
+
+
+@dataclass
+class Script:
+    """What is so at each second: events sent and indexed (of each index pattern, by default of
+    all), the bytes of bulk requests in the engine, how processes ended, and how long the engine
+    takes to answer."""
+
+    sent: Callable[[float], float] = lambda s: SENDS * s
+    indexed: Callable[[float], float] = lambda s: SENDS * s * 0.9
+    second: Callable[[float], float] | None = None
+    bulk_bytes: Callable[[float], int] = lambda _: 0
+    answers_s: Callable[[float], float] = lambda _: 0.0
+    rsyslogd_died_s: float = float("inf")
+    node_died_s: float = float("inf")
+    engine_died_s: float = float("inf")
+    flood_error: str | None = None
+    now_s: float = field(default_factory=time.monotonic)
+    began_s: float = 0.0
+
+    def __post_init__(self) -> None:
+        self.began_s = self.now_s
+
+    @property
+    def at_s(self) -> float:
+        """Seconds since it began."""
+        return self.now_s - self.began_s
+
+    def monotonic(self) -> float:
+        return self.now_s
+
+    def time(self) -> float:
+        return self.now_s
+
+    def sleep(self, seconds: float) -> None:
+        self.now_s += max(seconds, 1e-3)
+
+    def check(self) -> None:
+        if self.at_s >= self.rsyslogd_died_s:
+            raise RsyslogdDied("rsyslogd died")
+
+    def ending(self) -> str | None:
+        """Of rsyslogd."""
+        return "signal 11" if self.at_s >= self.rsyslogd_died_s else None
+
+    def loss(self) -> str | None:
+        """Of a node."""
+        return "a node died" if self.at_s >= min(self.node_died_s, self.engine_died_s) else None
+
+    def progress(self) -> FloodProgress:
+        """Of the flood."""
+        sent = int(self.sent(self.at_s))
+        return FloodProgress(sent, 0.0, 0.0, None, None, False, self.flood_error, self.now_s)
+
+
+class Engine(EngineClient):
+    """An engine of that script."""
+
+    def __init__(self, script: Script) -> None:
+        super().__init__("http://127.0.0.1:9")
+        self.script = script
+
+    def request(
+        self, method: str, path: str, body: JSON | None = None, *, timeout_s: float | None = None
+    ) -> object:
+        script = self.script
+        script.now_s += script.answers_s(script.at_s)
+        if script.at_s >= script.engine_died_s:
+            raise Unreachable("nothing answers")
+        if "indexing_pressure" in path:
+            memory = {"memory": {"current": {"all_in_bytes": script.bulk_bytes(script.at_s)}}}
+            return {"nodes": {"n": {"indexing_pressure": memory}}}
+        of = script.second if script.second is not None and "copy" in path else script.indexed
+        counted = int(of(script.at_s))
+        return {"_all": {"primaries": {"indexing": {"index_total": counted}}}, "count": counted}
+
+
+def lab_of(script: Script, **engine: object) -> Lab:
+    made = SimpleNamespace(
+        client=Engine(script), loss=script.loss, engine=SimpleNamespace(**engine)
+    )
+    return cast(Lab, made)
+
+
+@dataclass
+class Run:
+    """A watch over a script."""
+
+    script: Script
+    watch: Watch
+
+    def follow(self, seconds: float) -> tuple[Poll, ...]:
+        return self.watch.follow(seconds, NOTHING)
+
+
+@pytest.fixture
+def watching(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Run]:
+    """Watches over scripts, whose clock the modules see."""
+
+    def make(script: Script, profile: Profile | None = None, **engine: object) -> Run:
+        for module in ("measure.watch", "measure.settle", "host.process"):
+            monkeypatch.setattr(f"tuner.{module}.time", script)
+        rsyslogd = SimpleNamespace(
+            check=script.check, ending=script.ending, usage=lambda: Usage(1.0, 1),
+            finish=lambda _: None,
+        )  # fmt: skip
+        pipe = Pipeline(cast(Rsyslogd, rsyslogd), "rsyslog-tune-x-logs*", Path("/nonexistent"))
+        flood = cast(Traffic, SimpleNamespace(progress=script.progress))
+        lab = lab_of(script, **engine)
+        return Run(script, Watch(lab, pipe, profile or small(), flood, script.began_s))
+
+    return make
+
+
+def test_it_polls_to_the_end_and_tells_after_each_poll_but_the_last(
+    watching: Callable[..., Run],
+) -> None:
+    run, told = watching(Script()), list[int]()
+    samples = run.watch.follow(2.0, lambda so_far: told.append(len(so_far)))
+    assert told == list(range(1, len(samples)))
+    assert samples[-1].at_s - samples[0].at_s == pytest.approx(2.0, abs=0.15)
+    assert samples[-1].sent == pytest.approx(2000, abs=150)
+
+
+def test_it_ends_early_once_enough_was_seen(watching: Callable[..., Run]) -> None:
+    samples = watching(Script()).watch.follow(9.0, NOTHING, lambda so_far: len(so_far) == 3)
+    assert len(samples) == 3
+
+
+def test_nothing_indexed_while_events_are_outstanding_is_a_stall(
+    watching: Callable[..., Run],
+) -> None:
+    run = watching(Script(indexed=lambda s: min(900.0, 900 * s)))
+    with pytest.raises(Stalled, match="nothing was indexed for 10 s: 900 of 11"):
+        run.follow(60.0)
+    assert run.script.at_s == pytest.approx(1.0 + STALL_S, abs=0.3)
+
+
+def test_a_pause_in_which_nothing_is_outstanding_is_none(watching: Callable[..., Run]) -> None:
+    watching(Script(sent=lambda _: 500.0, indexed=lambda _: 500.0)).follow(3 * STALL_S)
+
+
+def test_one_event_in_time_is_no_stall(watching: Callable[..., Run]) -> None:
+    watching(Script(indexed=lambda s: s // (STALL_S - 1))).follow(4 * STALL_S)
+
+
+def test_a_counter_that_runs_backwards_gives_no_rate(watching: Callable[..., Run]) -> None:
+    run = watching(Script(indexed=lambda s: 900 * s if s < 2 else 10.0))
+    with pytest.raises(Stalled, match="ran backwards from 1"):
+        run.follow(9.0)
+
+
+def test_a_counter_that_was_out_of_sight_gives_no_rate(watching: Callable[..., Run]) -> None:
+    run = watching(Script(answers_s=lambda s: SILENCE_S + 0.5 if 2 < s < 2.2 else 0.0))
+    with pytest.raises(Stalled, match=r"could not be read for 3\.[56] s"):
+        run.follow(9.0)
+
+
+def test_an_rsyslogd_that_died_ends_it(watching: Callable[..., Run]) -> None:
+    with pytest.raises(RsyslogdDied):
+        watching(Script(rsyslogd_died_s=1.0)).follow(9.0)
+
+
+def test_a_node_that_died_beside_others_is_a_loss_and_an_engine_that_is_gone_is_none(
+    watching: Callable[..., Run],
+) -> None:
+    with pytest.raises(NodeLost, match="a node died"):
+        watching(Script(node_died_s=1.0)).follow(9.0)
+    with pytest.raises(Unreachable):
+        watching(Script(engine_died_s=1.0)).follow(9.0)
+
+
+def test_a_flood_that_broke_off_is_blamed_on_rsyslogd_where_that_died(
+    watching: Callable[..., Run],
+) -> None:
+    with pytest.raises(JobFailed, match="connection reset"):
+        watching(Script(flood_error="connection reset")).follow(9.0)
+    died = watching(Script(flood_error="connection reset", rsyslogd_died_s=0.5))
+    with pytest.raises(RsyslogdDied):
+        died.follow(9.0)
+
+
+SENT = 1000
+
+
+def test_the_drain_lasts_until_the_last_event_is_there(watching: Callable[..., Run]) -> None:
+    run = watching(Script(indexed=lambda s: min(SENT, 200 * s)))
+    run.watch.drain(SENT)
+    assert run.script.at_s == pytest.approx(5.0, abs=0.1)
+
+
+def test_the_drain_waits_for_the_output_that_is_furthest_behind(
+    watching: Callable[..., Run],
+) -> None:
+    script = Script(indexed=lambda _: SENT, second=lambda s: min(SENT, 100 * s))
+    run = watching(script, two_outputs())
+    run.watch.drain(SENT)
+    assert script.at_s == pytest.approx(10.0, abs=0.1)
+
+
+def test_the_drain_gives_up_soon_where_the_engine_has_nothing_to_do(
+    watching: Callable[..., Run],
+) -> None:
+    idle = watching(Script(indexed=lambda _: SENT - 1))
+    idle.watch.drain(SENT)
+    assert 3.0 < idle.script.at_s < 3.3
+    busy = watching(Script(indexed=lambda _: SENT - 1, bulk_bytes=lambda s: 9 if s < 6 else 0))
+    busy.watch.drain(SENT)
+    assert 6.0 < busy.script.at_s < 6.3
+    stuck = watching(Script(indexed=lambda _: SENT - 1, bulk_bytes=lambda _: 9))
+    stuck.watch.drain(SENT)
+    assert STALL_S < stuck.script.at_s < STALL_S + 0.3
+
+
+def test_a_drain_that_crawls_has_a_limit(watching: Callable[..., Run]) -> None:
+    run = watching(Script(indexed=lambda s: s))
+    with pytest.raises(Stalled, match="of 1000 events are still not indexed 60 s after the flood"):
+        run.watch.drain(SENT)
+    assert run.script.at_s == pytest.approx(DRAIN_S, abs=0.5)
+
+
+def two_outputs() -> Profile:
+    """The second is called copy, and so are its indices."""
+    logs = small().measured.model_dump(mode="json", by_alias=True, exclude_none=True)
+    return small({"outputs": [logs, {**logs, "name": "copy", "index": {"name": "copy"}}]})
+
+
+ALL_THERE = DeliveryCheck(0, 0, (), ())
+
+
+def counted(_profile: object, output: Any, sent: SentEvents, indexed: int, _found: int) -> Any:
+    """By the numbers, as the engine has them."""
+    short = sent.total - indexed
+    return replace(ALL_THERE, lost=short, missing=(SENT - 1,) if short else ())
+
+
+def test_the_account_is_that_of_the_output_that_is_short_by_one(
+    watching: Callable[..., Run],
+) -> None:
+    script = Script(indexed=lambda _: SENT, second=lambda _: SENT - 1)
+    watch = watching(script, two_outputs(), check_delivery=counted).watch
+    delivery = settle(watch, SentEvents((SENT,))).delivery
+    assert not delivery.exact
+    assert (delivery.sent, delivery.indexed, delivery.found) == (SENT, SENT - 1, SENT - 1)
+    assert delivery.missing == (SENT - 1,)
+
+
+def test_the_account_is_made_once_rsyslogd_has_ended(watching: Callable[..., Run]) -> None:
+    """As long as it runs it may repeat a batch that is counted already."""
+    script = Script(indexed=lambda _: SENT)
+    order: list[str] = []
+
+    def check(*_: object) -> DeliveryCheck:
+        order.append("account")
+        return ALL_THERE
+
+    run = watching(script, check_delivery=check)
+    ended = SimpleNamespace(
+        **{**vars(run.watch.pipe.rsyslogd), "finish": lambda _: order.append("end")}
+    )
+    watch = replace(run.watch, pipe=replace(run.watch.pipe, rsyslogd=cast(Rsyslogd, ended)))
+    settled = settle(watch, SentEvents((SENT,)))
+    assert order == ["end", "account"]
+    assert settled.delivery.exact
+
+
+def test_an_engine_that_refuses_to_tell_is_no_account(watching: Callable[..., Run]) -> None:
+    def refuse(*_: object) -> DeliveryCheck:
+        raise EngineRefused("some shards failed", 503, "some shards failed")
+
+    watch = watching(Script(indexed=lambda _: SENT), check_delivery=refuse).watch
+    with pytest.raises(EngineRefused):
+        settle(watch, SentEvents((SENT,)))
