@@ -38,6 +38,11 @@ ELSEWHERE = replace(CALM, engine_is_here=False, engine_cpu=0.93, machine_cpu=0.3
 MACHINE = replace(CALM, cores=2, engine_cores=2, engine_cpu=0.45, shipper_cpu=0.5, machine_cpu=0.99)
 WORKING = replace(CALM, action=replace(ACTION, cpu=0.6, busiest=0.65, runnable=0.1))
 UNCLEAR = replace(CALM, main=EMPTY_MAIN, action=EMPTY_ACTION)
+HALF_FULL = replace(FULL_WORKERS.action or ACTION, fill=0.5)
+ROOMY = replace(ACTION, fill=0.5)
+UNCOUNTED = replace(
+    CALM, main=replace(BUSY_MAIN, held=None, fill=None), action=replace(ACTION, fill=None)
+)
 IDLE_LOAD = LoadStage("north", 0.3, 2.0, None, 0.2, 0.0)
 OUTSIDE = replace(UNCLEAR, input_cpu=0.2, loads=(IDLE_LOAD,))
 
@@ -127,6 +132,14 @@ def test_a_setting_that_the_profile_leaves_to_the_engine_has_room() -> None:
         (replace(THROTTLED, backlog_kept=0.5), Bottleneck.SENDER),
         (replace(THROTTLED, io_wait=0.4), Bottleneck.MERGES),
         (replace(DISK, main=BUSY_MAIN), Bottleneck.DISK),
+        (replace(DISK, action=FULL_WORKERS.action), Bottleneck.DISK),
+        (replace(FULL_WORKERS, action=HALF_FULL, main=BUSY_MAIN), Bottleneck.ACTION_CPU),
+        (replace(FULL_WORKERS, machine_cpu=0.99, engine_cpu=0.9), Bottleneck.ACTION_CPU),
+        (replace(FULL_INPUT, machine_cpu=0.99, engine_cpu=0.9), Bottleneck.INPUT),
+        (replace(UNCOUNTED, input_cpu=0.96), Bottleneck.MAIN_WORKER),
+        (replace(OUTSIDE, machine_cpu=0.95), Bottleneck.MACHINE_CPU),
+        (replace(OUTSIDE, input_cpu=0.4, sender_blocked=0.9), Bottleneck.NETWORK),
+        (replace(CALM, main=replace(MAIN, held=0.8), action=ROOMY), Bottleneck.MAIN_WORKER),
         (replace(FULL_MAIN, machine_cpu=0.99, engine_cpu=0.7), Bottleneck.MAIN_WORKER),
         (replace(ENGINE, engine_cpu=0.6, shipper_cpu=0.38), Bottleneck.MACHINE_CPU),
     ],

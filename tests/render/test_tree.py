@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from tests.profile.examples import small
-from tuner.errors import JobFailed
-from tuner.render.artefacts import Artefact, render
+from tuner.errors import JobFailed, Refused
+from tuner.render.artefacts import Artefact, render, rsyslog_conf
 from tuner.render.tree import Status, diff, stale, write, write_whole
 
 NODE = {"node.indices.memory.index_buffer_size": "30%"}
@@ -69,6 +69,27 @@ def test_a_file_of_somebody_else_stays(tmp_path: Path) -> None:
     write(render(small()), tmp_path)
     assert stale(render(small()), tmp_path) == ()
     assert (tmp_path / "elasticsearch.yml").exists()
+
+
+def test_a_file_of_somebody_else_in_the_way_is_named_and_nothing_is_written(tmp_path: Path) -> None:
+    foreign = 'module(load="imtcp")\n'
+    (tmp_path / "rsyslog.conf").write_text(foreign, encoding="utf-8")
+    with pytest.raises(Refused, match=r"rsyslog\.conf was not rendered by rsyslog-tune"):
+        write(render(small()), tmp_path)
+    assert {path.name: path.read_text("utf-8") for path in tmp_path.rglob("*")} == {
+        "rsyslog.conf": foreign
+    }
+
+
+def test_a_link_in_the_way_is_named_and_what_it_leads_to_stays(tmp_path: Path) -> None:
+    theirs = tmp_path / "theirs"
+    write(render(small()), theirs)
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out/rsyslog.conf").symlink_to(theirs / "rsyslog.conf")
+    with pytest.raises(Refused, match="is a symbolic link"):
+        write(render(small({"main_queue.size": 60_000})), tmp_path / "out")
+    assert [path.name for path in (tmp_path / "out").iterdir()] == ["rsyslog.conf"]
+    assert (theirs / "rsyslog.conf").read_text("utf-8") == rsyslog_conf(small())
 
 
 def test_a_change_of_line_ends_is_a_change(tmp_path: Path) -> None:
