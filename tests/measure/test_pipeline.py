@@ -1,0 +1,50 @@
+"""Where the number of an event stands in its message, as rsyslogd takes that apart."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+import pytest
+
+from tests.profile.examples import small
+from tuner.flood.messages import Messages
+from tuner.flood.workload import flood_spec
+from tuner.measure.pipeline import identity_of
+
+# What rsyslogd takes off before $msg: of RFC 3164 all up to the colon of the tag, of RFC 5424 all
+# up to the blank after the structured data.
+_BEFORE = {
+    "rfc3164": r"<\d+>.{15} \S+ \S+:",
+    "local": r"<\d+>.{15} \S+:",
+    "rfc5424": r"<\d+>1 \S+ \S+ \S+ \S+ \S+ (-|\[[^]]*\]) ",
+    "bare": "",
+}
+UNIX: Mapping[str, object] = {"inputs": [{"type": "imuxsock", "socket": "/run/app.sock"}]}
+FILE: Mapping[str, object] = {
+    "inputs": [{"type": "imfile", "file": "/var/log/app.log", "tag": "app:"}],
+    "global": {"workDirectory": "/var/spool/rsyslog"},
+}
+
+
+@pytest.mark.parametrize(
+    ("changes", "written"),
+    [
+        ({}, "rfc3164"),
+        ({"workload.format": "rfc5424"}, "rfc5424"),
+        (UNIX, "local"),
+        (FILE, "bare"),
+    ],
+)
+def test_the_number_is_where_documents_take_it_from(
+    changes: Mapping[str, object], written: str
+) -> None:
+    profile = small(changes)
+    spec = flood_spec(profile, "0a1b2c3d")
+    assert spec.format == written
+    block = Messages(spec).take(2500, 1_790_000_000)
+    lines = bytes(block.data).decode().splitlines()
+    identity = identity_of(profile)
+    for number, line in enumerate(lines):
+        text = re.sub(f"^{_BEFORE[written]}", "", line)
+        assert text[identity.first - 1 : identity.last] == f"{number:012d}", line
