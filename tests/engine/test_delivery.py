@@ -9,7 +9,18 @@ from typing import Any
 import pytest
 
 from tuner.engine.client import JSON, EngineClient
-from tuner.engine.delivery import FIELD, DeliveryCheck, check_by_counters, check_by_identity
+from tuner.engine.delivery import (
+    FIELD,
+    Arrived,
+    ArrivedRun,
+    DeliveryCheck,
+    FaultCount,
+    arrived,
+    check_by_counters,
+    check_by_identity,
+    check_by_sink,
+    fault_counts,
+)
 from tuner.engine.numbering import SentEvents
 from tuner.measure.measurement import Delivery
 
@@ -63,13 +74,20 @@ class Index(EngineClient):
         self, method: str, path: str, body: JSON | None = None, *, timeout_s: float | None = None
     ) -> object:
         assert body is not None
-        assert path.startswith("/logs-*/_search?")
+        assert (method, body["size"]) == ("POST", 0)
+        place, _, options = path.partition("?")
+        assert place == "/logs-*/_search"
+        assert {*options.split("&")} == {
+            "request_cache=false", "allow_partial_search_results=false",
+        }  # fmt: skip
         aggs: Any = body["aggs"]
         if "numbers" in aggs:
             self.pages.append(body)
+        # Without being asked an engine counts no further than 10,000.
+        is_exact = body.get("track_total_hits") is True
+        total = self.held.total() if is_exact else min(10_000, self.held.total())
         return {
-            "timed_out": False,
-            "hits": {"total": {"value": self.held.total()}} if "track_total_hits" in body else {},
+            "hits": {"total": {"value": total}},
             "aggregations": {name: {"buckets": self._buckets(agg)} for name, agg in aggs.items()},
         }
 
@@ -171,22 +189,54 @@ def test_a_torn_page_is_never_all_well() -> None:
     assert torn.lost > 4_000
 
 
-def test_an_answer_of_some_shards_alone_is_refused_by_the_engine_and_not_counted() -> None:
-    """By default a search answers with what it has where a shard failed or took too long."""
-    asked: list[str] = []
-
-    class Asked(Index):
-        def request(
-            self, method: str, path: str, body: JSON | None = None, *,
-            timeout_s: float | None = None,
-        ) -> object:  # fmt: skip
-            asked.append(path)
-            return super().request(method, path, body, timeout_s=timeout_s)
-
-    check_by_identity(Asked(range(10)), "logs-*", SentEvents((11,)), shards=1)
-    assert len(asked) == 2
-    assert all("allow_partial_search_results=false" in path for path in asked)
+def test_numbers_in_more_ranges_than_one_answer_may_hold_are_all_read(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("tuner.engine.delivery._MOST_RANGES", 3)
+    for senders, pages in ((2, 0), (3, 1)):
+        sent = SentEvents((1, 0) * senders)
+        index = Index(first for first, _ in sent.ranges())
+        assert check_by_identity(index, "logs-*", sent, shards=1) == ALL_WELL
+        assert len(index.pages) == pages
 
 
 def test_nothing_sent_is_nothing_lost() -> None:
     assert check([], SentEvents((0,))) == ALL_WELL
+
+
+class Sink(EngineClient):
+    """Our sink, by what it says of itself."""
+
+    def __init__(self, **answers: JSON) -> None:
+        super().__init__("http://sink.invalid")
+        self.answers = answers
+        self.asked: list[str] = []
+
+    def get(self, path: str, timeout_s: float | None = None) -> JSON:
+        self.asked.append(path)
+        return self.answers[path.partition("?")[0].rpartition("/")[2]]
+
+
+ACCOUNT: JSON = {"lost": 3, "duplicated": 2, "missing": [5, 6, 7], "doubled": [9]}
+
+
+def test_the_account_of_our_sink_is_asked_for_by_what_each_sender_sent() -> None:
+    sink = Sink(account=ACCOUNT)
+    found = check_by_sink(sink, "logs-*", SentEvents((100, 20)))
+    assert found == DeliveryCheck(3, 2, (5, 6, 7), (9,))
+    assert sink.asked == ["/_sink/logs-*/account?sent=100,20"]
+
+
+def test_what_our_sink_did_wrong_as_it_was_told_to() -> None:
+    strike = {"fault": "status=503", "documents": 500, "stored": 0}
+    assert fault_counts(Sink(faults={"strikes": [strike]})) == (FaultCount("status=503", 500, 0),)
+    assert fault_counts(Sink(faults={"strikes": None})) == ()
+
+
+def test_what_arrived_is_told_by_index_and_flood() -> None:
+    index = {"index": "logs", "documents": 12, "runs": {"0a1b2c3d": {"distinct": 9, **ACCOUNT}}}
+    check = DeliveryCheck(3, 2, (5, 6, 7), (9,))
+    assert arrived(Sink(books={"indices": [index, {"index": "x", "documents": 1}]})) == (
+        Arrived("logs", 12, (ArrivedRun("0a1b2c3d", 9, check),)), Arrived("x", 1, ()),
+    )  # fmt: skip
+    assert arrived(Sink(books={"indices": None})) == ()

@@ -29,6 +29,8 @@ class Engine(EngineClient):
         super().__init__("http://engine.invalid")
         self.objects, self.acknowledges = objects, acknowledges
         self.asked: list[str] = []
+        self.put: list[JSON | None] = []
+        self.refuses: dict[str, int] = {}
         self.deleted: list[str] = []
 
     def request(
@@ -37,11 +39,15 @@ class Engine(EngineClient):
         self.asked.append(f"{method} {path}")
         place, (indices, templates) = path.partition("?")[0], vars(self.objects).values()
         *_, name = place.split("/")
+        if (status := self.refuses.get(f"{method} {place}")) is not None:
+            raise EngineRefused("no", status, "no")
         if method == "DELETE":
             self.deleted.append(place)
             return {}
         if method == "PUT":
+            self.put.append(body)
             return {"shards_acknowledged": self.acknowledges}
+        assert method == "GET"
         if place.startswith("/_cat/indices/"):
             return [{"index": one} for one in indices if one.startswith(name.rstrip("*"))]
         if place.startswith("/_index_template/"):
@@ -110,8 +116,9 @@ def test_one_trial_removes_what_is_its_own() -> None:
 
 def test_a_template_never_replaces_another_one() -> None:
     engine = Engine(Objects())
-    put_template(engine, OURS, NAME, {})
+    put_template(engine, OURS, NAME, {"priority": 500})
     assert engine.asked == [f"PUT /_index_template/{NAME}?create=true"]
+    assert engine.put == [{"priority": 500}]
 
 
 def test_an_index_whose_copies_do_not_start_is_no_index_to_measure() -> None:
@@ -127,3 +134,23 @@ def test_what_runs_left_is_told_by_run() -> None:
     assert created(engine) == {
         OURS.run_id: [f"/{NAME}", f"/_index_template/{NAME}"], other.run_id: [f"/{theirs}"],
     }  # fmt: skip
+
+
+@pytest.mark.parametrize("asked", [f"GET /{NAME}/_mapping", f"DELETE /{NAME}"])
+def test_what_another_removed_meanwhile_is_gone_and_what_the_engine_refuses_is_said(
+    asked: str,
+) -> None:
+    engine = Engine(Objects({NAME: META}, {NAME: META}))
+    engine.refuses = {asked: 404}
+    remove(engine, OURS, OURS.prefix)
+    assert engine.deleted == [f"/_index_template/{NAME}"]
+    engine.refuses = {asked: 403}
+    with pytest.raises(EngineRefused):
+        remove(engine, OURS, OURS.prefix)
+
+
+def test_an_engine_that_knows_no_templates_has_none() -> None:
+    engine = Engine(Objects({NAME: META}))
+    engine.refuses = {f"GET /_index_template/{OURS.prefix}*": 404}
+    remove(engine, OURS, OURS.prefix)
+    assert engine.deleted == [f"/{NAME}"]
