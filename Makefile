@@ -22,7 +22,7 @@ PACKAGES := rsyslog rsyslog-elasticsearch rsyslog-relp rsyslog-gnutls \
 export PYTHONDONTWRITEBYTECODE :=
 
 .PHONY: setup packages engine engines rsyslogs managers broker mmdebstrap demo test test-all lint man bench \
-	fuzz clean
+	mutants fuzz clean
 
 setup: packages $(VENV)/.ready engine
 
@@ -111,8 +111,12 @@ bench: setup
 	$(BIN)/python -m tests.benchmarks.sink_share
 	$(BIN)/python -m tests.benchmarks.import_cost
 
+# Hours: small changes to what carries promises, and whether a fast test notices each.
+mutants: setup
+	$(BIN)/python -m tests.mutants
+
 fuzz: $(VENV)/.ready
 	$(BIN)/pytest -m fuzz
 
 clean:
-	rm -rf $(VENV) .kafka .salt .operator dist build
+	rm -rf $(VENV) .kafka .salt .operator dist build mutants
