@@ -48,9 +48,8 @@ class Flooded:
 
 def flooded(lab: Lab, events: int) -> Flooded:
     """Send `events` through rsyslogd, looking at the bulks under way until all are indexed."""
-    bound = lab.bind(PROFILE, "t1").profile
-    with pipeline(lab, bound, "t1") as pipe:
-        spec = flood_spec(bound, secrets.token_hex(4), events)
+    with pipeline(lab, PROFILE, "t1") as pipe:
+        spec = flood_spec(pipe.profile, secrets.token_hex(4), events)
         watch = BulkWatch()
         before = bulk_times(lab.client, pipe.pattern)
         with Flood(spec) as flood:

@@ -47,11 +47,12 @@ def test_rendering_twice_gives_the_same_bytes_and_rsyslogd_accepts_them(tmp_path
 def test_a_lab_runs_what_the_sites_own_templates_write(tmp_path: Path) -> None:
     wanted = Wanted(EngineChoice.SINK, None, Templates(ROOT / "examples" / "templates"))
     profile = load_profile(DEFAULT).profile
-    with open_lab(wanted, profile, tmp_path, lambda _: None) as lab:
-        bound = lab.bind(profile, "t").profile
-        with pipeline(lab, bound, "t"):
-            (config,) = lab.folder.rglob("rsyslog.conf")
-            assert 'load="immark"' in config.read_text("utf-8")
+    with (
+        open_lab(wanted, profile, tmp_path, lambda _: None) as lab,
+        pipeline(lab, profile, "t"),
+    ):
+        (config,) = lab.folder.rglob("rsyslog.conf")
+        assert 'load="immark"' in config.read_text("utf-8")
 
 
 def test_stale_files_are_exit_2_and_shown(tmp_path: Path) -> None:

@@ -139,10 +139,10 @@ def watching(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Run]:
             check=script.check, ending=script.ending, usage=lambda: Usage(1.0, 1),
             finish=lambda _: None,
         )  # fmt: skip
-        pipe = Pipeline(cast(Rsyslogd, rsyslogd), "rsyslog-tune-x-logs*", Path("/nonexistent"))
-        flood = cast(Traffic, SimpleNamespace(progress=script.progress))
         lab = lab_of(script, **engine)
-        return Run(script, Watch(lab, pipe, profile or small(), flood, script.began_s))
+        pipe = Pipeline(lab, profile or small(), cast(Rsyslogd, rsyslogd), Path("/nonexistent"))
+        flood = cast(Traffic, SimpleNamespace(progress=script.progress))
+        return Run(script, Watch(pipe, flood, script.began_s))
 
     return make
 

@@ -9,15 +9,14 @@ from dataclasses import replace
 
 from tuner.engine.client import EngineClient
 from tuner.engine.feed import kept
-from tuner.errors import JobFailed
+from tuner.errors import JobFailed, Refused, Unreachable
 from tuner.flood.spread import traffic
 from tuner.flood.workload import flood_spec
 from tuner.lab.engine import LabEngine, StoringEngine
 from tuner.lab.lab import Lab
 from tuner.lab.sink import Sink
-from tuner.measure.measurement import Failure
-from tuner.measure.pipeline import Pipeline
-from tuner.measure.trial import guarded
+from tuner.measure.pipeline import Pipeline, pipeline
+from tuner.measure.trial import failure_of
 from tuner.measure.watch import Stalled, Watch, saturate
 from tuner.profile.backlog import backlog_marks
 from tuner.profile.model import Profile
@@ -55,22 +54,22 @@ def capture(lab: Lab, profile: Profile, name: str, documents: int) -> bytes:
         contextlib.closing(EngineClient(sink.url)) as client,
     ):
         stand_in = replace(lab, engine=_Recorder(lab.engine, client, sink))
-        lines = guarded(
-            stand_in, profile, name, lambda pipe, bound: _flooded(stand_in, pipe, bound, documents)
-        )
-    if isinstance(lines, Failure):
-        raise JobFailed(f"rsyslog wrote no documents to feed the engine with: {lines.reason}")
-    return lines
+        try:
+            with pipeline(stand_in, profile, name) as pipe:
+                return _flooded(pipe, documents)
+        except (JobFailed, Refused, Unreachable) as error:
+            why = failure_of(error, stand_in, name).reason
+            raise JobFailed(f"rsyslog wrote no documents to feed the engine with: {why}") from None
 
 
-def _flooded(lab: Lab, pipe: Pipeline, bound: Profile, documents: int) -> bytes:
-    spec = flood_spec(bound, secrets.token_hex(4))
+def _flooded(pipe: Pipeline, documents: int) -> bytes:
+    spec = flood_spec(pipe.profile, secrets.token_hex(4))
     deadline = time.monotonic() + _PATIENCE_S
-    with traffic(spec, lab.loads()) as flood:
-        watch = Watch(lab, pipe, bound, flood)
-        saturating = saturate(flood, backlog_marks(bound))
+    with traffic(spec, pipe.lab.loads()) as flood:
+        watch = Watch(pipe, flood)
+        saturating = saturate(flood, backlog_marks(pipe.profile))
         while (arrived := watch.indexed()) < documents:
             if time.monotonic() > deadline:
                 raise Stalled(f"{arrived:,} of {documents:,} came within {_PATIENCE_S:g} s")
             watch.follow(_STEP_S, saturating)
-    return kept(lab.client)
+    return kept(pipe.client)

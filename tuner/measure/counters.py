@@ -11,7 +11,6 @@ from tuner.engine.counters import index_counters, node_counters
 from tuner.flood.spread import Traffic
 from tuner.host.machine import CoreTime, core_time
 from tuner.host.threads import Load, NamedThreads, thread_cpu, thread_loads
-from tuner.lab.lab import Lab
 from tuner.lab.loads import LoadCounts, MachineCounts
 from tuner.lab.probe import Pieces
 from tuner.measure.pipeline import Pipeline
@@ -144,8 +143,9 @@ class Window:
         return self.sampled if bulk is None else latency_of(bulk)
 
 
-def counters_now(lab: Lab, pipe: Pipeline, flood: Traffic, timeout_s: float) -> Counters:
+def counters_now(pipe: Pipeline, flood: Traffic, timeout_s: float) -> Counters:
     """Read everything now; an engine gets `timeout_s` to answer."""
+    lab = pipe.lab
     engine_hosts = lab.engine.counted()
     shipper = pipe.rsyslogd.usage()
     engine = node_counters(lab.client, timeout_s)

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tuner.engine.probe import SILENCE_S
+from tuner.errors import JobFailed, Refused, Unreachable
 from tuner.flood.schedule import Schedule, Timeline
 from tuner.flood.spec import FloodProgress
 from tuner.flood.spread import traffic
@@ -30,10 +31,10 @@ from tuner.measure.paced_summary import (
     Percentiles,
     summarise_paced,
 )
-from tuner.measure.pipeline import Pipeline
+from tuner.measure.pipeline import Pipeline, pipeline
 from tuner.measure.settle import settle
 from tuner.measure.spent import StageClock, TrialPart
-from tuner.measure.trial import Tell, finish, measured
+from tuner.measure.trial import Tell, failure_of, finish
 from tuner.measure.watch import POLL_S, STALL_S, Watch
 from tuner.measure.window import Poll
 from tuner.profile.model import Profile
@@ -59,21 +60,24 @@ def run_paced(
     lab: Lab, profile: Profile, pacing: Pacing, name: str, tell: Tell
 ) -> PacedMeasurement | Failure:
     """Send to the pipeline of `profile` by a schedule; failures and errors as in `run_trial`."""
-    return measured(
-        lab, profile, name, tell,
-        lambda pipe, bound, stages: _Paced(lab, pipe, bound, pacing, stages).measure(),
-    )  # fmt: skip
+    stages = StageClock(tell)
+    outcome: PacedMeasurement | Failure
+    try:
+        with pipeline(lab, profile, name) as pipe, stages.stopping():
+            outcome = _Paced(pipe, pacing, stages).measure()
+    except (JobFailed, Refused, Unreachable) as error:
+        outcome = failure_of(error, lab, name)
+    spent = stages.spent()
+    return replace(outcome, total_s=spent.total_s, spent=spent)
 
 
 class _Paced:
     """The course of one open-loop trial."""
 
-    def __init__(
-        self, lab: Lab, pipe: Pipeline, profile: Profile, pacing: Pacing, stages: StageClock
-    ) -> None:
-        self._lab = lab
+    def __init__(self, pipe: Pipeline, pacing: Pacing, stages: StageClock) -> None:
+        lab, profile = pipe.lab, pipe.profile
+        self._lab, self._profile = lab, profile
         self._pipe = pipe
-        self._profile = profile
         self._pacing = pacing
         self._stages = stages
         self._interval_s = lab.engine.refresh_s(profile.measured)
@@ -91,7 +95,7 @@ class _Paced:
         """Send by the schedule and account for every event."""
         spec = flood_spec(self._profile, secrets.token_hex(4))
         with traffic(spec, self._lab.loads()) as flood:
-            watch = Watch(self._lab, self._pipe, self._profile, flood)
+            watch = Watch(self._pipe, flood)
             flood.follow(self._pacing.schedule)
             self._stages.begin(TrialPart.WARM_UP, "sending")
             lead = watch.follow(self._pacing.judged_from_s, self._look)

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from tuner.engine.client import JSON, EngineRefused
+from tuner.engine.client import JSON, EngineClient, EngineRefused
 from tuner.engine.delivery import FIELD, MAPPING
 from tuner.engine.owned import Owner, create_index, put_template, remove
 from tuner.errors import Unreachable
@@ -32,17 +32,32 @@ _ABOVE_PRODUCTION = 500
 
 @dataclass(frozen=True)
 class Pipeline:
-    """rsyslogd taking what a flood of the bound profile sends, indexing into the indices that match
-    `pattern`, and writing its own counters to `stats` once a second."""
+    """rsyslogd in a lab, taking what a flood of `profile`, as bound to that, sends, and writing its
+    own counters to `stats` once a second."""
 
+    lab: Lab
+    profile: Profile
     rsyslogd: Rsyslogd
-    pattern: str
     stats: Path
+
+    @property
+    def client(self) -> EngineClient:
+        """The connection to the engine."""
+        return self.lab.client
+
+    @property
+    def pattern(self) -> str:
+        """The indices of the output that is measured."""
+        return self.profile.measured.index.pattern
 
 
 @contextlib.contextmanager
-def pipeline(lab: Lab, bound: Profile, name: str) -> Iterator[Pipeline]:
-    """Start what `bound` describes under names of this trial; all of it is gone afterwards."""
+def pipeline(lab: Lab, profile: Profile, name: str) -> Iterator[Pipeline]:
+    """Start what `profile` describes, on the engine as it wants it, under names of this trial; all
+    of it is gone afterwards.  Raises Unreachable, Refused and JobFailed."""
+    lab.check()
+    lab.engine.run_with(profile)
+    bound = lab.bind(profile, name).profile
     folder = subfolder(lab.folder, lab.trial_folder(name).name)
     with _removed(lab, folder, f"{lab.owner.prefix}{name}-"):
         install_index(lab, bound)
@@ -58,7 +73,7 @@ def pipeline(lab: Lab, bound: Profile, name: str) -> Iterator[Pipeline]:
             start_checks_s=bound.start_checks_s,
         )
         try:
-            yield Pipeline(rsyslogd, bound.measured.index.pattern, stats)
+            yield Pipeline(lab, bound, rsyslogd, stats)
         finally:
             rsyslogd.stop()
 

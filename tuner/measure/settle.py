@@ -59,7 +59,7 @@ def settle(
 
     Merges get `merges_s` seconds to end.
     """
-    client, pattern = watch.lab.client, watch.pipe.pattern
+    client, pattern = watch.pipe.client, watch.pipe.pattern
     watch.drain(sent.total)
     drained_at = time.monotonic()
     drained_epoch_s = time.time()
@@ -87,7 +87,7 @@ def settle(
 
 def _merged_at(watch: Watch, patience_s: float) -> float | None:
     """When no merge was under way any more; None when that took too long."""
-    client, pattern = watch.lab.client, watch.pipe.pattern
+    client, pattern = watch.pipe.client, watch.pipe.pattern
     idle = wait_until(lambda: merges_under_way(client, pattern) == 0, patience_s)
     return time.monotonic() if idle else None
 
@@ -100,15 +100,15 @@ def _await_round(watch: Watch, from_s: float) -> None:
 def _delivery(watch: Watch, sent: SentEvents) -> Delivery:
     """The delivery check of all events, once no more can come: that of the first output
     to which not everything came once, else that of the measured one."""
-    each = [_delivery_to(watch, sent, output) for output in watch.profile.indexed]
+    each = [_delivery_to(watch, sent, output) for output in watch.pipe.profile.indexed]
     return next((one for one in each if not one.exact), each[0])
 
 
 def _delivery_to(watch: Watch, sent: SentEvents, output: OmelasticsearchOutput) -> Delivery:
-    client, pattern = watch.lab.client, output.index.pattern
+    client, pattern = watch.pipe.client, output.index.pattern
     make_durable(client, pattern)
     arrived, found = indexed(client, pattern, SILENCE_S), count(client, pattern)
-    check = watch.lab.engine.check_delivery(watch.profile, output, sent, arrived, found)
+    check = watch.pipe.lab.engine.check_delivery(watch.pipe.profile, output, sent, arrived, found)
     return Delivery(
         sent.total, arrived, found, check.lost, check.duplicated, check.missing, check.doubled
     )
@@ -121,7 +121,7 @@ def after_loss(watch: Watch, loss: str, sent: SentEvents) -> Failure:
     A request to a shard without a copy waits for a minute, and rsyslogd behind it: then what the
     other shards have indexed is the account, and what is not there counts as lost.
     """
-    client, pattern = watch.lab.client, watch.pipe.pattern
+    client, pattern = watch.pipe.client, watch.pipe.pattern
     red = lost_shards(client, pattern, _PROMOTION_S)
     if red is None:
         _await_empty_queues(watch)
@@ -147,7 +147,7 @@ def loss_of(loss: str, delivery: Delivery, account: str = "") -> Failure:
 def _await_empty_queues(watch: Watch) -> None:
     """Wait until rsyslogd holds no event: an action whose server was gone first waits for
     `action.resumeInterval`."""
-    resumes_s = max(output.action_resume_interval for output in watch.profile.outputs)
+    resumes_s = max(output.action_resume_interval for output in watch.pipe.profile.outputs)
     since = time.time()
 
     def empty() -> bool:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields
 from enum import Enum
 
@@ -75,6 +76,14 @@ class StageClock:
         self._part, self._since_s = part, now_s
         if told is not None:
             self._tell(told)
+
+    @contextlib.contextmanager
+    def stopping(self) -> Iterator[None]:
+        """What follows the end of this, however it comes, is part of stopping."""
+        try:
+            yield
+        finally:
+            self.begin(TrialPart.STOP)
 
     def spent(self) -> Spent:
         """The seconds up to now."""

@@ -14,7 +14,6 @@ from tuner.engine.searchable import refreshing
 from tuner.errors import JobFailed
 from tuner.flood.spread import Traffic
 from tuner.host.process import wait_until
-from tuner.lab.lab import Lab
 from tuner.measure.counters import Counters, counters_now
 from tuner.measure.pipeline import Pipeline
 from tuner.measure.window import Poll, slope
@@ -54,11 +53,9 @@ class DrainLimit:
 
 @dataclass(frozen=True)
 class Watch:
-    """One flood on its way through `pipe`, set up as `profile` says after it was bound."""
+    """One flood on its way through `pipe`."""
 
-    lab: Lab
     pipe: Pipeline
-    profile: Profile
     flood: Traffic
     began_s: float = field(default_factory=time.monotonic)
 
@@ -91,7 +88,7 @@ class Watch:
     def refresh(self, each: Callable[[Sequence[Poll]], None]) -> tuple[Poll, ...]:
         """Have the engine make segments of what it holds, while events go on coming; the samples
         until it has."""
-        with refreshing(self.lab.client, self.pipe.pattern) as ended:
+        with refreshing(self.pipe.client, self.pipe.pattern) as ended:
             return self.follow(math.inf, each, lambda _: ended())
 
     def sample(self) -> Poll:
@@ -106,22 +103,22 @@ class Watch:
 
     def indexed(self) -> int:
         """What the engine has indexed so far of the measured output."""
-        return indexed(self.lab.client, self.pipe.pattern, SILENCE_S)
+        return indexed(self.pipe.client, self.pipe.pattern, SILENCE_S)
 
     def delivered(self) -> int:
         """What the engine has indexed so far of the output that is furthest behind."""
-        patterns = (output.index.pattern for output in self.profile.indexed)
-        return min(indexed(self.lab.client, pattern, SILENCE_S) for pattern in patterns)
+        patterns = (output.index.pattern for output in self.pipe.profile.indexed)
+        return min(indexed(self.pipe.client, pattern, SILENCE_S) for pattern in patterns)
 
     def counters(self) -> Counters:
         """What everything counted up to now."""
         self.pipe.rsyslogd.check()
-        return counters_now(self.lab, self.pipe, self.flood, SILENCE_S)
+        return counters_now(self.pipe, self.flood, SILENCE_S)
 
     def loss(self) -> str | None:
         """How a node of an engine of ours ended of which another one answers, else None."""
-        loss = self.lab.loss()
-        return loss if loss is not None and answers(self.lab.client) else None
+        loss = self.pipe.lab.loss()
+        return loss if loss is not None and answers(self.pipe.client) else None
 
     def blame(self, error: str) -> NoReturn:
         """Say why the flood broke off: rsyslogd died, or else the flood's own error."""
@@ -136,10 +133,10 @@ class Watch:
     def drain(self, sent: int) -> None:
         """Wait until everything sent is indexed, or no more is to be expected: nothing moves for
         `STALL_S`, or for `QUIET_S` and the engine has no bulk to work on."""
-        quiet_s, limit = QUIET_S + _patience_s(self.profile), self.limit()
+        quiet_s, limit = QUIET_S + _patience_s(self.pipe.profile), self.limit()
         arrived, moved_at = self.delivered(), time.monotonic()
         while arrived < sent and (still_s := time.monotonic() - moved_at) < STALL_S:
-            if still_s > quiet_s and unfinished(self.lab.client).bulk_bytes == 0:
+            if still_s > quiet_s and unfinished(self.pipe.client).bulk_bytes == 0:
                 return
             limit.require_time(f"{sent - arrived} of {sent} events are still not indexed")
             time.sleep(POLL_S / 2)

@@ -10,18 +10,17 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
-from tuner.engine.client import EngineRefused, at, number_at
+from tuner.engine.client import EngineClient, EngineRefused, at, number_at
 from tuner.engines.index import MappingStyle
-from tuner.errors import JobFailed
+from tuner.errors import JobFailed, Refused, Unreachable
 from tuner.flood.flood import Flood
 from tuner.flood.messages import Messages
 from tuner.flood.spec import FloodSpec
 from tuner.flood.workload import flood_spec
 from tuner.host.process import open_given
 from tuner.lab.lab import Lab
-from tuner.measure.measurement import Failure
-from tuner.measure.pipeline import Pipeline
-from tuner.measure.trial import guarded
+from tuner.measure.pipeline import Pipeline, pipeline
+from tuner.measure.trial import failure_of
 from tuner.modules.omelasticsearch import OmelasticsearchOutput
 from tuner.profile.documents import fields_of
 from tuner.profile.model import Profile
@@ -47,9 +46,11 @@ def smoke_layer(lab: Lab, profile: Profile) -> Layer:
     plain, streams = without_stream(profile)
     bound = (f"changed for the lab: {each}" for each in lab.bind(plain, NAME).substitutions)
     notes = (*streams, *bound)
-    found = guarded(lab, _for_one(plain), NAME, lambda pipe, bound: _compared(lab, pipe, bound))
-    if isinstance(found, Failure):
-        return Layer(NAME, False, found.reason, notes=notes)
+    try:
+        with pipeline(lab, _for_one(plain), NAME) as pipe:
+            found = _compared(pipe)
+    except (JobFailed, Refused, Unreachable) as error:
+        return Layer(NAME, False, failure_of(error, lab, NAME).reason, notes=notes)
     if found.wrong:
         return Layer(NAME, False, "; ".join(found.wrong), notes=notes)
     came = f"one event came through {lab.engine.name}"
@@ -98,37 +99,38 @@ class _FieldCheck:
     wrong: tuple[str, ...] = ()
 
 
-def _compared(lab: Lab, pipe: Pipeline, bound: Profile) -> _FieldCheck:
+def _compared(pipe: Pipeline) -> _FieldCheck:
+    bound = pipe.profile
     spec = flood_spec(bound, secrets.token_hex(4), count=1)
     event = read_as(_message(spec), spec.format, bound.inputs[0])
     before = datetime.now(UTC)
     _send(spec)
-    found = [_compared_in(lab, pipe, output, event, before) for output in bound.indexed]
+    found = [_compared_in(pipe, output, event, before) for output in bound.indexed]
     return _FieldCheck(
         sum(one.fields for one in found), tuple(w for one in found for w in one.wrong)
     )
 
 
 def _compared_in(
-    lab: Lab, pipe: Pipeline, output: OmelasticsearchOutput, event: Properties, before: datetime
+    pipe: Pipeline, output: OmelasticsearchOutput, event: Properties, before: datetime
 ) -> _FieldCheck:
     """The one document of an output, which was sent after `before`."""
-    hit = _awaited(lab, pipe, output)
+    hit = _awaited(pipe, output)
     if output.index.mapping is MappingStyle.NONE:
         return _FieldCheck(0)
     span = Span(before - _ROUGH, datetime.now(UTC) + _ROUGH)
     fields = fields_of(output)
     document = at(hit, "_source")
     wrong = differences(fields, event, document if isinstance(document, dict) else {}, span)
-    mistyped = _mistyped(lab, output)
+    mistyped = _mistyped(pipe.client, output)
     said = tuple(f"outputs[{output.name}]: {text}" for text in (*wrong, *mistyped))
     return _FieldCheck(len(fields), said)
 
 
-def _mistyped(lab: Lab, output: OmelasticsearchOutput) -> Iterator[str]:
+def _mistyped(client: EngineClient, output: OmelasticsearchOutput) -> Iterator[str]:
     """The fields of which the index has another type than the profile."""
     explicit = output.index.mapping is MappingStyle.EXPLICIT
-    for one in lab.client.get(f"/{output.index.pattern}/_mapping").values():
+    for one in client.get(f"/{output.index.pattern}/_mapping").values():
         yield from mapping_differences(fields_of(output), at(one, "mappings"), explicit)
 
 
@@ -150,12 +152,12 @@ def _send(spec: FloodSpec) -> None:
         raise JobFailed(f"the event could not be sent: {final.error or 'nothing was accepted'}")
 
 
-def _awaited(lab: Lab, pipe: Pipeline, output: OmelasticsearchOutput) -> object:
+def _awaited(pipe: Pipeline, output: OmelasticsearchOutput) -> object:
     """The one hit of an output; raises JobFailed when it does not come, or when there are more."""
     deadline = time.monotonic() + _PATIENCE_S
     while time.monotonic() < deadline:
         pipe.rsyslogd.check()
-        answer = _found(lab, output.index.pattern)
+        answer = _found(pipe.client, output.index.pattern)
         count, hits = number_at(answer, "hits", "total", "value"), at(answer, "hits", "hits")
         if count > 1:
             raise JobFailed(f"one event was sent and {count} are in {output.index.target}")
@@ -169,11 +171,11 @@ def _awaited(lab: Lab, pipe: Pipeline, output: OmelasticsearchOutput) -> object:
     raise JobFailed(f"the event did not reach the engine within {_PATIENCE_S:g} s: {why}")
 
 
-def _found(lab: Lab, pattern: str) -> object:
+def _found(client: EngineClient, pattern: str) -> object:
     """What a search finds; nothing in an index that is being made, which answers 503."""
     try:
-        lab.client.request("POST", f"/{pattern}/_refresh")
-        return lab.client.get(f"/{pattern}/_search?size=2")
+        client.request("POST", f"/{pattern}/_refresh")
+        return client.get(f"/{pattern}/_search?size=2")
     except EngineRefused as refused:
         if refused.status not in {404, 503}:
             raise
