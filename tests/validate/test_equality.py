@@ -10,7 +10,6 @@ import pytest
 
 from tuner.validate.equality import Arrival, discrepancies
 
-NOW = datetime.now(UTC)
 UUIDS = ("0F" * 16, "A1" * 16)
 
 
@@ -82,10 +81,11 @@ def test_the_original_stands_first_in_what_is_told() -> None:
 
 
 def test_the_time_at_which_an_event_came_to_each_is_the_same_and_another_time_is_not() -> None:
-    times = [(NOW + timedelta(seconds=seconds)).isoformat() for seconds in (0, 5, -3600)]
+    now = datetime.now(UTC)
+    times = [(now + timedelta(seconds=seconds)).isoformat() for seconds in (0, 5, -3600)]
     assert differing([arrival(at=times[0])], [arrival(at=times[1])]) == {}
     assert differing([arrival(at=times[0])], [arrival(at=times[2])]) == {"at": 1}
-    without_zone = NOW.replace(tzinfo=None).isoformat()
+    without_zone = now.replace(tzinfo=None).isoformat()
     assert differing([arrival(at=times[0])], [arrival(at=without_zone)]) == {"at": 1}
 
 
