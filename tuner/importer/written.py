@@ -33,9 +33,7 @@ from tuner.importer.script import (
     Word,
 )
 from tuner.profile.edit.flow import flow
-
-_ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\t", "\r": "\\015"}
-
+from tuner.render.quoting import literal, quote
 
 Comments = dict[tuple[str | int, ...], ScriptPosition]
 """Where a section of a profile comes from."""
@@ -136,11 +134,7 @@ def _parameter(one: Parameter) -> str:
 def _text(quoted: Quoted) -> str:
     if quoted.backtick:
         return f"`{quoted.text}`"
-    return f'"{_escaped(quoted.text)}"'
-
-
-def _escaped(text: str) -> str:
-    return "".join(_ESCAPES.get(character, character) for character in text)
+    return quote(quoted.text)
 
 
 def expression(one: Expression | None) -> str:
@@ -150,7 +144,7 @@ def expression(one: Expression | None) -> str:
         case Quoted(backtick=True):
             text = _text(one)
         case Quoted():
-            text = f'"{_escaped(one.text)}"'.replace("$", "\\$")
+            text = literal(one.text)
         case ScriptNumber(number=number):
             text = str(number)
         case Variable(name=name):
