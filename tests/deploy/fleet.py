@@ -62,7 +62,7 @@ class FakeHost:
 
     @property
     def host(self) -> Any:
-        names = "\n".join(self.fleet.spool).encode()
+        names = "".join(f"f{name}\0" for name in self.fleet.spool).encode()
         return SimpleNamespace(run=lambda *_: SimpleNamespace(code=0, out=names, err=""))
 
     def facts(self, _sockets: Sequence[str]) -> Facts:

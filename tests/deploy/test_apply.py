@@ -147,6 +147,28 @@ def test_an_event_that_does_not_come_to_the_engine_is_a_failure(
     assert engine.objects == {TEMPLATE: BEFORE}
 
 
+QUEUED = (
+    'global(workDirectory="/var/spool/rsyslog")\n'
+    'action(type="omfile" file="/x" queue.type="LinkedList" queue.filename="q")\n'
+)
+
+
+@pytest.mark.parametrize(("there", "stays"), [("q.segq", False), ("q.qi", True), ("p.segq", True)])
+def test_events_in_files_that_the_new_configuration_does_not_read_restore_the_host(
+    fleet: Fleet, engine: Holding, there: str, stays: bool
+) -> None:
+    """rsyslog before 8.2608 does not know segmented files: they would stay undelivered."""
+    fleet.spool = (there,)
+    change = plan_of("a").hosts[0]
+    queued = replace(change, candidate=replace(change.candidate, text=QUEUED))
+    with new_intents() as intents:
+        plan = replace(plan_of(), hosts=(queued,))
+        (done,) = Apply(plan, engine, intents, PLAIN, lambda _: None).run()
+    assert done.state is (HostState.APPLIED if stays else HostState.RESTORED)
+    assert fleet.live["a"] == (QUEUED.encode() if stays else OLD)
+    assert stays or "q.segq holds events that this rsyslogd" in str(done.error)
+
+
 def test_a_file_that_changed_since_the_plan_is_not_touched(fleet: Fleet, engine: Holding) -> None:
     fleet.live["a"] = b"somebody else's"
     done = applied(engine, "a")
