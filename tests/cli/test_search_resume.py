@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,10 +15,10 @@ from typer.testing import CliRunner, Result
 from tests.search.simulated import ASKED, START_S, TEXT, World, search
 from tuner.cli.commands import app
 from tuner.cli.files import new_run_directory, writing_to
-from tuner.cli.search_job import has_changed, require_same, upgrades
+from tuner.cli.search_job import Stopwatch, has_changed, require_same, resumed, upgrades
 from tuner.errors import BadUsage, JobFailed, Locked, Refused
 from tuner.lint.load import load_profile
-from tuner.search.journal import ASIDE, NAME, journal
+from tuner.search.journal import ASIDE, NAME, journal, recorded
 from tuner.search.study import Fingerprint, Header
 
 RUN = CliRunner()
@@ -170,6 +171,16 @@ def test_a_search_with_a_strategy_of_an_earlier_version_is_reported_but_not_resu
     shown = RUN.invoke(app, ["report", str(tmp_path)])
     assert shown.exit_code == 0, shown.exception
     assert "The search was interrupted" in shown.stdout
+
+
+def test_a_search_that_is_resumed_has_what_is_left_of_its_budget(tmp_path: Path) -> None:
+    search(tmp_path, World(START_S))
+    record = recorded(tmp_path)
+    assert record.spent_s > 100
+    started_s = time.monotonic() - 7
+    job = resumed(tmp_path, record, Stopwatch(started_s), on_cluster=False)
+    assert job.budget_s == record.study.header.budget_s
+    assert record.spent_s + 7 <= job.clock() < record.spent_s + 60
 
 
 HERE = Fingerprint("8.2302.0", "elasticsearch 8.19.3, heap 2g", "2 cores, 8.0 GiB", "0123")

@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import pytest
 
@@ -37,6 +38,7 @@ from tuner.search.runner import Runner
 from tuner.search.search import Search
 from tuner.search.study import (
     BASELINE,
+    HERE,
     Asked,
     Changes,
     Earlier,
@@ -512,6 +514,18 @@ def test_pairs_come_in_both_orders() -> None:
     confirm = run(calm(0.15), 1800.0).of(Phase.CONFIRM)
     firsts = {trial.changes == BASELINE for trial in confirm[::2]}
     assert firsts == {True, False}
+
+
+def test_which_side_of_a_pair_runs_first_is_chance() -> None:
+    """Where the engine does not restart between them: then it is the one that ran last."""
+    runner = Runner(setup(calm()))
+    firsts = [
+        runner.pair_order(Phase.CONFIRM, BASELINE, ((WORKERS, 4),), HERE)[0] == BASELINE
+        for _ in range(400)
+    ]
+    assert 160 < sum(firsts) < 240
+    turns = sum(one != other for one, other in pairwise(firsts))
+    assert 160 < turns < 240
 
 
 def once(number: int) -> Callable[[Asked], bool]:
