@@ -11,6 +11,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 # Tests wait a third of their time: for rsyslogd, an engine, the end of a budget.
 PROCESSES ?= $(shell echo $$(($$(nproc) * 3 / 2)))
+SLOWEST := --durations=15 --durations-min=5
 PACKAGES := rsyslog rsyslog-elasticsearch rsyslog-relp rsyslog-gnutls \
 	rsyslog-kubernetes rsyslog-kafka \
 	openjdk-17-jre-headless|openjdk-21-jre-headless|openjdk-25-jre-headless maven \
@@ -82,7 +83,7 @@ demo: setup
 
 # What the product promises, on real components, in minutes.
 test: setup
-	$(BIN)/pytest --numprocesses $(PROCESSES) --dist loadscope --no-loadscope-reorder
+	$(BIN)/pytest --numprocesses $(PROCESSES) --dist loadscope --no-loadscope-reorder $(SLOWEST)
 
 # The same, and the rest: six engines, a fresh Debian 13, every parameter, long searches, bottlenecks,
 # faults, soak.
@@ -91,10 +92,10 @@ test: setup
 # A test that fails beside the others is tried once more by itself, and both tries are said.
 # What measures has the machine for itself.
 test-all: test engines rsyslogs managers broker mmdebstrap
-	$(BIN)/pytest -m "full and not alone" --numprocesses $(PROCESSES) --no-loadscope-reorder || \
+	$(BIN)/pytest -m "full and not alone" --numprocesses $(PROCESSES) --no-loadscope-reorder $(SLOWEST) || \
 		$(BIN)/pytest -m "full and not alone" --last-failed --last-failed-no-failures none
-	$(BIN)/python -m tests.live.rsyslogs --run --numprocesses $(PROCESSES) --no-loadscope-reorder
-	$(BIN)/pytest -m alone
+	$(BIN)/python -m tests.live.rsyslogs --run --numprocesses $(PROCESSES) --no-loadscope-reorder $(SLOWEST)
+	$(BIN)/pytest -m alone $(SLOWEST)
 
 lint: $(VENV)/.ready
 	$(BIN)/ruff check .
