@@ -28,10 +28,9 @@ from tuner.measure.metrics import Result
 from tuner.measure.speed import Speed
 from tuner.profile.model import Profile
 from tuner.search.budget import NODE_PACE, trial_seconds
-from tuner.search.farm import Farm, FarmOfOne, Lost, TimedFarm
-from tuner.search.journal import NAME, journal, recorded, reopened
+from tuner.search.farm import Farm, FarmOfOne, Lost
+from tuner.search.journal import NAME, journal, read, recorded, reopened
 from tuner.search.record import record_of
-from tuner.search.replay import Diverged, Replay
 from tuner.search.runner import Runner
 from tuner.search.search import Search
 from tuner.search.setup import Setup
@@ -270,7 +269,7 @@ def setup(world: World | Rack, *, seed: int = 1, name: str = "random") -> Setup:
         knobs=knobs(PROFILE),
         candidate=lambda _: PROFILE,
         is_valid=CHECKER.is_valid,
-        evaluator=TimedFarm(world.farm, lambda: world.now_s),
+        farm=world.farm,
         strategy=lambda space, sigma: strategy(name, space, seed, sigma),
         clock=lambda: world.now_s,
         budget_s=BUDGET_S,
@@ -290,41 +289,38 @@ def search(
     *,
     seed: int = 1,
     name: str = "random",
-    warms: bool = False,
     hear: Callable[[Search, Step], None] = unheard,
 ) -> Study:
     """Start the search of `folder`, or resume it, and run it to its end; `hear` gets each step."""
     has_begun = (folder / NAME).exists()
     record = recorded(folder) if has_begun else record_of(ASKED, ())
     world.now_s = max(world.now_s, record.spent_s)
-    session = Session("now", os.getpid(), "0a1b2c3d")
+    known = record.study.trials
+    session = Session("now", os.getpid(), "0a1b2c3d", len(known), world.now_s, world.farm.machines)
     with reopened(folder) if has_begun else journal(folder, ASKED) as lines:
-        replay = Replay(record, lines, session, world.farm, lambda: world.now_s, warms)
+        lines.session(session)
+        asked = replace(
+            setup(world, seed=seed + len(known), name=name),
+            begins=lambda asked: lines.intent(asked, world.now_s),
+            ended=lines.trial,
+            known=known,
+            lost=record.lost,
+            deadly=record.deadly,
+        )
+        searching = Search(Runner(asked))
         ending = Ending.FAILED
         try:
-            try:
-                _follow(setup(world, seed=seed, name=name), replay, hear)
-            except Diverged:
-                replay.begin_anew()
-                replay.note(Note("begun anew", replay.now_s()))
-                _follow(setup(world, seed=seed, name=name), replay, hear)
+            for step in searching.run():
+                if isinstance(step, Note):
+                    lines.note(step)
+                hear(searching, step)
             ending = Ending.FINISHED
         except Interrupted:
             ending = Ending.INTERRUPTED
             raise
         finally:
             lines.end(ending, world.now_s)
-    return replay.study(ending)
-
-
-def _follow(asked: Setup, replay: Replay, hear: Callable[[Search, Step], None]) -> None:
-    resumable = replace(asked, evaluator=replay, clock=replay.now_s, prior=replay.record.prior)
-    searching = Search(Runner(resumable))
-    for step in searching.run():
-        if isinstance(step, Note):
-            replay.note(step)
-        hear(searching, step)
-    replay.require_all_taken()
+    return read(folder)
 
 
 if __name__ == "__main__":

@@ -30,7 +30,7 @@ from tuner.measure.measurement import Failure, FailureKind
 from tuner.measure.metrics import Result
 from tuner.profile.model import Profile
 from tuner.search.budget import NODE_PACE, smallest_budget_s
-from tuner.search.farm import FarmOfOne, TimedFarm
+from tuner.search.farm import FarmOfOne
 from tuner.search.guardrails import Limits
 from tuner.search.notes import bought
 from tuner.search.pairs import pairs_of
@@ -203,7 +203,7 @@ def struck(strike: Callable[[Asked], Failure | None], budget_s: float = 900.0) -
     world = calm(0.15)
     farm = FarmOfOne(Striking(world, strike).measure)
     asked = replace(
-        setup(world, name="default"), evaluator=TimedFarm(farm, lambda: world.now_s),
+        setup(world, name="default"), farm=farm,
         budget_s=budget_s, pace=NODE_PACE, limits=LIMITS,
     )  # fmt: skip
     trials = tuple(step for step in Search(Runner(asked)).run() if isinstance(step, Trial))
@@ -319,11 +319,9 @@ def repairing(world: World, measured_as: list[tuple[Asked, Profile]] | None = No
             measured_as.append((asked, profile))
         return world.measure(asked, profile)
 
-    evaluator = TimedFarm(FarmOfOne(measure), lambda: world.now_s)
-
     asked = replace(
         setup(world, name="default"), candidate=checker.profile, is_valid=checker.is_valid,
-        evaluator=evaluator, budget_s=900.0, pace=NODE_PACE, limits=LIMITS, repairs=REPAIR,
+        farm=FarmOfOne(measure), budget_s=900.0, pace=NODE_PACE, limits=LIMITS, repairs=REPAIR,
     )  # fmt: skip
     steps = list(Search(Runner(asked)).run())
     header = replace(HEADER, profile_text=TEXT, budget_s=900.0, limits=LIMITS)

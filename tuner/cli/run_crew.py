@@ -14,7 +14,7 @@ from tuner.measure.ceiling import Ceiling
 from tuner.measure.measurement import Failure
 from tuner.profile.model import Profile
 from tuner.search.crew import Crew, DroppedMachine, Piece
-from tuner.search.farm import LostTrial, MeasuringPlace, Telling, TimedFarm
+from tuner.search.farm import LostTrial, MeasuringPlace, Telling
 from tuner.search.notes import dropped
 from tuner.search.study import Asked, Note, Trial
 
@@ -33,8 +33,7 @@ class RunCrew:
         telling: Telling,
     ) -> None:
         self._place = place
-        self._begins = begins
-        self._crew = Crew(TimedFarm(place.farm(telling), time.monotonic), profile_of)
+        self._crew = Crew(place.farm(telling), time.monotonic, profile_of, begins)
         # Where there is one machine, its warm-up comes before the first.
         self._numbers = itertools.count(-1)
 
@@ -45,7 +44,6 @@ class RunCrew:
 
     def once(self, asked: Asked) -> Generator[Asked, Trial, Trial]:
         """A run, under a number of its own."""
-        self._begins(asked)
         return (yield replace(asked, number=next(self._numbers)))
 
     def run(self, asked: Asked) -> Generator[Asked, Trial, Trial]:

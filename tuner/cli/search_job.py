@@ -226,11 +226,5 @@ def require_same(before: Header, now: Header) -> None:
         raise _refused(reasons)
 
 
-def upgrades(before: Header, now: Header) -> tuple[str, ...]:
-    """What has another version now that decides what a search measures next, a phrase for each."""
-    pairs = zip((before.tool, *before.libraries), (now.tool, *now.libraries), strict=False)
-    return tuple(f"{a} was replaced by {b}" for a, b in pairs if a != b)
-
-
 def _refused(reasons: Sequence[str]) -> Refused:
     return Refused(f"the search cannot be resumed here: {'; '.join(reasons)}: start a new search")

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from rich.console import Group
@@ -58,12 +57,6 @@ class Screen:
     def took_over(self, trial: Trial, leader: Leader | None, expected: int, left_s: float) -> None:
         """An earlier session made a trial: it counts, and is not told of again."""
         self.progress = self.progress.after(trial, leader, expected, left_s)
-
-    def begin_anew(self, trials: Sequence[Trial], left_s: float) -> None:
-        """The search begins anew: of what earlier sessions made, these trials count."""
-        self.progress = replace(self.progress, rows=(), leader=None)
-        for trial in trials:
-            self.took_over(trial, None, trial.number, left_s)
 
     def stop(self) -> None:
         """What is said from now on comes from elsewhere."""

@@ -6,7 +6,7 @@ from __future__ import annotations
 import math
 import os
 import random
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -18,23 +18,19 @@ from tuner.cli.search_job import (
     dimensions,
     header_of,
     require_same,
-    upgrades,
     warm_start_notes,
 )
 from tuner.cli.search_progress import Progress, Running
 from tuner.cli.search_screen import Screen, screen
 from tuner.errors import Interrupted, JobFailed, TuneError, of_the_system
 from tuner.lint.knobs_check import Checker
-from tuner.measure.metrics import Result
-from tuner.profile.model import Profile
 from tuner.report.figures import seconds
 from tuner.report.metrics import of_header, of_intent, of_study, of_trials
-from tuner.search.farm import Lost, MeasuringPlace
+from tuner.search.farm import MeasuringPlace
 from tuner.search.forecast import trials_expected
 from tuner.search.journal import Journal, journal, reopened
-from tuner.search.notes import begun_anew, bought
+from tuner.search.notes import bought
 from tuner.search.record import Record, record_of
-from tuner.search.replay import Diverged, Replay
 from tuner.search.runner import Runner
 from tuner.search.search import Search
 from tuner.search.setup import Setup
@@ -45,7 +41,7 @@ from tuner.search.study import (
     Ending,
     Header,
     LabFacts,
-    Note,
+    Phase,
     Session,
     Study,
     Trial,
@@ -84,9 +80,8 @@ def work_on(job: Job, place: MeasuringPlace, voice: Voice, metrics: MetricsFile)
     seen = screen(voice, _nothing_yet(job, facts), job.clock, said)
     with _journal(job, header) as lines, seen as shown:
         session = Session(header.started, os.getpid(), place.run_id)
-        farm = _ShownFarm(place, job, shown, metrics)
-        replay = Replay(record, lines, session, farm, job.clock)
-        error = _ended_by(lambda: _search(job, facts, replay, shown, metrics, header))
+        work = _Work(job, place, record, session, lines, shown, metrics)
+        error = _ended_by(work.search)
         ending, reason = _told(error)
         try:
             lines.end(ending, job.clock(), reason)
@@ -95,7 +90,7 @@ def work_on(job: Job, place: MeasuringPlace, voice: Voice, metrics: MetricsFile)
             error = error if isinstance(error, Interrupted) else lost
             ending, reason = _told(error)
         shown.stop()
-        study = replay.study(ending, reason)
+        study = replace(work.study, ending=ending, reason=reason)
         metrics.update(of_study(metrics.gauges, study))
     return Worked(study, error)
 
@@ -155,7 +150,7 @@ def _taken_over(job: Job, place: MeasuringPlace, header: Header, voice: Voice) -
     for session in study.sessions:
         place.forget(session.run_id)
     voice.say(
-        f"resuming {job.directory}: {len(job.record.trials) + len(job.record.prior)} trials done, "
+        f"resuming {job.directory}: {len(study.trials)} trials done, "
         f"{seconds(job.record.spent_s)} of {seconds(job.budget_s)} used"
     )
     return job.record
@@ -165,89 +160,89 @@ def _journal(job: Job, header: Header) -> AbstractContextManager[Journal]:
     return journal(job.directory, header) if job.record is None else reopened(job.directory)
 
 
-class _ShownFarm:
-    """The machines of a place, with each trial shown, and in the metrics, as it begins."""
+class _Work:
+    """A search under way: each trial, as it begins and as it ends, goes into the journal, onto the
+    screen and into the metrics."""
 
     def __init__(
-        self, place: MeasuringPlace, job: Job, shown: Screen, metrics: MetricsFile
+        self,
+        job: Job,
+        place: MeasuringPlace,
+        record: Record,
+        session: Session,
+        lines: Journal,
+        shown: Screen,
+        metrics: MetricsFile,
     ) -> None:
-        self._farm = place.farm(self._show)
-        self._job, self._shown, self._metrics = job, shown, metrics
+        self.study = record.study
+        self._job, self._place, self._record, self._session = job, place, record, session
+        self._lines, self._shown, self._metrics = lines, shown, metrics
+        self._phase: Phase | None = None
 
-    @property
-    def machines(self) -> tuple[str, ...]:
-        return self._farm.machines
+    def search(self) -> None:
+        """Search, or go on with it, to its end."""
+        job, place, record, header = self._job, self._place, self._record, self.study.header
+        checker = Checker(job.loaded, job.options.allow, job.repairs)
+        farm = place.farm(self._show)
+        known = self.study.trials
+        session = replace(
+            self._session, taken_over=len(known), at_s=job.clock(), machines=farm.machines
+        )
+        self._lines.session(session)
+        self.study = replace(self.study, sessions=(*self.study.sessions, session))
+        for number, trial in enumerate(known):
+            left_s = job.budget_s - trial.ended_s
+            self._shown.took_over(trial, None, len(known) - number, left_s)
+        runner = Runner(
+            Setup(
+                knobs=dimensions(job, place.facts),
+                candidate=checker.profile,
+                is_valid=checker.is_valid,
+                farm=farm,
+                strategy=lambda space, sigma: strategy(
+                    job.options.strategy, space, job.seed, sigma
+                ),
+                clock=job.clock,
+                budget_s=job.budget_s,
+                pace=job.pace,
+                # Another session draws otherwise: it would try the same points again.
+                rng=random.Random(f"{job.seed} {len(known)}" if known else job.seed),
+                limits=header.limits,
+                earlier=header.earlier,
+                shrinks=job.options.shrinks,
+                repairs=job.repairs,
+                refuse_noise=job.options.refuse_noise or math.inf,
+                begins=self._begins,
+                ended=self._lines.trial,
+                known=known,
+                lost=record.lost,
+                deadly=record.deadly,
+            )
+        )
+        search = Search(runner)
+        for step in search.run():
+            if isinstance(step, Trial):
+                self.study = replace(self.study, trials=(*self.study.trials, step))
+                leader, left_s = search.leader(), job.budget_s - job.clock()
+                expected = trials_expected(runner, BASELINE if leader is None else leader.changes)
+                self._shown.ended(step, leader, expected, left_s)
+                gauges = of_trials(self._metrics.gauges, runner.trials, expected, left_s)
+                self._metrics.update(gauges)
+            else:
+                self._lines.note(step)
+                self.study = replace(self.study, notes=(*self.study.notes, step))
+                if step.text not in self._shown.said:
+                    self._shown.say(step.text)
 
-    def start(self, asked: Asked, profile: Profile) -> None:
+    def _begins(self, asked: Asked) -> None:
+        if asked.phase is not self._phase:
+            self._lines.phase(asked.phase, self._job.clock())
+            self._phase = asked.phase
+        self._lines.intent(asked, self._job.clock())
         left_s = self._job.budget_s - self._job.clock()
         self._metrics.update(of_intent(self._metrics.gauges, asked, left_s))
         self._show(asked, f"on {asked.machine}" if asked.machine else "starting")
-        self._farm.start(asked, profile)
-
-    def wait(self, timeout_s: float) -> Mapping[int, Result | Lost]:
-        return self._farm.wait(timeout_s)
-
-    def drop(self, machine: str) -> None:
-        self._farm.drop(machine)
 
     def _show(self, asked: Asked, stage: str) -> None:
         now_s = self._job.clock()
         self._shown.began(Running(asked.number, asked.phase, asked.pair, stage, now_s))
-
-
-def _search(
-    job: Job, facts: LabFacts, replay: Replay, shown: Screen, metrics: MetricsFile, now: Header
-) -> None:
-    """Search to the end; where it cannot repeat what the journal holds, it begins anew with all
-    trials of that as observations, in what is left of the budget."""
-    try:
-        _run(job, facts, replay, shown, metrics)
-        replay.require_all_taken()
-    except Diverged as diverged:
-        reasons = upgrades(replay.record.study.header, now) or (
-            f"{diverged}, a bug: please report it",
-        )
-        replay.begin_anew()
-        record = replay.record
-        note = Note(begun_anew(len(record.prior), reasons), replay.now_s())
-        replay.note(note)
-        shown.begin_anew(record.study.trials, job.budget_s - job.clock())
-        shown.say(note.text)
-        _run(job, facts, replay, shown, metrics)
-
-
-def _run(job: Job, facts: LabFacts, replay: Replay, shown: Screen, metrics: MetricsFile) -> None:
-    """Search, and show each step that was not taken over."""
-    checker = Checker(job.loaded, job.options.allow, job.repairs)
-    runner = Runner(
-        Setup(
-            knobs=dimensions(job, facts),
-            candidate=checker.profile,
-            is_valid=checker.is_valid,
-            evaluator=replay,
-            strategy=lambda space, sigma: strategy(job.options.strategy, space, job.seed, sigma),
-            clock=replay.now_s,
-            budget_s=job.budget_s,
-            pace=job.pace,
-            rng=random.Random(job.seed),
-            shrinks=job.options.shrinks,
-            repairs=job.repairs,
-            limits=replay.record.study.header.limits,
-            earlier=replay.record.study.header.earlier,
-            prior=replay.record.prior,
-            refuse_noise=job.options.refuse_noise or math.inf,
-        )
-    )
-    search, taken_over = Search(runner), len(replay.record.trials)
-    for step in search.run():
-        is_new = len(runner.trials) > taken_over
-        if isinstance(step, Trial):
-            leader, left_s = search.leader(), job.budget_s - job.clock()
-            expected = trials_expected(runner, BASELINE if leader is None else leader.changes)
-            tell = shown.ended if is_new else shown.took_over
-            tell(step, leader, expected, left_s)
-            metrics.update(of_trials(metrics.gauges, runner.trials, expected, left_s))
-        else:
-            replay.note(step)
-            if is_new and step.text not in shown.said:
-                shown.say(step.text)

@@ -166,7 +166,6 @@ def _phase_row(phase: Phase, trials: Sequence[Trial]) -> tuple[str, ...]:
 
 
 _WHAT_FOR = {
-    Phase.EARLIER: "earlier: before the search began anew, which learnt from them",
     Phase.WARM_UP: "warm-up: warms the engine up, not scored",
     Phase.CALIBRATE: "calibrate: the profile as written, for the noise",
     Phase.SEARCH: "search",

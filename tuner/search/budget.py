@@ -123,9 +123,9 @@ def smallest_budget_s(pace: Pace) -> float:
     return math.ceil(needed / 10) * 10
 
 
-def engine_warm_up(budget_s: float, pace: Pace) -> TrialPlan:
-    """The first trial, which warms the engine up until it is warm, or the budget has no more room
-    for it.
+def engine_warm_up(left_s: float, pace: Pace) -> TrialPlan:
+    """The first trial of a session, which warms the engine up until it is warm, or what is left of
+    the budget has no more room for it.
 
     The CPU that Elasticsearch 8.19 spends on an event kept falling for the first minute of load
     (24.7, 21.0, 20.3, 19.9, 19.3 us in five runs of 12 s, `bench profiles/default.yaml`), and after
@@ -133,7 +133,7 @@ def engine_warm_up(budget_s: float, pace: Pace) -> TrialPlan:
     dynamically).
     """
     shortest = pace.engine_warm_up_s
-    longest_s = min(24 * shortest, max(shortest, 0.08 * budget_s))
+    longest_s = min(24 * shortest, max(shortest, 0.08 * left_s))
     return TrialPlan(pace.warm_up_s, longest_s, until_flat=True)
 
 

@@ -7,7 +7,7 @@ import statistics
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
-from tuner.measure.measurement import Measurement, TrialPlan
+from tuner.measure.measurement import Failure, Measurement, TrialPlan
 from tuner.measure.metrics import restarted
 from tuner.measure.paced_summary import PacedMeasurement
 from tuner.measure.speed import Adjustment, ProbedRun, adjustment, usual
@@ -144,18 +144,23 @@ class Climb:
         return value - explained.of(run.speed.logs), error
 
     def take_over(self, trials: Sequence[Trial]) -> None:
-        """Learn from trials that were measured before it began; recipes among them are done."""
+        """Learn from trials of sessions before this one; recipes among them are done.
+
+        What changed something beside the knobs, or failed by a hiccup, tells nothing of its point.
+        """
         measured = {trial.changes for trial in trials}
         self.recipes = [one for one in self.recipes if one[0] not in measured]
         self.tell(*filter(self._tells_of_its_point, trials))
         for trial in trials:
-            if trial.phase is Phase.CHECK:
+            failed = isinstance(trial.outcome, Failure)
+            if trial.phase is Phase.CHECK or (trial.phase is Phase.CONFIRM and failed):
                 self.checked(trial)
 
     def _tells_of_its_point(self, trial: Trial) -> bool:
-        """Whether a trial changed nothing beside the knobs, and did not fail by a hiccup."""
+        if trial.phase is Phase.CALIBRATE:
+            return trial.measurement is not None
         is_of_these = self.knobs.changes(self.knobs.point(trial.changes)) == trial.changes
-        return trial.phase is Phase.EARLIER and is_of_these and not trial.is_hiccup
+        return trial.phase in SCORED and is_of_these and not trial.is_hiccup
 
     def checked(self, trial: Trial) -> None:
         """Learn whether a point can be recommended, from a run at a fixed rate, or from a run of a
@@ -251,7 +256,7 @@ def kept_knobs(runner: Runner) -> tuple[Knob, ...]:
     setup = runner.setup
     every = affordable(setup.knobs, setup.budget_s, setup.pace)
     count = runner.plans.knobs_kept(len(every))
-    changed = [one.changes for one in setup.earlier] + [one.changes for one in setup.prior]
+    changed = [one.changes for one in setup.earlier] + [one.changes for one in runner.trials]
     known = {path for changes in changed for path, _ in changes}
     return most_promising(every, count, known | in_recipes(every))
 
@@ -276,7 +281,5 @@ def begun(runner: Runner, kept: tuple[Knob, ...], calibration: Calibration) -> C
     window_s = runner.plans.search.window_s
     noise = Noise(calibration.sigma, window_s, calibration.sigma_adjusted)
     climb = Climb(strategy, knobs, noise, usable, setup.limits, checks)
-    calibrated = [one for one in runner.trials if one.phase is Phase.CALIBRATE]
-    climb.tell(*(trial for trial in calibrated if trial.measurement is not None))
-    climb.take_over(setup.prior)
+    climb.take_over(runner.trials)
     return climb

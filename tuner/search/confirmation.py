@@ -14,7 +14,7 @@ from tuner.search import notes
 from tuner.search.climb import Climb
 from tuner.search.crew import Piece, Work
 from tuner.search.guardrails import check_rate
-from tuner.search.pairs import compared, gains_of, pairs_of
+from tuner.search.pairs import candidate_of, compared, gains_of, pairs_of
 from tuner.search.runner import Runner
 from tuner.search.study import BASELINE, Changes, Phase, Step, Trial
 from tuner.search.verdict import MOST_PAIRS, disqualified, reason_of
@@ -41,10 +41,14 @@ class Confirmation:
         """
         runner = self.runner
         plan, planned = runner.plans.confirm, runner.planned_pairs(winner)
-        begun, complete, is_over = 0, 0, False
+        runs = [one for one in runner.trials if one.phase is Phase.CONFIRM]
+        begun = len({one.pair for one in runs if one.changes == winner})
+        number = max((one.pair or 0 for one in runs), default=0)
+        complete = len(pairs_of(runner.trials)) if candidate_of(runner.trials) == winner else 0
+        is_over = False
 
         def take(machine: str) -> Piece | None:
-            nonlocal plan, begun
+            nonlocal plan, begun, number
             if machine not in runner.pairing(winner):
                 return None
             if is_over or begun == max(MOST_PAIRS, len(runner.machines)):
@@ -58,8 +62,8 @@ class Confirmation:
             if not runner.has_time(pair_s):
                 self._require_time((runner.fewest_pairs(winner) - complete) * pair_s)
                 return None
-            begun += 1
-            return partial(paired, plan, begun)
+            begun, number = begun + 1, number + 1
+            return partial(paired, plan, number)
 
         def paired(plan: TrialPlan, pair: int, machine: str) -> Work:
             nonlocal complete, is_over
@@ -89,7 +93,7 @@ class Confirmation:
     def _require_time(self, needed_s: float) -> None:
         """Raise JobFailed where no pair under way may still be enough."""
         if not self.runner.under_way:
-            raise JobFailed(notes.too_short(self.runner.setup.clock() + needed_s))
+            raise JobFailed(notes.too_short(self.runner.crew.now_s() + needed_s))
 
     def _has_enough(self, seconds: float = math.inf) -> bool:
         """Whether the pairs can show something, and so many seconds are not left for more."""
@@ -116,8 +120,10 @@ class Confirmation:
         if per_second is None:
             per_second = check_rate(self._rates(winner))
             yield from self._checked(BASELINE, per_second, lambda: self.runner.baseline)
-        yield from self._checked(winner, per_second, lambda: BEST)
-        return reason_of(self.runner.trials[-1], self.runner.setup.limits) is None
+        if not any(one.changes == winner for one in checks):
+            yield from self._checked(winner, per_second, lambda: BEST)
+        last = [one for one in self.runner.trials if one.phase is Phase.CHECK][-1]
+        return reason_of(last, self.runner.setup.limits) is None
 
     def _checked(
         self, changes: Changes, per_second: float, what: Callable[[], str]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Protocol
 
 from tuner.measure.ceiling import Ceiling
@@ -107,87 +107,6 @@ class LostTrial:
 
 Event = Trial | LostTrial
 """What became of a trial that was asked for."""
-
-
-class Evaluator(Protocol):
-    """What a search asks for trials."""
-
-    @property
-    def machines(self) -> tuple[str, ...]:
-        """The machines of this session."""
-
-    @property
-    def session_number(self) -> int:
-        """Another number in each session, whose machines are others even where they are called the
-        same."""
-
-    def start(self, asked: Asked, profile: Profile) -> None:
-        """Begin a trial on its machine, which has none under way."""
-
-    def wait(self) -> tuple[Event, ...]:
-        """What ended since, in the order in which the search learns of it; at least one."""
-
-    def drop(self, machine: str) -> None:
-        """Give a machine up."""
-
-
-@dataclass(frozen=True)
-class _UnderWay:
-    """A trial under way: since when for the search, and until when it may take."""
-
-    asked: Asked
-    at_s: float
-    until_s: float
-
-
-@dataclass
-class TimedFarm:
-    """A farm's trials with their times by `clock`, in seconds since the command started.  A machine
-    that keeps a trial for far longer than it lasts is given up."""
-
-    farm: Farm
-    clock: Callable[[], float]
-    _open: dict[int, _UnderWay] = field(default_factory=dict)
-
-    @property
-    def session_number(self) -> int:
-        """There is only one."""
-        return 1
-
-    @property
-    def machines(self) -> tuple[str, ...]:
-        """Those of the farm."""
-        return self.farm.machines
-
-    def start(self, asked: Asked, profile: Profile, at_s: float | None = None) -> None:
-        """Begin a trial; `at_s` is when that was for the search, now by default."""
-        now_s = self.clock()
-        until_s = now_s + longest_s(asked.plan)
-        self._open[asked.number] = _UnderWay(asked, now_s if at_s is None else at_s, until_s)
-        self.farm.start(asked, profile)
-
-    def wait(self) -> tuple[Event, ...]:
-        """What ended since; at least one."""
-        while True:
-            left_s = min(one.until_s for one in self._open.values()) - self.clock()
-            ended, now_s = self.farm.wait(max(0.0, left_s)), self.clock()
-            events = [self._event(number, ended[number], now_s) for number in sorted(ended)]
-            for one in [one for one in self._open.values() if one.until_s <= now_s]:
-                self.farm.drop(one.asked.machine)
-                lasted = f"no answer for {longest_s(one.asked.plan):.0f} s"
-                events.append(self._event(one.asked.number, Lost(lasted, is_gone=True), now_s))
-            if events:
-                return tuple(events)
-
-    def drop(self, machine: str) -> None:
-        """Give a machine up."""
-        self.farm.drop(machine)
-
-    def _event(self, number: int, outcome: Result | Lost, now_s: float) -> Event:
-        one = self._open.pop(number)
-        if isinstance(outcome, Lost):
-            return LostTrial(one.asked, outcome.reason, now_s, outcome.is_gone)
-        return Trial.of(one.asked, outcome, one.at_s, now_s)
 
 
 def longest_s(plan: TrialPlan) -> float:

@@ -21,7 +21,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from tuner.errors import JobFailed
 from tuner.search.farm import LostTrial
-from tuner.search.record import Began, Ended, Intent, Line, Record, Warmed, record_of
+from tuner.search.record import Began, Ended, Intent, Line, Record, record_of
 from tuner.search.study import (
     SCHEMA,
     Asked,
@@ -47,7 +47,6 @@ _KINDS: dict[str, type[Line]] = {
     "intent": Intent,
     "trial": Trial,
     "lost": LostTrial,
-    "warmed": Warmed,
     "note": Note,
     "ending": Ended,
 }
@@ -95,10 +94,6 @@ class Journal:
     def trial(self, trial: Trial | LostTrial) -> None:
         """A trial has ended, or was lost with its machine."""
         self._line(trial)
-
-    def warmed(self, trial: Trial) -> None:
-        """The engine is warm again, in a session that resumed."""
-        self._line(Warmed(trial))
 
     def note(self, note: Note) -> None:
         """The search noted something."""

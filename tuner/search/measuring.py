@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from tuner.measure.measurement import Failure, Measurement, TrialPlan
+from tuner.measure.measurement import Failure, FailureKind, Measurement, TrialPlan
 from tuner.profile.model import Profile
 from tuner.search import notes
 from tuner.search.budget import trial_seconds
@@ -16,27 +17,39 @@ from tuner.search.setup import Setup
 from tuner.search.study import BASELINE, Asked, Changes, Note, Phase, Step, Trial
 from tuner.space.knob import Cost
 
+_DEADLY = Failure(
+    FailureKind.ENGINE_DOWN, "the search ended twice while it was measured: it is not tried again"
+)
+_DEADLY_TO_MACHINES = Failure(
+    FailureKind.ENGINE_DOWN, "two machines were lost while it was measured: it is not tried again"
+)
+_MOST_LOST = 2
+
 
 @dataclass
 class Measuring:
-    """Makes trials, and keeps what they took."""
+    """Makes trials, and keeps them with those of the sessions before."""
 
     setup: Setup
-    trials: list[Trial] = field(default_factory=list)
+    trials: list[Trial] = field(init=False)
     crew: Crew = field(init=False)
-    _started: int = 0
-    _first_number: int | None = None
-    _overheads_s: list[tuple[bool, float]] = field(default_factory=list)
-    _restarts_s: list[float] = field(default_factory=list)
+    _lost: Counter[Changes] = field(init=False)
+    _next: int = field(init=False)
 
     def __post_init__(self) -> None:
-        self.crew = Crew(self.setup.evaluator, self._candidate)
+        setup = self.setup
+        self.trials, self._lost = list(setup.known), Counter(setup.lost)
+        self.crew = Crew(
+            setup.farm, setup.clock, self._candidate, setup.begins, setup.ended, self._refusal
+        )
+        # The first trial after the warm-up of each machine is 0.
+        numbers = [one.number for one in setup.known]
+        self._next = max(numbers) + 1 if numbers else -len(self.machines)
 
     @property
     def is_repaired(self) -> bool:
         """Whether the baseline is the profile with its repairs: as written, it lost events."""
-        made = (*self.setup.prior, *self.trials)
-        return bool(self.setup.repairs) and any(one.lost_as_written for one in made)
+        return bool(self.setup.repairs) and any(one.lost_as_written for one in self.trials)
 
     @property
     def baseline(self) -> str:
@@ -59,11 +72,12 @@ class Measuring:
         for event in self.crew.spread(take, again=again):
             match event:
                 case Trial():
-                    self._keep(event)
+                    self.trials.append(event)
                     yield event
                 case Note():
                     yield event
                 case LostTrial():
+                    self._lost[event.asked.changes] += 1
                     yield self.note(notes.lost(event))
                 case DroppedMachine():
                     yield self.note(notes.dropped(event, len(self.machines)))
@@ -77,12 +91,7 @@ class Measuring:
     ) -> Work:
         """Measure a point."""
         repaired = changes == BASELINE and self.is_repaired
-        trial = yield Asked(self._number(), phase, changes, why, plan, pair, repaired=repaired)
-        if isinstance(trial.outcome, Measurement) and plan.loses_below is None:
-            planned_s = trial_seconds(plan, 0.0, self.setup.pace)
-            overhead_s = max(0.0, trial.outcome.total_s - planned_s)
-            self._overheads_s.append((changes == BASELINE, overhead_s))
-        return trial
+        return (yield Asked(self._number(), phase, changes, why, plan, pair, repaired=repaired))
 
     def persistently(self, run: Callable[[str], Work]) -> Work:
         """Run, and once more where a hiccup made the first run fail, or with its repairs where the
@@ -110,25 +119,53 @@ class Measuring:
 
     def note(self, text: str) -> Note:
         """Something to say at this moment."""
-        return Note(text, self.setup.clock())
+        return Note(text, self.crew.now_s())
 
     def _candidate(self, asked: Asked) -> Profile:
         return self.setup.candidate(self.setup.repairs if asked.repaired else asked.changes)
 
     def _number(self) -> int:
-        """Numbers count up, so that the first trial after the warm-up of each machine is 0."""
-        if self._first_number is None:
-            known = [one.number for one in self.setup.prior]
-            self._first_number = max(known) + 1 if known else -len(self.machines)
-        self._started += 1
-        return self._first_number + self._started - 1
+        self._next += 1
+        return self._next - 1
 
-    def _keep(self, trial: Trial) -> None:
-        turns = self._node_part(self._last_on(trial.machine)) != self._node_part(trial.changes)
-        # An engine that refused was started twice.
-        if turns and trial.outcome.spent is not None and not isinstance(trial.outcome, Failure):
-            self._restarts_s.append(trial.outcome.spent.restart_s)
-        self.trials.append(trial)
+    def _refusal(self, asked: Asked) -> Failure | None:
+        """Why a point is not measured any more; of one that was measured it is known that it costs
+        no machine."""
+        if asked.changes in self.setup.deadly:
+            return _DEADLY
+        if self._lost[asked.changes] < _MOST_LOST or asked.changes == BASELINE:
+            return None
+        measured = any(
+            one.changes == asked.changes and not isinstance(one.outcome, Failure)
+            for one in self.trials
+        )
+        return None if measured else _DEADLY_TO_MACHINES
+
+    def overheads_s(self, trials: Sequence[Trial]) -> list[tuple[bool, float]]:
+        """What each whole trial took beside its warm-up and window, in seconds, with whether it was
+        of the profile as written."""
+        return [
+            (one.changes == BASELINE, max(0.0, one.outcome.total_s - self._planned_s(one.plan)))
+            for one in trials
+            if isinstance(one.outcome, Measurement) and one.plan.loses_below is None
+        ]
+
+    def _planned_s(self, plan: TrialPlan) -> float:
+        return trial_seconds(plan, 0.0, self.setup.pace)
+
+    def restarts_s(self) -> list[float]:
+        """What each restart of the engine for other node settings took, in seconds; one that
+        refused was started twice."""
+        node: dict[str, Changes] = {}
+        took_s = []
+        for one in self.trials:
+            before, node[one.machine] = node.get(one.machine, ()), self._node_part(one.changes)
+            spent, failed = one.outcome.spent, isinstance(one.outcome, Failure)
+            # Each session starts an engine of its own.
+            turned = before != node[one.machine] and one.phase is not Phase.WARM_UP
+            if turned and spent is not None and not failed:
+                took_s.append(spent.restart_s)
+        return took_s
 
     def _last_on(self, machine: str) -> Changes:
         """What a machine measured last."""

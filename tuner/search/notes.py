@@ -119,14 +119,6 @@ def standing_out(found: Sequence[Outlier], what: str) -> Iterator[str]:
         yield f"{one.machine} stands out: {what} is {one.ratio - 1:+.0%} beside the other machines"
 
 
-def begun_anew(trials: int, reasons: Sequence[str]) -> str:
-    """A search goes on, though not as the journal has it."""
-    return (
-        f"the search cannot repeat its decisions: {'; '.join(reasons)}; its {trials} trials are "
-        "kept as observations, and it goes on with what is left of the budget"
-    )
-
-
 def too_short(needed_s: float) -> str:
     """What budget would have been enough, as long as trials take here."""
     return (

@@ -41,8 +41,18 @@ class Runner(Measuring):
         return self._spending or self._spend()
 
     def fix_plans(self) -> None:
-        """Divide what is left of the budget by what trials took so far."""
+        """Divide the budget by what the first warm-up took, in whatever session that was."""
         self._spending = self._spend()
+
+    def _spend(self) -> Spending:
+        setup = self.setup
+        first = [one for one in self.trials if one.phase is Phase.WARM_UP and one.number < 0]
+        began_s = max((one.ended_s for one in first), default=self.crew.now_s())
+        overheads_s = [seconds for _, seconds in self.overheads_s(first)]
+        overhead_s = statistics.fmean(overheads_s) if overheads_s else setup.pace.overhead_s
+        fixed_s = checks_s(setup.candidate(BASELINE), setup.knobs, setup.pace)
+        left_s = setup.budget_s - began_s
+        return spend(left_s, overhead_s, setup.pace, fixed_s, len(self.machines))
 
     def free_s(self, best: Changes) -> float:
         """The seconds that are left before the change is made smaller, if `best` is the point that
@@ -58,7 +68,7 @@ class Runner(Measuring):
         trial_s = self.takes_s(self.plans.search)
         if self.free_s(best) >= self._finals_s() + trial_s:
             return True
-        tried = sum(bool(one.changes) for one in (*self.setup.prior, *self.trials))
+        tried = sum(bool(one.changes) for one in self.trials)
         if not tried:
             return self.has_time(trial_s + self.least_pairs_s(best))
         return tried < FEWEST_SEARCH_TRIALS and self.leaves_pairs(trial_s, best)
@@ -170,7 +180,7 @@ class Runner(Measuring):
 
     def restart_s(self) -> float:
         """What restarting the engine took in the mean, in seconds, until it was warm again."""
-        pace, restarts_s = self.setup.pace, self._restarts_s
+        pace, restarts_s = self.setup.pace, self.restarts_s()
         return statistics.fmean(restarts_s) if restarts_s else pace.start_s + pace.engine_warm_up_s
 
     def _restarts(self, winner: Changes, pairs: int) -> int:
@@ -185,14 +195,15 @@ class Runner(Measuring):
 
     def overhead_s(self) -> float:
         """What a trial took lately beside its warm-up and window."""
-        recent = [seconds for _, seconds in self._overheads_s[-_RECENT:]]
+        recent = [seconds for _, seconds in self.overheads_s(self.trials)[-_RECENT:]]
         return statistics.fmean(recent) if recent else self.setup.pace.overhead_s
 
     def pair_overhead_s(self) -> float:
         """The same of the runs of a pair: the profile as written may drain for longer than what
         was found, and lately hardly ran."""
+        every = self.overheads_s(self.trials)
         sides = [
-            [seconds for is_written, seconds in self._overheads_s if is_written is side][-_RECENT:]
+            [seconds for is_written, seconds in every if is_written is side][-_RECENT:]
             for side in (True, False)
         ]
         known = [statistics.fmean(side) for side in sides if side]
@@ -200,12 +211,7 @@ class Runner(Measuring):
 
     def left_s(self) -> float:
         """The seconds that are left of the budget."""
-        return self.setup.budget_s - self.setup.clock()
-
-    def _spend(self) -> Spending:
-        setup = self.setup
-        fixed_s = checks_s(setup.candidate(BASELINE), setup.knobs, setup.pace)
-        return spend(self.left_s(), self.overhead_s(), setup.pace, fixed_s, len(self.machines))
+        return self.setup.budget_s - self.crew.now_s()
 
     def _rounds(self, count: int) -> int:
         """How many trials each machine makes, at most, of `count` that all machines share."""

@@ -1,8 +1,8 @@
 """The course of a search: warm up, calibrate, climb, measure the best again, make its change
 smaller, check, confirm.
 
-Everything it does is a function of its seed, the clock and the outcomes of its trials, so that a
-journal of those is enough to resume it.
+What is left to do follows from the trials so far, so that a journal of those is enough to go on
+with it, whatever ended it.
 """
 
 from __future__ import annotations
@@ -19,7 +19,6 @@ from tuner.search import notes
 from tuner.search.budget import FEWEST_SEARCH_TRIALS, engine_warm_up
 from tuner.search.calibration import (
     FEWEST_RATES,
-    Calibration,
     calibrate,
     calibrating,
     repeats_of,
@@ -32,7 +31,6 @@ from tuner.search.guess import effects_of
 from tuner.search.pairs import candidate_of
 from tuner.search.runner import Runner
 from tuner.search.shrink import (
-    Attempt,
     attempts_from,
     pairs_of_next_round,
     shorter,
@@ -63,27 +61,38 @@ class Search:
     def run(self) -> Iterator[Step]:
         """Raises JobFailed when the baseline cannot be measured, or the budget is too short for
         the pairs, and Refused by the noise."""
+        runner = self.runner
         yield from self._warm_up()
-        calibration = yield from self._calibrate()
-        kept = kept_knobs(self.runner)
-        if len(kept) < len(self.runner.setup.knobs):
-            yield self.runner.note(notes.frozen(self.runner.setup.knobs, kept))
-        climb = self._climbing = begun(self.runner, kept, calibration)
-        trials, before = self.runner.trials, -1
-        # What the finals choose may need less time for its pairs than what led before them.
-        while len(trials) > before:
-            before = len(trials)
-            yield from self._climb(climb)
-            yield from self._finals(climb)
-        while (winner := (yield from self._chosen(climb))) is not None:
-            yield from Confirmation(self.runner, climb).pairs(winner)
+        before = {Phase.WARM_UP, Phase.CALIBRATE}
+        is_new = all(one.phase in before for one in runner.trials)
+        if is_new:
+            yield from self._calibrate()
+        calibration = calibrate(*repeats_of(runner.trials))
+        if calibration.sigma > (allowed := runner.setup.refuse_noise):
+            raise Refused(notes.too_noisy(calibration, allowed))
+        kept = kept_knobs(runner)
+        if is_new and len(kept) < len(runner.setup.knobs):
+            yield runner.note(notes.frozen(runner.setup.knobs, kept))
+        climb = self._climbing = begun(runner, kept, calibration)
+        winner = candidate_of(runner.trials)
+        if winner is None or self._disqualified(winner):
+            made = -1
+            # What the finals choose may need less time for its pairs than what led before them.
+            while len(runner.trials) > made:
+                made = len(runner.trials)
+                yield from self._climb(climb)
+                yield from self._finals(climb)
+            winner = yield from self._chosen(climb)
+        while winner is not None:
+            yield from Confirmation(runner, climb).pairs(winner)
             if not self._disqualified(winner):
                 return
+            winner = yield from self._chosen(climb)
 
     def _warm_up(self) -> Iterator[Step]:
         """Each machine once."""
         runner, warm = self.runner, set[str]()
-        plan = engine_warm_up(runner.setup.budget_s, runner.setup.pace)
+        plan = engine_warm_up(runner.left_s(), runner.setup.pace)
 
         def warming(machine: str) -> Work:
             return (yield from self._required(machine, Phase.WARM_UP, plan))
@@ -112,7 +121,7 @@ class Search:
             required(trial)
         return trial
 
-    def _calibrate(self) -> Generator[Step, None, Calibration]:
+    def _calibrate(self) -> Iterator[Step]:
         """Repeated runs of the baseline on each machine, and what they say of the noise."""
         runner, plans = self.runner, self.runner.plans
         trial_s = runner.takes_s(plans.search)
@@ -132,9 +141,6 @@ class Search:
             yield runner.note(text)
         for text in notes.standing_out(found, f"the rate of {runner.baseline}"):
             yield runner.note(text)
-        if calibration.sigma > (allowed := runner.setup.refuse_noise):
-            raise Refused(notes.too_noisy(calibration, allowed))
-        return calibration
 
     def _calibrating(self, machine: str) -> Work:
         plan = self.runner.plans.search
@@ -229,7 +235,7 @@ class Search:
             was_idle = winner is None and not any(trial.changes for trial in runner.trials)
             if was_idle or not runner.fits(winner or BASELINE):
                 needed_s += was_idle * FEWEST_SEARCH_TRIALS * runner.takes_s(runner.plans.search)
-                too_short = notes.too_short(runner.setup.clock() + needed_s)
+                too_short = notes.too_short(runner.crew.now_s() + needed_s)
                 if candidate_of(runner.trials) is None:
                     raise JobFailed(too_short)
                 yield runner.note(too_short)
@@ -251,7 +257,7 @@ class Search:
         runner, plan = self.runner, self.runner.plans.search
         tuned = tuple(one for one in winner if one not in runner.setup.repairs)
         effects = effects_of(runner.trials, [Axis.of(knob) for knob in climb.knobs.knobs], tuned)
-        tried: tuple[Attempt, ...] = ()
+        tried = attempts_from(winner, runner.trials)
         for _ in range(runner.rounds_left()):
             before = shrunk(winner, tried)
             after = shorter(before, effects, tried, self._may_be)

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 
 from tuner.profile.model import Profile
 from tuner.search.budget import Pace
-from tuner.search.farm import Evaluator
+from tuner.search.farm import Event, Farm
 from tuner.search.guardrails import Limits
 from tuner.search.space import Space, Strategy
-from tuner.search.study import Changes, Earlier, Trial
+from tuner.search.study import Asked, Changes, Earlier, Trial
 from tuner.space.knob import Knob
 
 
@@ -20,21 +20,22 @@ from tuner.space.knob import Knob
 class Setup:
     """How a search begins.
 
-    `candidate` gives the profile of a point, `is_valid` says whether it may be proposed, and
-    `evaluator` measures it as was asked for.  A recommendation keeps the `limits`;
-    what `earlier` searches ended with is measured first.  `strategy` is made of the space and
-    the noise of one trial.  `clock` gives the seconds since the
-    command started.  With `shrinks` the winner is made smaller before it is confirmed.  Every point
-    that is proposed contains the `repairs`, and so does the baseline once it lost events without.
-    `prior` trials were measured before the search began anew: it learns from them, and measures
-    none of their points for the first time.  Where the baseline noise is above `refuse_noise`, it
-    ends.
+    `candidate` gives the profile of a point, `is_valid` says whether it may be proposed, and the
+    `farm` measures it as was asked for; `begins` and `ended` hear of each trial.  A recommendation
+    keeps the `limits`; what `earlier` searches ended with is measured first.  `strategy` is made of
+    the space and the noise of one trial.  `clock` gives the seconds of the budget that are used.
+    With `shrinks` the winner is made smaller before it is confirmed.  Every point that is proposed
+    contains the `repairs`, and so does the baseline once it lost events without.  Where the
+    baseline noise is above `refuse_noise`, it ends.
+
+    `known` are the trials of the sessions before, `lost` the points of those that were lost with
+    their machines; `deadly` points ended two sessions and are not measured again.
     """
 
     knobs: tuple[Knob, ...]
     candidate: Callable[[Changes], Profile]
     is_valid: Callable[[Changes], bool]
-    evaluator: Evaluator
+    farm: Farm
     strategy: Callable[[Space, float], Strategy]
     clock: Callable[[], float]
     budget_s: float
@@ -44,5 +45,9 @@ class Setup:
     earlier: tuple[Earlier, ...] = ()
     shrinks: bool = True
     repairs: Changes = ()
-    prior: tuple[Trial, ...] = ()
     refuse_noise: float = math.inf
+    begins: Callable[[Asked], None] = lambda _: None
+    ended: Callable[[Event], None] = lambda _: None
+    known: tuple[Trial, ...] = ()
+    lost: tuple[Changes, ...] = ()
+    deadly: frozenset[Changes] = frozenset()

@@ -11,7 +11,7 @@ from tuner.measure.metrics import Result
 from tuner.search.guardrails import Limits
 from tuner.space.knob import Knob, Level, level_text
 
-SCHEMA = 6
+SCHEMA = 7
 
 Changes = tuple[tuple[str, Level], ...]
 """What differs from the profile as written: paths with their values, sorted by path."""
@@ -27,10 +27,8 @@ class Phase(Enum):
 
     `FINAL` measures good points again, to choose among them, `SHRINK` undoes changes of the winner
     to see whether they matter.  `CHECK` runs both sides of the confirmation at a fixed rate.
-    `EARLIER` trials were for any of these in a search that then began anew and learnt from them.
     """
 
-    EARLIER = "earlier"
     WARM_UP = "warm-up"
     CALIBRATE = "calibrate"
     SEARCH = "search"
@@ -40,7 +38,7 @@ class Phase(Enum):
     CONFIRM = "confirm"
 
 
-SCORED = frozenset({Phase.EARLIER, Phase.CALIBRATE, Phase.SEARCH, Phase.FINAL, Phase.SHRINK})
+SCORED = frozenset({Phase.CALIBRATE, Phase.SEARCH, Phase.FINAL, Phase.SHRINK})
 """The phases whose trials a search learns from."""
 
 
@@ -167,9 +165,7 @@ class Session:
     """One command that worked on a search: the first, or one that resumed it.
 
     `run_id` names what it creates in the engine; it took over `taken_over` trials, and at `at_s`
-    seconds of the budget it was ready to measure.  One that begins `anew` could not repeat the
-    decisions that led to those trials, and only learnt from them.  `machines` are those that it
-    measures on.
+    seconds of the budget it was ready to measure.  `machines` are those that it measures on.
     """
 
     started: str
@@ -177,7 +173,6 @@ class Session:
     run_id: str
     taken_over: int = 0
     at_s: float = 0.0
-    anew: bool = False
     machines: tuple[str, ...] = (HERE,)
 
 
