@@ -170,6 +170,9 @@ def test_a_proxy_that_goes_on_refusing_blocks_the_output(tmp_path: Path) -> None
     """Each try has one event more, until it is too large for good: no retry can succeed."""
     outcome = shipped(tmp_path, f"limit=30000,after=1,times={LASTS}")
     sizes = [one.documents for one in outcome.faults]
-    assert sizes[:4] == [BATCH, BATCH + 1, BATCH + 2, BATCH + 3]
+    # Where the events come slowly, the batch that meets the limit first is a smaller one.
+    first = sizes[0]
+    assert 1 < first <= BATCH
+    assert sizes[:4] == [first, first + 1, first + 2, first + 3]
     assert outcome.check.lost >= EVENTS - 4 * BATCH
     assert outcome.in_errorfile == 0
