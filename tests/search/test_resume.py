@@ -5,18 +5,28 @@ from __future__ import annotations
 import os
 import random
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
+from typing import cast
 
 import pytest
 
-from tests.search.simulated import BUDGET_S, START_S, World, search
+from tests.measure.factory import failed
+from tests.measure.paced import paced
+from tests.search.simulated import BUDGET_S, START_S, WORKERS, World, search, setup
 from tuner.errors import Interrupted, JobFailed
-from tuner.measure.measurement import Failure
+from tuner.measure.measurement import Failure, TrialPlan
+from tuner.measure.metrics import Result
 from tuner.measure.paired import FEWEST_PAIRS
+from tuner.search.climb import Climb
+from tuner.search.confirmation import Confirmation
 from tuner.search.journal import NAME, read, recorded
 from tuner.search.pairs import candidate_of, pairs_of
-from tuner.search.study import Asked, Ending, Phase, Study
+from tuner.search.runner import Runner
+from tuner.search.study import BASELINE, Asked, Changes, Ending, Phase, Study, Trial
 from tuner.search.verdict import Claim, judge
+
+POINT: Changes = ((WORKERS, 4),)
 
 
 @pytest.fixture(autouse=True)
@@ -137,6 +147,24 @@ def test_the_pairs_go_on_with_the_same_point_and_those_from_before_count(
     assert pairs_of(study.trials)[: len(known)] == known
     assert len(pairs_of(study.trials)) >= len(pairs_of(undisturbed.trials)) - 3
     assert judge(study).claim is Claim.IMPROVED
+
+
+def test_a_point_is_fresh_by_its_own_run_at_a_fixed_rate_whatever_came_after_it() -> None:
+    other: Changes = ((WORKERS, 6),)
+    checked: list[tuple[Changes, Result]] = [
+        (BASELINE, paced()), (POINT, paced()), (other, failed("1 lost")),
+    ]  # fmt: skip
+    known = tuple(
+        Trial(number, Phase.CHECK, changes, "", TrialPlan(1.0, 4.0), outcome, 0.0,
+              per_second=1000.0, ended_s=1.0)
+        for number, (changes, outcome) in enumerate(checked)
+    )  # fmt: skip
+    runner = Runner(replace(setup(World(START_S)), known=known))
+    for changes, is_fresh in ((POINT, True), (other, False)):
+        asking = Confirmation(runner, cast(Climb, None)).is_fresh(changes)
+        with pytest.raises(StopIteration) as ended:
+            next(asking)
+        assert ended.value.value is is_fresh
 
 
 def test_each_session_gets_the_engine_warm_and_its_time_counts(

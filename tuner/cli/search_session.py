@@ -79,8 +79,7 @@ def work_on(job: Job, place: MeasuringPlace, voice: Voice, metrics: MetricsFile)
         voice.say(f"ends at about {ends:%H:%M:%S}; Ctrl-C ends it earlier, --resume continues")
     seen = screen(voice, _nothing_yet(job, facts), job.clock, said)
     with _journal(job, header) as lines, seen as shown:
-        session = Session(header.started, os.getpid(), place.run_id)
-        work = _Work(job, place, record, session, lines, shown, metrics)
+        work = _Work(job, place, record, header.started, lines, shown, metrics)
         error = _ended_by(work.search)
         ending, reason = _told(error)
         try:
@@ -169,13 +168,13 @@ class _Work:
         job: Job,
         place: MeasuringPlace,
         record: Record,
-        session: Session,
+        started: str,
         lines: Journal,
         shown: Screen,
         metrics: MetricsFile,
     ) -> None:
         self.study = record.study
-        self._job, self._place, self._record, self._session = job, place, record, session
+        self._job, self._place, self._record, self._started = job, place, record, started
         self._lines, self._shown, self._metrics = lines, shown, metrics
         self._phase: Phase | None = None
 
@@ -185,14 +184,13 @@ class _Work:
         checker = Checker(job.loaded, job.options.allow, job.repairs)
         farm = place.farm(self._show)
         known = self.study.trials
-        session = replace(
-            self._session, taken_over=len(known), at_s=job.clock(), machines=farm.machines
+        session = Session(
+            self._started, os.getpid(), place.run_id, len(known), job.clock(), farm.machines
         )
         self._lines.session(session)
         self.study = replace(self.study, sessions=(*self.study.sessions, session))
-        for number, trial in enumerate(known):
-            left_s = job.budget_s - trial.ended_s
-            self._shown.took_over(trial, None, len(known) - number, left_s)
+        for trial in known:
+            self._shown.took_over(trial, None, trial.number, job.budget_s - trial.ended_s)
         runner = Runner(
             Setup(
                 knobs=dimensions(job, place.facts),
@@ -205,7 +203,7 @@ class _Work:
                 clock=job.clock,
                 budget_s=job.budget_s,
                 pace=job.pace,
-                # Another session draws otherwise: it would try the same points again.
+                # The pairs of another session are in an order of their own.
                 rng=random.Random(f"{job.seed} {len(known)}" if known else job.seed),
                 limits=header.limits,
                 earlier=header.earlier,

@@ -54,6 +54,7 @@ def capture(lab: Lab, profile: Profile, name: str, documents: int) -> bytes:
         contextlib.closing(EngineClient(sink.url)) as client,
     ):
         stand_in = replace(lab, engine=_Recorder(lab.engine, client, sink))
+        stand_in.check()
         try:
             with pipeline(stand_in, profile, name) as pipe:
                 return _flooded(pipe, documents)

@@ -60,6 +60,7 @@ def run_paced(
     lab: Lab, profile: Profile, pacing: Pacing, name: str, tell: Tell
 ) -> PacedMeasurement | Failure:
     """Send to the pipeline of `profile` by a schedule; failures and errors as in `run_trial`."""
+    lab.check()
     stages = StageClock(tell)
     outcome: PacedMeasurement | Failure
     try:

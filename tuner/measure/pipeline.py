@@ -55,7 +55,6 @@ class Pipeline:
 def pipeline(lab: Lab, profile: Profile, name: str) -> Iterator[Pipeline]:
     """Start what `profile` describes, on the engine as it wants it, under names of this trial; all
     of it is gone afterwards.  Raises Unreachable, Refused and JobFailed."""
-    lab.check()
     lab.engine.run_with(profile)
     bound = lab.bind(profile, name).profile
     folder = subfolder(lab.folder, lab.trial_folder(name).name)

@@ -54,6 +54,7 @@ def run_trial(lab: Lab, profile: Profile, plan: TrialPlan, name: str, tell: Tell
     Whatever goes wrong with the candidate is a Failure; an engine that is gone raises Unreachable,
     because no further trial can succeed.
     """
+    lab.check()
     stages = StageClock(tell)
     outcome: Outcome
     try:

@@ -41,7 +41,7 @@ class Confirmation:
         """
         runner = self.runner
         plan, planned = runner.plans.confirm, runner.planned_pairs(winner)
-        runs = [one for one in runner.trials if one.phase is Phase.CONFIRM]
+        runs = runner.of(Phase.CONFIRM)
         begun = len({one.pair for one in runs if one.changes == winner})
         number = max((one.pair or 0 for one in runs), default=0)
         complete = len(pairs_of(runner.trials)) if candidate_of(runner.trials) == winner else 0
@@ -115,15 +115,15 @@ class Confirmation:
 
     def is_fresh(self, winner: Changes) -> Generator[Step, None, bool]:
         """Run both sides at a fixed rate, the baseline only once."""
-        checks = [one for one in self.runner.trials if one.phase is Phase.CHECK]
+        checks = self.runner.of(Phase.CHECK)
         per_second = checks[0].per_second if checks else None
         if per_second is None:
             per_second = check_rate(self._rates(winner))
             yield from self._checked(BASELINE, per_second, lambda: self.runner.baseline)
         if not any(one.changes == winner for one in checks):
             yield from self._checked(winner, per_second, lambda: BEST)
-        last = [one for one in self.runner.trials if one.phase is Phase.CHECK][-1]
-        return reason_of(last, self.runner.setup.limits) is None
+        of_winner = [one for one in self.runner.of(Phase.CHECK) if one.changes == winner]
+        return reason_of(of_winner[-1], self.runner.setup.limits) is None
 
     def _checked(
         self, changes: Changes, per_second: float, what: Callable[[], str]

@@ -13,15 +13,15 @@ from tuner.search.verdict import MOST_PAIRS
 def trials_expected(runner: Runner, best: Changes) -> int:
     """About the number of the last trial, if `best` is what will be confirmed."""
     last, highest = runner.trials[-1], max(trial.number for trial in runner.trials)
-    confirming = [trial for trial in runner.trials if trial.phase is Phase.CONFIRM]
+    confirming = runner.of(Phase.CONFIRM)
     if confirming:
         winners = [trial.changes for trial in confirming if trial.changes != BASELINE]
         winner = winners[-1] if winners else best
         at_once = len(runner.pairing(winner))
-        more = at_once * int(max(0.0, runner.left_s()) / runner.pair_s(last.plan, winner))
+        more = at_once * int(max(0.0, runner.left_s()) / runner.pair_s(confirming[-1].plan, winner))
         runs = Counter(trial.pair or 0 for trial in confirming)
-        pair = max(runs)
-        pairs_left = min(MOST_PAIRS - pair, max(runner.fewest_pairs(winner) - pair, more))
+        begun = len({trial.pair for trial in confirming if trial.changes == winner})
+        pairs_left = min(MOST_PAIRS - begun, max(runner.fewest_pairs(winner) - begun, more))
         halves = sum(count % 2 for count in runs.values())
         return highest + halves + 2 * pairs_left
     checks = 2 if runner.plans.checks_s and last.phase is not Phase.CHECK else 0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 from tuner.measure.measurement import Failure, FailureKind, Measurement, TrialPlan
@@ -35,10 +35,14 @@ class Measuring:
     crew: Crew = field(init=False)
     _lost: Counter[Changes] = field(init=False)
     _next: int = field(init=False)
+    _overheads_s: list[tuple[bool, float]] = field(default_factory=list)
+    _restarts_s: list[float] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         setup = self.setup
-        self.trials, self._lost = list(setup.known), Counter(setup.lost)
+        self.trials, self._lost = [], Counter(setup.lost)
+        for trial in setup.known:
+            self._keep(trial)
         self.crew = Crew(
             setup.farm, setup.clock, self._candidate, setup.begins, setup.ended, self._refusal
         )
@@ -72,7 +76,7 @@ class Measuring:
         for event in self.crew.spread(take, again=again):
             match event:
                 case Trial():
-                    self.trials.append(event)
+                    self._keep(event)
                     yield event
                 case Note():
                     yield event
@@ -141,31 +145,27 @@ class Measuring:
         )
         return None if measured else _DEADLY_TO_MACHINES
 
-    def overheads_s(self, trials: Sequence[Trial]) -> list[tuple[bool, float]]:
-        """What each whole trial took beside its warm-up and window, in seconds, with whether it was
-        of the profile as written."""
-        return [
-            (one.changes == BASELINE, max(0.0, one.outcome.total_s - self._planned_s(one.plan)))
-            for one in trials
-            if isinstance(one.outcome, Measurement) and one.plan.loses_below is None
-        ]
+    def of(self, phase: Phase) -> list[Trial]:
+        """The trials of a phase, of whatever session."""
+        return [trial for trial in self.trials if trial.phase is phase]
 
-    def _planned_s(self, plan: TrialPlan) -> float:
-        return trial_seconds(plan, 0.0, self.setup.pace)
+    def _keep(self, trial: Trial) -> None:
+        """Keep a trial, what it took beside its warm-up and window, with whether it was of the
+        profile as written, and what the restart before it took."""
+        if (overhead_s := self.own_overhead_s(trial)) is not None:
+            self._overheads_s.append((trial.changes == BASELINE, overhead_s))
+        turns = self._node_part(self._last_on(trial.machine)) != self._node_part(trial.changes)
+        spent, failed = trial.outcome.spent, isinstance(trial.outcome, Failure)
+        # Each session starts an engine of its own, and one that refused was started twice.
+        if turns and trial.phase is not Phase.WARM_UP and spent is not None and not failed:
+            self._restarts_s.append(spent.restart_s)
+        self.trials.append(trial)
 
-    def restarts_s(self) -> list[float]:
-        """What each restart of the engine for other node settings took, in seconds; one that
-        refused was started twice."""
-        node: dict[str, Changes] = {}
-        took_s = []
-        for one in self.trials:
-            before, node[one.machine] = node.get(one.machine, ()), self._node_part(one.changes)
-            spent, failed = one.outcome.spent, isinstance(one.outcome, Failure)
-            # Each session starts an engine of its own.
-            turned = before != node[one.machine] and one.phase is not Phase.WARM_UP
-            if turned and spent is not None and not failed:
-                took_s.append(spent.restart_s)
-        return took_s
+    def own_overhead_s(self, trial: Trial) -> float | None:
+        """What a whole trial took beside its warm-up and window; None of others."""
+        if not isinstance(trial.outcome, Measurement) or trial.plan.loses_below is not None:
+            return None
+        return max(0.0, trial.outcome.total_s - trial_seconds(trial.plan, 0.0, self.setup.pace))
 
     def _last_on(self, machine: str) -> Changes:
         """What a machine measured last."""

@@ -46,10 +46,10 @@ class Runner(Measuring):
 
     def _spend(self) -> Spending:
         setup = self.setup
-        first = [one for one in self.trials if one.phase is Phase.WARM_UP and one.number < 0]
+        first = [one for one in self.of(Phase.WARM_UP) if one.number < 0]
         began_s = max((one.ended_s for one in first), default=self.crew.now_s())
-        overheads_s = [seconds for _, seconds in self.overheads_s(first)]
-        overhead_s = statistics.fmean(overheads_s) if overheads_s else setup.pace.overhead_s
+        own_s = [seconds for one in first if (seconds := self.own_overhead_s(one)) is not None]
+        overhead_s = statistics.fmean(own_s) if own_s else setup.pace.overhead_s
         fixed_s = checks_s(setup.candidate(BASELINE), setup.knobs, setup.pace)
         left_s = setup.budget_s - began_s
         return spend(left_s, overhead_s, setup.pace, fixed_s, len(self.machines))
@@ -180,7 +180,7 @@ class Runner(Measuring):
 
     def restart_s(self) -> float:
         """What restarting the engine took in the mean, in seconds, until it was warm again."""
-        pace, restarts_s = self.setup.pace, self.restarts_s()
+        pace, restarts_s = self.setup.pace, self._restarts_s
         return statistics.fmean(restarts_s) if restarts_s else pace.start_s + pace.engine_warm_up_s
 
     def _restarts(self, winner: Changes, pairs: int) -> int:
@@ -195,15 +195,14 @@ class Runner(Measuring):
 
     def overhead_s(self) -> float:
         """What a trial took lately beside its warm-up and window."""
-        recent = [seconds for _, seconds in self.overheads_s(self.trials)[-_RECENT:]]
+        recent = [seconds for _, seconds in self._overheads_s[-_RECENT:]]
         return statistics.fmean(recent) if recent else self.setup.pace.overhead_s
 
     def pair_overhead_s(self) -> float:
         """The same of the runs of a pair: the profile as written may drain for longer than what
         was found, and lately hardly ran."""
-        every = self.overheads_s(self.trials)
         sides = [
-            [seconds for is_written, seconds in every if is_written is side][-_RECENT:]
+            [seconds for is_written, seconds in self._overheads_s if is_written is side][-_RECENT:]
             for side in (True, False)
         ]
         known = [statistics.fmean(side) for side in sides if side]

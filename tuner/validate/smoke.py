@@ -46,6 +46,7 @@ def smoke_layer(lab: Lab, profile: Profile) -> Layer:
     plain, streams = without_stream(profile)
     bound = (f"changed for the lab: {each}" for each in lab.bind(plain, NAME).substitutions)
     notes = (*streams, *bound)
+    lab.check()
     try:
         with pipeline(lab, _for_one(plain), NAME) as pipe:
             found = _compared(pipe)
