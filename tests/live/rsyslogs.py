@@ -3,7 +3,6 @@ own and run through its own loader and libraries, without root or chroot.
 
     python -m tests.live.rsyslogs           fetches those that are not in the cache
     python -m tests.live.rsyslogs --run     runs the tests marked `each_rsyslogd` under each
-    python -m tests.live.rsyslogs --write   writes what they gave last into README's table
 """
 
 from __future__ import annotations
@@ -17,11 +16,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.live.tested import OPTION, read, table, written
+from tests.live.tested import OPTION, read, table
 from tuner.host.programs import CHOSEN_RSYSLOGD
 from tuner.lab.distribution import cache_folder
 
-README = Path(__file__).parents[2] / "README.md"
 _PACKAGES = ("rsyslog", "rsyslog-elasticsearch", "rsyslog-relp", "rsyslog-gnutls", "rsyslog-kafka")
 
 
@@ -150,14 +148,11 @@ def _tested(suite: Suite, pytest: Sequence[str], results: Path) -> None:
 def main() -> int:
     """Fetch every rsyslogd; with --run test each, with the arguments that follow for pytest: `-k`
     runs some of the tests again, and keeps what the others gave."""
-    results = cache_folder() / "rsyslogs/results.json"
-    if sys.argv[1:2] == ["--write"]:
-        README.write_text(written(README.read_text("utf-8"), read(results)), "utf-8")
-        return 0
     for suite in SUITES:
         say(f"rsyslog {suite.release} of {suite.name}: {fetch(suite)}")
     if sys.argv[1:2] != ["--run"]:
         return 0
+    results = cache_folder() / "rsyslogs/results.json"
     if "-k" not in sys.argv:
         results.unlink(missing_ok=True)
     for suite in SUITES:

@@ -24,7 +24,6 @@ AREAS = (
 )  # fmt: skip
 OPTION = "--add-results"
 ENGINES = tuple(f"{one.engine.value}-{one.version.rpartition('.')[0]}" for one in TESTED)
-_HEAD = "| tested live |"
 _ENGINE = re.compile("|".join(map(re.escape, ENGINES)))
 
 
@@ -57,22 +56,11 @@ def read(file: Path) -> Results:
 def table(results: Mapping[str, Mapping[str, Cell]]) -> str:
     """The results in Markdown, a column for each release of rsyslog."""
     releases = tuple(results)
-    lines = [f"{_HEAD} {' | '.join(releases)} |", f"|{'---|' * (len(releases) + 1)}"]
+    lines = [f"| tested live | {' | '.join(releases)} |", f"|{'---|' * (len(releases) + 1)}"]
     for area in (*AREAS, *ENGINES):
         cells = (str(results[one].get(area, "-")) for one in releases)
         lines.append(f"| {area} | {' | '.join(cells)} |")
     return "\n".join(lines)
-
-
-def table_in(readme: str) -> list[str]:
-    """The lines of the table in README's text."""
-    below = readme[readme.index(_HEAD) :]
-    return below[: below.index("\n\n")].splitlines()
-
-
-def written(readme: str, results: Mapping[str, Mapping[str, Cell]]) -> str:
-    """README's text with these results in its table."""
-    return readme.replace("\n".join(table_in(readme)), table(results))
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
