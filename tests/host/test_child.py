@@ -75,6 +75,20 @@ def test_without_grace_it_is_killed() -> None:
         assert sleeper.ending() == "SIGKILL"
 
 
+def test_it_is_ended_though_a_signal_of_ours_cut_off_the_question_whether_it_has(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Once a command waited for its sink for good after Ctrl-C."""
+    monkeypatch.setattr("tuner.host.child.KILLED_S", 0.5)
+    with child("timeit", "-n", "1", "-r", "1", "import time; time.sleep(60)") as sleeper:
+        lock = sleeper._process._waitpid_lock  # type: ignore[attr-defined]
+        lock.acquire()
+        sleeper.end()
+        lock.release()
+        assert sleeper.wait(5)
+        assert sleeper.ending() == "SIGKILL"
+
+
 def test_an_interrupt_of_ours_does_not_reach_it(echo: Child) -> None:
     assert os.getpgid(echo.pid) == echo.pid != os.getpgid(0)
     os.kill(echo.pid, signal.SIGKILL)

@@ -11,7 +11,7 @@ from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import IO, cast
 
-from tuner.host.process import describe_exit, own_environment
+from tuner.host.process import KILLED_S, describe_exit, ended_within, own_environment
 
 
 class Child:
@@ -68,11 +68,7 @@ class Child:
 
     def wait(self, timeout_s: float) -> bool:
         """Wait for the end of the process; False when `timeout_s` seconds pass first."""
-        try:
-            self._process.wait(timeout_s)
-        except subprocess.TimeoutExpired:
-            return False
-        return True
+        return ended_within(self._process, timeout_s)
 
     def end(self, grace_s: float = 0.0) -> None:
         """End its input, and the process itself when it is still there `grace_s` seconds later."""
@@ -80,7 +76,7 @@ class Child:
             self.stdin.close()
         if not self.wait(grace_s):
             self._process.kill()
-            self._process.wait()
+            self.wait(KILLED_S)
 
     def close(self) -> None:
         """Close what is left of the pipes; nobody may be reading any more."""

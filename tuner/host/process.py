@@ -9,7 +9,6 @@ import stat
 import subprocess
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
@@ -141,10 +140,27 @@ class Daemon:
         """Ask with SIGTERM for `grace_s` seconds, then end the whole group with SIGKILL."""
         if grace_s > 0 and self._process.poll() is None:
             self._process.terminate()
-            with suppress(subprocess.TimeoutExpired):
-                self._process.wait(grace_s)
+            ended_within(self._process, grace_s)
         end_group(self.pid)
-        self._process.wait()
+        ended_within(self._process, KILLED_S)
+
+
+KILLED_S = 5.0
+"""So long may a process take that was killed."""
+
+
+def ended_within(process: subprocess.Popen[bytes], timeout_s: float) -> bool:
+    """Whether a process ends within so many seconds.
+
+    Never without a limit: where a signal of ours arrives just as Popen has taken the lock under
+    which it asks for the end, nothing gives that back (subprocess.py of CPython 3.11,
+    `_internal_poll`), and `Popen.wait` would wait for it for good.
+    """
+    try:
+        process.wait(timeout_s)
+    except subprocess.TimeoutExpired:
+        return False
+    return True
 
 
 def end_group(group: int) -> None:
