@@ -143,7 +143,7 @@ def test_a_bench_that_loses_every_engine_shows_and_writes_what_it_has(tmp_path: 
     assert done.code == 4, done.err
     assert "sink died with SIGKILL" in done.err
     assert "Traceback" not in done.err
-    assert "default on sink" in done.out
+    assert "and sink" in done.out
     assert kinds(json.loads((tmp_path / "all.json").read_text("utf-8"))["outcomes"])[0] is None
 
 

@@ -37,7 +37,7 @@ from tuner.cli.search_job import (
     resumed,
     searchable,
 )
-from tuner.cli.search_session import Worked, work_on, written
+from tuner.cli.search_session import Worked, to_resume, work_on, written
 from tuner.cli.site import Wanted, require_runnable
 from tuner.errors import BadUsage, GuardrailBreached, Interrupted, JobFailed, NoImprovement
 from tuner.host.programs import choose_rsyslogd
@@ -250,12 +250,18 @@ def _studied(job: Job, voice: Voice, metrics_path: Path | None) -> Worked:
     which may have filled the disk, is gone."""
     profile = job.loaded.profile
     gauges = Gauges("search", profile.name, SEARCH_PHASES, time.time())
-    with (
-        running_metrics(metrics_path, gauges) as metrics,
-        open_place(job.wanted, [profile], job.directory, voice, job.options.allow) as place,
-    ):
-        job.clock.downloads_s = place.downloads_s
-        worked = work_on(job, place, voice, metrics)
+    try:
+        with (
+            running_metrics(metrics_path, gauges) as metrics,
+            open_place(job.wanted, [profile], job.directory, voice, job.options.allow) as place,
+        ):
+            job.clock.downloads_s = place.downloads_s
+            worked = work_on(job, place, voice, metrics)
+    except Interrupted:
+        # Before it went on with anything; what was measured is there as it was.
+        if job.record is not None:
+            voice.say(to_resume(job))
+        raise
     return written(job, worked, voice)
 
 

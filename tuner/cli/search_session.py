@@ -106,9 +106,14 @@ def written(job: Job, worked: Worked, voice: Voice) -> Worked:
     # Elsewhere, what failed here may well succeed.
     if isinstance(worked.error, Interrupted) or (worked.error is not None and job.on_cluster):
         voice.say(f"results so far: {job.directory / 'report.html'}")
-        again = " --cluster" if job.on_cluster else ""
-        voice.say(f"to resume: rsyslog-tune search --resume {job.directory}{again}")
+        voice.say(to_resume(job))
     return worked
+
+
+def to_resume(job: Job) -> str:
+    """The command that goes on with a search that was ended."""
+    again = " --cluster" if job.on_cluster else ""
+    return f"to resume: rsyslog-tune search --resume {job.directory}{again}"
 
 
 def _ended_by(search: Callable[[], None]) -> TuneError | Interrupted | None:
