@@ -7,7 +7,7 @@ from pydantic import ConfigDict, Field, model_validator
 
 from tuner.engines.lifecycle import Lifecycle
 from tuner.engines.settings import INDEX_SETTINGS, field_names
-from tuner.schema.parameter import Doc
+from tuner.schema.parameter import parameter
 from tuner.schema.scalars import (
     ByteSize,
     Duration,
@@ -24,6 +24,10 @@ _SPELLED = field_names(INDEX_SETTINGS)
 _Codec = Literal[
     "default", "best_compression", "legacy_default", "legacy_best_compression", "lz4", "zlib",
     "zstd", "zstd_no_dict", "qat_lz4", "qat_deflate",
+]  # fmt: skip
+_PartProperty = Literal[
+    "hostname", "fromhost-ip", "programname", "app-name", "syslogfacility-text",
+    "syslogseverity-text",
 ]  # fmt: skip
 _Copies = Literal["all"] | Annotated[int, Field(ge=0, le=11, strict=True)]
 
@@ -55,21 +59,14 @@ class IndexBy(Section):
     """A value of the event that becomes a part of the index's name, in small letters, where an
     index name may hold it: letters, digits and . _ -, a letter or a digit first, at most 64."""
 
-    property: Annotated[
-        Literal[
-            "hostname", "fromhost-ip", "programname", "app-name", "syslogfacility-text",
-            "syslogseverity-text",
-        ]
-        | None,
-        Doc("The property of the event."),
-    ] = None  # fmt: skip
-    json_path: Annotated[FieldName | None, Doc("The path into the event's JSON.")] = Field(
-        None, alias="json"
+    property: _PartProperty | None = parameter("The property of the event.")
+    json_path: FieldName | None = parameter("The path into the event's JSON.", alias="json")
+    fallback: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9._-]{0,199}$", max_length=64)] = (
+        parameter(
+            "What stands there for a value that is empty or that a name may not hold.",
+            value="other",
+        )
     )
-    fallback: Annotated[
-        Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9._-]{0,199}$", max_length=64)],
-        Doc("What stands there for a value that is empty or that a name may not hold."),
-    ] = "other"
 
     @model_validator(mode="after")
     def _one_source(self) -> Self:

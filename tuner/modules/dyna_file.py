@@ -5,7 +5,7 @@ from typing import Annotated, Literal, Self
 from pydantic import model_validator
 
 from tuner.modules.text_source import NamingProperty
-from tuner.schema.parameter import Doc
+from tuner.schema.parameter import Doc, parameter
 from tuner.schema.scalars import AbsolutePath, PathPart
 from tuner.schema.section import Section
 
@@ -25,31 +25,24 @@ class DynaFile(Section):
         AbsolutePath,
         Doc("What comes before the value: a folder with its slash, or the beginning of a name."),
     ]
-    property: Annotated[
-        NamingProperty | None,
-        Doc("The property whose value names the file; cut to 160 bytes."),
-    ] = None
-    between: Annotated[
-        PathPart | None, Doc("What stands between the value and the date, such as / or -.")
-    ] = None
-    rotate: Annotated[
-        Literal["hourly", "daily", "weekly", "monthly"] | None,
-        Doc("How often the date in the name changes; none without it."),
-    ] = None
-    separator: Annotated[
-        Literal[".", "-", "_", "/", "none"],
-        Doc("What stands between the parts of the date; none for nothing."),
-    ] = "-"
-    clock: Annotated[
-        Literal["reported", "generated"],
-        Doc(
-            "Whose time the date is: generated is when rsyslog received the event, reported is "
-            "the sender's."
-        ),
-    ] = "generated"
-    after: Annotated[PathPart | None, Doc("What comes at the end, such as .log or /messages.")] = (
-        None
+    property: NamingProperty | None = parameter(
+        "The property whose value names the file; cut to 160 bytes."
     )
+    between: PathPart | None = parameter(
+        "What stands between the value and the date, such as / or -."
+    )
+    rotate: Literal["hourly", "daily", "weekly", "monthly"] | None = parameter(
+        "How often the date in the name changes; none without it."
+    )
+    separator: Literal[".", "-", "_", "/", "none"] = parameter(
+        "What stands between the parts of the date; none for nothing.", value="-"
+    )
+    clock: Literal["reported", "generated"] = parameter(
+        "Whose time the date is: generated is when rsyslog received the event, reported is "
+        "the sender's.",
+        value="generated",
+    )
+    after: PathPart | None = parameter("What comes at the end, such as .log or /messages.")
 
     @model_validator(mode="after")
     def _varies(self) -> Self:
