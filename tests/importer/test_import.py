@@ -9,8 +9,7 @@ import pytest
 from tests.conftest import Expect
 from tuner.errors import BadProfile
 from tuner.importer.configuration import configuration
-from tuner.importer.inputs import ANYWHERE
-from tuner.importer.translate import translate
+from tuner.importer.translate import ANYWHERE, translate
 from tuner.importer.written import Imported, profile_text
 from tuner.lint.load import LoadedProfile, parse_profile
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from tests.importer.test_import import DOCUMENT, imported, listed, loaded
-from tuner.importer.inputs import ANYWHERE
 from tuner.importer.template import extended
+from tuner.importer.translate import ANYWHERE
 from tuner.importer.written import profile_text
 from tuner.lint.load import parse_profile
 

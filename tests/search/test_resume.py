@@ -19,10 +19,10 @@ from tuner.measure.measurement import Failure, TrialPlan
 from tuner.measure.metrics import Result
 from tuner.measure.paired import FEWEST_PAIRS
 from tuner.search.climb import Climb
-from tuner.search.confirmation import Confirmation
 from tuner.search.journal import NAME, read, recorded
 from tuner.search.pairs import candidate_of, pairs_of
 from tuner.search.runner import Runner
+from tuner.search.search import Confirmation
 from tuner.search.study import BASELINE, Asked, Changes, Ending, Phase, Study, Trial
 from tuner.search.verdict import Claim, judge
 

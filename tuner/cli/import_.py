@@ -23,8 +23,8 @@ from tuner.importer.script import Block
 from tuner.importer.translate import translate
 from tuner.importer.written import Imported, profile_text
 from tuner.lab.rsyslogd import RsyslogdDied
+from tuner.lint.lint import summary
 from tuner.lint.load import parse_profile
-from tuner.lint.summary import summary
 from tuner.render.artefacts import rsyslog_conf
 from tuner.render.form import Form
 from tuner.validate.equality import Arrival, Discrepancy, delivered, discrepancies

@@ -13,8 +13,8 @@ import typer
 from tuner.cli.console import Verbosity, Voice, say
 from tuner.errors import BadUsage
 from tuner.host.programs import CHOSEN_RSYSLOGD
+from tuner.lint.lint import summary
 from tuner.lint.load import LoadedProfile, load_profile, snippets_of
-from tuner.lint.summary import summary
 from tuner.render.assets import asset
 from tuner.render.form import Form
 from tuner.render.templates import Templates

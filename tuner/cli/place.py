@@ -19,9 +19,9 @@ from tuner.lab.lab import Lab
 from tuner.measure.ceiling import Ceiling, CeilingPlan, ceiling
 from tuner.measure.measurement import TrialPlan
 from tuner.measure.metrics import Result
-from tuner.measure.overload import overload_plan
 from tuner.measure.paced import Pacing, run_paced
 from tuner.measure.survival import Survivor
+from tuner.measure.sustain import overload_plan
 from tuner.measure.trial import Tell, run_trial
 from tuner.profile.model import Profile
 from tuner.render.fingerprint import fingerprint

@@ -36,9 +36,9 @@ from tuner.errors import (
     TuneError,
 )
 from tuner.host.programs import choose_rsyslogd
+from tuner.lint.lint import summary
 from tuner.lint.load import STDIN, LoadedProfile, load_profile
 from tuner.lint.repairs import Mend, mended, repairs
-from tuner.lint.summary import summary
 from tuner.render.templates import Templates
 from tuner.render.tree import write_whole
 from tuner.validate.layer import Layer

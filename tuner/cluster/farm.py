@@ -30,8 +30,8 @@ from tuner.cluster.messages import (
     TrialLost,
     profile_json,
 )
-from tuner.cluster.relay import Relay
 from tuner.cluster.session import processes
+from tuner.cluster.wires import Relay
 from tuner.deploy.inventory import Role
 from tuner.errors import JobFailed, TuneError, Unreachable
 from tuner.host.process import wait_until

@@ -1,11 +1,11 @@
-"""Where documents go in the engine, and the settings of the indices."""
+"""Where documents go in the engine, the settings of the indices, and when new ones start
+and old ones go."""
 
 from enum import Enum
 from typing import Annotated, Literal, Self
 
 from pydantic import ConfigDict, Field, model_validator
 
-from tuner.engines.lifecycle import Lifecycle
 from tuner.engines.settings import INDEX_SETTINGS, field_names
 from tuner.schema.parameter import parameter
 from tuner.schema.scalars import (
@@ -19,6 +19,44 @@ from tuner.schema.scalars import (
     Switch,
 )
 from tuner.schema.section import Section
+
+_Age = Annotated[str, Field(pattern=r"^[1-9][0-9]{0,14}(m|h|d)$")]
+
+
+class Rollover(Section):
+    """Conditions for a new index, any one of which suffices; spelled as in Elasticsearch's rollover
+    action."""
+
+    max_age: _Age | None = None
+    max_primary_shard_size: ByteSize | None = None
+    max_size: ByteSize | None = None
+    max_docs: Positive | None = None
+
+    @model_validator(mode="after")
+    def _some(self) -> Self:
+        if not self.model_dump(exclude_none=True):
+            raise ValueError(
+                "give a condition: max_age, max_primary_shard_size, max_size or max_docs"
+            )
+        return self
+
+
+class Lifecycle(Section):
+    """A policy of ILM on Elasticsearch, of ISM on OpenSearch; both must be installed there.
+
+    `retention` is the age at which an index is deleted, counted from its rollover, or from its
+    creation if it never rolls over.
+    """
+
+    retention: _Age | None = None
+    rollover: Rollover | None = None
+
+    @model_validator(mode="after")
+    def _some(self) -> Self:
+        if self.retention is None and self.rollover is None:
+            raise ValueError("give retention, rollover or both")
+        return self
+
 
 _SPELLED = field_names(INDEX_SETTINGS)
 _Codec = Literal[

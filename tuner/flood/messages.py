@@ -11,9 +11,8 @@ from numpy.typing import NDArray
 
 from tuner.engine.numbering import BLOCK, number_of
 from tuner.errors import JobFailed
-from tuner.flood.bodies import Dice, body
+from tuner.flood.bodies import Dice, body, lengths, shuffled
 from tuner.flood.heads import STYLES, Head, Style
-from tuner.flood.sizes import lengths, shuffled
 from tuner.flood.spec import FloodSpec
 from tuner.profile.message_sizes import LONGEST_MESSAGE_BYTES
 

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, cast, get_args
 
-from tuner.importer.configuration import Configuration, Parts, parts_of
+from tuner.importer.configuration import Configuration, Parts, module_name, parts_of
 from tuner.importer.flow import Walk
 from tuner.importer.gaps import Gap, Gaps
-from tuner.importer.inputs import is_local, local_inputs, read_input
 from tuner.importer.legacy import modern
 from tuner.importer.old_form import DEFAULT_RULESET
 from tuner.importer.outputs import Outputs
-from tuner.importer.parameters import QUEUE, entry_queue_of, keys_of_model, known
+from tuner.importer.parameters import QUEUE, certificates, entry_queue_of, keys_of_model, known
 from tuner.importer.rest import Rest
 from tuner.importer.script import (
+    OFF,
     Block,
     Call,
     Directive,
@@ -33,10 +33,90 @@ from tuner.importer.settings import (
 )
 from tuner.importer.written import Comments, Imported
 from tuner.modules.impstats import Impstats
-from tuner.modules.input import Parsers
+from tuner.modules.input import Input, Listener, Parsers
 from tuner.modules.ratelimit import LIMIT_NAME, RateLimitPolicy
+from tuner.modules.registry import INPUTS, name_of
 from tuner.profile.model import Global
+from tuner.schema.parameter import of_module
 from tuner.schema.scalars import as_name
+
+# rsyslog listens on every address unless one is configured.
+ANYWHERE = "0.0.0.0"  # noqa: S104 - this is what the configuration that is read does
+# rsyslog's defaults where a profile's are others.
+_OWN_DEFAULTS: dict[str, dict[str, object]] = {
+    "imfile": {"persistStateInterval": 0},
+    "imptcp": {"socketBacklog": 5},
+}
+_MODELS: dict[str, type[Input]] = {name_of(one): one for one in INPUTS}
+# Where local programs and the kernel log to, which only the default ruleset takes.
+_LOCAL = frozenset({"imuxsock", "imklog", "imkmsg", "imjournal", "immark"})
+# What the profile decides by itself, or what only names things.
+_ELSEWHERE = frozenset({"type", "ruleset", "name", "load", "syssock.use"})
+# The same in another spelling (imuxsock.c, imudp.c).
+_SPELLED = {
+    "ratelimitinterval": "rateLimit.interval", "ratelimitburst": "rateLimit.burst",
+    "rcvbufsize": "rcvbufSize",
+}  # fmt: skip
+
+
+def local_inputs(parts: Parts) -> Iterator[Thing]:
+    """The modules that are a source by being loaded: the system's log socket, the kernel, the
+    journal."""
+    sockets = {one.text("type") for one in parts.inputs}
+    for kind, module in parts.module_things.items():
+        is_off = (module.text("sysSock.use") or "").lower() in OFF
+        if kind in _LOCAL and kind not in sockets and not is_off:
+            yield replace(module, parameters=parts.modules[kind])
+
+
+def is_local(one: Thing) -> bool:
+    """Whether an input is a module by itself."""
+    return one.kind == "module"
+
+
+def read_input(one: Thing, parts: Parts, gaps: Gaps) -> dict[str, object] | None:
+    """The input of a profile; None, and a gap, where none of its type is known."""
+    kind = module_name(one) if is_local(one) else (one.text("type") or "").lower()
+    model = _MODELS.get(kind)
+    if model is None:
+        gaps.miss(one.origin, f"input {kind}: a profile has no such input")
+        return None
+    own = [_spelled(each) for each in one.parameters if each.key not in _ELSEWHERE]
+    data: dict[str, object] = {"type": kind}
+    if issubclass(model, Listener):
+        data["address"] = ANYWHERE
+    data |= _OWN_DEFAULTS.get(kind, {})
+    if not is_local(one):
+        own = [*_shared(model, parts.modules.get(kind, ()), own, gaps), *own]
+    data |= known(model, own, f"input {kind}", gaps)
+    data |= certificates(model, data, parts.globals, gaps)
+    if kind == "imfile" and data.get("mode") != "polling" and "pollingInterval" in data:
+        del data["pollingInterval"]
+        gaps.change(one.origin, "imfile ignores pollingInterval in mode inotify: left out")
+    if data.get("address") in {"*", ""}:
+        data["address"] = ANYWHERE
+    if issubclass(model, Listener) and "port" not in data:
+        gaps.miss(one.origin, f"input {kind} without one port")
+        return None
+    return data
+
+
+def _spelled(one: Parameter) -> Parameter:
+    return replace(one, name=_SPELLED.get(one.key, one.name))
+
+
+def _shared(
+    model: type[Input], given: tuple[Parameter, ...], own: list[Parameter], gaps: Gaps
+) -> Iterator[Parameter]:
+    """What the module sets for all of its inputs, as far as an input does not."""
+    keys = {key.lower() for key in (*keys_of_model(model), *of_module(model))}
+    written = {one.key for one in own}
+    for one in map(_spelled, given):
+        if one.key in keys and one.key not in written:
+            yield one
+        elif one.key not in keys | _ELSEWHERE:
+            gaps.miss(one.origin, f"the parameter {one.name} of the module")
+
 
 WORK_DIRECTORY = "/var/spool/rsyslog"
 _DEFAULT = DEFAULT_RULESET.lower()

@@ -16,10 +16,9 @@ from tuner.modules.output import Output
 from tuner.modules.queue import Queue
 from tuner.modules.registry import AnyStep
 from tuner.profile.bind_inputs import bind_inputs, work_directory
-from tuner.profile.lanes import Lanes
 from tuner.profile.model import Profile
 from tuner.profile.placement import ports_of
-from tuner.profile.stream import Snippets, Stream
+from tuner.profile.stream import Lanes, Snippets, Stream
 from tuner.schema.scalars import Server
 
 _NOTHING = "none"

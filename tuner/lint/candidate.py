@@ -6,8 +6,7 @@ from collections.abc import Iterable
 
 from tuner.lint.load import LoadedProfile
 from tuner.lint.rules.queue_parameters import OF_FILES
-from tuner.modules.queue import Queue, QueueType
-from tuner.modules.queue_defaults import Place, resolve
+from tuner.modules.queue import Place, Queue, QueueType, resolve
 from tuner.profile.edit.leaf import edit_leaf
 from tuner.profile.placement import measured_queue, measured_way
 from tuner.profile.source import read

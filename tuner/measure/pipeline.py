@@ -15,9 +15,8 @@ from tuner.errors import Unreachable
 from tuner.flood.heads import NUMBER_DIGITS
 from tuner.flood.workload import format_for
 from tuner.lab.entrances import entrances, furnish
-from tuner.lab.impstats import impstats_section
 from tuner.lab.lab import Lab
-from tuner.lab.rsyslogd import Rsyslogd
+from tuner.lab.rsyslogd import Rsyslogd, impstats_section
 from tuner.lab.scratch import subfolder
 from tuner.profile.model import Profile
 from tuner.render.artefacts import rsyslog_conf

@@ -19,7 +19,7 @@ from tuner.engine.numbering import SentEvents
 from tuner.engine.probe import SILENCE_S, lost_shards
 from tuner.host.process import wait_until
 from tuner.host.usage import Usage
-from tuner.lab.impstats import read
+from tuner.lab.rsyslogd import read
 from tuner.measure.measurement import Delivery, Failure, FailureKind
 from tuner.measure.watch import STALL_S, Watch
 from tuner.modules.omelasticsearch import OmelasticsearchOutput

@@ -7,7 +7,6 @@ from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import Field
 
-from tuner.modules.certificates import SENDER_NAME, Certificates, certificates_at
 from tuner.modules.input import (
     BURST,
     Listener,
@@ -20,7 +19,7 @@ from tuner.modules.input import (
 )
 from tuner.modules.keep_alive import KeepsAlive
 from tuner.modules.ratelimit import NamedLimit
-from tuner.modules.tls import Priorities, RelpLibrary
+from tuner.modules.tls import SENDER_NAME, Certificates, Priorities, RelpLibrary, certificates_at
 from tuner.schema.parameter import Doc, parameter
 from tuner.schema.scalars import AbsolutePath, MemorySize, Switch
 

@@ -6,7 +6,6 @@ None means not set in the profile: rsyslog's default applies.
 from collections.abc import Iterator, Sequence
 from typing import Annotated, ClassVar, Literal, Self
 
-from tuner.modules.certificates import SENDER_NAME, Certificates, certificates_at
 from tuner.modules.in_profile import InProfile
 from tuner.modules.input import AllowedSenders, Peers, TransportKind
 from tuner.modules.keep_alive import KeepAlive, KeepAliveInterval, KeepAliveProbes, KeepAliveTime
@@ -20,11 +19,14 @@ from tuner.modules.tcp import (
     Tcp,
 )
 from tuner.modules.tls import (
+    SENDER_NAME,
+    Certificates,
     ExpiredCerts,
     Priorities,
     StreamDriverCaFile,
     StreamDriverCrlFile,
     VerifyDepth,
+    certificates_at,
 )
 from tuner.rule import Complaint, warning
 from tuner.schema.parameter import Doc, parameter

@@ -5,8 +5,8 @@ from typing import Annotated, ClassVar, Literal, NamedTuple, Self
 
 from pydantic import Field
 
-from tuner.modules.certificates import Certificates
 from tuner.modules.secrets import SecretRef
+from tuner.modules.tls import Certificates
 from tuner.schema.parameter import Doc, Since, parameter
 from tuner.schema.scalars import Address, Name, NonNegative, Peer, Port, Switch, TimeZone
 from tuner.schema.section import RsyslogSection

@@ -23,8 +23,7 @@ from tuner.modules.queue import Queue
 from tuner.modules.ratelimit import RateLimitName, RateLimitPolicy
 from tuner.modules.registry import AnyInput, AnyOutput, AnyStep, Parse
 from tuner.modules.secrets import SecretRef
-from tuner.profile.lanes import Lanes
-from tuner.profile.stream import LookupTable, Snippets, Stream
+from tuner.profile.stream import Lanes, LookupTable, Snippets, Stream
 from tuner.profile.workload import Workload as Workload
 from tuner.schema.scalars import Name, ProfilePath, Switch
 from tuner.schema.section import Section
