@@ -1,7 +1,8 @@
 """The process that floods: `python -m tuner.flood.sender`, steered by lines of JSON.
 
 Its first line of input is a FloodSpec, each later one an Order; it writes one SenderStatus per
-line: the tally of what was sent, when, how late, at what cost.  It stops at once and ends when its input does.
+line: the tally of what was sent, when, how late, at what cost.
+It stops at once and ends when its input does.
 """
 
 from __future__ import annotations
