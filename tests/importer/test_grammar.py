@@ -22,10 +22,10 @@ from tuner.importer.script import (
     PropertyFilter,
     Quoted,
     ScriptNumber,
+    ScriptObject,
     SelectorFilter,
     SetVariable,
     Statement,
-    Thing,
     Variable,
     Word,
     every,
@@ -78,7 +78,7 @@ def test_objects_hold_parameters_arrays_escapes_and_comments() -> None:
         'Action( # a comment\n  Type="omfile" File="/a\\"b\\101\\n" /* two\nlines */\n'
         '  server = [ "a" , "b" ] pwd=`cat /etc/secret`)'
     )
-    assert isinstance(thing, Thing)
+    assert isinstance(thing, ScriptObject)
     assert (thing.kind, thing.text("TYPE"), thing.text("file")) == ("action", "omfile", '/a"bA\n')
     servers, secret = thing.get("Server"), thing.get("pwd")
     assert servers is not None
@@ -93,8 +93,8 @@ def test_templates_have_parts_and_rulesets_a_body() -> None:
         'template(name="t" type="list") { constant(value="{") property(name="msg") }\n'
         'ruleset(name="r" queue.size="10") { stop }'
     )
-    assert isinstance(template, Thing)
-    assert isinstance(ruleset, Thing)
+    assert isinstance(template, ScriptObject)
+    assert isinstance(ruleset, ScriptObject)
     assert [part.kind for part in template.parts] == ["constant", "property"]
     assert ruleset.body == (Word("stop", ruleset.origin),)
 
@@ -174,7 +174,7 @@ def test_a_directive_may_stand_before_and_also() -> None:
 
 def test_lines_that_go_on_keep_their_places() -> None:
     (action,) = read('action(type="omfile" \\\n       file="/a\\\n   b" \\\n\n  template="t")')
-    assert isinstance(action, Thing)
+    assert isinstance(action, ScriptObject)
     assert action.text("file") == "/ab"
     template = action.get("template")
     assert template is not None

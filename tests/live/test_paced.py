@@ -125,5 +125,5 @@ def test_a_window_in_which_nothing_arrives_has_no_rate(tmp_path: Path) -> None:
         run = run_trial(lab, WRITTEN.profile, TrialPlan(0.3, 0.6), "t1", lambda _: None)
     assert isinstance(run, Failure), run
     assert run.kind is FailureKind.STALLED
-    assert run.is_hiccup
+    assert run.is_transient
     assert "nothing was indexed in the window" in run.reason

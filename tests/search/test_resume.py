@@ -69,7 +69,7 @@ def require_sound(before: Study, after: Study) -> None:
     assert all(one.at_s <= one.ended_s for one in after.trials)
     assert after.trials[-1].ended_s <= 1.05 * BUDGET_S
     assert after.ending is Ending.FINISHED
-    searched = [one.changes for one in after.of(Phase.SEARCH) if not one.is_hiccup]
+    searched = [one.changes for one in after.of(Phase.SEARCH) if not one.is_transient]
     assert len(searched) == len(set(searched))
     verdict = judge(after)
     ended_twice = "the search ended twice while it was measured" in verdict.failure

@@ -26,10 +26,10 @@ from tuner.importer.script import (
     Quoted,
     ReloadTable,
     ScriptNumber,
+    ScriptObject,
     ScriptPosition,
     SelectorFilter,
     SetVariable,
-    Thing,
     Variable,
     Word,
 )
@@ -63,17 +63,17 @@ class _Builder(Transformer[Token, Block]):
     def one_statement(self, blocks: _Children) -> Block:
         return self.configuration(blocks)
 
-    def plain_object(self, children: _Children) -> tuple[Thing, ...]:
+    def plain_object(self, children: _Children) -> tuple[ScriptObject, ...]:
         word, parameters = children
-        return (_thing(word, parameters),)
+        return (_object(word, parameters),)
 
     def list_template(self, children: _Children) -> Block:
         word, parameters, *parts = children
-        return (replace(_thing(word, parameters), parts=sum(parts, ())),)
+        return (replace(_object(word, parameters), parts=sum(parts, ())),)
 
     def ruleset(self, children: _Children) -> Block:
         word, parameters, *body = children
-        return (replace(_thing(word, parameters), body=sum(body, ())),)
+        return (replace(_object(word, parameters), body=sum(body, ())),)
 
     def bsd_block(self, children: _Children) -> Block:
         return (BsdBlock(children[0].value.text.strip(), _origin(children[0])),)
@@ -178,8 +178,8 @@ def _origin(token: Token) -> ScriptPosition:
     return origin
 
 
-def _thing(word: Token, parameters: tuple[Parameter, ...]) -> Thing:
-    return Thing(word.value.text.split("(")[0].strip().lower(), parameters, _origin(word))
+def _object(word: Token, parameters: tuple[Parameter, ...]) -> ScriptObject:
+    return ScriptObject(word.value.text.split("(")[0].strip().lower(), parameters, _origin(word))
 
 
 def _shallow(

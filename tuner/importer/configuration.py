@@ -24,10 +24,10 @@ from tuner.importer.script import (
     Include,
     Parameter,
     PropertyFilter,
+    ScriptObject,
     ScriptPosition,
     SelectorFilter,
     Statement,
-    Thing,
     every,
 )
 from tuner.importer.template import Template, template_of
@@ -144,7 +144,7 @@ class _Files:
                 return replace(statement, then=then, otherwise=otherwise)
             case SelectorFilter() | PropertyFilter() | Foreach():
                 return replace(statement, body=self._block(statement.body))
-            case Thing(body=tuple() as body):
+            case ScriptObject(body=tuple() as body):
                 return replace(statement, body=self._block(body))
             case _:
                 return statement
@@ -233,28 +233,28 @@ class Parts:
     modules: dict[str, tuple[Parameter, ...]] = field(default_factory=dict)
     module_origins: dict[str, ScriptPosition] = field(default_factory=dict)
     templates: dict[str, Template] = field(default_factory=dict)
-    rulesets: dict[str, Thing] = field(default_factory=dict)
-    inputs: list[Thing] = field(default_factory=list)
-    main_queue: Thing | None = None
-    module_things: dict[str, Thing] = field(default_factory=dict)
-    template_things: dict[str, Thing] = field(default_factory=dict)
-    others: list[Thing | Directive] = field(default_factory=list)
+    rulesets: dict[str, ScriptObject] = field(default_factory=dict)
+    inputs: list[ScriptObject] = field(default_factory=list)
+    main_queue: ScriptObject | None = None
+    module_objects: dict[str, ScriptObject] = field(default_factory=dict)
+    template_objects: dict[str, ScriptObject] = field(default_factory=dict)
+    others: list[ScriptObject | Directive] = field(default_factory=list)
     rules: list[Statement] = field(default_factory=list)
 
     @property
-    def tables(self) -> dict[str, Thing]:
+    def tables(self) -> dict[str, ScriptObject]:
         """The lookup tables that are files read again after a HUP, as a profile has them."""
         return {
             one.text("name") or "": one
             for one in self.others
-            if isinstance(one, Thing)
+            if isinstance(one, ScriptObject)
             and one.kind == "lookup_table"
             and {each.key for each in one.parameters} == {"name", "file"}
         }
 
     def unreached(self, actions: Iterable[Statement], visited: Set[str]) -> Iterator[Gap]:
         """What no imported input leads to; rulesets of retries are part of their output."""
-        named = (one.text("retryRuleset") for one in actions if isinstance(one, Thing))
+        named = (one.text("retryRuleset") for one in actions if isinstance(one, ScriptObject))
         for name in map(str.lower, filter(None, named)):
             retried = self.rulesets.get(name)
             inner = every((retried,) if retried is not None else ())
@@ -268,7 +268,7 @@ class Parts:
             what = "a rule of the default ruleset, to which none of the inputs leads"
             yield Gap(rule.origin, what)
 
-    def add(self, one: Thing) -> None:
+    def add(self, one: ScriptObject) -> None:
         """Sort one object in."""
         match one.kind:
             case "global":
@@ -277,7 +277,7 @@ class Parts:
                 kind = module_name(one)
                 self.modules[kind] = (*self.modules.get(kind, ()), *one.parameters)
                 self.module_origins.setdefault(kind, one.origin)
-                self.module_things.setdefault(kind, one)
+                self.module_objects.setdefault(kind, one)
             case "template":
                 self._template(one)
             case "ruleset" if one.text("name") == DEFAULT_RULESET:
@@ -292,8 +292,8 @@ class Parts:
             case _:
                 self.others.append(one)
 
-    def _template(self, one: Thing) -> None:
-        self.template_things[(one.text("name") or "").lower()] = one
+    def _template(self, one: ScriptObject) -> None:
+        self.template_objects[(one.text("name") or "").lower()] = one
         try:
             template = template_of(one)
         except Inexpressible:
@@ -301,12 +301,12 @@ class Parts:
         self.templates[template.name.lower()] = template
 
 
-def is_module(one: Statement) -> TypeGuard[Thing]:
+def is_module(one: Statement) -> TypeGuard[ScriptObject]:
     """Whether a statement loads a module."""
-    return isinstance(one, Thing) and one.kind == "module"
+    return isinstance(one, ScriptObject) and one.kind == "module"
 
 
-def module_name(one: Thing) -> str:
+def module_name(one: ScriptObject) -> str:
     """The module that is loaded, without its folder."""
     name = (one.text("load") or "").lower().removesuffix(".so").rpartition("/")[2]
     return name.removeprefix("builtin:")
@@ -316,7 +316,7 @@ def parts_of(block: Block) -> Parts:
     """The objects among statements; the others are the rules of the default ruleset."""
     parts = Parts()
     for statement in block:
-        if isinstance(statement, Thing) and statement.kind != "action":
+        if isinstance(statement, ScriptObject) and statement.kind != "action":
             parts.add(statement)
         elif isinstance(statement, Directive) and statement.key in CORE:
             parts.others.append(statement)

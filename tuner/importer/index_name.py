@@ -9,7 +9,7 @@ from pydantic import ValidationError
 from tuner.engines.index import Index
 from tuner.importer.configuration import Parts
 from tuner.importer.gaps import Gap, Gaps, Inexpressible
-from tuner.importer.script import Thing
+from tuner.importer.script import ScriptObject
 from tuner.importer.template import Template, TemplatePiece, TemplateProperty
 
 
@@ -89,7 +89,9 @@ _CUTS: dict[tuple[int, int], tuple[tuple[str, ...], str]] = {
 }
 
 
-def index_of(action: Thing, parts: Parts, gaps: Gaps, unknown: list[Gap]) -> dict[str, object]:
+def index_of(
+    action: ScriptObject, parts: Parts, gaps: Gaps, unknown: list[Gap]
+) -> dict[str, object]:
     """The index of an action; a template that is not there is `unknown`.  Raises Inexpressible."""
     given = action.get("searchindex")
     # omelasticsearch.c: without one, documents go to an index called system.
@@ -100,7 +102,7 @@ def index_of(action: Thing, parts: Parts, gaps: Gaps, unknown: list[Gap]) -> dic
         return {"name": name}
     origin = action.origin if given is None else given.origin
     template = parts.templates.get(name.strip().lower())
-    if template is None and name.strip().lower() in parts.template_things:
+    if template is None and name.strip().lower() in parts.template_objects:
         raise Inexpressible(origin, f"template {name} is made by the plugin of another module")
     if template is None:
         what = f"there is no template {name}: the profile takes it as the name of the index"

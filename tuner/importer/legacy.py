@@ -33,10 +33,10 @@ from tuner.importer.script import (
     LegacyAction,
     Parameter,
     PropertyFilter,
+    ScriptObject,
     ScriptPosition,
     SelectorFilter,
     Statement,
-    Thing,
     Word,
 )
 
@@ -67,11 +67,11 @@ class _Modernised:
             given = self.given.get(name, {})
             origin = _first_origin(body, given)
             named = Parameter.of("name", name, origin)
-            done += (Thing("ruleset", (named, *given.values()), origin, body=tuple(body)),)
+            done += (ScriptObject("ruleset", (named, *given.values()), origin, body=tuple(body)),)
         if self.first_main is not None:
             defaults = {f"queue.{key}": value for key, value in OLD_MAIN_QUEUE.items()}
             parameters = _completed(self.main, defaults, self.first_main)
-            done += (Thing("main_queue", parameters, self.first_main),)
+            done += (ScriptObject("main_queue", parameters, self.first_main),)
         return done
 
     def block(self, block: Block) -> Block:
@@ -79,7 +79,7 @@ class _Modernised:
         kept: list[Statement] = []
         for statement in block:
             for made in self.statement(statement):
-                is_rule = not isinstance(made, Thing) or made.kind == "action"
+                is_rule = not isinstance(made, ScriptObject) or made.kind == "action"
                 inside = self.current != DEFAULT_RULESET and is_rule
                 (self.rulesets[self.current] if inside else kept).append(made)
         return tuple(kept)
@@ -103,7 +103,7 @@ class _Modernised:
                 yield If(condition_of(statement), body, (), statement.origin)
             case Foreach():
                 yield replace(statement, body=self.inner(statement.body))
-            case Thing(body=tuple() as body):
+            case ScriptObject(body=tuple() as body):
                 yield replace(statement, body=self.inner(body))
             case Include():
                 for file in statement.files:
@@ -134,7 +134,7 @@ class _Modernised:
         elif key in GLOBALS:
             name = GLOBALS[key]
             if name:
-                yield Thing("global", (Parameter.of(name, text, one.origin),), one.origin)
+                yield ScriptObject("global", (Parameter.of(name, text, one.origin),), one.origin)
         else:
             yield from self.other(one, text)
 
@@ -143,7 +143,9 @@ class _Modernised:
         match one.key:
             case "modload":
                 module = text.rpartition("/")[2].removesuffix(".so")
-                yield Thing("module", (Parameter.of("load", module, one.origin),), one.origin)
+                yield ScriptObject(
+                    "module", (Parameter.of("load", module, one.origin),), one.origin
+                )
             case "template":
                 yield _template(one)
             case "ruleset":
@@ -162,7 +164,7 @@ class _Modernised:
             case _:
                 yield one
 
-    def input(self, one: Directive, text: str) -> Thing:
+    def input(self, one: Directive, text: str) -> ScriptObject:
         """The input that a directive starts, with all that waited for it."""
         kind, name, used = RUNS[one.key]
         parameters = {"type": Parameter.of("type", kind, one.origin)}
@@ -171,12 +173,12 @@ class _Modernised:
         parameters |= {key: value for (of, key), value in self.inputs.items() if of == kind}
         for key in used:
             self.inputs.pop((kind, key), None)
-        return Thing("input", tuple(parameters.values()), one.origin)
+        return ScriptObject("input", tuple(parameters.values()), one.origin)
 
     def action(self, one: LegacyAction) -> Statement:
         """The action of an old line, with all that waited for it."""
         made = action_of(one)
-        if not isinstance(made, Thing):
+        if not isinstance(made, ScriptObject):
             return made
         kind = made.text("type") or ""
         lasting = {key: value for (of, key), value in self.lasting.items() if of in {"", kind}}
@@ -215,7 +217,7 @@ def _word(text: str) -> str:
     return text.split()[0] if text.split() else ""
 
 
-def _template(one: Directive) -> Thing:
+def _template(one: Directive) -> ScriptObject:
     """`$template NAME,"TEXT",OPTION`, the text with its escapes as in an object."""
     name, _, rest = one.text.partition(",")
     rest = rest.lstrip()
@@ -231,4 +233,4 @@ def _template(one: Directive) -> Thing:
         parameters += [("type", "plugin"), ("plugin", rest.removeprefix("="))]
     parameters += [(f"option.{option}", "on") for option in options]
     made = tuple(Parameter.of(key, value, one.origin) for key, value in parameters)
-    return Thing("template", made, one.origin)
+    return ScriptObject("template", made, one.origin)

@@ -11,9 +11,9 @@ from tuner.importer.script import (
     Parameter,
     PropertyFilter,
     Quoted,
+    ScriptObject,
     ScriptPosition,
     SelectorFilter,
-    Thing,
     Variable,
     Word,
 )
@@ -227,7 +227,7 @@ _BY_SIGN = {
 }  # fmt: skip
 
 
-def action_of(one: LegacyAction) -> Thing | Word:
+def action_of(one: LegacyAction) -> ScriptObject | Word:
     """`/file`, `@host`, `:module:text` and the like as `action(...)`; `~` as `stop`."""
     text = one.text
     if text == "~":
@@ -237,8 +237,8 @@ def action_of(one: LegacyAction) -> Thing | Word:
     # `:omusrmsg:*` and user names need none.
     if template.strip() and parameters["type"] != "omusrmsg":
         parameters["template"] = template.split()[0]
-    return Thing("action", tuple(Parameter.of(*pair, one.origin) for pair in parameters.items()),
-                 one.origin)  # fmt: skip
+    made = tuple(Parameter.of(*pair, one.origin) for pair in parameters.items())
+    return ScriptObject("action", made, one.origin)
 
 
 def _parameters(target: str) -> dict[str, str]:

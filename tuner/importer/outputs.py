@@ -26,7 +26,7 @@ from tuner.importer.into_engine import (
 )
 from tuner.importer.parameters import QUEUE, certificates, is_literal, known, queue_of, secret_of
 from tuner.importer.rest import Rest, why_of
-from tuner.importer.script import Block, Parameter, ScriptPosition, Statement, Thing
+from tuner.importer.script import Block, Parameter, ScriptObject, ScriptPosition, Statement
 from tuner.importer.steps import (
     KEPT,
     OUTPUT,
@@ -56,7 +56,7 @@ _HANDLED = frozenset(
 _HEADER: TypeAdapter[str] = TypeAdapter(Header)
 
 
-def http_output(action: Thing, name: str, gaps: Gaps) -> dict[str, object]:
+def http_output(action: ScriptObject, name: str, gaps: Gaps) -> dict[str, object]:
     """The keys of the output, without its name, format, filter and queue.  Raises Inexpressible."""
     for one in action.parameters:
         if one.key == "retry.ruleset" or (one.key == "dynrestpath" and one.is_on):
@@ -184,7 +184,7 @@ class Outputs:
         """Translate one statement; why it is kept where a profile cannot say it."""
         action = one.statement
         name, kind = name_of_statement(action), ""
-        if isinstance(action, Thing):
+        if isinstance(action, ScriptObject):
             kind = (action.text("type") or "").lower()
         elif not is_step(action):
             return Gap(action.origin, name)
@@ -204,7 +204,7 @@ class Outputs:
     def _translate(self, one: Reached, kind: str, section: dict[str, Any]) -> None:
         """Add what parses, a step or an output.  Raises Inexpressible."""
         action = one.statement
-        if kind in {"mmjsonparse", "mmnormalize"} and isinstance(action, Thing):
+        if kind in {"mmjsonparse", "mmnormalize"} and isinstance(action, ScriptObject):
             parse = _parse_step(kind, action, bool(one.guards), self.gaps)
             if section.setdefault("parse", parse) is not parse:
                 raise Inexpressible(action.origin, "a second step that parses")
@@ -212,7 +212,11 @@ class Outputs:
                 section["steps"].append({"type": "parse"})
             return
         step = step_of(one, self.parts, self.gaps) if is_step(action) else {}
-        data = {} if step or not isinstance(action, Thing) else self._filtered(kind, action, one)
+        data = (
+            {}
+            if step or not isinstance(action, ScriptObject)
+            else self._filtered(kind, action, one)
+        )
         # What rsyslogd refuses itself is no use as it is: the rest of it is.
         for first in () if self.rest.lacks((action,)) else self.gaps.missing[:1]:
             raise Inexpressible(first.origin, first.message)
@@ -222,7 +226,7 @@ class Outputs:
         else:
             self.made.append((data, one))
 
-    def _filtered(self, kind: str, action: Thing, reached: Reached) -> dict[str, object]:
+    def _filtered(self, kind: str, action: ScriptObject, reached: Reached) -> dict[str, object]:
         """The whole output.  Raises Inexpressible."""
         stem = PurePosixPath(action.text("file") or "").stem
         name = self._name(action.text("name") or stem or _SHORT.get(kind, kind), kind)
@@ -242,7 +246,7 @@ class Outputs:
             raise Inexpressible(action.origin, f"{wrong} is not what a profile takes")
         return data
 
-    def _queue(self, action: Thing, name: str) -> dict[str, object]:
+    def _queue(self, action: ScriptObject, name: str) -> dict[str, object]:
         """The queue of an action; a Direct one, which is the default, ignores everything else."""
         queue = queue_of(action.parameters, name, self.gaps)
         if queue.get("type", "Direct") == "Direct" and queue.keys() - {"type"}:
@@ -252,19 +256,19 @@ class Outputs:
             return {"type": "Direct"} if "type" in queue else {}
         return queue
 
-    def _output(self, kind: str, action: Thing, name: str) -> dict[str, object]:
+    def _output(self, kind: str, action: ScriptObject, name: str) -> dict[str, object]:
         data: dict[str, object] = {"name": name, "type": kind}
         rest = tuple(one for one in action.parameters if one.key not in {"name", "type"})
         rest = tuple(one for one in rest if not one.key.startswith(QUEUE))
         rest = _with_defaults(rest, self.parts.modules.get(kind, ()))
         if kind == "omelasticsearch":
-            own = engine_output(Thing("action", rest, action.origin), name, self)
+            own = engine_output(ScriptObject("action", rest, action.origin), name, self)
             return data | own | ({} if self.repairs else {"mmutf8fix": False})
         if kind not in _MODELS:
             raise Inexpressible(action.origin, "a profile has no such output")
-        return data | self._lines(kind, Thing("action", rest, action.origin), name)
+        return data | self._lines(kind, ScriptObject("action", rest, action.origin), name)
 
-    def _lines(self, kind: str, action: Thing, name: str) -> dict[str, object]:
+    def _lines(self, kind: str, action: ScriptObject, name: str) -> dict[str, object]:
         """What writes one line for each event."""
         data = dict(_OWN_DEFAULTS.get(kind, {}))
         plain = []
@@ -280,7 +284,9 @@ class Outputs:
         if kind == "omhttp":
             if action.get("template") is None:
                 data["document"] = [dict(one) for one in STANDARD_JSON]
-            data |= http_output(Thing("action", tuple(plain), action.origin), name, self.gaps)
+            data |= http_output(
+                ScriptObject("action", tuple(plain), action.origin), name, self.gaps
+            )
         else:
             data |= known(_MODELS[kind], plain, f"output {name}", self.gaps)
         data |= certificates(_MODELS[kind], data, self.parts.globals, self.gaps)
@@ -346,7 +352,9 @@ def _place(statement: Statement, why_kept: Gap | None) -> int:
     """Where the rendered ruleset carries a statement out."""
     if why_kept is not None:
         return KEPT
-    is_output = isinstance(statement, Thing) and not (statement.text("type") or "").startswith("mm")
+    is_output = isinstance(statement, ScriptObject) and not (
+        statement.text("type") or ""
+    ).startswith("mm")
     return OUTPUT if is_output else PARSED
 
 
@@ -356,7 +364,7 @@ _PARSES: dict[str, tuple[type[BaseModel], dict[str, object]]] = {
 }
 
 
-def _parse_step(kind: str, action: Thing, is_guarded: bool, gaps: Gaps) -> dict[str, object]:
+def _parse_step(kind: str, action: ScriptObject, is_guarded: bool, gaps: Gaps) -> dict[str, object]:
     """How mmjsonparse or mmnormalize takes the text of events apart.  Raises Inexpressible.
 
     What some events only pass is done for all: outputs have their filters.

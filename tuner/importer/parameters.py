@@ -12,7 +12,7 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from tuner.importer.gaps import Gaps
 from tuner.importer.old_form import OLD_SEVERITIES
-from tuner.importer.script import OFF, ON, Array, Parameter, Thing
+from tuner.importer.script import OFF, ON, Array, Parameter, ScriptObject
 from tuner.modules.priorities import SEVERITIES
 from tuner.modules.queue import Queue
 from tuner.modules.secrets import SecretRef
@@ -72,7 +72,7 @@ def queue_of(parameters: Iterable[Parameter], what: str, gaps: Gaps) -> dict[str
     return queue
 
 
-def entry_queue_of(thing: Thing, what: str, gaps: Gaps) -> dict[str, object]:
+def entry_queue_of(thing: ScriptObject, what: str, gaps: Gaps) -> dict[str, object]:
     """The queue that inputs hand events to; none where it is Direct."""
     noted = Gaps()
     queue = queue_of(thing.parameters, what, noted)

@@ -114,14 +114,14 @@ class Parameter:
 
 
 @dataclass(frozen=True)
-class Thing:
+class ScriptObject:
     """An object such as `action(...)`, `module(...)` or `property(...)`; a list template has
     `parts`, a ruleset a `body`, which is None where the braces are missing."""
 
     kind: str
     parameters: tuple[Parameter, ...]
     origin: ScriptPosition = field(compare=False)
-    parts: tuple[Thing, ...] = ()
+    parts: tuple[ScriptObject, ...] = ()
     body: Block | None = None
 
     def get(self, name: str) -> Parameter | None:
@@ -253,7 +253,7 @@ class ReloadTable:
 
 
 Statement = (
-    Thing
+    ScriptObject
     | Include
     | Directive
     | LegacyAction
@@ -277,7 +277,7 @@ def blocks_in(statement: Statement) -> tuple[Block, ...]:
             return statement.then, statement.otherwise
         case SelectorFilter() | PropertyFilter() | Foreach():
             return (statement.body,)
-        case Thing():
+        case ScriptObject():
             return (statement.body or (),)
         case Include():
             return statement.files

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from tuner.importer.gaps import Inexpressible
-from tuner.importer.script import ScriptPosition, Thing
+from tuner.importer.script import ScriptObject, ScriptPosition
 
 # The options of %property:::...% by the parameters of property() that they stand for.
 _WORDS = {
@@ -61,7 +61,7 @@ class Template:
     options: frozenset[str] = frozenset()
 
 
-def template_of(thing: Thing) -> Template:
+def template_of(thing: ScriptObject) -> Template:
     """What a template() says.  Raises Inexpressible."""
     name, kind = thing.text("name") or "", (thing.text("type") or "string").lower()
     options = frozenset(
@@ -80,7 +80,7 @@ def template_of(thing: Thing) -> Template:
     raise Inexpressible(thing.origin, f"template {name}: made by the plugin of another module")
 
 
-def _part(part: Thing) -> TemplatePiece:
+def _part(part: ScriptObject) -> TemplatePiece:
     if part.kind == "constant":
         text = _unescaped(part.text("value") or "")
         name = part.text("outname")

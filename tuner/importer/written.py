@@ -24,11 +24,11 @@ from tuner.importer.script import (
     Quoted,
     ReloadTable,
     ScriptNumber,
+    ScriptObject,
     ScriptPosition,
     SelectorFilter,
     SetVariable,
     Statement,
-    Thing,
     Variable,
     Word,
 )
@@ -67,8 +67,8 @@ def _indented(block: Block) -> Iterator[str]:
 
 def _statement(statement: Statement) -> Iterator[str]:
     match statement:
-        case Thing():
-            yield from _thing(statement)
+        case ScriptObject():
+            yield from _object(statement)
         case Include():
             for file in statement.files:
                 yield from _lines(file)
@@ -115,7 +115,7 @@ def _plain(statement: Statement) -> str:
     return text
 
 
-def _thing(thing: Thing) -> Iterator[str]:
+def _object(thing: ScriptObject) -> Iterator[str]:
     head = f"{thing.kind}({' '.join(map(_parameter, thing.parameters))})"
     if thing.body is None and not thing.parts:
         yield head

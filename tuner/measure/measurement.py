@@ -341,11 +341,11 @@ class Failure:
         return f"{self.kind.value}: {self.reason}"
 
     @property
-    def is_hiccup(self) -> bool:
+    def is_transient(self) -> bool:
         """Whether the machine may be the cause rather than the settings: a repeat may succeed."""
-        return self.kind in _HICCUPS
+        return self.kind in _TRANSIENT
 
 
-_HICCUPS = frozenset({FailureKind.STALLED, FailureKind.FLOOD, FailureKind.ENGINE})
+_TRANSIENT = frozenset({FailureKind.STALLED, FailureKind.FLOOD, FailureKind.ENGINE})
 
 Outcome = Measurement | Failure

@@ -257,7 +257,7 @@ class Climb:
     def take_over(self, trials: Sequence[Trial]) -> None:
         """Learn from trials of sessions before this one; recipes among them are done.
 
-        What changed something beside the knobs, or failed by a hiccup, tells nothing of its point.
+        What changed something beside the knobs, or failed in passing, tells nothing of its point.
         """
         measured = {trial.changes for trial in trials}
         self.recipes = [one for one in self.recipes if one[0] not in measured]
@@ -271,7 +271,7 @@ class Climb:
         if trial.phase is Phase.CALIBRATE:
             return trial.measurement is not None
         is_of_these = self.knobs.changes(self.knobs.point(trial.changes)) == trial.changes
-        return trial.phase in SCORED and is_of_these and not trial.is_hiccup
+        return trial.phase in SCORED and is_of_these and not trial.is_transient
 
     def checked(self, trial: Trial) -> None:
         """Learn whether a point can be recommended, from a run at a fixed rate, or from a run of a

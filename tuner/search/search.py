@@ -56,7 +56,7 @@ class Confirmation:
 
         At least six, or eight where the engine restarts between the sides; more while there is
         time, which depends on the clock and never on what the pairs show.  A pair in which a run
-        failed by a hiccup is measured again; a winner that cannot be recommended ends it, and where
+        failed in passing is measured again; a winner that cannot be recommended ends it, and where
         the profile as written lost events before there were enough, they begin again with its
         repairs.  Raises JobFailed where time has run out before.
         """
@@ -129,7 +129,7 @@ class Confirmation:
             what = runner.baseline if changes == BASELINE else BEST
             trial = yield from runner.trial(Phase.CONFIRM, changes, plan, what, pair)
             if isinstance(trial.outcome, Failure):
-                if trial.is_hiccup:
+                if trial.is_transient:
                     yield runner.note(notes.repeating(trial, "the pair"))
                 break
         return trial
@@ -149,7 +149,7 @@ class Confirmation:
     def _checked(
         self, changes: Changes, per_second: float, what: Callable[[], str]
     ) -> Iterator[Step]:
-        """A run at a fixed rate, made once more after a hiccup."""
+        """A run at a fixed rate, made once more after a transient failure."""
 
         def work(_: str) -> Work:
             trial = yield from self.runner.persistently(
@@ -297,7 +297,7 @@ class Search:
         return trial
 
     def _trying(self, climb: Climb, changes: Changes, why: str) -> Piece:
-        """Measure a point for the first time; a hiccup tells nothing of it."""
+        """Measure a point for the first time; a transient failure tells nothing of it."""
         runner = self.runner
 
         def work(machine: str) -> Work:
@@ -345,8 +345,8 @@ class Search:
         return trial
 
     def _learn(self, climb: Climb, trial: Trial) -> None:
-        """Tell the climb of a run of a good point, but not of the first of its hiccups."""
-        if not trial.is_hiccup or self._disqualified(trial.changes):
+        """Tell the climb of a run of a good point, but not of one that failed in passing first."""
+        if not trial.is_transient or self._disqualified(trial.changes):
             climb.tell(trial)
 
     def _may_be(self, changes: Changes) -> bool:

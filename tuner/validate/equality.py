@@ -25,9 +25,9 @@ from tuner.importer.script import (
     LegacyAction,
     Parameter,
     PropertyFilter,
+    ScriptObject,
     SelectorFilter,
     Statement,
-    Thing,
     Word,
 )
 from tuner.importer.written import printed
@@ -63,7 +63,7 @@ _OF_INPUT = frozenset({"address", "port", "device", "listenportfilename", "names
 
 
 @dataclass(frozen=True)
-class Door:
+class Entry:
     """A place of an original configuration where events enter: the kind of input, and its port in
     the lab."""
 
@@ -80,17 +80,17 @@ class LabSite:
     free_port: Callable[[], int]
 
 
-def substituted(block: Block, site: LabSite) -> tuple[Block, tuple[Door, ...]]:
+def substituted(block: Block, site: LabSite) -> tuple[Block, tuple[Entry, ...]]:
     """The configuration with the lab's sink, ports and folder, and where events enter."""
     changing = _Substitution(site, [])
     made = changing.block(block)
-    return made, tuple(changing.doors)
+    return made, tuple(changing.entries)
 
 
 @dataclass(frozen=True)
 class _Substitution:
     site: LabSite
-    doors: list[Door]
+    entries: list[Entry]
 
     def block(self, block: Block) -> Block:
         """A block with what stays of it."""
@@ -100,7 +100,7 @@ class _Substitution:
         """What stands for a statement in the lab; None for what is left out."""
         made: Statement | None = one
         match one:
-            case Thing():
+            case ScriptObject():
                 made = self.thing(one)
             case Directive():
                 made = self.directive(one)
@@ -119,7 +119,7 @@ class _Substitution:
                 pass
         return made
 
-    def thing(self, one: Thing) -> Statement | None:
+    def thing(self, one: ScriptObject) -> Statement | None:
         """An object in the lab."""
         kind = (one.text("type") or one.text("load") or "").lower()
         made: Statement | None = one
@@ -140,24 +140,24 @@ class _Substitution:
                 pass
         return made
 
-    def input(self, one: Thing, kind: str) -> Thing | None:
+    def input(self, one: ScriptObject, kind: str) -> ScriptObject | None:
         """A listener on loopback; what a lab cannot send to is left out."""
         if kind not in LISTENERS:
             return None
         port = self.site.free_port()
-        self.doors.append(Door(kind, port))
+        self.entries.append(Entry(kind, port))
         here = {"address": "127.0.0.1", "port": str(port)}
         kept = tuple(p for p in one.parameters if not p.key.startswith(_TLS_OF_INPUT))
         return _with(_without(replace(one, parameters=kept), _OF_INPUT), here)
 
-    def action(self, one: Thing, kind: str) -> Statement:
+    def action(self, one: ScriptObject, kind: str) -> Statement:
         """Into the sink, by bulks; what goes elsewhere does nothing."""
         if kind == "omelasticsearch":
             sink = {"server": self.site.sink_url, "bulkmode": "on", "searchType": ""}
             return _with(_without(one, _TOWARDS_ENGINE), sink)
         return one if kind.startswith("mm") else Word("continue", one.origin)
 
-    def globals(self, one: Thing) -> Thing | None:
+    def globals(self, one: ScriptObject) -> ScriptObject | None:
         """Nothing of the host's."""
         kept = tuple(
             parameter
@@ -170,7 +170,7 @@ class _Substitution:
         """A directive in the lab."""
         if one.key in _STARTERS:
             port = self.site.free_port()
-            self.doors.append(Door(_STARTERS[one.key], port))
+            self.entries.append(Entry(_STARTERS[one.key], port))
             return replace(one, text=str(port))
         if one.key == "workdirectory":
             return replace(one, text=self.site.folder)
@@ -178,11 +178,11 @@ class _Substitution:
         return None if is_left_out or one.key.startswith(_OF_THE_HOST) else one
 
 
-def _without(one: Thing, names: frozenset[str]) -> Thing:
+def _without(one: ScriptObject, names: frozenset[str]) -> ScriptObject:
     return replace(one, parameters=tuple(p for p in one.parameters if p.key not in names))
 
 
-def _with(one: Thing, values: dict[str, str]) -> Thing:
+def _with(one: ScriptObject, values: dict[str, str]) -> ScriptObject:
     more = tuple(Parameter.of(k, v, one.origin) for k, v in values.items())
     return replace(one, parameters=(*one.parameters, *more))
 
@@ -228,18 +228,18 @@ def delivered(block: Block, events: Sequence[bytes]) -> tuple[Arrival, ...]:
     cannot send to it, and RsyslogdDied where rsyslogd does not take it."""
     with scratch(Path(tempfile.gettempdir())) as folder, Sink(keep=_KEPT) as sink:
         here = subfolder(folder, "rsyslogd")
-        made, doors = substituted(block, LabSite(sink.url, str(here), free_port))
-        if not doors:
+        made, entries = substituted(block, LabSite(sink.url, str(here), free_port))
+        if not entries:
             raise Refused(
                 "nothing can be sent to it: compare a configuration with an input of type "
                 f"{', '.join(LISTENERS)}"
             )
-        entrances = [(UdpPort if LISTENERS[d.kind] == "udp" else TcpPort)(d.port) for d in doors]
+        entrances = [(UdpPort if LISTENERS[d.kind] == "udp" else TcpPort)(d.port) for d in entries]
         running = Rsyslogd(printed(made), here, entrances)
         client = EngineClient(sink.url)
         try:
-            for door in doors:
-                send(LISTENERS[door.kind], door.port, events)
+            for entry in entries:
+                send(LISTENERS[entry.kind], entry.port, events)
             _wait_until_quiet(client, running)
             running.stop(_FINISH_S)
             with client.new_session() as session:

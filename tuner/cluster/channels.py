@@ -25,34 +25,34 @@ class Relay:
         self._name = name
         self._answer: Future[bytes] = Future()
         self._gone: Exception | None = None
-        self._wires = Wires(client, {name: collector, **others}, self._hear, self._lose)
+        self._channels = Channels(client, {name: collector, **others}, self._hear, self._lose)
 
     def ask(self, line: bytes) -> Future[bytes]:
         """The answer of the process on the collector to a line; it raises JobFailed where that has
         ended, OSError where it is out of reach."""
         self._answer = Future()
-        self._wires.tell(self._name, line)
+        self._channels.tell(self._name, line)
         if self._gone is not None:
             self._lose(self._name, self._gone)
         return self._answer
 
     def end(self, grace_s: float) -> Future[None]:
-        """End all processes, as Wires does."""
-        return self._wires.end(grace_s)
+        """End all processes, as Channels does."""
+        return self._channels.end(grace_s)
 
     def _hear(self, name: str, line: bytes) -> None:
         if name != self._name:
-            self._wires.tell(self._name, QUESTIONS.line(RelayedFrom(name, line.decode())))
+            self._channels.tell(self._name, QUESTIONS.line(RelayedFrom(name, line.decode())))
             return
         reply = REPLIES.message(line)
         if isinstance(reply, RelayedTo):
-            self._wires.tell(reply.machine, reply.line.encode())
+            self._channels.tell(reply.machine, reply.line.encode())
         elif not self._answer.done():
             self._answer.set_result(line)
 
     def _lose(self, name: str, why: Exception) -> None:
         if name != self._name:
-            self._wires.tell(self._name, QUESTIONS.line(PeerLost(name, str(why))))
+            self._channels.tell(self._name, QUESTIONS.line(PeerLost(name, str(why))))
             return
         self._gone = why if isinstance(why, JobFailed) else OSError(str(why))
         if not self._answer.done():
@@ -65,7 +65,7 @@ _GONE = (OSError, RuntimeError, ValueError, JobFailed)
 _TOGETHER_S = 0.010
 
 
-class Wires:
+class Channels:
     """Tells the processes what it is given, and calls `hear` with the name and each line of one,
     and `lose` with the name and the reason when one is gone."""
 
