@@ -41,11 +41,12 @@ _DEEPEST = 20
 @dataclass(frozen=True)
 class Configuration:
     """All statements of some files and of what they include, in rsyslogd's order; `refused` is
-    what could not be read."""
+    what could not be read, `sources` the files as they are."""
 
     files: tuple[str, ...]
     block: Block
     refused: tuple[Refusal, ...]
+    sources: Mapping[str, bytes]
 
 
 class ConfigurationFiles(Protocol):
@@ -96,7 +97,7 @@ def configuration(
     block: Block = ()
     for path in map(str, paths):
         block += reader.file(path, ScriptPosition(path, 1, 1))
-    return Configuration(tuple(reader.files), block, tuple(reader.refused))
+    return Configuration(tuple(reader.files), block, tuple(reader.refused), dict(reader.sources))
 
 
 @dataclass
@@ -104,6 +105,7 @@ class _Files:
     store: ConfigurationFiles
     translate: Translate | None = None
     files: list[str] = field(default_factory=list)
+    sources: dict[str, bytes] = field(default_factory=dict)
     refused: list[Refusal] = field(default_factory=list)
     under_way: list[str] = field(default_factory=list)
 
@@ -114,7 +116,8 @@ class _Files:
         if len(self.under_way) >= _DEEPEST or len(self.files) >= _MOST_FILES:
             return self._refuse(asked, f"{path} is not read: too many or too deep includes")
         try:
-            text = _text(self.store.read(path))
+            raw = self.store.read(path)
+            text = _text(raw)
         except OSError as bad:
             return self._refuse(asked, f"{path} cannot be read: {bad.strerror or bad}")
         name = path
@@ -124,6 +127,8 @@ class _Files:
                 return self._refuse(asked, f"{path} is rsyslog's own YAML: run {way}, and import "
                                     "the file that it writes")  # fmt: skip
             text, name = self.translate(path), f"{path} as RainerScript"
+        else:
+            self.sources[path] = raw
         self.files.append(name)
         block, refused = parse(text, name)
         self.refused.extend(refused)

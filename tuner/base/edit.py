@@ -1,0 +1,214 @@
+"""Parameters changed where they stand: everything else of the user's files stays as it is."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from tuner.base.source import MAIN_QUEUE, Base, SourceFile
+from tuner.importer.old_form import GLOBALS, INPUTS, LASTING, SHUTDOWN
+from tuner.importer.script import ScriptObject
+from tuner.render.quoting import quote
+
+# What stands between the parentheses of an object: texts, comments, and the end.
+_WORD = re.compile(
+    r'(?P<text>"(?:[^"\\]|\\.)*"|`(?:[^`\\]|\\.)*`)|(?P<comment>/\*.*?\*/|#[^\n]*)|(?P<end>\))|\S',
+    re.DOTALL,
+)
+_DIRECTIVE = re.compile(r'\$(?P<name>\w+)[ \t]+(?P<value>"[^"\n]*"|[^\s;#]+)')
+_QUEUE = "queue."
+_PLAIN = re.compile(r"[^\s\"#;]+")
+
+
+class Splice(NamedTuple):
+    """A stretch of a file, and what stands there instead."""
+
+    start: int
+    end: int
+    text: str
+
+
+def edited(base: Base, changes: Mapping[tuple[str, str], str]) -> dict[str, bytes]:
+    """The files that the changes touch, by path: `changes` has values of parameters by the address
+    of their object and their name.  Raises LookupError for an address that names nothing."""
+    splices: dict[str, list[Splice]] = {}
+    for address in dict.fromkeys(address for address, _ in changes):
+        values = {name: value for (of, name), value in changes.items() if of == address}
+        for path, splice in _object(base, address, values):
+            splices.setdefault(path, []).append(splice)
+    return {path: _spliced(base.files[path], found) for path, found in splices.items()}
+
+
+def _spliced(file: SourceFile, splices: Sequence[Splice]) -> bytes:
+    """The file with its splices; of several at one place the first comes first."""
+    pieces, done = [], 0
+    for one in sorted(splices, key=lambda splice: splice.start):
+        pieces += [file.text[done : one.start], one.text]
+        done = one.end
+    return "".join((*pieces, file.text[done:])).encode(file.encoding)
+
+
+def _object(base: Base, address: str, values: Mapping[str, str]) -> Iterator[tuple[str, Splice]]:
+    """The splices of one object, each with its file."""
+    found = base.objects.get(address)
+    if found is None and address == MAIN_QUEUE:
+        yield _new_main_queue(base, values)
+        return
+    if found is None:
+        raise LookupError(address)
+    missing = {}
+    for name, value in values.items():
+        place = _written(base, found, name)
+        if place is None:
+            missing[name] = value
+        elif _is_shared(base, found, name):
+            yield from _for_one(base, found, name, value)
+        else:
+            yield place.path, Splice(place.start, place.end, place.spelled(value))
+    if missing:
+        file = base.files[found.origin.file]
+        at = file.offset(found.origin)
+        if re.match(rf"{found.kind}\s*\(", file.text[at:], re.IGNORECASE):
+            yield file.path, _added(file, at, missing)
+        else:
+            yield file.path, _directives_before(base, found, missing)
+
+
+class _Place(NamedTuple):
+    """Where a value stands: in an object, or after the name of a directive."""
+
+    path: str
+    start: int
+    end: int
+    in_quotes: bool
+
+    def spelled(self, value: str) -> str:
+        """The value as it may stand there."""
+        return quote(value) if self.in_quotes or not _PLAIN.fullmatch(value) else value
+
+
+def _written(base: Base, found: ScriptObject, name: str) -> _Place | None:
+    """Where a parameter has its value; None where that is a default that nobody wrote."""
+    one = found.get(name)
+    if one is None or one.origin.file not in base.files:
+        return None
+    file = base.files[one.origin.file]
+    start = file.offset(one.origin)
+    directive = _DIRECTIVE.match(file.text, start)
+    if directive is not None:
+        # A default of the old form has the place of what it follows from.
+        if directive["name"].lower() != (_directive(found, name) or "").lower():
+            return None
+        return _Place(file.path, *directive.span("value"), directive["value"][0] == '"')
+    if file.text[start : start + len(one.name)].lower() != one.key:
+        return None
+    start = file.offset(one.value.origin)
+    text = _WORD.match(file.text, start)
+    if text is None or text["text"] is None:
+        return None
+    return _Place(file.path, *text.span(), in_quotes=True)
+
+
+def _added(file: SourceFile, at: int, values: Mapping[str, str]) -> Splice:
+    """Parameters added to the object that begins at `at`: each on a line of its own where those
+    before it stand so."""
+    last = file.text.index("(", at) + 1
+    end = stop = last
+    for word in _WORD.finditer(file.text, last):
+        if word["end"] is not None:
+            stop = word.start()
+            break
+        if word["comment"] is None:
+            end = word.end()
+    written = [f"{name}={quote(value)}" for name, value in values.items()]
+    line = file.text.rfind("\n", 0, end) + 1
+    if line <= at:
+        first = "" if end == last else " "
+        return Splice(end, end, first + " ".join(written))
+    begins = file.text[line:end]
+    indent = begins[: len(begins) - len(begins.lstrip(" \t"))]
+    # A comment at the end of the line belongs to what stands before it.
+    line_stop = file.text.find("\n", end)
+    put = end if line_stop < 0 or stop < line_stop else line_stop - (file.line_end == "\r\n")
+    return Splice(put, put, "".join(f"{file.line_end}{indent}{one}" for one in written))
+
+
+def _line_start(file: SourceFile, at: int) -> int:
+    """Where the line begins that a place belongs to, with those that a backslash joins to it."""
+    start = file.text.rfind("\n", 0, at) + 1
+    while start and file.text[: start - 1].rstrip(" \t\r").endswith("\\"):
+        start = file.text.rfind("\n", 0, start - 1) + 1
+    return start
+
+
+def _directives_before(base: Base, found: ScriptObject, values: Mapping[str, str]) -> Splice:
+    """Directives on lines of their own before an object of the old form; for the main queue before
+    the first that it has."""
+    file = base.files[found.origin.file]
+    at = _line_start(file, file.offset(found.origin))
+    lines = (_line(found, name, value) for name, value in values.items())
+    return Splice(at, at, "".join(f"{line}{file.line_end}" for line in lines))
+
+
+def _line(found: ScriptObject, name: str, value: str) -> str:
+    """The line of a directive.  Raises LookupError where the old form has none."""
+    directive = _directive(found, name)
+    if directive is None:
+        raise LookupError(f"{found.kind}: the old form has no directive for {name}")
+    return f"${directive} {value}"
+
+
+def _directive(found: ScriptObject, name: str) -> str | None:
+    """The directive of the old form that sets a parameter; None where none does."""
+    if name.lower().startswith(_QUEUE) and found.kind in {"action", "main_queue"}:
+        short = name[len(_QUEUE) :]
+        own = SHUTDOWN if short.lower() == "timeoutworkerthreadshutdown" else short
+        return ("ActionQueue" if found.kind == "action" else "MainMsgQueue") + own
+    kinds = {"", found.text("type") or ""}
+    for table in (LASTING, INPUTS):
+        for directive, (kind, parameter) in table.items():
+            if kind in kinds and parameter.lower() == name.lower():
+                return directive
+    for directive, parameter in GLOBALS.items():
+        if found.kind == "global" and parameter.lower() == name.lower():
+            return directive
+    return None
+
+
+def _is_shared(base: Base, found: ScriptObject, name: str) -> bool:
+    """Whether one directive sets a parameter of several objects."""
+    given = found.get(name)
+    mine = [
+        one
+        for one in base.objects.values()
+        if (other := one.get(name)) is not None and given and other.origin == given.origin
+    ]
+    return len(mine) > 1
+
+
+def _for_one(
+    base: Base, found: ScriptObject, name: str, value: str
+) -> Iterator[tuple[str, Splice]]:
+    """A directive that lasts, for one object alone: set before it, and as it was after it."""
+    file = base.files[found.origin.file]
+    given = found.get(name)
+    before = "" if given is None else given.text or ""
+    at = file.offset(found.origin)
+    yield file.path, _directives_before(base, found, {name: value})
+    stop = file.text.find("\n", at)
+    after = len(file.text) if stop < 0 else stop + 1
+    back = f"{_line(found, name, before)}{file.line_end}"
+    yield file.path, Splice(after, after, back if stop >= 0 else f"{file.line_end}{back}")
+
+
+def _new_main_queue(base: Base, values: Mapping[str, str]) -> tuple[str, Splice]:
+    """A main_queue() before the first statement of the first file."""
+    file = next(iter(base.files.values()))
+    at = 0
+    for line in file.text.splitlines(keepends=True):
+        if line.strip() and not line.lstrip().startswith("#"):
+            break
+        at += len(line)
+    written = " ".join(f"{name}={quote(value)}" for name, value in values.items())
+    return file.path, Splice(at, at, f"main_queue({written}){file.line_end}")
