@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import pytest
 
-from tuner.importer.parser import parse
-from tuner.importer.script import (
+from tuner.rainerscript.parser import parse
+from tuner.rainerscript.script import (
     Array,
     BsdBlock,
     Call,

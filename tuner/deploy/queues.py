@@ -11,12 +11,12 @@ from tuner.deploy.files import HostFiles
 from tuner.deploy.plan import release_number
 from tuner.deploy.target import RemoteHost
 from tuner.host.process import wait_until
-from tuner.importer.parser import parse
-from tuner.importer.script import ScriptObject, every
 from tuner.modules.pstats import Snapshot, last_figures
 from tuner.modules.queue import SEGMENTED_SINCE
 from tuner.profile.model import Profile
 from tuner.profile.placement import real_queues
+from tuner.rainerscript.parser import parse
+from tuner.rainerscript.script import ScriptObject, every
 from tuner.render.rulesets import counter_names
 
 # Enough for a set of counters of a large configuration.

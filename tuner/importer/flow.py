@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from tuner.importer.conditions import Precondition, variables
-from tuner.importer.gaps import Gap, Gaps
-from tuner.importer.script import (
+from tuner.rainerscript.gaps import Gap, Gaps
+from tuner.rainerscript.script import (
     Block,
     BsdBlock,
     Call,

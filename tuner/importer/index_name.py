@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from pydantic import ValidationError
 
 from tuner.engines.index import Index
-from tuner.importer.configuration import Parts
-from tuner.importer.gaps import Gap, Gaps, Inexpressible
-from tuner.importer.script import ScriptObject
-from tuner.importer.template import Template, TemplatePiece, TemplateProperty
+from tuner.rainerscript.configuration import Parts
+from tuner.rainerscript.gaps import Gap, Gaps, Inexpressible
+from tuner.rainerscript.script import ScriptObject
+from tuner.rainerscript.template import Template, TemplatePiece, TemplateProperty
 
 
 def file_name_of(template: Template, gaps: Gaps) -> dict[str, object]:

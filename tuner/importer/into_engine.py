@@ -8,17 +8,17 @@ from typing import Protocol
 from urllib.parse import urlsplit
 
 from tuner.importer.conditions import path_of
-from tuner.importer.configuration import Parts
 from tuner.importer.document import is_rest
 from tuner.importer.fields import STANDARD_JSON, fields_of_template, whole_json
-from tuner.importer.gaps import Gap, Gaps, Inexpressible
 from tuner.importer.index_name import index_of
-from tuner.importer.parameters import QUEUE, is_literal, keys_of_model, known, secret_of
-from tuner.importer.script import Parameter, ScriptObject, ScriptPosition, every
-from tuner.importer.template import Template, TemplateProperty
 from tuner.modules.omelasticsearch import OmelasticsearchOutput
 from tuner.modules.queue import Queue
 from tuner.modules.secrets import HttpTls, Tls
+from tuner.rainerscript.configuration import Parts
+from tuner.rainerscript.gaps import Gap, Gaps, Inexpressible
+from tuner.rainerscript.parameters import QUEUE, is_literal, keys_of_model, known, secret_of
+from tuner.rainerscript.script import Parameter, ScriptObject, ScriptPosition, every
+from tuner.rainerscript.template import Template, TemplateProperty
 
 _TLS = {
     "tls.cacert": "cacert", "tls.mycert": "mycert", "tls.myprivkey": "myprivkey",

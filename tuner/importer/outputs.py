@@ -10,10 +10,8 @@ from typing import Any, get_args
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from tuner.importer.conditions import filter_of
-from tuner.importer.configuration import Parts
 from tuner.importer.fields import STANDARD_JSON, texts_of_template
 from tuner.importer.flow import Reached, Walk, name_of_statement
-from tuner.importer.gaps import Gap, Gaps, Inexpressible
 from tuner.importer.index_name import file_name_of
 from tuner.importer.into_engine import (
     credentials_of,
@@ -24,9 +22,7 @@ from tuner.importer.into_engine import (
     tls_of,
     without_unknown,
 )
-from tuner.importer.parameters import QUEUE, certificates, is_literal, known, queue_of, secret_of
 from tuner.importer.rest import Rest, why_of
-from tuner.importer.script import Block, Parameter, ScriptObject, ScriptPosition, Statement
 from tuner.importer.steps import (
     KEPT,
     OUTPUT,
@@ -36,13 +32,24 @@ from tuner.importer.steps import (
     step_of,
     why_bound,
 )
-from tuner.importer.template import Template
 from tuner.modules.mmjsonparse import JsonParse
 from tuner.modules.mmnormalize import NormalizeParse
 from tuner.modules.omhttp import Header, OmhttpOutput
 from tuner.modules.output import BuiltinTemplate, Lines
 from tuner.modules.registry import OUTPUTS, name_of
 from tuner.modules.secrets import HttpTls
+from tuner.rainerscript.configuration import Parts
+from tuner.rainerscript.gaps import Gap, Gaps, Inexpressible
+from tuner.rainerscript.parameters import (
+    QUEUE,
+    certificates,
+    is_literal,
+    known,
+    queue_of,
+    secret_of,
+)
+from tuner.rainerscript.script import Block, Parameter, ScriptObject, ScriptPosition, Statement
+from tuner.rainerscript.template import Template
 from tuner.schema.scalars import as_name
 
 _PORT = "443"

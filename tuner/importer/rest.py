@@ -7,10 +7,11 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from itertools import groupby
 
-from tuner.importer.configuration import Parts, is_module, module_name
 from tuner.importer.flow import Reached, negated
-from tuner.importer.gaps import Gap, Gaps, Inexpressible
-from tuner.importer.script import (
+from tuner.importer.written import printed
+from tuner.rainerscript.configuration import Parts, is_module, module_name
+from tuner.rainerscript.gaps import Gap, Gaps, Inexpressible
+from tuner.rainerscript.script import (
     Block,
     Call,
     Expression,
@@ -25,7 +26,6 @@ from tuner.importer.script import (
     Statement,
     every,
 )
-from tuner.importer.written import printed
 
 # What is in the name of a parameter that may hold a secret.
 _SECRETS = ("pwd", "pass", "secret", "token", "apikey", "community")

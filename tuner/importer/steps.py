@@ -9,12 +9,14 @@ from typing import Any
 from pydantic import ValidationError
 
 from tuner.importer.conditions import filter_of, path_of, property_name, variables
-from tuner.importer.configuration import Parts
 from tuner.importer.document import WHOLE_JSON
 from tuner.importer.flow import Reached
-from tuner.importer.gaps import Gaps, Inexpressible
-from tuner.importer.parameters import QUEUE, known
-from tuner.importer.script import (
+from tuner.modules.registry import STEPS, name_of
+from tuner.modules.step import SetStep, StreamStep, UnsetStep
+from tuner.rainerscript.configuration import Parts
+from tuner.rainerscript.gaps import Gaps, Inexpressible
+from tuner.rainerscript.parameters import QUEUE, known
+from tuner.rainerscript.script import (
     Expression,
     Foreach,
     FunctionCall,
@@ -28,9 +30,7 @@ from tuner.importer.script import (
     Variable,
     every,
 )
-from tuner.importer.template import Template, TemplateProperty
-from tuner.modules.registry import STEPS, name_of
-from tuner.modules.step import SetStep, StreamStep, UnsetStep
+from tuner.rainerscript.template import Template, TemplateProperty
 
 _MODULES = {name_of(one): one for one in STEPS}
 

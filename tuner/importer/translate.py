@@ -7,23 +7,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, cast, get_args
 
-from tuner.importer.configuration import Configuration, Parts, module_name, parts_of
 from tuner.importer.flow import Walk
-from tuner.importer.gaps import Gap, Gaps
-from tuner.importer.legacy import modern
-from tuner.importer.old_form import DEFAULT_RULESET
 from tuner.importer.outputs import Outputs
-from tuner.importer.parameters import QUEUE, certificates, entry_queue_of, keys_of_model, known
 from tuner.importer.rest import Rest
-from tuner.importer.script import (
-    OFF,
-    Block,
-    Call,
-    Directive,
-    Parameter,
-    ScriptObject,
-    ScriptPosition,
-)
 from tuner.importer.settings import (
     guardrails_of,
     loaded_modules,
@@ -37,6 +23,20 @@ from tuner.modules.input import Input, Listener, Parsers
 from tuner.modules.ratelimit import LIMIT_NAME, RateLimitPolicy
 from tuner.modules.registry import INPUTS, name_of
 from tuner.profile.model import Global
+from tuner.rainerscript.configuration import Configuration, Parts, module_name, parts_of
+from tuner.rainerscript.gaps import Gap, Gaps
+from tuner.rainerscript.legacy import modern
+from tuner.rainerscript.old_form import DEFAULT_RULESET
+from tuner.rainerscript.parameters import QUEUE, certificates, entry_queue_of, keys_of_model, known
+from tuner.rainerscript.script import (
+    OFF,
+    Block,
+    Call,
+    Directive,
+    Parameter,
+    ScriptObject,
+    ScriptPosition,
+)
 from tuner.schema.parameter import of_module
 from tuner.schema.scalars import as_name
 

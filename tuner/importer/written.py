@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from tuner.importer.gaps import Gap
-from tuner.importer.script import (
+from tuner.profile.edit.flow import flow
+from tuner.rainerscript.gaps import Gap
+from tuner.rainerscript.script import (
     Array,
     Block,
     BsdBlock,
@@ -32,7 +33,6 @@ from tuner.importer.script import (
     Variable,
     Word,
 )
-from tuner.profile.edit.flow import flow
 from tuner.render.quoting import literal, quote
 
 Comments = dict[tuple[str | int, ...], ScriptPosition]

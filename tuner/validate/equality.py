@@ -15,7 +15,13 @@ from typing import Literal
 from tuner.engine.client import EngineClient, at, number_at
 from tuner.errors import Refused
 from tuner.flood.verbatim import send
-from tuner.importer.script import (
+from tuner.importer.written import printed
+from tuner.lab.entrances import TcpPort, UdpPort
+from tuner.lab.ports import free_port
+from tuner.lab.rsyslogd import Rsyslogd
+from tuner.lab.scratch import scratch, subfolder
+from tuner.lab.sink import Sink
+from tuner.rainerscript.script import (
     Block,
     BsdBlock,
     Directive,
@@ -30,12 +36,6 @@ from tuner.importer.script import (
     Statement,
     Word,
 )
-from tuner.importer.written import printed
-from tuner.lab.entrances import TcpPort, UdpPort
-from tuner.lab.ports import free_port
-from tuner.lab.rsyslogd import Rsyslogd
-from tuner.lab.scratch import scratch, subfolder
-from tuner.lab.sink import Sink
 from tuner.validate.varied_events import number_in
 
 # Inputs that a lab can send to, and the directives that start them.

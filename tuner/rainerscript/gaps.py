@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from tuner.importer.script import ScriptPosition
+from tuner.rainerscript.script import ScriptPosition
 
 
 @dataclass(frozen=True, order=True)

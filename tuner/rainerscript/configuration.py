@@ -11,10 +11,10 @@ from pathlib import Path
 from posixpath import basename, dirname, join, normpath
 from typing import Protocol, TypeGuard
 
-from tuner.importer.gaps import Gap, Inexpressible
-from tuner.importer.old_form import CORE, DEFAULT_RULESET
-from tuner.importer.parser import parse
-from tuner.importer.script import (
+from tuner.rainerscript.gaps import Gap, Inexpressible
+from tuner.rainerscript.old_form import CORE, DEFAULT_RULESET
+from tuner.rainerscript.parser import parse
+from tuner.rainerscript.script import (
     Array,
     Block,
     Call,
@@ -30,8 +30,8 @@ from tuner.importer.script import (
     Statement,
     every,
 )
-from tuner.importer.template import Template, template_of
-from tuner.importer.tokens import Refusal
+from tuner.rainerscript.template import Template, template_of
+from tuner.rainerscript.tokens import Refusal
 
 MAX_BYTES = 4 << 20
 _MOST_FILES = 500

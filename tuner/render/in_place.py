@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from tuner.base.source import MAIN_QUEUE, Base, SourceFile
-from tuner.importer.old_form import GLOBALS, INPUTS, LASTING, SHUTDOWN
-from tuner.importer.script import ScriptObject
+from tuner.rainerscript.objects import MAIN_QUEUE, Base, SourceFile
+from tuner.rainerscript.old_form import GLOBALS, INPUTS, LASTING, SHUTDOWN
+from tuner.rainerscript.script import ScriptObject
 from tuner.render.quoting import quote
 
 # What stands between the parentheses of an object: texts, comments, and the end.
@@ -21,7 +21,7 @@ _QUEUE = "queue."
 _PLAIN = re.compile(r"[^\s\"#;]+")
 
 
-class Splice(NamedTuple):
+class _Stretch(NamedTuple):
     """A stretch of a file, and what stands there instead."""
 
     start: int
@@ -32,7 +32,7 @@ class Splice(NamedTuple):
 def edited(base: Base, changes: Mapping[tuple[str, str], str]) -> dict[str, bytes]:
     """The files that the changes touch, by path: `changes` has values of parameters by the address
     of their object and their name.  Raises LookupError for an address that names nothing."""
-    splices: dict[str, list[Splice]] = {}
+    splices: dict[str, list[_Stretch]] = {}
     for address in dict.fromkeys(address for address, _ in changes):
         values = {name: value for (of, name), value in changes.items() if of == address}
         for path, splice in _object(base, address, values):
@@ -40,7 +40,7 @@ def edited(base: Base, changes: Mapping[tuple[str, str], str]) -> dict[str, byte
     return {path: _spliced(base.files[path], found) for path, found in splices.items()}
 
 
-def _spliced(file: SourceFile, splices: Sequence[Splice]) -> bytes:
+def _spliced(file: SourceFile, splices: Sequence[_Stretch]) -> bytes:
     """The file with its splices; of several at one place the first comes first."""
     pieces, done = [], 0
     for one in sorted(splices, key=lambda splice: splice.start):
@@ -49,7 +49,7 @@ def _spliced(file: SourceFile, splices: Sequence[Splice]) -> bytes:
     return "".join((*pieces, file.text[done:])).encode(file.encoding)
 
 
-def _object(base: Base, address: str, values: Mapping[str, str]) -> Iterator[tuple[str, Splice]]:
+def _object(base: Base, address: str, values: Mapping[str, str]) -> Iterator[tuple[str, _Stretch]]:
     """The splices of one object, each with its file."""
     found = base.objects.get(address)
     if found is None and address == MAIN_QUEUE:
@@ -65,7 +65,7 @@ def _object(base: Base, address: str, values: Mapping[str, str]) -> Iterator[tup
         elif _is_shared(base, found, name):
             yield from _for_one(base, found, name, value)
         else:
-            yield place.path, Splice(place.start, place.end, place.spelled(value))
+            yield place.path, _Stretch(place.start, place.end, place.spelled(value))
     if missing:
         file = base.files[found.origin.file]
         at = file.offset(found.origin)
@@ -75,7 +75,7 @@ def _object(base: Base, address: str, values: Mapping[str, str]) -> Iterator[tup
             yield file.path, _directives_before(base, found, missing)
 
 
-class _Place(NamedTuple):
+class _Value(NamedTuple):
     """Where a value stands: in an object, or after the name of a directive."""
 
     path: str
@@ -88,7 +88,7 @@ class _Place(NamedTuple):
         return quote(value) if self.in_quotes or not _PLAIN.fullmatch(value) else value
 
 
-def _written(base: Base, found: ScriptObject, name: str) -> _Place | None:
+def _written(base: Base, found: ScriptObject, name: str) -> _Value | None:
     """Where a parameter has its value; None where that is a default that nobody wrote."""
     one = found.get(name)
     if one is None or one.origin.file not in base.files:
@@ -100,17 +100,17 @@ def _written(base: Base, found: ScriptObject, name: str) -> _Place | None:
         # A default of the old form has the place of what it follows from.
         if directive["name"].lower() != (_directive(found, name) or "").lower():
             return None
-        return _Place(file.path, *directive.span("value"), directive["value"][0] == '"')
+        return _Value(file.path, *directive.span("value"), directive["value"][0] == '"')
     if file.text[start : start + len(one.name)].lower() != one.key:
         return None
     start = file.offset(one.value.origin)
     text = _WORD.match(file.text, start)
     if text is None or text["text"] is None:
         return None
-    return _Place(file.path, *text.span(), in_quotes=True)
+    return _Value(file.path, *text.span(), in_quotes=True)
 
 
-def _added(file: SourceFile, at: int, values: Mapping[str, str]) -> Splice:
+def _added(file: SourceFile, at: int, values: Mapping[str, str]) -> _Stretch:
     """Parameters added to the object that begins at `at`: each on a line of its own where those
     before it stand so."""
     last = file.text.index("(", at) + 1
@@ -125,13 +125,13 @@ def _added(file: SourceFile, at: int, values: Mapping[str, str]) -> Splice:
     line = file.text.rfind("\n", 0, end) + 1
     if line <= at:
         first = "" if end == last else " "
-        return Splice(end, end, first + " ".join(written))
+        return _Stretch(end, end, first + " ".join(written))
     begins = file.text[line:end]
     indent = begins[: len(begins) - len(begins.lstrip(" \t"))]
     # A comment at the end of the line belongs to what stands before it.
     line_stop = file.text.find("\n", end)
     put = end if line_stop < 0 or stop < line_stop else line_stop - (file.line_end == "\r\n")
-    return Splice(put, put, "".join(f"{file.line_end}{indent}{one}" for one in written))
+    return _Stretch(put, put, "".join(f"{file.line_end}{indent}{one}" for one in written))
 
 
 def _line_start(file: SourceFile, at: int) -> int:
@@ -142,13 +142,13 @@ def _line_start(file: SourceFile, at: int) -> int:
     return start
 
 
-def _directives_before(base: Base, found: ScriptObject, values: Mapping[str, str]) -> Splice:
+def _directives_before(base: Base, found: ScriptObject, values: Mapping[str, str]) -> _Stretch:
     """Directives on lines of their own before an object of the old form; for the main queue before
     the first that it has."""
     file = base.files[found.origin.file]
     at = _line_start(file, file.offset(found.origin))
     lines = (_line(found, name, value) for name, value in values.items())
-    return Splice(at, at, "".join(f"{line}{file.line_end}" for line in lines))
+    return _Stretch(at, at, "".join(f"{line}{file.line_end}" for line in lines))
 
 
 def _line(found: ScriptObject, name: str, value: str) -> str:
@@ -189,7 +189,7 @@ def _is_shared(base: Base, found: ScriptObject, name: str) -> bool:
 
 def _for_one(
     base: Base, found: ScriptObject, name: str, value: str
-) -> Iterator[tuple[str, Splice]]:
+) -> Iterator[tuple[str, _Stretch]]:
     """A directive that lasts, for one object alone: set before it, and as it was after it."""
     file = base.files[found.origin.file]
     given = found.get(name)
@@ -199,10 +199,10 @@ def _for_one(
     stop = file.text.find("\n", at)
     after = len(file.text) if stop < 0 else stop + 1
     back = f"{_line(found, name, before)}{file.line_end}"
-    yield file.path, Splice(after, after, back if stop >= 0 else f"{file.line_end}{back}")
+    yield file.path, _Stretch(after, after, back if stop >= 0 else f"{file.line_end}{back}")
 
 
-def _new_main_queue(base: Base, values: Mapping[str, str]) -> tuple[str, Splice]:
+def _new_main_queue(base: Base, values: Mapping[str, str]) -> tuple[str, _Stretch]:
     """A main_queue() before the first statement of the first file."""
     file = next(iter(base.files.values()))
     at = 0
@@ -211,4 +211,4 @@ def _new_main_queue(base: Base, values: Mapping[str, str]) -> tuple[str, Splice]
             break
         at += len(line)
     written = " ".join(f"{name}={quote(value)}" for name, value in values.items())
-    return file.path, Splice(at, at, f"main_queue({written}){file.line_end}")
+    return file.path, _Stretch(at, at, f"main_queue({written}){file.line_end}")

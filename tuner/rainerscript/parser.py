@@ -10,9 +10,9 @@ from lark import Lark, Token, UnexpectedToken
 from lark.lexer import Lexer
 from lark.parsers.lalr_interactive_parser import InteractiveParser
 
-from tuner.importer.builder import TooDeep, builder
-from tuner.importer.script import Block
-from tuner.importer.tokens import JoinedText, Refusal, ScriptToken, joined, tokens
+from tuner.rainerscript.builder import TooDeep, builder
+from tuner.rainerscript.script import Block
+from tuner.rainerscript.tokens import JoinedText, Refusal, ScriptToken, joined, tokens
 
 MOST_REFUSALS = 100
 # What begins something at the outermost level, so that reading can go on there.
@@ -150,5 +150,5 @@ class _NoLexer(Lexer):
 
 @cache
 def _grammar() -> Lark:
-    text = (files("tuner.importer") / "grammar.lark").read_text(encoding="utf-8")
+    text = (files("tuner.rainerscript") / "grammar.lark").read_text(encoding="utf-8")
     return Lark(text, parser="lalr", lexer=_NoLexer, start="configuration", transformer=builder())

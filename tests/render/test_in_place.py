@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from tuner.base.edit import edited
-from tuner.base.source import Base, base_of
-from tuner.importer.configuration import LocalFiles, configuration
+from tuner.rainerscript.configuration import LocalFiles, configuration
+from tuner.rainerscript.objects import Base, base_of
+from tuner.render.in_place import edited
 
 BATCH = "queue.dequeueBatchSize"
 

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from lark import Token, Transformer
 
-from tuner.importer.script import (
+from tuner.rainerscript.script import (
     Array,
     Block,
     BsdBlock,
@@ -33,7 +33,7 @@ from tuner.importer.script import (
     Variable,
     Word,
 )
-from tuner.importer.tokens import DEEPEST
+from tuner.rainerscript.tokens import DEEPEST
 
 _ESCAPE = re.compile(r"\\(x[0-9a-fA-F]{2}|[0-7]{1,3}|.)", re.DOTALL)
 _ESCAPED = {"a": 7, "b": 8, "f": 12, "n": 10, "r": 13, "t": 9}

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from tuner.importer.gaps import Inexpressible
-from tuner.importer.script import (
+from tuner.modules.priorities import FACILITIES, SEVERITIES
+from tuner.rainerscript.gaps import Inexpressible
+from tuner.rainerscript.script import (
     Expression,
     FunctionCall,
     LegacyAction,
@@ -17,8 +18,7 @@ from tuner.importer.script import (
     Variable,
     Word,
 )
-from tuner.importer.template import extended
-from tuner.modules.priorities import FACILITIES, SEVERITIES
+from tuner.rainerscript.template import extended
 
 DEFAULT_RULESET = "RSYSLOG_DefaultRuleset"
 SHUTDOWN = "workertimeoutthreadshutdown"

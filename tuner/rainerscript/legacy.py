@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
-from tuner.importer.builder import unescaped
-from tuner.importer.old_form import (
+from tuner.rainerscript.builder import unescaped
+from tuner.rainerscript.old_form import (
     DEFAULT_RULESET,
     GLOBALS,
     INPUTS,
@@ -23,7 +23,7 @@ from tuner.importer.old_form import (
     action_of,
     condition_of,
 )
-from tuner.importer.script import (
+from tuner.rainerscript.script import (
     ON,
     Block,
     Directive,

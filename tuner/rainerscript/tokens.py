@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
 
-from tuner.importer.script import ScriptPosition
+from tuner.rainerscript.script import ScriptPosition
 
 
 @dataclass(frozen=True)

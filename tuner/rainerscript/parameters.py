@@ -10,12 +10,12 @@ from typing import Annotated, Any, Literal, get_args, get_origin
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
-from tuner.importer.gaps import Gaps
-from tuner.importer.old_form import OLD_SEVERITIES
-from tuner.importer.script import OFF, ON, Array, Parameter, ScriptObject
 from tuner.modules.priorities import SEVERITIES
 from tuner.modules.queue import Queue
 from tuner.modules.secrets import SecretRef
+from tuner.rainerscript.gaps import Gaps
+from tuner.rainerscript.old_form import OLD_SEVERITIES
+from tuner.rainerscript.script import OFF, ON, Array, Parameter, ScriptObject
 
 # rsyslog's sizes: small letters are powers of 1024, capitals of 1000 (grammar/rainerscript.c).
 _UNITS = {"k": 1024, "m": 1024**2, "g": 1024**3, "K": 1000, "M": 1000**2, "G": 1000**3}

@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from tuner.importer.gaps import Inexpressible
-from tuner.importer.script import ScriptObject, ScriptPosition
+from tuner.rainerscript.gaps import Inexpressible
+from tuner.rainerscript.script import ScriptObject, ScriptPosition
 
 # The options of %property:::...% by the parameters of property() that they stand for.
 _WORDS = {

@@ -10,9 +10,9 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from tuner.importer.configuration import Configuration
-from tuner.importer.legacy import modern
-from tuner.importer.script import Block, Parameter, ScriptObject, ScriptPosition, every
+from tuner.rainerscript.configuration import Configuration
+from tuner.rainerscript.legacy import modern
+from tuner.rainerscript.script import Block, Parameter, ScriptObject, ScriptPosition, every
 
 MAIN_QUEUE = "main_queue"
 _ALONE = (MAIN_QUEUE, "global")
