@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from tuner.profile.edit.flow import flow
 from tuner.rainerscript.gaps import Gap
+from tuner.rainerscript.quoting import literal, quote
 from tuner.rainerscript.script import (
     Array,
     Block,
@@ -33,7 +34,6 @@ from tuner.rainerscript.script import (
     Variable,
     Word,
 )
-from tuner.render.quoting import literal, quote
 
 Comments = dict[tuple[str | int, ...], ScriptPosition]
 """Where a section of a profile comes from."""

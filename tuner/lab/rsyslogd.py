@@ -12,7 +12,7 @@ from tuner.host.programs import rsyslogd
 from tuner.host.usage import Usage, usage_of
 from tuner.lab.entrances import EventSource
 from tuner.modules.pstats import Snapshot, snapshots
-from tuner.render.quoting import Emitted, quote
+from tuner.rainerscript.quoting import Emitted, quote
 
 INTERVAL_S = 1
 

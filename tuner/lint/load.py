@@ -12,6 +12,7 @@ from pydantic import ValidationError
 
 from tuner.errors import BadProfile, KeyPath, Problem, Severity
 from tuner.lint.lint import Finding, lint
+from tuner.profile.base import with_base
 from tuner.profile.layers import layered, layers_below
 from tuner.profile.model import Profile
 from tuner.profile.source import MAX_BYTES, UNREADABLE, Position, Source, problem_at, read
@@ -153,12 +154,14 @@ def parse_profile(
 
 
 def _drafted(leaf: Source, below: tuple[Source, ...]) -> Draft:
-    source = layered(leaf, below)
+    source, kept = with_base(layered(leaf, below))
     try:
         profile = Profile.model_validate(source.data, by_alias=True, by_name=False)
     except ValidationError as error:
         problems = source.problems + _schema_problems(error, source)
         raise BadProfile(_in_order(problems, leaf, below)) from None
+    if profile.base is not None and kept is not None:
+        profile.base.hold(kept)
     return Draft(profile, leaf, below, source)
 
 
@@ -199,4 +202,9 @@ def _in_order(
 ) -> tuple[Problem, ...]:
     """The file named first, then what it stands on; each from top to bottom."""
     files = {layer.name: number for number, layer in enumerate((leaf, *below))}
-    return tuple(sorted(problems, key=lambda one: (files[one.file], one.line, one.column)))
+    last = len(files)
+    return tuple(
+        sorted(
+            problems, key=lambda one: (files.get(one.file, last), one.file, one.line, one.column)
+        )
+    )

@@ -56,6 +56,24 @@ class Base:
     files: Mapping[str, SourceFile]
     objects: Mapping[str, ScriptObject]
 
+    @property
+    def addresses(self) -> tuple[str, ...]:
+        """What may be changed; every configuration has a main queue."""
+        return tuple(dict.fromkeys((MAIN_QUEUE, *self.objects)))
+
+    def place_of(self, key: str) -> tuple[str, str] | None:
+        """The address and the parameter that a key such as `action[es].queue.size` names; None
+        where no object has that address.  Those of the main queue go without `queue.`."""
+        for address in self.addresses:
+            name = key.removeprefix(f"{address}.")
+            if name != key and name:
+                return address, f"queue.{name}" if address == MAIN_QUEUE else name
+        return None
+
+    def key_of(self, address: str, name: str) -> str:
+        """The key that names a parameter."""
+        return f"{address}.{name.removeprefix('queue.') if address == MAIN_QUEUE else name}"
+
     def parameter(self, address: str, name: str) -> Parameter | None:
         """A parameter of an object as it is written; None where rsyslog's default applies."""
         found = self.objects.get(address)

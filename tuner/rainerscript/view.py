@@ -196,14 +196,13 @@ def _timeout(written: str | None) -> dict[str, object]:
     return made | ({_FILTER_PATH: paths[0].split(",")} if paths else {})
 
 
-def value_of(path: ProfileKey, value: object, before: str | None) -> str:
-    """How a value of the profile is spelled in the parameter, of which `before` is the text."""
+def value_of(path: ProfileKey, value: object, before: str | None) -> object:
+    """The value of the parameter that a key of a profile stands for, of which `before` is the
+    text."""
     if path[-1] == _FILTER_PATH and isinstance(value, Sequence):
         timeout = (before or _BULK_TIMEOUT).partition("&")[0]
         return f"{timeout}&{_FILTER_PATH}={','.join(map(str, value))}"
-    if isinstance(value, bool):
-        return "on" if value else "off"
-    return str(value)
+    return value
 
 
 def _named(one: ScriptObject) -> str:

@@ -12,6 +12,7 @@ from tuner.errors import BadTemplate
 from tuner.modules.omelasticsearch import OmelasticsearchOutput
 from tuner.modules.output import Output
 from tuner.profile.model import Profile
+from tuner.rainerscript.quoting import fold
 from tuner.render.document import Identity
 from tuner.render.engine_files import (
     COMPONENTS,
@@ -29,7 +30,6 @@ from tuner.render.engine_files import (
 )
 from tuner.render.fingerprint import fingerprint
 from tuner.render.form import WHOLE, Form
-from tuner.render.quoting import fold
 from tuner.render.script import script
 from tuner.render.templates import Templates, shipped_templates
 

@@ -27,13 +27,13 @@ from tuner.profile.placement import (
     stream_queue,
 )
 from tuner.profile.stream import LookupTable, Spread
+from tuner.rainerscript.quoting import Emitted, literal, number, variable
 from tuner.render.actions import ActionGroup, Parameters, deliveries, written_parameters
 from tuner.render.condition import condition
 from tuner.render.document import Identity, document, labelled, line
 from tuner.render.field_text import KEPT_METADATA, METADATA, Property, json_name
 from tuner.render.form import WHOLE, Form, Snippet, snippets
 from tuner.render.modules import Module, modules, parameters_of
-from tuner.render.quoting import Emitted, literal, number, variable
 from tuner.render.retry import Retry, retries
 from tuner.render.rulesets import (
     Entrance,

@@ -12,9 +12,9 @@ from tuner.lint.load import LoadedProfile
 from tuner.modules.input import Listener
 from tuner.modules.secrets import SecretRef
 from tuner.profile.queue_memory import queue_memory
+from tuner.rainerscript.quoting import quote, secret
 from tuner.render.artefacts import fragment_path, rsyslog_conf
 from tuner.render.form import WHOLE, Form
-from tuner.render.quoting import quote, secret
 from tuner.render.templates import Templates
 from tuner.validate.layer import Layer, problem
 from tuner.validate.rsyslogd import check, check_fragment

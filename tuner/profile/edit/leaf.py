@@ -25,7 +25,7 @@ def edit_leaf(leaf: Source, below: tuple[Source, ...], changes: Mapping[str, obj
             continue
         leaf = _set(leaf, whole, steps, wanted)
         if wanted is None and _has_key(layered(leaf, below).data, steps):
-            leaf = _set_empty(leaf, _in_leaf(leaf, whole, steps))
+            leaf = set_empty(leaf, _in_leaf(leaf, whole, steps))
     return leaf.text
 
 
@@ -83,7 +83,7 @@ def _add_namesake(leaf: Source, name: object) -> Source:
     return spliced(leaf, splice, changed(leaf.data, NAMED, [*items, item]), NAMED)
 
 
-def _set_empty(leaf: Source, here: KeyPath) -> Source:
+def set_empty(leaf: Source, here: KeyPath) -> Source:
     """`leaf` with an empty value, which removes what a lower layer sets."""
     if any(isinstance(step, int) for step in here[2:]):
         raise BadUsage("a value inside a list cannot be removed: write the whole list")

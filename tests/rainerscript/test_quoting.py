@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from tests.render.tokens import parse, unescape
 from tuner.modules.secrets import SecretRef
-from tuner.render.quoting import comment, constant, parameter, quote, quote_all, secret, word
+from tuner.rainerscript.quoting import comment, constant, parameter, quote, quote_all, secret, word
 
 TEXTS = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=30)
 NASTY = st.sampled_from(

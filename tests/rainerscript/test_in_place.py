@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from tuner.rainerscript.configuration import LocalFiles, configuration
+from tuner.rainerscript.in_place import Changes, edited
 from tuner.rainerscript.objects import Base, base_of
-from tuner.render.in_place import edited
 
 BATCH = "queue.dequeueBatchSize"
 
@@ -19,7 +19,7 @@ def base(folder: Path, text: str, **others: str) -> Base:
     return base_of(configuration([folder / "rsyslog.conf"]))
 
 
-def changed(folder: Path, text: str, changes: dict[tuple[str, str], str]) -> str:
+def changed(folder: Path, text: str, changes: Changes) -> str:
     """The text of the one file after the changes."""
     (made,) = edited(base(folder, text), changes).values()
     return made.decode("utf-8")
@@ -177,3 +177,16 @@ class Replaced(LocalFiles):
 
     def read(self, path: str) -> bytes:
         return self.content if path == self.path else super().read(path)
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (f'{ES} {BATCH}="9" queue.size="5")\n', f'{ES} queue.size="5")\n'),
+        (f'{ES}\n  {BATCH}="9"\n  queue.size="5")\n', f'{ES}\n  queue.size="5")\n'),
+        (f"{ES})\n", f"{ES})\n"),
+    ],
+)
+def test_a_parameter_is_taken_out(before: str, after: str, tmp_path: Path) -> None:
+    made = edited(base(tmp_path, before), {("action[es]", BATCH): None})
+    assert [text.decode() for text in made.values()] == ([after] if before != after else [])

@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 from tuner.rainerscript.objects import MAIN_QUEUE, Base, SourceFile
 from tuner.rainerscript.old_form import GLOBALS, INPUTS, LASTING, SHUTDOWN
+from tuner.rainerscript.quoting import quote
 from tuner.rainerscript.script import ScriptObject
-from tuner.render.quoting import quote
 
 # What stands between the parentheses of an object: texts, comments, and the end.
 _WORD = re.compile(
@@ -29,9 +29,13 @@ class _Stretch(NamedTuple):
     text: str
 
 
-def edited(base: Base, changes: Mapping[tuple[str, str], str]) -> dict[str, bytes]:
-    """The files that the changes touch, by path: `changes` has values of parameters by the address
-    of their object and their name.  Raises LookupError for an address that names nothing."""
+Changes = Mapping[tuple[str, str], str | None]
+"""Values of parameters, by the address of their object and their name; None removes one."""
+
+
+def edited(base: Base, changes: Changes) -> dict[str, bytes]:
+    """The files that the changes touch, by path.  Raises LookupError for an address that names
+    nothing, and for what the old form cannot say."""
     splices: dict[str, list[_Stretch]] = {}
     for address in dict.fromkeys(address for address, _ in changes):
         values = {name: value for (of, name), value in changes.items() if of == address}
@@ -49,23 +53,24 @@ def _spliced(file: SourceFile, splices: Sequence[_Stretch]) -> bytes:
     return "".join((*pieces, file.text[done:])).encode(file.encoding)
 
 
-def _object(base: Base, address: str, values: Mapping[str, str]) -> Iterator[tuple[str, _Stretch]]:
+def _object(
+    base: Base, address: str, values: Mapping[str, str | None]
+) -> Iterator[tuple[str, _Stretch]]:
     """The splices of one object, each with its file."""
     found = base.objects.get(address)
+    given = {name: value for name, value in values.items() if value is not None}
     if found is None and address == MAIN_QUEUE:
-        yield _new_main_queue(base, values)
+        if given:
+            yield _new_main_queue(base, given)
         return
     if found is None:
-        raise LookupError(address)
-    missing = {}
+        raise LookupError(f"there is no {address}")
+    missing: dict[str, str] = {}
     for name, value in values.items():
-        place = _written(base, found, name)
-        if place is None:
+        if _written(base, found, name) is not None:
+            yield from _replaced(base, address, name, value)
+        elif value is not None:
             missing[name] = value
-        elif _is_shared(base, found, name):
-            yield from _for_one(base, found, name, value)
-        else:
-            yield place.path, _Stretch(place.start, place.end, place.spelled(value))
     if missing:
         file = base.files[found.origin.file]
         at = file.offset(found.origin)
@@ -75,10 +80,30 @@ def _object(base: Base, address: str, values: Mapping[str, str]) -> Iterator[tup
             yield file.path, _directives_before(base, found, missing)
 
 
+def _replaced(
+    base: Base, address: str, name: str, value: str | None
+) -> Iterator[tuple[str, _Stretch]]:
+    """The splices of a parameter that is written."""
+    found = base.objects[address]
+    place = _written(base, found, name)
+    if place is None:
+        return
+    if _is_shared(base, found, name):
+        if value is None:
+            raise LookupError(f"{address}: {name} is set for several objects at once")
+        yield from _for_one(base, found, name, value)
+    elif value is None:
+        yield place.path, _Stretch(place.begin, place.end, "")
+    else:
+        yield place.path, _Stretch(place.start, place.end, place.spelled(value))
+
+
 class _Value(NamedTuple):
-    """Where a value stands: in an object, or after the name of a directive."""
+    """Where a value stands: in an object, or after the name of a directive.  Without it nothing is
+    left from `begin` on."""
 
     path: str
+    begin: int
     start: int
     end: int
     in_quotes: bool
@@ -100,14 +125,17 @@ def _written(base: Base, found: ScriptObject, name: str) -> _Value | None:
         # A default of the old form has the place of what it follows from.
         if directive["name"].lower() != (_directive(found, name) or "").lower():
             return None
-        return _Value(file.path, *directive.span("value"), directive["value"][0] == '"')
+        line = file.text.rfind("\n", 0, start)
+        in_quotes = directive["value"][0] == '"'
+        return _Value(file.path, max(0, line), *directive.span("value"), in_quotes)
     if file.text[start : start + len(one.name)].lower() != one.key:
         return None
+    begin = len(file.text[:start].rstrip(" \t\r\n"))
     start = file.offset(one.value.origin)
     text = _WORD.match(file.text, start)
     if text is None or text["text"] is None:
         return None
-    return _Value(file.path, *text.span(), in_quotes=True)
+    return _Value(file.path, begin, *text.span(), in_quotes=True)
 
 
 def _added(file: SourceFile, at: int, values: Mapping[str, str]) -> _Stretch:
