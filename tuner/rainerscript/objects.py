@@ -51,9 +51,11 @@ class SourceFile:
 
 @dataclass(frozen=True)
 class Base:
-    """A configuration: its files, and its objects by address in rsyslogd's order."""
+    """A configuration: its files, its statements without the old form, and those objects by address
+    that have one, in rsyslogd's order."""
 
     files: Mapping[str, SourceFile]
+    block: Block
     objects: Mapping[str, ScriptObject]
 
     @property
@@ -70,6 +72,24 @@ class Base:
                 return address, f"queue.{name}" if address == MAIN_QUEUE else name
         return None
 
+    def address_of(self, one: ScriptObject) -> str | None:
+        """The address of an object."""
+        mine = (at for at, each in self.objects.items() if each.origin == one.origin)
+        return next((at for at in mine if self.objects[at].kind == one.kind), None)
+
+    def template(self, name: str) -> ScriptObject | None:
+        """The template of that name; rsyslogd takes the first where it is written twice."""
+        return next(
+            (
+                one
+                for one in every(self.block)
+                if isinstance(one, ScriptObject)
+                and one.kind == "template"
+                and (one.text("name") or "").lower() == name.strip().lower()
+            ),
+            None,
+        )
+
     def key_of(self, address: str, name: str) -> str:
         """The key that names a parameter."""
         return f"{address}.{name.removeprefix('queue.') if address == MAIN_QUEUE else name}"
@@ -84,7 +104,7 @@ def base_of(read: Configuration) -> Base:
     """The objects of a configuration, and the files that they stand in."""
     block = modern(read.block)
     files = {path: SourceFile.of(path, raw) for path, raw in read.sources.items()}
-    return Base(files, dict(_addressed(block)))
+    return Base(files, block, dict(_addressed(block)))
 
 
 def _addressed(block: Block) -> Iterator[tuple[str, ScriptObject]]:

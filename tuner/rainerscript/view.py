@@ -40,6 +40,16 @@ class View:
     sections: Mapping[ProfileKey, str]
     gaps: Gaps
 
+    def section(self, path: ProfileKey) -> Mapping[str, object]:
+        """The section of the profile at a path."""
+        found: object = self.data
+        for step in path:
+            if isinstance(found, Mapping):
+                found = found.get(str(step))
+            elif isinstance(found, list) and isinstance(step, int):
+                found = found[step]
+        return found if isinstance(found, Mapping) else {}
+
     def place(self, path: ProfileKey) -> tuple[str, str] | None:
         """The address and the name of the parameter that a key of the profile stands for; None for
         what no parameter of the configuration says."""
