@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from tuner.engine.delivery import FIELD
+from tuner.engine.delivery import FIELD, FIRST_OUTPUT
 from tuner.errors import Refused
 from tuner.modules.input import Input
 from tuner.profile.base import Kept
@@ -242,7 +242,8 @@ class _Fitting:
         """A template for the documents of an action that has their number as one more member, and
         what must stand before the action for that; None where it is no JSON object."""
         name = f"{_OWN}document-{number}"
-        digits = f"%timereported:::date-unixtimestamp%%timereported:::date-subseconds%{number:02}"
+        times = "%timereported:::date-unixtimestamp%%timereported:::date-subseconds%"
+        digits = f"{FIRST_OUTPUT + number}{times}"
         written = one.text("template")
         found = None if written is None else self.kept.changed.template(written)
         if written is not None and found is None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tuner.engine.delivery import FIELD, check_arrivals
+from tuner.engine.delivery import FIELD, DeliveryCheck, Expectation, check_arrivals
 from tuner.engine.numbering import SentEvents
 
 Numbers = NDArray[np.int64]
@@ -18,11 +18,12 @@ Counts = NDArray[np.uint16]
 # What a flood writes into its messages: where in it the run and the number stand.
 _IDENTITY = re.compile(rb"(run=[0-9a-f]{8} seq=\d{12})")
 _IN_IDENTITY = slice(4, 12), slice(17, 29)
-# What a lab adds to documents: microseconds since 1970, whose last nine digits are the number
-# (StampNumbering begins with a multiple of a thousand seconds).
-_STAMPED = re.compile(b'"%b":"?(\\d{16})' % FIELD.encode())
-_IN_STAMPED = slice(0, 7), slice(7, 16)
+# What a lab adds to documents: the output, and microseconds since 1970, whose last nine digits are
+# the number (StampNumbering begins with a multiple of a thousand seconds).
+_STAMPED = re.compile(b'"%b":"?(\\d{18})' % FIELD.encode())
+_IN_STAMPED = slice(0, 9), slice(9, 18)
 _MOST = 1 << 29
+_NAMED = 10
 
 
 def identities(documents: Sequence[bytes]) -> dict[bytes, Numbers]:
@@ -102,13 +103,34 @@ class TallyCheck:
     foreign: int
 
 
-def check_tallies(tallies: Iterable[Tally], documents: int, sent: SentEvents) -> TallyCheck:
-    """Check the tallies of one run against what was sent; `documents` is all that arrived."""
-    arrived = np.zeros(sent.end, dtype=np.int64)
+def check_expected_tallies(
+    tallies: Sequence[Sequence[Tally]], sent: SentEvents, expectation: Expectation
+) -> DeliveryCheck:
+    """Check the tallies of each output against what is expected of it."""
+    checks = [
+        check_arrivals(arrived(mine, sent), sent, expectation.of_events(output, sent))
+        for output, mine in enumerate(tallies)
+    ]
+    return DeliveryCheck(
+        lost=sum(one.lost for one in checks),
+        duplicated=sum(one.duplicated for one in checks),
+        missing=tuple(number for one in checks for number in one.missing)[:_NAMED],
+        doubled=tuple(number for one in checks for number in one.doubled)[:_NAMED],
+    )
+
+
+def arrived(tallies: Iterable[Tally], sent: SentEvents) -> Numbers:
+    """How often each number below `sent.end` came."""
+    times = np.zeros(sent.end, dtype=np.int64)
     for tally in tallies:
         counted = tally.counts[: sent.end]
-        arrived[: len(counted)] += counted
-    check = check_arrivals(arrived, sent)
+        times[: len(counted)] += counted
+    return times
+
+
+def check_tallies(tallies: Iterable[Tally], documents: int, sent: SentEvents) -> TallyCheck:
+    """Check the tallies of one run against what was sent; `documents` is all that arrived."""
+    check = check_arrivals(arrived(tallies, sent), sent)
     distinct = sent.total - check.lost
     indexed = distinct + check.duplicated
     return TallyCheck(

@@ -17,6 +17,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import asdict
 
+from tuner.engine.delivery import Expectation
 from tuner.engine.numbering import SentEvents
 from tuner.engines.versions import DEFAULT
 from tuner.errors import BadUsage
@@ -212,6 +213,21 @@ def _check_delivery(store: Store, request: HttpRequest, name: str) -> Reply:
     )
 
 
+def _check_expected(store: Store, request: HttpRequest, name: str) -> Reply:
+    body = _body(request)
+    sent, expected = body.get("sent"), body.get("expected")
+    if not isinstance(sent, list) or not isinstance(expected, list):
+        raise ValueError("the body must have sent and expected, two lists")
+    wanted = Expectation(tuple(tuple(map(int, one)) for one in expected))
+    counts = SentEvents(tuple(map(int, sent)))
+    return json_reply(asdict(store.check_expected(name, counts, str(body.get("run")), wanted)))
+
+
+def _arrived(store: Store, request: HttpRequest, name: str) -> Reply:
+    output, count = (int(request.query.get(key, "0")) for key in ("output", "count"))
+    return json_reply({"arrived": store.arrived(name, request.query["run"], output, count)})
+
+
 def _numbers(store: Store, request: HttpRequest, name: str) -> Reply:
     width = max(1, int(request.query.get("width", "1")))
     blocks = store.numbers(name, width)
@@ -249,6 +265,8 @@ _ROUTES = (
     _route("GET", "/_cat/indices(?:/NAME)?", _cat_indices),
     _route("GET", "/_cluster/health", _health),
     _route("GET", "/_sink/NAME/account", _check_delivery),
+    _route("POST", "/_sink/NAME/account", _check_expected),
+    _route("GET", "/_sink/NAME/arrived", _arrived),
     _route("GET", "/_sink/NAME/numbers", _numbers),
     _route("GET", "/_sink/kept", _kept),
     _route("GET", "/_sink/faults", _faults),

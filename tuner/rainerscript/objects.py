@@ -59,6 +59,11 @@ class Base:
     objects: Mapping[str, ScriptObject]
 
     @property
+    def text(self) -> tuple[tuple[str, str], ...]:
+        """Everything that is written, by file."""
+        return tuple((one.path, one.text) for one in self.files.values())
+
+    @property
     def addresses(self) -> tuple[str, ...]:
         """What may be changed; every configuration has a main queue."""
         return tuple(dict.fromkeys((MAIN_QUEUE, *self.objects)))
