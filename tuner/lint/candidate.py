@@ -34,7 +34,7 @@ def candidate(written: LoadedProfile, changes: Iterable[tuple[str, Level]]) -> L
         return written
     leaf = read(written.text, str(written.path))
     if written.profile.base is not None:
-        return written.with_text(_in_base(leaf, written.below, written.profile.base.kept, edits))
+        return written.with_text(in_base(leaf, written.below, written.profile.base.kept, edits))
     return written.with_text(edit_leaf(leaf, written.below, edits))
 
 
@@ -56,7 +56,7 @@ def edits_of(written: LoadedProfile, changes: Iterable[tuple[str, Level]]) -> di
             for path, level in settings.items()}  # fmt: skip
 
 
-def _in_base(
+def in_base(
     leaf: Source, below: tuple[Source, ...], kept: Kept, edits: Mapping[str, object]
 ) -> str:
     """The text of a profile whose base has the edits among its changes."""

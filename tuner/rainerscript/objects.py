@@ -36,6 +36,11 @@ class SourceFile:
             return cls(path, raw.decode("latin-1"), "latin-1")
 
     @property
+    def raw(self) -> bytes:
+        """Its bytes."""
+        return self.text.encode(self.encoding)
+
+    @property
     def line_end(self) -> str:
         """What ends its first line."""
         head, found, _ = self.text.partition("\n")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from pathlib import PurePosixPath
 from typing import NamedTuple
 
 from tuner.engines.index import Index, Rotate
@@ -12,6 +13,7 @@ from tuner.errors import BadTemplate
 from tuner.modules.omelasticsearch import OmelasticsearchOutput
 from tuner.modules.output import Output
 from tuner.profile.model import Profile
+from tuner.rainerscript.objects import Base
 from tuner.rainerscript.quoting import fold
 from tuner.render.document import Identity
 from tuner.render.engine_files import (
@@ -71,9 +73,21 @@ def render(
 
     Without `templates` the shipped ones write them.
     """
+    if profile.base is not None:
+        return tuple(sorted(_base_files(profile.base.kept.changed), key=lambda file: file.path))
     writer = templates or shipped_templates()
     files = (configuration(profile, writer, form), *engine_artefacts(profile, writer))
     return tuple(sorted(files, key=lambda file: file.path))
+
+
+def _base_files(base: Base) -> Iterator[Artefact]:
+    """The files of a base with its changes, as they lie below the folder of the first; those that
+    lie elsewhere by their whole path."""
+    home = PurePosixPath(next(iter(base.files))).parent
+    for path, file in base.files.items():
+        whole = PurePosixPath(path)
+        below = whole.relative_to(home) if whole.is_relative_to(home) else whole
+        yield Artefact(str(below).lstrip("/"), file.raw.decode("utf-8", "surrogateescape"))
 
 
 def engine_artefacts(profile: Profile, templates: Templates | None = None) -> tuple[Artefact, ...]:
