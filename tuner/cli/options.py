@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Container, Sequence
 from enum import Enum
@@ -12,9 +13,9 @@ import typer
 
 from tuner.cli.console import Verbosity, Voice, say
 from tuner.errors import BadUsage
-from tuner.host.programs import CHOSEN_RSYSLOGD
+from tuner.host.programs import CHOSEN_RSYSLOGD, rsyslog_version
 from tuner.lint.lint import summary
-from tuner.lint.load import LoadedProfile, load_profile, snippets_of
+from tuner.lint.load import LoadedProfile, load_profile, parse_profile, snippets_of
 from tuner.render.assets import asset
 from tuner.render.form import Form
 from tuner.render.templates import Templates
@@ -164,12 +165,23 @@ def given_beside(context: typer.Context, others: Container[str]) -> list[str]:
 _LOADED_BY_HOST = ("imuxsock", "imklog")
 
 
+_CONFIGURATION = ".conf"
+
+
 def load(path: Path) -> LoadedProfile:
-    """The profile, its warnings said."""
-    loaded = load_profile(path)
+    """The profile, its warnings said; a configuration of rsyslog, a file that ends in .conf, is the
+    base of a profile that says nothing else but the release of the rsyslogd here."""
+    is_profile = path.suffix != _CONFIGURATION
+    loaded = load_profile(path) if is_profile else parse_profile(_on_top_of(path), str(path))
     for line in summary(loaded.warnings):
         say(line)
     return loaded
+
+
+def _on_top_of(path: Path) -> str:
+    release = json.dumps(rsyslog_version())
+    head = f"name: {name_for(path)}\nrelease: {{rsyslog: {release}}}\n"
+    return f"{head}base: {{rsyslog: {json.dumps(path.name)}}}\n"
 
 
 def load_or_default(path: Path | None) -> LoadedProfile:

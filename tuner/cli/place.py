@@ -96,7 +96,9 @@ def facts_of(lab: Lab, profiles: Sequence[Profile], allow: Sequence[str]) -> Lab
     )
     facts = lab.engine.facts
     nodes = f"{facts.data_nodes} data nodes, {facts.processors} processors"
-    workload = profiles[0].workload.model_dump(mode="json", by_alias=True)
+    base = profiles[0].base
+    workload: list[object] = [profiles[0].workload.model_dump(mode="json", by_alias=True)]
+    workload += [] if base is None else [base.kept.written.text]
     chosen = chosen_rsyslogd()
     return LabFacts(
         engine=lab.engine.name,
@@ -107,7 +109,7 @@ def facts_of(lab: Lab, profiles: Sequence[Profile], allow: Sequence[str]) -> Lab
             rsyslog=lab.rsyslog if chosen is None else f"{lab.rsyslog} ({chosen})",
             engine=f"{lab.engine.name}, {nodes}",
             hardware=f"{cpu_model()}, {describe_machine()}",
-            workload=fingerprint(workload),
+            workload=fingerprint(workload if len(workload) > 1 else workload[0]),
             heap=lab.engine.heap or "",
         ),
         beside=tuple(beside),

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tuner.engine.delivery import FIELD, DeliveryCheck, Expectation, check_arrivals
+from tuner.engine.delivery import FIELD, DeliveryCheck, Expectation, check_arrivals, joined
 from tuner.engine.numbering import SentEvents
 
 Numbers = NDArray[np.int64]
@@ -23,7 +23,6 @@ _IN_IDENTITY = slice(4, 12), slice(17, 29)
 _STAMPED = re.compile(b'"%b":"?(\\d{18})' % FIELD.encode())
 _IN_STAMPED = slice(0, 9), slice(9, 18)
 _MOST = 1 << 29
-_NAMED = 10
 
 
 def identities(documents: Sequence[bytes]) -> dict[bytes, Numbers]:
@@ -107,15 +106,9 @@ def check_expected_tallies(
     tallies: Sequence[Sequence[Tally]], sent: SentEvents, expectation: Expectation
 ) -> DeliveryCheck:
     """Check the tallies of each output against what is expected of it."""
-    checks = [
+    return joined(
         check_arrivals(arrived(mine, sent), sent, expectation.of_events(output, sent))
         for output, mine in enumerate(tallies)
-    ]
-    return DeliveryCheck(
-        lost=sum(one.lost for one in checks),
-        duplicated=sum(one.duplicated for one in checks),
-        missing=tuple(number for one in checks for number in one.missing)[:_NAMED],
-        doubled=tuple(number for one in checks for number in one.doubled)[:_NAMED],
     )
 
 

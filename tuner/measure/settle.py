@@ -15,7 +15,7 @@ from tuner.engine.counters import (
     merges_under_way,
     node_counters,
 )
-from tuner.engine.delivery import Expectation, check_expected
+from tuner.engine.delivery import Expectation
 from tuner.engine.numbering import SentEvents
 from tuner.engine.probe import SILENCE_S, lost_shards
 from tuner.host.process import wait_until
@@ -114,7 +114,7 @@ def _delivery_of_base(watch: Watch, sent: SentEvents, expectation: Expectation) 
     wanted = expectation.documents(sent)
     arrived, found = indexed(client, pattern, SILENCE_S), count(client, pattern)
     run = str(watch.flood.spec.begins_s or 0)[:7]
-    check = check_expected(client, pattern, sent, run, expectation)
+    check = watch.pipe.lab.engine.check_expected(pattern, sent, run, expectation)
     return Delivery(
         sent.total, sent.total + arrived - wanted, sent.total + found - wanted,
         check.lost, check.duplicated, check.missing, check.doubled,
