@@ -262,7 +262,7 @@ class _Fitting:
         value = FunctionCall("exec_template", (own,), _HERE)
         subtree = found.text("subtree")
         if subtree is not None:
-            setting = SetVariable("set", f"{subtree}!{FIELD}", value, _HERE)
+            setting = SetVariable("set", f"{subtree.rstrip('!')}!{FIELD}", value, _HERE)
             return with_values(found, {"name": name}), (setting,)
         variable = f"$.{FIELD}_{number}"
         parts = _with_member(found, variable)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -169,6 +169,9 @@ def _parsed(leaf: Source, below: tuple[Source, ...]) -> LoadedProfile:
     draft = _drafted(leaf, below)
     profile, source = draft.profile, draft.source
     findings = tuple(_problem(finding, source) for finding in lint(profile))
+    if profile.base is not None:
+        # What runs so is no fault of the profile's: rsyslogd takes it.
+        findings = tuple(replace(one, severity=Severity.WARNING) for one in findings)
     errors = tuple(problem for problem in findings if problem.severity is Severity.ERROR)
     if source.problems or errors:
         raise BadProfile(_in_order(source.problems + errors, leaf, below))

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from tuner.errors import KeyPath, Problem
+from tuner.errors import BadProfile, KeyPath, Problem
 from tuner.profile.source import Position, Source, Spot, at, problem_at
 from tuner.rainerscript.configuration import ConfigurationFiles, LocalFiles, configuration
 from tuner.rainerscript.in_place import Changes, edited
@@ -35,8 +35,8 @@ class Kept:
 
 
 def with_base(source: Source) -> tuple[Source, Kept | None]:
-    """What a profile says together with its base, and that base; the profile alone where it has
-    none, or where its base is at fault, which its problems say then."""
+    """What a profile says together with its base, and that base, None where it has none.  Raises
+    BadProfile with all that is wrong with the base."""
     name = at(source.data, (BASE, "rsyslog"))
     if not isinstance(source.data, Mapping) or not isinstance(name, str):
         return source, None
@@ -51,13 +51,13 @@ def with_base(source: Source) -> tuple[Source, Kept | None]:
     changes, unknown = _changes(source, written)
     problems += unknown
     if problems:
-        return replace(source, problems=(*source.problems, *problems)), None
+        raise BadProfile((*source.problems, *problems))
     try:
         files = edited(written, changes)
     except LookupError as bad:
         where = source.key_position((CHANGES,))
         found = problem_at(source.file_of((CHANGES,)), where, str(bad.args[0]), IN_BASE)
-        return replace(source, problems=(*source.problems, found)), None
+        raise BadProfile((*source.problems, found)) from None
     changed = base_of(configuration([path], _Overlay(files)))
     kept = Kept(written, changed, view_of(changed))
     spots = {**dict(_spots(kept, source)), **source.spots}

@@ -93,17 +93,17 @@ def _replaced(
             raise LookupError(f"{address}: {name} is set for several objects at once")
         yield from _for_one(base, found, name, value)
     elif value is None:
-        yield place.path, _Stretch(place.begin, place.end, "")
+        yield place.path, _Stretch(*place.gone, "")
     else:
         yield place.path, _Stretch(place.start, place.end, place.spelled(value))
 
 
 class _Value(NamedTuple):
-    """Where a value stands: in an object, or after the name of a directive.  Without it nothing is
-    left from `begin` on."""
+    """Where a value stands, in an object or after the name of a directive, and what goes with it
+    when it is taken out."""
 
     path: str
-    begin: int
+    gone: tuple[int, int]
     start: int
     end: int
     in_quotes: bool
@@ -125,17 +125,30 @@ def _written(base: Base, found: ScriptObject, name: str) -> _Value | None:
         # A default of the old form has the place of what it follows from.
         if directive["name"].lower() != (_directive(found, name) or "").lower():
             return None
-        line = file.text.rfind("\n", 0, start)
+        line = file.text.rfind("\n", 0, start) + 1
+        stop = file.text.find("\n", start) + 1
         in_quotes = directive["value"][0] == '"'
-        return _Value(file.path, max(0, line), *directive.span("value"), in_quotes)
+        gone = (line, stop or len(file.text))
+        return _Value(file.path, gone, *directive.span("value"), in_quotes)
     if file.text[start : start + len(one.name)].lower() != one.key:
         return None
-    begin = len(file.text[:start].rstrip(" \t\r\n"))
-    start = file.offset(one.value.origin)
-    text = _WORD.match(file.text, start)
+    text = _WORD.match(file.text, file.offset(one.value.origin))
     if text is None or text["text"] is None:
         return None
-    return _Value(file.path, begin, *text.span(), in_quotes=True)
+    return _Value(file.path, _without(file, start, text.end()), *text.span(), in_quotes=True)
+
+
+def _without(file: SourceFile, start: int, end: int) -> tuple[int, int]:
+    """The stretch to take out with a parameter: its line where nothing else is on that, else the
+    blanks beside it."""
+    line = file.text.rfind("\n", 0, start) + 1
+    before = file.text[line:start]
+    rest = file.text[end:].partition("\n")[0]
+    if before.strip():
+        return line + len(before.rstrip(" \t")), end
+    if rest.strip():
+        return start, end + len(rest) - len(rest.lstrip(" \t"))
+    return line, min(len(file.text), end + len(rest) + 1)
 
 
 def _added(file: SourceFile, at: int, values: Mapping[str, str]) -> _Stretch:
