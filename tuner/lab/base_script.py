@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from tuner.engine.delivery import FIELD, FIRST_OUTPUT
 from tuner.errors import Refused
 from tuner.modules.input import Input
-from tuner.profile.base import Kept
+from tuner.profile.base import KeptBase
 from tuner.rainerscript.script import (
     Array,
     Block,
@@ -91,7 +91,7 @@ class LabScript:
     left_out: tuple[LeftOut, ...]
 
 
-def lab_script(kept: Kept, inputs: Sequence[Input | None], site: BaseSite) -> LabScript:
+def lab_script(kept: KeptBase, inputs: Sequence[Input | None], site: BaseSite) -> LabScript:
     """The configuration with the inputs as they are bound, those of its view in their order, None
     for what is left out.  Raises Refused where no engine action is left."""
     fitting = _Fitting(kept, inputs, site)
@@ -106,7 +106,7 @@ def lab_script(kept: Kept, inputs: Sequence[Input | None], site: BaseSite) -> La
 
 @dataclass
 class _Fitting:
-    kept: Kept
+    kept: KeptBase
     inputs: Sequence[Input | None]
     site: BaseSite
     outputs: list[str] = field(default_factory=list)

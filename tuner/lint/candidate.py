@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from tuner.lint.load import LoadedProfile
 from tuner.lint.rules.queue_parameters import OF_FILES
 from tuner.modules.queue import Place, Queue, QueueType, resolve
-from tuner.profile.base import CHANGES, Kept
+from tuner.profile.base import CHANGES, KeptBase
 from tuner.profile.edit import set_at
 from tuner.profile.edit.leaf import edit_leaf, set_empty
 from tuner.profile.paths import resolve_path
@@ -57,7 +57,7 @@ def edits_of(written: LoadedProfile, changes: Iterable[tuple[str, Level]]) -> di
 
 
 def in_base(
-    leaf: Source, below: tuple[Source, ...], kept: Kept, edits: Mapping[str, object]
+    leaf: Source, below: tuple[Source, ...], kept: KeptBase, edits: Mapping[str, object]
 ) -> str:
     """The text of a profile whose base has the edits among its changes."""
     beside: dict[str, object] = {}

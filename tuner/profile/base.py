@@ -25,7 +25,7 @@ _SAID_BY_BASE = (
 
 
 @dataclass(frozen=True)
-class Kept:
+class KeptBase:
     """A configuration as it is, and with the changes of a profile, with what a profile knows of
     that."""
 
@@ -34,7 +34,7 @@ class Kept:
     view: View
 
 
-def with_base(source: Source) -> tuple[Source, Kept | None]:
+def with_base(source: Source) -> tuple[Source, KeptBase | None]:
     """What a profile says together with its base, and that base, None where it has none.  Raises
     BadProfile with all that is wrong with the base."""
     name = at(source.data, (BASE, "rsyslog"))
@@ -59,7 +59,7 @@ def with_base(source: Source) -> tuple[Source, Kept | None]:
         found = problem_at(source.file_of((CHANGES,)), where, str(bad.args[0]), IN_BASE)
         raise BadProfile((*source.problems, found)) from None
     changed = base_of(configuration([path], _Overlay(files)))
-    kept = Kept(written, changed, view_of(changed))
+    kept = KeptBase(written, changed, view_of(changed))
     spots = {**dict(_spots(kept, source)), **source.spots}
     return replace(source, data={**kept.view.data, **source.data}, spots=spots), kept
 
@@ -96,7 +96,7 @@ def _spelled(value: object) -> str:
     return str(value)
 
 
-def _spots(kept: Kept, source: Source) -> Iterator[tuple[KeyPath, Spot]]:
+def _spots(kept: KeptBase, source: Source) -> Iterator[tuple[KeyPath, Spot]]:
     """Where the sections of the view stand in the files: what a change sets, at the change."""
     yield (), source.spots.get((), Spot(Position(1, 1), Position(1, 1), file=source.name))
     for path in _paths(kept.view.data, ()):
@@ -108,7 +108,7 @@ def _spots(kept: Kept, source: Source) -> Iterator[tuple[KeyPath, Spot]]:
             yield path, Spot(where, where, file=origin.file)
 
 
-def _origin(kept: Kept, path: KeyPath) -> tuple[str | None, ScriptPosition | None]:
+def _origin(kept: KeptBase, path: KeyPath) -> tuple[str | None, ScriptPosition | None]:
     """The key of the change that may set a value of the view, and where it stands in the files: its
     parameter, or the object."""
     place = kept.view.place(path)

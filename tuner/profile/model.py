@@ -23,7 +23,7 @@ from tuner.modules.queue import Queue
 from tuner.modules.ratelimit import RateLimitName, RateLimitPolicy
 from tuner.modules.registry import AnyInput, AnyOutput, AnyStep, Parse
 from tuner.modules.secrets import SecretRef
-from tuner.profile.base import Kept
+from tuner.profile.base import KeptBase
 from tuner.profile.stream import Lanes, LookupTable, Snippets, Stream
 from tuner.profile.workload import Workload as Workload
 from tuner.schema.scalars import Name, ProfilePath, Switch
@@ -81,16 +81,16 @@ class BaseFiles(Section):
     """A configuration of the user's that stays as it is, but for `changes`."""
 
     rsyslog: ProfilePath
-    _kept: Kept | None = PrivateAttr(None)
+    _kept: KeptBase | None = PrivateAttr(None)
 
     @property
-    def kept(self) -> Kept:
+    def kept(self) -> KeptBase:
         """What was read of it.  Raises RuntimeError where that was not."""
         if self._kept is None:
             raise RuntimeError("the base was not read")
         return self._kept
 
-    def hold(self, kept: Kept) -> None:
+    def hold(self, kept: KeptBase) -> None:
         """Keep what was read."""
         self._kept = kept
 
