@@ -165,14 +165,21 @@ def given_beside(context: typer.Context, others: Container[str]) -> list[str]:
 _LOADED_BY_HOST = ("imuxsock", "imklog")
 
 
-_CONFIGURATION = ".conf"
+CONFIGURATION = ".conf"
+"""What the name of a file of rsyslog's ends with."""
+
+
+def read_profile(path: Path) -> LoadedProfile:
+    """The profile; a configuration of rsyslog, a file that ends in .conf, is the base of one that
+    says nothing else but the release of the rsyslogd here."""
+    if path.suffix == CONFIGURATION:
+        return parse_profile(_on_top_of(path), str(path))
+    return load_profile(path)
 
 
 def load(path: Path) -> LoadedProfile:
-    """The profile, its warnings said; a configuration of rsyslog, a file that ends in .conf, is the
-    base of a profile that says nothing else but the release of the rsyslogd here."""
-    is_profile = path.suffix != _CONFIGURATION
-    loaded = load_profile(path) if is_profile else parse_profile(_on_top_of(path), str(path))
+    """The profile, its warnings said."""
+    loaded = read_profile(path)
     for line in summary(loaded.warnings):
         say(line)
     return loaded

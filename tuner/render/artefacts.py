@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from tuner.engines.index import Index, Rotate
 from tuner.engines.release import Engine
-from tuner.errors import BadTemplate
+from tuner.errors import BadTemplate, Refused
 from tuner.modules.omelasticsearch import OmelasticsearchOutput
 from tuner.modules.output import Output
 from tuner.profile.model import Profile
@@ -99,7 +99,7 @@ def engine_artefacts(profile: Profile, templates: Templates | None = None) -> tu
 def configuration(
     profile: Profile, templates: Templates | None = None, form: Form = WHOLE
 ) -> Artefact:
-    """The file of rsyslogd, and no other."""
+    """The file of rsyslogd, and no other.  Raises Refused for a base, which has its own."""
     return _marked(
         Artefact(
             fragment_path(profile) if form.is_fragment else RSYSLOG,
@@ -107,6 +107,14 @@ def configuration(
             private=any(output.has_secrets for output in profile.indexed),
         )
     )
+
+
+def _require_rendered(profile: Profile) -> None:
+    if profile.base is not None:
+        raise Refused(
+            "a profile with a base has the files of that: render it, and bring them to hosts the "
+            "way you do today"
+        )
 
 
 def _marked(file: Artefact) -> Artefact:
@@ -126,6 +134,7 @@ def rsyslog_conf(
     form: Form = WHOLE,
 ) -> str:
     """The configuration of rsyslogd; with an identity only for measurements."""
+    _require_rendered(profile)
     writer, name = templates or shipped_templates(), f"{RSYSLOG}.j2"
     digest = _digest(profile, [*writer.own(name), *form.snippets.items()])
     return fold(writer.fill(name, conf=script(profile, identity, form), digest=digest))

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from tuner.errors import Problem, ProgramMissing, Refused, Severity
 from tuner.host.usage import memory_bytes
+from tuner.importer.written import printed
 from tuner.lint.load import LoadedProfile
 from tuner.modules.input import Listener
 from tuner.modules.secrets import SecretRef
@@ -107,8 +108,12 @@ def _rsyslogd(
     if blank is not None:
         return Layer(name, False, f"{blank} holds white space, which rsyslogd refuses in a "
                      "password; a newline at the end counts: write it with printf %s")  # fmt: skip
+    base = loaded.profile.base
     config, missing = _with_secrets(
-        loaded, rsyslog_conf(loaded.profile, templates=templates, form=form)
+        loaded,
+        rsyslog_conf(loaded.profile, templates=templates, form=form)
+        if base is None
+        else printed(base.kept.changed.block),
     )
     try:
         inherits, waits_s = loaded.profile.secret_variables, loaded.profile.start_checks_s
