@@ -12,7 +12,7 @@ import pytest
 from tests.search import simulated
 from tests.search.simulated import ASKED, START_S, World, search
 from tuner.cli.commands import app
-from tuner.cli.compare_sides import of_searches
+from tuner.cli.compare import of_searches
 from tuner.errors import BadUsage, JobFailed, Refused
 from tuner.measure.gate import Decision
 from tuner.report.compare import COMPARED, Difference, compare_blocks, compare_json

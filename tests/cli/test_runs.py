@@ -116,7 +116,7 @@ def test_what_is_lost_is_taken_back_at_once() -> None:
 
 def test_a_machine_that_only_fails_is_dropped_and_its_block_measured_elsewhere() -> None:
     labs = rack(LABS)
-    labs.worlds["lab2"].hiccups = lambda _: True
+    labs.worlds["lab2"].transient_failures = lambda _: True
     runs = measured(place(labs), 9)
     assert labs.dropped == ["lab2"]
     assert "lab2" not in {run.machine for run in runs if run.block > 2}

@@ -11,7 +11,7 @@ from tests.cli.test_search_progress import NOTHING_YET, SIZE, after, trial
 from tests.measure.factory import failed, limited_by, measured
 from tuner.cli.layout import Size
 from tuner.cli.search_progress import Progress, Running
-from tuner.cli.search_view import row_lines, view_lines
+from tuner.cli.search_screen import row_lines, view_lines
 from tuner.search.climb import Leader
 from tuner.search.guess import EffectRatio
 from tuner.search.study import BASELINE, Changes, Phase

@@ -19,14 +19,13 @@ from tests.flood.test_transports import numbers, secured, serving
 from tuner.cluster.loads import RemoteLoads
 from tuner.errors import JobFailed, Refused, Unreachable
 from tuner.flood.schedule import fixed
-from tuner.flood.shares import SpreadTimeline
 from tuner.flood.spec import FloodSpec
-from tuner.flood.spread import SpreadFlood
+from tuner.flood.spread import SpreadFlood, SpreadTimeline
 from tuner.flood.transport import Credentials, Transport, loopback
 from tuner.host.child import Child
 from tuner.host.process import wait_until
 from tuner.lab.entrances import make_certificates
-from tuner.modules.certificates import Certificates
+from tuner.modules.tls import Certificates
 
 NAMES = ("north", "south")
 

@@ -314,3 +314,26 @@ def test_a_datagram_is_its_message_and_nothing_else() -> None:
     block = Messages(replace(PLAIN, transport=whole, framing="none")).take(100, EPOCH_S)
     bounds = pairwise([0, *block.ends.tolist()])
     assert all(SHAPE.fullmatch(block.data[begin:end]) for begin, end in bounds)
+
+
+STAMPED = replace(PLAIN, begins_s=1_790_000_000)
+
+
+def test_the_time_of_a_message_may_be_its_number() -> None:
+    lines = taken(Messages(STAMPED), 2_500, most=77).splitlines()
+    for number, line in enumerate(lines):
+        time_text = line[line.index(b">") + 1 :].split(b" ")[0].decode()
+        micros = datetime.fromisoformat(time_text).timestamp() * 1e6
+        assert round(micros) == 1_790_000_000 * 10**6 + number
+        assert b"seq=" not in line
+
+
+def test_numbers_in_times_go_on_beyond_a_second() -> None:
+    messages = Messages(replace(STAMPED, format="rfc5424"))
+    messages.taken = 1_000_999
+    assert b">1 2026-09-21T14:13:21.000999+00:00 " in bytes(messages.take(1, 0).data)
+
+
+def test_messages_without_a_head_have_no_time_for_their_number() -> None:
+    with pytest.raises(BadUsage, match="no time"):
+        replace(STAMPED, format="bare")

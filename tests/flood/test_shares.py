@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 from tuner.errors import BadUsage
 from tuner.flood.pace import Runs
 from tuner.flood.schedule import Schedule, Timeline, bursts, fixed, ramp, runs, steps
-from tuner.flood.shares import (
+from tuner.flood.spec import FloodProgress, FloodSpec, Punctuality
+from tuner.flood.spread import (
     SpreadTimeline,
     granted,
     merged,
@@ -16,7 +17,6 @@ from tuner.flood.shares import (
     runs_of,
     shared,
 )
-from tuner.flood.spec import FloodProgress, FloodSpec, Punctuality
 from tuner.flood.transport import Transport
 from tuner.host.clock import ClockOffset
 

@@ -6,7 +6,7 @@ import pytest
 
 from tuner.flood.pace import OpenLoop
 from tuner.flood.schedule import fixed
-from tuner.flood.tally import Lateness
+from tuner.flood.sender import Lateness
 
 PACE = OpenLoop(fixed(1000.0), 10**9, first=0, start_s=100.0)
 LATER = 10**9

@@ -21,8 +21,8 @@ from tuner.flood.flood import Flood
 from tuner.flood.spec import FloodSpec, framings
 from tuner.flood.transport import Credentials, Transport, address_of, loopback
 from tuner.lab.entrances import make_certificates
-from tuner.modules.certificates import Certificates
 from tuner.modules.input import TransportKind
+from tuner.modules.tls import Certificates
 
 SEQ = re.compile(rb" seq=(\d{12}) ")
 DEADLINE_S = 20.0

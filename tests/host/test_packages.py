@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from tuner.errors import ProgramMissing
-from tuner.host.packages import java_to_install, to_install
-from tuner.host.programs import java_for
+from tuner.host.programs import java_for, java_to_install, to_install
 from tuner.host.remote import connect
 
 

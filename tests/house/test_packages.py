@@ -11,7 +11,7 @@ import pytest
 
 from tests.house.pages import README, ROOT, rows, text_of
 from tuner.engines.versions import DEFAULT
-from tuner.host.packages import RHEL
+from tuner.host.programs import RHEL
 
 SCRIPT = ROOT / ".ci" / "packages"
 JAVA = "openjdk-97-jre-headless|openjdk-98-jre-headless|openjdk-99-jre-headless"

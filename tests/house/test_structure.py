@@ -10,8 +10,8 @@ PACKAGE = Path(__file__).parents[2] / "tuner"
 
 # A room imports only rooms above it.
 ROOMS = (
-    "errors", "rule", "schema", "engines", "modules", "profile", "space", "lint", "render",
-    "importer",
+    "errors", "rule", "schema", "engines", "modules", "rainerscript", "profile", "space", "lint",
+    "render", "importer",
     "host", "engine", "lab", "flood", "measure", "validate",
     "search", "plan", "deploy", "cluster", "report", "cli", "testing",
 )  # fmt: skip
@@ -24,13 +24,13 @@ OWNERS = {
     "dask": {"cluster"},
     "distributed": {"cluster"},
     "jinja2": {"render", "report"},
-    "lark": {"importer"},
+    "lark": {"rainerscript"},
     "matplotlib": {"report"},
     "numpy": {"engine", "flood", "lab", "measure", "plan", "search"},
     "platformdirs": {"host", "lab"},
     "prometheus_client": {"report"},
     "psutil": {"host"},
-    "pydantic": {*PURE, "importer", "lab", "search", "deploy", "cluster", "report"},
+    "pydantic": {*PURE, "rainerscript", "importer", "lab", "search", "deploy", "cluster", "report"},
     "requests": {"engine"},
     "rich": {"cli"},
     "scipy": {"measure", "plan", "search"},

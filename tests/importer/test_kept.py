@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from tests.importer.test_import import DOCUMENT, imported, listed, loaded
-from tuner.importer.inputs import ANYWHERE
-from tuner.importer.template import extended
+from tuner.importer.translate import ANYWHERE
 from tuner.importer.written import profile_text
 from tuner.lint.load import parse_profile
+from tuner.rainerscript.template import extended
 
 
 def test_statements_that_change_what_is_asked_stay_in_their_order(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tuner.lab.impstats import impstats_section, read
+from tuner.lab.rsyslogd import impstats_section, read
 from tuner.modules.pstats import (
     ActionCounters,
     ElasticsearchCounters,

@@ -8,7 +8,7 @@ from tuner.errors import BadUsage
 from tuner.lint.explain import explain
 from tuner.profile.facts import fact_name, fact_of, facts
 from tuner.profile.schema import every_key
-from tuner.profile.spellings import SPELLINGS
+from tuner.profile.wording import SPELLINGS
 from tuner.schema.parameter import doc
 
 

@@ -15,7 +15,7 @@ from tuner.lint.candidate import candidate
 from tuner.lint.knobs_check import Checker
 from tuner.lint.load import LoadedProfile, load_profile, parse_profile
 from tuner.profile.edit import edit
-from tuner.search.points import Knobs
+from tuner.search.climb import Knobs
 from tuner.search.study import Changes
 from tuner.space.knob import Level
 from tuner.space.knobs import knobs

@@ -8,8 +8,7 @@ import pytest
 
 from tests.profile.examples import small
 from tuner.lint.load import load_profile
-from tuner.modules.queue import Queue, QueueType
-from tuner.modules.queue_defaults import Place, resolve
+from tuner.modules.queue import Place, Queue, QueueType, resolve
 from tuner.profile.backlog import BacklogMarks, backlog_marks
 from tuner.profile.placement import action_queue, main_queue
 

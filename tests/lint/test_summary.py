@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from tests.profile.examples import SMALL
 from tuner.errors import Problem, Severity
+from tuner.lint.lint import summary
 from tuner.lint.load import parse_profile
-from tuner.lint.summary import summary
 from tuner.profile.edit import edit
 
 

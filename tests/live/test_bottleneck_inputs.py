@@ -15,9 +15,8 @@ from tuner.flood.workload import flood_spec
 from tuner.host.process import wait_until
 from tuner.host.threads import Load, NamedThreads, thread_cpu, thread_loads
 from tuner.lab.entrances import entrances
-from tuner.lab.impstats import impstats_section, read
 from tuner.lab.lab import Lab, new_run_id, sink_lab
-from tuner.lab.rsyslogd import Rsyslogd
+from tuner.lab.rsyslogd import Rsyslogd, impstats_section, read
 from tuner.lab.scratch import scratch, subfolder
 from tuner.lint.load import load_profile
 from tuner.measure.pipeline import install_index

@@ -25,8 +25,7 @@ from tuner.lab.scratch import scratch
 from tuner.lab.sink import Sink
 from tuner.lint.candidate import candidate
 from tuner.lint.load import load_profile
-from tuner.measure.capture import capture
-from tuner.measure.ceiling import CeilingPlan, Combination, ceiling
+from tuner.measure.ceiling import CeilingPlan, Combination, capture, ceiling
 
 pytestmark = [pytest.mark.live, pytest.mark.full, pytest.mark.usefixtures("nothing_left_behind")]
 

@@ -21,7 +21,7 @@ from tuner.host.process import give_to_daemons
 from tuner.lab.ports import free_port
 from tuner.lab.scratch import scratch, subfolder
 from tuner.lab.sink import Sink
-from tuner.modules.dyna_file import DynaFile, file_pattern
+from tuner.modules.omfile import DynaFile, file_pattern
 from tuner.render.engine_files import index_template
 
 pytestmark = [pytest.mark.live, pytest.mark.each_rsyslogd("documents")]

@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from tuner.cli.commands import app
 from tuner.errors import DifferencesFound
-from tuner.importer.parser import parse
+from tuner.rainerscript.parser import parse
 from tuner.validate.equality import delivered, discrepancies
 from tuner.validate.varied_events import varied_events
 

@@ -17,10 +17,9 @@ from tuner.lab.sink import Sink
 from tuner.lint.candidate import candidate
 from tuner.lint.load import LoadedProfile, load_profile
 from tuner.measure.measurement import DoubtKind, Failure, FailureKind, Measurement, TrialPlan
-from tuner.measure.overload import OverloadPlan, overload_of
 from tuner.measure.paced import Pacing, run_paced
 from tuner.measure.paced_summary import PacedMeasurement
-from tuner.measure.sustain import why_not
+from tuner.measure.sustain import OverloadPlan, overload_of, why_not
 from tuner.measure.trial import run_trial
 from tuner.profile.model import Profile
 
@@ -126,5 +125,5 @@ def test_a_window_in_which_nothing_arrives_has_no_rate(tmp_path: Path) -> None:
         run = run_trial(lab, WRITTEN.profile, TrialPlan(0.3, 0.6), "t1", lambda _: None)
     assert isinstance(run, Failure), run
     assert run.kind is FailureKind.STALLED
-    assert run.is_hiccup
+    assert run.is_transient
     assert "nothing was indexed in the window" in run.reason

@@ -30,15 +30,13 @@ from tuner.lab.rsyslogd import Rsyslogd
 from tuner.lab.scratch import scratch, subfolder
 from tuner.measure.measurement import Measurement, TrialPlan
 from tuner.measure.trial import run_trial
-from tuner.modules.certificates import Certificates
+from tuner.modules.tls import Certificates
 from tuner.profile.documents import fields_of
 from tuner.profile.edit import edit
 from tuner.profile.model import Profile
 from tuner.render.artefacts import render, rsyslog_conf
-from tuner.validate.document import Span, differences, mapping_differences
-from tuner.validate.event import read_as
 from tuner.validate.rsyslogd import check
-from tuner.validate.smoke import smoke_layer
+from tuner.validate.smoke import Span, differences, mapping_differences, read_as, smoke_layer
 
 pytestmark = pytest.mark.live
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from tests.measure.stages import CALM
 from tuner.measure.bottleneck import Diagnosis
-from tuner.measure.measurement import Delivery, Failure, FailureKind, Measurement, TrialPlan
+from tuner.measure.measurement import Delivery, Failure, FailureKind, Measurement, Spent, TrialPlan
 from tuner.measure.speed import Speed
-from tuner.measure.spent import Spent
 from tuner.space.knob import Bottleneck
 
 SPEED = Speed(950.0, 180.0, 1200.0, 250.0, 75)

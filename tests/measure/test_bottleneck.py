@@ -21,7 +21,7 @@ from tuner.measure.stages import LoadStage, MachineStage, Stages
 from tuner.profile.paths import resolve_path
 from tuner.space.knob import Bottleneck
 from tuner.space.knobs import knobs, of_rsyslog
-from tuner.space.remedies import UNHELPED
+from tuner.space.recipes import UNHELPED
 
 WORKERS = "outputs[logs].queue.workerThreads"
 ADVICE = {"workload.connections", "workload.rate", "outputs[logs].document"}

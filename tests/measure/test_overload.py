@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from tests.measure.paced import paced
-from tuner.measure.overload import overload_of, overload_plan
 from tuner.measure.paced_summary import TracePoint, fell_behind
+from tuner.measure.sustain import overload_of, overload_plan
 
 PLAN = overload_plan(10_000.0, 10.0)
 

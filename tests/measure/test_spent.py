@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tuner.measure.spent import Spent, StageClock, TrialPart
+from tuner.measure.measurement import Spent, StageClock, TrialPart
 
 
 def test_each_part_gets_the_seconds_until_the_next_begins() -> None:

@@ -140,7 +140,9 @@ def watching(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Run]:
             finish=lambda _: None,
         )  # fmt: skip
         lab = lab_of(script, **engine)
-        pipe = Pipeline(lab, profile or small(), cast(Rsyslogd, rsyslogd), Path("/nonexistent"))
+        bound = profile or small()
+        stats, pattern = Path("/nonexistent"), bound.measured.index.pattern
+        pipe = Pipeline(lab, bound, cast(Rsyslogd, rsyslogd), stats, pattern)
         flood = cast(Traffic, SimpleNamespace(progress=script.progress))
         return Run(script, Watch(pipe, flood, script.began_s))
 
@@ -220,7 +222,7 @@ SENT = 1000
 
 def test_the_drain_lasts_until_the_last_event_is_there(watching: Callable[..., Run]) -> None:
     run = watching(Script(indexed=lambda s: min(SENT, 200 * s)))
-    run.watch.drain(SENT)
+    run.watch.drain(SentEvents((SENT,)))
     assert run.script.at_s == pytest.approx(5.0, abs=0.1)
 
 
@@ -229,7 +231,7 @@ def test_the_drain_waits_for_the_output_that_is_furthest_behind(
 ) -> None:
     script = Script(indexed=lambda _: SENT, second=lambda s: min(SENT, 100 * s))
     run = watching(script, two_outputs())
-    run.watch.drain(SENT)
+    run.watch.drain(SentEvents((SENT,)))
     assert script.at_s == pytest.approx(10.0, abs=0.1)
 
 
@@ -237,20 +239,20 @@ def test_the_drain_gives_up_soon_where_the_engine_has_nothing_to_do(
     watching: Callable[..., Run],
 ) -> None:
     idle = watching(Script(indexed=lambda _: SENT - 1))
-    idle.watch.drain(SENT)
+    idle.watch.drain(SentEvents((SENT,)))
     assert 3.0 < idle.script.at_s < 3.3
     busy = watching(Script(indexed=lambda _: SENT - 1, bulk_bytes=lambda s: 9 if s < 6 else 0))
-    busy.watch.drain(SENT)
+    busy.watch.drain(SentEvents((SENT,)))
     assert 6.0 < busy.script.at_s < 6.3
     stuck = watching(Script(indexed=lambda _: SENT - 1, bulk_bytes=lambda _: 9))
-    stuck.watch.drain(SENT)
+    stuck.watch.drain(SentEvents((SENT,)))
     assert STALL_S < stuck.script.at_s < STALL_S + 0.3
 
 
 def test_a_drain_that_crawls_has_a_limit(watching: Callable[..., Run]) -> None:
     run = watching(Script(indexed=lambda s: s))
     with pytest.raises(Stalled, match="of 1000 events are still not indexed 60 s after the flood"):
-        run.watch.drain(SENT)
+        run.watch.drain(SentEvents((SENT,)))
     assert run.script.at_s == pytest.approx(DRAIN_S, abs=0.5)
 
 

@@ -11,8 +11,8 @@ from tests.profile.examples import at_hand, small
 from tests.render.test_rsyslogd_accepts import verdict_on
 from tests.render.tokens import parse
 from tuner.profile.model import Profile
+from tuner.rainerscript.quoting import fold
 from tuner.render.artefacts import rsyslog_conf
-from tuner.render.quoting import fold
 
 LONG = ("x" * 30_000, " " * 30_000, "\\" * 9000, "\u20ac " * 9000, ("a" * 1999 + " ") * 9)
 

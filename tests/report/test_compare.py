@@ -15,9 +15,8 @@ from tests.measure.paced import paced
 from tests.report.test_bench import CEILING
 from tuner.measure.blocks import Run
 from tuner.measure.gate import Decision, Gate
-from tuner.measure.measurement import Doubt, DoubtKind, Measurement
+from tuner.measure.measurement import Doubt, DoubtKind, Measurement, Spent
 from tuner.measure.speed import Speed
-from tuner.measure.spent import Spent
 from tuner.profile.metric import Metric
 from tuner.report.compare import A, B, Compared, Difference, Side, compare_blocks, compare_json
 from tuner.report.markdown import blocks_markdown

@@ -20,8 +20,7 @@ from tests.report.markup import Seen, seen
 from tests.report.test_runs import USED
 from tests.search.simulated import START_S, World, search
 from tuner.measure.bottleneck import judge as judge_stages
-from tuner.measure.measurement import Failure, FailureKind
-from tuner.measure.spent import Spent
+from tuner.measure.measurement import Failure, FailureKind, Spent
 from tuner.report.figures import percent, share
 from tuner.report.first_screen import first_screen
 from tuner.report.page import page as page_of

@@ -13,8 +13,7 @@ from tests.measure.factory import failed, measured
 from tests.measure.paced import paced
 from tuner.lab.written import WrittenFile
 from tuner.measure.blocks import Run
-from tuner.measure.measurement import Measurement
-from tuner.measure.spent import Spent
+from tuner.measure.measurement import Measurement, Spent
 from tuner.report.markdown import blocks_markdown
 from tuner.report.sweep import Sweep, sweep_blocks, sweep_json, sweep_svg
 from tuner.space.experiment import Experiment

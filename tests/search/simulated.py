@@ -139,7 +139,7 @@ class World:
 
     `rate` is the true rate of a point, `noise` the standard deviation of a trial's logarithm,
     `crashes` the share of the search's trials that fail, `loses` says which of them lose events,
-    and `hiccups` which stall whatever their settings.  A trial costs
+    and `transient_failures`, those which stall whatever their settings.  A trial costs
     `computes_s` of the search's own and `overhead_s` beside its window; where it has other node
     settings `restart_s` and the share `cold` of its rate.  rsyslogd takes `rss_mib` MiB,
     `rss_allowed_mib` at most, and the 99th percentile of the freshness is `p99_s`.  `lasts_s` is
@@ -152,7 +152,7 @@ class World:
     noise: float = 0.03
     crashes: float = 0.05
     loses: Callable[[Asked], bool] = lambda _: False
-    hiccups: Callable[[Asked], bool] = lambda _: False
+    transient_failures: Callable[[Asked], bool] = lambda _: False
     computes_s: float = 0.0
     restart_s: float = 0.0
     cold: float = 0.0
@@ -194,7 +194,7 @@ class World:
         levels = dict(asked.changes)
         breaks = rng.random() < self.crashes and asked.changes and asked.phase is Phase.SEARCH
         eps = self.rate(levels) * math.exp(rng.gauss(0, self.noise))
-        if self.hiccups(asked):
+        if self.transient_failures(asked):
             return replace(failed("no events for 10 s"), kind=FailureKind.STALLED)
         if self.loses(asked) or breaks:
             return failed()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from tests.profile.examples import small
-from tuner.search.points import dimensions
+from tuner.search.climb import dimensions
 from tuner.search.space import Space
 from tuner.space.knob import Cost
 from tuner.space.knobs import knobs

@@ -131,7 +131,7 @@ def test_a_machine_that_fails_again_and_again_is_dropped_and_said(tmp_path: Path
     labs = rack(LABS)
     stalled = replace(failed("no events for 10 s"), kind=FailureKind.STALLED)
     broken = labs.worlds["lab2"]
-    broken.hiccups = lambda asked: asked.number > 20
+    broken.transient_failures = lambda asked: asked.number > 20
     study = search(tmp_path, labs)
     own = [one for one in study.trials if one.machine == "lab2" and one.number > 20]
     assert [one.outcome.kind for one in own] == [stalled.kind] * 3  # type: ignore[union-attr]

@@ -9,8 +9,7 @@ from dataclasses import replace
 import pytest
 
 from tests.measure.factory import failed, measured
-from tuner.measure.measurement import Outcome, TrialPlan
-from tuner.measure.spent import Spent
+from tuner.measure.measurement import Outcome, Spent, TrialPlan
 from tuner.search.guess import effects_of, guess
 from tuner.search.study import BASELINE, Axis, Changes, Phase, Trial
 from tuner.space.knob import Level

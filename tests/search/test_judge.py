@@ -99,7 +99,7 @@ def torn(trials: tuple[Trial, Trial], how: str) -> tuple[Trial, ...]:
         "on two machines": (first, replace(second, machine="b")),
         "only one side": (first,),
         "one side twice": (first, replace(second, changes=first.changes)),
-        "one failed by a hiccup": (first, replace(second, outcome=STALL)),
+        "one failed in passing": (first, replace(second, outcome=STALL)),
         "of the search": tuple(replace(one, phase=Phase.FINAL) for one in trials),
     }[how]
 
@@ -107,7 +107,7 @@ def torn(trials: tuple[Trial, Trial], how: str) -> tuple[Trial, ...]:
 @pytest.mark.parametrize(
     "how",
     ["another session between", "on two machines", "only one side", "one side twice",
-     "one failed by a hiccup", "of the search"],
+     "one failed in passing", "of the search"],
 )  # fmt: skip
 def test_what_is_no_pair_does_not_count(how: str) -> None:
     made = pairs(6, 1.2)
@@ -144,7 +144,7 @@ def test_a_point_that_lost_an_event_in_any_phase_is_not_recommended(phase: Phase
     assert "1 lost" in found.failure
 
 
-def test_one_hiccup_of_the_best_is_forgiven_and_two_in_a_row_are_not() -> None:
+def test_one_transient_failure_of_the_best_is_forgiven_and_two_in_a_row_are_not() -> None:
     stalled = [
         Trial(number, Phase.FINAL, BEST, "", PLAN, STALL, 10.0 * number, ended_s=10.0 * number + 9)
         for number in range(2)

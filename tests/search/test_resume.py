@@ -19,10 +19,10 @@ from tuner.measure.measurement import Failure, TrialPlan
 from tuner.measure.metrics import Result
 from tuner.measure.paired import FEWEST_PAIRS
 from tuner.search.climb import Climb
-from tuner.search.confirmation import Confirmation
 from tuner.search.journal import NAME, read, recorded
 from tuner.search.pairs import candidate_of, pairs_of
 from tuner.search.runner import Runner
+from tuner.search.search import Confirmation
 from tuner.search.study import BASELINE, Asked, Changes, Ending, Phase, Study, Trial
 from tuner.search.verdict import Claim, judge
 
@@ -69,7 +69,7 @@ def require_sound(before: Study, after: Study) -> None:
     assert all(one.at_s <= one.ended_s for one in after.trials)
     assert after.trials[-1].ended_s <= 1.05 * BUDGET_S
     assert after.ending is Ending.FINISHED
-    searched = [one.changes for one in after.of(Phase.SEARCH) if not one.is_hiccup]
+    searched = [one.changes for one in after.of(Phase.SEARCH) if not one.is_transient]
     assert len(searched) == len(set(searched))
     verdict = judge(after)
     ended_twice = "the search ended twice while it was measured" in verdict.failure

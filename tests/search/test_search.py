@@ -280,7 +280,7 @@ def test_what_downs_the_engine_is_asked_for_once_and_not_recommended() -> None:
     assert workers_in(dict(verdict.changes)) < most
 
 
-def test_an_engine_that_dies_under_the_profile_as_written_is_a_hiccup() -> None:
+def test_an_engine_that_dies_under_the_profile_as_written_is_a_transient_failure() -> None:
     down = Failure(FailureKind.ENGINE_DOWN, "elasticsearch died with SIGKILL")
     study = struck(lambda asked: down if asked.number == 1 else None)
     failure, again = (one for one in study.trials if one.number in (1, 2))
@@ -290,7 +290,7 @@ def test_an_engine_that_dies_under_the_profile_as_written_is_a_hiccup() -> None:
     assert judge(study).claim is Claim.IMPROVED
 
 
-def test_a_hiccup_of_the_search_tells_nothing_of_its_point() -> None:
+def test_a_transient_failure_of_the_search_tells_nothing_of_its_point() -> None:
     """The first run of every point stalls; each is repeated, and the best is still confirmed."""
     stall = Failure(FailureKind.STALLED, "nothing was indexed for 10 s")
     seen: set[Changes] = set()
@@ -532,10 +532,10 @@ def once(number: int) -> Callable[[Asked], bool]:
 
 
 @pytest.mark.parametrize(("number", "phase"), [(-1, Phase.WARM_UP), (1, Phase.CALIBRATE)])
-def test_a_run_of_the_profile_that_a_hiccup_spoiled_is_repeated_once_and_noted(
+def test_a_run_of_the_profile_that_a_transient_failure_spoiled_is_repeated_once_and_noted(
     number: int, phase: Phase
 ) -> None:
-    study = run(replace(calm(0.15), hiccups=once(number)), name="default")
+    study = run(replace(calm(0.15), transient_failures=once(number)), name="default")
     failure, again = (one for one in study.trials if one.number in (number, number + 1))
     assert failure.measurement is None
     assert again.phase is phase
@@ -550,7 +550,7 @@ def test_a_run_of_the_profile_that_a_hiccup_spoiled_is_repeated_once_and_noted(
 
 def test_a_profile_that_stalls_twice_ends_the_search() -> None:
     with pytest.raises(JobFailed, match=r"as written cannot be measured.*no events for 10 s"):
-        run(replace(calm(), hiccups=lambda asked: asked.number in (1, 2)))
+        run(replace(calm(), transient_failures=lambda asked: asked.number in (1, 2)))
 
 
 def test_a_run_that_lost_events_is_not_repeated() -> None:

@@ -13,7 +13,7 @@ from tuner.lint.load import load_profile
 from tuner.profile.model import Profile
 from tuner.space.knob import Bottleneck, Cost, Knob, Level
 from tuner.space.knobs import knobs, most_promising, of_rsyslog, without_node
-from tuner.space.remedies import UNHELPED
+from tuner.space.recipes import UNHELPED
 from tuner.space.table import REPLY_FILTER
 
 REFRESH = "outputs[logs].index.settings.refresh_interval"

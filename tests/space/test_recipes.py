@@ -9,7 +9,7 @@ import pytest
 from tuner.lint.knobs_check import Checker
 from tuner.lint.load import load_profile, parse_profile
 from tuner.profile.edit import edit
-from tuner.search.points import Knobs
+from tuner.search.climb import Knobs
 from tuner.space.knobs import knobs, most_promising
 from tuner.space.recipes import RECIPES, changes_of
 from tuner.space.table import REPLY_FILTER

@@ -8,7 +8,7 @@ import pytest
 
 from tuner.modules.field import DocumentField, FieldType
 from tuner.profile.documents import ECS, mapping_of
-from tuner.validate.document import Span, differences, mapping_differences
+from tuner.validate.smoke import Span, differences, mapping_differences
 
 SPAN = Span(datetime(2026, 11, 1, 1, 2, 3, tzinfo=UTC), datetime(2026, 11, 1, 1, 2, 9, tzinfo=UTC))
 EVENT = {

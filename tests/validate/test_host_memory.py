@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.profile.examples import SMALL
 from tuner.lint.load import LoadedProfile, parse_profile
 from tuner.profile.edit import edit
-from tuner.validate.host_memory import memory_problems
+from tuner.validate.layers import memory_problems
 
 
 def loaded(**changes: object) -> LoadedProfile:

@@ -6,7 +6,7 @@ from tests.profile.examples import SMALL
 from tuner.engine.probe import EngineLimits
 from tuner.errors import Severity
 from tuner.lint.load import parse_profile
-from tuner.validate.request_sizes import request_problems
+from tuner.validate.engine import request_problems
 
 LOADED = parse_profile(SMALL, "small.yaml")
 # 2000 events of 244 bytes, twice that as documents, from two workers.

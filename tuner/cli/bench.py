@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import math
+import random
 import tempfile
 import time
-from dataclasses import replace
+from collections.abc import Callable, Generator, Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, TypeVar
 
 import typer
 
-from tuner.cli.bench_course import BenchCourse, BenchOptions
-from tuner.cli.console import Voice, working
+from tuner.cli.console import Voice, say, working
 from tuner.cli.files import (
     Exports,
     JsonFile,
@@ -36,16 +38,239 @@ from tuner.cli.options import (
     templates_of,
 )
 from tuner.cli.place import open_place, pace_of
-from tuner.cli.runs import require_none_failed
+from tuner.cli.runs import SideBySide, require_none_failed
 from tuner.cli.site import Wanted
+from tuner.engines.index import MappingStyle
 from tuner.errors import GuardrailBreached, Unreachable
 from tuner.host.programs import choose_rsyslogd
+from tuner.lab.engine import stores
+from tuner.measure.blocks import Arm
+from tuner.measure.measurement import Failure, Measurement, Outcome, TrialPlan
+from tuner.measure.metrics import Result
 from tuner.measure.paced_summary import PacedMeasurement
+from tuner.measure.sustain import (
+    LoadTrial,
+    Overload,
+    bounds,
+    next_load,
+    overload_of,
+    overload_plan,
+    why_not,
+)
 from tuner.profile.model import Profile
-from tuner.report.bench import Bench, bench_blocks, bench_json, summary
-from tuner.report.metrics import BENCH_PHASES, Gauges
-from tuner.search.budget import Pace
+from tuner.report.bench import Bench, Sustained, bench_blocks, bench_json, median_on, summary
+from tuner.report.figures import eps, on, seconds
+from tuner.report.metrics import BENCH_PHASES, Gauges, with_outcome
+from tuner.search.budget import Pace, trial_seconds
 from tuner.search.farm import MeasuringPlace
+from tuner.search.guardrails import LEAD_S, check_rate, interval_s
+from tuner.search.study import BASELINE, Asked, Phase, Trial
+
+T = TypeVar("T")
+
+_RUN = "run"
+_FIRST_SHARE = 0.9
+
+
+@dataclass(frozen=True)
+class BenchOptions:
+    """What the options ask for."""
+
+    repeat: int
+    window_s: float
+    freshness: bool
+    sustain: bool
+    overload: bool
+    ceiling: bool
+
+
+class BenchCourse:
+    """Runs a profile and then the phases that were chosen, on the machines of a place, and goes on
+    after a run that lost the engine."""
+
+    def __init__(
+        self,
+        place: MeasuringPlace,
+        profile: Profile,
+        chosen: BenchOptions,
+        pace: Pace,
+        metrics: MetricsFile,
+        tell: Callable[[str], None],
+    ) -> None:
+        self._profile = profile
+        self._chosen = chosen
+        self._metrics = metrics
+        self._tell = tell
+        self._stores = stores(place.facts.engine)
+        plan = TrialPlan(pace.warm_up_s, chosen.window_s, chosen.window_s, awaits_counters=True)
+        self._runs_s = chosen.repeat * trial_seconds(plan, pace.overhead_s, pace)
+        self._ends_s = math.inf
+        self._side = SideBySide(
+            place, [Arm(_RUN, profile)], plan, pace, random.Random(0), self._begins,
+            telling=self._stage,
+        )  # fmt: skip
+
+    def runs(self, measured: Bench) -> Iterator[Bench]:
+        """What is known after each run; one to warm up, which is not kept, comes first on each
+        machine."""
+        for run, runs in self._side.blocks(self._chosen.repeat):
+            if run is not None:
+                self._count(run.result)
+                what = f"run {run.block} of {self._chosen.repeat}{on(run.machine)}"
+                say(f"{what}: {_what(run.result)}")
+            outcomes = tuple(one.result for one in runs)
+            machines = tuple(one.machine for one in runs if one.machine)
+            measured = replace(measured, outcomes=_saturated(outcomes), machines=machines)
+            yield measured
+
+    def phases(self, measured: Bench) -> Iterator[Bench]:
+        """What is known after each phase that was chosen, each on one machine, at rates by the
+        median of its runs or by what the profile's workload asks for."""
+        if self._chosen.freshness:
+            fresh, measured = self._phase("freshness", measured, self._freshness)
+            measured = replace(measured, freshness=fresh)
+            yield measured
+        if self._chosen.sustain:
+            sustained, measured = self._phase("sustain", measured, self._sustain)
+            measured = replace(measured, sustained=sustained)
+            yield measured
+        if self._chosen.overload:
+            overload, measured = self._phase("overload", measured, self._overload)
+            measured = replace(measured, overload=overload)
+            yield measured
+        if self._chosen.ceiling:
+            self._enter("ceiling")
+            self._say("the engine's ceiling")
+            ceiling, machine = self._side.crew.ceiling(self._profile)
+            yield replace(_with_phase(measured, "ceiling", machine), ceiling=ceiling)
+
+    def _phase(
+        self,
+        name: str,
+        measured: Bench,
+        course: Callable[[str, float], Generator[Asked, Trial, T]],
+    ) -> tuple[T, Bench]:
+        """What a phase comes to, and `measured` with its machine."""
+        self._enter(name)
+
+        def work(machine: str) -> Generator[Asked, Trial, T]:
+            yield from self._side.warm(machine)
+            per_second = median_on(measured, machine)
+            if per_second is None:
+                raise RuntimeError("no run gave a rate")
+            result = yield from course(machine, per_second)
+            return result
+
+        result, machine = self._side.crew.alone(work, lambda trial: self._count(trial.outcome))
+        return result, _with_phase(measured, name, machine)
+
+    def _freshness(
+        self, machine: str, per_second: float
+    ) -> Generator[Asked, Trial, PacedMeasurement | Failure | None]:
+        """From due to searchable, at seven tenths of the measured rate or at the profile's own;
+        None where nothing is kept that could be searched."""
+        if self._profile.measured.index.mapping is MappingStyle.NONE:
+            return None
+        fixed_rate = self._profile.workload.rate != "max"
+        rate = per_second if fixed_rate else check_rate([per_second])
+        judged_s = self._judged_s()
+        self._say(f"freshness{on(machine)}: {eps(rate)} events per second for {judged_s:g} s")
+        return (yield from self._paced(machine, rate, TrialPlan(LEAD_S, judged_s)))
+
+    def _sustain(self, machine: str, per_second: float) -> Generator[Asked, Trial, Sustained]:
+        """The maximum sustainable rate, beginning a little below the measured one."""
+        window_s = self._chosen.window_s
+        enough_s = 3 * window_s
+        trials: list[LoadTrial] = []
+        while (load := next_load(trials, enough_s, _FIRST_SHARE * per_second)) is not None:
+            self._tell(f"sustainable rate{on(machine)}: {eps(load)} events per second")
+            outcome = yield from self._paced(machine, load, TrialPlan(LEAD_S, window_s))
+            reason = why_not(outcome, self._profile)
+            say(f"{eps(load)} events per second: {reason or 'carried'}")
+            trials.append(LoadTrial(load, window_s, reason, outcome))
+        return Sustained(bounds(trials, enough_s), tuple(trials))
+
+    def _overload(
+        self, machine: str, per_second: float
+    ) -> Generator[Asked, Trial, Overload | Failure]:
+        """150 % of the measured rate, for the length of a window."""
+        plan = overload_plan(per_second, self._chosen.window_s)
+        self._say(
+            f"overload{on(machine)}: {eps(plan.over_per_second)} events per second for "
+            f"{plan.over_s:g} s"
+        )
+        trial = TrialPlan(0.0, self._chosen.window_s, overloads=True)
+        outcome = yield from self._paced(machine, per_second, trial)
+        return outcome if isinstance(outcome, Failure) else overload_of(plan, outcome)
+
+    def _paced(
+        self, machine: str, per_second: float, plan: TrialPlan
+    ) -> Generator[Asked, Trial, PacedMeasurement | Failure]:
+        """A run by a schedule; the second one where the first lost the engine."""
+        asked = Asked(0, Phase.CHECK, BASELINE, _RUN, plan, per_second=per_second, machine=machine)
+        trial = yield from self._side.crew.run(asked)
+        if isinstance(trial.outcome, Measurement):
+            raise TypeError("a run by a schedule does not saturate")
+        return trial.outcome
+
+    def _judged_s(self) -> float:
+        """As long as a window, and whole refresh intervals, two at least: freshness goes up and
+        down with them."""
+        window_s = self._chosen.window_s
+        # What arrives in the sink is found at once.
+        refresh_s = interval_s(self._profile) if self._stores else 0.0
+        if not refresh_s:
+            return window_s
+        return refresh_s * max(2, math.ceil(window_s / refresh_s))
+
+    def _begins(self, asked: Asked) -> None:
+        """Show which run begins; the time that all take counts from the first."""
+        if asked.phase is Phase.WARM_UP:
+            self._enter("warm-up")
+        elif asked.pair is not None:
+            self._ends_s = min(self._ends_s, time.monotonic() + self._runs_s)
+            self._enter("run", asked.pair)
+
+    def _stage(self, asked: Asked, stage: str) -> None:
+        """Show the stages of a run here, and about how long the runs still take."""
+        if asked.phase is Phase.WARM_UP:
+            self._tell(f"warm-up: {stage}")
+        elif asked.pair is not None:
+            self._tell(
+                f"run {asked.pair} of {self._chosen.repeat}: {stage}, about "
+                f"{seconds(self._ends_s - time.monotonic())} until the last run ends"
+            )
+
+    def _count(self, result: Result) -> None:
+        self._metrics.update(with_outcome(self._metrics.gauges, result))
+
+    def _enter(self, phase: str, trial: int | None = None) -> None:
+        gauges = replace(self._metrics.gauges, phase=phase)
+        self._metrics.update(gauges if trial is None else replace(gauges, trial=trial))
+
+    def _say(self, phase: str) -> None:
+        """Show which phase begins: as it goes on, and as a line that stays."""
+        self._tell(phase)
+        say(phase)
+
+
+def _with_phase(measured: Bench, name: str, machine: str) -> Bench:
+    """`measured` with the machine of a phase, where that has a name."""
+    named = ((name, machine),) if machine else ()
+    return replace(measured, phases_on=(*measured.phases_on, *named))
+
+
+def _saturated(results: Sequence[Result]) -> tuple[Outcome, ...]:
+    outcomes = tuple(one for one in results if not isinstance(one, PacedMeasurement))
+    if len(outcomes) < len(results):
+        raise TypeError("a run that saturates has no pace")
+    return outcomes
+
+
+def _what(outcome: Result) -> str:
+    if isinstance(outcome, Failure):
+        return f"failed: {outcome.reason}"
+    return f"{eps(outcome.eps)} EPS"
 
 
 def bench(

@@ -16,15 +16,15 @@ from tuner.deploy.files import HostFiles
 from tuner.errors import BadProfile, BadUsage, DifferencesFound, JobFailed, Problem, Refused
 from tuner.host.programs import choose_rsyslogd
 from tuner.host.remote import connect
-from tuner.importer.configuration import Configuration, configuration
-from tuner.importer.gaps import Gap
-from tuner.importer.parser import parse
-from tuner.importer.script import Block
 from tuner.importer.translate import translate
 from tuner.importer.written import Imported, profile_text
 from tuner.lab.rsyslogd import RsyslogdDied
+from tuner.lint.lint import summary
 from tuner.lint.load import parse_profile
-from tuner.lint.summary import summary
+from tuner.rainerscript.configuration import Configuration, configuration
+from tuner.rainerscript.gaps import Gap
+from tuner.rainerscript.parser import parse
+from tuner.rainerscript.script import Block
 from tuner.render.artefacts import rsyslog_conf
 from tuner.render.form import Form
 from tuner.validate.equality import Arrival, Discrepancy, delivered, discrepancies

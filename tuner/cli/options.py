@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Container, Sequence
 from enum import Enum
@@ -12,9 +13,9 @@ import typer
 
 from tuner.cli.console import Verbosity, Voice, say
 from tuner.errors import BadUsage
-from tuner.host.programs import CHOSEN_RSYSLOGD
-from tuner.lint.load import LoadedProfile, load_profile, snippets_of
-from tuner.lint.summary import summary
+from tuner.host.programs import CHOSEN_RSYSLOGD, rsyslog_version
+from tuner.lint.lint import summary
+from tuner.lint.load import LoadedProfile, load_profile, parse_profile, snippets_of
 from tuner.render.assets import asset
 from tuner.render.form import Form
 from tuner.render.templates import Templates
@@ -164,12 +165,30 @@ def given_beside(context: typer.Context, others: Container[str]) -> list[str]:
 _LOADED_BY_HOST = ("imuxsock", "imklog")
 
 
+CONFIGURATION = ".conf"
+"""What the name of a file of rsyslog's ends with."""
+
+
+def read_profile(path: Path) -> LoadedProfile:
+    """The profile; a configuration of rsyslog, a file that ends in .conf, is the base of one that
+    says nothing else but the release of the rsyslogd here."""
+    if path.suffix == CONFIGURATION:
+        return parse_profile(_on_top_of(path), str(path))
+    return load_profile(path)
+
+
 def load(path: Path) -> LoadedProfile:
     """The profile, its warnings said."""
-    loaded = load_profile(path)
+    loaded = read_profile(path)
     for line in summary(loaded.warnings):
         say(line)
     return loaded
+
+
+def _on_top_of(path: Path) -> str:
+    release = json.dumps(rsyslog_version())
+    head = f"name: {name_for(path)}\nrelease: {{rsyslog: {release}}}\n"
+    return f"{head}base: {{rsyslog: {json.dumps(path.name)}}}\n"
 
 
 def load_or_default(path: Path | None) -> LoadedProfile:

@@ -19,9 +19,9 @@ from tuner.lab.lab import Lab
 from tuner.measure.ceiling import Ceiling, CeilingPlan, ceiling
 from tuner.measure.measurement import TrialPlan
 from tuner.measure.metrics import Result
-from tuner.measure.overload import overload_plan
 from tuner.measure.paced import Pacing, run_paced
 from tuner.measure.survival import Survivor
+from tuner.measure.sustain import overload_plan
 from tuner.measure.trial import Tell, run_trial
 from tuner.profile.model import Profile
 from tuner.render.fingerprint import fingerprint
@@ -96,7 +96,9 @@ def facts_of(lab: Lab, profiles: Sequence[Profile], allow: Sequence[str]) -> Lab
     )
     facts = lab.engine.facts
     nodes = f"{facts.data_nodes} data nodes, {facts.processors} processors"
-    workload = profiles[0].workload.model_dump(mode="json", by_alias=True)
+    base = profiles[0].base
+    workload: list[object] = [profiles[0].workload.model_dump(mode="json", by_alias=True)]
+    workload += [] if base is None else [base.kept.written.text]
     chosen = chosen_rsyslogd()
     return LabFacts(
         engine=lab.engine.name,
@@ -107,7 +109,7 @@ def facts_of(lab: Lab, profiles: Sequence[Profile], allow: Sequence[str]) -> Lab
             rsyslog=lab.rsyslog if chosen is None else f"{lab.rsyslog} ({chosen})",
             engine=f"{lab.engine.name}, {nodes}",
             hardware=f"{cpu_model()}, {describe_machine()}",
-            workload=fingerprint(workload),
+            workload=fingerprint(workload if len(workload) > 1 else workload[0]),
             heap=lab.engine.heap or "",
         ),
         beside=tuple(beside),

@@ -17,8 +17,7 @@ from tuner.plan.plan import plan as plan_of
 from tuner.plan.plan import plan_range
 from tuner.report.bench import read_bench
 from tuner.report.figures import counted
-from tuner.report.plan import plan_blocks, plan_json
-from tuner.report.plan_rates import PlannedRate, rates_blocks, rates_json
+from tuner.report.plan import PlannedRate, plan_blocks, plan_json, rates_blocks, rates_json
 from tuner.search.journal import read
 
 _SAMPLE_BYTES = 64 * 1024**2

@@ -24,6 +24,7 @@ from tuner.cli.options import (
     VerboseOption,
     duration_s,
     given_beside,
+    load,
     load_or_default,
     voice_of,
 )
@@ -66,6 +67,16 @@ LocalProfile = Annotated[
         help="The profile; by default rsyslog-tune.yaml in this folder, else the shipped default.",
         readable=False,
         allow_dash=True,
+        show_default=False,
+    ),
+]
+Conf = Annotated[
+    Path | None,
+    typer.Option(
+        "--conf",
+        metavar="FILE",
+        help="Search on a configuration of rsyslog, such as /etc/rsyslog.conf, in place of a "
+        "profile: only its parameters change.",
         show_default=False,
     ),
 ]
@@ -133,6 +144,7 @@ RequireGain = Annotated[
 def search(
     context: typer.Context,
     profile: LocalProfile = None,
+    conf: Conf = None,
     budget: Budget = "30m",
     seed: Seed = 1,
     strategy: Strategy = "default",
@@ -169,7 +181,9 @@ def search(
             worked = _gone_on(resume, cluster, clock, voice, metrics_path)
         _conclude(worked, resume, require_gain, output)
         return
-    loaded = load_or_default(profile)
+    if conf is not None and profile is not None:
+        raise BadUsage(f"--conf {conf} is in place of a profile: remove {profile} or --conf")
+    loaded = load_or_default(profile) if conf is None else load(conf)
     allowed(loaded.profile, allow or ())
     options = Options(
         engine.value,

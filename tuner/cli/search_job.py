@@ -15,6 +15,7 @@ from tuner.cli.options import EngineChoice
 from tuner.cli.place import pace_of
 from tuner.cli.site import Wanted
 from tuner.errors import BadUsage, JobFailed, Refused
+from tuner.lint.candidate import candidate
 from tuner.lint.load import LoadedProfile, parse_profile
 from tuner.lint.repairs import every_change, repairs
 from tuner.profile.model import Profile
@@ -85,6 +86,10 @@ class Job:
     def pace(self) -> Pace:
         """What that lab needs in seconds."""
         return pace_of(EngineChoice(self.options.engine))
+
+    def candidate(self, changes: Changes) -> Profile:
+        """The profile of a point, read again from its text."""
+        return candidate(self.loaded, changes).profile
 
     @property
     def repairs(self) -> Changes:

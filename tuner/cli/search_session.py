@@ -199,7 +199,7 @@ class _Work:
         runner = Runner(
             Setup(
                 knobs=dimensions(job, place.facts),
-                candidate=checker.profile,
+                candidate=job.candidate if job.loaded.profile.base else checker.profile,
                 is_valid=checker.is_valid,
                 farm=farm,
                 strategy=lambda space, sigma: strategy(

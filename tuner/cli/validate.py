@@ -16,6 +16,7 @@ import typer
 
 from tuner.cli.console import result, result_json, say, say_when_slow, working
 from tuner.cli.options import (
+    CONFIGURATION,
     LOCAL,
     EngineChoice,
     FragmentOption,
@@ -24,6 +25,7 @@ from tuner.cli.options import (
     RsyslogdOption,
     TemplatesOption,
     form_of,
+    read_profile,
     templates_of,
 )
 from tuner.errors import (
@@ -36,9 +38,9 @@ from tuner.errors import (
     TuneError,
 )
 from tuner.host.programs import choose_rsyslogd
-from tuner.lint.load import STDIN, LoadedProfile, load_profile
+from tuner.lint.lint import summary
+from tuner.lint.load import STDIN, LoadedProfile
 from tuner.lint.repairs import Mend, mended, repairs
-from tuner.lint.summary import summary
 from tuner.render.templates import Templates
 from tuner.render.tree import write_whole
 from tuner.validate.layer import Layer
@@ -121,13 +123,13 @@ def validate(
     choose_rsyslogd(rsyslogd)
     if offline and (smoke or elasticsearch is not None):
         raise BadUsage("--offline cannot be combined with --elasticsearch or --smoke")
-    if fix and profile == STDIN:
-        raise BadUsage("--fix writes into the profile's file: name one instead of -")
+    if fix and (profile == STDIN or profile.suffix == CONFIGURATION):
+        raise BadUsage(f"--fix writes into the profile's file: name one instead of {profile}")
     site = templates_of(templates)
     mends = None
     try:
         mends = _fixed(profile, output) if fix else None
-        loaded = load_profile(profile)
+        loaded = read_profile(profile)
     except BadProfile as bad:
         if output is not ProblemFormat.TEXT:
             _show_to_program([], bad.problems, output, mends)

@@ -12,6 +12,7 @@ from distributed import Client
 from distributed.actor import Actor, BaseActorFuture
 
 from tuner.cluster.access import workers_of
+from tuner.cluster.channels import Relay
 from tuner.cluster.engine_hosts import ENGINE_HOST
 from tuner.cluster.lines import Failed
 from tuner.cluster.loads import LOAD
@@ -30,7 +31,6 @@ from tuner.cluster.messages import (
     TrialLost,
     profile_json,
 )
-from tuner.cluster.relay import Relay
 from tuner.cluster.session import processes
 from tuner.deploy.inventory import Role
 from tuner.errors import JobFailed, TuneError, Unreachable

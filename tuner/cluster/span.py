@@ -10,10 +10,10 @@ from urllib.parse import urlsplit
 from distributed import Client
 
 from tuner.cluster.access import roles, workers_of
+from tuner.cluster.channels import Channels
 from tuner.cluster.loads import LOAD, RemoteLoads
 from tuner.cluster.messages import SpanOver
 from tuner.cluster.session import processes
-from tuner.cluster.wires import Wires
 from tuner.deploy.inventory import Role
 from tuner.errors import JobFailed
 from tuner.modules.input import LOOPBACK
@@ -56,13 +56,13 @@ def loads_of(client: Client) -> Iterator[RemoteLoads]:
     found = processes(client, workers_of(client, Role.LOAD.value), LOAD)
 
     def say(name: str, line: bytes) -> None:
-        wires.tell(name, line)
+        channels.tell(name, line)
 
     loads = RemoteLoads(say)
-    wires = Wires(client, found, loads.hear, lambda name, why: loads.lose(name, str(why)))
+    channels = Channels(client, found, loads.hear, lambda name, why: loads.lose(name, str(why)))
     try:
         with loads.answering(tuple(found)):
             yield loads
     finally:
         with suppress(TimeoutError):
-            wires.end(_ENDING_S).result(_ENDING_S)
+            channels.end(_ENDING_S).result(_ENDING_S)

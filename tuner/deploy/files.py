@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from tuner.host.remote import Host
-from tuner.importer.configuration import MAX_BYTES
+from tuner.rainerscript.configuration import MAX_BYTES
 
 
 @dataclass

@@ -11,12 +11,12 @@ from tuner.deploy.files import HostFiles
 from tuner.deploy.plan import release_number
 from tuner.deploy.target import RemoteHost
 from tuner.host.process import wait_until
-from tuner.importer.parser import parse
-from tuner.importer.script import Thing, every
 from tuner.modules.pstats import Snapshot, last_figures
 from tuner.modules.queue import SEGMENTED_SINCE
 from tuner.profile.model import Profile
 from tuner.profile.placement import real_queues
+from tuner.rainerscript.parser import parse
+from tuner.rainerscript.script import ScriptObject, every
 from tuner.render.rulesets import counter_names
 
 # Enough for a set of counters of a large configuration.
@@ -118,7 +118,7 @@ def stranded_files(host: RemoteHost, text: str, rsyslogd: str) -> Iterator[str]:
     """
     there = HostFiles(host.host)
     block, _ = parse(text, host.live)
-    objects = [one for one in every(block) if isinstance(one, Thing)]
+    objects = [one for one in every(block) if isinstance(one, ScriptObject)]
     own = [one.text("workDirectory") for one in objects if one.kind == "global"]
     for one in objects:
         prefix = one.text("queue.filename")
@@ -148,7 +148,7 @@ def _is_old(suffix: str) -> bool:
     return suffix == "qi" or suffix.isdigit()
 
 
-def _layout(queue: Thing, rsyslogd: str) -> str:
+def _layout(queue: ScriptObject, rsyslogd: str) -> str:
     """The layout of files that rsyslogd reads for a queue: auto reads either."""
     kind = (queue.text("queue.type") or "").lower()
     if release_number(rsyslogd) < (8, SEGMENTED_SINCE) or kind == "disk":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
@@ -9,7 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tuner.engine.client import JSON, EngineClient, at, number_at
-from tuner.engine.numbering import SentEvents
+from tuner.engine.numbering import SentEvents, events_of
+
+Numbers = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -23,6 +26,41 @@ class DeliveryCheck:
     duplicated: int
     missing: tuple[int, ...]
     doubled: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Expectation:
+    """How many documents each message of a flood's pool gives, for each output; -1 where that
+    differs from time to time, of which nothing is expected."""
+
+    outputs: tuple[tuple[int, ...], ...]
+
+    def of_events(self, output: int, sent: SentEvents) -> Numbers:
+        """The documents of each event that was sent, in the order of their numbers."""
+        pool = np.array(self.outputs[output], dtype=np.int64)
+        return pool[events_of(sent.numbers, len(sent.counts)) % len(pool)]
+
+    def documents(self, sent: SentEvents) -> int:
+        """All documents that are expected."""
+        each = (self.of_events(number, sent) for number in range(len(self.outputs)))
+        return sum(int(one.clip(min=0).sum()) for one in each)
+
+    @property
+    def per_event(self) -> float:
+        """Documents per event in the mean."""
+        return sum(max(0, one) for output in self.outputs for one in output) / len(self.outputs[0])
+
+
+def check_expected_by_sink(
+    client: EngineClient, pattern: str, sent: SentEvents, run: str, expectation: Expectation
+) -> DeliveryCheck:
+    """What became of the events of a run in the sink, where not each is one document."""
+    body: JSON = {
+        "sent": list(sent.counts),
+        "run": run,
+        "expected": [list(one) for one in expectation.outputs],
+    }
+    return check_of(client.request("POST", f"/_sink/{pattern}/account", body))
 
 
 def check_by_sink(client: EngineClient, pattern: str, sent: SentEvents) -> DeliveryCheck:
@@ -127,6 +165,14 @@ FIELD = "rsyslog_tune_seq"
 MAPPING = {"type": "long", "index": False}
 """Its mapping: doc values only, the least that can be aggregated and sorted."""
 
+FIRST_OUTPUT = 10
+"""Two digits begin a number that a lab adds to documents: the output, from this one on, as JSON has
+no numbers that begin with a zero.  Then come the microseconds since 1970 that the event has."""
+
+_MICRO_DIGITS = 16
+# A run begins with a multiple of a thousand seconds, and is called by the thousands.
+_RUN_MICROS = 1_000 * 1_000_000
+
 _PARTITION = 10_000
 _NAMED = 10
 # Far below `search.max_buckets`, 65,536.
@@ -145,6 +191,74 @@ def check_by_identity(
     if shards == 1 and _is_complete(client, pattern, sent):
         return DeliveryCheck(0, 0, (), ())
     return _tally(_counts(client, pattern, sent.end), sent)
+
+
+_BLOCKS = 64
+
+
+def check_expected_by_identity(
+    client: EngineClient, pattern: str, sent: SentEvents, run: str, expectation: Expectation
+) -> DeliveryCheck:
+    """What became of the events of a run in an engine, after a refresh, where not each is one
+    document.
+
+    Of outputs that take an event once or not at all it is proven without reading every number: none
+    is there twice, and each stretch of numbers has as many documents as it should.
+    """
+    if _adds_up(client, pattern, sent, run, expectation):
+        return DeliveryCheck(0, 0, (), ())
+    outputs = range(len(expectation.outputs))
+    arrivals = np.zeros((len(outputs), sent.end), dtype=np.int64)
+    first, width = int(run) * _RUN_MICROS, 10**_MICRO_DIGITS
+    for value, times in _counts(client, pattern, expectation.documents(sent)):
+        output, micros = divmod(value, width)
+        number = micros - first
+        if output - FIRST_OUTPUT in outputs and 0 <= number < sent.end:
+            arrivals[output - FIRST_OUTPUT, number] = times
+    return joined(
+        check_arrivals(arrivals[one], sent, expectation.of_events(one, sent)) for one in outputs
+    )
+
+
+def _adds_up(
+    client: EngineClient, pattern: str, sent: SentEvents, run: str, expectation: Expectation
+) -> bool:
+    if any(times not in {0, 1} for output in expectation.outputs for times in output):
+        return False
+    edges = np.linspace(0, sent.end, _BLOCKS + 1).astype(np.int64)
+    wanted: list[int] = []
+    within: list[JSON] = []
+    for output in range(len(expectation.outputs)):
+        at_each = np.zeros(sent.end, dtype=np.int64)
+        at_each[sent.numbers] = expectation.of_events(output, sent)
+        base = (FIRST_OUTPUT + output) * 10**_MICRO_DIGITS + int(run) * _RUN_MICROS
+        for begin, end in itertools.pairwise(map(int, edges)):
+            wanted.append(int(at_each[begin:end].sum()))
+            within.append({"range": {FIELD: {"gte": base + begin, "lt": base + end}}})
+    body: JSON = {
+        "size": 0,
+        "track_total_hits": True,
+        "aggs": {
+            "most": {"terms": {"field": FIELD, "size": 1}},
+            "within": {"filters": {"filters": within}},
+        },
+    }
+    answer = _asked(client, pattern, body)
+    repeated = any(number_at(one, "doc_count") > 1 for one in _buckets(answer, "most"))
+    held = [number_at(one, "doc_count") for one in _buckets(answer, "within")]
+    total = number_at(answer, "hits", "total", "value")
+    return not repeated and held == wanted and total == sum(wanted)
+
+
+def joined(checks: Iterable[DeliveryCheck]) -> DeliveryCheck:
+    """Several checks of the same events as one."""
+    every = tuple(checks)
+    return DeliveryCheck(
+        lost=sum(one.lost for one in every),
+        duplicated=sum(one.duplicated for one in every),
+        missing=tuple(number for one in every for number in one.missing)[:_NAMED],
+        doubled=tuple(number for one in every for number in one.doubled)[:_NAMED],
+    )
 
 
 def _is_complete(client: EngineClient, pattern: str, sent: SentEvents) -> bool:
@@ -206,15 +320,19 @@ def _tally(counts: Iterable[tuple[int, int]], sent: SentEvents) -> DeliveryCheck
     return check_arrivals(arrivals, sent)
 
 
-def check_arrivals(arrivals: NDArray[np.int64], sent: SentEvents) -> DeliveryCheck:
+def check_arrivals(
+    arrivals: Numbers, sent: SentEvents, wanted: Numbers | None = None
+) -> DeliveryCheck:
     """What became of the events that were sent, where `arrivals` says how often each number below
-    `sent.end` came."""
-    numbers = np.concatenate([np.arange(0), *(np.arange(*one) for one in sent.ranges())])
-    times = arrivals[numbers]
-    missing, doubled = numbers[times == 0], numbers[times > 1]
+    `sent.end` came: once each is right, or as often as `wanted` says in the order of the numbers,
+    where -1 is always right."""
+    numbers = sent.numbers
+    right = np.ones(len(numbers), dtype=np.int64) if wanted is None else wanted
+    over = np.where(right < 0, 0, arrivals[numbers] - right)
+    missing, doubled = numbers[over < 0], numbers[over > 0]
     return DeliveryCheck(
-        lost=len(missing),
-        duplicated=int((arrivals[doubled] - 1).sum()),
+        lost=int(-over.clip(max=0).sum()),
+        duplicated=int(over.clip(min=0).sum()),
         missing=tuple(int(number) for number in missing[:_NAMED]),
         doubled=tuple(int(number) for number in doubled[:_NAMED]),
     )

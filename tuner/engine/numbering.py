@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+import numpy as np
+from numpy.typing import NDArray
+
 BLOCK = 1000
 """Events that a sender numbers one after the other; what lies between two of its blocks belongs to
 the others."""
@@ -21,6 +24,12 @@ def event_of(number: int, senders: int) -> tuple[int, int]:
     block, place = divmod(number, BLOCK)
     turn, sender = divmod(block, senders)
     return sender, turn * BLOCK + place
+
+
+def events_of(numbers: NDArray[np.int64], senders: int) -> NDArray[np.int64]:
+    """Which of its sender's events each of these numbers is."""
+    blocks, places = np.divmod(numbers, BLOCK)
+    return blocks // senders * BLOCK + places
 
 
 @dataclass(frozen=True)
@@ -43,6 +52,12 @@ class SentEvents:
             if count
         )
         return max(ends, default=0)
+
+    @property
+    def numbers(self) -> NDArray[np.int64]:
+        """Their numbers in order."""
+        none = np.arange(0, dtype=np.int64)
+        return np.concatenate([none, *(np.arange(*one, dtype=np.int64) for one in self.ranges())])
 
     def ranges(self) -> tuple[tuple[int, int], ...]:
         """Their numbers, as ranges in order: the first, and the one after the last."""

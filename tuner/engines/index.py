@@ -1,13 +1,13 @@
-"""Where documents go in the engine, and the settings of the indices."""
+"""Where documents go in the engine, the settings of the indices, and when new ones start
+and old ones go."""
 
 from enum import Enum
 from typing import Annotated, Literal, Self
 
 from pydantic import ConfigDict, Field, model_validator
 
-from tuner.engines.lifecycle import Lifecycle
 from tuner.engines.settings import INDEX_SETTINGS, field_names
-from tuner.schema.parameter import Doc
+from tuner.schema.parameter import parameter
 from tuner.schema.scalars import (
     ByteSize,
     Duration,
@@ -20,10 +20,52 @@ from tuner.schema.scalars import (
 )
 from tuner.schema.section import Section
 
+_Age = Annotated[str, Field(pattern=r"^[1-9][0-9]{0,14}(m|h|d)$")]
+
+
+class Rollover(Section):
+    """Conditions for a new index, any one of which suffices; spelled as in Elasticsearch's rollover
+    action."""
+
+    max_age: _Age | None = None
+    max_primary_shard_size: ByteSize | None = None
+    max_size: ByteSize | None = None
+    max_docs: Positive | None = None
+
+    @model_validator(mode="after")
+    def _some(self) -> Self:
+        if not self.model_dump(exclude_none=True):
+            raise ValueError(
+                "give a condition: max_age, max_primary_shard_size, max_size or max_docs"
+            )
+        return self
+
+
+class Lifecycle(Section):
+    """A policy of ILM on Elasticsearch, of ISM on OpenSearch; both must be installed there.
+
+    `retention` is the age at which an index is deleted, counted from its rollover, or from its
+    creation if it never rolls over.
+    """
+
+    retention: _Age | None = None
+    rollover: Rollover | None = None
+
+    @model_validator(mode="after")
+    def _some(self) -> Self:
+        if self.retention is None and self.rollover is None:
+            raise ValueError("give retention, rollover or both")
+        return self
+
+
 _SPELLED = field_names(INDEX_SETTINGS)
 _Codec = Literal[
     "default", "best_compression", "legacy_default", "legacy_best_compression", "lz4", "zlib",
     "zstd", "zstd_no_dict", "qat_lz4", "qat_deflate",
+]  # fmt: skip
+_PartProperty = Literal[
+    "hostname", "fromhost-ip", "programname", "app-name", "syslogfacility-text",
+    "syslogseverity-text",
 ]  # fmt: skip
 _Copies = Literal["all"] | Annotated[int, Field(ge=0, le=11, strict=True)]
 
@@ -55,21 +97,14 @@ class IndexBy(Section):
     """A value of the event that becomes a part of the index's name, in small letters, where an
     index name may hold it: letters, digits and . _ -, a letter or a digit first, at most 64."""
 
-    property: Annotated[
-        Literal[
-            "hostname", "fromhost-ip", "programname", "app-name", "syslogfacility-text",
-            "syslogseverity-text",
-        ]
-        | None,
-        Doc("The property of the event."),
-    ] = None  # fmt: skip
-    json_path: Annotated[FieldName | None, Doc("The path into the event's JSON.")] = Field(
-        None, alias="json"
+    property: _PartProperty | None = parameter("The property of the event.")
+    json_path: FieldName | None = parameter("The path into the event's JSON.", alias="json")
+    fallback: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9._-]{0,199}$", max_length=64)] = (
+        parameter(
+            "What stands there for a value that is empty or that a name may not hold.",
+            value="other",
+        )
     )
-    fallback: Annotated[
-        Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9._-]{0,199}$", max_length=64)],
-        Doc("What stands there for a value that is empty or that a name may not hold."),
-    ] = "other"
 
     @model_validator(mode="after")
     def _one_source(self) -> Self:

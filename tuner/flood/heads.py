@@ -6,11 +6,15 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 from tuner.flood.bodies import Dice
 from tuner.modules.input import Format
 
 NUMBER_DIGITS = 12
+STAMP_BYTES = 32
+"""A time with microseconds and offset."""
+
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 _HOSTS = ("web-01", "web-02", "web-03", "db-01", "db-02", "mail", "gw-fra-1", "gw-ams-1", "kube-07")
 _PROGRAMS = ("sshd", "nginx", "postgres", "kernel", "cron", "systemd", "haproxy", "dockerd", "app")
@@ -29,15 +33,77 @@ class Head:
     number_at: int
 
 
+class Unnumbered(NamedTuple):
+    """A head up to the body, and where its time stands."""
+
+    text: str
+    stamp_at: int
+
+
 @dataclass(frozen=True)
 class Style:
-    """How a format writes heads (for a message of so many bytes) and times (seconds since 1970),
-    where it has any."""
+    """How a format writes heads (for a message of so many bytes, with so many for the time) and
+    times (seconds since 1970), where it has any."""
 
-    head: Callable[[Dice, str, int], Head]
+    head: Callable[[Dice, int, int], Unnumbered]
     stamp: Callable[[float], bytes] | None
     stamp_bytes: int
     longest_head: int
+
+
+class Numbering:
+    """Where messages have their numbers: in the body, behind what names the flood.
+
+    The numbers of a block of a thousand have the same text before their last three digits.
+    """
+
+    high_bytes = 9
+
+    def __init__(self, run_id: str) -> None:
+        self._identity = f"run={run_id} seq="
+
+    def head(self, style: Style, dice: Dice, length: int) -> Head:
+        """A head with room for the number."""
+        before, stamp_at = style.head(dice, length, style.stamp_bytes)
+        text = f"{before}{self._identity}{'0' * NUMBER_DIGITS} "
+        return Head(text, stamp_at, len(before) + len(self._identity))
+
+    def high(self, block: int) -> bytes:
+        """What the numbers of a block have in common."""
+        return b"%0*d" % (self.high_bytes, block)
+
+    def stamp(self, style: Style) -> Callable[[float], bytes] | None:
+        """How times are written; None where a head has none, or it is the number."""
+        return style.stamp
+
+
+class StampNumbering(Numbering):
+    """Numbers as microseconds of the time in the head, from a second on: no byte of the body is
+    ours.  Both RFC 3164 as rsyslog reads it and RFC 5424 take such a time.
+
+    It begins with a multiple of 1,000 s, so that the last nine digits of the microseconds since
+    1970 are the number.
+    """
+
+    high_bytes = 23
+
+    def __init__(self, begins_s: int) -> None:
+        self._begins_s = begins_s
+
+    def head(self, style: Style, dice: Dice, length: int) -> Head:
+        """As Numbering says; the time is UTC."""
+        before, at = style.head(dice, length, STAMP_BYTES)
+        high = self.high(0).decode()
+        text = f"{before[:at]}{high}000+00:00{before[at + STAMP_BYTES :]}"
+        return Head(text, at, at)
+
+    def high(self, block: int) -> bytes:
+        """The time of a block, up to the millisecond."""
+        second, millis = divmod(block, 1000)
+        return b"%s.%03d" % (_utc(self._begins_s + second), millis)
+
+    def stamp(self, style: Style) -> None:
+        """As Numbering says."""
 
 
 def stamp_3164(epoch_s: float) -> bytes:
@@ -60,6 +126,11 @@ def _second_3164(second: int) -> bytes:
 
 
 @lru_cache(maxsize=4)
+def _utc(second: int) -> bytes:
+    return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(second)).encode()
+
+
+@lru_cache(maxsize=4)
 def _second_5424(second: int) -> tuple[bytes, bytes]:
     """The time up to the second, and the offset from UTC."""
     now = time.localtime(second)
@@ -70,15 +141,14 @@ def _second_5424(second: int) -> tuple[bytes, bytes]:
     return clock.encode(), f"{sign}{hours:02}:{minutes:02}".encode()
 
 
-def _head_3164(dice: Dice, run_id: str, _length: int) -> Head:
+def _head_3164(dice: Dice, _length: int, stamp_bytes: int) -> Unnumbered:
     priority = _priority(dice)
     process = 100 + dice.below(65_000)
     origin = f"{dice.pick(_HOSTS)} {dice.pick(_PROGRAMS)}[{process}]:"
-    before = f"{priority}{' ' * 15} {origin} "
-    return _with_identity(before, len(priority), run_id)
+    return Unnumbered(f"{priority}{' ' * stamp_bytes} {origin} ", len(priority))
 
 
-def _head_5424(dice: Dice, run_id: str, length: int) -> Head:
+def _head_5424(dice: Dice, length: int, stamp_bytes: int) -> Unnumbered:
     """Every other message that has room for it carries structured data."""
     priority = f"{_priority(dice)}1 "
     process = 100 + dice.below(65_000)
@@ -87,18 +157,19 @@ def _head_5424(dice: Dice, run_id: str, length: int) -> Head:
     if dice.below(2) and length >= _ROOM_FOR_DATA:
         address = f"10.{dice.below(256)}.{dice.below(256)}.{1 + dice.below(254)}"
         data = f'[origin ip="{address}" software="{program}"]'
-    before = f"{priority}{' ' * 32} {host} {program} {process} {kind} {data} "
-    return _with_identity(before, len(priority), run_id)
+    before = f"{priority}{' ' * stamp_bytes} {host} {program} {process} {kind} {data} "
+    return Unnumbered(before, len(priority))
 
 
-def _head_local(dice: Dice, run_id: str, _length: int) -> Head:
+def _head_local(dice: Dice, _length: int, stamp_bytes: int) -> Unnumbered:
     priority = _priority(dice)
-    before = f"{priority}{' ' * 15} {dice.pick(_PROGRAMS)}[{100 + dice.below(65_000)}]: "
-    return _with_identity(before, len(priority), run_id)
+    process = 100 + dice.below(65_000)
+    before = f"{priority}{' ' * stamp_bytes} {dice.pick(_PROGRAMS)}[{process}]: "
+    return Unnumbered(before, len(priority))
 
 
-def _head_bare(_dice: Dice, run_id: str, _length: int) -> Head:
-    return _with_identity("", 0, run_id)
+def _head_bare(_dice: Dice, _length: int, _stamp_bytes: int) -> Unnumbered:
+    return Unnumbered("", 0)
 
 
 def _priority(dice: Dice) -> str:
@@ -107,15 +178,9 @@ def _priority(dice: Dice) -> str:
     return f"<{8 * facility + severity}>"
 
 
-def _with_identity(before: str, stamp_at: int, run_id: str) -> Head:
-    identity = f"run={run_id} seq="
-    text = f"{before}{identity}{'0' * NUMBER_DIGITS} "
-    return Head(text, stamp_at, len(before) + len(identity))
-
-
 STYLES: dict[Format, Style] = {
     "rfc3164": Style(_head_3164, stamp_3164, 15, 84),
-    "rfc5424": Style(_head_5424, stamp_5424, 32, 102),
+    "rfc5424": Style(_head_5424, stamp_5424, STAMP_BYTES, 102),
     "local": Style(_head_local, stamp_3164, 15, 75),
     "bare": Style(_head_bare, None, 0, 30),
 }

@@ -11,13 +11,11 @@ from numpy.typing import NDArray
 
 from tuner.engine.numbering import BLOCK, number_of
 from tuner.errors import JobFailed
-from tuner.flood.bodies import Dice, body
-from tuner.flood.heads import STYLES, Head, Style
-from tuner.flood.sizes import lengths, shuffled
+from tuner.flood.bodies import Dice, body, lengths, shuffled
+from tuner.flood.heads import STYLES, Head, Numbering, StampNumbering, Style
 from tuner.flood.spec import FloodSpec
 from tuner.profile.message_sizes import LONGEST_MESSAGE_BYTES
 
-_HIGH_DIGITS = 9
 _LOW_DIGITS = 3
 _LOW = np.array([b"%03d" % low for low in range(BLOCK)], dtype="V3")
 
@@ -54,13 +52,15 @@ class Messages:
         self._numbers = self._starts + np.array(pool.numbers)
         self._buffer = bytearray(b"".join(pool.frames))
         self._view = memoryview(self._buffer)
-        self._style = STYLES[spec.format]
-        self._stamp_texts = self._texts(max(1, self._style.stamp_bytes))
-        self._high_texts = self._texts(_HIGH_DIGITS)
+        style, self._numbering = STYLES[spec.format], numbering_of(spec)
+        self._stamp = self._numbering.stamp(style)
+        self._stamp_texts = self._texts(max(1, style.stamp_bytes))
+        self._high_texts = self._texts(self._numbering.high_bytes)
         self._low_texts = self._texts(_LOW_DIGITS)
+        self._lows = self._numbers + self._numbering.high_bytes
         self._keeps_low = len(sizes) % BLOCK == 0
         if self._keeps_low:
-            self._low_texts[self._numbers + _HIGH_DIGITS] = np.tile(_LOW, len(sizes) // BLOCK)
+            self._low_texts[self._lows] = np.tile(_LOW, len(sizes) // BLOCK)
         self.mean_frame_bytes = len(self._buffer) / len(sizes)
         self.taken = 0
 
@@ -69,14 +69,13 @@ class Messages:
         start = self.taken % len(self._ends)
         low = self.taken % BLOCK
         count = min(most, len(self._ends) - start, BLOCK - low)
-        places = self._numbers[start : start + count]
         number = number_of(self.taken, self._sender, self._senders)
-        high = b"%0*d" % (_HIGH_DIGITS, number // BLOCK)
-        self._high_texts[places] = np.void(high)
+        high = self._numbering.high(number // BLOCK)
+        self._high_texts[self._numbers[start : start + count]] = np.void(high)
         if not self._keeps_low:
-            self._low_texts[places + _HIGH_DIGITS] = _LOW[low : low + count]
-        if self._style.stamp is not None:
-            stamp = np.void(self._style.stamp(epoch_s))
+            self._low_texts[self._lows[start : start + count]] = _LOW[low : low + count]
+        if self._stamp is not None:
+            stamp = np.void(self._stamp(epoch_s))
             self._stamp_texts[self._stamps[start : start + count]] = stamp
         begin, end = int(self._starts[start]), int(self._ends[start + count - 1])
         block = Block(self._view[begin:end], self._ends[start : start + count] - begin, self.taken)
@@ -87,6 +86,11 @@ class Messages:
         """The buffer as texts of a length, one beginning at every byte."""
         count = len(self._buffer) - length + 1
         return np.ndarray((count,), dtype=f"V{length}", buffer=self._buffer, strides=(1,))
+
+
+def numbering_of(spec: FloodSpec) -> Numbering:
+    """Where the messages of a flood have their numbers."""
+    return Numbering(spec.run_id) if spec.begins_s is None else StampNumbering(spec.begins_s)
 
 
 POOL = 1000
@@ -121,20 +125,21 @@ def pool_for(spec: FloodSpec) -> SenderPool:
 
 def _seeded(dice: Dice, style: Style, spec: FloodSpec) -> Iterator[tuple[Head, bytes]]:
     """Bodies that daemons might have written; a few need escapes in JSON."""
+    numbering = numbering_of(spec)
     sizes = lengths(dice, spec.sizes, style.longest_head, POOL)
     awkward = set(shuffled(dice, list(range(POOL)))[:AWKWARD])
     for place, length in enumerate(sizes):
-        head = style.head(dice, spec.run_id, length)
+        head = numbering.head(style, dice, length)
         text = body(dice, length - len(head.text), awkward=place in awkward)
         yield head, text.encode()
 
 
 def _replayed(dice: Dice, style: Style, spec: FloodSpec) -> Iterator[tuple[Head, bytes]]:
     """The lines of the user's file in their order, a short file several times."""
-    lines = lines_of(spec.replay or "")
+    lines, numbering = lines_of(spec.replay or ""), numbering_of(spec)
     for _ in range(-(-POOL // len(lines))):
         for line in lines:
-            head = style.head(dice, spec.run_id, len(line))
+            head = numbering.head(style, dice, len(line))
             yield head, cut(line, LONGEST_MESSAGE_BYTES - len(head.text))
 
 

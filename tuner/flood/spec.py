@@ -29,7 +29,8 @@ class FloodSpec:
     framing not.  With `replay`, the path of a file, the bodies are its lines and the sizes follow
     from them.  `local` is RFC 3164 without a host, as syslog(3) writes it; a `bare` message has no
     header at all, like a line of an application's own log.  `sender` is the place, from 0, of this
-    flood among `senders` that number their messages in turn.
+    flood among `senders` that number their messages in turn.  With `begins_s`, a second since 1970,
+    the time in the head of each message is its number, in microseconds from then on.
     """
 
     transport: Transport
@@ -46,6 +47,7 @@ class FloodSpec:
     replay: str | None = None
     sender: int = 0
     senders: int = 1
+    begins_s: int | None = None
 
     def __post_init__(self) -> None:
         if re.fullmatch(r"[0-9a-f]{8}", self.run_id) is None:
@@ -54,6 +56,8 @@ class FloodSpec:
             raise BadUsage(f"a flood needs at least 1 connection, not {self.connections}")
         if self.count is not None and self.count < 0:
             raise BadUsage(f"a flood cannot send {self.count} messages")
+        if self.begins_s is not None and self.format == "bare":
+            raise BadUsage("messages without a head have no time that could be their number")
         self._require_framing()
         if self.replay is None:
             self._require_sizes()

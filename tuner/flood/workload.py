@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 from tuner.flood.spec import FloodSpec, framings
 from tuner.flood.transport import Credentials, Transport
 from tuner.modules.input import LOOPBACK, Format, Input, Listener
@@ -9,10 +11,13 @@ from tuner.profile.bind_inputs import flooded
 from tuner.profile.model import Profile
 from tuner.profile.placement import ports_of
 
+_RUN_S = 1000
+
 
 def flood_spec(bound: Profile, run_id: str, count: int | None = None) -> FloodSpec:
     """The flood that the workload of a bound profile describes; its rate is for the pace, not for
-    the messages, and its framing for transports that have none themselves."""
+    the messages, and its framing for transports that have none themselves.  Into a base the time of
+    each message is its number."""
     load = bound.workload
     sizes = load.message_bytes
     transport = transport_for(bound)
@@ -30,6 +35,7 @@ def flood_spec(bound: Profile, run_id: str, count: int | None = None) -> FloodSp
         min_bytes=sizes.min,
         max_bytes=sizes.max,
         replay=load.replay,
+        begins_s=None if bound.base is None else int(time.time()) // _RUN_S * _RUN_S,
     )
 
 

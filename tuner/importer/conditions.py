@@ -6,9 +6,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, get_args
 
-from tuner.importer.gaps import Inexpressible
-from tuner.importer.old_form import EVERY, Priorities, selected
-from tuner.importer.script import (
+from tuner.modules.priorities import FACILITIES, SEVERITIES
+from tuner.modules.text_source import PropertyName
+from tuner.rainerscript.gaps import Inexpressible
+from tuner.rainerscript.old_form import EVERY, Priorities, selected
+from tuner.rainerscript.script import (
     Array,
     Expression,
     FunctionCall,
@@ -17,8 +19,6 @@ from tuner.importer.script import (
     ScriptNumber,
     Variable,
 )
-from tuner.modules.priorities import FACILITIES, SEVERITIES
-from tuner.modules.text_source import PropertyName
 from tuner.schema.scalars import Facility
 
 _PROPERTIES = frozenset(get_args(PropertyName))

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TypeGuard
 
-from tuner.importer.gaps import Gaps, Inexpressible
-from tuner.importer.script import ScriptPosition
-from tuner.importer.template import NamedText, Template, TemplatePiece, TemplateProperty
+from tuner.rainerscript.gaps import Gaps, Inexpressible
+from tuner.rainerscript.script import ScriptPosition
+from tuner.rainerscript.template import NamedText, Template, TemplatePiece, TemplateProperty
 
 _BLANKS = " \t\r\n"
 _ENDS = _BLANKS + ",}]"

@@ -10,10 +10,10 @@ from pydantic import ValidationError
 
 from tuner.importer.conditions import PROPERTY_ALIASES, path_of
 from tuner.importer.document import WHOLE_JSON, Member, members_of
-from tuner.importer.gaps import Gaps, Inexpressible
-from tuner.importer.script import ON
-from tuner.importer.template import NamedText, Template, TemplateProperty, extended
 from tuner.modules.field import DocumentField
+from tuner.rainerscript.gaps import Gaps, Inexpressible
+from tuner.rainerscript.script import ON
+from tuner.rainerscript.template import NamedText, Template, TemplateProperty, extended
 
 _TIMES = frozenset({"timereported", "timegenerated"})
 _CASES = {"lower": "lower", "upper": "upper"}

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from tuner.importer.conditions import Precondition, variables
-from tuner.importer.gaps import Gap, Gaps
-from tuner.importer.script import (
+from tuner.rainerscript.gaps import Gap, Gaps
+from tuner.rainerscript.script import (
     Block,
     BsdBlock,
     Call,
@@ -19,10 +19,10 @@ from tuner.importer.script import (
     Operation,
     Parameter,
     ReloadTable,
+    ScriptObject,
     ScriptPosition,
     SetVariable,
     Statement,
-    Thing,
     Variable,
     Word,
 )
@@ -51,7 +51,7 @@ class Walk:
     cannot be told apart.
     """
 
-    rulesets: Mapping[str, Thing]
+    rulesets: Mapping[str, ScriptObject]
     gaps: Gaps
     reached: list[Reached] = field(default_factory=list)
     calls: list[str] = field(default_factory=list)
@@ -75,7 +75,7 @@ class Walk:
     def statement(self, statement: Statement, guards: Guards) -> Guards | None:
         """Follow one statement."""
         match statement:
-            case Thing(kind="action") if len(self.reached) >= _MOST_ACTIONS:
+            case ScriptObject(kind="action") if len(self.reached) >= _MOST_ACTIONS:
                 self.bind(statement.origin, f"more than {_MOST_ACTIONS} actions")
                 return None
             case If():
@@ -88,7 +88,7 @@ class Walk:
                 return self.call(name, statement.origin, guards)
             case Call():
                 self.bind(statement.origin, "the ruleset of call_indirect depends on the event")
-            case Thing(kind="action") | SetVariable() | Foreach() | ReloadTable():
+            case ScriptObject(kind="action") | SetVariable() | Foreach() | ReloadTable():
                 self.reached.append(Reached(statement, guards))
             case Directive():
                 self.gaps.miss(statement.origin, f"the directive ${statement.name}")
@@ -141,16 +141,16 @@ class Walk:
         return self.queued(queue, before, ruleset) if queue else after
 
     def queued(
-        self, queue: list[Parameter], before: int, ruleset: Thing
+        self, queue: list[Parameter], before: int, ruleset: ScriptObject
     ) -> tuple[Precondition, ...]:
         """What is called through a queue goes its own way: a queue before one action is that
         action's."""
         own = self.reached[before:]
         action = own[0].statement if len(own) == 1 else None
-        is_free = isinstance(action, Thing) and not any(
+        is_free = isinstance(action, ScriptObject) and not any(
             one.key.startswith("queue.") for one in action.parameters
         )
-        if not isinstance(action, Thing) or not is_free:
+        if not isinstance(action, ScriptObject) or not is_free:
             what = f"ruleset {ruleset.text('name')} is called and has a queue of its own"
             self.bind(ruleset.origin, what)
             return ()
@@ -167,7 +167,7 @@ class Walk:
 
 def name_of_statement(statement: Statement) -> str:
     """What to call a statement that no key of a profile stands for."""
-    if isinstance(statement, Thing):
+    if isinstance(statement, ScriptObject):
         return f"action {(statement.text('type') or 'without a type').lower()}"
     if isinstance(statement, SetVariable):
         return f"{statement.verb} {statement.variable}"

@@ -1,4 +1,4 @@
-"""The name of an index as a profile says it."""
+"""The name of an index, and of a file, as a profile says it."""
 
 from __future__ import annotations
 
@@ -7,10 +7,65 @@ from collections.abc import Sequence
 from pydantic import ValidationError
 
 from tuner.engines.index import Index
-from tuner.importer.configuration import Parts
-from tuner.importer.gaps import Gap, Gaps, Inexpressible
-from tuner.importer.script import Thing
-from tuner.importer.template import Template, TemplatePiece, TemplateProperty
+from tuner.rainerscript.configuration import Parts
+from tuner.rainerscript.gaps import Gap, Gaps, Inexpressible
+from tuner.rainerscript.script import ScriptObject
+from tuner.rainerscript.template import Template, TemplatePiece, TemplateProperty
+
+
+def file_name_of(template: Template, gaps: Gaps) -> dict[str, object]:
+    """The parts of a path: one property, a date, or one property and a date after it; raises
+    Inexpressible for any other."""
+    pieces, path = template.pieces, f"the path of template {template.name}"
+    dates = [at for at, one in enumerate(pieces) if is_date(one)]
+    values = [at for at, one in enumerate(pieces) if _is_property(one) and at not in dates]
+    if len(values) > 1:
+        raise Inexpressible(
+            template.origin, f"{path} has {len(values)} properties: dynaFile takes one"
+        )
+    if values and dates and values[0] > dates[0]:
+        raise Inexpressible(template.origin, f"{path} has its date before the property")
+    places = [*values, *dates]
+    before = _text(pieces[: min(places)]) if places else ""
+    if not before:
+        raise Inexpressible(template.origin, f"{path} has no property and no date after a folder")
+    data: dict[str, object] = {"before": before}
+    for value in (pieces[at] for at in values):
+        if not isinstance(value, TemplateProperty) or set(value.options) - {"securepath"}:
+            raise Inexpressible(template.origin, f"{path} has options of its property")
+        data["property"] = value.lowered
+    if dates:
+        data |= _rotating(template, pieces[dates[0] : dates[-1] + 1], gaps)
+        if between := _text(pieces[values[0] + 1 : dates[0]]) if values else "":
+            data["between"] = between
+    if after := _text(pieces[max(places) + 1 :]):
+        data["after"] = after
+    return data
+
+
+def _text(pieces: Sequence[TemplatePiece]) -> str:
+    return "".join(map(str, pieces))
+
+
+def _is_property(piece: TemplatePiece) -> bool:
+    return isinstance(piece, TemplateProperty)
+
+
+def _rotating(
+    template: Template, pieces: tuple[TemplatePiece, ...], gaps: Gaps
+) -> dict[str, object]:
+    """The date in the name of a file."""
+    parts, separator, clock = date_of(pieces, template)
+    data: dict[str, object] = {"rotate": ROTATES.get(parts, "yearly")}
+    if separator != "-":
+        data["separator"] = separator or "none"
+    if clock == "timereported":
+        data["clock"] = "reported"
+    if clock == "now":
+        what = "the date in the name of a file is when the event came, not when it is written"
+        gaps.change(template.origin, what)
+    return data
+
 
 # What the parts of a date are called: by options of a time, and as properties of rsyslog's clock.
 _PARTS = ("year", "month", "day", "hour", "week")
@@ -34,7 +89,9 @@ _CUTS: dict[tuple[int, int], tuple[tuple[str, ...], str]] = {
 }
 
 
-def index_of(action: Thing, parts: Parts, gaps: Gaps, unknown: list[Gap]) -> dict[str, object]:
+def index_of(
+    action: ScriptObject, parts: Parts, gaps: Gaps, unknown: list[Gap]
+) -> dict[str, object]:
     """The index of an action; a template that is not there is `unknown`.  Raises Inexpressible."""
     given = action.get("searchindex")
     # omelasticsearch.c: without one, documents go to an index called system.
@@ -45,7 +102,7 @@ def index_of(action: Thing, parts: Parts, gaps: Gaps, unknown: list[Gap]) -> dic
         return {"name": name}
     origin = action.origin if given is None else given.origin
     template = parts.templates.get(name.strip().lower())
-    if template is None and name.strip().lower() in parts.template_things:
+    if template is None and name.strip().lower() in parts.template_objects:
         raise Inexpressible(origin, f"template {name} is made by the plugin of another module")
     if template is None:
         what = f"there is no template {name}: the profile takes it as the name of the index"

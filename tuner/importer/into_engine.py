@@ -8,17 +8,17 @@ from typing import Protocol
 from urllib.parse import urlsplit
 
 from tuner.importer.conditions import path_of
-from tuner.importer.configuration import Parts
 from tuner.importer.document import is_rest
 from tuner.importer.fields import STANDARD_JSON, fields_of_template, whole_json
-from tuner.importer.gaps import Gap, Gaps, Inexpressible
 from tuner.importer.index_name import index_of
-from tuner.importer.parameters import QUEUE, is_literal, keys_of_model, known, secret_of
-from tuner.importer.script import Parameter, ScriptPosition, Thing, every
-from tuner.importer.template import Template, TemplateProperty
 from tuner.modules.omelasticsearch import OmelasticsearchOutput
 from tuner.modules.queue import Queue
 from tuner.modules.secrets import HttpTls, Tls
+from tuner.rainerscript.configuration import Parts
+from tuner.rainerscript.gaps import Gap, Gaps, Inexpressible
+from tuner.rainerscript.parameters import QUEUE, is_literal, keys_of_model, known, secret_of
+from tuner.rainerscript.script import Parameter, ScriptObject, ScriptPosition, every
+from tuner.rainerscript.template import Template, TemplateProperty
 
 _TLS = {
     "tls.cacert": "cacert", "tls.mycert": "mycert", "tls.myprivkey": "myprivkey",
@@ -50,7 +50,7 @@ class Surrounding(Protocol):
     unknown: list[Gap]
 
 
-def engine_output(action: Thing, name: str, around: Surrounding) -> dict[str, object]:
+def engine_output(action: ScriptObject, name: str, around: Surrounding) -> dict[str, object]:
     """The keys of the output, without its name, filter and queue.  Raises Inexpressible."""
     gaps = around.gaps
     servers, user = servers_of(action, gaps, _PORT, "https" if action.is_on("usehttps") else "http")
@@ -76,7 +76,7 @@ def engine_output(action: Thing, name: str, around: Surrounding) -> dict[str, ob
     return data
 
 
-def without_unknown(action: Thing, name: str) -> tuple[Thing, list[Gap]]:
+def without_unknown(action: ScriptObject, name: str) -> tuple[ScriptObject, list[Gap]]:
     """An action without the parameters that no key says, and these: only in the profile is it what
     measurements and lint are about.  What it must not be without stays in it."""
     keys = {"name", "type", *_DERIVED, *keys_of_model(OmelasticsearchOutput)}
@@ -92,7 +92,9 @@ def without_unknown(action: Thing, name: str) -> tuple[Thing, list[Gap]]:
     return replace(action, parameters=left), gaps
 
 
-def credentials_of(action: Thing, name: str, user: str | None, gaps: Gaps) -> dict[str, object]:
+def credentials_of(
+    action: ScriptObject, name: str, user: str | None, gaps: Gaps
+) -> dict[str, object]:
     """Who logs in, with the secrets as files: `user` is named by the address of a server."""
     data: dict[str, object] = {}
     uid, pwd, key = action.text("uid") or user, action.get("pwd"), action.get("apikey")
@@ -110,21 +112,21 @@ def credentials_of(action: Thing, name: str, user: str | None, gaps: Gaps) -> di
     return data
 
 
-def tls_of(model: type[HttpTls], action: Thing, name: str, gaps: Gaps) -> dict[str, object]:
+def tls_of(model: type[HttpTls], action: ScriptObject, name: str, gaps: Gaps) -> dict[str, object]:
     """The keys of the section tls, which `model` has."""
     given = [one for one in action.parameters if one.key in _TLS]
     renamed = [type(one)(_TLS[one.key], one.value, one.origin) for one in given]
     return known(model, renamed, f"output {name}", gaps)
 
 
-def _document(action: Thing, around: Surrounding) -> list[dict[str, object]]:
+def _document(action: ScriptObject, around: Surrounding) -> list[dict[str, object]]:
     given = action.get("template")
     if given is None:
         return [dict(one) for one in STANDARD_JSON]
     template = around.parts.templates.get((given.text or "").strip().lower())
     if template is None:
         name = (given.text or "").strip().lower()
-        if given.text is None or name in around.parts.template_things:
+        if given.text is None or name in around.parts.template_objects:
             raise Inexpressible(given.origin, no_template(given))
         what = f"{no_template(given)}: the profile writes what rsyslog does without one"
         around.unknown.append(Gap(given.origin, what))
@@ -171,7 +173,7 @@ def no_template(given: Parameter) -> str:
     return f"a profile has no template {given.text}" if is_own else f"no template {given.text}"
 
 
-def _ids(action: Thing, around: Surrounding) -> dict[str, object]:
+def _ids(action: ScriptObject, around: Surrounding) -> dict[str, object]:
     """An id of its own for each document, where the configuration makes one."""
     given = action.get("bulkid")
     if given is None or not action.is_on("dynbulkid"):
@@ -197,11 +199,11 @@ def _ids(action: Thing, around: Surrounding) -> dict[str, object]:
     return {"bulkid": {"property": only.lowered} if source is None else {source: path}}
 
 
-def _rejected_file(action: Thing, name: str, around: Surrounding) -> str:
+def _rejected_file(action: ScriptObject, name: str, around: Surrounding) -> str:
     """Where the ruleset of what the engine refuses writes what it gives up."""
     ruleset = around.parts.rulesets.get((action.text("retryruleset") or "").lower())
     for statement in every((ruleset,) if ruleset is not None else ()):
-        if isinstance(statement, Thing) and statement.kind == "action":
+        if isinstance(statement, ScriptObject) and statement.kind == "action":
             file = statement.text("file")
             if (statement.text("type") or "").lower() == "omfile" and file:
                 return file
@@ -212,7 +214,7 @@ def _rejected_file(action: Thing, name: str, around: Surrounding) -> str:
     return file
 
 
-def _say_what_changes(action: Thing, gaps: Gaps) -> None:
+def _say_what_changes(action: ScriptObject, gaps: Gaps) -> None:
     bulk = action.get("bulkmode")
     if bulk is None or not bulk.is_on:
         place = action.origin if bulk is None else bulk.origin
@@ -232,7 +234,7 @@ _PORT = "9200"
 
 
 def servers_of(
-    action: Thing, gaps: Gaps, default_port: str, scheme: str
+    action: ScriptObject, gaps: Gaps, default_port: str, scheme: str
 ) -> tuple[list[str], str | None]:
     """The addresses, each with its port, and the user that one of them names; a password in one
     goes nowhere (omelasticsearch.c and omhttp.c, computeBaseUrl)."""

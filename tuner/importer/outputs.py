@@ -7,24 +7,22 @@ from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from typing import Any, get_args
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from tuner.importer.conditions import filter_of
-from tuner.importer.configuration import Parts
 from tuner.importer.fields import STANDARD_JSON, texts_of_template
-from tuner.importer.file_name import file_name_of
 from tuner.importer.flow import Reached, Walk, name_of_statement
-from tuner.importer.gaps import Gap, Gaps, Inexpressible
+from tuner.importer.index_name import file_name_of
 from tuner.importer.into_engine import (
+    credentials_of,
     engine_output,
     no_template,
+    servers_of,
     template_fields,
+    tls_of,
     without_unknown,
 )
-from tuner.importer.over_http import http_output
-from tuner.importer.parameters import QUEUE, certificates, known, queue_of
 from tuner.importer.rest import Rest, why_of
-from tuner.importer.script import Block, Parameter, ScriptPosition, Statement, Thing
 from tuner.importer.steps import (
     KEPT,
     OUTPUT,
@@ -34,12 +32,95 @@ from tuner.importer.steps import (
     step_of,
     why_bound,
 )
-from tuner.importer.template import Template
 from tuner.modules.mmjsonparse import JsonParse
 from tuner.modules.mmnormalize import NormalizeParse
+from tuner.modules.omhttp import Header, OmhttpOutput
 from tuner.modules.output import BuiltinTemplate, Lines
 from tuner.modules.registry import OUTPUTS, name_of
+from tuner.modules.secrets import HttpTls
+from tuner.rainerscript.configuration import Parts
+from tuner.rainerscript.gaps import Gap, Gaps, Inexpressible
+from tuner.rainerscript.parameters import (
+    QUEUE,
+    certificates,
+    is_literal,
+    known,
+    queue_of,
+    secret_of,
+)
+from tuner.rainerscript.script import Block, Parameter, ScriptObject, ScriptPosition, Statement
+from tuner.rainerscript.template import Template
 from tuner.schema.scalars import as_name
+
+_PORT = "443"
+_HANDLED = frozenset(
+    {
+        "server", "serverport", "usehttps", "uid", "pwd", "token", "httpheaders",
+        "httpheadervalue", "httpretrycodes", "httpignorablecodes", "template", "tls.cacert",
+        "tls.mycert", "tls.myprivkey", "allowunsignedcerts", "skipverifyhost",
+    }
+)  # fmt: skip
+_HEADER: TypeAdapter[str] = TypeAdapter(Header)
+
+
+def http_output(action: ScriptObject, name: str, gaps: Gaps) -> dict[str, object]:
+    """The keys of the output, without its name, format, filter and queue.  Raises Inexpressible."""
+    for one in action.parameters:
+        if one.key == "retry.ruleset" or (one.key == "dynrestpath" and one.is_on):
+            raise Inexpressible(one.origin, f"the parameter {one.name}")
+    https = action.get("usehttps") is None or action.is_on("usehttps")
+    servers, user = servers_of(action, gaps, _PORT, "https" if https else "http")
+    if not servers:
+        raise Inexpressible(action.origin, "no server that can be read")
+    data: dict[str, object] = {"server": servers}
+    data |= credentials_of(action, name, user, gaps)
+    tls = tls_of(HttpTls, action, name, gaps)
+    if tls:
+        data["tls"] = tls
+    for key in ("token", "httpheadervalue"):
+        given = action.get(key)
+        if given is not None:
+            data[key] = _secret(given, f"{name}.{key}", gaps)
+    headers = action.get("httpheaders")
+    if headers is not None:
+        data["httpheaders"] = _headers(headers, name, gaps)
+    for key in ("httpretrycodes", "httpignorablecodes"):
+        given = action.get(key)
+        if given is not None:
+            data[key] = _codes(given)
+    plain = [one for one in action.parameters if one.key not in {*_HANDLED, "dynrestpath"}]
+    return data | known(OmhttpOutput, plain, f"output {name}", gaps)
+
+
+def _secret(given: Parameter, file: str, gaps: Gaps) -> dict[str, str]:
+    kept = secret_of(given, file)
+    if is_literal(given):
+        gaps.change_secret(given.origin, f"/etc/rsyslog.d/{file}")
+    return kept
+
+
+def _codes(given: Parameter) -> list[int]:
+    """Statuses of HTTP.  Raises Inexpressible."""
+    codes = [int(text) for text in given.texts if text.isascii() and text.isdigit()]
+    if len(codes) < len(given.texts) or not codes:
+        raise Inexpressible(given.origin, f"a value of {given.name} that is no status")
+    return codes
+
+
+def _headers(given: Parameter, name: str, gaps: Gaps) -> list[object]:
+    """The headers, one with a secret as the file to put it into.  Raises Inexpressible."""
+    if not given.texts:
+        raise Inexpressible(given.origin, f"{given.name} is read when rsyslogd starts")
+    made: list[object] = []
+    for number, text in enumerate(given.texts, 1):
+        try:
+            made.append(_HEADER.validate_python(text))
+        except ValidationError:
+            file = f"/etc/rsyslog.d/{name}-{number}.header"
+            gaps.change_secret(given.origin, file)
+            made.append({"file": file})
+    return made
+
 
 # rsyslog's defaults where a profile's are others: they are written, so that nothing changes.
 _OWN_DEFAULTS: dict[str, dict[str, object]] = {
@@ -110,7 +191,7 @@ class Outputs:
         """Translate one statement; why it is kept where a profile cannot say it."""
         action = one.statement
         name, kind = name_of_statement(action), ""
-        if isinstance(action, Thing):
+        if isinstance(action, ScriptObject):
             kind = (action.text("type") or "").lower()
         elif not is_step(action):
             return Gap(action.origin, name)
@@ -130,7 +211,7 @@ class Outputs:
     def _translate(self, one: Reached, kind: str, section: dict[str, Any]) -> None:
         """Add what parses, a step or an output.  Raises Inexpressible."""
         action = one.statement
-        if kind in {"mmjsonparse", "mmnormalize"} and isinstance(action, Thing):
+        if kind in {"mmjsonparse", "mmnormalize"} and isinstance(action, ScriptObject):
             parse = _parse_step(kind, action, bool(one.guards), self.gaps)
             if section.setdefault("parse", parse) is not parse:
                 raise Inexpressible(action.origin, "a second step that parses")
@@ -138,7 +219,11 @@ class Outputs:
                 section["steps"].append({"type": "parse"})
             return
         step = step_of(one, self.parts, self.gaps) if is_step(action) else {}
-        data = {} if step or not isinstance(action, Thing) else self._filtered(kind, action, one)
+        data = (
+            {}
+            if step or not isinstance(action, ScriptObject)
+            else self._filtered(kind, action, one)
+        )
         # What rsyslogd refuses itself is no use as it is: the rest of it is.
         for first in () if self.rest.lacks((action,)) else self.gaps.missing[:1]:
             raise Inexpressible(first.origin, first.message)
@@ -148,7 +233,7 @@ class Outputs:
         else:
             self.made.append((data, one))
 
-    def _filtered(self, kind: str, action: Thing, reached: Reached) -> dict[str, object]:
+    def _filtered(self, kind: str, action: ScriptObject, reached: Reached) -> dict[str, object]:
         """The whole output.  Raises Inexpressible."""
         stem = PurePosixPath(action.text("file") or "").stem
         name = self._name(action.text("name") or stem or _SHORT.get(kind, kind), kind)
@@ -168,7 +253,7 @@ class Outputs:
             raise Inexpressible(action.origin, f"{wrong} is not what a profile takes")
         return data
 
-    def _queue(self, action: Thing, name: str) -> dict[str, object]:
+    def _queue(self, action: ScriptObject, name: str) -> dict[str, object]:
         """The queue of an action; a Direct one, which is the default, ignores everything else."""
         queue = queue_of(action.parameters, name, self.gaps)
         if queue.get("type", "Direct") == "Direct" and queue.keys() - {"type"}:
@@ -178,19 +263,19 @@ class Outputs:
             return {"type": "Direct"} if "type" in queue else {}
         return queue
 
-    def _output(self, kind: str, action: Thing, name: str) -> dict[str, object]:
+    def _output(self, kind: str, action: ScriptObject, name: str) -> dict[str, object]:
         data: dict[str, object] = {"name": name, "type": kind}
         rest = tuple(one for one in action.parameters if one.key not in {"name", "type"})
         rest = tuple(one for one in rest if not one.key.startswith(QUEUE))
         rest = _with_defaults(rest, self.parts.modules.get(kind, ()))
         if kind == "omelasticsearch":
-            own = engine_output(Thing("action", rest, action.origin), name, self)
+            own = engine_output(ScriptObject("action", rest, action.origin), name, self)
             return data | own | ({} if self.repairs else {"mmutf8fix": False})
         if kind not in _MODELS:
             raise Inexpressible(action.origin, "a profile has no such output")
-        return data | self._lines(kind, Thing("action", rest, action.origin), name)
+        return data | self._lines(kind, ScriptObject("action", rest, action.origin), name)
 
-    def _lines(self, kind: str, action: Thing, name: str) -> dict[str, object]:
+    def _lines(self, kind: str, action: ScriptObject, name: str) -> dict[str, object]:
         """What writes one line for each event."""
         data = dict(_OWN_DEFAULTS.get(kind, {}))
         plain = []
@@ -206,7 +291,9 @@ class Outputs:
         if kind == "omhttp":
             if action.get("template") is None:
                 data["document"] = [dict(one) for one in STANDARD_JSON]
-            data |= http_output(Thing("action", tuple(plain), action.origin), name, self.gaps)
+            data |= http_output(
+                ScriptObject("action", tuple(plain), action.origin), name, self.gaps
+            )
         else:
             data |= known(_MODELS[kind], plain, f"output {name}", self.gaps)
         data |= certificates(_MODELS[kind], data, self.parts.globals, self.gaps)
@@ -272,7 +359,9 @@ def _place(statement: Statement, why_kept: Gap | None) -> int:
     """Where the rendered ruleset carries a statement out."""
     if why_kept is not None:
         return KEPT
-    is_output = isinstance(statement, Thing) and not (statement.text("type") or "").startswith("mm")
+    is_output = isinstance(statement, ScriptObject) and not (
+        statement.text("type") or ""
+    ).startswith("mm")
     return OUTPUT if is_output else PARSED
 
 
@@ -282,7 +371,7 @@ _PARSES: dict[str, tuple[type[BaseModel], dict[str, object]]] = {
 }
 
 
-def _parse_step(kind: str, action: Thing, is_guarded: bool, gaps: Gaps) -> dict[str, object]:
+def _parse_step(kind: str, action: ScriptObject, is_guarded: bool, gaps: Gaps) -> dict[str, object]:
     """How mmjsonparse or mmnormalize takes the text of events apart.  Raises Inexpressible.
 
     What some events only pass is done for all: outputs have their filters.

@@ -7,10 +7,11 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from itertools import groupby
 
-from tuner.importer.configuration import Parts, is_module, module_name
 from tuner.importer.flow import Reached, negated
-from tuner.importer.gaps import Gap, Gaps, Inexpressible
-from tuner.importer.script import (
+from tuner.importer.written import printed
+from tuner.rainerscript.configuration import Parts, is_module, module_name
+from tuner.rainerscript.gaps import Gap, Gaps, Inexpressible
+from tuner.rainerscript.script import (
     Block,
     Call,
     Expression,
@@ -19,13 +20,12 @@ from tuner.importer.script import (
     Operation,
     Parameter,
     Quoted,
+    ScriptObject,
     ScriptPosition,
     SetVariable,
     Statement,
-    Thing,
     every,
 )
-from tuner.importer.written import printed
 
 # What is in the name of a parameter that may hold a secret.
 _SECRETS = ("pwd", "pass", "secret", "token", "apikey", "community")
@@ -92,14 +92,14 @@ class Rest:
     def lacks(self, block: Block) -> str | None:
         """What statements name that is not there, so that rsyslogd refuses them."""
         for one in every(block):
-            if not isinstance(one, Thing) or one.kind != "action":
+            if not isinstance(one, ScriptObject) or one.kind != "action":
                 continue
             names = [one.text(key) for key in ("template", "dynaFile")]
             if one.is_on("dynSearchIndex"):
                 names.append(one.text("searchIndex"))
             for name in filter(None, names):
                 lowered = name.strip().lower()
-                if lowered not in self.parts.template_things and lowered not in _OWN_TEMPLATES:
+                if lowered not in self.parts.template_objects and lowered not in _OWN_TEMPLATES:
                     return f"template {name}"
             retried = one.text("retryRuleset")
             if retried is not None and retried.lower() not in self.parts.rulesets:
@@ -110,7 +110,7 @@ class Rest:
         """Statements without secrets, and what they need; None where they cannot be kept."""
         statements = tuple(every(block))
         parameters = [
-            each for one in statements if isinstance(one, Thing) for each in one.parameters
+            each for one in statements if isinstance(one, ScriptObject) for each in one.parameters
         ]
         secrets = {text for one in parameters if _is_secret(one) for text in one.texts}
         has_secret = any(
@@ -138,20 +138,20 @@ class Rest:
         if isinstance(one, Call):
             target = one.target
             self._need_rulesets([target] if isinstance(target, str) else self.parts.rulesets)
-        if not isinstance(one, Thing):
+        if not isinstance(one, ScriptObject):
             return
         self._need_rulesets(filter(None, [one.text("retryRuleset"), one.text("ruleset")]))
         if one.kind not in {"action", "input"}:
             return
         kind = (one.text("type") or "").lower()
         if kind not in _BUILT_IN:
-            module = self.parts.module_things.get(kind, loading(kind, one.origin))
+            module = self.parts.module_objects.get(kind, loading(kind, one.origin))
             self.start.append(self._without_secrets(module))
         for parameter in _NAMES_TEMPLATE:
             self._need_template(one.text(parameter) or "")
 
     def _need_template(self, name: str) -> None:
-        template = self.parts.template_things.get(name.strip().lower())
+        template = self.parts.template_objects.get(name.strip().lower())
         if template is not None:
             self.start.append(template)
 
@@ -167,19 +167,21 @@ class Rest:
         """The modules that may be loaded after the snippet at the start, and only once."""
         return [module_name(one) for one in self._modules(loaded) if self._is_late(one)]
 
-    def _modules(self, loaded: Collection[str]) -> list[Thing]:
+    def _modules(self, loaded: Collection[str]) -> list[ScriptObject]:
         # Functions and parsers are asked for by names of their own.
         named = [
             module
-            for kind, module in self.parts.module_things.items()
+            for kind, module in self.parts.module_objects.items()
             if self.kept and kind.startswith(("fm", "pm"))
         ]
         needed = dict.fromkeys([*named, *filter(is_module, self.start)])
         return [one for one in needed if module_name(one) not in {*loaded, *_BUILT_IN}]
 
-    def _is_late(self, module: Thing) -> bool:
+    def _is_late(self, module: ScriptObject) -> bool:
         """Whether it has no parameters, and nothing at the start asks for any module."""
-        asks = (isinstance(one, Thing) and one.kind in _ASK_FOR_MODULES for one in self.start)
+        asks = (
+            isinstance(one, ScriptObject) and one.kind in _ASK_FOR_MODULES for one in self.start
+        )
         return len(module.parameters) == 1 and not any(asks)
 
     def files(self, name: str, loaded: Collection[str]) -> Iterator[KeptFile]:
@@ -207,7 +209,7 @@ class Rest:
                 then=tuple(map(self._without_secrets, one.then)),
                 otherwise=tuple(map(self._without_secrets, one.otherwise)),
             )
-        if not isinstance(one, Thing):
+        if not isinstance(one, ScriptObject):
             return one
         owner = (one.text("name") or one.text("type") or one.text("load") or one.kind).lower()
         parameters = tuple(
@@ -253,9 +255,9 @@ def why_of(bad: Inexpressible, one: Reached, what: str) -> Gap:
     return Gap(one.statement.origin, f"{what}: {bad}{place}")
 
 
-def loading(kind: str, origin: ScriptPosition) -> Thing:
+def loading(kind: str, origin: ScriptPosition) -> ScriptObject:
     """The statement that loads a module."""
-    return Thing("module", (Parameter.of("load", kind, origin),), origin)
+    return ScriptObject("module", (Parameter.of("load", kind, origin),), origin)
 
 
 def _nested(reached: Iterable[Reached], depth: int) -> Iterator[Statement]:

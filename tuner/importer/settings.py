@@ -9,10 +9,10 @@ from pydantic import ValidationError
 
 from tuner.engines.release import NEWEST_READ, OLDEST
 from tuner.errors import Severity
-from tuner.importer.gaps import Gaps
-from tuner.importer.script import ScriptPosition
 from tuner.lint.lint import lint
 from tuner.profile.model import Profile
+from tuner.rainerscript.gaps import Gaps
+from tuner.rainerscript.script import ScriptPosition
 from tuner.render.artefacts import rsyslog_conf
 from tuner.render.modules import loaded_by
 

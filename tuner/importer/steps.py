@@ -9,12 +9,14 @@ from typing import Any
 from pydantic import ValidationError
 
 from tuner.importer.conditions import filter_of, path_of, property_name, variables
-from tuner.importer.configuration import Parts
 from tuner.importer.document import WHOLE_JSON
 from tuner.importer.flow import Reached
-from tuner.importer.gaps import Gaps, Inexpressible
-from tuner.importer.parameters import QUEUE, known
-from tuner.importer.script import (
+from tuner.modules.registry import STEPS, name_of
+from tuner.modules.step import SetStep, StreamStep, UnsetStep
+from tuner.rainerscript.configuration import Parts
+from tuner.rainerscript.gaps import Gaps, Inexpressible
+from tuner.rainerscript.parameters import QUEUE, known
+from tuner.rainerscript.script import (
     Expression,
     Foreach,
     FunctionCall,
@@ -22,22 +24,22 @@ from tuner.importer.script import (
     Operation,
     Parameter,
     Quoted,
+    ScriptObject,
     SetVariable,
     Statement,
-    Thing,
     Variable,
     every,
 )
-from tuner.importer.template import Template, TemplateProperty
-from tuner.modules.registry import STEPS, name_of
-from tuner.modules.step import SetStep, StreamStep, UnsetStep
+from tuner.rainerscript.template import Template, TemplateProperty
 
 _MODULES = {name_of(one): one for one in STEPS}
 
 
 def is_step(statement: Statement) -> bool:
     """Whether a statement changes events in a way that a step may say."""
-    is_module = isinstance(statement, Thing) and (statement.text("type") or "").lower() in _MODULES
+    is_module = (
+        isinstance(statement, ScriptObject) and (statement.text("type") or "").lower() in _MODULES
+    )
     return is_module or isinstance(statement, SetVariable)
 
 
@@ -55,10 +57,10 @@ def step_of(one: Reached, parts: Parts, gaps: Gaps) -> dict[str, Any]:
         data = _variable(statement, parts)
         model: type[StreamStep] = UnsetStep if statement.value is None else SetStep
     else:
-        kind = (statement.text("type") or "").lower() if isinstance(statement, Thing) else ""
+        kind = (statement.text("type") or "").lower() if isinstance(statement, ScriptObject) else ""
         model = _MODULES[kind]
         shared = [each for each in parts.modules.get(kind, ()) if each.key != "load"]
-        given = statement.parameters if isinstance(statement, Thing) else ()
+        given = statement.parameters if isinstance(statement, ScriptObject) else ()
         own = [each for each in given if not is_said_by_the_step(each)]
         data = {"type": kind} | known(model, [*shared, *own], f"step {kind}", gaps)
     wanted = filter_of(one.guards)
@@ -149,7 +151,7 @@ def why_bound(
 
 def _is_parsing(statement: Statement, place: int) -> bool:
     """Whether a statement becomes the `parse` of all events, whatever its conditions."""
-    kind = (statement.text("type") or "").lower() if isinstance(statement, Thing) else ""
+    kind = (statement.text("type") or "").lower() if isinstance(statement, ScriptObject) else ""
     return place == PARSED and kind in {"mmjsonparse", "mmnormalize"}
 
 
@@ -196,7 +198,9 @@ def _written(statement: Statement) -> frozenset[str]:
             names |= {one.variable.lower(), *(_filled(one.value) if one.value else ())}
         elif isinstance(one, Foreach):
             names.add(one.variable.lower())
-        elif isinstance(one, Thing) and (kind := (one.text("type") or "").lower())[:2] == "mm":
+        elif (
+            isinstance(one, ScriptObject) and (kind := (one.text("type") or "").lower())[:2] == "mm"
+        ):
             names |= _WRITES.get(kind, _EVERYTHING)
     return frozenset(names)
 
@@ -222,12 +226,12 @@ def _read(reached: Reached, templates: Mapping[str, Template]) -> frozenset[str]
             names |= _asked(one.values)
         elif isinstance(one, If):
             names |= _asked(one.condition)
-        elif isinstance(one, Thing):
+        elif isinstance(one, ScriptObject):
             names.update(_read_by(one, templates))
     return frozenset(names)
 
 
-def _read_by(action: Thing, templates: Mapping[str, Template]) -> Iterator[str]:
+def _read_by(action: ScriptObject, templates: Mapping[str, Template]) -> Iterator[str]:
     kind = (action.text("type") or "").lower()
     if kind.startswith("mm"):
         yield from _TEXT if kind in _WRITES else _EVERYTHING

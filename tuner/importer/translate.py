@@ -3,27 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, cast, get_args
 
-from tuner.importer.configuration import Configuration, Parts, parts_of
 from tuner.importer.flow import Walk
-from tuner.importer.gaps import Gap, Gaps
-from tuner.importer.inputs import is_local, local_inputs, read_input
-from tuner.importer.legacy import modern
-from tuner.importer.old_form import DEFAULT_RULESET
 from tuner.importer.outputs import Outputs
-from tuner.importer.parameters import QUEUE, entry_queue_of, keys_of_model, known
 from tuner.importer.rest import Rest
-from tuner.importer.script import (
-    Block,
-    Call,
-    Directive,
-    Parameter,
-    ScriptPosition,
-    Thing,
-)
 from tuner.importer.settings import (
     guardrails_of,
     loaded_modules,
@@ -33,10 +19,104 @@ from tuner.importer.settings import (
 )
 from tuner.importer.written import Comments, Imported
 from tuner.modules.impstats import Impstats
-from tuner.modules.input import Parsers
+from tuner.modules.input import Input, Listener, Parsers
 from tuner.modules.ratelimit import LIMIT_NAME, RateLimitPolicy
+from tuner.modules.registry import INPUTS, name_of
 from tuner.profile.model import Global
+from tuner.rainerscript.configuration import Configuration, Parts, module_name, parts_of
+from tuner.rainerscript.gaps import Gap, Gaps
+from tuner.rainerscript.legacy import modern
+from tuner.rainerscript.old_form import DEFAULT_RULESET
+from tuner.rainerscript.parameters import QUEUE, certificates, entry_queue_of, keys_of_model, known
+from tuner.rainerscript.script import (
+    OFF,
+    Block,
+    Call,
+    Directive,
+    Parameter,
+    ScriptObject,
+    ScriptPosition,
+)
+from tuner.schema.parameter import of_module
 from tuner.schema.scalars import as_name
+
+# rsyslog listens on every address unless one is configured.
+ANYWHERE = "0.0.0.0"  # noqa: S104 - this is what the configuration that is read does
+# rsyslog's defaults where a profile's are others.
+_OWN_DEFAULTS: dict[str, dict[str, object]] = {
+    "imfile": {"persistStateInterval": 0},
+    "imptcp": {"socketBacklog": 5},
+}
+_MODELS: dict[str, type[Input]] = {name_of(one): one for one in INPUTS}
+# Where local programs and the kernel log to, which only the default ruleset takes.
+_LOCAL = frozenset({"imuxsock", "imklog", "imkmsg", "imjournal", "immark"})
+# What the profile decides by itself, or what only names things.
+_ELSEWHERE = frozenset({"type", "ruleset", "name", "load", "syssock.use"})
+# The same in another spelling (imuxsock.c, imudp.c).
+_SPELLED = {
+    "ratelimitinterval": "rateLimit.interval", "ratelimitburst": "rateLimit.burst",
+    "rcvbufsize": "rcvbufSize",
+}  # fmt: skip
+
+
+def local_inputs(parts: Parts) -> Iterator[ScriptObject]:
+    """The modules that are a source by being loaded: the system's log socket, the kernel, the
+    journal."""
+    sockets = {one.text("type") for one in parts.inputs}
+    for kind, module in parts.module_objects.items():
+        is_off = (module.text("sysSock.use") or "").lower() in OFF
+        if kind in _LOCAL and kind not in sockets and not is_off:
+            yield replace(module, parameters=parts.modules[kind])
+
+
+def is_local(one: ScriptObject) -> bool:
+    """Whether an input is a module by itself."""
+    return one.kind == "module"
+
+
+def read_input(one: ScriptObject, parts: Parts, gaps: Gaps) -> dict[str, object] | None:
+    """The input of a profile; None, and a gap, where none of its type is known."""
+    kind = module_name(one) if is_local(one) else (one.text("type") or "").lower()
+    model = _MODELS.get(kind)
+    if model is None:
+        gaps.miss(one.origin, f"input {kind}: a profile has no such input")
+        return None
+    own = [_spelled(each) for each in one.parameters if each.key not in _ELSEWHERE]
+    data: dict[str, object] = {"type": kind}
+    if issubclass(model, Listener):
+        data["address"] = ANYWHERE
+    data |= _OWN_DEFAULTS.get(kind, {})
+    if not is_local(one):
+        own = [*_shared(model, parts.modules.get(kind, ()), own, gaps), *own]
+    data |= known(model, own, f"input {kind}", gaps)
+    data |= certificates(model, data, parts.globals, gaps)
+    if kind == "imfile" and data.get("mode") != "polling" and "pollingInterval" in data:
+        del data["pollingInterval"]
+        gaps.change(one.origin, "imfile ignores pollingInterval in mode inotify: left out")
+    if data.get("address") in {"*", ""}:
+        data["address"] = ANYWHERE
+    if issubclass(model, Listener) and "port" not in data:
+        gaps.miss(one.origin, f"input {kind} without one port")
+        return None
+    return data
+
+
+def _spelled(one: Parameter) -> Parameter:
+    return replace(one, name=_SPELLED.get(one.key, one.name))
+
+
+def _shared(
+    model: type[Input], given: tuple[Parameter, ...], own: list[Parameter], gaps: Gaps
+) -> Iterator[Parameter]:
+    """What the module sets for all of its inputs, as far as an input does not."""
+    keys = {key.lower() for key in (*keys_of_model(model), *of_module(model))}
+    written = {one.key for one in own}
+    for one in map(_spelled, given):
+        if one.key in keys and one.key not in written:
+            yield one
+        elif one.key not in keys | _ELSEWHERE:
+            gaps.miss(one.origin, f"the parameter {one.name} of the module")
+
 
 WORK_DIRECTORY = "/var/spool/rsyslog"
 _DEFAULT = DEFAULT_RULESET.lower()
@@ -65,7 +145,7 @@ class _Translation:
     rest: Rest
     data: dict[str, object] = field(default_factory=dict)
     comments: Comments = field(default_factory=dict)
-    doors: dict[str, list[tuple[Thing, dict[str, object]]]] = field(default_factory=dict)
+    entries: dict[str, list[tuple[ScriptObject, dict[str, object]]]] = field(default_factory=dict)
     streams: dict[str, dict[str, object]] = field(default_factory=dict)
     visited: set[str] = field(default_factory=set)
 
@@ -78,7 +158,7 @@ class _Translation:
         outputs = Outputs(self.parts, self.rest, folder)
         self.inputs()
         self.impstats()
-        for ruleset in self.doors or {_DEFAULT: []}:
+        for ruleset in self.entries or {_DEFAULT: []}:
             self.ruleset(ruleset, outputs)
         if not outputs.made and not self.rest.bodies:
             self.hand_over(outputs)
@@ -121,7 +201,7 @@ class _Translation:
         keys = keys_of_model(Global)
         for one in self.parts.globals:
             if one.key not in keys:
-                self.parts.others.append(Thing("global", (one,), one.origin))
+                self.parts.others.append(ScriptObject("global", (one,), one.origin))
         ours = [one for one in self.parts.globals if one.key in keys]
         given = known(Global, ours, "global()", self.gaps)
         if given:
@@ -131,7 +211,7 @@ class _Translation:
     def inputs(self) -> None:
         """The inputs, each with the ruleset that it hands its events to; local sources know only
         the default one.  What no input of a profile says is kept."""
-        partly: list[tuple[str, Thing, dict[str, object] | None, Gaps]] = []
+        partly: list[tuple[str, ScriptObject, dict[str, object] | None, Gaps]] = []
         sources = [*local_inputs(self.parts), *self.parts.inputs]
         for one in sources:
             ruleset = (one.text("ruleset") or _DEFAULT).lower()
@@ -145,18 +225,18 @@ class _Translation:
                 partly.append((ruleset, one, data, gaps))
             else:
                 self.gaps.take(gaps)
-                self.doors.setdefault(ruleset, []).append((one, data))
+                self.entries.setdefault(ruleset, []).append((one, data))
         # Without an input nothing comes in: better one of which something is missing.
-        is_empty = not self.doors
-        kept: dict[str, list[tuple[Thing, Gap]]] = {}
+        is_empty = not self.entries
+        kept: dict[str, list[tuple[ScriptObject, Gap]]] = {}
         for ruleset, one, data, gaps in partly:
             if is_empty and data is not None:
                 self.gaps.take(gaps)
-                self.doors.setdefault(ruleset, []).append((one, data))
+                self.entries.setdefault(ruleset, []).append((one, data))
             else:
                 kept.setdefault(ruleset, []).append((one, gaps.missing[0]))
         made: list[dict[str, object]] = []
-        for ruleset, pairs in self.doors.items():
+        for ruleset, pairs in self.entries.items():
             stream = self.stream_of(ruleset)
             for one, data in pairs:
                 self.comments["inputs", len(made)] = one.origin
@@ -168,22 +248,22 @@ class _Translation:
         for ruleset, ones in kept.items():
             self.keep_inputs(ruleset, ones)
 
-    def keep_inputs(self, ruleset: str, ones: list[tuple[Thing, Gap]]) -> None:
+    def keep_inputs(self, ruleset: str, ones: list[tuple[ScriptObject, Gap]]) -> None:
         """Keep inputs that no profile says: they hand their events to the rendered ruleset, or to
         their own, which is kept with them."""
         stream = self.stream_of(ruleset)
         target = self.name if stream is None else f"stream.{stream}"
         for one, why in ones:
             kept = one
-            if ruleset in self.doors:
+            if ruleset in self.entries:
                 name = Parameter.of("ruleset", target, one.origin)
                 others = (each for each in one.parameters if each.key != "ruleset")
                 kept = replace(one, parameters=(*others, name))
-            if one.kind == "module" and ruleset in self.doors:
+            if one.kind == "module" and ruleset in self.entries:
                 self.rest.keep_object(one, why)
-                if not any(is_local(source) for source, _ in self.doors[ruleset]):
+                if not any(is_local(source) for source, _ in self.entries[ruleset]):
                     self.rest.end.append(Call(target, one.origin))
-            elif ruleset in self.doors or ruleset in self.parts.rulesets:
+            elif ruleset in self.entries or ruleset in self.parts.rulesets:
                 self.rest.keep_object(kept, why)
                 self.visited.add(ruleset)
             else:
@@ -191,7 +271,7 @@ class _Translation:
 
     def stream_of(self, ruleset: str) -> str | None:
         """The stream that stands for a ruleset; None for what the profile says itself."""
-        own = _DEFAULT if _DEFAULT in self.doors else next(iter(self.doors), _DEFAULT)
+        own = _DEFAULT if _DEFAULT in self.entries else next(iter(self.entries), _DEFAULT)
         if ruleset == own and (ruleset == _DEFAULT or not self.has_queues(ruleset)):
             return None
         word = as_name(ruleset)
@@ -201,13 +281,13 @@ class _Translation:
         """Whether a ruleset has a queue beside a main queue that is written too."""
         found = self.parts.rulesets.get(ruleset)
         own = found is not None and any(one.key.startswith(QUEUE) for one in found.parameters)
-        return own and (self.parts.main_queue is not None or len(self.doors) > 1)
+        return own and (self.parts.main_queue is not None or len(self.entries) > 1)
 
     def ruleset(self, name: str, outputs: Outputs) -> None:
         """The outputs of what enters a ruleset, with the parsing before them."""
         found = self.parts.rulesets.get(name)
         body: Block = tuple(self.parts.rules) if name == _DEFAULT else ()
-        origins = [one.origin for one, _ in self.doors.get(name, ())]
+        origins = [one.origin for one, _ in self.entries.get(name, ())]
         if name != _DEFAULT and found is None:
             self.gaps.miss(origins[0], f"there is no ruleset {name}")
         elif found is not None and name != _DEFAULT:
@@ -237,7 +317,7 @@ class _Translation:
             self.visited |= walk.visited
             self.data |= outputs.ruleset((call,), walk, None)
 
-    def of_ruleset(self, ruleset: Thing | None, stream: str | None) -> dict[str, object]:
+    def of_ruleset(self, ruleset: ScriptObject | None, stream: str | None) -> dict[str, object]:
         """The parser and the queue of a ruleset."""
         if ruleset is None:
             return {}
@@ -256,7 +336,7 @@ class _Translation:
     def impstats(self) -> None:
         """rsyslog's own counters, with the stream of their ruleset; kept as they are where a
         profile cannot say how they are written."""
-        module = self.parts.module_things.get("impstats")
+        module = self.parts.module_objects.get("impstats")
         if module is None:
             return
         gaps = Gaps()
@@ -269,7 +349,7 @@ class _Translation:
             return
         ruleset = (module.text("ruleset") or "").lower()
         if ruleset in self.parts.rulesets and data["log.syslog"]:
-            self.doors.setdefault(ruleset, [])
+            self.entries.setdefault(ruleset, [])
             stream = self.stream_of(ruleset)
             data |= {"stream": stream}
         self.data["impstats"] = data
@@ -284,7 +364,7 @@ class _Translation:
             files = {name: {"file": one.text("file")} for name, one in tables.items()}
             self.data["lookup_tables"] = files
         for one in self.parts.others:
-            if one in tables.values() or (isinstance(one, Thing) and self.limit(one)):
+            if one in tables.values() or (isinstance(one, ScriptObject) and self.limit(one)):
                 continue
             if isinstance(one, Directive):
                 self.rest.keep_object(one, Gap(one.origin, f"the directive ${one.name}"))
@@ -293,7 +373,7 @@ class _Translation:
             what = f"global(): {names}" if one.kind == "global" else f"{one.kind}()"
             self.rest.keep_object(one, Gap(one.origin, what))
 
-    def limit(self, one: Thing) -> bool:
+    def limit(self, one: ScriptObject) -> bool:
         """Whether an object is a rate limit that a profile can say, which it then does."""
         name, gaps = one.text("name") or "", Gaps()
         if one.kind != "ratelimit" or not re.fullmatch(LIMIT_NAME, name):

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from tuner.importer.gaps import Gap
-from tuner.importer.script import (
+from tuner.profile.edit.flow import flow
+from tuner.rainerscript.gaps import Gap
+from tuner.rainerscript.quoting import literal, quote
+from tuner.rainerscript.script import (
     Array,
     Block,
     BsdBlock,
@@ -24,16 +26,14 @@ from tuner.importer.script import (
     Quoted,
     ReloadTable,
     ScriptNumber,
+    ScriptObject,
     ScriptPosition,
     SelectorFilter,
     SetVariable,
     Statement,
-    Thing,
     Variable,
     Word,
 )
-from tuner.profile.edit.flow import flow
-from tuner.render.quoting import literal, quote
 
 Comments = dict[tuple[str | int, ...], ScriptPosition]
 """Where a section of a profile comes from."""
@@ -67,8 +67,8 @@ def _indented(block: Block) -> Iterator[str]:
 
 def _statement(statement: Statement) -> Iterator[str]:
     match statement:
-        case Thing():
-            yield from _thing(statement)
+        case ScriptObject():
+            yield from _object(statement)
         case Include():
             for file in statement.files:
                 yield from _lines(file)
@@ -115,7 +115,7 @@ def _plain(statement: Statement) -> str:
     return text
 
 
-def _thing(thing: Thing) -> Iterator[str]:
+def _object(thing: ScriptObject) -> Iterator[str]:
     head = f"{thing.kind}({' '.join(map(_parameter, thing.parameters))})"
     if thing.body is None and not thing.parts:
         yield head

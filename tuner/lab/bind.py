@@ -11,15 +11,14 @@ from pydantic import BaseModel
 from tuner.engines.release import Engine, Release
 from tuner.errors import Refused
 from tuner.lint.rules.releases import inputs_too_new
-from tuner.modules.input import LOOPBACK
+from tuner.modules.input import LOOPBACK, Input
 from tuner.modules.output import Output
 from tuner.modules.queue import Queue
 from tuner.modules.registry import AnyStep
 from tuner.profile.bind_inputs import bind_inputs, work_directory
-from tuner.profile.lanes import Lanes
 from tuner.profile.model import Profile
 from tuner.profile.placement import ports_of
-from tuner.profile.stream import Snippets, Stream
+from tuner.profile.stream import Lanes, Snippets, Stream
 from tuner.schema.scalars import Server
 
 _NOTHING = "none"
@@ -125,6 +124,7 @@ class Bound:
 
     profile: Profile
     substitutions: tuple[Substitution, ...]
+    inputs: tuple[Input | None, ...]
 
 
 def bind(profile: Profile, site: Site, ports: tuple[int, ...]) -> Bound:
@@ -170,6 +170,8 @@ def bind(profile: Profile, site: Site, ports: tuple[int, ...]) -> Bound:
     )
     # model_copy does not validate: read the result again as if it had been written.
     checked = Profile.model_validate(_plain(bound))
+    # What was read of a base is no plain data.
+    checked = checked.model_copy(update={"base": profile.base})
     _require_known(checked)
     used = _plain(checked) | {"inputs": [source and _plain(source) for source in inputs]}
     used |= _steps_used(profile, checked)
@@ -177,7 +179,7 @@ def bind(profile: Profile, site: Site, ports: tuple[int, ...]) -> Bound:
         used["impstats"] = "the lab's own, every second"
     if site.stand_in is not None:
         used["release"] = {"rsyslog": site.rsyslog, profile.release.engine.value: site.stand_in}
-    return Bound(checked, tuple(substitutions(_plain(profile), used)))
+    return Bound(checked, tuple(substitutions(_plain(profile), used)), inputs)
 
 
 def require_bindable(profile: Profile, rsyslog: str) -> None:

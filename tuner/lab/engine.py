@@ -7,7 +7,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from tuner.engine.client import EngineClient
-from tuner.engine.delivery import DeliveryCheck, check_by_counters, check_by_identity, check_by_sink
+from tuner.engine.delivery import (
+    DeliveryCheck,
+    Expectation,
+    check_by_counters,
+    check_by_identity,
+    check_by_sink,
+    check_expected_by_identity,
+    check_expected_by_sink,
+)
 from tuner.engine.numbering import SentEvents
 from tuner.engine.probe import EngineFacts, answers, facts
 from tuner.engine.searchable import counted, refreshes, searchable
@@ -125,6 +133,12 @@ class LabEngine(ABC):
         """What became of the events that were sent, in the index of `output`, of which the engine
         counts `indexed` and a search finds `found`."""
 
+    @abstractmethod
+    def check_expected(
+        self, pattern: str, sent: SentEvents, run: str, expectation: Expectation, /
+    ) -> DeliveryCheck:
+        """What became of the events of a run through a base."""
+
 
 class StoringEngine(LabEngine):
     """An Elasticsearch or OpenSearch, whose documents can be searched and counted."""
@@ -170,6 +184,12 @@ class StoringEngine(LabEngine):
             return check_by_counters(sent.total, indexed, found)
         shards = output.index.settings.number_of_shards
         return check_by_identity(self.client, output.index.pattern, sent, shards)
+
+    def check_expected(
+        self, pattern: str, sent: SentEvents, run: str, expectation: Expectation, /
+    ) -> DeliveryCheck:
+        """By the numbers in the documents."""
+        return check_expected_by_identity(self.client, pattern, sent, run, expectation)
 
 
 class AttachedEngine(StoringEngine):
@@ -279,3 +299,9 @@ class SinkEngine(LabEngine):
     ) -> DeliveryCheck:  # fmt: skip
         """As the sink counted each event."""
         return check_by_sink(self.client, output.index.pattern, sent)
+
+    def check_expected(
+        self, pattern: str, sent: SentEvents, run: str, expectation: Expectation, /
+    ) -> DeliveryCheck:
+        """As the sink counted them."""
+        return check_expected_by_sink(self.client, pattern, sent, run, expectation)

@@ -11,7 +11,7 @@ from tuner.errors import JobFailed
 from tuner.host.process import run
 from tuner.host.programs import openssl
 from tuner.lab.ports import is_bound, is_listening, require_free
-from tuner.modules.certificates import COLLECTOR_NAME, SENDER_NAME, Certificates
+from tuner.modules.tls import COLLECTOR_NAME, SENDER_NAME, Certificates
 from tuner.profile.bind_inputs import flooded
 from tuner.profile.model import Profile
 from tuner.profile.placement import ports_of

@@ -5,11 +5,12 @@ from __future__ import annotations
 import contextlib
 import secrets
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from urllib.parse import urlsplit
 
 from tuner.engine.client import EngineClient
+from tuner.engine.delivery import Expectation
 from tuner.engine.owned import Owner, remove, settle
 from tuner.engines.release import Engine
 from tuner.errors import TuneError, Unreachable
@@ -47,6 +48,9 @@ class Lab:
     templates: Templates | None = None
     address: str = LOOPBACK
     loads: Callable[[], Sequence[LoadHost]] = tuple
+    learnt: dict[tuple[tuple[str, str], ...], Expectation] = field(
+        default_factory=dict, compare=False
+    )
 
     @property
     def client(self) -> EngineClient:

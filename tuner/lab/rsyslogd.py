@@ -1,4 +1,4 @@
-"""A real rsyslogd, owned by us: its own configuration, work folder and pid file."""
+"""A real rsyslogd, owned by us: its own configuration, work folder, pid file and counters."""
 
 from __future__ import annotations
 
@@ -7,10 +7,36 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tuner.errors import JobFailed
-from tuner.host.process import Command, Daemon, own_environment
+from tuner.host.process import Command, Daemon, open_given, own_environment
 from tuner.host.programs import rsyslogd
 from tuner.host.usage import Usage, usage_of
 from tuner.lab.entrances import EventSource
+from tuner.modules.pstats import Snapshot, snapshots
+from tuner.rainerscript.quoting import Emitted, quote
+
+INTERVAL_S = 1
+
+
+def impstats_section(path: Path) -> Emitted:
+    """The statement that makes rsyslogd append its counters to `path` once a second.
+
+    It can stand at the end of a configuration.  The interval is the shortest there is.
+    """
+    return Emitted(
+        f'module(load="impstats" interval={quote(INTERVAL_S)} format="json" resetCounters="off"'
+        f' log.syslog="off" log.file={quote(str(path))} bracketing="on")\n'
+    )
+
+
+def read(path: Path) -> tuple[Snapshot, ...]:
+    """The complete rounds in the file, oldest first; none when there is no file yet."""
+    try:
+        with open_given(path) as file:
+            text = file.read().decode(errors="replace")
+    except OSError:
+        return ()
+    return snapshots(text)
+
 
 START_TIMEOUT_S = 10.0
 

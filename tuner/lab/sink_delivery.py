@@ -9,17 +9,19 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tuner.engine.delivery import check_arrivals
+from tuner.engine.delivery import FIELD, DeliveryCheck, Expectation, check_arrivals, joined
 from tuner.engine.numbering import SentEvents
 
 Numbers = NDArray[np.int64]
 Counts = NDArray[np.uint16]
 
-_IDENTITY = re.compile(rb"run=[0-9a-f]{8} seq=\d{12}")
-_IDENTITY_BYTES = 29
-_RUN = slice(4, 12)
-_NUMBER = slice(17, 29)
-_POWERS = 10 ** np.arange(11, -1, -1, dtype=np.int64)
+# What a flood writes into its messages: where in it the run and the number stand.
+_IDENTITY = re.compile(rb"(run=[0-9a-f]{8} seq=\d{12})")
+_IN_IDENTITY = slice(4, 12), slice(17, 29)
+# What a lab adds to documents: the output, and microseconds since 1970, whose last nine digits are
+# the number (StampNumbering begins with a multiple of a thousand seconds).
+_STAMPED = re.compile(b'"%b":"?(\\d{18})' % FIELD.encode())
+_IN_STAMPED = slice(0, 9), slice(9, 18)
 _MOST = 1 << 29
 
 
@@ -28,13 +30,21 @@ def identities(documents: Sequence[bytes]) -> dict[bytes, Numbers]:
 
     A document without one is left out, and so is a number that no flood reaches.
     """
-    matched = [match[0] for match in map(_IDENTITY.search, documents) if match is not None]
-    if not matched:
-        return {}
-    rows = np.frombuffer(b"".join(matched), dtype=np.uint8).reshape(-1, _IDENTITY_BYTES)
-    numbers: Numbers = (rows[:, _NUMBER] - ord("0")).astype(np.int64) @ _POWERS
-    runs = np.ascontiguousarray(rows[:, _RUN]).view("S8").ravel()
+    for pattern, (run_at, number_at) in ((_STAMPED, _IN_STAMPED), (_IDENTITY, _IN_IDENTITY)):
+        matched = [match[1] for match in map(pattern.search, documents) if match is not None]
+        if matched:
+            return _by_run(matched, run_at, number_at)
+    return {}
+
+
+def _by_run(matched: Sequence[bytes], run_at: slice, number_at: slice) -> dict[bytes, Numbers]:
+    rows = np.frombuffer(b"".join(matched), dtype=np.uint8).reshape(-1, len(matched[0]))
+    digits = rows[:, number_at]
+    powers = 10 ** np.arange(digits.shape[1] - 1, -1, -1, dtype=np.int64)
+    numbers: Numbers = (digits - ord("0")).astype(np.int64) @ powers
     real = numbers < _MOST
+    names = np.ascontiguousarray(rows[:, run_at])
+    runs = names.view(f"S{names.shape[1]}").ravel()
     return {
         bytes(run): numbers[real & (runs == run)]
         for run in ([runs[0]] if bool((runs == runs[0]).all()) else np.unique(runs))
@@ -92,13 +102,28 @@ class TallyCheck:
     foreign: int
 
 
-def check_tallies(tallies: Iterable[Tally], documents: int, sent: SentEvents) -> TallyCheck:
-    """Check the tallies of one run against what was sent; `documents` is all that arrived."""
-    arrived = np.zeros(sent.end, dtype=np.int64)
+def check_expected_tallies(
+    tallies: Sequence[Sequence[Tally]], sent: SentEvents, expectation: Expectation
+) -> DeliveryCheck:
+    """Check the tallies of each output against what is expected of it."""
+    return joined(
+        check_arrivals(arrived(mine, sent), sent, expectation.of_events(output, sent))
+        for output, mine in enumerate(tallies)
+    )
+
+
+def arrived(tallies: Iterable[Tally], sent: SentEvents) -> Numbers:
+    """How often each number below `sent.end` came."""
+    times = np.zeros(sent.end, dtype=np.int64)
     for tally in tallies:
         counted = tally.counts[: sent.end]
-        arrived[: len(counted)] += counted
-    check = check_arrivals(arrived, sent)
+        times[: len(counted)] += counted
+    return times
+
+
+def check_tallies(tallies: Iterable[Tally], documents: int, sent: SentEvents) -> TallyCheck:
+    """Check the tallies of one run against what was sent; `documents` is all that arrived."""
+    check = check_arrivals(arrived(tallies, sent), sent)
     distinct = sent.total - check.lost
     indexed = distinct + check.duplicated
     return TallyCheck(

@@ -7,18 +7,282 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 import signal
 import socket
 import sys
 import threading
 import time
+from collections.abc import Callable, Sequence
 from contextlib import suppress
+from dataclasses import asdict
 
+from tuner.engine.delivery import Expectation
+from tuner.engine.numbering import SentEvents
+from tuner.engines.versions import DEFAULT
 from tuner.errors import BadUsage
 from tuner.lab.faults import parse_fault
-from tuner.lab.sink_api import answer
-from tuner.lab.sink_http import BadRequest, Conversation, json_reply
-from tuner.lab.sink_store import Store
+from tuner.lab.sink_bulk import BadBulk, Refuse, bulk
+from tuner.lab.sink_http import BadRequest, Conversation, HttpRequest, Reply, json_reply
+from tuner.lab.sink_store import JSON, Exists, Missing, SinkIndex, Store
+
+VERSION = DEFAULT.version
+_ACKNOWLEDGED: JSON = {"acknowledged": True}
+_SHARDS: JSON = {"_shards": {"total": 1, "successful": 1, "failed": 0}}
+
+Handler = Callable[[Store, HttpRequest, str], Reply]
+
+
+def answer(store: Store, request: HttpRequest) -> Reply:
+    """Answer one request."""
+    try:
+        for methods, address, handler in _ROUTES:
+            match = address.fullmatch(request.path)
+            if match is not None and request.method in methods:
+                return handler(store, request, match["name"] if address.groups else "")
+    except Missing as missing:
+        return _error(404, "index_not_found_exception", f"no such index [{missing}]")
+    except Exists as exists:
+        return _error(400, "resource_already_exists_exception", f"[{exists}] already exists")
+    except (BadBulk, ValueError) as error:
+        return _error(400, "illegal_argument_exception", str(error))
+    reason = f"no handler found for uri [{request.path}] and method [{request.method}]"
+    return _error(400, "illegal_argument_exception", reason)
+
+
+def _error(status: int, kind: str, reason: str) -> Reply:
+    return json_reply({"error": {"type": kind, "reason": reason}, "status": status}, status)
+
+
+def _body(request: HttpRequest) -> JSON:
+    body = json.loads(request.body) if request.body else {}
+    if not isinstance(body, dict):
+        raise ValueError("the body must be a JSON object")
+    return body
+
+
+def _greet(_store: Store, _request: HttpRequest, _name: str) -> Reply:
+    version = {"number": VERSION, "build_flavor": "default", "build_type": "sink"}
+    return json_reply(
+        {
+            "name": "sink",
+            "cluster_name": "rsyslog-tune-sink",
+            "version": version,
+            "tagline": "You Know, for Search",
+        }
+    )
+
+
+def _nodes_local(_store: Store, _request: HttpRequest, _name: str) -> Reply:
+    return json_reply({"nodes": {"sink": {"version": VERSION, "modules": [], "plugins": []}}})
+
+
+def _nodes_os(_store: Store, _request: HttpRequest, _name: str) -> Reply:
+    """One: the threads of a Python process take turns."""
+    return json_reply({"nodes": {"sink": {"os": {"allocated_processors": 1}}}})
+
+
+def _nodes_stats(store: Store, _request: HttpRequest, _name: str) -> Reply:
+    cpu_ms = int(time.process_time() * 1000)
+    heap = {"heap_used_in_bytes": 0, "heap_max_in_bytes": 0, "heap_used_percent": 0}
+    pause = {"collection_count": 0, "collection_time_in_millis": 0}
+    under_way = store.injector.under_way_bytes
+    pool = dict.fromkeys(("threads", "queue", "active", "rejected", "completed"), 0)
+    node = {
+        "process": {"cpu": {"total_in_millis": cpu_ms}},
+        "jvm": {"mem": heap, "gc": {"collectors": {"young": pause, "old": pause}}},
+        "thread_pool": {"write": pool},
+        "indexing_pressure": {"memory": {"current": {"all_in_bytes": under_way}}},
+        "http": {"routes": store.times.routes()},
+    }
+    return json_reply({"nodes": {"sink": node}})
+
+
+def _cat_health(_store: Store, _request: HttpRequest, _name: str) -> Reply:
+    clock = time.strftime("%H:%M:%S", time.gmtime())
+    line = f"{int(time.time())} {clock} rsyslog-tune-sink green 1 1 0 0 0 0 0 0 - 100.0%\n"
+    return Reply(line.encode(), kind="text/plain; charset=UTF-8")
+
+
+def _health(_store: Store, _request: HttpRequest, _name: str) -> Reply:
+    nodes = {"number_of_nodes": 1, "number_of_data_nodes": 1}
+    return json_reply({"cluster_name": "rsyslog-tune-sink", "status": "green", **nodes})
+
+
+def _bulk(store: Store, request: HttpRequest, name: str) -> Reply:
+    stored = 0
+    # As an engine does: a template may end in a line end of its own (F5).
+    body = request.body.replace(b"\n\n", b"\n") if b"\n\n" in request.body else request.body
+
+    def count(index: str, documents: Sequence[bytes]) -> int:
+        nonlocal stored
+        stored += len(documents)
+        return store.add(index, documents)
+
+    def keep(refuse: Refuse) -> tuple[bytes, int]:
+        filter_path = request.query.get("filter_path")
+        reply = bulk(body, name or None, filter_path, count, store.claim, refuse=refuse)
+        store.kept.add(body)
+        return reply, stored
+
+    return store.injector.bulk(body, keep)
+
+
+def _cat_indices(store: Store, _request: HttpRequest, name: str) -> Reply:
+    return json_reply([{"index": index.name} for index in store.indices(name or "*")])
+
+
+def _create(store: Store, request: HttpRequest, name: str) -> Reply:
+    store.create(name, _body(request))
+    return json_reply({**_ACKNOWLEDGED, "shards_acknowledged": True, "index": name})
+
+
+def _delete(store: Store, _request: HttpRequest, name: str) -> Reply:
+    if "*" in name or name == "_all":
+        raise ValueError("Wildcard expressions or all indices are not allowed")
+    store.delete(name)
+    return json_reply(_ACKNOWLEDGED)
+
+
+def _describe(store: Store, _request: HttpRequest, name: str) -> Reply:
+    return json_reply({index.name: index.body for index in store.indices(name)})
+
+
+def _mapping(store: Store, _request: HttpRequest, name: str) -> Reply:
+    indices = store.indices(name)
+    return json_reply({index.name: {"mappings": index.body["mappings"]} for index in indices})
+
+
+def _nothing_to_do(store: Store, _request: HttpRequest, name: str) -> Reply:
+    store.indices(name)
+    return json_reply(_SHARDS)
+
+
+def _count(store: Store, _request: HttpRequest, name: str) -> Reply:
+    return json_reply({"count": sum(index.documents for index in store.indices(name)), **_SHARDS})
+
+
+def _groups(documents: int) -> JSON:
+    """The `_stats` groups of an index that does nothing but count."""
+    indexing = {"index_total": documents, "index_failed": 0, "index_time_in_millis": 0}
+    return {
+        "docs": {"count": documents, "deleted": 0},
+        "indexing": {**indexing, "throttle_time_in_millis": 0, "is_throttled": False},
+        "merges": {"current": 0, "total": 0, "total_time_in_millis": 0},
+        "refresh": {"total": 0, "total_time_in_millis": 0},
+        "flush": {"total": 0, "total_time_in_millis": 0},
+        "store": {"size_in_bytes": 0},
+        "segments": {"count": 0},
+    }
+
+
+def _stats_of(indices: list[SinkIndex]) -> JSON:
+    groups = _groups(sum(index.documents for index in indices))
+    return {"primaries": groups, "total": groups}
+
+
+def _stats(store: Store, _request: HttpRequest, name: str) -> Reply:
+    indices = store.indices(name)
+    each = {index.name: _stats_of([index]) for index in indices}
+    return json_reply({**_SHARDS, "_all": _stats_of(indices), "indices": each})
+
+
+def _put_template(store: Store, request: HttpRequest, name: str) -> Reply:
+    new = request.query.get("create") in {"", "true"}
+    store.put_template(name, _body(request), must_be_new=new)
+    return json_reply(_ACKNOWLEDGED)
+
+
+def _get_templates(store: Store, _request: HttpRequest, name: str) -> Reply:
+    templates = store.templates(name or "*").items()
+    listed = [{"name": each, "index_template": body} for each, body in templates]
+    return json_reply({"index_templates": listed})
+
+
+def _delete_template(store: Store, _request: HttpRequest, name: str) -> Reply:
+    store.delete_template(name)
+    return json_reply(_ACKNOWLEDGED)
+
+
+def _check_delivery(store: Store, request: HttpRequest, name: str) -> Reply:
+    counts = request.query.get("sent", "0").split(",")
+    sent = SentEvents(tuple(map(int, counts)))
+    run = request.query.get("run")
+    return json_reply(
+        asdict(store.check_delivery(name, sent, None if run is None else run.encode()))
+    )
+
+
+def _check_expected(store: Store, request: HttpRequest, name: str) -> Reply:
+    body = _body(request)
+    sent, expected = body.get("sent"), body.get("expected")
+    if not isinstance(sent, list) or not isinstance(expected, list):
+        raise ValueError("the body must have sent and expected, two lists")
+    wanted = Expectation(tuple(tuple(map(int, one)) for one in expected))
+    counts = SentEvents(tuple(map(int, sent)))
+    return json_reply(asdict(store.check_expected(name, counts, str(body.get("run")), wanted)))
+
+
+def _arrived(store: Store, request: HttpRequest, name: str) -> Reply:
+    output, count = (int(request.query.get(key, "0")) for key in ("output", "count"))
+    return json_reply({"arrived": store.arrived(name, request.query["run"], output, count)})
+
+
+def _numbers(store: Store, request: HttpRequest, name: str) -> Reply:
+    width = max(1, int(request.query.get("width", "1")))
+    blocks = store.numbers(name, width)
+    return json_reply({"buckets": [{"key": key, "doc_count": n} for key, n in blocks.items()]})
+
+
+def _kept(store: Store, _request: HttpRequest, _name: str) -> Reply:
+    return Reply(store.kept.lines, kind="application/x-ndjson")
+
+
+def _faults(store: Store, _request: HttpRequest, _name: str) -> Reply:
+    return json_reply({"strikes": [asdict(hit) for hit in store.injector.hits]})
+
+
+def _arrivals(store: Store, _request: HttpRequest, _name: str) -> Reply:
+    return json_reply({"indices": [asdict(each) for each in store.arrivals()]})
+
+
+def _route(
+    methods: str, address: str, handler: Handler
+) -> tuple[set[str], re.Pattern[str], Handler]:
+    """A route; NAME in its address stands for the name or pattern that the handler gets."""
+    pattern = address.replace("NAME", "(?P<name>[^/_][^/]*|_all)")
+    return set(methods.split()), re.compile(pattern), handler
+
+
+_ROUTES = (
+    _route("POST PUT", "/_bulk", _bulk),
+    _route("POST PUT", "/NAME/_bulk", _bulk),
+    _route("GET HEAD", "/", _greet),
+    _route("GET", "/_nodes/_local", _nodes_local),
+    _route("GET", "/_nodes/os", _nodes_os),
+    _route("GET", "/_nodes/stats(?:/.*)?", _nodes_stats),
+    _route("GET HEAD", "/_cat/health", _cat_health),
+    _route("GET", "/_cat/indices(?:/NAME)?", _cat_indices),
+    _route("GET", "/_cluster/health", _health),
+    _route("GET", "/_sink/NAME/account", _check_delivery),
+    _route("POST", "/_sink/NAME/account", _check_expected),
+    _route("GET", "/_sink/NAME/arrived", _arrived),
+    _route("GET", "/_sink/NAME/numbers", _numbers),
+    _route("GET", "/_sink/kept", _kept),
+    _route("GET", "/_sink/faults", _faults),
+    _route("GET", "/_sink/books", _arrivals),
+    _route("PUT POST", "/_index_template/NAME", _put_template),
+    _route("GET HEAD", "/_index_template(?:/NAME)?", _get_templates),
+    _route("DELETE", "/_index_template/NAME", _delete_template),
+    _route("GET", "/NAME/_stats(?:/.*)?", _stats),
+    _route("GET POST", "/NAME/_count", _count),
+    _route("POST", "/NAME/_(?:refresh|flush|forcemerge)", _nothing_to_do),
+    _route("GET", "/NAME/_mapping", _mapping),
+    _route("PUT", "/NAME", _create),
+    _route("GET HEAD", "/NAME", _describe),
+    _route("DELETE", "/NAME", _delete),
+)
+
 
 BACKLOG = 128
 

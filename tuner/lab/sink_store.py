@@ -6,9 +6,17 @@ import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from tuner.engine.delivery import FIRST_OUTPUT, DeliveryCheck, Expectation
 from tuner.engine.numbering import SentEvents
 from tuner.lab.faults import Fault
-from tuner.lab.sink_delivery import Tally, TallyCheck, check_tallies, identities
+from tuner.lab.sink_delivery import (
+    Tally,
+    TallyCheck,
+    arrived,
+    check_expected_tallies,
+    check_tallies,
+    identities,
+)
 from tuner.lab.sink_faults import FaultInjector
 
 # The routes as Elasticsearch names them.
@@ -224,6 +232,27 @@ class Store:
                 run = max(arrivals, key=lambda name: arrivals[name], default=b"")
             tallies = [index.tallies[run] for index in indices if run in index.tallies]
             return check_tallies(tallies, sum(index.documents for index in indices), sent)
+
+    def check_expected(
+        self, pattern: str, sent: SentEvents, run: str, expectation: Expectation
+    ) -> DeliveryCheck:
+        """Check a run whose documents carry their output, each against what is expected of it."""
+        with self._lock:
+            outputs = range(len(expectation.outputs))
+            tallies = [self._tallies(pattern, run, output) for output in outputs]
+            return check_expected_tallies(tallies, sent, expectation)
+
+    def arrived(self, pattern: str, run: str, output: int, count: int) -> list[int]:
+        """How often each of the first events of a run came by an output."""
+        with self._lock:
+            tallies = self._tallies(pattern, run, output)
+            return [int(times) for times in arrived(tallies, SentEvents((count,)))]
+
+    def _tallies(self, pattern: str, run: str, output: int) -> list[Tally]:
+        """Those of a run that a lab numbered, and of one output."""
+        name = f"{FIRST_OUTPUT + output}{run}".encode()
+        every = (one for one in self._indices.values() if matches(one.name, pattern))
+        return [one.tallies[name] for one in every if name in one.tallies]
 
     def numbers(self, pattern: str, width: int) -> dict[int, int]:
         """Different events that arrived of the run of most documents, in blocks of `width`."""

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from tuner.lint.load import LoadedProfile
 from tuner.lint.rules.queue_parameters import OF_FILES
-from tuner.modules.queue import Queue, QueueType
-from tuner.modules.queue_defaults import Place, resolve
-from tuner.profile.edit.leaf import edit_leaf
+from tuner.modules.queue import Place, Queue, QueueType, resolve
+from tuner.profile.base import CHANGES, KeptBase
+from tuner.profile.edit import set_at
+from tuner.profile.edit.leaf import edit_leaf, set_empty
+from tuner.profile.paths import resolve_path
 from tuner.profile.placement import measured_queue, measured_way
-from tuner.profile.source import read
+from tuner.profile.source import Source, read
+from tuner.rainerscript.view import value_of
 from tuner.schema.path import Path
 from tuner.space.knob import Level
 from tuner.space.queues import path_of, queue_for_direct, starts_with_a_batch
@@ -30,6 +33,8 @@ def candidate(written: LoadedProfile, changes: Iterable[tuple[str, Level]]) -> L
     if not edits:
         return written
     leaf = read(written.text, str(written.path))
+    if written.profile.base is not None:
+        return written.with_text(in_base(leaf, written.below, written.profile.base.kept, edits))
     return written.with_text(edit_leaf(leaf, written.below, edits))
 
 
@@ -49,6 +54,28 @@ def edits_of(written: LoadedProfile, changes: Iterable[tuple[str, Level]]) -> di
     settings = _without_files(written, _with_starts(written, settings))
     return {path: list(level) if isinstance(level, tuple) else level
             for path, level in settings.items()}  # fmt: skip
+
+
+def in_base(
+    leaf: Source, below: tuple[Source, ...], kept: KeptBase, edits: Mapping[str, object]
+) -> str:
+    """The text of a profile whose base has the edits among its changes."""
+    beside: dict[str, object] = {}
+    for path, value in edits.items():
+        steps = resolve_path(kept.view.data, path)
+        place = kept.view.place(steps)
+        if place is None:
+            beside[path] = value
+            continue
+        before = kept.written.parameter(*place)
+        if value is not None:
+            spelled = value_of(steps, value, before.text if before else None)
+            leaf = set_at(leaf, (CHANGES, kept.written.key_of(*place)), spelled)
+        elif before is None:
+            leaf = set_at(leaf, (CHANGES, kept.written.key_of(*place)), None)
+        else:
+            leaf = set_empty(leaf, (CHANGES, kept.written.key_of(*place)))
+    return edit_leaf(leaf, below, beside)
 
 
 def _implicit_main_queue(has_other_size: bool) -> dict[str, Level]:

@@ -109,6 +109,12 @@ _OTHERS = (
         "rsyslog-tune's own: docs/profiles.md",
     ),
     CodeExplanation(
+        "RT019", "schema", "error",
+        "The configuration that the profile is on top of cannot be read, or is said to have what "
+        "it has not: nothing of it would be measured as it runs.",
+        "rsyslog-tune's own: docs/profiles.md",
+    ),
+    CodeExplanation(
         "RT501", "engine", "error",
         "The files are rendered for the release that the profile names, but the engine runs "
         "another one.",

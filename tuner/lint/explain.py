@@ -19,8 +19,8 @@ from tuner.modules.step import StreamStep
 from tuner.profile.facts import fact_name, fact_of, source_of
 from tuner.profile.model import Profile
 from tuner.profile.schema import Key, every_key
-from tuner.profile.spellings import SPELLINGS
 from tuner.profile.values import allowed, default_of, queue_defaults
+from tuner.profile.wording import SPELLINGS
 from tuner.schema.parameter import since
 from tuner.schema.path import Path
 from tuner.space.guarantees import GUARANTEES

@@ -1,28 +1,24 @@
-"""Everything that a profile can get wrong although each of its values is legal."""
+"""Everything that a profile can get wrong although each of its values is legal, and how
+people are told."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from pydantic import BaseModel
 
-from tuner.errors import KeyPath, Severity
+from tuner.errors import KeyPath, Problem, Severity
 from tuner.lint.rules import (
     delivery,
     disk,
     documents,
-    engine,
     forwarding,
     forwarding_tls,
     http,
     index,
     input_tls,
     inputs,
-    lanes,
-    limits,
-    losses,
-    other_outputs,
     outputs,
     queue_parameters,
     queues,
@@ -30,38 +26,31 @@ from tuner.lint.rules import (
     requests,
     search,
     settings,
-    steps,
     streams,
     transport,
 )
-from tuner.lint.rules.steps import steps_of
+from tuner.lint.rules.streams import steps_of
 from tuner.modules.in_profile import InProfile
 from tuner.modules.registry import rules
 from tuner.profile.model import Profile, Tier
-from tuner.rule import Complaint, Cure, Rule
+from tuner.rule import Complaint, Cure, Rank, Rule
 
 # Each topic is a module with rules; they are reported in this order, and from top to bottom,
 # those in the files of rsyslog modules last.
 _TOPICS = (
     queues,
     queue_parameters,
-    lanes,
     streams,
-    steps,
-    losses,
     disk,
     outputs,
-    other_outputs,
     forwarding,
     forwarding_tls,
     http,
     inputs,
     input_tls,
-    limits,
     transport,
     requests,
     delivery,
-    engine,
     index,
     settings,
     documents,
@@ -131,3 +120,41 @@ def findings(profile: Profile) -> Iterator[Finding]:
         for rule in RULES
         for one in rule.check(profile)
     )
+
+
+_RANKS = {rule.about.code: rule.about.rank for rule in RULES}
+
+
+def summary(problems: Sequence[Problem], with_advice: bool = False) -> list[str]:
+    """The lines to print; without advice they end with how much of it there is."""
+    groups: dict[tuple[str, str], list[Problem]] = {}
+    for problem in sorted(problems, key=_rank):
+        groups.setdefault((problem.file, problem.code), []).append(problem)
+    folded = [
+        code
+        for (_, code), (first, *_) in groups.items()
+        if _rank(first) is Rank.ADVICE and not with_advice
+    ]
+    shown = [_told(ones) for (_, code), ones in groups.items() if code not in folded]
+    return [*shown, *_folded(list(dict.fromkeys(folded)))]
+
+
+def _rank(problem: Problem) -> Rank:
+    return _RANKS.get(problem.code, Rank.OTHER)
+
+
+def _told(ones: list[Problem]) -> str:
+    """The first of one rule, and where else that is so."""
+    first, *others = ones
+    if not others:
+        return str(first)
+    return f"{first} also at {', '.join(f'{one.line}:{one.column}' for one in others)}"
+
+
+def _folded(codes: list[str]) -> Iterator[str]:
+    if codes:
+        count = "1 piece" if len(codes) == 1 else f"{len(codes)} pieces"
+        yield (
+            f"{count} of advice: {', '.join(codes)}; rsyslog-tune validate --verbose shows it, "
+            f"rsyslog-tune explain {codes[0]} says why"
+        )

@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pydantic import ValidationError
 
 from tuner.errors import BadProfile, KeyPath, Problem, Severity
 from tuner.lint.lint import Finding, lint
+from tuner.profile.base import with_base
 from tuner.profile.layers import layered, layers_below
 from tuner.profile.model import Profile
 from tuner.profile.source import MAX_BYTES, UNREADABLE, Position, Source, problem_at, read
@@ -153,12 +154,14 @@ def parse_profile(
 
 
 def _drafted(leaf: Source, below: tuple[Source, ...]) -> Draft:
-    source = layered(leaf, below)
+    source, kept = with_base(layered(leaf, below))
     try:
         profile = Profile.model_validate(source.data, by_alias=True, by_name=False)
     except ValidationError as error:
         problems = source.problems + _schema_problems(error, source)
         raise BadProfile(_in_order(problems, leaf, below)) from None
+    if profile.base is not None and kept is not None:
+        profile.base.hold(kept)
     return Draft(profile, leaf, below, source)
 
 
@@ -166,6 +169,9 @@ def _parsed(leaf: Source, below: tuple[Source, ...]) -> LoadedProfile:
     draft = _drafted(leaf, below)
     profile, source = draft.profile, draft.source
     findings = tuple(_problem(finding, source) for finding in lint(profile))
+    if profile.base is not None:
+        # What runs so is no fault of the profile's: rsyslogd takes it.
+        findings = tuple(replace(one, severity=Severity.WARNING) for one in findings)
     errors = tuple(problem for problem in findings if problem.severity is Severity.ERROR)
     if source.problems or errors:
         raise BadProfile(_in_order(source.problems + errors, leaf, below))
@@ -199,4 +205,9 @@ def _in_order(
 ) -> tuple[Problem, ...]:
     """The file named first, then what it stands on; each from top to bottom."""
     files = {layer.name: number for number, layer in enumerate((leaf, *below))}
-    return tuple(sorted(problems, key=lambda one: (files[one.file], one.line, one.column)))
+    last = len(files)
+    return tuple(
+        sorted(
+            problems, key=lambda one: (files.get(one.file, last), one.file, one.line, one.column)
+        )
+    )

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pydantic import ValidationError
 
 from tuner.errors import BadUsage, KeyPath
+from tuner.lint.candidate import in_base
 from tuner.lint.lint import lint
 from tuner.lint.load import draft_of
 from tuner.profile.edit import changed
@@ -91,7 +92,12 @@ def mended(path: pathlib.Path) -> tuple[str, tuple[Mend, ...]]:
         for setting, level in repair.changes
     )
     try:
-        text = edit_leaf(draft.leaf, draft.below, {one.path: one.after for one in mends})
+        edits = {one.path: one.after for one in mends}
+        base = draft.profile.base
+        if base is None:
+            text = edit_leaf(draft.leaf, draft.below, edits)
+        else:
+            text = in_base(draft.leaf, draft.below, base.kept, edits)
     except BadUsage as reason:
         raise BadUsage(f"nothing was repaired: {reason}") from None
     return text, mends

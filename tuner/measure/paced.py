@@ -23,7 +23,7 @@ from tuner.lab.lab import Lab
 from tuner.measure.bottleneck import verdict_of
 from tuner.measure.counters import Window
 from tuner.measure.effective import effective
-from tuner.measure.measurement import Failure
+from tuner.measure.measurement import Failure, StageClock, TrialPart
 from tuner.measure.paced_summary import (
     Arrivals,
     PacedMeasurement,
@@ -33,7 +33,6 @@ from tuner.measure.paced_summary import (
 )
 from tuner.measure.pipeline import Pipeline, pipeline
 from tuner.measure.settle import settle
-from tuner.measure.spent import StageClock, TrialPart
 from tuner.measure.trial import Tell, failure_of, finish
 from tuner.measure.watch import POLL_S, STALL_S, Watch
 from tuner.measure.window import Poll

@@ -9,16 +9,18 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tuner.engine.client import JSON, EngineClient, EngineRefused
-from tuner.engine.delivery import FIELD, MAPPING
+from tuner.engine.delivery import FIELD, MAPPING, Expectation
 from tuner.engine.owned import Owner, create_index, put_template, remove
 from tuner.errors import Unreachable
 from tuner.flood.heads import NUMBER_DIGITS
 from tuner.flood.workload import format_for
+from tuner.importer.written import printed
+from tuner.lab.base_script import BaseSite, lab_script
 from tuner.lab.entrances import entrances, furnish
-from tuner.lab.impstats import impstats_section
 from tuner.lab.lab import Lab
-from tuner.lab.rsyslogd import Rsyslogd
+from tuner.lab.rsyslogd import Rsyslogd, impstats_section
 from tuner.lab.scratch import subfolder
+from tuner.measure.expectation import expected
 from tuner.profile.model import Profile
 from tuner.render.artefacts import rsyslog_conf
 from tuner.render.document import Identity
@@ -33,22 +35,20 @@ _ABOVE_PRODUCTION = 500
 @dataclass(frozen=True)
 class Pipeline:
     """rsyslogd in a lab, taking what a flood of `profile`, as bound to that, sends, and writing its
-    own counters to `stats` once a second."""
+    own counters to `stats` once a second; what it measures goes to the indices of `pattern`.  With
+    an `expectation` not every event is one document."""
 
     lab: Lab
     profile: Profile
     rsyslogd: Rsyslogd
     stats: Path
+    pattern: str
+    expectation: Expectation | None = None
 
     @property
     def client(self) -> EngineClient:
         """The connection to the engine."""
         return self.lab.client
-
-    @property
-    def pattern(self) -> str:
-        """The indices of the output that is measured."""
-        return self.profile.measured.index.pattern
 
 
 @contextlib.contextmanager
@@ -56,25 +56,48 @@ def pipeline(lab: Lab, profile: Profile, name: str) -> Iterator[Pipeline]:
     """Start what `profile` describes, on the engine as it wants it, under names of this trial; all
     of it is gone afterwards.  Raises Unreachable, Refused and JobFailed."""
     lab.engine.run_with(profile)
-    bound = lab.bind(profile, name).profile
+    expectation = None if profile.base is None else expected(lab, profile)
+    fitted = lab.bind(profile, name)
+    bound, prefix = fitted.profile, f"{lab.owner.prefix}{name}-"
     folder = subfolder(lab.folder, lab.trial_folder(name).name)
-    with _removed(lab, folder, f"{lab.owner.prefix}{name}-"):
-        install_index(lab, bound)
+    with _removed(lab, folder, prefix):
         furnish(bound)
-        identity = identity_of(bound) if lab.engine.needs_numbers(bound) else None
+        if profile.base is None:
+            install_index(lab, bound)
+            identity = identity_of(bound) if lab.engine.needs_numbers(bound) else None
+            config = rsyslog_conf(bound, identity, lab.templates)
+            pattern = bound.measured.index.pattern
+        else:
+            install_for_base(lab, prefix)
+            site = BaseSite(lab.client.urls, prefix, str(folder))
+            config = printed(lab_script(profile.base.kept, fitted.inputs, site).block)
+            pattern = f"{prefix}*"
         stats = folder / "impstats.log"
-        config = rsyslog_conf(bound, identity, lab.templates) + impstats_section(stats)
         rsyslogd = Rsyslogd(
-            config,
+            config + impstats_section(stats),
             folder,
             entrances(bound),
             bound.secret_variables,
             start_checks_s=bound.start_checks_s,
         )
         try:
-            yield Pipeline(lab, bound, rsyslogd, stats)
+            yield Pipeline(lab, bound, rsyslogd, stats, pattern, expectation)
         finally:
             rsyslogd.stop()
+
+
+def install_for_base(lab: Lab, prefix: str) -> None:
+    """Put a template for the indices of a base into the engine: the number of each event is one."""
+    body: JSON = {
+        "index_patterns": [f"{prefix}*"],
+        "template": {
+            "mappings": {"properties": {FIELD: MAPPING}, "_meta": lab.owner.meta},
+            "settings": _FRESH_SIZES,
+        },
+        "priority": _ABOVE_PRODUCTION,
+        "_meta": lab.owner.meta,
+    }
+    put_template(lab.client, lab.owner, prefix.rstrip("-"), body)
 
 
 @contextlib.contextmanager

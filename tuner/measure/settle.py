@@ -15,11 +15,12 @@ from tuner.engine.counters import (
     merges_under_way,
     node_counters,
 )
+from tuner.engine.delivery import Expectation
 from tuner.engine.numbering import SentEvents
 from tuner.engine.probe import SILENCE_S, lost_shards
 from tuner.host.process import wait_until
 from tuner.host.usage import Usage
-from tuner.lab.impstats import read
+from tuner.lab.rsyslogd import read
 from tuner.measure.measurement import Delivery, Failure, FailureKind
 from tuner.measure.watch import STALL_S, Watch
 from tuner.modules.omelasticsearch import OmelasticsearchOutput
@@ -60,7 +61,7 @@ def settle(
     Merges get `merges_s` seconds to end.
     """
     client, pattern = watch.pipe.client, watch.pipe.pattern
-    watch.drain(sent.total)
+    watch.drain(sent)
     drained_at = time.monotonic()
     drained_epoch_s = time.time()
     make_durable(client, pattern)
@@ -100,8 +101,24 @@ def _await_round(watch: Watch, from_s: float) -> None:
 def _delivery(watch: Watch, sent: SentEvents) -> Delivery:
     """The delivery check of all events, once no more can come: that of the first output
     to which not everything came once, else that of the measured one."""
+    if watch.pipe.expectation is not None:
+        return _delivery_of_base(watch, sent, watch.pipe.expectation)
     each = [_delivery_to(watch, sent, output) for output in watch.pipe.profile.indexed]
     return next((one for one in each if not one.exact), each[0])
+
+
+def _delivery_of_base(watch: Watch, sent: SentEvents, expectation: Expectation) -> Delivery:
+    """Every event by what is expected of it; `indexed` and `found` are events where all is well."""
+    client, pattern = watch.pipe.client, watch.pipe.pattern
+    make_durable(client, pattern)
+    wanted = expectation.documents(sent)
+    arrived, found = indexed(client, pattern, SILENCE_S), count(client, pattern)
+    run = str(watch.flood.spec.begins_s or 0)[:7]
+    check = watch.pipe.lab.engine.check_expected(pattern, sent, run, expectation)
+    return Delivery(
+        sent.total, sent.total + arrived - wanted, sent.total + found - wanted,
+        check.lost, check.duplicated, check.missing, check.doubled,
+    )  # fmt: skip
 
 
 def _delivery_to(watch: Watch, sent: SentEvents, output: OmelasticsearchOutput) -> Delivery:

@@ -12,9 +12,8 @@ from tuner.engine.owned import remove
 from tuner.errors import TuneError, Unreachable
 from tuner.lab.lab import Lab
 from tuner.lab.nodes import NodeRefused
-from tuner.measure.measurement import Failure, FailureKind, TrialPlan
+from tuner.measure.measurement import Failure, FailureKind, Spent, TrialPlan
 from tuner.measure.metrics import Result
-from tuner.measure.spent import Spent
 from tuner.measure.trial import Tell, run_trial
 from tuner.profile.model import Profile
 

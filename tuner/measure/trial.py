@@ -26,10 +26,16 @@ from tuner.lab.written import written_files
 from tuner.measure.bottleneck import verdict_of
 from tuner.measure.counters import Window
 from tuner.measure.effective import effective
-from tuner.measure.measurement import Failure, FailureKind, Outcome, TrialPlan
+from tuner.measure.measurement import (
+    Failure,
+    FailureKind,
+    Outcome,
+    StageClock,
+    TrialPart,
+    TrialPlan,
+)
 from tuner.measure.pipeline import Pipeline, pipeline
 from tuner.measure.settle import after_loss, loss_of, settle
-from tuner.measure.spent import StageClock, TrialPart
 from tuner.measure.summary import Observed, core_use, summarise
 from tuner.measure.watch import NodeLost, Stalled, Watch, saturate
 from tuner.measure.window import MARK_S, Mark, Poll, is_flat, is_losing, steadiness

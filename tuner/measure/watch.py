@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import NoReturn
 
 from tuner.engine.counters import indexed, unfinished
+from tuner.engine.numbering import SentEvents
 from tuner.engine.probe import SILENCE_S, answers
 from tuner.engine.searchable import refreshing
 from tuner.errors import JobFailed
@@ -102,11 +103,17 @@ class Watch:
         return Poll(time.monotonic(), self.indexed(), progress.sent)
 
     def indexed(self) -> int:
-        """What the engine has indexed so far of the measured output."""
-        return indexed(self.pipe.client, self.pipe.pattern, SILENCE_S)
+        """How many events the engine has indexed so far of the measured output; of a base as many
+        as give so many documents."""
+        documents = indexed(self.pipe.client, self.pipe.pattern, SILENCE_S)
+        expectation = self.pipe.expectation
+        return documents if expectation is None else int(documents / expectation.per_event)
 
     def delivered(self) -> int:
-        """What the engine has indexed so far of the output that is furthest behind."""
+        """What the engine has indexed so far of the output that is furthest behind; of a base all
+        documents."""
+        if self.pipe.expectation is not None:
+            return indexed(self.pipe.client, self.pipe.pattern, SILENCE_S)
         patterns = (output.index.pattern for output in self.pipe.profile.indexed)
         return min(indexed(self.pipe.client, pattern, SILENCE_S) for pattern in patterns)
 
@@ -130,9 +137,11 @@ class Watch:
         """The limit on what may follow the flood from now on."""
         return DrainLimit(time.monotonic() - self.began_s + DRAIN_S)
 
-    def drain(self, sent: int) -> None:
+    def drain(self, events: SentEvents) -> None:
         """Wait until everything sent is indexed, or no more is to be expected: nothing moves for
         `STALL_S`, or for `QUIET_S` and the engine has no bulk to work on."""
+        expectation = self.pipe.expectation
+        sent = events.total if expectation is None else expectation.documents(events)
         quiet_s, limit = QUIET_S + _patience_s(self.pipe.profile), self.limit()
         arrived, moved_at = self.delivered(), time.monotonic()
         while arrived < sent and (still_s := time.monotonic() - moved_at) < STALL_S:

@@ -12,7 +12,7 @@ from tuner.modules.text_source import (
     is_changed,
     is_parsed,
 )
-from tuner.schema.parameter import Doc
+from tuner.schema.parameter import parameter
 
 
 class Use(Enum):
@@ -52,34 +52,28 @@ class DocumentField(TextSource):
     the profile win over members of the same name.
     """
 
-    name: Annotated[
-        Annotated[str, Field(pattern=rf"^{NAME}$")],
-        Doc("The field's name in the document; dots make nested objects.", default="required"),
-    ] = ""
-    type: Annotated[
-        FieldType,
-        Doc(
-            "The JSON type of the field, and with it the type in the mapping; json passes on an "
-            "object or an array as such, which can only be retrieved."
-        ),
-    ] = FieldType.STRING
-    format: Annotated[
-        Annotated[str, Field(pattern=r"^[A-Za-z0-9_|.:'/ -]{1,200}$")] | None,
-        Doc("How the engine reads a date."),
-    ] = None
-    uses: Annotated[
-        tuple[Use, ...],
-        Doc("What the field must serve; the mapping is the leanest that serves them all."),
-    ] = (Use.RETRIEVE,)
-    on_empty: Annotated[
-        Literal["skip", "null", "blank"] | None,
-        Doc(
-            "What becomes of a field without a value: the document is written without it, with "
-            "null or with an empty text.",
-            default="an empty text, null for a number, a boolean or json",
-            traps=("skip needs a variable of rsyslog for each event, which costs CPU time.",),
-        ),
-    ] = Field(None, alias="onEmpty")
+    name: Annotated[str, Field(pattern=rf"^{NAME}$")] = parameter(
+        "The field's name in the document; dots make nested objects.", value="", default="required"
+    )
+    type: FieldType = parameter(
+        "The JSON type of the field, and with it the type in the mapping; json passes on an "
+        "object or an array as such, which can only be retrieved.",
+        value=FieldType.STRING,
+    )
+    format: Annotated[str, Field(pattern=r"^[A-Za-z0-9_|.:'/ -]{1,200}$")] | None = parameter(
+        "How the engine reads a date."
+    )
+    uses: tuple[Use, ...] = parameter(
+        "What the field must serve; the mapping is the leanest that serves them all.",
+        value=(Use.RETRIEVE,),
+    )
+    on_empty: Literal["skip", "null", "blank"] | None = parameter(
+        "What becomes of a field without a value: the document is written without it, with "
+        "null or with an empty text.",
+        "skip needs a variable of rsyslog for each event, which costs CPU time.",
+        default="an empty text, null for a number, a boolean or json",
+        alias="onEmpty",
+    )
 
     @model_validator(mode="after")
     def _has_name(self) -> Self:

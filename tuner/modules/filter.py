@@ -5,7 +5,7 @@ from typing import Annotated, Self
 from pydantic import Field, model_validator
 
 from tuner.modules.text_source import PropertyName, VariablePath
-from tuner.schema.parameter import Doc
+from tuner.schema.parameter import parameter
 from tuner.schema.posix_regex import RegexText
 from tuner.schema.scalars import Facility, MatchText, SeverityName, Switch
 from tuner.schema.section import Section
@@ -22,30 +22,27 @@ class Match(Section):
     """One comparison of a property, named as rsyslog's property-based filters name it; of several
     texts one must match. `ereregex` is a POSIX extended regular expression."""
 
-    property: Annotated[PropertyName | None, Doc("The rsyslog property that is compared.")] = None
-    json_path: Annotated[
-        JsonPath | None, Doc("The path of what parsing found, such as user.name, to be compared.")
-    ] = Field(None, alias="json")
-    variable: Annotated[
-        VariablePath | None, Doc("The variable, `$.`, that a step has set, to be compared.")
-    ] = None
-    isequal: Annotated[Texts | None, Doc("The value is one of these texts.")] = None
-    startswith: Annotated[Texts | None, Doc("The value begins with one of these texts.")] = None
-    startswith_i: Annotated[
-        Texts | None, Doc("The value begins with one of these texts, ignoring case.")
-    ] = None
-    contains: Annotated[Texts | None, Doc("One of these texts is in the value.")] = None
-    contains_i: Annotated[
-        Texts | None, Doc("One of these texts is in the value, ignoring case.")
-    ] = None
-    ereregex: Annotated[
-        Annotated[tuple[RegexText, ...], Field(min_length=1, max_length=100)] | None,
-        Doc(
+    property: PropertyName | None = parameter("The rsyslog property that is compared.")
+    json_path: JsonPath | None = parameter(
+        "The path of what parsing found, such as user.name, to be compared.", alias="json"
+    )
+    variable: VariablePath | None = parameter(
+        "The variable, `$.`, that a step has set, to be compared."
+    )
+    isequal: Texts | None = parameter("The value is one of these texts.")
+    startswith: Texts | None = parameter("The value begins with one of these texts.")
+    startswith_i: Texts | None = parameter(
+        "The value begins with one of these texts, ignoring case."
+    )
+    contains: Texts | None = parameter("One of these texts is in the value.")
+    contains_i: Texts | None = parameter("One of these texts is in the value, ignoring case.")
+    ereregex: Annotated[tuple[RegexText, ...], Field(min_length=1, max_length=100)] | None = (
+        parameter(
             "One of these POSIX extended regular expressions matches somewhere in the value.",
-            traps=("Much slower than contains and startswith, for every event.",),
-        ),
-    ] = None
-    negate: Annotated[Switch, Doc("Whether the comparison must not hold.")] = False
+            "Much slower than contains and startswith, for every event.",
+        )
+    )
+    negate: Switch = parameter("Whether the comparison must not hold.", value=False)
 
     @model_validator(mode="after")
     def _one_operation(self) -> Self:
@@ -63,21 +60,19 @@ class Filter(Section):
     `syslogseverity` means that severity and every more urgent one, as in selectors.
     """
 
-    syslogseverity: Annotated[
-        SeverityName | None, Doc("This severity and every more urgent one, as in selectors.")
-    ] = None
-    syslogfacility: Annotated[
-        Annotated[tuple[Facility, ...], Field(min_length=1)] | None, Doc("One of these facilities.")
-    ] = None
-    programname: Annotated[Texts | None, Doc("One of these programs, by exact name.")] = None
-    parsesuccess: Annotated[
-        Switch | None,
-        Doc("Whether `parse` could read the event as JSON, or by a rule of the rulebase."),
-    ] = None
-    match: Annotated[
-        Annotated[tuple[Match, ...], Field(min_length=1, max_length=100)] | None,
-        Doc("Comparisons of properties; each must hold."),
-    ] = None
+    syslogseverity: SeverityName | None = parameter(
+        "This severity and every more urgent one, as in selectors."
+    )
+    syslogfacility: Annotated[tuple[Facility, ...], Field(min_length=1)] | None = parameter(
+        "One of these facilities."
+    )
+    programname: Texts | None = parameter("One of these programs, by exact name.")
+    parsesuccess: Switch | None = parameter(
+        "Whether `parse` could read the event as JSON, or by a rule of the rulebase."
+    )
+    match: Annotated[tuple[Match, ...], Field(min_length=1, max_length=100)] | None = parameter(
+        "Comparisons of properties; each must hold."
+    )
 
     @model_validator(mode="after")
     def _not_empty(self) -> Self:

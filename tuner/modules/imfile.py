@@ -6,12 +6,10 @@ None means not set in the profile: rsyslog's default applies.
 from collections.abc import Iterator
 from typing import Annotated, ClassVar, Literal, Self
 
-from pydantic import Field
-
 from tuner.modules.in_profile import InProfile
 from tuner.modules.input import DiscardTruncated, Format, Input, LineHead, TransportKind
 from tuner.rule import Complaint, error, warning
-from tuner.schema.parameter import Doc, OfModule, Since
+from tuner.schema.parameter import Doc, parameter
 from tuner.schema.posix_regex import RegexLine
 from tuner.schema.scalars import (
     AbsolutePath,
@@ -36,142 +34,101 @@ class ImfileInput(Input):
     type: Annotated[Literal["imfile"], Doc("The lines of files.")]
     file: Annotated[AbsolutePath, Doc("The file to follow; * stands for any text in a name.")]
     tag: Annotated[Tag, Doc("The tag of the events, which a file does not carry.")]
-    facility: Annotated[
-        Facility | None, Doc("The facility of the events, which a file does not carry.")
-    ] = None
-    severity: Annotated[
-        SeverityName | None, Doc("The severity of the events, which a file does not carry.")
-    ] = None
-    mode: Annotated[
-        Literal["inotify", "polling"] | None,
-        OfModule(),
-        Doc("inotify notices new lines at once; polling checks every pollingInterval."),
-    ] = None
-    polling_interval: Annotated[
-        Positive | None, OfModule(), Doc("Seconds between checks of the files, when polling.")
-    ] = None
-    sort_files: Annotated[
-        Switch | None, OfModule(), Doc("Whether files are read in the order of their names.")
-    ] = None
-    inotify_fallback_interval: Annotated[
-        NonNegative | None,
-        OfModule(),
-        Since(2602),
-        Doc("Seconds after which files are checked even if no change was reported."),
-    ] = None
-    max_inotify_watches: Annotated[
-        NonNegative | None, OfModule(), Since(2602), Doc("How many watches imfile may use.")
-    ] = None
-    persist_state_interval: Annotated[
-        NonNegative,
-        Doc(
-            "After how many lines the position in the file is saved.",
-            traps=("0 saves it only at a clean shutdown: after a crash lines are read twice.",),
-        ),
-    ] = 1000
-    persist_state_after_submission: Annotated[
-        Switch | None,
-        Doc(
-            "Whether the position is saved after every batch.",
-            traps=("Durable but slow.",),
-        ),
-    ] = None
-    max_lines_at_once: Annotated[
-        NonNegative | None,
-        Doc(
-            "How many lines of one file are read before other files get their turn; 0 means all. "
-            "Only for polling."
-        ),
-    ] = None
-    max_submit_at_once: Annotated[
-        Positive | None, Doc("How many lines are handed to the queue at once.")
-    ] = None
-    max_bytes_per_minute: Annotated[
-        NonNegative | None,
-        Doc(
-            "How many bytes per minute are read from a file; 0 means no limit.",
-            traps=("What exceeds it is dropped.",),
-        ),
-    ] = None
-    max_lines_per_minute: Annotated[
-        NonNegative | None,
-        Doc(
-            "How many lines per minute are read from a file; 0 means no limit.",
-            traps=("What exceeds it is dropped.",),
-        ),
-    ] = None
-    read_mode: Annotated[
-        Literal[0, 1, 2] | None,
-        Doc(
-            "How lines become events: 0 each line, 1 paragraphs, 2 a line and the "
-            "indented ones after it."
-        ),
-    ] = None
-    startmsg_regex: Annotated[
-        RegexLine | None,
-        Doc(
-            "A regular expression for the first line of an event.",
-            traps=("Regular expressions cost much CPU time.",),
-        ),
-    ] = Field(None, alias="startmsg.regex")
-    endmsg_regex: Annotated[
-        RegexLine | None,
-        Doc(
-            "A regular expression for the last line of an event.",
-            traps=("Regular expressions cost much CPU time.",),
-        ),
-    ] = Field(None, alias="endmsg.regex")
-    read_timeout: Annotated[
-        NonNegative | None,
-        Doc("Seconds after which an event of several lines counts as complete; 0 waits forever."),
-    ] = None
-    escape_lf: Annotated[Switch | None, Doc("Whether line ends inside an event become text.")] = (
-        Field(None, alias="escapeLF")
+    facility: Facility | None = parameter(
+        "The facility of the events, which a file does not carry."
     )
-    trim_line_over_bytes: Annotated[
-        NonNegative | None, Doc("Longer lines are cut to this many bytes; 0 cuts none.")
-    ] = None
+    severity: SeverityName | None = parameter(
+        "The severity of the events, which a file does not carry."
+    )
+    mode: Literal["inotify", "polling"] | None = parameter(
+        "inotify notices new lines at once; polling checks every pollingInterval.", of_module=True
+    )
+    polling_interval: Positive | None = parameter(
+        "Seconds between checks of the files, when polling.", of_module=True
+    )
+    sort_files: Switch | None = parameter(
+        "Whether files are read in the order of their names.", of_module=True
+    )
+    inotify_fallback_interval: NonNegative | None = parameter(
+        "Seconds after which files are checked even if no change was reported.",
+        since=2602,
+        of_module=True,
+    )
+    max_inotify_watches: NonNegative | None = parameter(
+        "How many watches imfile may use.", since=2602, of_module=True
+    )
+    persist_state_interval: NonNegative = parameter(
+        "After how many lines the position in the file is saved.",
+        "0 saves it only at a clean shutdown: after a crash lines are read twice.",
+        value=1000,
+    )
+    persist_state_after_submission: Switch | None = parameter(
+        "Whether the position is saved after every batch.", "Durable but slow."
+    )
+    max_lines_at_once: NonNegative | None = parameter(
+        "How many lines of one file are read before other files get their turn; 0 means all. "
+        "Only for polling."
+    )
+    max_submit_at_once: Positive | None = parameter(
+        "How many lines are handed to the queue at once."
+    )
+    max_bytes_per_minute: NonNegative | None = parameter(
+        "How many bytes per minute are read from a file; 0 means no limit.",
+        "What exceeds it is dropped.",
+    )
+    max_lines_per_minute: NonNegative | None = parameter(
+        "How many lines per minute are read from a file; 0 means no limit.",
+        "What exceeds it is dropped.",
+    )
+    read_mode: Literal[0, 1, 2] | None = parameter(
+        "How lines become events: 0 each line, 1 paragraphs, 2 a line and the "
+        "indented ones after it."
+    )
+    startmsg_regex: RegexLine | None = parameter(
+        "A regular expression for the first line of an event.",
+        "Regular expressions cost much CPU time.",
+        alias="startmsg.regex",
+    )
+    endmsg_regex: RegexLine | None = parameter(
+        "A regular expression for the last line of an event.",
+        "Regular expressions cost much CPU time.",
+        alias="endmsg.regex",
+    )
+    read_timeout: NonNegative | None = parameter(
+        "Seconds after which an event of several lines counts as complete; 0 waits forever."
+    )
+    escape_lf: Switch | None = parameter(
+        "Whether line ends inside an event become text.", alias="escapeLF"
+    )
+    trim_line_over_bytes: NonNegative | None = parameter(
+        "Longer lines are cut to this many bytes; 0 cuts none."
+    )
     discard_truncated_msg: DiscardTruncated = None
-    reopen_on_truncate: Annotated[
-        Switch | None, Doc("Whether a file that became shorter is read from its start.")
-    ] = None
-    fresh_start_tail: Annotated[
-        Switch | None,
-        Doc(
-            "Whether a file seen for the first time is read from its end.",
-            traps=("What it already holds is not delivered.",),
-        ),
-    ] = None
-    file_not_found_error: Annotated[Switch | None, Doc("Whether a missing file is reported.")] = (
-        None
+    reopen_on_truncate: Switch | None = parameter(
+        "Whether a file that became shorter is read from its start."
     )
-    ignore_older_than: Annotated[
-        NonNegative | None,
-        Since(2108),
-        Doc("Files untouched for this many seconds are not read; 0 reads all."),
-    ] = None
-    add_metadata: Annotated[
-        Switch | None,
-        Doc(
-            "Whether events carry the file name and position of their line; makes a JSON object "
-            "for every event."
-        ),
-    ] = None
-    need_parse: Annotated[
-        Switch | None,
-        Doc(
-            "Whether lines are parsed as syslog messages; if off, they are taken unparsed, which "
-            "is the cheapest."
-        ),
-    ] = None
-    delete_state_on_file_delete: Annotated[
-        Switch | None, Doc("Whether the saved position is removed when the file is deleted.")
-    ] = None
-    delete_state_on_file_move: Annotated[
-        Switch | None,
-        Since(2508),
-        Doc("Whether the saved position is removed when the file is moved."),
-    ] = None
+    fresh_start_tail: Switch | None = parameter(
+        "Whether a file seen for the first time is read from its end.",
+        "What it already holds is not delivered.",
+    )
+    file_not_found_error: Switch | None = parameter("Whether a missing file is reported.")
+    ignore_older_than: NonNegative | None = parameter(
+        "Files untouched for this many seconds are not read; 0 reads all.", since=2108
+    )
+    add_metadata: Switch | None = parameter(
+        "Whether events carry the file name and position of their line; makes a JSON object "
+        "for every event."
+    )
+    need_parse: Switch | None = parameter(
+        "Whether lines are parsed as syslog messages; if off, they are taken unparsed, which "
+        "is the cheapest."
+    )
+    delete_state_on_file_delete: Switch | None = parameter(
+        "Whether the saved position is removed when the file is deleted."
+    )
+    delete_state_on_file_move: Switch | None = parameter(
+        "Whether the saved position is removed when the file is moved.", since=2508
+    )
 
     thread_names: ClassVar[tuple[str, ...]] = ("in:imfile",)
 

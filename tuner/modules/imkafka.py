@@ -10,7 +10,7 @@ from pydantic import Field
 from tuner.modules.input import Input
 from tuner.modules.kafka import Brokers, KafkaParameters, KafkaTopic
 from tuner.modules.secrets import SecretRef
-from tuner.schema.parameter import Doc, Since
+from tuner.schema.parameter import Doc, parameter
 from tuner.schema.scalars import MatchText, Switch
 
 
@@ -28,28 +28,23 @@ class ImkafkaInput(Input):
             ),
         ),
     ]
-    broker: Annotated[Brokers | None, Doc("Brokers of the cluster, each host:port.")] = None
-    consumer_group: Annotated[
-        MatchText | None,
-        Doc(
-            "The group of consumers that share the topic.",
-            traps=("Without it each start begins at the end of the topic.",),
-        ),
-    ] = Field(None, alias="consumerGroup")
+    broker: Brokers | None = parameter("Brokers of the cluster, each host:port.")
+    consumer_group: MatchText | None = parameter(
+        "The group of consumers that share the topic.",
+        "Without it each start begins at the end of the topic.",
+        alias="consumerGroup",
+    )
     conf_param: KafkaParameters = Field(None, alias="confParam")
-    split_json_records: Annotated[
-        Switch | None,
-        Since(2602),
-        Doc(
-            'Whether each member of a message {"records": [...]} becomes an event, as Azure Event '
-            "Hubs need it.",
-            default="off",
-        ),
-    ] = Field(None, alias="split.json.records")
-    parse_hostname: Annotated[
-        Switch | None,
-        Doc("Whether the messages are syslog with a host name, which parsers then read."),
-    ] = None
+    split_json_records: Switch | None = parameter(
+        'Whether each member of a message {"records": [...]} becomes an event, as Azure Event '
+        "Hubs need it.",
+        since=2602,
+        default="off",
+        alias="split.json.records",
+    )
+    parse_hostname: Switch | None = parameter(
+        "Whether the messages are syslog with a host name, which parsers then read."
+    )
 
     package: ClassVar[str] = "rsyslog-kafka"
     thread_names: ClassVar[tuple[str, ...]] = ("in:imkafka",)

@@ -9,7 +9,7 @@ from pydantic import Field
 
 from tuner.modules.input import Input
 from tuner.modules.ratelimit import NamedLimit
-from tuner.schema.parameter import Doc, OfModule, Since
+from tuner.schema.parameter import Doc, parameter
 from tuner.schema.scalars import Facility, NonNegative, Switch, WordPath
 
 
@@ -21,47 +21,35 @@ class ImklogInput(Input):
     """
 
     type: Annotated[Literal["imklog"], Doc("What the kernel logs.")]
-    internal_msg_facility: Annotated[
-        Facility | None, OfModule(), Doc("The facility of imklog's own messages.", default="kern")
-    ] = None
-    permit_non_kernel_facility: Annotated[
-        Switch | None,
-        OfModule(),
-        Doc("Whether messages of other facilities in the kernel's log are taken.", default="off"),
-    ] = None
-    console_log_level: Annotated[
-        Annotated[int, Field(ge=-1, le=8, strict=True)] | None,
-        OfModule(),
-        Doc("Up to which level the kernel writes to the console; -1 leaves it.", default="-1"),
-    ] = None
-    parse_kernel_timestamp: Annotated[
-        Switch | None,
-        OfModule(),
-        Doc("Whether the kernel's time stamp becomes the event's time.", default="off"),
-    ] = None
-    keep_kernel_timestamp: Annotated[
-        Switch | None,
-        OfModule(),
-        Doc("Whether the kernel's time stamp stays in the text.", default="off"),
-    ] = None
-    log_path: Annotated[
-        WordPath | None, OfModule(), Doc("The kernel's log.", default="/proc/kmsg")
-    ] = None
-    ratelimit_interval: Annotated[
-        NonNegative | None,
-        OfModule(),
-        Doc(
-            "Seconds over which ratelimitBurst messages are let through; 0: no limit.", default="0"
-        ),
-    ] = None
-    ratelimit_burst: Annotated[
-        NonNegative | None,
-        OfModule(),
-        Doc("How many messages each ratelimitInterval lets through.", default="10000"),
-    ] = None
-    rate_limit_name: Annotated[NamedLimit, OfModule(), Since(2604)] = Field(
-        None, alias="ratelimit.name"
+    internal_msg_facility: Facility | None = parameter(
+        "The facility of imklog's own messages.", default="kern", of_module=True
     )
+    permit_non_kernel_facility: Switch | None = parameter(
+        "Whether messages of other facilities in the kernel's log are taken.",
+        default="off",
+        of_module=True,
+    )
+    console_log_level: Annotated[int, Field(ge=-1, le=8, strict=True)] | None = parameter(
+        "Up to which level the kernel writes to the console; -1 leaves it.",
+        default="-1",
+        of_module=True,
+    )
+    parse_kernel_timestamp: Switch | None = parameter(
+        "Whether the kernel's time stamp becomes the event's time.", default="off", of_module=True
+    )
+    keep_kernel_timestamp: Switch | None = parameter(
+        "Whether the kernel's time stamp stays in the text.", default="off", of_module=True
+    )
+    log_path: WordPath | None = parameter("The kernel's log.", default="/proc/kmsg", of_module=True)
+    ratelimit_interval: NonNegative | None = parameter(
+        "Seconds over which ratelimitBurst messages are let through; 0: no limit.",
+        default="0",
+        of_module=True,
+    )
+    ratelimit_burst: NonNegative | None = parameter(
+        "How many messages each ratelimitInterval lets through.", default="10000", of_module=True
+    )
+    rate_limit_name: NamedLimit = parameter(since=2604, alias="ratelimit.name", of_module=True)
 
     thread_names: ClassVar[tuple[str, ...]] = ("in:imklog",)
 

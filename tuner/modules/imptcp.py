@@ -8,7 +8,7 @@ from typing import Annotated, ClassVar, Literal, Self
 
 from tuner.modules.input import TransportKind
 from tuner.modules.tcp import NotifyOnOpen, OctetCounted, Tcp
-from tuner.schema.parameter import Doc, OfModule
+from tuner.schema.parameter import Doc, parameter
 from tuner.schema.scalars import Positive, Switch
 
 
@@ -16,33 +16,27 @@ class ImptcpInput(Tcp):
     """imptcp: plain TCP, a poller and helper threads."""
 
     type: Annotated[Literal["imptcp"], Doc("Plain TCP: a poller and helper threads.")]
-    threads: Annotated[
-        Positive,
-        OfModule(),
-        Doc(
-            "Helpers beside the poller. A parameter of the module.",
-            traps=("One connection is never read in parallel.",),
-        ),
-    ] = 2
-    process_on_poller: Annotated[
-        Switch,
-        OfModule(),
-        Doc(
-            "Whether imptcp's poller processes the last ready connection itself. If off, the "
-            "helpers do all work, which is better with four or more busy connections."
-        ),
-    ] = True
-    socket_backlog: Annotated[
-        Positive,
-        Doc(
-            "How many connections may wait to be accepted.",
-            default="rsyslog's default for imptcp: 5 before 8.2502, 64 since",
-        ),
-    ] = 64
+    threads: Positive = parameter(
+        "Helpers beside the poller. A parameter of the module.",
+        "One connection is never read in parallel.",
+        value=2,
+        of_module=True,
+    )
+    process_on_poller: Switch = parameter(
+        "Whether imptcp's poller processes the last ready connection itself. If off, the "
+        "helpers do all work, which is better with four or more busy connections.",
+        value=True,
+        of_module=True,
+    )
+    socket_backlog: Positive = parameter(
+        "How many connections may wait to be accepted.",
+        value=64,
+        default="rsyslog's default for imptcp: 5 before 8.2502, 64 since",
+    )
     support_octet_counted_framing: OctetCounted = True
-    max_sessions: Annotated[
-        Positive | None, Doc("How many connections may be open at once.", default="no limit")
-    ] = None
+    max_sessions: Positive | None = parameter(
+        "How many connections may be open at once.", default="no limit"
+    )
     notify_on_connection_open: NotifyOnOpen = None
     thread_names: ClassVar[tuple[str, ...]] = ("in:imptcp", "imptcp/w")
 

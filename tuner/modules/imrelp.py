@@ -7,7 +7,6 @@ from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import Field
 
-from tuner.modules.certificates import SENDER_NAME, Certificates, certificates_at
 from tuner.modules.input import (
     BURST,
     Listener,
@@ -20,8 +19,8 @@ from tuner.modules.input import (
 )
 from tuner.modules.keep_alive import KeepsAlive
 from tuner.modules.ratelimit import NamedLimit
-from tuner.modules.tls import Priorities, RelpLibrary
-from tuner.schema.parameter import Doc, Since
+from tuner.modules.tls import SENDER_NAME, Certificates, Priorities, RelpLibrary, certificates_at
+from tuner.schema.parameter import Doc, parameter
 from tuner.schema.scalars import AbsolutePath, MemorySize, Switch
 
 
@@ -29,43 +28,38 @@ class ImrelpInput(Listener, KeepsAlive):
     """imrelp: acknowledged transfer, one thread for all; from the package rsyslog-relp."""
 
     type: Annotated[Literal["imrelp"], Doc("Acknowledged transfer from another rsyslog (RELP).")]
-    max_data_size: Annotated[MemorySize | None, Doc("The longest RELP message, in bytes.")] = None
-    oversize_mode: Annotated[
-        Literal["truncate", "abort", "accept"] | None,
-        Doc("What happens to longer RELP messages: truncate, abort the connection, or accept."),
-    ] = None
-    flow_control: Annotated[
-        Literal["light", "full", "none"] | None,
-        Doc(
-            "Whether senders are slowed down when the queue passes its lightDelayMark.",
-            traps=("If off, a full queue drops events instead.",),
-        ),
-    ] = None
-    rate_limit_interval: Annotated[RateInterval, Since(2604)] = None
-    rate_limit_burst: Annotated[RateBurst, Since(2604)] = None
-    rate_limit_name: Annotated[NamedLimit, Since(2604)] = Field(None, alias="rateLimit.name")
+    max_data_size: MemorySize | None = parameter("The longest RELP message, in bytes.")
+    oversize_mode: Literal["truncate", "abort", "accept"] | None = parameter(
+        "What happens to longer RELP messages: truncate, abort the connection, or accept."
+    )
+    flow_control: Literal["light", "full", "none"] | None = parameter(
+        "Whether senders are slowed down when the queue passes its lightDelayMark.",
+        "If off, a full queue drops events instead.",
+    )
+    rate_limit_interval: RateInterval = parameter(since=2604)
+    rate_limit_burst: RateBurst = parameter(since=2604)
+    rate_limit_name: NamedLimit = parameter(since=2604, alias="rateLimit.name")
     tls_lib: RelpLibrary = None
-    tls: Annotated[Switch | None, Doc("Whether RELP is encrypted.")] = None
-    tls_auth_mode: Annotated[
-        Literal["name", "certvalid", "fingerprint"] | None,
-        Doc(
-            "How RELP senders prove who they are: anon, name, fingerprint or certvalid.",
-            traps=("anon accepts everyone.",),
-        ),
-    ] = Field(None, alias="tls.authMode")
-    tls_permitted_peer: Annotated[
-        Peers | None, Doc("The names or fingerprints of the RELP senders that are accepted.")
-    ] = Field(None, alias="tls.permittedPeer")
-    tls_ca_cert: Annotated[
-        AbsolutePath | None, Doc("The CA certificates, a path on rsyslog's host.")
-    ] = Field(None, alias="tls.caCert")
-    tls_my_cert: Annotated[
-        AbsolutePath | None, Doc("This receiver's certificate, a path on rsyslog's host.")
-    ] = Field(None, alias="tls.myCert")
-    tls_my_priv_key: Annotated[
-        AbsolutePath | None,
-        Doc("The path of this receiver's private key; the key itself never enters a profile."),
-    ] = Field(None, alias="tls.myPrivKey")
+    tls: Switch | None = parameter("Whether RELP is encrypted.")
+    tls_auth_mode: Literal["name", "certvalid", "fingerprint"] | None = parameter(
+        "How RELP senders prove who they are: anon, name, fingerprint or certvalid.",
+        "anon accepts everyone.",
+        alias="tls.authMode",
+    )
+    tls_permitted_peer: Peers | None = parameter(
+        "The names or fingerprints of the RELP senders that are accepted.",
+        alias="tls.permittedPeer",
+    )
+    tls_ca_cert: AbsolutePath | None = parameter(
+        "The CA certificates, a path on rsyslog's host.", alias="tls.caCert"
+    )
+    tls_my_cert: AbsolutePath | None = parameter(
+        "This receiver's certificate, a path on rsyslog's host.", alias="tls.myCert"
+    )
+    tls_my_priv_key: AbsolutePath | None = parameter(
+        "The path of this receiver's private key; the key itself never enters a profile.",
+        alias="tls.myPrivKey",
+    )
     tls_priority_string: Annotated[Priorities, Field(alias="tls.priorityString")] = None
 
     package: ClassVar[str] = "rsyslog-relp"

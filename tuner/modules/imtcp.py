@@ -6,9 +6,6 @@ None means not set in the profile: rsyslog's default applies.
 from collections.abc import Iterator, Sequence
 from typing import Annotated, ClassVar, Literal, Self
 
-from pydantic import Field
-
-from tuner.modules.certificates import SENDER_NAME, Certificates, certificates_at
 from tuner.modules.in_profile import InProfile
 from tuner.modules.input import AllowedSenders, Peers, TransportKind
 from tuner.modules.keep_alive import KeepAlive, KeepAliveInterval, KeepAliveProbes, KeepAliveTime
@@ -22,14 +19,17 @@ from tuner.modules.tcp import (
     Tcp,
 )
 from tuner.modules.tls import (
+    SENDER_NAME,
+    Certificates,
     ExpiredCerts,
     Priorities,
     StreamDriverCaFile,
     StreamDriverCrlFile,
     VerifyDepth,
+    certificates_at,
 )
 from tuner.rule import Complaint, warning
-from tuner.schema.parameter import Doc, Since
+from tuner.schema.parameter import Doc, parameter
 from tuner.schema.scalars import AbsolutePath, NetworkNamespace, NonNegative, Positive, Switch
 
 # Since this release each input has its own pool; before, all shared one (tcpsrv.c).
@@ -46,169 +46,136 @@ class ImtcpInput(Tcp):
     """
 
     type: Annotated[Literal["imtcp"], Doc("TCP, with TLS where streamDriver.mode is 1.")]
-    keep_alive: Annotated[KeepAlive, Since(2106)] = None
-    keep_alive_time: Annotated[KeepAliveTime, Since(2106)] = None
-    keep_alive_interval: Annotated[KeepAliveInterval, Since(2106)] = None
-    keep_alive_probes: Annotated[KeepAliveProbes, Since(2106)] = None
-    flow_control: Annotated[Switch | None, Since(2106)] = None
-    max_frame_size: Annotated[FrameSize | None, Since(2106)] = None
-    discard_truncated_msg: Annotated[Switch | None, Since(2106)] = None
-    addtl_frame_delimiter: Annotated[Delimiter | None, Since(2106)] = None
-    notify_on_connection_close: Annotated[Switch | None, Since(2106)] = None
-    max_sessions: Annotated[
-        Positive | None,
-        Since(2106),
-        Doc(
-            "How many connections may be open at once.",
-            default="200",
-            traps=("imtcp refuses the 201st connection by default.",),
-        ),
-    ] = None
+    keep_alive: KeepAlive = parameter(since=2106)
+    keep_alive_time: KeepAliveTime = parameter(since=2106)
+    keep_alive_interval: KeepAliveInterval = parameter(since=2106)
+    keep_alive_probes: KeepAliveProbes = parameter(since=2106)
+    flow_control: Switch | None = parameter(since=2106)
+    max_frame_size: FrameSize | None = parameter(since=2106)
+    discard_truncated_msg: Switch | None = parameter(since=2106)
+    addtl_frame_delimiter: Delimiter | None = parameter(since=2106)
+    notify_on_connection_close: Switch | None = parameter(since=2106)
+    max_sessions: Positive | None = parameter(
+        "How many connections may be open at once.",
+        "imtcp refuses the 201st connection by default.",
+        since=2106,
+        default="200",
+    )
     support_octet_counted_framing: OctetCounted = True
-    disable_lf_delimiter: Annotated[
-        Switch | None, Since(2106), Doc("Whether a line end does not end a message.")
-    ] = Field(None, alias="disableLFDelimiter")
-    notify_on_connection_open: Annotated[NotifyOnOpen, Since(2210)] = None
-    socket_backlog: Annotated[
-        Positive | None, Since(2502), Doc("How many connections may wait to be accepted.")
-    ] = None
-    worker_threads: Annotated[
-        Positive | None,
-        Since(2504),
-        Doc(
-            "The size of imtcp's pool of workers; 1 means no pool.",
-            default="2 since 8.2504; a fixed pool of 4 before",
-            traps=("8.2504 and 8.2506 have races here, fixed in 8.2508.",),
-        ),
-    ] = None
-    starvation_protection_max_reads: Annotated[
-        NonNegative | None,
-        Since(2504),
-        Doc(
-            "How often a worker reads one connection before the others get their turn; 0 means "
-            "no limit."
-        ),
-    ] = Field(None, alias="starvationProtection.maxReads")
+    disable_lf_delimiter: Switch | None = parameter(
+        "Whether a line end does not end a message.", since=2106, alias="disableLFDelimiter"
+    )
+    notify_on_connection_open: NotifyOnOpen = parameter(since=2210)
+    socket_backlog: Positive | None = parameter(
+        "How many connections may wait to be accepted.", since=2502
+    )
+    worker_threads: Positive | None = parameter(
+        "The size of imtcp's pool of workers; 1 means no pool.",
+        "8.2504 and 8.2506 have races here, fixed in 8.2508.",
+        since=2504,
+        default="2 since 8.2504; a fixed pool of 4 before",
+    )
+    starvation_protection_max_reads: NonNegative | None = parameter(
+        "How often a worker reads one connection before the others get their turn; 0 means "
+        "no limit.",
+        since=2504,
+        alias="starvationProtection.maxReads",
+    )
     allowed_sender: AllowedSenders = None
-    multi_line: Annotated[MultiLine, Since(2602)] = None
-    framing_delimiter_regex: Annotated[FramingRegex, Since(2602)] = None
-    network_namespace: Annotated[
-        NetworkNamespace | None,
-        Since(2512),
-        Doc(
-            "The network namespace to listen in.",
-            default="that of rsyslogd",
-            traps=("It must be there before rsyslogd starts, and rsyslogd needs CAP_SYS_ADMIN.",),
-        ),
-    ] = None
-    compression_mode: Annotated[
-        Literal["none", "stream:always"] | None,
-        Since(2606),
-        Doc(
-            "Whether connections are compressed, as omfwd does with the same compression.mode.",
-            default="none",
-            traps=(
-                (
-                    "It must match senders that compress their stream, or their events arrive as "
-                    "garbage."
-                ),
-            ),
-        ),
-    ] = Field(None, alias="compression.mode")
-    compression_driver: Annotated[
-        Literal["zlib", "zstd"] | None,
-        Since(2606),
-        Doc(
-            "What connections are compressed with; senders must use the same.",
-            default="zlib",
-            traps=("zstd needs rsyslog's module lmzstdw, which not every distribution has.",),
-        ),
-    ] = Field(None, alias="compression.driver")
-    compression_max_expansion_ratio: Annotated[
-        NonNegative | None,
-        Since(2606),
-        Doc(
-            "How many bytes one compressed byte may become before the connection is closed; 0 "
-            "means any number.",
-            default="1024",
-        ),
-    ] = Field(None, alias="compression.maxExpansionRatio")
-    compression_max_decompressed_bytes_per_receive: Annotated[
-        NonNegative | None,
-        Since(2606),
-        Doc(
-            "How many bytes one read of a connection may become before it is closed; 0 means any "
-            "number.",
-            default="67108864",
-        ),
-    ] = Field(None, alias="compression.maxDecompressedBytesPerReceive")
-    compression_max_total_zstd_window_bytes: Annotated[
-        NonNegative | None,
-        Since(2608),
-        Doc(
-            "How much memory the windows of all zstd connections of the input may take together; "
-            "0 means no limit.",
-            default="67108864",
-            traps=("A connection above that is closed.",),
-        ),
-    ] = Field(None, alias="compression.maxTotalZstdWindowBytes")
-    stream_driver_name: Annotated[
-        Literal["ptcp", "gtls", "ossl"] | None,
-        Since(2106),
-        Doc(
-            "The TLS library: gtls or ossl.",
-            traps=("Needs the package rsyslog-gnutls or rsyslog-openssl.",),
-        ),
-    ] = Field(None, alias="streamDriver.name")
-    stream_driver_mode: Annotated[
-        Literal[0, 1] | None, Since(2106), Doc("0 is plain TCP, 1 is TLS.")
-    ] = Field(None, alias="streamDriver.mode")
-    stream_driver_auth_mode: Annotated[
-        Literal["anon", "x509/name", "x509/certvalid", "x509/fingerprint"] | None,
-        Since(2106),
-        Doc(
-            "How senders prove who they are: anon, x509/certvalid, x509/name or x509/fingerprint.",
-            traps=("anon accepts everyone.",),
-        ),
-    ] = Field(None, alias="streamDriver.authMode")
-    permitted_peer: Annotated[
-        Peers | None,
-        Since(2112),
-        Doc("The names or fingerprints of the senders that are accepted."),
-    ] = None
+    multi_line: MultiLine = parameter(since=2602)
+    framing_delimiter_regex: FramingRegex = parameter(since=2602)
+    network_namespace: NetworkNamespace | None = parameter(
+        "The network namespace to listen in.",
+        "It must be there before rsyslogd starts, and rsyslogd needs CAP_SYS_ADMIN.",
+        since=2512,
+        default="that of rsyslogd",
+    )
+    compression_mode: Literal["none", "stream:always"] | None = parameter(
+        "Whether connections are compressed, as omfwd does with the same compression.mode.",
+        "It must match senders that compress their stream, or their events arrive as garbage.",
+        since=2606,
+        default="none",
+        alias="compression.mode",
+    )
+    compression_driver: Literal["zlib", "zstd"] | None = parameter(
+        "What connections are compressed with; senders must use the same.",
+        "zstd needs rsyslog's module lmzstdw, which not every distribution has.",
+        since=2606,
+        default="zlib",
+        alias="compression.driver",
+    )
+    compression_max_expansion_ratio: NonNegative | None = parameter(
+        "How many bytes one compressed byte may become before the connection is closed; 0 "
+        "means any number.",
+        since=2606,
+        default="1024",
+        alias="compression.maxExpansionRatio",
+    )
+    compression_max_decompressed_bytes_per_receive: NonNegative | None = parameter(
+        "How many bytes one read of a connection may become before it is closed; 0 means any "
+        "number.",
+        since=2606,
+        default="67108864",
+        alias="compression.maxDecompressedBytesPerReceive",
+    )
+    compression_max_total_zstd_window_bytes: NonNegative | None = parameter(
+        "How much memory the windows of all zstd connections of the input may take together; "
+        "0 means no limit.",
+        "A connection above that is closed.",
+        since=2608,
+        default="67108864",
+        alias="compression.maxTotalZstdWindowBytes",
+    )
+    stream_driver_name: Literal["ptcp", "gtls", "ossl"] | None = parameter(
+        "The TLS library: gtls or ossl.",
+        "Needs the package rsyslog-gnutls or rsyslog-openssl.",
+        since=2106,
+        alias="streamDriver.name",
+    )
+    stream_driver_mode: Literal[0, 1] | None = parameter(
+        "0 is plain TCP, 1 is TLS.", since=2106, alias="streamDriver.mode"
+    )
+    stream_driver_auth_mode: (
+        Literal["anon", "x509/name", "x509/certvalid", "x509/fingerprint"] | None
+    ) = parameter(
+        "How senders prove who they are: anon, x509/certvalid, x509/name or x509/fingerprint.",
+        "anon accepts everyone.",
+        since=2106,
+        alias="streamDriver.authMode",
+    )
+    permitted_peer: Peers | None = parameter(
+        "The names or fingerprints of the senders that are accepted.", since=2112
+    )
     stream_driver_ca_file: StreamDriverCaFile = None
-    stream_driver_cert_file: Annotated[
-        AbsolutePath | None,
-        Since(2108),
-        Doc("This receiver's certificate, a path on rsyslog's host."),
-    ] = Field(None, alias="streamDriver.certFile")
-    stream_driver_key_file: Annotated[
-        AbsolutePath | None,
-        Since(2108),
-        Doc("The path of this receiver's private key; the key itself never enters a profile."),
-    ] = Field(None, alias="streamDriver.keyFile")
+    stream_driver_cert_file: AbsolutePath | None = parameter(
+        "This receiver's certificate, a path on rsyslog's host.",
+        since=2108,
+        alias="streamDriver.certFile",
+    )
+    stream_driver_key_file: AbsolutePath | None = parameter(
+        "The path of this receiver's private key; the key itself never enters a profile.",
+        since=2108,
+        alias="streamDriver.keyFile",
+    )
     stream_driver_crl_file: StreamDriverCrlFile = None
-    stream_driver_permit_expired_certs: Annotated[ExpiredCerts, Since(2106)] = None
-    stream_driver_tls_verify_depth: Annotated[VerifyDepth, Since(2106)] = None
-    stream_driver_check_extended_key_purpose: Annotated[
-        Switch | None,
-        Since(2106),
-        Doc("Whether a sender's certificate must be issued for clients."),
-    ] = Field(None, alias="streamDriver.checkExtendedKeyPurpose")
-    stream_driver_prioritize_san: Annotated[
-        Switch | None,
-        Since(2106),
-        Doc(
-            "Whether the common name of a certificate counts only where it has no "
-            "alternative names."
-        ),
-    ] = Field(None, alias="streamDriver.prioritizeSAN")
-    stream_driver_tls_revocation_check: Annotated[
-        Switch | None,
-        Since(2602),
-        Doc("Whether rsyslog asks the CA if a certificate was revoked."),
-    ] = Field(None, alias="streamDriver.tlsRevocationCheck")
-    gnutls_priority_string: Annotated[Priorities, Since(2106)] = None
+    stream_driver_permit_expired_certs: ExpiredCerts = parameter(since=2106)
+    stream_driver_tls_verify_depth: VerifyDepth = parameter(since=2106)
+    stream_driver_check_extended_key_purpose: Switch | None = parameter(
+        "Whether a sender's certificate must be issued for clients.",
+        since=2106,
+        alias="streamDriver.checkExtendedKeyPurpose",
+    )
+    stream_driver_prioritize_san: Switch | None = parameter(
+        "Whether the common name of a certificate counts only where it has no alternative names.",
+        since=2106,
+        alias="streamDriver.prioritizeSAN",
+    )
+    stream_driver_tls_revocation_check: Switch | None = parameter(
+        "Whether rsyslog asks the CA if a certificate was revoked.",
+        since=2602,
+        alias="streamDriver.tlsRevocationCheck",
+    )
+    gnutls_priority_string: Priorities = parameter(since=2106)
 
     @property
     def is_encrypted(self) -> bool:

@@ -22,7 +22,7 @@ from tuner.modules.input import (
 )
 from tuner.modules.ratelimit import NamedLimit
 from tuner.rule import Complaint, loss
-from tuner.schema.parameter import Doc, OfModule, Since
+from tuner.schema.parameter import Doc, parameter
 from tuner.schema.scalars import Device, MemorySize, NonNegative, Positive
 from tuner.schema.units import size_bytes
 
@@ -34,46 +34,30 @@ class ImudpInput(Listener):
     """imudp: datagrams, which cannot be slowed down; threads read the same sockets."""
 
     type: Annotated[Literal["imudp"], Doc("Datagrams, which cannot be slowed down.")]
-    threads: Annotated[
-        Threads | None,
-        OfModule(),
-        Doc(
-            "Readers of the same sockets, at most 32. A parameter of the module.",
-            traps=("Several readers change the order of events.",),
-        ),
-    ] = None
-    batch_size: Annotated[
-        Positive | None,
-        OfModule(),
-        Doc(
-            "How many datagrams one system call reads; memory is threads times this times "
-            "the longest message."
-        ),
-    ] = None
-    time_requery: Annotated[
-        NonNegative | None,
-        OfModule(),
-        Doc(
-            "How many reads share one reading of the clock; more is cheaper but makes receive "
-            "times coarser."
-        ),
-    ] = None
-    rcvbuf_size: Annotated[
-        MemorySize | None,
-        Doc(
-            "The socket's receive buffer; 0 keeps the system's default.",
-            traps=(
-                (
-                    "UDP is never slowed down: what the buffer cannot hold is lost, and only "
-                    "the kernel counts it."
-                ),
-            ),
-        ),
-    ] = None
-    device: Annotated[Device | None, Doc("The network device to listen on.")] = None
+    threads: Threads | None = parameter(
+        "Readers of the same sockets, at most 32. A parameter of the module.",
+        "Several readers change the order of events.",
+        of_module=True,
+    )
+    batch_size: Positive | None = parameter(
+        "How many datagrams one system call reads; memory is threads times this times "
+        "the longest message.",
+        of_module=True,
+    )
+    time_requery: NonNegative | None = parameter(
+        "How many reads share one reading of the clock; more is cheaper but makes receive "
+        "times coarser.",
+        of_module=True,
+    )
+    rcvbuf_size: MemorySize | None = parameter(
+        "The socket's receive buffer; 0 keeps the system's default.",
+        "UDP is never slowed down: what the buffer cannot hold is lost, and only "
+        "the kernel counts it.",
+    )
+    device: Device | None = parameter("The network device to listen on.")
     rate_limit_interval: RateInterval = None
     rate_limit_burst: RateBurst = None
-    rate_limit_name: Annotated[NamedLimit, Since(2602)] = Field(None, alias="rateLimit.name")
+    rate_limit_name: NamedLimit = parameter(since=2602, alias="rateLimit.name")
     allowed_sender: AllowedSenders = None
     default_tz: DefaultZone = None
 

@@ -21,7 +21,7 @@ from tuner.modules.input import (
 )
 from tuner.modules.ratelimit import NamedLimit
 from tuner.rule import Complaint, warning
-from tuner.schema.parameter import Doc, OfModule, Since
+from tuner.schema.parameter import Doc, parameter
 from tuner.schema.scalars import AbsolutePath, NonNegative, Switch, WordPath
 
 # Its default burst for a rate limit without one (imuxsock.c).
@@ -33,123 +33,124 @@ class ImuxsockInput(Input):
     socket, whose events come to rsyslog's default ruleset, with those of other local sources."""
 
     type: Annotated[Literal["imuxsock"], Doc("Datagrams through a Unix socket.")]
-    socket: Annotated[
-        AbsolutePath | None,
-        Doc("The path of the Unix socket; without it the system's log socket is taken."),
-    ] = None
-    sys_sock_name: Annotated[
-        WordPath | None,
-        OfModule(),
-        Doc(
-            "The path of the system's log socket.",
-            default="/dev/log, or what systemd hands over",
-        ),
-    ] = Field(None, alias="sysSock.name")
-    sys_sock_ignore_timestamp: Annotated[
-        Switch | None,
-        OfModule(),
-        Doc("The same as ignoreTimestamp, for the system's socket.", default="on"),
-    ] = Field(None, alias="sysSock.ignoreTimestamp")
-    sys_sock_ignore_own_messages: Annotated[
-        Switch | None,
-        OfModule(),
-        Doc("Whether rsyslogd's own messages on the system's socket are dropped.", default="on"),
-    ] = Field(None, alias="sysSock.ignoreOwnMessages")
-    sys_sock_flow_control: Annotated[
-        Switch | None,
-        OfModule(),
-        Doc(
-            "The same as flowControl, for the system's socket.",
-            default="off",
-            traps=("If on, a full queue makes the programs of this host wait.",),
-        ),
-    ] = Field(None, alias="sysSock.flowControl")
-    sys_sock_use_pid_from_system: Annotated[
-        Switch | None,
-        OfModule(),
-        Doc("The same as usePIDFromSystem, for the system's socket.", default="off"),
-    ] = Field(None, alias="sysSock.usePIDFromSystem")
-    sys_sock_rate_limit_interval: Annotated[
-        NonNegative | None,
-        OfModule(),
-        Doc("The same as rateLimit.interval, for the system's socket.", default="0, no limit"),
-    ] = Field(None, alias="sysSock.rateLimit.interval")
-    sys_sock_rate_limit_burst: Annotated[
-        NonNegative | None,
-        OfModule(),
-        Doc("The same as rateLimit.burst, for the system's socket.", default="200"),
-    ] = Field(None, alias="sysSock.rateLimit.burst")
-    sys_sock_rate_limit_name: Annotated[NamedLimit, OfModule(), Since(2604)] = Field(
-        None, alias="sysSock.rateLimit.name"
+    socket: AbsolutePath | None = parameter(
+        "The path of the Unix socket; without it the system's log socket is taken."
     )
-    sys_sock_rate_limit_severity: Annotated[
-        Annotated[int, Field(ge=0, le=7, strict=True)] | None,
-        OfModule(),
-        Doc("The same as rateLimit.severity, for the system's socket.", default="1"),
-    ] = Field(None, alias="sysSock.rateLimit.severity")
-    sys_sock_use_sys_time_stamp: Annotated[
-        Switch | None,
-        OfModule(),
-        Doc("The same as useSysTimeStamp, for the system's socket.", default="on"),
-    ] = Field(None, alias="sysSock.useSysTimeStamp")
-    sys_sock_annotate: Annotated[
-        Switch | None,
-        OfModule(),
-        Doc("The same as annotate, for the system's socket.", default="off"),
-    ] = Field(None, alias="sysSock.annotate")
-    sys_sock_parse_trusted: Annotated[
-        Switch | None,
-        OfModule(),
-        Doc("Whether what the kernel knows becomes JSON, where annotate is on.", default="off"),
-    ] = Field(None, alias="sysSock.parseTrusted")
-    sys_sock_use_special_parser: Annotated[
-        Switch | None,
-        OfModule(),
-        Doc("The same as useSpecialParser, for the system's socket.", default="on"),
-    ] = Field(None, alias="sysSock.useSpecialParser")
-    sys_sock_parse_hostname: Annotated[
-        Switch | None,
-        OfModule(),
-        Doc("The same as parseHostname, for the system's socket.", default="off"),
-    ] = Field(None, alias="sysSock.parseHostname")
-    sys_sock_unlink: Annotated[
-        Switch | None,
-        OfModule(),
-        Doc("The same as unlink, for the system's socket.", default="on"),
-    ] = Field(None, alias="sysSock.unlink")
-    create_path: Annotated[
-        Switch | None, Doc("Whether missing folders of the socket's path are created.")
-    ] = None
-    unlink: Annotated[Switch | None, Doc("Whether the socket is removed when rsyslog stops.")] = (
-        None
+    sys_sock_name: WordPath | None = parameter(
+        "The path of the system's log socket.",
+        default="/dev/log, or what systemd hands over",
+        alias="sysSock.name",
+        of_module=True,
     )
+    sys_sock_ignore_timestamp: Switch | None = parameter(
+        "The same as ignoreTimestamp, for the system's socket.",
+        default="on",
+        alias="sysSock.ignoreTimestamp",
+        of_module=True,
+    )
+    sys_sock_ignore_own_messages: Switch | None = parameter(
+        "Whether rsyslogd's own messages on the system's socket are dropped.",
+        default="on",
+        alias="sysSock.ignoreOwnMessages",
+        of_module=True,
+    )
+    sys_sock_flow_control: Switch | None = parameter(
+        "The same as flowControl, for the system's socket.",
+        "If on, a full queue makes the programs of this host wait.",
+        default="off",
+        alias="sysSock.flowControl",
+        of_module=True,
+    )
+    sys_sock_use_pid_from_system: Switch | None = parameter(
+        "The same as usePIDFromSystem, for the system's socket.",
+        default="off",
+        alias="sysSock.usePIDFromSystem",
+        of_module=True,
+    )
+    sys_sock_rate_limit_interval: NonNegative | None = parameter(
+        "The same as rateLimit.interval, for the system's socket.",
+        default="0, no limit",
+        alias="sysSock.rateLimit.interval",
+        of_module=True,
+    )
+    sys_sock_rate_limit_burst: NonNegative | None = parameter(
+        "The same as rateLimit.burst, for the system's socket.",
+        default="200",
+        alias="sysSock.rateLimit.burst",
+        of_module=True,
+    )
+    sys_sock_rate_limit_name: NamedLimit = parameter(
+        since=2604, alias="sysSock.rateLimit.name", of_module=True
+    )
+    sys_sock_rate_limit_severity: Annotated[int, Field(ge=0, le=7, strict=True)] | None = parameter(
+        "The same as rateLimit.severity, for the system's socket.",
+        default="1",
+        alias="sysSock.rateLimit.severity",
+        of_module=True,
+    )
+    sys_sock_use_sys_time_stamp: Switch | None = parameter(
+        "The same as useSysTimeStamp, for the system's socket.",
+        default="on",
+        alias="sysSock.useSysTimeStamp",
+        of_module=True,
+    )
+    sys_sock_annotate: Switch | None = parameter(
+        "The same as annotate, for the system's socket.",
+        default="off",
+        alias="sysSock.annotate",
+        of_module=True,
+    )
+    sys_sock_parse_trusted: Switch | None = parameter(
+        "Whether what the kernel knows becomes JSON, where annotate is on.",
+        default="off",
+        alias="sysSock.parseTrusted",
+        of_module=True,
+    )
+    sys_sock_use_special_parser: Switch | None = parameter(
+        "The same as useSpecialParser, for the system's socket.",
+        default="on",
+        alias="sysSock.useSpecialParser",
+        of_module=True,
+    )
+    sys_sock_parse_hostname: Switch | None = parameter(
+        "The same as parseHostname, for the system's socket.",
+        default="off",
+        alias="sysSock.parseHostname",
+        of_module=True,
+    )
+    sys_sock_unlink: Switch | None = parameter(
+        "The same as unlink, for the system's socket.",
+        default="on",
+        alias="sysSock.unlink",
+        of_module=True,
+    )
+    create_path: Switch | None = parameter(
+        "Whether missing folders of the socket's path are created."
+    )
+    unlink: Switch | None = parameter("Whether the socket is removed when rsyslog stops.")
     flow_control: FlowControl = None
     rate_limit_interval: RateInterval = None
     rate_limit_burst: RateBurst = None
-    rate_limit_name: Annotated[NamedLimit, Since(2604)] = Field(None, alias="rateLimit.name")
-    rate_limit_severity: Annotated[
-        Annotated[int, Field(ge=0, le=7, strict=True)] | None,
-        Doc("Only events of this severity and less important ones are limited."),
-    ] = Field(None, alias="rateLimit.severity")
-    parse_hostname: Annotated[
-        Switch | None, Doc("Whether messages on the socket carry a host name.")
-    ] = None
-    ignore_timestamp: Annotated[
-        Switch | None, Doc("Whether the receive time replaces the time in the message.")
-    ] = None
-    use_sys_time_stamp: Annotated[
-        Switch | None, Doc("Whether the kernel's receive time is used.")
-    ] = None
-    use_pid_from_system: Annotated[
-        Switch | None,
-        Doc("Whether the process ID comes from the kernel instead of the message."),
-    ] = Field(None, alias="usePIDFromSystem")
-    use_special_parser: Annotated[
-        Switch | None, Doc("Whether the short parser for local messages is used.")
-    ] = None
-    annotate: Annotated[
-        Switch | None, Doc("Whether what the kernel knows about the sender is added to the event.")
-    ] = None
+    rate_limit_name: NamedLimit = parameter(since=2604, alias="rateLimit.name")
+    rate_limit_severity: Annotated[int, Field(ge=0, le=7, strict=True)] | None = parameter(
+        "Only events of this severity and less important ones are limited.",
+        alias="rateLimit.severity",
+    )
+    parse_hostname: Switch | None = parameter("Whether messages on the socket carry a host name.")
+    ignore_timestamp: Switch | None = parameter(
+        "Whether the receive time replaces the time in the message."
+    )
+    use_sys_time_stamp: Switch | None = parameter("Whether the kernel's receive time is used.")
+    use_pid_from_system: Switch | None = parameter(
+        "Whether the process ID comes from the kernel instead of the message.",
+        alias="usePIDFromSystem",
+    )
+    use_special_parser: Switch | None = parameter(
+        "Whether the short parser for local messages is used."
+    )
+    annotate: Switch | None = parameter(
+        "Whether what the kernel knows about the sender is added to the event."
+    )
 
     thread_names: ClassVar[tuple[str, ...]] = ("in:imuxsock",)
 

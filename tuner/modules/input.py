@@ -5,9 +5,9 @@ from typing import Annotated, ClassVar, Literal, NamedTuple, Self
 
 from pydantic import Field
 
-from tuner.modules.certificates import Certificates
 from tuner.modules.secrets import SecretRef
-from tuner.schema.parameter import Doc, Since
+from tuner.modules.tls import Certificates
+from tuner.schema.parameter import Doc, Since, parameter
 from tuner.schema.scalars import Address, Name, NonNegative, Peer, Port, Switch, TimeZone
 from tuner.schema.section import RsyslogSection
 
@@ -97,16 +97,13 @@ class Input(RsyslogSection):
     thread_names: ClassVar[tuple[str, ...]]
     """How the names of its threads begin."""
 
-    parser: Annotated[
-        Parsers | None,
-        Doc(
-            "The parser of this input's events; without it rsyslog tries RFC 5424, then RFC 3164, "
-            "on every event."
-        ),
-    ] = None
-    stream: Annotated[
-        Name | None, Doc("The stream that its events go to; without one the profile's own outputs.")
-    ] = None
+    parser: Parsers | None = parameter(
+        "The parser of this input's events; without it rsyslog tries RFC 5424, then RFC 3164, "
+        "on every event."
+    )
+    stream: Name | None = parameter(
+        "The stream that its events go to; without one the profile's own outputs."
+    )
     type: str
 
     @classmethod
@@ -187,10 +184,10 @@ class Input(RsyslogSection):
 class Listener(Input):
     """An input with a port."""
 
-    address: Annotated[
-        Address,
-        Doc("The address to listen on; loopback by default, so that it is opened on purpose."),
-    ] = LOOPBACK
+    address: Address = parameter(
+        "The address to listen on; loopback by default, so that it is opened on purpose.",
+        value=LOOPBACK,
+    )
     port: Annotated[
         Port,
         Doc(

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from tuner.modules.step import StreamStep
-from tuner.schema.parameter import Doc
+from tuner.schema.parameter import Doc, parameter
 from tuner.schema.scalars import Switch
 
 AnonMode = Literal["zero", "random", "random-consistent"]
@@ -26,45 +26,50 @@ class MmanonStep(StreamStep):
             traps=("What was parsed before it holds the addresses still: let it come first.",),
         ),
     ]
-    ipv4_enable: Annotated[
-        Switch | None, Doc("Whether IPv4 addresses are made anonymous.", default="on")
-    ] = Field(None, alias="ipv4.enable")
-    ipv4_mode: Annotated[
-        Literal["zero", "simple", "random", "random-consistent"] | None,
-        Doc(
-            "What becomes of the bits of an IPv4 address: simple writes ipv4.replaceChar for each "
-            "digit.",
-            default="zero",
-            traps=(_KEEPS,),
-        ),
-    ] = Field(None, alias="ipv4.mode")
-    ipv4_bits: Annotated[
-        Annotated[int, Field(ge=1, le=32, strict=True)] | None,
-        Doc("How many bits of an IPv4 address are changed, from the last on.", default="16"),
-    ] = Field(None, alias="ipv4.bits")
-    ipv4_replace_char: Annotated[
-        Annotated[str, Field(pattern=r"^[ -\[\]-~]$")] | None,
-        Doc("What mode simple writes for each digit.", default="x"),
-    ] = Field(None, alias="ipv4.replaceChar")
-    ipv6_enable: Annotated[
-        Switch | None, Doc("Whether IPv6 addresses are made anonymous.", default="on")
-    ] = Field(None, alias="ipv6.enable")
-    ipv6_anon_mode: Annotated[
-        AnonMode | None,
-        Doc("What becomes of the bits of an IPv6 address.", default="zero", traps=(_KEEPS,)),
-    ] = Field(None, alias="ipv6.anonMode")
-    ipv6_bits: Annotated[
-        Annotated[int, Field(ge=1, le=128, strict=True)] | None,
-        Doc("How many bits of an IPv6 address are changed, from the last on.", default="96"),
-    ] = Field(None, alias="ipv6.bits")
-    embedded_ipv4_enable: Annotated[
-        Switch | None,
-        Doc("Whether IPv6 addresses with an IPv4 address in them are too.", default="on"),
-    ] = Field(None, alias="embeddedIpv4.enable")
-    embedded_ipv4_anon_mode: Annotated[
-        AnonMode | None, Doc("What becomes of the bits of such an address.", default="zero")
-    ] = Field(None, alias="embeddedIpv4.anonMode")
-    embedded_ipv4_bits: Annotated[
-        Annotated[int, Field(ge=1, le=128, strict=True)] | None,
-        Doc("How many bits of such an address are changed, from the last on.", default="96"),
-    ] = Field(None, alias="embeddedIpv4.bits")
+    ipv4_enable: Switch | None = parameter(
+        "Whether IPv4 addresses are made anonymous.", default="on", alias="ipv4.enable"
+    )
+    ipv4_mode: Literal["zero", "simple", "random", "random-consistent"] | None = parameter(
+        "What becomes of the bits of an IPv4 address: simple writes ipv4.replaceChar for each "
+        "digit.",
+        _KEEPS,
+        default="zero",
+        alias="ipv4.mode",
+    )
+    ipv4_bits: Annotated[int, Field(ge=1, le=32, strict=True)] | None = parameter(
+        "How many bits of an IPv4 address are changed, from the last on.",
+        default="16",
+        alias="ipv4.bits",
+    )
+    ipv4_replace_char: Annotated[str, Field(pattern=r"^[ -\[\]-~]$")] | None = parameter(
+        "What mode simple writes for each digit.", default="x", alias="ipv4.replaceChar"
+    )
+    ipv6_enable: Switch | None = parameter(
+        "Whether IPv6 addresses are made anonymous.", default="on", alias="ipv6.enable"
+    )
+    ipv6_anon_mode: AnonMode | None = parameter(
+        "What becomes of the bits of an IPv6 address.",
+        _KEEPS,
+        default="zero",
+        alias="ipv6.anonMode",
+    )
+    ipv6_bits: Annotated[int, Field(ge=1, le=128, strict=True)] | None = parameter(
+        "How many bits of an IPv6 address are changed, from the last on.",
+        default="96",
+        alias="ipv6.bits",
+    )
+    embedded_ipv4_enable: Switch | None = parameter(
+        "Whether IPv6 addresses with an IPv4 address in them are too.",
+        default="on",
+        alias="embeddedIpv4.enable",
+    )
+    embedded_ipv4_anon_mode: AnonMode | None = parameter(
+        "What becomes of the bits of such an address.",
+        default="zero",
+        alias="embeddedIpv4.anonMode",
+    )
+    embedded_ipv4_bits: Annotated[int, Field(ge=1, le=128, strict=True)] | None = parameter(
+        "How many bits of such an address are changed, from the last on.",
+        default="96",
+        alias="embeddedIpv4.bits",
+    )

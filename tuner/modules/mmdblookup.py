@@ -5,7 +5,7 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field
 
 from tuner.modules.step import StreamStep
-from tuner.schema.parameter import Doc, OfModule, Since
+from tuner.schema.parameter import Doc, parameter
 from tuner.schema.scalars import Switch, WordPath
 
 _Path = Annotated[str, Field(pattern=r"^[$!]?[!.]?[A-Za-z][A-Za-z0-9_!-]{0,199}$")]
@@ -33,16 +33,14 @@ class MmdblookupStep(StreamStep):
         Annotated[tuple[_MmdbField, ...], Field(min_length=1)],
         Doc("What is taken of it, such as !country!iso_code; :name:!country!iso_code names it."),
     ]
-    container: Annotated[
-        Annotated[str, Field(pattern=r"^![A-Za-z][A-Za-z0-9_!-]{0,199}$")] | None,
-        OfModule(),
-        Doc("Where the values stand in the event's JSON.", default="!iplocation"),
-    ] = None
-    reload_on_hup: Annotated[
-        Switch | None,
-        Since(2104),
-        Doc("Whether a HUP reads the database again.", default="on"),
-    ] = None
+    container: Annotated[str, Field(pattern=r"^![A-Za-z][A-Za-z0-9_!-]{0,199}$")] | None = (
+        parameter(
+            "Where the values stand in the event's JSON.", default="!iplocation", of_module=True
+        )
+    )
+    reload_on_hup: Switch | None = parameter(
+        "Whether a HUP reads the database again.", since=2104, default="on"
+    )
 
     package: ClassVar[str] = "none"
     gives_json: ClassVar[bool] = True

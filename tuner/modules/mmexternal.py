@@ -2,10 +2,8 @@
 
 from typing import Annotated, ClassVar, Literal
 
-from pydantic import Field
-
 from tuner.modules.step import StreamStep
-from tuner.schema.parameter import Doc, Since
+from tuner.schema.parameter import Doc, parameter
 from tuner.schema.scalars import AbsolutePath, NonNegative, Switch
 
 
@@ -26,33 +24,25 @@ class MmexternalStep(StreamStep):
     binary: Annotated[
         AbsolutePath, Doc("The program, an absolute path, with its arguments after a blank.")
     ]
-    interface_input: Annotated[
-        Literal["msg", "rawmsg", "fulljson"] | None,
-        Doc("What it reads of an event.", default="msg"),
-    ] = Field(None, alias="interface.input")
-    interface_output: Annotated[
-        Literal["json", "none"] | None,
-        Since(2606),
-        Doc(
-            "What it answers: json is a line for each event, none is nothing, and nobody waits.",
-            default="json",
-        ),
-    ] = Field(None, alias="interface.output")
-    response_timeout: Annotated[
-        NonNegative | None,
-        Since(2606),
-        Doc(
-            "Milliseconds that it may take to answer; 0 means any time.",
-            default="0",
-            traps=("After that it is started anew, and the event goes on unchanged.",),
-        ),
-    ] = None
-    output: Annotated[
-        AbsolutePath | None, Doc("The file for what it writes to stderr, for debugging.")
-    ] = None
-    force_single_instance: Annotated[
-        Switch | None, Doc("Whether all workers share one program.", default="off")
-    ] = None
+    interface_input: Literal["msg", "rawmsg", "fulljson"] | None = parameter(
+        "What it reads of an event.", default="msg", alias="interface.input"
+    )
+    interface_output: Literal["json", "none"] | None = parameter(
+        "What it answers: json is a line for each event, none is nothing, and nobody waits.",
+        since=2606,
+        default="json",
+        alias="interface.output",
+    )
+    response_timeout: NonNegative | None = parameter(
+        "Milliseconds that it may take to answer; 0 means any time.",
+        "After that it is started anew, and the event goes on unchanged.",
+        since=2606,
+        default="0",
+    )
+    output: AbsolutePath | None = parameter("The file for what it writes to stderr, for debugging.")
+    force_single_instance: Switch | None = parameter(
+        "Whether all workers share one program.", default="off"
+    )
 
     gives_json: ClassVar[bool] = True
     lab_runs: ClassVar[bool] = False

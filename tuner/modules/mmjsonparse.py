@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from tuner.schema.parameter import Doc, Since
+from tuner.schema.parameter import Doc, parameter
 from tuner.schema.scalars import Positive, Switch
 from tuner.schema.section import RsyslogSection
 
@@ -17,30 +17,27 @@ class JsonParse(RsyslogSection):
     """
 
     format: Annotated[Literal["json"], Doc("json: an object, read by mmjsonparse.")]
-    cookie: Annotated[
-        str,
-        Field(pattern=r"^[!-~]{0,32}$"),
-        Doc("What an event must begin with to be read as JSON; empty reads every event."),
-    ] = "@cee:"
-    mode: Annotated[
-        Literal["cookie", "find-json"] | None,
-        Since(2510),
-        Doc(
-            "Where the JSON is: cookie after the cookie, find-json where the first { begins an "
-            "object, whatever stands before it.",
-            default="cookie",
-        ),
-    ] = None
-    max_scan_bytes: Annotated[
-        Positive | None,
-        Since(2510),
-        Doc("How many bytes of a message find-json looks at.", default="65536"),
-    ] = Field(None, alias="max_scan_bytes")
-    allow_trailing: Annotated[
-        Switch | None,
-        Since(2510),
-        Doc("Whether find-json takes an object that text follows.", default="on"),
-    ] = Field(None, alias="allow_trailing")
-    use_raw_msg: Annotated[
-        Switch, Doc("Whether the whole message is parsed instead of its body.")
-    ] = Field(False, alias="useRawMsg")
+    cookie: Annotated[str, Field(pattern=r"^[!-~]{0,32}$")] = parameter(
+        "What an event must begin with to be read as JSON; empty reads every event.", value="@cee:"
+    )
+    mode: Literal["cookie", "find-json"] | None = parameter(
+        "Where the JSON is: cookie after the cookie, find-json where the first { begins an "
+        "object, whatever stands before it.",
+        since=2510,
+        default="cookie",
+    )
+    max_scan_bytes: Positive | None = parameter(
+        "How many bytes of a message find-json looks at.",
+        since=2510,
+        default="65536",
+        alias="max_scan_bytes",
+    )
+    allow_trailing: Switch | None = parameter(
+        "Whether find-json takes an object that text follows.",
+        since=2510,
+        default="on",
+        alias="allow_trailing",
+    )
+    use_raw_msg: Switch = parameter(
+        "Whether the whole message is parsed instead of its body.", value=False, alias="useRawMsg"
+    )

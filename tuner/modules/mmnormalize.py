@@ -2,9 +2,7 @@
 
 from typing import Annotated, Literal
 
-from pydantic import Field
-
-from tuner.schema.parameter import Doc, Since
+from tuner.schema.parameter import Doc, parameter
 from tuner.schema.scalars import Switch, WordPath
 from tuner.schema.section import RsyslogSection
 
@@ -36,15 +34,12 @@ class NormalizeParse(RsyslogSection):
             ),
         ),
     ]
-    use_raw_msg: Annotated[
-        Switch, Doc("Whether the whole message is parsed instead of its body.")
-    ] = Field(False, alias="useRawMsg")
-    turbo: Annotated[
-        Switch | None,
-        Since(2608),
-        Doc(
-            "Whether the rules are compiled, which is faster.",
-            default="off",
-            traps=("Only some builds of rsyslog know it: Debian's 8.2610 does not.",),
-        ),
-    ] = None
+    use_raw_msg: Switch = parameter(
+        "Whether the whole message is parsed instead of its body.", value=False, alias="useRawMsg"
+    )
+    turbo: Switch | None = parameter(
+        "Whether the rules are compiled, which is faster.",
+        "Only some builds of rsyslog know it: Debian's 8.2610 does not.",
+        since=2608,
+        default="off",
+    )

@@ -7,13 +7,13 @@ from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
-from tuner.engines.index import Index
-from tuner.modules.bind_index import bind_index
+from tuner.engines.index import Index, IndexSettings, Rotate
+from tuner.errors import Refused
 from tuner.modules.field import DocumentField, Preset
 from tuner.modules.output import Output, Surroundings
 from tuner.modules.secrets import Auth, SecretRef, Tls
 from tuner.modules.text_source import PropertyName
-from tuner.schema.parameter import Doc, Since
+from tuner.schema.parameter import Doc, parameter
 from tuner.schema.scalars import (
     AbsolutePath,
     FieldName,
@@ -26,6 +26,42 @@ from tuner.schema.scalars import (
     WordPath,
 )
 from tuner.schema.section import RsyslogSection, Section
+
+
+def bind_index(index: Index, prefix: str, data_nodes: int) -> Index:
+    """A plain or daily index of ours with as many copies as there are nodes; raises Refused for
+    a data stream and for ingest pipelines."""
+    if index.data_stream is not None:
+        raise Refused(
+            f"index.data_stream {index.data_stream}: a trial cannot remove a data stream from the "
+            "engine, so none is measured: measure the profile with index.name instead"
+        )
+    for name in ("default_pipeline", "final_pipeline"):
+        pipeline = getattr(index.settings, name)
+        if pipeline not in {None, "_none"}:
+            raise Refused(
+                f"index.settings.{name} {pipeline}: a lab has no such ingest pipeline, every "
+                "document would be refused: measure the profile without it"
+            )
+    rolls_over = index.rotate is Rotate.ROLLOVER
+    return index.model_copy(
+        update={
+            "name": prefix + index.target,
+            "rotate": Rotate.NONE if rolls_over else index.rotate,
+            "lifecycle": None,
+            "settings": _settings(index.settings, data_nodes),
+        }
+    )
+
+
+def _settings(settings: IndexSettings, data_nodes: int) -> IndexSettings:
+    copies = min(settings.number_of_replicas + 1, data_nodes)
+    waits = settings.write_wait_for_active_shards
+    if isinstance(waits, int):
+        waits = min(waits, copies)
+    changes = {"number_of_replicas": copies - 1, "write_wait_for_active_shards": waits}
+    return settings.model_copy(update=changes)
+
 
 _WriteOperation = Literal["index", "create"]
 
@@ -44,10 +80,8 @@ class DocumentId(Section):
     """The id of a document: a value of the event of 1 to 512 visible ASCII characters without
     quotes and backslashes, else a new one."""
 
-    property: Annotated[PropertyName | None, Doc("The property of the event.")] = None
-    json_path: Annotated[FieldName | None, Doc("The path into the event's JSON.")] = Field(
-        None, alias="json"
-    )
+    property: PropertyName | None = parameter("The property of the event.")
+    json_path: FieldName | None = parameter("The path into the event's JSON.", alias="json")
 
     @model_validator(mode="after")
     def _one_source(self) -> Self:
@@ -87,148 +121,100 @@ class OmelasticsearchOutput(Output):
             ),
         ),
     ]
-    auth: Annotated[Auth | None, Doc("Basic authentication towards the engine.", traps=("F1",))] = (
-        None
+    auth: Auth | None = parameter("Basic authentication towards the engine.", "F1")
+    apikey: SecretRef | None = parameter("Where the API key is kept; excludes auth.", since=2512)
+    tls: Tls | None = parameter(
+        "TLS towards the engine, on when the servers' addresses begin with https."
     )
-    apikey: Annotated[
-        SecretRef | None, Since(2512), Doc("Where the API key is kept; excludes auth.")
-    ] = None
-    tls: Annotated[
-        Tls | None, Doc("TLS towards the engine, on when the servers' addresses begin with https.")
-    ] = None
-    document: Annotated[
-        Preset | Annotated[tuple[DocumentField, ...], Field(min_length=1)],
-        Doc("What a document holds: a preset by name, or a list of fields.", traps=("F5", "F6")),
-    ] = Preset.ECS
-    mmutf8fix: Annotated[
-        Switch,
-        Doc(
-            "Whether invalid UTF-8 in messages is repaired first.",
-            traps=(
-                "The engine rejects documents with invalid UTF-8.",
-                (
-                    "Only msg is repaired: an event whose host or program is not UTF-8 is "
-                    "refused and goes to retryfailures.file."
-                ),
-            ),
-        ),
-    ] = Field(True, alias="mmutf8fix")
+    document: Preset | Annotated[tuple[DocumentField, ...], Field(min_length=1)] = parameter(
+        "What a document holds: a preset by name, or a list of fields.",
+        "F5",
+        "F6",
+        value=Preset.ECS,
+    )
+    mmutf8fix: Switch = parameter(
+        "Whether invalid UTF-8 in messages is repaired first.",
+        "The engine rejects documents with invalid UTF-8.",
+        "Only msg is repaired: an event whose host or program is not UTF-8 is "
+        "refused and goes to retryfailures.file.",
+        value=True,
+        alias="mmutf8fix",
+    )
     index: Annotated[Index, Doc("Where the documents go, and the settings of the indices.")]
-    writeoperation: Annotated[
-        _WriteOperation | None,
-        Doc(
-            "index replaces a document of the same id, create refuses it; data streams "
-            "need create.",
-            traps=(
-                "F14",
-                ("create without bulkid is an error unless the recipe names the engine's version."),
-            ),
-        ),
-    ] = None
-    bulkid: Annotated[
-        Literal["uuid"] | DocumentId | None,
-        Doc(
-            "uuid gives each event an id of its own, so that what is sent twice is kept once; a "
-            "property or a path into JSON makes the event's own value the id.",
-            traps=(
-                "The engine must look for the id: indexing is slower.",
-                (
-                    "Of events with the same value one document is kept: the last one, or with "
-                    "writeoperation: create the first. Senders choose the value."
-                ),
-            ),
-        ),
-    ] = None
-    retryfailures: Annotated[
-        RetryFailures | None,
-        Doc(
-            "Single documents that the engine refuses are sent again, or written to a file if it "
-            "will never accept them. Sets bulkid and create.",
-            default="off: refused documents are lost",
-            traps=("F1", "F5"),
-        ),
-    ] = None
-    errorfile: Annotated[
-        WordPath | None,
-        Doc(
-            "The file for requests that failed, with the engine's replies.",
-            traps=("F5", "By default whole bulks are written: it grows fast."),
-        ),
-    ] = None
-    erroronly: Annotated[
-        Switch | None, Doc("Whether errorfile gets only the documents that failed.", traps=("F5",))
-    ] = None
-    interleaved: Annotated[
-        Switch | None,
-        Doc("Whether errorfile shows each document next to its reply.", traps=("F5",)),
-    ] = None
-    pipeline_name: Annotated[
-        PipelineName | None,
-        Doc("The ingest pipeline that documents pass; costs CPU time in the engine."),
-    ] = None
-    dyn_pipeline_name: Annotated[
-        Switch | None,
-        Doc(
-            "Whether pipelineName names a property of the event that holds the pipeline's name.",
-            traps=("A name that is not ASCII, or has a quote or a backslash, counts as empty.",),
-        ),
-    ] = None
-    skip_pipeline_if_empty: Annotated[
-        Switch | None, Doc("Whether an empty pipeline name is left out instead of being an error.")
-    ] = None
-    timeout: Annotated[
-        Annotated[str, Field(pattern=r"^[0-9]{1,15}(ms|s|m)$")] | None,
-        Doc(
-            "How long the engine may wait for its shards; it is added to the URL of the bulk.",
-            traps=("F16",),
-        ),
-    ] = None
-    filter_path: Annotated[
-        Annotated[tuple[FilterPath, ...], Field(min_length=1)] | None,
-        Doc(
-            "What the engine leaves in its replies; rsyslog reads errors, items.*.status "
-            "and items.*.error only.",
-            traps=("F16", "Without items.*.status rsyslog cannot see which documents failed."),
-        ),
-    ] = Field(None, alias="filter_path")
-    maxbytes: Annotated[
-        Annotated[str, Field(pattern=r"^[0-9]{1,15}[km]?$")] | None,
-        Doc(
-            "The most bytes of one bulk request.",
-            default="100m",
-            traps=(
-                "F4",
-                "F1",
-                "Above the engine's http.max_content_length the bulk is refused with 413.",
-            ),
-        ),
-    ] = None
-    index_timeout: Annotated[
-        NonNegative,
-        Since(2204),
-        Doc(
-            "Milliseconds that a bulk may take; 0 means no limit.",
-            traps=(
-                (
-                    "With 0 a hung engine blocks a worker forever; a value that is too low sends "
-                    "events twice."
-                ),
-                "F3",
-            ),
-        ),
-    ] = 0
-    health_check_timeout: Annotated[
-        Positive,
-        Doc("Milliseconds that a server may take to answer the health check.", traps=("F14",)),
-    ] = Field(3500, alias="healthCheckTimeout")
-    rebindinterval: Annotated[
-        Positive | None,
-        Doc(
-            "After this many bulks the connection is opened again, for load balancers; -1 means "
-            "never.",
-            traps=("Small values leave many closed connections behind.",),
-        ),
-    ] = None
+    writeoperation: _WriteOperation | None = parameter(
+        "index replaces a document of the same id, create refuses it; data streams need create.",
+        "F14",
+        "create without bulkid is an error unless the recipe names the engine's version.",
+    )
+    bulkid: Literal["uuid"] | DocumentId | None = parameter(
+        "uuid gives each event an id of its own, so that what is sent twice is kept once; a "
+        "property or a path into JSON makes the event's own value the id.",
+        "The engine must look for the id: indexing is slower.",
+        "Of events with the same value one document is kept: the last one, or with "
+        "writeoperation: create the first. Senders choose the value.",
+    )
+    retryfailures: RetryFailures | None = parameter(
+        "Single documents that the engine refuses are sent again, or written to a file if it "
+        "will never accept them. Sets bulkid and create.",
+        "F1",
+        "F5",
+        default="off: refused documents are lost",
+    )
+    errorfile: WordPath | None = parameter(
+        "The file for requests that failed, with the engine's replies.",
+        "F5",
+        "By default whole bulks are written: it grows fast.",
+    )
+    erroronly: Switch | None = parameter(
+        "Whether errorfile gets only the documents that failed.", "F5"
+    )
+    interleaved: Switch | None = parameter(
+        "Whether errorfile shows each document next to its reply.", "F5"
+    )
+    pipeline_name: PipelineName | None = parameter(
+        "The ingest pipeline that documents pass; costs CPU time in the engine."
+    )
+    dyn_pipeline_name: Switch | None = parameter(
+        "Whether pipelineName names a property of the event that holds the pipeline's name.",
+        "A name that is not ASCII, or has a quote or a backslash, counts as empty.",
+    )
+    skip_pipeline_if_empty: Switch | None = parameter(
+        "Whether an empty pipeline name is left out instead of being an error."
+    )
+    timeout: Annotated[str, Field(pattern=r"^[0-9]{1,15}(ms|s|m)$")] | None = parameter(
+        "How long the engine may wait for its shards; it is added to the URL of the bulk.", "F16"
+    )
+    filter_path: Annotated[tuple[FilterPath, ...], Field(min_length=1)] | None = parameter(
+        "What the engine leaves in its replies; rsyslog reads errors, items.*.status "
+        "and items.*.error only.",
+        "F16",
+        "Without items.*.status rsyslog cannot see which documents failed.",
+        alias="filter_path",
+    )
+    maxbytes: Annotated[str, Field(pattern=r"^[0-9]{1,15}[km]?$")] | None = parameter(
+        "The most bytes of one bulk request.",
+        "F4",
+        "F1",
+        "Above the engine's http.max_content_length the bulk is refused with 413.",
+        default="100m",
+    )
+    index_timeout: NonNegative = parameter(
+        "Milliseconds that a bulk may take; 0 means no limit.",
+        "With 0 a hung engine blocks a worker forever; a value that is too low sends events twice.",
+        "F3",
+        value=0,
+        since=2204,
+    )
+    health_check_timeout: Positive = parameter(
+        "Milliseconds that a server may take to answer the health check.",
+        "F14",
+        value=3500,
+        alias="healthCheckTimeout",
+    )
+    rebindinterval: Positive | None = parameter(
+        "After this many bulks the connection is opened again, for load balancers; -1 means never.",
+        "Small values leave many closed connections behind.",
+    )
 
     @property
     def creates(self) -> bool:

@@ -6,20 +6,74 @@ None means not set in the profile: rsyslog's default applies.
 from collections.abc import Mapping
 from typing import Annotated, ClassVar, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import model_validator
 
-from tuner.modules.dyna_file import DynaFile
 from tuner.modules.output import BuiltinTemplate, Level, Lines, Surroundings
-from tuner.schema.parameter import Doc, OfModule, Since
+from tuner.modules.text_source import NamingProperty
+from tuner.schema.parameter import Doc, parameter
 from tuner.schema.scalars import (
     AbsolutePath,
     Account,
     FileMode,
     MemorySize,
     NonNegative,
+    PathPart,
     Positive,
     Switch,
 )
+from tuner.schema.section import Section
+
+# How many numbers a date in a name has.
+_PARTS = {"hourly": 4, "daily": 3, "weekly": 2, "monthly": 2}
+
+
+class DynaFile(Section):
+    """A file for each value of a property, or for each time, or both: `before`, the value,
+    `between`, the date, `after`.
+
+    The value comes from the network: slashes in it, and `.` and `..`, become underscores, and
+    what is longer than a file name may be is cut.
+    """
+
+    before: Annotated[
+        AbsolutePath,
+        Doc("What comes before the value: a folder with its slash, or the beginning of a name."),
+    ]
+    property: NamingProperty | None = parameter(
+        "The property whose value names the file; cut to 160 bytes."
+    )
+    between: PathPart | None = parameter(
+        "What stands between the value and the date, such as / or -."
+    )
+    rotate: Literal["hourly", "daily", "weekly", "monthly"] | None = parameter(
+        "How often the date in the name changes; none without it."
+    )
+    separator: Literal[".", "-", "_", "/", "none"] = parameter(
+        "What stands between the parts of the date; none for nothing.", value="-"
+    )
+    clock: Literal["reported", "generated"] = parameter(
+        "Whose time the date is: generated is when rsyslog received the event, reported is "
+        "the sender's.",
+        value="generated",
+    )
+    after: PathPart | None = parameter("What comes at the end, such as .log or /messages.")
+
+    @model_validator(mode="after")
+    def _varies(self) -> Self:
+        if self.property is None and self.rotate is None:
+            raise ValueError("name property, rotate or both: nothing else makes several files")
+        if self.between is not None and (self.property is None or self.rotate is None):
+            raise ValueError("between stands between a property and a date: remove it")
+        return self
+
+
+def file_pattern(name: DynaFile) -> str:
+    """The paths of the files, with * for what varies."""
+    value = "*" if name.property is not None else ""
+    parts = 0 if name.rotate is None else _PARTS[name.rotate]
+    date = "/".join(["*"] * (parts if name.separator == "/" else min(parts, 1)))
+    return f"{name.before}{value}{name.between or ''}{date}{name.after or ''}"
+
 
 DYNA_FILES = 500
 """How many files of an output with `dynaFile` are open at once by default: with 100 hosts rsyslog's
@@ -36,218 +90,141 @@ class OmfileOutput(Lines):
     property.  `flushInterval` is in seconds, `closeTimeout` in minutes."""
 
     type: Annotated[Literal["omfile"], Doc("Files on the host that runs rsyslog.")]
-    file: Annotated[
-        AbsolutePath | None,
-        Doc(
-            "The file that events are written to, one a line.",
-            traps=(
-                (
-                    "Log rotation must send rsyslogd a HUP, or it keeps writing to the file that "
-                    "was moved."
-                ),
-                "No other output may write to it, and no imfile input read it.",
-            ),
-        ),
-    ] = None
-    dyna_file: Annotated[
-        DynaFile | None,
-        Doc(
-            "A file for each value of a property, in place of file. What comes from the "
-            "network cannot leave the folder: slashes, . and .. become underscores.",
-            traps=(
-                (
-                    "Senders choose their host names: anyone who may send can create any number "
-                    "of files."
-                ),
-            ),
-        ),
-    ] = None
-    dyna_file_cache_size: Annotated[
-        Positive | None,
-        Doc(
-            "How many files of dynaFile are open at once.",
-            default="500 with dynaFile; rsyslog's default is 10",
-            traps=(
-                (
-                    "With more active files than that, every event closes one and opens "
-                    "another: twice the CPU time."
-                ),
-                "Each open file counts against rsyslogd's limit of open files.",
-            ),
-        ),
-    ] = None
-    close_timeout: Annotated[
-        NonNegative | None,
-        Doc(
-            "Minutes without an event after which a file is closed; 0 means never.",
-            default="10 with dynaFile, else 0",
-        ),
-    ] = None
-    async_writing: Annotated[
-        Switch | None,
-        Doc(
-            "Whether a thread of its own writes the file.",
-            default="off",
-            traps=(
-                ("It costs a fifth more CPU time per event and helps only on slow disks."),
-                "What the thread has not written yet is lost when rsyslogd dies.",
-            ),
-        ),
-    ] = None
-    flush_on_tx_end: Annotated[
-        Switch | None,
-        Doc(
-            "Whether the file is written at the end of each batch.",
-            default="on, which costs nothing with one file and a third more CPU time with 100 "
-            "(8.2302)",
-            traps=(
-                (
-                    "If off, up to ioBufferSize bytes per file are lost when rsyslogd dies, and "
-                    "readers see events late."
-                ),
-            ),
-        ),
-    ] = Field(None, alias="flushOnTXEnd")
-    flush_interval: Annotated[
-        Positive | None, Doc("Seconds after which asyncWriting writes what it holds.", default="1")
-    ] = None
-    io_buffer_size: Annotated[
-        MemorySize,
-        Doc(
-            "How much is gathered before it is written or compressed, for each open file.",
-            traps=("rsyslog's default of 4k makes files with veryRobustZip twice as large.",),
-        ),
-    ] = "64k"
-    sync: Annotated[
-        Switch | None,
-        Doc(
-            "Whether the file is synchronised to the disk after each write.",
-            default="off",
-            traps=("Expensive: one synchronisation for each batch.",),
-        ),
-    ] = None
-    zip_level: Annotated[
-        Level | None,
-        Doc(
-            "The compression level, 0 for none; level 3 costs a third more "
-            "CPU time than no compression.",
-            default="0",
-            traps=(
-                (
-                    "Without veryRobustZip a file that a crash cut off cannot be unpacked beyond "
-                    "that point."
-                ),
-            ),
-        ),
-    ] = None
-    very_robust_zip: Annotated[
-        Switch | None,
-        Doc(
-            "Whether each buffer is compressed by itself, so that a crash damages only the last.",
-            default="off",
-        ),
-    ] = None
-    compression_driver: Annotated[
-        Literal["zlib", "zstd"] | None,
-        OfModule(),
-        Since(2208),
-        Doc(
-            "What compresses, a parameter of the module; zlib writes gzip files.",
-            default="zlib",
-            traps=("zstd needs rsyslog's module lmzstdw, which not every distribution has.",),
-        ),
-    ] = Field(None, alias="compression.driver")
-    compression_zstd_workers: Annotated[
-        Positive | None,
-        OfModule(),
-        Since(2208),
-        Doc(
-            "How many threads zstd compresses with; a parameter of the module.",
-            default="zstd's own",
-        ),
-    ] = Field(None, alias="compression.zstd.workers")
-    rotation_size_limit: Annotated[
-        MemorySize | None,
-        Since(2302),
-        Doc("The size at which rotation.sizeLimitCommand is run.", default="0, no limit"),
-    ] = Field(None, alias="rotation.sizeLimit")
-    rotation_size_limit_command: Annotated[
-        AbsolutePath | None,
-        Since(2302),
-        Doc(
-            "The program that is run when the file has that size, with its arguments after a "
-            "space. It must move the file away.",
-            traps=("rsyslogd runs it with its own privileges, and waits for it.",),
-        ),
-    ] = Field(None, alias="rotation.sizeLimitCommand")
-    rotation_size_limit_command_pass_file_name: Annotated[
-        Switch | None,
-        Since(2602),
-        Doc("Whether that program gets the file's path as its last argument.", default="on"),
-    ] = Field(None, alias="rotation.sizeLimitCommandPassFileName")
-    follow_symlinks: Annotated[
-        Switch | None,
-        Since(2608),
-        Doc(
-            "Whether the file may be a symbolic link.",
-            default="on, unless compatibility.defaults.secure is strict",
-            traps=("What may write to the folder can have rsyslogd write to any file.",),
-        ),
-    ] = None
-    dyna_file_dangerous_permit_path_escape: Annotated[
-        Switch | None,
-        Since(2608),
-        Doc(
-            "Whether a value may lead out of the folder that dynaFile begins with.",
-            default="off",
-            traps=("Values come from the network: leave it off.",),
-        ),
-    ] = Field(None, alias="dynafile.dangerousPermitPathEscape")
-    add_lf: Annotated[
-        Switch | None,
-        Since(2510),
-        Doc("Whether a line end is added to a line that has none.", default="on"),
-    ] = Field(None, alias="addLF")
-    create_dirs: Annotated[
-        Switch | None, Doc("Whether missing folders are created.", default="on")
-    ] = None
-    file_create_mode: Annotated[
-        FileMode | None,
-        Doc("The mode of new files, in octal.", default='"0644", which everybody can read'),
-    ] = None
-    dir_create_mode: Annotated[
-        FileMode | None, Doc("The mode of new folders, in octal.", default='"0700"')
-    ] = None
-    file_owner: Annotated[
-        Account | None,
-        Doc(
-            "The owner of new files.",
-            default="rsyslogd's user",
-            traps=("The name must be known when rsyslogd starts.",),
-        ),
-    ] = None
-    file_group: Annotated[
-        Account | None,
-        Doc(
-            "The group of new files.",
-            default="rsyslogd's group",
-            traps=("The name must be known when rsyslogd starts.",),
-        ),
-    ] = None
-    dir_owner: Annotated[
-        Account | None, Doc("The owner of new folders.", default="rsyslogd's user")
-    ] = None
-    dir_group: Annotated[
-        Account | None, Doc("The group of new folders.", default="rsyslogd's group")
-    ] = None
-    fail_on_chown_failure: Annotated[
-        Switch | None,
-        Doc(
-            "Whether a file is not written when its owner cannot be set.",
-            default="on",
-            traps=("If on, events are lost when rsyslogd has dropped its privileges.",),
-        ),
-    ] = Field(None, alias="failOnChOwnFailure")
+    file: AbsolutePath | None = parameter(
+        "The file that events are written to, one a line.",
+        "Log rotation must send rsyslogd a HUP, or it keeps writing to the file that was moved.",
+        "No other output may write to it, and no imfile input read it.",
+    )
+    dyna_file: DynaFile | None = parameter(
+        "A file for each value of a property, in place of file. What comes from the "
+        "network cannot leave the folder: slashes, . and .. become underscores.",
+        "Senders choose their host names: anyone who may send can create any number of files.",
+    )
+    dyna_file_cache_size: Positive | None = parameter(
+        "How many files of dynaFile are open at once.",
+        "With more active files than that, every event closes one and opens "
+        "another: twice the CPU time.",
+        "Each open file counts against rsyslogd's limit of open files.",
+        default="500 with dynaFile; rsyslog's default is 10",
+    )
+    close_timeout: NonNegative | None = parameter(
+        "Minutes without an event after which a file is closed; 0 means never.",
+        default="10 with dynaFile, else 0",
+    )
+    async_writing: Switch | None = parameter(
+        "Whether a thread of its own writes the file.",
+        "It costs a fifth more CPU time per event and helps only on slow disks.",
+        "What the thread has not written yet is lost when rsyslogd dies.",
+        default="off",
+    )
+    flush_on_tx_end: Switch | None = parameter(
+        "Whether the file is written at the end of each batch.",
+        "If off, up to ioBufferSize bytes per file are lost when rsyslogd dies, and "
+        "readers see events late.",
+        default="on, which costs nothing with one file and a third more CPU time with 100 (8.2302)",
+        alias="flushOnTXEnd",
+    )
+    flush_interval: Positive | None = parameter(
+        "Seconds after which asyncWriting writes what it holds.", default="1"
+    )
+    io_buffer_size: MemorySize = parameter(
+        "How much is gathered before it is written or compressed, for each open file.",
+        "rsyslog's default of 4k makes files with veryRobustZip twice as large.",
+        value="64k",
+    )
+    sync: Switch | None = parameter(
+        "Whether the file is synchronised to the disk after each write.",
+        "Expensive: one synchronisation for each batch.",
+        default="off",
+    )
+    zip_level: Level | None = parameter(
+        "The compression level, 0 for none; level 3 costs a third more "
+        "CPU time than no compression.",
+        "Without veryRobustZip a file that a crash cut off cannot be unpacked beyond that point.",
+        default="0",
+    )
+    very_robust_zip: Switch | None = parameter(
+        "Whether each buffer is compressed by itself, so that a crash damages only the last.",
+        default="off",
+    )
+    compression_driver: Literal["zlib", "zstd"] | None = parameter(
+        "What compresses, a parameter of the module; zlib writes gzip files.",
+        "zstd needs rsyslog's module lmzstdw, which not every distribution has.",
+        since=2208,
+        default="zlib",
+        alias="compression.driver",
+        of_module=True,
+    )
+    compression_zstd_workers: Positive | None = parameter(
+        "How many threads zstd compresses with; a parameter of the module.",
+        since=2208,
+        default="zstd's own",
+        alias="compression.zstd.workers",
+        of_module=True,
+    )
+    rotation_size_limit: MemorySize | None = parameter(
+        "The size at which rotation.sizeLimitCommand is run.",
+        since=2302,
+        default="0, no limit",
+        alias="rotation.sizeLimit",
+    )
+    rotation_size_limit_command: AbsolutePath | None = parameter(
+        "The program that is run when the file has that size, with its arguments after a "
+        "space. It must move the file away.",
+        "rsyslogd runs it with its own privileges, and waits for it.",
+        since=2302,
+        alias="rotation.sizeLimitCommand",
+    )
+    rotation_size_limit_command_pass_file_name: Switch | None = parameter(
+        "Whether that program gets the file's path as its last argument.",
+        since=2602,
+        default="on",
+        alias="rotation.sizeLimitCommandPassFileName",
+    )
+    follow_symlinks: Switch | None = parameter(
+        "Whether the file may be a symbolic link.",
+        "What may write to the folder can have rsyslogd write to any file.",
+        since=2608,
+        default="on, unless compatibility.defaults.secure is strict",
+    )
+    dyna_file_dangerous_permit_path_escape: Switch | None = parameter(
+        "Whether a value may lead out of the folder that dynaFile begins with.",
+        "Values come from the network: leave it off.",
+        since=2608,
+        default="off",
+        alias="dynafile.dangerousPermitPathEscape",
+    )
+    add_lf: Switch | None = parameter(
+        "Whether a line end is added to a line that has none.",
+        since=2510,
+        default="on",
+        alias="addLF",
+    )
+    create_dirs: Switch | None = parameter("Whether missing folders are created.", default="on")
+    file_create_mode: FileMode | None = parameter(
+        "The mode of new files, in octal.", default='"0644", which everybody can read'
+    )
+    dir_create_mode: FileMode | None = parameter(
+        "The mode of new folders, in octal.", default='"0700"'
+    )
+    file_owner: Account | None = parameter(
+        "The owner of new files.",
+        "The name must be known when rsyslogd starts.",
+        default="rsyslogd's user",
+    )
+    file_group: Account | None = parameter(
+        "The group of new files.",
+        "The name must be known when rsyslogd starts.",
+        default="rsyslogd's group",
+    )
+    dir_owner: Account | None = parameter("The owner of new folders.", default="rsyslogd's user")
+    dir_group: Account | None = parameter("The group of new folders.", default="rsyslogd's group")
+    fail_on_chown_failure: Switch | None = parameter(
+        "Whether a file is not written when its owner cannot be set.",
+        "If on, events are lost when rsyslogd has dropped its privileges.",
+        default="on",
+        alias="failOnChOwnFailure",
+    )
 
     @model_validator(mode="after")
     def _one_place(self) -> Self:

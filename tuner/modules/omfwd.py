@@ -20,7 +20,7 @@ from tuner.modules.tls import (
     VerifyDepth,
 )
 from tuner.rule import Changes, Complaint, loss
-from tuner.schema.parameter import Doc, Since
+from tuner.schema.parameter import Doc, parameter
 from tuner.schema.scalars import (
     AbsolutePath,
     Address,
@@ -38,49 +38,40 @@ Character = Annotated[int, Field(ge=0, le=255, strict=True)]
 class _Tls(Lines):
     """TLS; certificates and keys are paths on the host that runs rsyslog."""
 
-    stream_driver: Annotated[
-        Literal["ptcp", "gtls", "ossl"] | None,
-        Doc(
-            "The TLS library: gtls or ossl; ptcp is plain TCP.",
-            default="ptcp",
-            traps=("Needs the package rsyslog-gnutls or rsyslog-openssl.",),
-        ),
-    ] = None
-    stream_driver_mode: Annotated[
-        Literal[0, 1] | None, Doc("0 is plain TCP, 1 is TLS.", default="0")
-    ] = None
-    stream_driver_auth_mode: Annotated[
-        Literal["anon", "x509/name", "x509/certvalid", "x509/fingerprint"] | None,
-        Doc(
-            "How the receiver proves who it is: anon, x509/certvalid, x509/name or "
-            "x509/fingerprint.",
-            default="anon",
-            traps=("anon sends to whoever answers.",),
-        ),
-    ] = None
-    stream_driver_permitted_peers: Annotated[
-        Peers | None, Doc("The names or fingerprints of the receivers that are accepted.")
-    ] = None
+    stream_driver: Literal["ptcp", "gtls", "ossl"] | None = parameter(
+        "The TLS library: gtls or ossl; ptcp is plain TCP.",
+        "Needs the package rsyslog-gnutls or rsyslog-openssl.",
+        default="ptcp",
+    )
+    stream_driver_mode: Literal[0, 1] | None = parameter("0 is plain TCP, 1 is TLS.", default="0")
+    stream_driver_auth_mode: (
+        Literal["anon", "x509/name", "x509/certvalid", "x509/fingerprint"] | None
+    ) = parameter(
+        "How the receiver proves who it is: anon, x509/certvalid, x509/name or x509/fingerprint.",
+        "anon sends to whoever answers.",
+        default="anon",
+    )
+    stream_driver_permitted_peers: Peers | None = parameter(
+        "The names or fingerprints of the receivers that are accepted."
+    )
     stream_driver_ca_file: StreamDriverCaFile = None
-    stream_driver_cert_file: Annotated[
-        AbsolutePath | None,
-        Since(2108),
-        Doc("This sender's certificate, a path on rsyslog's host."),
-    ] = Field(None, alias="streamDriver.certFile")
-    stream_driver_key_file: Annotated[
-        AbsolutePath | None,
-        Since(2108),
-        Doc("The path of this sender's private key; the key itself never enters a profile."),
-    ] = Field(None, alias="streamDriver.keyFile")
+    stream_driver_cert_file: AbsolutePath | None = parameter(
+        "This sender's certificate, a path on rsyslog's host.",
+        since=2108,
+        alias="streamDriver.certFile",
+    )
+    stream_driver_key_file: AbsolutePath | None = parameter(
+        "The path of this sender's private key; the key itself never enters a profile.",
+        since=2108,
+        alias="streamDriver.keyFile",
+    )
     stream_driver_crl_file: StreamDriverCrlFile = None
-    stream_driver_remote_sni: Annotated[
-        Address | None,
-        Since(2602),
-        Doc(
-            "The name that is asked for when TLS begins, for receivers with several certificates.",
-            default="none",
-        ),
-    ] = Field(None, alias="streamDriver.remoteSNI")
+    stream_driver_remote_sni: Address | None = parameter(
+        "The name that is asked for when TLS begins, for receivers with several certificates.",
+        since=2602,
+        default="none",
+        alias="streamDriver.remoteSNI",
+    )
     stream_driver_permit_expired_certs: ExpiredCerts = None
     stream_driver_tls_verify_depth: VerifyDepth = None
     gnutls_priority_string: Priorities = None
@@ -96,153 +87,115 @@ class OmfwdOutput(_Tls):
     addresses of a name, UDP takes the first unless `udp.sendToAll` says otherwise."""
 
     type: Annotated[Literal["omfwd"], Doc("Another syslog server, over TCP or UDP.")]
-    target: Annotated[
-        Address | Annotated[tuple[Address, ...], Field(min_length=1)] | None,
-        Doc(
-            "The receiver, a name or an address; since 8.2408 a list, whose receivers take turns.",
-            traps=(COMES_BACK,),
-        ),
-    ] = None
-    port: Annotated[Port | None, Doc("The receiver's port.")] = None
-    target_srv: Annotated[
-        Address | None,
-        Since(2602),
-        Doc(
-            "The domain whose SRV records in DNS name the receivers and their ports, in place of "
-            "target and port.",
-            traps=(
-                "rsyslogd looks them up only when it starts, and refuses the configuration if "
-                "there are none; a change in DNS needs a restart.",
-            ),
-        ),
-    ] = None
-    protocol: Annotated[
-        Literal["tcp", "udp"],
-        Doc(
-            "tcp or udp.",
-            traps=(
-                (
-                    "UDP loses what the network or the receiver drops, and TCP what is in flight "
-                    "when the connection breaks: only omrelp is acknowledged."
-                ),
-            ),
-        ),
-    ] = "tcp"
-    address: Annotated[
-        Address | None, Doc("The address of this host that datagrams are sent from.")
-    ] = None
-    device: Annotated[Device | None, Doc("The network device that events are sent through.")] = None
-    tcp_framing: Annotated[
-        Literal["traditional", "octet-counted"] | None,
-        Doc(
-            "traditional ends each event with TCP_FrameDelimiter; octet-counted writes "
-            "its length first (RFC 6587).",
-            default="traditional",
-            traps=("traditional makes several events of one with line ends in it.",),
-        ),
-    ] = Field(None, alias="TCP_Framing")
-    tcp_frame_delimiter: Annotated[
-        Character | None,
-        Doc("The character, by its number, that ends an event.", default="10, a line feed"),
-    ] = Field(None, alias="TCP_FrameDelimiter")
+    target: Address | Annotated[tuple[Address, ...], Field(min_length=1)] | None = parameter(
+        "The receiver, a name or an address; since 8.2408 a list, whose receivers take turns.",
+        COMES_BACK,
+    )
+    port: Port | None = parameter("The receiver's port.")
+    target_srv: Address | None = parameter(
+        "The domain whose SRV records in DNS name the receivers and their ports, in place of "
+        "target and port.",
+        "rsyslogd looks them up only when it starts, and refuses the configuration if "
+        "there are none; a change in DNS needs a restart.",
+        since=2602,
+    )
+    protocol: Literal["tcp", "udp"] = parameter(
+        "tcp or udp.",
+        "UDP loses what the network or the receiver drops, and TCP what is in flight "
+        "when the connection breaks: only omrelp is acknowledged.",
+        value="tcp",
+    )
+    address: Address | None = parameter("The address of this host that datagrams are sent from.")
+    device: Device | None = parameter("The network device that events are sent through.")
+    tcp_framing: Literal["traditional", "octet-counted"] | None = parameter(
+        "traditional ends each event with TCP_FrameDelimiter; octet-counted writes "
+        "its length first (RFC 6587).",
+        "traditional makes several events of one with line ends in it.",
+        default="traditional",
+        alias="TCP_Framing",
+    )
+    tcp_frame_delimiter: Character | None = parameter(
+        "The character, by its number, that ends an event.",
+        default="10, a line feed",
+        alias="TCP_FrameDelimiter",
+    )
     keep_alive: KeepAlive = None
     keep_alive_time: KeepAliveTime = None
     keep_alive_interval: KeepAliveInterval = None
     keep_alive_probes: KeepAliveProbes = None
-    tcp_user_timeout: Annotated[
-        NonNegative | None,
-        Since(2608),
-        Doc(
-            "Milliseconds that sent data may stay unacknowledged before the connection counts as "
-            "broken."
-        ),
-    ] = Field(None, alias="TCP_User_Timeout")
-    rebind_interval: Annotated[
-        NonNegative | None,
-        Doc(
-            "After this many transmissions the connection is opened again, for load "
-            "balancers; 0 means never.",
-            default="0",
-            traps=("Small values leave many closed connections behind.",),
-        ),
-    ] = None
-    resend_last_msg_on_reconnect: Annotated[
-        Switch | None,
-        Doc(
-            "Whether the last event before a broken connection is sent once more.",
-            default="off",
-            traps=("It may arrive twice, and all others in flight are still lost.",),
-        ),
-    ] = Field(None, alias="resendLastMSGOnReconnect")
-    extended_connection_check: Annotated[
-        Switch | None,
-        Since(2408),
-        Doc("Whether the connection is checked before each batch.", default="on"),
-    ] = None
-    pool_resume_interval: Annotated[
-        Positive | None,
-        Since(2408),
-        Doc("Seconds after which a target that was down is tried again.", default="30"),
-    ] = Field(None, alias="pool.resumeInterval")
-    con_err_skip: Annotated[
-        NonNegative | None,
-        Doc("Only every n-th failed connection is logged; 0 logs each.", default="0"),
-    ] = None
-    compression_mode: Annotated[
-        Literal["none", "single", "stream:always"] | None,
-        Doc(
-            "none; single compresses each event; stream:always compresses the connection.",
-            default="none",
-            traps=(
-                ("The receiver must be rsyslog, with compression.mode stream:always on its input."),
-            ),
-        ),
-    ] = Field(None, alias="compression.mode")
-    compression_stream_flush_on_tx_end: Annotated[
-        Switch | None,
-        Doc(
-            "Whether the stream is flushed at the end of each batch.",
-            default="on",
-            traps=("Off compresses better, but events wait until a buffer is full.",),
-        ),
-    ] = Field(None, alias="compression.stream.flushOnTXEnd")
-    compression_driver: Annotated[
-        Literal["zlib", "zstd"] | None,
-        Since(2606),
-        Doc(
-            "What compresses the stream.",
-            default="zlib",
-            traps=("zstd needs rsyslog's module lmzstdw, which not every distribution has.",),
-        ),
-    ] = Field(None, alias="compression.driver")
-    zip_level: Annotated[Level | None, Doc("The level of compression.mode.", default="9")] = None
-    rate_limit_interval: Annotated[
-        NonNegative | None,
-        Doc(
-            "Seconds over which rateLimit.burst events are let through; 0 means no limit.",
-            default="0",
-            traps=("What exceeds the limit is dropped.",),
-        ),
-    ] = Field(None, alias="rateLimit.interval")
-    rate_limit_burst: Annotated[
-        NonNegative | None,
-        Doc(
-            "How many events each rateLimit.interval lets through; the others are dropped.",
-            default="200",
-        ),
-    ] = Field(None, alias="rateLimit.burst")
-    rate_limit_name: Annotated[NamedLimit, Since(2604)] = Field(None, alias="rateLimit.name")
-    udp_send_to_all: Annotated[
-        Switch | None,
-        Doc("Whether events go to every address of the target's name.", default="off"),
-    ] = Field(None, alias="udp.sendToAll")
-    udp_send_delay: Annotated[
-        NonNegative | None, Doc("Microseconds to wait after each datagram.", default="0")
-    ] = Field(None, alias="udp.sendDelay")
-    udp_send_buf: Annotated[
-        MemorySize | None,
-        Doc("The socket's send buffer; 0 keeps the system's default.", default="0"),
-    ] = Field(None, alias="udp.sendBuf")
+    tcp_user_timeout: NonNegative | None = parameter(
+        "Milliseconds that sent data may stay unacknowledged before the connection counts as "
+        "broken.",
+        since=2608,
+        alias="TCP_User_Timeout",
+    )
+    rebind_interval: NonNegative | None = parameter(
+        "After this many transmissions the connection is opened again, for load "
+        "balancers; 0 means never.",
+        "Small values leave many closed connections behind.",
+        default="0",
+    )
+    resend_last_msg_on_reconnect: Switch | None = parameter(
+        "Whether the last event before a broken connection is sent once more.",
+        "It may arrive twice, and all others in flight are still lost.",
+        default="off",
+        alias="resendLastMSGOnReconnect",
+    )
+    extended_connection_check: Switch | None = parameter(
+        "Whether the connection is checked before each batch.", since=2408, default="on"
+    )
+    pool_resume_interval: Positive | None = parameter(
+        "Seconds after which a target that was down is tried again.",
+        since=2408,
+        default="30",
+        alias="pool.resumeInterval",
+    )
+    con_err_skip: NonNegative | None = parameter(
+        "Only every n-th failed connection is logged; 0 logs each.", default="0"
+    )
+    compression_mode: Literal["none", "single", "stream:always"] | None = parameter(
+        "none; single compresses each event; stream:always compresses the connection.",
+        "The receiver must be rsyslog, with compression.mode stream:always on its input.",
+        default="none",
+        alias="compression.mode",
+    )
+    compression_stream_flush_on_tx_end: Switch | None = parameter(
+        "Whether the stream is flushed at the end of each batch.",
+        "Off compresses better, but events wait until a buffer is full.",
+        default="on",
+        alias="compression.stream.flushOnTXEnd",
+    )
+    compression_driver: Literal["zlib", "zstd"] | None = parameter(
+        "What compresses the stream.",
+        "zstd needs rsyslog's module lmzstdw, which not every distribution has.",
+        since=2606,
+        default="zlib",
+        alias="compression.driver",
+    )
+    zip_level: Level | None = parameter("The level of compression.mode.", default="9")
+    rate_limit_interval: NonNegative | None = parameter(
+        "Seconds over which rateLimit.burst events are let through; 0 means no limit.",
+        "What exceeds the limit is dropped.",
+        default="0",
+        alias="rateLimit.interval",
+    )
+    rate_limit_burst: NonNegative | None = parameter(
+        "How many events each rateLimit.interval lets through; the others are dropped.",
+        default="200",
+        alias="rateLimit.burst",
+    )
+    rate_limit_name: NamedLimit = parameter(since=2604, alias="rateLimit.name")
+    udp_send_to_all: Switch | None = parameter(
+        "Whether events go to every address of the target's name.",
+        default="off",
+        alias="udp.sendToAll",
+    )
+    udp_send_delay: NonNegative | None = parameter(
+        "Microseconds to wait after each datagram.", default="0", alias="udp.sendDelay"
+    )
+    udp_send_buf: MemorySize | None = parameter(
+        "The socket's send buffer; 0 keeps the system's default.", default="0", alias="udp.sendBuf"
+    )
 
     @model_validator(mode="after")
     def _one_place(self) -> Self:

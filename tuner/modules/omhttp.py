@@ -15,7 +15,7 @@ from tuner.modules.ratelimit import NamedLimit
 from tuner.modules.secrets import Auth, HttpTls, SecretRef
 from tuner.modules.text_source import EVERYTHING, NamingProperty
 from tuner.rule import Changes
-from tuner.schema.parameter import Doc, Since
+from tuner.schema.parameter import Doc, parameter
 from tuner.schema.scalars import (
     Address,
     MemorySize,
@@ -65,16 +65,15 @@ class RestPath(Section):
     they become small.
     """
 
-    before: Annotated[UrlPart | None, Doc("What comes before the value, such as logs-.")] = None
+    before: UrlPart | None = parameter("What comes before the value, such as logs-.")
     property: Annotated[
         NamingProperty,
         Doc("The property whose value stands in the path, in small letters."),
     ]
-    after: Annotated[UrlPart | None, Doc("What comes after the value, such as /_bulk.")] = None
-    fallback: Annotated[
-        Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9._-]{0,63}$")],
-        Doc("What stands there instead of a value with other characters, or of none."),
-    ] = "other"
+    after: UrlPart | None = parameter("What comes after the value, such as /_bulk.")
+    fallback: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9._-]{0,63}$")] = parameter(
+        "What stands there instead of a value with other characters, or of none.", value="other"
+    )
 
 
 class OmhttpOutput(Lines):
@@ -105,235 +104,172 @@ class OmhttpOutput(Lines):
             traps=("Without checkpath a server that is down gets its turn like the others.",),
         ),
     ]
-    serverport: Annotated[
-        Port | None,
-        Doc(
-            "The port of servers whose address names none.",
-            default="443",
-            traps=("443 stands for http:// too.",),
-        ),
-    ] = None
-    use_https: Annotated[
-        Switch | None,
-        Doc("Whether https is spoken to servers whose address does not say.", default="on"),
-    ] = Field(None, alias="useHttps")
-    tls: Annotated[
-        HttpTls | None, Doc("TLS towards the server: certificates, and what is not checked.")
-    ] = None
-    auth: Annotated[Auth | None, Doc("Basic authentication towards the server.")] = None
-    token: Annotated[
-        SecretRef | None,
-        Since(2512),
-        Doc(
-            "Where the token for Splunk is kept, which a profile of hec:splunk needs.",
-            traps=("Without such a profile rsyslog ignores it.",),
-        ),
-    ] = None
-    profile: Annotated[
-        Literal["loki", "hec:splunk:event", "hec:splunk:raw"] | None,
-        Since(2510),
-        Doc(
-            "Sets rsyslog's own values for such a server where nothing else is written: path, "
-            "batch and its format, checkpath, compress.",
-            traps=(
-                "loki switches compress on, whatever the profile says.",
-                "rsyslog's own templates for events are not used: document or line says them.",
-            ),
-        ),
-    ] = None
-    httpheaders: Annotated[
-        Annotated[tuple[Header | SecretRef, ...], Field(min_length=1)] | None,
-        Doc(
-            "Headers of each request, each name: value; one with a secret by reference: "
-            "{file: /path} holds Authorization: ... and no newline."
-        ),
-    ] = None
-    httpheaderkey: Annotated[
-        Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,100}$")] | None,
-        Doc("The name of one more header."),
-    ] = None
-    httpheadervalue: Annotated[
-        SecretRef | None, Doc("Where the value of the header httpheaderkey is kept.")
-    ] = None
-    httpcontenttype: Annotated[
-        Annotated[str, Field(pattern=r"^[A-Za-z0-9/.+;=_-]{1,200}$")] | None,
-        Doc(
+    serverport: Port | None = parameter(
+        "The port of servers whose address names none.",
+        "443 stands for http:// too.",
+        default="443",
+    )
+    use_https: Switch | None = parameter(
+        "Whether https is spoken to servers whose address does not say.",
+        default="on",
+        alias="useHttps",
+    )
+    tls: HttpTls | None = parameter(
+        "TLS towards the server: certificates, and what is not checked."
+    )
+    auth: Auth | None = parameter("Basic authentication towards the server.")
+    token: SecretRef | None = parameter(
+        "Where the token for Splunk is kept, which a profile of hec:splunk needs.",
+        "Without such a profile rsyslog ignores it.",
+        since=2512,
+    )
+    profile: Literal["loki", "hec:splunk:event", "hec:splunk:raw"] | None = parameter(
+        "Sets rsyslog's own values for such a server where nothing else is written: path, "
+        "batch and its format, checkpath, compress.",
+        "loki switches compress on, whatever the profile says.",
+        "rsyslog's own templates for events are not used: document or line says them.",
+        since=2510,
+    )
+    httpheaders: Annotated[tuple[Header | SecretRef, ...], Field(min_length=1)] | None = parameter(
+        "Headers of each request, each name: value; one with a secret by reference: "
+        "{file: /path} holds Authorization: ... and no newline."
+    )
+    httpheaderkey: Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,100}$")] | None = parameter(
+        "The name of one more header."
+    )
+    httpheadervalue: SecretRef | None = parameter(
+        "Where the value of the header httpheaderkey is kept."
+    )
+    httpcontenttype: Annotated[str, Field(pattern=r"^[A-Za-z0-9/.+;=_-]{1,200}$")] | None = (
+        parameter(
             "The content type of requests.",
             default="text/plain for newline, application/json for the other formats and for "
             "single events",
-        ),
-    ] = None
-    restpath: Annotated[
-        UrlPath | None,
-        Doc("The path that events are posted to, without a slash before it."),
-    ] = None
-    dynrestpath: Annotated[
-        RestPath | None,
-        Doc(
-            "A path for each value of a property, in place of restpath.",
-            traps=("A batch ends where the path changes.",),
-        ),
-    ] = None
-    checkpath: Annotated[
-        UrlPath | None,
-        Doc(
-            "The path that is asked whether a server is there, before it is tried again.",
-            traps=("Any answer will do, 503 too.",),
-        ),
-    ] = None
-    healthchecktimeout: Annotated[
-        Positive | None,
-        Doc("Milliseconds that a server may take to answer the health check.", default="3500"),
-    ] = None
-    healthchecktimedelay: Annotated[
-        Positive | None,
-        Since(2602),
-        Doc(
-            "Seconds between two health checks, and that a server is left alone after 429.",
-            default="30 after 429, 1 after other failures",
-            traps=("Has an effect with checkpath only.",),
-        ),
-    ] = None
-    restpathtimeout: Annotated[
-        NonNegative | None,
-        Since(2404),
-        Doc(
-            "Milliseconds that a request may take; 0 means no limit.",
-            default="30000",
-            traps=("A batch that is answered later is sent again: its events arrive twice.",),
-        ),
-    ] = None
-    proxyhost: Annotated[
-        Address | None, Since(2404), Doc("The HTTP proxy.", default="the variable http_proxy")
-    ] = None
-    proxyport: Annotated[Port | None, Since(2404), Doc("The HTTP proxy's port.")] = None
-    batch: Annotated[
-        Switch | None,
-        Doc("Whether several events share a request.", default="off: a request for each event"),
-    ] = None
-    batch_format: Annotated[
-        Literal["newline", "jsonarray", "kafkarest", "lokirest"] | None,
-        Doc(
-            "How the events of a batch stand in a request: newline, one after the other with a "
-            "newline between them; jsonarray; kafkarest, for Kafka's REST proxy; lokirest, for "
-            "Loki.",
-            default="newline",
-            traps=("All but newline leave out what is not JSON: it is lost.",),
-        ),
-    ] = Field(None, alias="batch.format")
-    batch_maxsize: Annotated[
-        Positive | None,
-        Doc(
-            "The most events of a batch.",
-            default="100",
-            traps=("Below the queue's dequeueBatchSize events arrive twice after a failure.",),
-        ),
-    ] = Field(None, alias="batch.maxsize")
-    batch_maxbytes: Annotated[
-        MemorySize | None,
-        Doc(
-            "The most bytes of a batch before compression; a larger event is sent alone.",
-            default="10m, 1m for Splunk",
-            traps=(
-                "A batch of the queue that makes two of these arrives twice in part after a "
-                "failure.",
-            ),
-        ),
-    ] = Field(None, alias="batch.maxbytes")
-    labels: Annotated[
-        Annotated[tuple[DocumentField, ...], Field(min_length=1)] | None,
-        Doc(
-            "The labels of an event for Loki, each a text; the event's own text is line, its "
-            "time when rsyslog received it.",
-            traps=("Each set of values is a stream of its own in Loki: take few.",),
-        ),
-    ] = None
-    bulk: Annotated[
-        Literal["index", "create"] | None,
-        Doc(
-            "Each document comes as _bulk expects it, after a line with this action; data streams "
-            "need create.",
-            traps=(
-                "omhttp reads the status of a reply only: a document that is refused inside of a "
-                "200 is lost. omelasticsearch has retryfailures for it.",
-                "An empty line stands between two documents, which engines skip.",
-            ),
-        ),
-    ] = None
-    compress: Annotated[
-        Switch | None, Doc("Whether requests are compressed, with gzip.", default="off")
-    ] = None
-    compress_level: Annotated[
-        Annotated[int, Field(ge=-1, le=9, strict=True)] | None,
-        Doc("The level of compress; -1 is zlib's own.", default="-1"),
-    ] = Field(None, alias="compress.level")
-    errorfile: Annotated[
-        WordPath | None,
-        Doc(
-            "The file for requests that failed, with the replies.",
-            traps=("What was sent again, and arrived, stands there too.",),
-        ),
-    ] = None
-    httpretrycodes: Annotated[
-        Statuses | None,
-        Since(2404),
-        Doc(
-            "Statuses after which events wait, besides 429 and 5xx, such as 401 and 403.",
-            traps=("What is answered so for good, such as 400 or 413, blocks the output.",),
-        ),
-    ] = None
-    httpignorablecodes: Annotated[
-        Statuses | None,
-        Since(2404),
-        Doc("Statuses of refusals that count as success: the events are gone."),
-    ] = None
-    retry: Annotated[
-        Switch | None,
-        Doc("Whether events that have to wait go to retry.ruleset; needs one.", default="off"),
-    ] = None
-    retry_ruleset: Annotated[
-        Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_.-]{1,99}$")] | None,
-        Doc(
+        )
+    )
+    restpath: UrlPath | None = parameter(
+        "The path that events are posted to, without a slash before it."
+    )
+    dynrestpath: RestPath | None = parameter(
+        "A path for each value of a property, in place of restpath.",
+        "A batch ends where the path changes.",
+    )
+    checkpath: UrlPath | None = parameter(
+        "The path that is asked whether a server is there, before it is tried again.",
+        "Any answer will do, 503 too.",
+    )
+    healthchecktimeout: Positive | None = parameter(
+        "Milliseconds that a server may take to answer the health check.", default="3500"
+    )
+    healthchecktimedelay: Positive | None = parameter(
+        "Seconds between two health checks, and that a server is left alone after 429.",
+        "Has an effect with checkpath only.",
+        since=2602,
+        default="30 after 429, 1 after other failures",
+    )
+    restpathtimeout: NonNegative | None = parameter(
+        "Milliseconds that a request may take; 0 means no limit.",
+        "A batch that is answered later is sent again: its events arrive twice.",
+        since=2404,
+        default="30000",
+    )
+    proxyhost: Address | None = parameter(
+        "The HTTP proxy.", since=2404, default="the variable http_proxy"
+    )
+    proxyport: Port | None = parameter("The HTTP proxy's port.", since=2404)
+    batch: Switch | None = parameter(
+        "Whether several events share a request.", default="off: a request for each event"
+    )
+    batch_format: Literal["newline", "jsonarray", "kafkarest", "lokirest"] | None = parameter(
+        "How the events of a batch stand in a request: newline, one after the other with a "
+        "newline between them; jsonarray; kafkarest, for Kafka's REST proxy; lokirest, for "
+        "Loki.",
+        "All but newline leave out what is not JSON: it is lost.",
+        default="newline",
+        alias="batch.format",
+    )
+    batch_maxsize: Positive | None = parameter(
+        "The most events of a batch.",
+        "Below the queue's dequeueBatchSize events arrive twice after a failure.",
+        default="100",
+        alias="batch.maxsize",
+    )
+    batch_maxbytes: MemorySize | None = parameter(
+        "The most bytes of a batch before compression; a larger event is sent alone.",
+        "A batch of the queue that makes two of these arrives twice in part after a failure.",
+        default="10m, 1m for Splunk",
+        alias="batch.maxbytes",
+    )
+    labels: Annotated[tuple[DocumentField, ...], Field(min_length=1)] | None = parameter(
+        "The labels of an event for Loki, each a text; the event's own text is line, its "
+        "time when rsyslog received it.",
+        "Each set of values is a stream of its own in Loki: take few.",
+    )
+    bulk: Literal["index", "create"] | None = parameter(
+        "Each document comes as _bulk expects it, after a line with this action; data streams "
+        "need create.",
+        "omhttp reads the status of a reply only: a document that is refused inside of a "
+        "200 is lost. omelasticsearch has retryfailures for it.",
+        "An empty line stands between two documents, which engines skip.",
+    )
+    compress: Switch | None = parameter(
+        "Whether requests are compressed, with gzip.", default="off"
+    )
+    compress_level: Annotated[int, Field(ge=-1, le=9, strict=True)] | None = parameter(
+        "The level of compress; -1 is zlib's own.", default="-1", alias="compress.level"
+    )
+    errorfile: WordPath | None = parameter(
+        "The file for requests that failed, with the replies.",
+        "What was sent again, and arrived, stands there too.",
+    )
+    httpretrycodes: Statuses | None = parameter(
+        "Statuses after which events wait, besides 429 and 5xx, such as 401 and 403.",
+        "What is answered so for good, such as 400 or 413, blocks the output.",
+        since=2404,
+    )
+    httpignorablecodes: Statuses | None = parameter(
+        "Statuses of refusals that count as success: the events are gone.", since=2404
+    )
+    retry: Switch | None = parameter(
+        "Whether events that have to wait go to retry.ruleset; needs one.", default="off"
+    )
+    retry_ruleset: Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_.-]{1,99}$")] | None = (
+        parameter(
             "The ruleset, of a snippet, for events that have to wait; msg there is what was sent.",
-            traps=("After a broken connection the output sends them again too.",),
-        ),
-    ] = Field(None, alias="retry.ruleset")
-    retry_addmetadata: Annotated[
-        Switch | None,
-        Since(2404),
-        Doc("Whether $!omhttp!response holds status and reply there.", default="off"),
-    ] = Field(None, alias="retry.addmetadata")
-    ratelimit_interval: Annotated[
-        NonNegative | None,
-        Doc(
-            "Seconds in which retry.ruleset takes ratelimit.burst events; 0 means no limit.",
-            default="600",
-            traps=("What exceeds the limit is dropped.",),
-        ),
-    ] = Field(None, alias="ratelimit.interval")
-    ratelimit_burst: Annotated[
-        NonNegative | None,
-        Doc("How many events retry.ruleset takes in each ratelimit.interval.", default="20000"),
-    ] = Field(None, alias="ratelimit.burst")
-    ratelimit_name: Annotated[NamedLimit, Since(2604)] = Field(None, alias="ratelimit.name")
-    replymaxbytes: Annotated[
-        MemorySize | None,
-        Since(2602),
-        Doc(
-            "The most bytes of a reply that are read; 0 means no limit.",
-            default="1m",
-            traps=("A longer reply counts as a broken connection: the batch is sent again.",),
-        ),
-    ] = None
-    reloadonhup: Annotated[
-        Switch | None,
-        Doc("Whether a HUP opens connections anew, with new certificates.", default="off"),
-    ] = None
-    statsbysenders: Annotated[
-        Switch | None,
-        Since(2512),
-        Doc("Whether impstats counts each server for itself.", default="off"),
-    ] = None
+            "After a broken connection the output sends them again too.",
+            alias="retry.ruleset",
+        )
+    )
+    retry_addmetadata: Switch | None = parameter(
+        "Whether $!omhttp!response holds status and reply there.",
+        since=2404,
+        default="off",
+        alias="retry.addmetadata",
+    )
+    ratelimit_interval: NonNegative | None = parameter(
+        "Seconds in which retry.ruleset takes ratelimit.burst events; 0 means no limit.",
+        "What exceeds the limit is dropped.",
+        default="600",
+        alias="ratelimit.interval",
+    )
+    ratelimit_burst: NonNegative | None = parameter(
+        "How many events retry.ruleset takes in each ratelimit.interval.",
+        default="20000",
+        alias="ratelimit.burst",
+    )
+    ratelimit_name: NamedLimit = parameter(since=2604, alias="ratelimit.name")
+    replymaxbytes: MemorySize | None = parameter(
+        "The most bytes of a reply that are read; 0 means no limit.",
+        "A longer reply counts as a broken connection: the batch is sent again.",
+        since=2602,
+        default="1m",
+    )
+    reloadonhup: Switch | None = parameter(
+        "Whether a HUP opens connections anew, with new certificates.", default="off"
+    )
+    statsbysenders: Switch | None = parameter(
+        "Whether impstats counts each server for itself.", since=2512, default="off"
+    )
 
     @model_validator(mode="after")
     def _shape(self) -> Self:

@@ -6,12 +6,12 @@ None means not set in the profile: rsyslog's default applies.
 from collections.abc import Iterator
 from typing import Annotated, ClassVar, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import model_validator
 
 from tuner.modules.in_profile import InProfile
 from tuner.modules.output import EXAMPLE_QUEUE, BuiltinTemplate, Lines
 from tuner.rule import Changes, Complaint, loss, warning
-from tuner.schema.parameter import Doc
+from tuner.schema.parameter import Doc, parameter
 from tuner.schema.scalars import AbsolutePath, FileMode, Line, NonNegative, Switch
 
 
@@ -29,66 +29,53 @@ class OmprogOutput(Lines):
     binary: Annotated[
         AbsolutePath, Doc("The program, an absolute path, with its arguments after a blank.")
     ]
-    confirm_messages: Annotated[
-        Switch | None,
-        Doc(
-            "Whether the program answers each event, and its start, with a line: OK, or anything "
-            "else, and the event is sent again later.",
-            default="off",
-            traps=(
-                "If off, what the program could not do is lost.",
-                "From 8.2508 an event that is refused twice in a row brings its whole batch again.",
-            ),
-        ),
-    ] = None
-    confirm_timeout: Annotated[
-        NonNegative | None,
-        Doc("How long an answer may take before the program is started anew.", default="10000"),
-    ] = None
-    report_failures: Annotated[
-        Switch | None,
-        Doc("Whether rsyslog logs each answer that is not OK.", default="off"),
-    ] = None
-    use_transactions: Annotated[
-        Switch | None,
-        Doc(
-            "Whether a line stands before and after each batch; confirmed at its end, with "
-            "DEFER_COMMIT as the answer to each event.",
-            default="off",
-        ),
-    ] = None
-    begin_transaction_mark: Annotated[
-        Line | None, Doc("The line before a batch.", default="BEGIN TRANSACTION")
-    ] = None
-    commit_transaction_mark: Annotated[
-        Line | None, Doc("The line after a batch.", default="COMMIT TRANSACTION")
-    ] = None
-    force_single_instance: Annotated[
-        Switch | None,
-        Doc("Whether all workers share one program.", default="off: one for each worker"),
-    ] = None
-    hup_signal: Annotated[
-        Literal["HUP", "USR1", "USR2", "INT", "TERM"] | None,
-        Doc("The signal that the program gets when rsyslogd gets a HUP.", default="none"),
-    ] = Field(None, alias="hup.signal")
-    signal_on_close: Annotated[
-        Switch | None,
-        Doc("Whether the program gets SIGTERM when rsyslogd stops.", default="off: its input ends"),
-    ] = None
-    close_timeout: Annotated[
-        NonNegative | None, Doc("How long the program may take to end.", default="5000")
-    ] = None
-    kill_unresponsive: Annotated[
-        Switch | None,
-        Doc("Whether it is killed after that.", default="what signalOnClose says"),
-    ] = None
-    output: Annotated[
-        AbsolutePath | None,
-        Doc("The file for what it prints; with confirmMessages to stderr only.", default="none"),
-    ] = None
-    file_create_mode: Annotated[
-        FileMode | None, Doc("The mode of that file, in octal.", default='"0600"')
-    ] = None
+    confirm_messages: Switch | None = parameter(
+        "Whether the program answers each event, and its start, with a line: OK, or anything "
+        "else, and the event is sent again later.",
+        "If off, what the program could not do is lost.",
+        "From 8.2508 an event that is refused twice in a row brings its whole batch again.",
+        default="off",
+    )
+    confirm_timeout: NonNegative | None = parameter(
+        "How long an answer may take before the program is started anew.", default="10000"
+    )
+    report_failures: Switch | None = parameter(
+        "Whether rsyslog logs each answer that is not OK.", default="off"
+    )
+    use_transactions: Switch | None = parameter(
+        "Whether a line stands before and after each batch; confirmed at its end, with "
+        "DEFER_COMMIT as the answer to each event.",
+        default="off",
+    )
+    begin_transaction_mark: Line | None = parameter(
+        "The line before a batch.", default="BEGIN TRANSACTION"
+    )
+    commit_transaction_mark: Line | None = parameter(
+        "The line after a batch.", default="COMMIT TRANSACTION"
+    )
+    force_single_instance: Switch | None = parameter(
+        "Whether all workers share one program.", default="off: one for each worker"
+    )
+    hup_signal: Literal["HUP", "USR1", "USR2", "INT", "TERM"] | None = parameter(
+        "The signal that the program gets when rsyslogd gets a HUP.",
+        default="none",
+        alias="hup.signal",
+    )
+    signal_on_close: Switch | None = parameter(
+        "Whether the program gets SIGTERM when rsyslogd stops.", default="off: its input ends"
+    )
+    close_timeout: NonNegative | None = parameter(
+        "How long the program may take to end.", default="5000"
+    )
+    kill_unresponsive: Switch | None = parameter(
+        "Whether it is killed after that.", default="what signalOnClose says"
+    )
+    output: AbsolutePath | None = parameter(
+        "The file for what it prints; with confirmMessages to stderr only.", default="none"
+    )
+    file_create_mode: FileMode | None = parameter(
+        "The mode of that file, in octal.", default='"0600"'
+    )
 
     @model_validator(mode="after")
     def _mode_of_a_file(self) -> Self:

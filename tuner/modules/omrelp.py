@@ -13,7 +13,7 @@ from tuner.modules.keep_alive import KeepAlive, KeepAliveInterval, KeepAliveProb
 from tuner.modules.output import COMES_BACK, EXAMPLE_QUEUE, Lines, Peers
 from tuner.modules.tls import Priorities, RelpLibrary
 from tuner.rule import Changes, Complaint, advice
-from tuner.schema.parameter import Doc, Since
+from tuner.schema.parameter import Doc, parameter
 from tuner.schema.scalars import AbsolutePath, Address, NonNegative, Port, Positive, Switch
 
 
@@ -26,70 +26,56 @@ class OmrelpOutput(Lines):
     ]
     target: Annotated[Address, Doc("The receiver, a name or an address.", traps=(COMES_BACK,))]
     port: Annotated[Port, Doc("The receiver's port.")]
-    timeout: Annotated[Positive | None, Doc("Seconds that the receiver may take to answer.")] = None
-    conn_timeout: Annotated[
-        Positive | None, Doc("Seconds that opening the connection may take.", default="10")
-    ] = Field(None, alias="conn.timeout")
-    rebind_interval: Annotated[
-        NonNegative | None,
-        Doc(
-            "After this many transmissions the connection is opened again, for load "
-            "balancers; 0 means never.",
-            default="0",
-            traps=("Small values leave many closed connections behind.",),
-        ),
-    ] = None
-    window_size: Annotated[
-        NonNegative | None,
-        Doc(
-            "How many events may be in flight unacknowledged; 0 means RELP's default.",
-            default="128",
-            traps=(
-                (
-                    "Each full window waits for the network: 128 carried 660 events a second "
-                    "over loopback, 1000 21,600 and 5000 135,000 (8.2302)."
-                ),
-                (
-                    "As many events may arrive twice when the connection breaks, and are lost "
-                    "when the sending host crashes."
-                ),
-            ),
-        ),
-    ] = None
-    local_client_ip: Annotated[
-        Address | None, Doc("The address of this host that RELP connects from.")
-    ] = Field(None, alias="localClientIP")
-    keep_alive: Annotated[KeepAlive, Since(2510)] = None
-    keep_alive_time: Annotated[KeepAliveTime, Since(2510)] = None
-    keep_alive_interval: Annotated[KeepAliveInterval, Since(2510)] = None
-    keep_alive_probes: Annotated[KeepAliveProbes, Since(2510)] = None
+    timeout: Positive | None = parameter("Seconds that the receiver may take to answer.")
+    conn_timeout: Positive | None = parameter(
+        "Seconds that opening the connection may take.", default="10", alias="conn.timeout"
+    )
+    rebind_interval: NonNegative | None = parameter(
+        "After this many transmissions the connection is opened again, for load "
+        "balancers; 0 means never.",
+        "Small values leave many closed connections behind.",
+        default="0",
+    )
+    window_size: NonNegative | None = parameter(
+        "How many events may be in flight unacknowledged; 0 means RELP's default.",
+        "Each full window waits for the network: 128 carried 660 events a second "
+        "over loopback, 1000 21,600 and 5000 135,000 (8.2302).",
+        "As many events may arrive twice when the connection breaks, and are lost "
+        "when the sending host crashes.",
+        default="128",
+    )
+    local_client_ip: Address | None = parameter(
+        "The address of this host that RELP connects from.", alias="localClientIP"
+    )
+    keep_alive: KeepAlive = parameter(since=2510)
+    keep_alive_time: KeepAliveTime = parameter(since=2510)
+    keep_alive_interval: KeepAliveInterval = parameter(since=2510)
+    keep_alive_probes: KeepAliveProbes = parameter(since=2510)
     tls_lib: RelpLibrary = None
-    tls: Annotated[Switch | None, Doc("Whether RELP is encrypted.")] = None
-    tls_compression: Annotated[
-        Switch | None, Doc("Whether the TLS connection is compressed.", default="off")
-    ] = Field(None, alias="tls.compression")
-    tls_auth_mode: Annotated[
-        Literal["name", "certvalid", "fingerprint"] | None,
-        Doc(
-            "How the RELP receiver proves who it is: name, fingerprint or certvalid.",
-            default="no authentication",
-            traps=("Without it, whoever answers gets the events.",),
-        ),
-    ] = Field(None, alias="tls.authMode")
-    tls_permitted_peer: Annotated[
-        Peers | None, Doc("The names or fingerprints of the RELP receivers that are accepted.")
-    ] = Field(None, alias="tls.permittedPeer")
-    tls_ca_cert: Annotated[
-        AbsolutePath | None,
-        Doc("The CA certificates for RELP receivers, a path on rsyslog's host."),
-    ] = Field(None, alias="tls.caCert")
-    tls_my_cert: Annotated[
-        AbsolutePath | None, Doc("This RELP sender's certificate, a path on rsyslog's host.")
-    ] = Field(None, alias="tls.myCert")
-    tls_my_priv_key: Annotated[
-        AbsolutePath | None,
-        Doc("The path of this RELP sender's private key; the key itself never enters a profile."),
-    ] = Field(None, alias="tls.myPrivKey")
+    tls: Switch | None = parameter("Whether RELP is encrypted.")
+    tls_compression: Switch | None = parameter(
+        "Whether the TLS connection is compressed.", default="off", alias="tls.compression"
+    )
+    tls_auth_mode: Literal["name", "certvalid", "fingerprint"] | None = parameter(
+        "How the RELP receiver proves who it is: name, fingerprint or certvalid.",
+        "Without it, whoever answers gets the events.",
+        default="no authentication",
+        alias="tls.authMode",
+    )
+    tls_permitted_peer: Peers | None = parameter(
+        "The names or fingerprints of the RELP receivers that are accepted.",
+        alias="tls.permittedPeer",
+    )
+    tls_ca_cert: AbsolutePath | None = parameter(
+        "The CA certificates for RELP receivers, a path on rsyslog's host.", alias="tls.caCert"
+    )
+    tls_my_cert: AbsolutePath | None = parameter(
+        "This RELP sender's certificate, a path on rsyslog's host.", alias="tls.myCert"
+    )
+    tls_my_priv_key: AbsolutePath | None = parameter(
+        "The path of this RELP sender's private key; the key itself never enters a profile.",
+        alias="tls.myPrivKey",
+    )
     tls_priority_string: Annotated[Priorities, Field(alias="tls.priorityString")] = None
 
     package: ClassVar[str] = "rsyslog-relp"

@@ -12,7 +12,7 @@ from tuner.modules.ratelimit import RateLimitName
 from tuner.modules.secrets import SecretRef
 from tuner.modules.text_source import TextSource
 from tuner.rule import Changes
-from tuner.schema.parameter import Doc, Since
+from tuner.schema.parameter import Doc, parameter
 from tuner.schema.scalars import AbsolutePath, Name, Peer, Positive, Switch
 from tuner.schema.section import RsyslogSection
 
@@ -66,95 +66,73 @@ class Output(RsyslogSection):
     """
 
     name: Annotated[Name, Doc("The name of the output and of its action in rsyslog's counters.")]
-    stream: Annotated[
-        Name | None,
-        Doc("The stream whose events it takes; without one those of inputs without a stream."),
-    ] = None
-    filter: Annotated[
-        Filter | None, Doc("Which events the output takes; all conditions must hold.")
-    ] = None
-    queue: Annotated[
-        Queue | None,
-        Doc(
-            "The queue before the output. Without it the action is Direct: a slow engine "
-            "stops the main queue.",
-            traps=("F9", "F12"),
-        ),
-    ] = None
-    action_resume_retry_count: Annotated[
-        int,
-        Field(ge=-1, strict=True),
-        Doc(
-            "How often a batch is retried while the engine does not answer; -1 means forever.",
-            default="rsyslog's own default is 0",
-            traps=("F8", "F1"),
-        ),
-    ] = Field(-1, alias="action.resumeRetryCount")
-    action_resume_interval: Annotated[
-        Positive, Doc("Seconds before the first retry; longer after every ten.")
-    ] = Field(30, alias="action.resumeInterval")
-    action_resume_interval_max: Annotated[
-        Positive | None,
-        Doc(
-            "The most seconds between two retries.",
-            default="1800",
-            traps=("rsyslog before 8.2308 accepts it and ignores it.",),
-        ),
-    ] = Field(None, alias="action.resumeIntervalMax")
-    action_report_suspension: Annotated[
-        Switch | None, Doc("Whether rsyslog logs that an output cannot take events.", default="on")
-    ] = Field(None, alias="action.reportSuspension")
-    action_report_suspension_continuation: Annotated[
-        Switch | None,
-        Doc(
-            "Whether rsyslog logs at each retry that an output still cannot take events.",
-            default="off",
-        ),
-    ] = Field(None, alias="action.reportSuspensionContinuation")
-    action_errorfile: Annotated[
-        AbsolutePath | None,
-        Doc(
-            "The file for events that rsyslog gives up, one JSON object each.",
-            traps=("What the engine refused is written to errorfile and retryfailures, not here.",),
-        ),
-    ] = Field(None, alias="action.errorfile")
-    action_errorfile_maxsize: Annotated[
-        Positive | None,
-        Since(2204),
-        Doc(
-            "The maximum size of that file in bytes; later events are not written.",
-            default="no limit",
-        ),
-    ] = Field(None, alias="action.errorfile.maxsize")
-    action_ratelimit_name: Annotated[
-        RateLimitName | None,
-        Since(2610),
-        Doc(
-            "The limit of ratelimits for what the output sends; it needs a policy with scope: "
-            "output.",
-            traps=(
-                "With mode: drop what exceeds the limit is dropped; mode: pace makes the output "
-                "wait and needs a queue.",
-            ),
-        ),
-    ] = Field(None, alias="action.ratelimit.name")
-    exec_only_when_previous_is_suspended: Annotated[
-        Switch,
-        Doc(
-            "Whether the output takes only what the one before it cannot take at that "
-            "moment: a failover.",
-            traps=(
-                (
-                    "The batches in flight when the other goes away are lost, up to its "
-                    "workers times its dequeueBatchSize events (8.2302)."
-                ),
-                (
-                    "The other needs an action.resumeRetryCount of 0 or a few: retried forever, "
-                    "it never counts as suspended."
-                ),
-            ),
-        ),
-    ] = Field(False, alias="action.execOnlyWhenPreviousIsSuspended")
+    stream: Name | None = parameter(
+        "The stream whose events it takes; without one those of inputs without a stream."
+    )
+    filter: Filter | None = parameter("Which events the output takes; all conditions must hold.")
+    queue: Queue | None = parameter(
+        "The queue before the output. Without it the action is Direct: a slow engine "
+        "stops the main queue.",
+        "F9",
+        "F12",
+    )
+    action_resume_retry_count: Annotated[int, Field(ge=-1, strict=True)] = parameter(
+        "How often a batch is retried while the engine does not answer; -1 means forever.",
+        "F8",
+        "F1",
+        value=-1,
+        default="rsyslog's own default is 0",
+        alias="action.resumeRetryCount",
+    )
+    action_resume_interval: Positive = parameter(
+        "Seconds before the first retry; longer after every ten.",
+        value=30,
+        alias="action.resumeInterval",
+    )
+    action_resume_interval_max: Positive | None = parameter(
+        "The most seconds between two retries.",
+        "rsyslog before 8.2308 accepts it and ignores it.",
+        default="1800",
+        alias="action.resumeIntervalMax",
+    )
+    action_report_suspension: Switch | None = parameter(
+        "Whether rsyslog logs that an output cannot take events.",
+        default="on",
+        alias="action.reportSuspension",
+    )
+    action_report_suspension_continuation: Switch | None = parameter(
+        "Whether rsyslog logs at each retry that an output still cannot take events.",
+        default="off",
+        alias="action.reportSuspensionContinuation",
+    )
+    action_errorfile: AbsolutePath | None = parameter(
+        "The file for events that rsyslog gives up, one JSON object each.",
+        "What the engine refused is written to errorfile and retryfailures, not here.",
+        alias="action.errorfile",
+    )
+    action_errorfile_maxsize: Positive | None = parameter(
+        "The maximum size of that file in bytes; later events are not written.",
+        since=2204,
+        default="no limit",
+        alias="action.errorfile.maxsize",
+    )
+    action_ratelimit_name: RateLimitName | None = parameter(
+        "The limit of ratelimits for what the output sends; it needs a policy with scope: output.",
+        "With mode: drop what exceeds the limit is dropped; mode: pace makes the output "
+        "wait and needs a queue.",
+        since=2610,
+        alias="action.ratelimit.name",
+    )
+    exec_only_when_previous_is_suspended: Switch = parameter(
+        "Whether the output takes only what the one before it cannot take at that "
+        "moment: a failover.",
+        "The batches in flight when the other goes away are lost, up to its "
+        "workers times its dequeueBatchSize events (8.2302).",
+        "The other needs an action.resumeRetryCount of 0 or a few: retried forever, "
+        "it never counts as suspended.",
+        value=False,
+        alias="action.execOnlyWhenPreviousIsSuspended",
+    )
 
     type: str
 
@@ -180,34 +158,22 @@ class Output(RsyslogSection):
 class Lines(Output):
     """What writes one line for each event: in one of rsyslog's own formats, or as JSON."""
 
-    template: Annotated[
-        BuiltinTemplate | None,
-        Doc(
-            "The format of rsyslog's own in which events are written; document writes "
-            "JSON instead.",
-            default="omfile, omprog and omkafka: RSYSLOG_FileFormat; omfwd, omrelp and omhttp: "
-            "RSYSLOG_SyslogProtocol23Format, which is RFC 5424",
-            traps=(
-                (
-                    "The Traditional formats have neither year nor zone; those for "
-                    "forwarding, RFC 5424 left aside, cut the tag to 32 characters."
-                ),
-            ),
-        ),
-    ] = None
-    document: Annotated[
-        Preset | Annotated[tuple[DocumentField, ...], Field(min_length=1)] | None,
-        Doc("What a document holds: a preset by name, or a list of fields.", traps=("F5", "F6")),
-    ] = None
+    template: BuiltinTemplate | None = parameter(
+        "The format of rsyslog's own in which events are written; document writes JSON instead.",
+        "The Traditional formats have neither year nor zone; those for "
+        "forwarding, RFC 5424 left aside, cut the tag to 32 characters.",
+        default="omfile, omprog and omkafka: RSYSLOG_FileFormat; omfwd, omrelp and omhttp: "
+        "RSYSLOG_SyslogProtocol23Format, which is RFC 5424",
+    )
+    document: Preset | Annotated[tuple[DocumentField, ...], Field(min_length=1)] | None = parameter(
+        "What a document holds: a preset by name, or a list of fields.", "F5", "F6"
+    )
 
-    line: Annotated[
-        Annotated[tuple[TextSource, ...], Field(min_length=1)] | None,
-        Doc(
-            "What a line holds, one text after the other, in place of template and document. "
-            "Control characters of an event are written as #ooo, so that it stays one line.",
-            traps=("Nothing is quoted: a value may hold what separates it from the next.",),
-        ),
-    ] = None
+    line: Annotated[tuple[TextSource, ...], Field(min_length=1)] | None = parameter(
+        "What a line holds, one text after the other, in place of template and document. "
+        "Control characters of an event are written as #ooo, so that it stays one line.",
+        "Nothing is quoted: a value may hold what separates it from the next.",
+    )
 
     @model_validator(mode="after")
     def _one_format(self) -> Self:

@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from tuner.modules.text_source import SourceName
-from tuner.schema.parameter import Doc
+from tuner.schema.parameter import Doc, parameter
 from tuner.schema.scalars import Switch
 from tuner.schema.section import Section
 
@@ -29,12 +29,12 @@ class CsvParse(Section):
         Field(min_length=1, max_length=64),
         Doc("The names of the values of a CSV line, in order."),
     ]
-    delimiter: Annotated[
-        Literal[",", ";", "|"], Doc("What separates the values of a CSV line.")
-    ] = ","
-    quoted: Annotated[
-        Switch, Doc("Whether CSV values may stand in quotes and hold the delimiter.")
-    ] = False
+    delimiter: Literal[",", ";", "|"] = parameter(
+        "What separates the values of a CSV line.", value=","
+    )
+    quoted: Switch = parameter(
+        "Whether CSV values may stand in quotes and hold the delimiter.", value=False
+    )
 
 
 class KvParse(Section):
@@ -44,7 +44,7 @@ class KvParse(Section):
     """
 
     format: Annotated[Literal["kv"], Doc("kv: key=value pairs.")]
-    separator: Annotated[
-        Literal[" ", ",", ";", "|"], Doc("What separates one pair from the next.")
-    ] = " "
-    assignment: Annotated[Literal["=", ":"], Doc("What separates a key from its value.")] = "="
+    separator: Literal[" ", ",", ";", "|"] = parameter(
+        "What separates one pair from the next.", value=" "
+    )
+    assignment: Literal["=", ":"] = parameter("What separates a key from its value.", value="=")

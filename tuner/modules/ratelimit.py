@@ -7,7 +7,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, Field
 
-from tuner.schema.parameter import Doc, Since
+from tuner.schema.parameter import Doc, parameter
 from tuner.schema.scalars import NonNegative, Positive, SeverityName, Switch, WordPath
 from tuner.schema.section import RsyslogSection
 
@@ -26,61 +26,47 @@ _Wait = Annotated[str, Field(pattern=r"^[0-9]{1,9}(ms|s|m|h)?$")]
 class RateLimitPolicy(RsyslogSection):
     """A limit: `burst` events in `interval` seconds, together for all that name it."""
 
-    interval: Annotated[
-        NonNegative | None,
-        Since(2602),
-        Doc("Seconds over which burst events are let through; 0 means no limit.", default="0"),
-    ] = None
-    burst: Annotated[
-        NonNegative | None,
-        Since(2602),
-        Doc("How many events each interval lets through.", default="10000"),
-    ] = None
-    severity: Annotated[
-        SeverityName | None,
-        Since(2602),
-        Doc("Only events of this severity and less severe ones are limited.", default="all"),
-    ] = None
-    policy: Annotated[
-        WordPath | None,
-        Since(2602),
-        Doc(
-            "The YAML file of the limit, a path on rsyslog's host that a HUP reads again; outputs "
-            "need one, with scope: output and mode: drop or pace.",
-            traps=("mode: drop drops what exceeds the limit; pace makes the output wait.",),
-        ),
-    ] = None
-    policy_watch: Annotated[
-        Switch | None,
-        Since(2604),
-        Doc("Whether the file is read again when it changes.", default="off"),
-    ] = None
-    policy_watch_debounce: Annotated[
-        _Wait | None,
-        Since(2604),
-        Doc("How long the file must stay as it is before it is read again.", default="5s"),
-    ] = None
-    per_source: Annotated[
-        Switch | None,
-        Since(2602),
-        Doc("Whether each sender has a limit of its own, from perSourcePolicy.", default="off"),
-    ] = None
-    per_source_policy: Annotated[
-        WordPath | None, Since(2602), Doc("The YAML file of the limits of senders.")
-    ] = None
-    per_source_max_states: Annotated[
-        Positive | None,
-        Since(2602),
-        Doc(
-            "How many senders are counted at once.",
-            traps=("Senders beyond that push out others, whose count begins again.",),
-        ),
-    ] = None
-    per_source_top_n: Annotated[
-        NonNegative | None,
-        Since(2602),
-        Doc("How many senders that drop most impstats counts by name."),
-    ] = Field(None, alias="perSourceTopN")
+    interval: NonNegative | None = parameter(
+        "Seconds over which burst events are let through; 0 means no limit.",
+        since=2602,
+        default="0",
+    )
+    burst: NonNegative | None = parameter(
+        "How many events each interval lets through.", since=2602, default="10000"
+    )
+    severity: SeverityName | None = parameter(
+        "Only events of this severity and less severe ones are limited.", since=2602, default="all"
+    )
+    policy: WordPath | None = parameter(
+        "The YAML file of the limit, a path on rsyslog's host that a HUP reads again; outputs "
+        "need one, with scope: output and mode: drop or pace.",
+        "mode: drop drops what exceeds the limit; pace makes the output wait.",
+        since=2602,
+    )
+    policy_watch: Switch | None = parameter(
+        "Whether the file is read again when it changes.", since=2604, default="off"
+    )
+    policy_watch_debounce: _Wait | None = parameter(
+        "How long the file must stay as it is before it is read again.", since=2604, default="5s"
+    )
+    per_source: Switch | None = parameter(
+        "Whether each sender has a limit of its own, from perSourcePolicy.",
+        since=2602,
+        default="off",
+    )
+    per_source_policy: WordPath | None = parameter(
+        "The YAML file of the limits of senders.", since=2602
+    )
+    per_source_max_states: Positive | None = parameter(
+        "How many senders are counted at once.",
+        "Senders beyond that push out others, whose count begins again.",
+        since=2602,
+    )
+    per_source_top_n: NonNegative | None = parameter(
+        "How many senders that drop most impstats counts by name.",
+        since=2602,
+        alias="perSourceTopN",
+    )
 
     @property
     def files(self) -> tuple[str, ...]:

@@ -4,7 +4,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from tuner.schema.parameter import Doc, Since
+from tuner.schema.parameter import Doc, parameter
 from tuner.schema.scalars import AbsolutePath, CipherNames, Switch
 from tuner.schema.section import RsyslogSection, Section
 
@@ -12,22 +12,13 @@ from tuner.schema.section import RsyslogSection, Section
 class SecretRef(Section):
     """Where a secret is kept; the secret itself never enters a profile or a rendered file."""
 
-    file: Annotated[
-        AbsolutePath | None,
-        Doc(
-            "The file that holds the secret, on the host that uses it.",
-            traps=(
-                (
-                    "rsyslogd refuses a password with white space, so the file must not end "
-                    "in a newline."
-                ),
-            ),
-        ),
-    ] = None
-    env: Annotated[
-        Annotated[str, Field(pattern=r"^[A-Z_][A-Z0-9_]*$")] | None,
-        Doc("The environment variable that holds the secret."),
-    ] = None
+    file: AbsolutePath | None = parameter(
+        "The file that holds the secret, on the host that uses it.",
+        "rsyslogd refuses a password with white space, so the file must not end in a newline.",
+    )
+    env: Annotated[str, Field(pattern=r"^[A-Z_][A-Z0-9_]*$")] | None = parameter(
+        "The environment variable that holds the secret."
+    )
 
     @model_validator(mode="after")
     def _one_place(self) -> Self:
@@ -53,44 +44,30 @@ class HttpTls(RsyslogSection):
     `allowunsignedcerts` trusts any certificate, `skipverifyhost` one for any other host.
     """
 
-    cacert: Annotated[
-        AbsolutePath | None, Doc("The CA certificates, a path on rsyslog's host.")
-    ] = None
-    mycert: Annotated[AbsolutePath | None, Doc("rsyslog's own certificate for mutual TLS.")] = None
-    myprivkey: Annotated[
-        AbsolutePath | None, Doc("The path of rsyslog's own private key for mutual TLS.")
-    ] = None
-    allowunsignedcerts: Annotated[
-        Switch | None,
-        Doc(
-            "Whether certificates are accepted that no known authority signed.",
-            traps=("Anyone on the network path can then read and change events.",),
-        ),
-    ] = None
-    skipverifyhost: Annotated[
-        Switch | None,
-        Doc(
-            "Whether a certificate for another host is accepted.",
-            traps=("Anyone with a valid certificate can then stand in for the server.",),
-        ),
-    ] = None
+    cacert: AbsolutePath | None = parameter("The CA certificates, a path on rsyslog's host.")
+    mycert: AbsolutePath | None = parameter("rsyslog's own certificate for mutual TLS.")
+    myprivkey: AbsolutePath | None = parameter(
+        "The path of rsyslog's own private key for mutual TLS."
+    )
+    allowunsignedcerts: Switch | None = parameter(
+        "Whether certificates are accepted that no known authority signed.",
+        "Anyone on the network path can then read and change events.",
+    )
+    skipverifyhost: Switch | None = parameter(
+        "Whether a certificate for another host is accepted.",
+        "Anyone with a valid certificate can then stand in for the server.",
+    )
 
 
 class Tls(HttpTls):
     """TLS towards the engine, by omelasticsearch."""
 
-    tlsversion: Annotated[
-        Literal["TLSv1.2", "TLSv1.3"] | None,
-        Since(2608),
-        Doc("The oldest version of TLS that is accepted from the engine."),
-    ] = None
-    ciphersuites: Annotated[
-        CipherNames | None,
-        Since(2608),
-        Doc("The cipher suites of TLS 1.3, best first, in OpenSSL's notation."),
-    ] = None
-    keyexchangegroups: Annotated[
-        CipherNames | None,
-        Since(2608),
-        Doc("The groups for the exchange of keys, best first, in OpenSSL's notation."),
-    ] = None
+    tlsversion: Literal["TLSv1.2", "TLSv1.3"] | None = parameter(
+        "The oldest version of TLS that is accepted from the engine.", since=2608
+    )
+    ciphersuites: CipherNames | None = parameter(
+        "The cipher suites of TLS 1.3, best first, in OpenSSL's notation.", since=2608
+    )
+    keyexchangegroups: CipherNames | None = parameter(
+        "The groups for the exchange of keys, best first, in OpenSSL's notation.", since=2608
+    )

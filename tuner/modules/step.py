@@ -6,7 +6,7 @@ from pydantic import Field, model_validator
 
 from tuner.modules.filter import Filter, JsonPath
 from tuner.modules.text_source import TextSource, VariablePath
-from tuner.schema.parameter import Doc
+from tuner.schema.parameter import Doc, parameter
 from tuner.schema.scalars import Name
 from tuner.schema.section import RsyslogSection
 
@@ -15,9 +15,7 @@ class StreamStep(RsyslogSection):
     """One thing that is done with each event that `filter` lets through."""
 
     type: str
-    filter: Annotated[
-        Filter | None, Doc("Which events the step is for; all conditions must hold.")
-    ] = None
+    filter: Filter | None = parameter("Which events the step is for; all conditions must hold.")
 
     package: ClassVar[str] = "rsyslog"
     """Debian's package that ships the module, or `none`."""
@@ -37,12 +35,8 @@ class VariableStep(StreamStep):
     """A step about one variable: at a path of JSON, `$!`, which documents with `json: "*"` hold
     too, or a variable of rsyslog's alone, `$.`."""
 
-    json_path: Annotated[JsonPath | None, Doc("The path into the event's JSON, `$!`.")] = Field(
-        None, alias="json"
-    )
-    variable: Annotated[
-        VariablePath | None, Doc("The variable of the event beside its JSON, `$.`.")
-    ] = None
+    json_path: JsonPath | None = parameter("The path into the event's JSON, `$!`.", alias="json")
+    variable: VariablePath | None = parameter("The variable of the event beside its JSON, `$.`.")
 
     @model_validator(mode="after")
     def _one_place(self) -> Self:
@@ -60,14 +54,12 @@ class SetStep(VariableStep):
         Annotated[tuple[TextSource, ...], Field(min_length=1, max_length=50)],
         Doc("The texts that make the value, one after the other; sources as in documents."),
     ]
-    lookup: Annotated[
-        Name | None,
-        Doc("The table of lookup_tables that has the value; what is made of value is its key."),
-    ] = None
-    fallback: Annotated[
-        Annotated[str, Field(pattern=r"^[^\x00]+$", max_length=1024)] | None,
-        Doc("The value where there is none.", default="an empty text"),
-    ] = None
+    lookup: Name | None = parameter(
+        "The table of lookup_tables that has the value; what is made of value is its key."
+    )
+    fallback: Annotated[str, Field(pattern=r"^[^\x00]+$", max_length=1024)] | None = parameter(
+        "The value where there is none.", default="an empty text"
+    )
 
     gives_json: ClassVar[bool] = True
 

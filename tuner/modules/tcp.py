@@ -17,7 +17,7 @@ from tuner.modules.input import (
 )
 from tuner.modules.keep_alive import KeepsAlive
 from tuner.modules.ratelimit import NamedLimit
-from tuner.schema.parameter import Doc, Since
+from tuner.schema.parameter import Doc, parameter
 from tuner.schema.posix_regex import RegexLine
 from tuner.schema.scalars import Switch
 
@@ -55,38 +55,28 @@ class Tcp(Listener, KeepsAlive):
     """What imptcp and imtcp have in common."""
 
     flow_control: FlowControl = None
-    max_frame_size: Annotated[
-        FrameSize | None, Doc("The longest octet-counted message, in bytes.")
-    ] = None
+    max_frame_size: FrameSize | None = parameter("The longest octet-counted message, in bytes.")
     discard_truncated_msg: DiscardTruncated = None
-    addtl_frame_delimiter: Annotated[
-        Delimiter | None,
-        Doc("One more character, by its number, that ends a message; -1 means none."),
-    ] = None
-    framing_fix_cisco_asa: Annotated[
-        Switch | None,
-        Doc("Whether a blank that Cisco ASA devices send after each line end is left out."),
-    ] = Field(None, alias="framingFix.cisco.asa")
-    notify_on_connection_close: Annotated[
-        Switch | None, Doc("Whether rsyslog logs each connection that closes.")
-    ] = None
+    addtl_frame_delimiter: Delimiter | None = parameter(
+        "One more character, by its number, that ends a message; -1 means none."
+    )
+    framing_fix_cisco_asa: Switch | None = parameter(
+        "Whether a blank that Cisco ASA devices send after each line end is left out.",
+        alias="framingFix.cisco.asa",
+    )
+    notify_on_connection_close: Switch | None = parameter(
+        "Whether rsyslog logs each connection that closes."
+    )
     rate_limit_interval: RateInterval = None
     rate_limit_burst: RateBurst = None
-    rate_limit_name: Annotated[NamedLimit, Since(2602)] = Field(None, alias="rateLimit.name")
+    rate_limit_name: NamedLimit = parameter(since=2602, alias="rateLimit.name")
     multi_line: MultiLine = None
     framing_delimiter_regex: FramingRegex = None
-    compression_mode: Annotated[
-        Literal["none", "single", "stream:always"] | None,
-        Doc(
-            "Whether and how incoming messages are compressed.",
-            traps=(
-                (
-                    "It must match senders that compress their stream, or their events arrive as "
-                    "garbage."
-                ),
-            ),
-        ),
-    ] = Field(None, alias="compression.mode")
+    compression_mode: Literal["none", "single", "stream:always"] | None = parameter(
+        "Whether and how incoming messages are compressed.",
+        "It must match senders that compress their stream, or their events arrive as garbage.",
+        alias="compression.mode",
+    )
     default_tz: DefaultZone = None
 
     @property

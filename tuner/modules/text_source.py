@@ -4,7 +4,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
-from tuner.schema.parameter import Doc
+from tuner.schema.parameter import Doc, parameter
 from tuner.schema.posix_regex import RegexText
 from tuner.schema.section import Section
 
@@ -54,14 +54,12 @@ SourceName = Annotated[str, Field(pattern=r"^[A-Za-z0-9_@.-]{1,64}$")]
 class TextRange(Section):
     """A part of a text by its bytes; a character that is cut in two is left out."""
 
-    first: Annotated[
-        Annotated[int, Field(ge=1, le=65536, strict=True)],
-        Doc("The first byte of the text; they count from 1."),
-    ] = Field(1, alias="from")
-    to: Annotated[
-        Annotated[int, Field(ge=1, le=65536, strict=True)] | None,
-        Doc("The last byte of the text.", default="the end of the text"),
-    ] = None
+    first: Annotated[int, Field(ge=1, le=65536, strict=True)] = parameter(
+        "The first byte of the text; they count from 1.", value=1, alias="from"
+    )
+    to: Annotated[int, Field(ge=1, le=65536, strict=True)] | None = parameter(
+        "The last byte of the text.", default="the end of the text"
+    )
 
     @model_validator(mode="after")
     def _in_order(self) -> Self:
@@ -93,17 +91,14 @@ class TextMatch(Section):
             traps=("It reads bytes: . is one byte of a character.", "Slow, for every event."),
         ),
     ]
-    submatch: Annotated[
-        Annotated[int, Field(ge=0, le=9, strict=True)],
-        Doc("Which group of the expression the field holds; 0 is all that matches."),
-    ] = 0
-    nomatch: Annotated[
-        Literal["BLANK", "ZERO", "FIELD", "DFLT"],
-        Doc(
-            "What is written where nothing matches: nothing, 0, the whole text, or **NO MATCH**. "
-            "A group that did not take part is always empty."
-        ),
-    ] = "BLANK"
+    submatch: Annotated[int, Field(ge=0, le=9, strict=True)] = parameter(
+        "Which group of the expression the field holds; 0 is all that matches.", value=0
+    )
+    nomatch: Literal["BLANK", "ZERO", "FIELD", "DFLT"] = parameter(
+        "What is written where nothing matches: nothing, 0, the whole text, or **NO MATCH**. "
+        "A group that did not take part is always empty.",
+        value="BLANK",
+    )
 
 
 Constant = (
@@ -120,60 +115,41 @@ class TextSource(Section):
     variable that a step has set.
     """
 
-    property: Annotated[
-        FieldProperty | None,
-        Doc(
-            "The rsyslog property that the field holds.",
-            traps=(
-                "fromhost is a name only with global.net.enableDNS, else the address.",
-                "$!metadata!filename and fileoffset need an imfile input with addMetadata.",
-            ),
-        ),
-    ] = None
-    constant: Annotated[Constant | None, Doc("The same value in every document.")] = None
-    column: Annotated[SourceName | None, Doc("The column of a CSV body that the field holds.")] = (
-        None
+    property: FieldProperty | None = parameter(
+        "The rsyslog property that the field holds.",
+        "fromhost is a name only with global.net.enableDNS, else the address.",
+        "$!metadata!filename and fileoffset need an imfile input with addMetadata.",
     )
-    key: Annotated[SourceName | None, Doc("The key of a key=value body that the field holds.")] = (
-        None
+    constant: Constant | None = parameter("The same value in every document.")
+    column: SourceName | None = parameter("The column of a CSV body that the field holds.")
+    key: SourceName | None = parameter("The key of a key=value body that the field holds.")
+    json_path: Annotated[str, Field(pattern=rf"^([*]|{NAME})$")] | None = parameter(
+        "The path into a JSON body, or into what a rulebase names, that the field holds; * is "
+        "all of it, under a name or, without one, merged into the document.",
+        "A merged member that has the name of a field is left out, in any case of "
+        "its letters, with all that is in it.",
+        "The engine refuses a document with a member whose name is a field's and a "
+        "dot and more, or empty, or NaN: such an event goes to retryfailures.file. "
+        "Under a name nothing of that can happen.",
+        "Merged members are kept, and searched only with mapping: dynamic.",
+        alias="json",
     )
-    json_path: Annotated[
-        Annotated[str, Field(pattern=rf"^([*]|{NAME})$")] | None,
-        Doc(
-            "The path into a JSON body, or into what a rulebase names, that the field holds; * is "
-            "all of it, under a name or, without one, merged into the document.",
-            traps=(
-                (
-                    "A merged member that has the name of a field is left out, in any case of "
-                    "its letters, with all that is in it."
-                ),
-                (
-                    "The engine refuses a document with a member whose name is a field's and a "
-                    "dot and more, or empty, or NaN: such an event goes to retryfailures.file. "
-                    "Under a name nothing of that can happen."
-                ),
-                "Merged members are kept, and searched only with mapping: dynamic.",
-            ),
-        ),
-    ] = Field(None, alias="json")
-    variable: Annotated[
-        VariablePath | None, Doc("The variable, `$.`, that a step of the stream has set.")
-    ] = None
-    case: Annotated[
-        Literal["lower", "upper"] | None,
-        Doc("Whether the text becomes lower or upper case; letters of ASCII only."),
-    ] = None
-    position: Annotated[TextRange | None, Doc("The part of the text that the field holds.")] = None
-    split: Annotated[
-        TextPiece | None, Doc("The piece of the text, between delimiters, that the field holds.")
-    ] = None
-    regex: Annotated[
-        TextMatch | None, Doc("What of the text the field holds: what an expression finds.")
-    ] = None
-    date_format: Annotated[
-        DateFormat | None,
-        Doc("How a time is written, in rsyslog's words.", default="rfc3339"),
-    ] = Field(None, alias="dateFormat")
+    variable: VariablePath | None = parameter(
+        "The variable, `$.`, that a step of the stream has set."
+    )
+    case: Literal["lower", "upper"] | None = parameter(
+        "Whether the text becomes lower or upper case; letters of ASCII only."
+    )
+    position: TextRange | None = parameter("The part of the text that the field holds.")
+    split: TextPiece | None = parameter(
+        "The piece of the text, between delimiters, that the field holds."
+    )
+    regex: TextMatch | None = parameter(
+        "What of the text the field holds: what an expression finds."
+    )
+    date_format: DateFormat | None = parameter(
+        "How a time is written, in rsyslog's words.", default="rfc3339", alias="dateFormat"
+    )
 
     @model_validator(mode="after")
     def _one_source(self) -> Self:

@@ -7,7 +7,7 @@ documentation; aliases spell them as rsyslog and Elasticsearch do.
 from enum import Enum
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import Field, PrivateAttr
 
 from tuner.engines.node import Node as Node
 from tuner.engines.release import Release
@@ -23,8 +23,8 @@ from tuner.modules.queue import Queue
 from tuner.modules.ratelimit import RateLimitName, RateLimitPolicy
 from tuner.modules.registry import AnyInput, AnyOutput, AnyStep, Parse
 from tuner.modules.secrets import SecretRef
-from tuner.profile.lanes import Lanes
-from tuner.profile.stream import LookupTable, Snippets, Stream
+from tuner.profile.base import KeptBase
+from tuner.profile.stream import Lanes, LookupTable, Snippets, Stream
 from tuner.profile.workload import Workload as Workload
 from tuner.schema.scalars import Name, ProfilePath, Switch
 from tuner.schema.section import Section
@@ -77,10 +77,37 @@ class LabShape(Section):
     nodes: Annotated[int, Field(ge=1, le=9, strict=True)] = 1
 
 
+class BaseFiles(Section):
+    """A configuration of the user's that stays as it is, but for `changes`."""
+
+    rsyslog: ProfilePath
+    _kept: KeptBase | None = PrivateAttr(None)
+
+    @property
+    def kept(self) -> KeptBase:
+        """What was read of it.  Raises RuntimeError where that was not."""
+        if self._kept is None:
+            raise RuntimeError("the base was not read")
+        return self._kept
+
+    def hold(self, kept: KeptBase) -> None:
+        """Keep what was read."""
+        self._kept = kept
+
+
+Change = Switch | _Number | str | None
+
+
 class Profile(Section):
-    """One pipeline from syslog senders through rsyslog into the engine."""
+    """One pipeline from syslog senders through rsyslog into the engine.
+
+    With a `base` inputs, queues and outputs are those of the user's own configuration, in which
+    `changes` change parameters by their address.
+    """
 
     extends: ProfilePath | None = None
+    base: BaseFiles | None = None
+    changes: dict[str, Change] = Field(default_factory=dict)
     name: Name
     release: Release = DEFAULT.release
     global_: Global = Field(Global.model_construct(), alias="global")

@@ -6,10 +6,9 @@ from dataclasses import dataclass
 
 from tuner.errors import KeyPath
 from tuner.modules.input import Input, Listener
-from tuner.modules.queue import Queue, QueueType
-from tuner.modules.queue_defaults import Place, resolve
-from tuner.profile.lanes import Spread
+from tuner.modules.queue import Place, Queue, QueueType, resolve
 from tuner.profile.model import Profile
+from tuner.profile.stream import Spread
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,7 @@ from typing import Any
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
-from tuner.modules.queue import Queue, QueueType
-from tuner.modules.queue_defaults import Place, resolve
+from tuner.modules.queue import Place, Queue, QueueType, resolve
 from tuner.profile.model import Profile
 from tuner.profile.schema import Key
 from tuner.profile.shapes import SHAPES

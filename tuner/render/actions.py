@@ -11,8 +11,8 @@ from tuner.modules.queue import Queue, QueueType
 from tuner.modules.secrets import SecretRef
 from tuner.profile.model import Profile
 from tuner.profile.placement import action_queue
+from tuner.rainerscript.quoting import Emitted
 from tuner.render.condition import condition
-from tuner.render.quoting import Emitted
 from tuner.render.steps import Step
 from tuner.schema.parameter import of_module
 from tuner.schema.section import RsyslogSection

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from pathlib import PurePosixPath
 from typing import NamedTuple
 
 from tuner.engines.index import Index, Rotate
 from tuner.engines.release import Engine
-from tuner.errors import BadTemplate
+from tuner.errors import BadTemplate, Refused
 from tuner.modules.omelasticsearch import OmelasticsearchOutput
 from tuner.modules.output import Output
 from tuner.profile.model import Profile
+from tuner.rainerscript.objects import Base
+from tuner.rainerscript.quoting import fold
 from tuner.render.document import Identity
 from tuner.render.engine_files import (
     COMPONENTS,
@@ -29,7 +32,6 @@ from tuner.render.engine_files import (
 )
 from tuner.render.fingerprint import fingerprint
 from tuner.render.form import WHOLE, Form
-from tuner.render.quoting import fold
 from tuner.render.script import script
 from tuner.render.templates import Templates, shipped_templates
 
@@ -71,9 +73,21 @@ def render(
 
     Without `templates` the shipped ones write them.
     """
+    if profile.base is not None:
+        return tuple(sorted(_base_files(profile.base.kept.changed), key=lambda file: file.path))
     writer = templates or shipped_templates()
     files = (configuration(profile, writer, form), *engine_artefacts(profile, writer))
     return tuple(sorted(files, key=lambda file: file.path))
+
+
+def _base_files(base: Base) -> Iterator[Artefact]:
+    """The files of a base with its changes, as they lie below the folder of the first; those that
+    lie elsewhere by their whole path."""
+    home = PurePosixPath(next(iter(base.files))).parent
+    for path, file in base.files.items():
+        whole = PurePosixPath(path)
+        below = whole.relative_to(home) if whole.is_relative_to(home) else whole
+        yield Artefact(str(below).lstrip("/"), file.raw.decode("utf-8", "surrogateescape"))
 
 
 def engine_artefacts(profile: Profile, templates: Templates | None = None) -> tuple[Artefact, ...]:
@@ -85,7 +99,7 @@ def engine_artefacts(profile: Profile, templates: Templates | None = None) -> tu
 def configuration(
     profile: Profile, templates: Templates | None = None, form: Form = WHOLE
 ) -> Artefact:
-    """The file of rsyslogd, and no other."""
+    """The file of rsyslogd, and no other.  Raises Refused for a base, which has its own."""
     return _marked(
         Artefact(
             fragment_path(profile) if form.is_fragment else RSYSLOG,
@@ -93,6 +107,14 @@ def configuration(
             private=any(output.has_secrets for output in profile.indexed),
         )
     )
+
+
+def _require_rendered(profile: Profile) -> None:
+    if profile.base is not None:
+        raise Refused(
+            "a profile with a base has the files of that: render it, and bring them to hosts the "
+            "way you do today"
+        )
 
 
 def _marked(file: Artefact) -> Artefact:
@@ -112,6 +134,7 @@ def rsyslog_conf(
     form: Form = WHOLE,
 ) -> str:
     """The configuration of rsyslogd; with an identity only for measurements."""
+    _require_rendered(profile)
     writer, name = templates or shipped_templates(), f"{RSYSLOG}.j2"
     digest = _digest(profile, [*writer.own(name), *form.snippets.items()])
     return fold(writer.fill(name, conf=script(profile, identity, form), digest=digest))

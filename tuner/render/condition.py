@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from tuner.modules.filter import OPERATIONS, Filter, Match
 from tuner.modules.priorities import FACILITIES, SEVERITIES
+from tuner.rainerscript.quoting import Emitted, literal
 from tuner.render.field_text import json_name, variable_name
-from tuner.render.quoting import Emitted, literal
 
 _OPERATORS = {
     "isequal": "==",

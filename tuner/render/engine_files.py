@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from tuner.engines.index import Index, IndexSettings, MappingStyle, Rotate
-from tuner.engines.lifecycle import Rollover
+from tuner.engines.index import Index, IndexSettings, MappingStyle, Rollover, Rotate
 from tuner.engines.release import Engine
 from tuner.engines.settings import INDEX_SETTINGS, Update
 from tuner.modules.omelasticsearch import OmelasticsearchOutput

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from tuner.render.quoting import Emitted, authored
+from tuner.rainerscript.quoting import Emitted, authored
 
 
 @dataclass(frozen=True)

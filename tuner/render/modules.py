@@ -13,8 +13,8 @@ from tuner.modules.mmnormalize import NormalizeParse
 from tuner.modules.output import Output
 from tuner.modules.registry import OUTPUTS, name_of, packages
 from tuner.modules.step import ParseStep, StreamStep, VariableStep
-from tuner.profile.lanes import Spread
 from tuner.profile.model import Profile
+from tuner.profile.stream import Spread
 from tuner.render.actions import Parameters, written_parameters
 from tuner.render.form import Form
 from tuner.schema.parameter import of_module

@@ -16,8 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from tuner.modules.queue import SEGMENTED_SINCE, Queue, QueueType
-from tuner.modules.queue_defaults import Place, resolve
+from tuner.modules.queue import SEGMENTED_SINCE, Place, Queue, QueueType, resolve
 from tuner.profile.model import Profile
 from tuner.profile.placement import action_queue, working_queue
 from tuner.render.actions import DIRECT, BulkAction, bulk, retry_name

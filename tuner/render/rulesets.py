@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from tuner.modules.input import Parsers
-from tuner.profile.lanes import Spread
 from tuner.profile.model import Profile
 from tuner.profile.placement import PlacedQueue
+from tuner.profile.stream import Spread
 
 
 class Entrance(NamedTuple):

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import NamedTuple
 
+from tuner.engines.index import Index, IndexBy, Rotate
 from tuner.modules.impstats import Impstats
 from tuner.modules.input import Input, Parsers
-from tuner.modules.omelasticsearch import OmelasticsearchOutput
+from tuner.modules.omelasticsearch import DocumentId, OmelasticsearchOutput
+from tuner.modules.omfile import DynaFile, OmfileOutput
+from tuner.modules.omhttp import OmhttpOutput, RestPath
 from tuner.modules.output import Lines
 from tuner.modules.queue import Queue
-from tuner.modules.registry import AnyOutput
+from tuner.modules.registry import AnyOutput, Parse
 from tuner.modules.text_source import TextSource
 from tuner.profile.documents import fields_of
-from tuner.profile.lanes import Spread
 from tuner.profile.model import Global, Profile
 from tuner.profile.placement import (
     file_names,
@@ -23,15 +26,14 @@ from tuner.profile.placement import (
     ports_of,
     stream_queue,
 )
-from tuner.profile.stream import LookupTable
+from tuner.profile.stream import LookupTable, Spread
+from tuner.rainerscript.quoting import Emitted, literal, number, variable
 from tuner.render.actions import ActionGroup, Parameters, deliveries, written_parameters
 from tuner.render.condition import condition
-from tuner.render.document import Identity
-from tuner.render.field_text import KEPT_METADATA, METADATA
+from tuner.render.document import Identity, document, labelled, line
+from tuner.render.field_text import KEPT_METADATA, METADATA, Property, json_name
 from tuner.render.form import WHOLE, Form, Snippet, snippets
 from tuner.render.modules import Module, modules, parameters_of
-from tuner.render.output_templates import OutputTemplates, output_templates
-from tuner.render.quoting import Emitted, number
 from tuner.render.retry import Retry, retries
 from tuner.render.rulesets import (
     Entrance,
@@ -43,9 +45,160 @@ from tuner.render.rulesets import (
     local_ruleset,
     outputs_ruleset,
 )
-from tuner.render.steps import Step, TextStep
+from tuner.render.steps import Piece, Step, Steps, TextStep
 from tuner.render.stream_steps import Statement, statements, templates_of
 from tuner.schema.parameter import of_module
+
+
+@dataclass(frozen=True)
+class OutputTemplates:
+    """The templates of one output: of files' names, paths at a server, documents or lines and the
+    steps before them, index names, ids and pipelines."""
+
+    name: str
+    file: tuple[Piece, ...] = ()
+    path: tuple[Piece, ...] = ()
+    document: tuple[Piece, ...] = ()
+    line: tuple[Piece, ...] = ()
+    index: tuple[Piece, ...] = ()
+    id: Property | None = None
+    pipeline: Property | None = None
+    retries: bool = False
+    steps: tuple[Step, ...] = ()
+
+
+def output_templates(
+    profile: Profile, output: AnyOutput, identity: Identity | None
+) -> OutputTemplates:
+    """The templates of an output; an identity is for measurements only."""
+    fields, parse = fields_of(output), profile.stream(output.stream).parse
+    # A newline after each document of a bulk would pair their replies wrongly (F5).
+    end = "\n" if isinstance(output, Lines) and output.ends_lines else ""
+    steps = Steps.of_output(output.name)
+    pieces = document(fields, parse, identity, end, steps) if fields else ()
+    if isinstance(output, OmhttpOutput):
+        return _over_http(output, parse, pieces, steps)
+    if isinstance(output, Lines):
+        dyna_file = output.dyna_file if isinstance(output, OmfileOutput) else None
+        return OutputTemplates(
+            name=output.name,
+            file=file_name(dyna_file) if dyna_file is not None else (),
+            document=pieces,
+            line=line(output.line, parse, end) if output.line is not None else (),
+            steps=steps.taken,
+        )
+    return OutputTemplates(
+        name=output.name,
+        document=pieces,
+        index=index_name(output.index, steps) if output.index.varies else (),
+        id=document_id(output.bulkid, steps) if output.has_ids else None,
+        pipeline=pipeline_name(output.pipeline_name or "") if output.dyn_pipeline_name else None,
+        retries=output.retryfailures is not None,
+        steps=steps.taken,
+    )
+
+
+def _over_http(
+    output: OmhttpOutput, parse: Parse | None, pieces: tuple[Piece, ...], steps: Steps
+) -> OutputTemplates:
+    """Events with what their server expects around them."""
+    if output.bulk is not None:
+        # A request must end in a newline, and omhttp writes none after the last document.
+        pieces = (f'{{"{output.bulk}":{{}}}}\n', *pieces, "\n")
+    text: tuple[Piece, ...] = ()
+    if output.labels is not None:
+        labels = document(output.labels, parse, None, "", steps)
+        text = labelled(labels, output.line or (), parse, steps)
+    elif output.line is not None:
+        text = line(output.line, parse, "")
+    path = () if output.dynrestpath is None else rest_path(output.dynrestpath, steps)
+    return OutputTemplates(
+        name=output.name, path=path, document=pieces, line=text, steps=steps.taken
+    )
+
+
+# rsyslog numbers weeks from January 1 on, within the year (datetime.c, getWeek).
+_DATES = {
+    Rotate.HOURLY: ("year", "month", "day", "hour"),
+    Rotate.DAILY: ("year", "month", "day"),
+    Rotate.WEEKLY: ("year", "week"),
+    Rotate.MONTHLY: ("year", "month"),
+}
+# What every engine takes inside of a name, once in small letters; a name has 255 bytes at most.
+_ALLOWED = "^([A-Za-z0-9][A-Za-z0-9._-]{0,63})$"
+
+
+# Neither has a quote or a backslash: they go into JSON as they are, because rsyslog escapes them
+# itself from 8.2608 on (commit d9e4f8317) and never did before.
+_PLAIN = "]!#-[^-~"
+# A document's id has 512 bytes at most, and is not empty.
+_ID = f"^ *([{_PLAIN}]{{1,512}}) *$"
+_PIPELINE = f"^([{_PLAIN} ]{{1,200}})$"
+
+
+def index_name(index: Index, steps: Steps) -> tuple[Piece, ...]:
+    """What writes the name; a value that is not allowed needs a step."""
+    pieces: list[Piece] = [f"{index.target}-"]
+    if index.by is not None:
+        pieces.append(_value(index.by, steps))
+        pieces += ["-"] if index.is_dated else []
+    if index.is_dated:
+        pieces += date(index.rotate, index.separator, index.clock)
+    return tuple(pieces)
+
+
+def date(rotate: Rotate, separator: str, clock: str) -> tuple[Piece, ...]:
+    """What writes the date of an event."""
+    time = "timereported" if clock == "reported" else "timegenerated"
+    first, *others = (Property(time, date_format=part) for part in _DATES[rotate])
+    pieces: list[Piece] = [first]
+    for other in others:
+        pieces += [other] if separator == "none" else [separator, other]
+    return tuple(pieces)
+
+
+def _value(by: IndexBy, steps: Steps) -> Property:
+    name = json_name(by.json_path) if by.json_path else str(by.property)
+    text = Property(name, case="lower", expression=_ALLOWED, group=1)
+    return steps.text((text,), fallback=literal(by.fallback))
+
+
+def file_name(file: DynaFile) -> tuple[Piece, ...]:
+    """What writes the path of a file.
+
+    msg.c, MsgGetProp: `securepath` comes after `position`, makes underscores of slashes, and of a
+    value that is empty, `.` or `..` one that begins with one.  File systems take 255 bytes, and
+    what comes after the value needs room too.
+    """
+    pieces: list[Piece] = [file.before]
+    if file.property is not None:
+        pieces.append(Property(file.property, first=1, last=160, secure_path="replace"))
+    pieces += [file.between] if file.between is not None else []
+    if file.rotate is not None:
+        pieces += date(Rotate(file.rotate), file.separator, file.clock)
+    return (*pieces, file.after) if file.after is not None else tuple(pieces)
+
+
+def rest_path(path: RestPath, steps: Steps) -> tuple[Piece, ...]:
+    """What writes a path at a server, where a value cannot leave its place."""
+    text = Property(path.property, case="lower", expression=_ALLOWED, group=1)
+    value = steps.text((text,), fallback=literal(path.fallback))
+    return tuple(one for one in (path.before, value, path.after) if one is not None)
+
+
+def document_id(wanted: DocumentId | str | None, steps: Steps) -> Property:
+    """What writes the id of a document: a value of the event, else a new one."""
+    if not isinstance(wanted, DocumentId):
+        return Property("uuid")
+    name = json_name(wanted.json_path) if wanted.json_path else str(wanted.property)
+    text = Property(name, expression=_ID, group=1)
+    return steps.text((text,), fallback=variable("$uuid"))
+
+
+def pipeline_name(name: str) -> Property:
+    """What writes the name of a pipeline: a value of the event where it is plain, else nothing."""
+    return Property(name, expression=_PIPELINE, group=1, nomatch="BLANK")
+
 
 # What names the source comes first, then where its events go, then everything else.
 _FIRST = ("type", "address", "port", "file", "socket", "supportOctetCountedFraming")

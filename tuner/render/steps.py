@@ -13,8 +13,8 @@ from typing import NamedTuple
 
 from tuner.modules.field import DocumentField
 from tuner.modules.text_source import EVERYTHING
+from tuner.rainerscript.quoting import Emitted
 from tuner.render.field_text import Property, json_name
-from tuner.render.quoting import Emitted
 
 Piece = str | Property
 

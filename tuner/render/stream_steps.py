@@ -12,11 +12,11 @@ from tuner.modules.registry import AnyStep, ModuleStep
 from tuner.modules.step import ParseStep, SetStep, UnsetStep, VariableStep
 from tuner.modules.text_source import EVERYTHING, TextSource
 from tuner.profile.stream import Stream
+from tuner.rainerscript.quoting import Emitted, literal
 from tuner.render.actions import Parameters, written_parameters
 from tuner.render.condition import condition
 from tuner.render.document import texts_in_whole
 from tuner.render.field_text import json_name, variable_name
-from tuner.render.quoting import Emitted, literal
 from tuner.render.steps import EVERYTHING_FOUND, Piece, Steps, TextStep
 from tuner.schema.parameter import of_module
 

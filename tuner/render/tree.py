@@ -121,7 +121,7 @@ def _left_over(files: tuple[Artefact, ...], directory: Path) -> list[str]:
 def _read(path: Path) -> str | None:
     """The text of a file to its last byte, None when it is not there."""
     try:
-        return path.read_bytes().decode("utf-8", "replace")
+        return path.read_bytes().decode("utf-8", "surrogateescape")
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as bad:
@@ -140,7 +140,7 @@ def write_whole(path: Path, text: str, mode: int | None = None) -> None:
         elif path.exists():
             _make_like(path.stat(), handle)
         with os.fdopen(handle, "wb", closefd=False) as file:
-            file.write(text.encode("utf-8"))
+            file.write(text.encode("utf-8", "surrogateescape"))
         os.fsync(handle)
         beside.replace(path)
 

@@ -17,7 +17,6 @@ from tuner.measure.metrics import Result
 from tuner.measure.paced_summary import PacedMeasurement
 from tuner.measure.paired import FEWEST_PAIRS, Comparison, least, most
 from tuner.profile.metric import Metric
-from tuner.report.by_machine import NAMELESS, machine_table, machines_standing_out
 from tuner.report.figures import (
     eps,
     figure,
@@ -30,7 +29,15 @@ from tuner.report.figures import (
     share,
 )
 from tuner.report.runs import percentiles_text
-from tuner.report.sections import Paragraph, PlainBlock, Table, bullets
+from tuner.report.sections import (
+    NAMELESS,
+    Paragraph,
+    PlainBlock,
+    Table,
+    bullets,
+    machine_table,
+    machines_standing_out,
+)
 
 SCHEMA = 2
 A, B = "A", "B"

@@ -4,16 +4,20 @@ files."""
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from tuner.lint.candidate import candidate
 from tuner.measure.measurement import Failure
-from tuner.measure.paced_summary import PacedMeasurement
+from tuner.measure.paced_summary import PacedMeasurement, Percentiles
+from tuner.measure.paired import Comparison
+from tuner.measure.stages import Stages
 from tuner.render.artefacts import render
 from tuner.render.tree import unified
-from tuner.report.figures import eps, percent, raw_and_adjusted, restart_text
+from tuner.report.drawing import Colour
+from tuner.report.figures import eps, interval, percent, raw_and_adjusted, restart_text
 from tuner.report.pairs import compared_figures
-from tuner.report.plot_confirmed import freshness_plot, pairs_plot, stages_plot
 from tuner.report.result import AS_WRITTEN, BEST, FixedRateRun, StudyResult
 from tuner.report.runs import (
     bottleneck_blocks,
@@ -28,6 +32,7 @@ from tuner.report.sections import (
     FileDiff,
     Folded,
     Paragraph,
+    Plot,
     ReportSection,
     Subheading,
     Table,
@@ -35,6 +40,189 @@ from tuner.report.sections import (
     bullets,
 )
 from tuner.search.study import BASELINE, SCORED, Study
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+
+_NAMES = ("p50", "p95", "p99", "largest")
+
+
+def pairs_plot(result: StudyResult) -> Plot | None:
+    """Both sides of each pair and their ratio, by the rate that the claim rests on; None without a
+    comparison."""
+    claimed, rate = result.verdict.claimed, result.claimed_rate
+    if claimed is None:
+        return None
+    rates = [(rate.of(before), rate.of(after)) for before, after in result.pairs]
+    title = "The profile as written against the best found, pair by pair"
+    says = (
+        f"Events per second {rate.over} in {claimed.pairs} fresh pairs, and below them by how much "
+        f"each pair differs: {interval(claimed)}, the band, with 95 % confidence"
+        f"{', adjusted for the speed of the machine' if claimed.is_adjusted else ''}."
+    )
+    if restarts := restart_text(claimed):
+        says += f" Single pairs lie off the mean, because {restarts}."
+
+    def paint(figure: Figure) -> None:
+        above, below = figure.subplots(2, 1, sharex=True, height_ratios=(3, 2))
+        _paint_rates(above, rates)
+        _paint_changes(below, rates, claimed)
+        figure.legend(loc="outside lower center", ncols=2)
+
+    rows = tuple(
+        (str(number), eps(before), eps(after), percent(after / before))
+        for number, (before, after) in enumerate(rates, 1)
+    )
+    header = ("pair", "as written, EPS", "best found, EPS", "change")
+    return Plot("pairs", title, says, 300, paint, header, rows)
+
+
+def _paint_rates(axes: Axes, rates: list[tuple[float, float]]) -> None:
+    numbers = range(1, len(rates) + 1)
+    befores, afters = zip(*rates, strict=True)
+    axes.vlines(numbers, befores, afters, color=Colour.GRID.value, linewidth=2)
+    axes.plot(numbers, befores, "o", color=Colour.WRITTEN.value, markersize=6,
+              markerfacecolor=Colour.PAPER.value, label=AS_WRITTEN)  # fmt: skip
+    axes.plot(numbers, afters, "o", color=Colour.BEST.value, markersize=6, label=BEST)
+    axes.set_ylim(0, 1.12 * max(*befores, *afters))
+    axes.yaxis.set_major_formatter("{x:,.0f}")
+    axes.set_title("events per second", color=Colour.MUTED.value)
+
+
+def _paint_changes(axes: Axes, rates: list[tuple[float, float]], claimed: Comparison) -> None:
+    changes = [(after / before - 1) * 100 for before, after in rates]
+    numbers = range(1, len(rates) + 1)
+    low, middle, high = ((one - 1) * 100 for one in (claimed.low, claimed.ratio, claimed.high))
+    axes.axhspan(low, high, color=Colour.BEST.value, alpha=0.18, linewidth=0)
+    axes.axhline(middle, color=Colour.BEST.value, linewidth=1)
+    axes.plot(numbers, changes, "D", color=Colour.INK.value, markersize=4)
+    if axes.get_ylim()[0] < 0 < axes.get_ylim()[1]:
+        axes.axhline(0, color=Colour.BAD.value, linewidth=1)
+    axes.set_xticks(numbers)
+    axes.set_xlabel("pair")
+    axes.margins(y=0.25)
+    axes.yaxis.set_major_formatter("{x:+.3g} %")
+    axes.set_title("change, and the mean with its interval", color=Colour.MUTED.value)
+
+
+def freshness_plot(result: StudyResult) -> Plot | None:
+    """The percentiles of both sides with the limit; None where they were not seen."""
+    sides = {
+        side: run.freshness_s for side, run in result.fresh.items() if run.freshness_s is not None
+    }
+    if not sides:
+        return None
+    limit_s = result.study.header.limits.freshness_p99_s
+    offered = next(iter(result.fresh.values())).offered_per_second
+    title = "How long an event takes until a search finds it"
+    says = (
+        f"At a fixed {eps(offered)} events per second, from when an event was due until a search "
+        f"finds it; the guardrail allows {limit_s:g} s at p99."
+    )
+
+    def paint(figure: Figure) -> None:
+        _paint_freshness(figure, sides, limit_s)
+
+    rows = tuple(
+        (side, *(f"{one:.2f} s" for one in _values(fresh))) for side, fresh in sides.items()
+    )
+    return Plot("freshness", title, says, 220, paint, ("", *_NAMES), rows)
+
+
+def _values(fresh: Percentiles) -> tuple[float, float, float, float]:
+    return fresh.p50, fresh.p95, fresh.p99, fresh.max
+
+
+def _paint_freshness(figure: Figure, sides: dict[str, Percentiles], limit_s: float) -> None:
+    axes = figure.subplots()
+    thick = 0.8 / len(sides)
+    longest_s = max(fresh.max for fresh in sides.values())
+    for side, (name, fresh) in enumerate(sides.items()):
+        rows = [number + (side - (len(sides) - 1) / 2) * thick for number in range(len(_NAMES))]
+        colour = Colour.WRITTEN if name == AS_WRITTEN else Colour.BEST
+        bars = axes.barh(rows, _values(fresh), thick * 0.9, color=colour.value, alpha=0.85,
+                         label=name)  # fmt: skip
+        axes.bar_label(bars, fmt="%.1f s", padding=3, fontsize=9)
+    if limit_s <= longest_s * 1.5:
+        axes.axvline(limit_s, color=Colour.BAD.value, linewidth=1.2, linestyle="--",
+                     label="limit of p99")  # fmt: skip
+    axes.set_xlim(0, max(longest_s, limit_s if limit_s <= longest_s * 1.5 else 0) * 1.15)
+    axes.set_yticks(range(len(_NAMES)), _NAMES)
+    axes.invert_yaxis()
+    axes.grid(visible=False, axis="y")
+    axes.set_xlabel("seconds")
+    figure.legend(loc="outside lower center", ncols=3)
+
+
+@dataclass(frozen=True)
+class StageUse:
+    """One stage: the share of its time, from 0 to 1, that it was busy, and that it was ready to
+    run while no core was free."""
+
+    stage: str
+    busy: float
+    ready: float = 0.0
+
+
+def _uses(stages: Stages) -> Iterator[StageUse]:
+    """The stages in the order of an event's way, the machine last."""
+    yield StageUse("sender", stages.sender_cpu)
+    yield StageUse("busiest input thread", stages.input_cpu)
+    yield StageUse("main queue workers", stages.main.cpu, stages.main.runnable)
+    if stages.action is not None:
+        yield StageUse("action workers", stages.action.cpu, stages.action.runnable)
+    yield StageUse("engine", stages.engine_cpu)
+    yield StageUse("disk", stages.io_wait)
+    yield StageUse("all cores here", stages.machine_cpu)
+
+
+def stages_plot(result: StudyResult) -> Plot | None:
+    """The stages of the last confirming runs; None where nothing was confirmed."""
+    sides = {
+        name: tuple(_uses(run.verdict.stages))
+        for name, run in result.last_runs
+        if run.verdict is not None
+    }
+    if not sides:
+        return None
+    title = "How busy each stage was"
+    says = (
+        "Shares of the window in the last confirming runs: threads by the core that each can use, "
+        "the engine by its cores, the disk by the time in which cores idled for it; the light end "
+        "is time in which a thread was ready and had no core."
+    )
+
+    def paint(figure: Figure) -> None:
+        panels = figure.subplots(len(sides), 1, sharex=True, squeeze=False)[:, 0]
+        for axes, (name, stages) in zip(panels, sides.items(), strict=True):
+            _paint_stages(axes, name, stages)
+
+    rows = tuple(
+        (name, use.stage, f"{use.busy:.0%}", f"{use.ready:.0%}" if use.ready else "-")
+        for name, stages in sides.items()
+        for use in stages
+    )
+    header = ("", "stage", "busy", "ready without a core")
+    height = 40 + 150 * len(sides)
+    return Plot("stages", title, says, height, paint, header, rows)
+
+
+def _paint_stages(axes: Axes, name: str, uses: tuple[StageUse, ...]) -> None:
+    colour = Colour.WRITTEN if name == AS_WRITTEN else Colour.BEST
+    stages = [use.stage for use in uses]
+    busy = [use.busy * 100 for use in uses]
+    axes.barh(stages, busy, color=colour.value)
+    ends = axes.barh(stages, [use.ready * 100 for use in uses], left=busy, color=colour.value,
+                     alpha=0.35)  # fmt: skip
+    axes.bar_label(ends, [f"{use.busy:.0%}" for use in uses], padding=3, fontsize=9)
+    axes.set_xlim(0, 112)
+    axes.xaxis.set_major_formatter("{x:.0f} %")
+    axes.set_title(name, color=Colour.MUTED.value)
+    axes.invert_yaxis()
+    axes.grid(visible=False, axis="y")
+
 
 _OPEN_LOOP = (
     "Open loop: events go out on a fixed schedule, and are timed from when they were due until a "

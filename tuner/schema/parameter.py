@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 from pydantic.fields import FieldInfo
 
 
@@ -28,6 +29,27 @@ class Doc:
     does: str
     default: str = ""
     traps: tuple[str, ...] = ()
+
+
+def parameter(
+    does: str = "",
+    *traps: str,
+    value: object = None,
+    default: str = "",
+    since: int = 0,
+    of_module: bool = False,
+    alias: str | None = None,
+) -> Any:
+    """A field of a section: `value` where a profile does not set it, and what `Doc`, `Since` and
+    `OfModule` say of it.  A field that every profile must set is Annotated with them instead."""
+    info: Any = Field(value, alias=alias) if alias else Field(value)
+    if does:
+        info.metadata.append(Doc(does, default, traps))
+    if since:
+        info.metadata.append(Since(since))
+    if of_module:
+        info.metadata.append(OfModule())
+    return info
 
 
 def doc(section: type[BaseModel], attribute: str) -> Doc | None:

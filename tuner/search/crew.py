@@ -25,7 +25,7 @@ AnyWork = Generator[Asked | Note, Trial, object]
 Piece = Callable[[str], AnyWork]
 """A piece of work, given the machine that does it."""
 
-MOST_STRIKES = 3
+MOST_FAILURES = 3
 """A machine that fails so many times in a row is dropped, if there are others."""
 
 
@@ -70,7 +70,7 @@ class Crew:
     refusal: Callable[[Asked], Failure | None] = lambda _: None
     _open: dict[str, _Begun] = field(default_factory=dict)
     _refused: dict[int, Result | Lost] = field(default_factory=dict)
-    _strikes: Counter[str] = field(default_factory=Counter)
+    _failures: Counter[str] = field(default_factory=Counter)
     _dropped: set[str] = field(default_factory=set)
     _seen_s: float = 0.0
 
@@ -182,10 +182,10 @@ class Crew:
         """Why a machine is used no more: it is gone, or failed too often in a row where there are
         others; None where it is."""
         machine = event.asked.machine
-        failed = isinstance(event, LostTrial) or event.is_hiccup
-        self._strikes[machine] = self._strikes[machine] + 1 if failed else 0
+        failed = isinstance(event, LostTrial) or event.is_transient
+        self._failures[machine] = self._failures[machine] + 1 if failed else 0
         if isinstance(event, LostTrial) and event.is_gone:
             return event.reason
-        if self._strikes[machine] < MOST_STRIKES or len(self.machines) == 1:
+        if self._failures[machine] < MOST_FAILURES or len(self.machines) == 1:
             return None
-        return f"it failed {MOST_STRIKES} times in a row"
+        return f"it failed {MOST_FAILURES} times in a row"

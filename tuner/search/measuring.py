@@ -98,11 +98,11 @@ class Measuring:
         return (yield Asked(self._number(), phase, changes, why, plan, pair, repaired=repaired))
 
     def persistently(self, run: Callable[[str], Work]) -> Work:
-        """Run, and once more where a hiccup made the first run fail, or with its repairs where the
+        """Run, and once more where the first run failed in passing, or with its repairs where the
         profile lost events as written; returns the last.  `run` is given what to add to why it is
         made."""
         trial = yield from run("")
-        if trial.is_hiccup:
+        if trial.is_transient:
             yield self.note(notes.repeating(trial))
             trial = yield from run(", repeated")
         if trial.lost_as_written and self.is_repaired:

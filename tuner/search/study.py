@@ -241,13 +241,13 @@ class Trial:
         return is_written and isinstance(failure, Failure) and failure.kind is FailureKind.DELIVERY
 
     @property
-    def is_hiccup(self) -> bool:
+    def is_transient(self) -> bool:
         """Whether the trial failed, and the machine may be the cause rather than the settings; an
         engine that the profile as written does not keep running is such a case."""
         if not isinstance(self.outcome, Failure):
             return False
         is_down = self.outcome.kind is FailureKind.ENGINE_DOWN
-        return self.outcome.is_hiccup or (is_down and self.changes == BASELINE)
+        return self.outcome.is_transient or (is_down and self.changes == BASELINE)
 
 
 @dataclass(frozen=True)

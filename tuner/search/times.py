@@ -6,8 +6,7 @@ import statistics
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
 
-from tuner.measure.measurement import Failure
-from tuner.measure.spent import Spent
+from tuner.measure.measurement import Failure, Spent
 from tuner.search.study import Phase, Study, Trial
 
 

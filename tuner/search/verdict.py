@@ -125,16 +125,16 @@ def _unconfirmed(study: Study) -> Verdict:
 def disqualified(trials: Sequence[Trial], changes: Changes, limits: Limits) -> str | None:
     """Why a point cannot be recommended, by any of its runs in whatever phase; None when it can.
 
-    A hiccup, such as a stall, counts only where the next run of the point had one as well.
+    A transient failure, such as a stall, counts only where the next run of the point had one too.
     """
-    was_hiccup = False
+    was_transient = False
     for trial in trials:
         if trial.changes != changes:
             continue
         reason = reason_of(trial, limits)
-        if reason is not None and (was_hiccup or not trial.is_hiccup):
+        if reason is not None and (was_transient or not trial.is_transient):
             return reason
-        was_hiccup = trial.is_hiccup
+        was_transient = trial.is_transient
     return None
 
 

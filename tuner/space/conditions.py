@@ -12,8 +12,8 @@ from tuner.modules.imtcp import ImtcpInput
 from tuner.modules.input import Input
 from tuner.modules.queue import SEGMENTED_SINCE
 from tuner.profile.documents import fields_of
-from tuner.profile.lanes import Spread
 from tuner.profile.model import Profile
+from tuner.profile.stream import Spread
 from tuner.schema.units import seconds
 from tuner.space.knob import Level
 

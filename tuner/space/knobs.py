@@ -10,6 +10,7 @@ from pydantic import BaseModel
 
 from tuner.engines.settings import INDEX_SETTINGS, unknown_to
 from tuner.profile.model import Profile, SearchScope
+from tuner.profile.paths import resolve_path
 from tuner.schema.path import Path
 from tuner.space.guarantees import opened
 from tuner.space.kept import keeping
@@ -44,8 +45,17 @@ def knobs(profile: Profile, allow: Sequence[str] = ()) -> tuple[Knob, ...]:
     every += [knob for row in before for knob in _of_row(profile, row)]
     every += queue_knobs(profile)
     every += [knob for row in after for knob in _of_row(profile, row)]
+    every = [knob for knob in every if _is_there(profile, knob.path)]
     narrowed = tuple(keeping(profile, _narrowed(knob, profile.search)) for knob in every)
     return settled(narrowed, profile.search)
+
+
+def _is_there(profile: Profile, path: Path) -> bool:
+    """Whether a profile can set a value: with a base only where a parameter of that says it."""
+    if profile.base is None:
+        return True
+    view = profile.base.kept.view
+    return view.place(resolve_path(view.data, path)) is not None
 
 
 def _of_row(profile: Profile, row: Row, before: Sequence[Knob] = ()) -> list[Knob]:

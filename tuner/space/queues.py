@@ -5,8 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from tuner.modules.queue import DISK_TYPES, EMPTIED_IN_MS, ROOM_AWAITED_MS, Queue, QueueType
-from tuner.modules.queue_defaults import Place, in_memory, resolve
+from tuner.modules.queue import (
+    DISK_TYPES,
+    EMPTIED_IN_MS,
+    ROOM_AWAITED_MS,
+    Place,
+    Queue,
+    QueueType,
+    in_memory,
+    resolve,
+)
 from tuner.profile.model import Profile
 from tuner.profile.placement import (
     PlacedQueue,

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from tuner.engine.client import EngineClient, EngineRefused
-from tuner.engine.probe import EngineFacts, facts, has, limits
+from tuner.engine.probe import EngineFacts, EngineLimits, facts, has, limits
 from tuner.engine.templates import (
     InstalledTemplate,
     Reason,
@@ -18,14 +18,58 @@ from tuner.engine.templates import (
 from tuner.engine.templates import stronger as stronger_than
 from tuner.engines.index import Index, Rotate
 from tuner.engines.release import Engine
-from tuner.errors import KeyPath, Problem
+from tuner.errors import KeyPath, Problem, Severity
 from tuner.lint.load import LoadedProfile
 from tuner.modules.omelasticsearch import OmelasticsearchOutput
 from tuner.profile.documents import fields_of
+from tuner.profile.placement import action_queue, working_queue
 from tuner.render.engine_files import index_patterns, index_template, priority_of
 from tuner.render.templates import Templates
+from tuner.schema.units import size_bytes
 from tuner.validate.layer import Layer, problem
-from tuner.validate.request_sizes import request_problems
+
+TOO_LARGE = "RT506"
+PRESSURE = "RT507"
+# A document with its action line against the message it is made of: 244 bytes give about 500.
+_DOCUMENT = 2
+# omelasticsearch's own maxbytes.
+_MOST = "100m"
+
+
+def request_problems(loaded: LoadedProfile, limits: EngineLimits) -> tuple[Problem, ...]:
+    """Outputs whose full batches the nodes refuse, with what would be taken."""
+    return tuple(_problems(loaded, limits))
+
+
+def _problems(loaded: LoadedProfile, limits: EngineLimits) -> Iterator[Problem]:
+    event = loaded.profile.workload.message_bytes.mean * _DOCUMENT
+    for number, output in loaded.profile.enumerated:
+        queue = action_queue(loaded.profile, number)
+        queue = working_queue(loaded.profile, number) if queue.is_direct else queue
+        request = min(queue.batch * event, size_bytes(output.maxbytes or _MOST))
+        path = (*queue.path, "dequeueBatchSize")
+        made = f"batches of {queue.batch} events make requests of about {request:,} bytes"
+        if limits.request is not None and request > limits.request:
+            yield problem(
+                loaded,
+                path,
+                f"{made}, and a node takes at most {limits.request:,} (http.max_content_length), "
+                f"the rest is answered with 413: use at most {limits.request // event}",
+                TOO_LARGE,
+            )
+        elif limits.pressure is not None and request * queue.workers > limits.pressure:
+            alone = request > limits.pressure
+            many = "" if alone else f", {queue.workers} of them at a time"
+            yield problem(
+                loaded,
+                path,
+                f"{made}{many}, and a node answers 429 above {limits.pressure:,} bytes under way "
+                "(indexing_pressure.memory.limit): use at most "
+                f"{limits.pressure // event // (1 if alone else queue.workers)}",
+                PRESSURE,
+                Severity.ERROR if alone else Severity.WARNING,
+            )
+
 
 NAME = "engine"
 RELEASE = "RT501"

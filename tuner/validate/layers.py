@@ -6,18 +6,47 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from tuner.errors import ProgramMissing, Refused
+from tuner.errors import Problem, ProgramMissing, Refused, Severity
 from tuner.host.usage import memory_bytes
+from tuner.importer.written import printed
 from tuner.lint.load import LoadedProfile
 from tuner.modules.input import Listener
 from tuner.modules.secrets import SecretRef
+from tuner.profile.queue_memory import queue_memory
+from tuner.rainerscript.quoting import quote, secret
 from tuner.render.artefacts import fragment_path, rsyslog_conf
 from tuner.render.form import WHOLE, Form
-from tuner.render.quoting import quote, secret
 from tuner.render.templates import Templates
-from tuner.validate.host_memory import memory_problems
-from tuner.validate.layer import Layer
+from tuner.validate.layer import Layer, problem
 from tuner.validate.rsyslogd import check, check_fragment
+
+TOO_LITTLE_MEMORY = "RT508"
+
+
+def memory_problems(loaded: LoadedProfile, memory_bytes: int) -> tuple[Problem, ...]:
+    """A warning when full queues take more than half of `memory_bytes`.
+
+    Where the profile says how much rsyslogd may use (`guardrails.rss_bytes`), lint holds the
+    queues against that instead, whatever machine it runs on.
+    """
+    needed = queue_memory(loaded.profile)
+    if needed is None or loaded.profile.guardrails.rss_bytes is not None:
+        return ()
+    half = memory_bytes // 2
+    if needed.total_bytes <= half:
+        return ()
+    return (
+        problem(
+            loaded,
+            (*needed.largest.path, "size"),
+            f"when they are full, the queues hold {needed.total_bytes // 1024**2} MiB, more than "
+            f"half of the {memory_bytes // 1024**2} MiB that this machine has: let their sizes add "
+            f"up to at most {half // needed.message_bytes}, or, for another machine, set "
+            "guardrails.rss_bytes to what rsyslogd may use there",
+            TOO_LITTLE_MEMORY,
+            Severity.WARNING,
+        ),
+    )
 
 
 def layers(
@@ -79,8 +108,12 @@ def _rsyslogd(
     if blank is not None:
         return Layer(name, False, f"{blank} holds white space, which rsyslogd refuses in a "
                      "password; a newline at the end counts: write it with printf %s")  # fmt: skip
+    base = loaded.profile.base
     config, missing = _with_secrets(
-        loaded, rsyslog_conf(loaded.profile, templates=templates, form=form)
+        loaded,
+        rsyslog_conf(loaded.profile, templates=templates, form=form)
+        if base is None
+        else printed(base.kept.changed.block),
     )
     try:
         inherits, waits_s = loaded.profile.secret_variables, loaded.profile.start_checks_s

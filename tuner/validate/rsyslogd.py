@@ -15,9 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tuner.errors import JobFailed, ProgramMissing, Refused
-from tuner.host.packages import to_install
 from tuner.host.process import describe_exit, own_environment, run
-from tuner.host.programs import rsyslog_version, rsyslogd
+from tuner.host.programs import rsyslog_version, rsyslogd, to_install
 from tuner.modules.registry import packaged_since, packages, unpackaged
 
 _TIMEOUT_S = 20.0

@@ -7,8 +7,8 @@ import random
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from tuner.importer.old_form import condition_of
-from tuner.importer.script import (
+from tuner.rainerscript.old_form import condition_of
+from tuner.rainerscript.script import (
     Array,
     Block,
     Expression,

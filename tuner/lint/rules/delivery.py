@@ -1,12 +1,185 @@
-"""Lint for documents that the engine refuses, and for the parameters of single documents."""
+"""Lint for losses: queues that drop events, documents that the engine refuses;
+and for the parameters of single documents."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from tuner.lint.rules.transport import remote_servers
+from tuner.modules.queue import EMPTIED_IN_MS, ROOM_AWAITED_MS
 from tuner.profile.model import Profile, Tier
-from tuner.rule import Complaint, error, loss, warning
+from tuner.profile.placement import action_queue, queues
+from tuner.rule import Complaint, Cure, error, loss, warning
+
+_PATIENT_MS = 60_000
+_HASTY_MS = 1000
+_LEAST = 100
+
+
+@loss(
+    "RT113",
+    why="F9: a full action queue makes the main worker wait for timeoutEnqueue, 2 s by default, "
+    "and then drops one message, again and again.",
+    source="rsyslog runtime/queue.c, doEnqSingleObj",
+    bad={"outputs[logs].queue.timeoutEnqueue": _PATIENT_MS - 1},
+    good={"outputs[logs].queue.timeoutEnqueue": _PATIENT_MS},
+)
+def _impatient_enqueue(profile: Profile) -> Iterator[Complaint]:
+    if profile.guardrails.tier is not Tier.DURABLE:
+        return
+    for number in range(len(profile.outputs)):
+        queue = action_queue(profile, number)
+        timeout = queue.resolved.timeout_enqueue or 0
+        if not queue.is_direct and timeout < _PATIENT_MS:
+            yield Complaint(
+                (*queue.path, "timeoutEnqueue"),
+                f"when the action queue stays full for {timeout} ms a message is dropped: "
+                f"set timeoutEnqueue to {ROOM_AWAITED_MS} to wait instead, as the durable tier "
+                "promises",
+                Cure(
+                    ROOM_AWAITED_MS,
+                    f"events are lost when the action queue stays full for {timeout / 1000:g} s",
+                ),
+            )
+
+
+@error(
+    "RT114",
+    why="discardSeverity makes a queue drop messages on purpose, while the guardrails promise that"
+    " none is lost.",
+    source="rsyslog runtime/queue.c",
+    bad={"main_queue.discardSeverity": 7},
+    good={"main_queue.discardSeverity": 8},
+)
+def _discards(profile: Profile) -> Iterator[Complaint]:
+    for queue in queues(profile):
+        severity = queue.resolved.discard_severity
+        if severity is not None and severity < 8:
+            yield Complaint(
+                (*queue.path, "discardSeverity"),
+                f"drops messages of severity {severity} and above when the queue fills, but the "
+                "guardrails allow no loss: use 8 (off)",
+                Cure(8, f"events of severity {severity} and above are lost when the queue fills"),
+            )
+
+
+@loss(
+    "RT115",
+    why="An action queue has 10 ms by default to empty itself when rsyslog stops, and discards "
+    "the rest unless it has files.",
+    source="rsyslog runtime/queue.c, timeoutShutdown",
+    bad={"outputs[logs].queue.timeoutShutdown": _HASTY_MS - 1},
+    good={"outputs[logs].queue.timeoutShutdown": _HASTY_MS},
+)
+def _hasty_shutdown(profile: Profile) -> Iterator[Complaint]:
+    if profile.guardrails.tier is not Tier.DURABLE:
+        return
+    for number in range(len(profile.outputs)):
+        queue = action_queue(profile, number)
+        timeout = queue.resolved.timeout_shutdown or 0
+        saves = queue.resolved.is_on_disk or queue.resolved.save_on_shutdown
+        if not queue.is_direct and not saves and timeout < _HASTY_MS:
+            yield Complaint(
+                (*queue.path, "timeoutShutdown"),
+                f"when rsyslog stops, what the action queue still holds after {timeout} ms is "
+                f"lost, which the durable tier forbids: set timeoutShutdown to {EMPTIED_IN_MS}",
+                Cure(
+                    EMPTIED_IN_MS,
+                    f"events still in the action queue {timeout} ms after rsyslog begins to stop "
+                    "are lost",
+                ),
+            )
+
+
+@error(
+    "RT123",
+    why="samplingInterval keeps one message of N and drops the others, while the guardrails "
+    "promise that none is lost.",
+    source="rsyslog runtime/queue.c",
+    bad={"main_queue.samplingInterval": 2},
+    good={"main_queue.samplingInterval": 1},
+)
+def _samples(profile: Profile) -> Iterator[Complaint]:
+    for queue in queues(profile):
+        every = queue.resolved.sampling_interval or 0
+        if every > 1:
+            yield Complaint(
+                (*queue.path, "samplingInterval"),
+                f"keeps one message of {every} and drops the others, but the guardrails allow no "
+                "loss: use 0, which keeps all",
+                Cure(0, f"{every - 1} of {every} events are lost"),
+            )
+
+
+@loss(
+    "RT124",
+    why="Outside its hours a queue accepts events and delivers none; what it cannot hold is "
+    "dropped.",
+    source="rsyslog runtime/queue.c, GetDeqtTime",
+    bad={"main_queue.dequeueTimeEnd": 20},
+    good={"main_queue.dequeueTimeEnd": 25},
+)
+def _never_works(profile: Profile) -> Iterator[Complaint]:
+    """queue.c: without dequeueTimeEnd, or with 25, a queue works all day."""
+    for queue in queues(profile):
+        begin, end = queue.resolved.dequeue_time_begin, queue.resolved.dequeue_time_end
+        if begin is not None and end in {None, 25}:
+            yield Complaint(
+                (*queue.path, "dequeueTimeBegin"),
+                "has no effect without dequeueTimeEnd: add the hour at which the workers stop",
+            )
+        elif end not in {None, 25}:
+            yield Complaint(
+                (*queue.path, "dequeueTimeEnd"),
+                f"from {end}:00 until {begin or 0}:00 the queue only fills, and drops what it "
+                "cannot hold: remove dequeueTimeEnd, unless the queue can hold the events of "
+                "those hours",
+            )
+
+
+@warning(
+    "RT125",
+    why="An action queue that slows down what feeds it blocks the main queue's workers, and with "
+    "them every other output. rsyslog's manual strongly recommends off.",
+    source="rsyslog's manual, rainerscript/queue_parameters",
+    bad={"outputs[logs].queue.takeFlowCtlFromMsg": True},
+    good={"outputs[logs].queue.takeFlowCtlFromMsg": False},
+)
+def _waits_for_itself(profile: Profile) -> Iterator[Complaint]:
+    for number in range(len(profile.outputs)):
+        queue = action_queue(profile, number)
+        if queue.resolved.take_flow_ctl_from_msg:
+            yield Complaint(
+                (*queue.path, "takeFlowCtlFromMsg"),
+                "lets an action queue hold up the workers that feed it, which rsyslog's manual "
+                "strongly advises against: remove it; the main queue slows the inputs down",
+            )
+
+
+@error(
+    "RT126",
+    why=f"rsyslog warns below {_LEAST} messages that its marks may not work, but rsyslogd -N1 "
+    "does not show it.",
+    source="rsyslog runtime/queue.c",
+    bad={
+        "outputs[logs].queue.size": _LEAST - 1,
+        "outputs[logs].queue.lowWatermark": 2,
+        "outputs[logs].queue.dequeueBatchSize": 10,
+        "main_queue.dequeueBatchSize": 10,
+        "outputs[logs].queue.workerThreadMinimumMessages": 10,
+    },
+    good={"outputs[logs].queue.size": _LEAST},
+)
+def _tiny(profile: Profile) -> Iterator[Complaint]:
+    for number in range(len(profile.outputs)):
+        queue = action_queue(profile, number)
+        if not queue.is_direct and queue.size < _LEAST:
+            yield Complaint(
+                (*queue.path, "size"),
+                f"rsyslog does not support queues of fewer than {_LEAST} messages: use at least "
+                f"{max(_LEAST, 2 * queue.workers * queue.batch)}, or the type Direct",
+            )
+
 
 _REASONS = frozenset({"*", "items", "items.*", "items.*.error"})
 _NAMES = frozenset(

@@ -7,7 +7,7 @@ from itertools import combinations
 
 from tuner.engines.index import MappingStyle
 from tuner.errors import KeyPath
-from tuner.lint.rules.steps import gives_json, steps_of, variable_fault
+from tuner.lint.rules.streams import gives_json, steps_of, variable_fault
 from tuner.modules.field import DocumentField, FieldType, Preset, merges
 from tuner.modules.imfile import ImfileInput
 from tuner.modules.output import Lines

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from fnmatch import fnmatchcase
 
-from tuner.engines.index import Index, MappingStyle, Rotate
-from tuner.engines.lifecycle import Lifecycle
+from tuner.engines.index import Index, Lifecycle, MappingStyle, Rotate
 from tuner.engines.release import Engine, Release
 from tuner.engines.settings import CODECS, INDEX_SETTINGS, NODE_SETTINGS, unknown_to
 from tuner.errors import KeyPath

@@ -1,16 +1,194 @@
-"""Lint for streams: events that go nowhere, and outputs that get none."""
+"""Lint for streams: events that go nowhere, outputs that get none, steps that find
+nothing, and lanes that would merge again."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from tuner.errors import KeyPath
-from tuner.lint.rules.steps import gives_json, parses_json, steps_of, variable_fault
 from tuner.modules.filter import Filter
+from tuner.modules.input import Listener
+from tuner.modules.mmjsonparse import JsonParse
+from tuner.modules.mmnormalize import NormalizeParse
+from tuner.modules.registry import AnyStep
+from tuner.modules.step import ParseStep, SetStep
 from tuner.profile.model import Profile
-from tuner.rule import Changes, Complaint, error
+from tuner.profile.placement import action_queue, lane_queue, ports_of
+from tuner.profile.stream import Spread, Stream
+from tuner.rule import Changes, Complaint, advice, error
+
+_LAST_PORT = 65535
+_LANES = {"lanes": {"count": 2}, "outputs[logs].queue": {"type": "Direct"}}
+
+
+def _by_ports(profile: Profile) -> bool:
+    return profile.lanes is not None and profile.lanes.spread is Spread.PORTS
+
+
+@error(
+    "RT130",
+    why="Lanes by ports need one port for each lane, and one choice of parsers for all.",
+    source="rsyslog's manual: an input's ruleset parses its messages",
+    bad={
+        "global": {"workDirectory": "/var/spool/rsyslog"},
+        "inputs": [{"type": "imfile", "file": "/var/log/app.log", "tag": "app:"}],
+        **_LANES,
+    },
+    good={"lanes.spread": "random"},
+    at="inputs[0].type",
+)
+def _without_port(profile: Profile) -> Iterator[Complaint]:
+    if not _by_ports(profile):
+        return
+    for number, source in enumerate(profile.inputs):
+        if not isinstance(source, Listener):
+            yield Complaint(
+                ("inputs", number, "type"),
+                f"{source.type} has no port to choose a lane by: set lanes.spread to hash or "
+                "random",
+            )
+        elif source.parser not in {None, profile.parser}:
+            yield Complaint(
+                ("inputs", number, "parser"),
+                "the inputs hand their events straight to the lanes, which share one choice of "
+                "parsers: name it once, as the profile's parser",
+            )
+
+
+@error(
+    "RT131",
+    why=f"There are {_LAST_PORT} ports.",
+    source="RFC 9293",
+    bad={**_LANES, "inputs[0].port": 65_535},
+    good={"inputs[0].port": 65_534},
+)
+def _past_the_last(profile: Profile) -> Iterator[Complaint]:
+    for number, source in enumerate(profile.inputs):
+        ports = ports_of(profile, source)
+        if ports and ports[-1] > _LAST_PORT:
+            yield Complaint(
+                ("inputs", number, "port"),
+                f"{len(ports)} lanes need the ports {ports[0]} to {ports[-1]}, and {_LAST_PORT} is "
+                f"the last: use at most {_LAST_PORT + 1 - len(ports)}",
+            )
+
+
+@error(
+    "RT132",
+    why="A ruleset without a queue of its own runs in the main queue, so there would be no lanes.",
+    source="rsyslog's manual, concepts/multi_ruleset",
+    bad={**_LANES, "lanes.spread": "random", "lanes.queue": {"type": "Direct"}},
+    good={"lanes.queue.type": "FixedArray"},
+)
+def _no_queue(profile: Profile) -> Iterator[Complaint]:
+    queue = lane_queue(profile)
+    if queue is not None and queue.is_direct:
+        yield Complaint(
+            (*queue.path, "type"),
+            "a lane is a queue with its own workers, and Direct means no queue: use FixedArray, "
+            "LinkedList or Disk, or remove lanes",
+        )
+
+
+@advice(
+    "RT133",
+    why="One queue has one lock and, on disk, one worker: lanes exist to avoid that.",
+    source="Elastic consulting, 2019 (examples/experiments/p5-disk-queues.yaml)",
+    bad={"lanes": {"count": 2}},
+    good={"outputs[logs].queue": {"type": "Direct"}},
+    at="outputs[logs].queue.type",
+)
+def _together_again(profile: Profile) -> Iterator[Complaint]:
+    if profile.lanes is None or profile.lanes.count == 1:
+        return
+    for number in range(len(profile.outputs)):
+        queue = action_queue(profile, number)
+        if not queue.is_direct:
+            yield Complaint(
+                (*queue.path, "type"),
+                f"all {profile.lanes.count} lanes share this one queue again: set its type to "
+                "Direct, so that each lane's workers deliver themselves",
+            )
+
 
 _OWN = "rsyslog-tune's own: docs/profiles.md"
+_SET: Changes = {"type": "set", "variable": "owner", "value": [{"property": "hostname"}]}
+
+
+def steps_of(profile: Profile) -> Iterator[tuple[KeyPath, str | None, AnyStep]]:
+    """Each step with its place and its stream."""
+    for name, stream in profile.every_stream:
+        root: KeyPath = () if name is None else ("streams", name)
+        for number, step in enumerate(stream.steps):
+            yield (*root, "steps", number), name, step
+
+
+def parses_json(stream: Stream) -> bool:
+    """Whether a module parses what comes, and says whether it could."""
+    return isinstance(stream.parse, JsonParse | NormalizeParse)
+
+
+def gives_json(stream: Stream) -> bool:
+    """Whether anything of the stream leaves values at paths of JSON."""
+    by_hand = any(step.gives_json for step in stream.steps) or len(stream.snippets) > 0
+    return parses_json(stream) or by_hand
+
+
+# A message stays one that can be read.
+_MOST_NAMED = 8
+
+
+def variable_fault(path: str, stream: Stream) -> str | None:
+    """What is wrong with reading that variable; a snippet may set any."""
+    ours = {step.variable for step in stream.steps if isinstance(step, SetStep)} - {None}
+    if stream.snippets or any(path == one or path.startswith(f"{one}.") for one in ours):
+        return None
+    known = ", ".join(sorted(map(str, ours))[:_MOST_NAMED]) or "none"
+    return f"no step sets the variable {path}: the steps of the stream set {known}"
+
+
+@error(
+    "RT288",
+    why="rsyslogd refuses a lookup in a table that it does not have.",
+    source="rsyslog's manual: configuration/lookup_tables",
+    bad={"steps": [{**_SET, "lookup": "owners"}]},
+    good={"lookup_tables": {"owners": {"file": "/etc/rsyslog.d/owners.json"}}},
+    at="steps[0].lookup",
+)
+def _no_table(profile: Profile) -> Iterator[Complaint]:
+    known = ", ".join(profile.lookup_tables) or "none"
+    for path, _, step in steps_of(profile):
+        table = step.lookup if isinstance(step, SetStep) else None
+        if table is not None and table not in profile.lookup_tables:
+            yield Complaint(
+                (*path, "lookup"), f"there is no table {table}: lookup_tables has {known}"
+            )
+
+
+@error(
+    "RT289",
+    why="A place for parsing is of use only where an action parses, and only once.",
+    source=_OWN,
+    bad={"steps": [{"type": "parse"}]},
+    good={"parse": {"format": "json"}},
+    at="steps[0]",
+)
+def _parses_nothing(profile: Profile) -> Iterator[Complaint]:
+    met: set[str | None] = set()
+    for path, name, step in steps_of(profile):
+        if not isinstance(step, ParseStep):
+            continue
+        if not parses_json(profile.stream(name)):
+            yield Complaint(
+                path,
+                "nothing is parsed at this place: add parse with format json or normalize, or "
+                "remove the step; values of csv and kv are found when they are written",
+            )
+        elif name in met:
+            yield Complaint(path, "an event is parsed once: remove all but one of these steps")
+        met.add(name)
+
+
 _BY_MODULE = "parse with format json or normalize"
 # For examples: a stream beside what the small profile has.
 _APPS: Changes = {

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from tuner.errors import BadUsage, KeyPath
+from tuner.profile.base import BASE
 from tuner.profile.edit import changed, plain, same, set_at, spliced
 from tuner.profile.edit.splice import appending, setting
 from tuner.profile.layers import EXTENDS, NAMED, layered, number_of
@@ -25,17 +26,19 @@ def edit_leaf(leaf: Source, below: tuple[Source, ...], changes: Mapping[str, obj
             continue
         leaf = _set(leaf, whole, steps, wanted)
         if wanted is None and _has_key(layered(leaf, below).data, steps):
-            leaf = _set_empty(leaf, _in_leaf(leaf, whole, steps))
+            leaf = set_empty(leaf, _in_leaf(leaf, whole, steps))
     return leaf.text
 
 
 def moved(leaf: Source, folder: Path) -> str:
-    """The text of a profile for another folder: its `extends` names the same file from there."""
-    extends = at(leaf.data, (EXTENDS,))
-    if not isinstance(extends, str) or Path(extends).is_absolute():
-        return leaf.text
-    target = (Path(leaf.name).parent / extends).resolve()
-    return set_at(leaf, (EXTENDS,), os.path.relpath(target, folder.resolve())).text
+    """The text of a profile for another folder: its `extends` and its `base` name the same files
+    from there."""
+    for path in ((EXTENDS,), (BASE, "rsyslog")):
+        named = at(leaf.data, path)
+        if isinstance(named, str) and not Path(named).is_absolute():
+            target = (Path(leaf.name).parent / named).resolve()
+            leaf = set_at(leaf, path, os.path.relpath(target, folder.resolve()))
+    return leaf.text
 
 
 def _has_key(data: object, path: KeyPath) -> bool:
@@ -83,7 +86,7 @@ def _add_namesake(leaf: Source, name: object) -> Source:
     return spliced(leaf, splice, changed(leaf.data, NAMED, [*items, item]), NAMED)
 
 
-def _set_empty(leaf: Source, here: KeyPath) -> Source:
+def set_empty(leaf: Source, here: KeyPath) -> Source:
     """`leaf` with an empty value, which removes what a lower layer sets."""
     if any(isinstance(step, int) for step in here[2:]):
         raise BadUsage("a value inside a list cannot be removed: write the whole list")

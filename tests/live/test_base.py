@@ -1,0 +1,69 @@
+"""A configuration of the user's, measured as it runs: every event by what is expected of it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.profile.test_base import loaded
+from tests.safety.trials import SHORT, silent, sink_lab
+from tuner.lab.lab import Lab
+from tuner.measure.expectation import expected
+from tuner.measure.measurement import Failure, Measurement, Outcome
+from tuner.measure.trial import run_trial
+from tuner.profile.model import Profile
+
+HEAD = 'module(load="imtcp")\nmodule(load="omelasticsearch")\ninput(type="imtcp" port="10514")\n'
+QUEUE = 'queue.type="LinkedList" queue.timeoutEnqueue="86400000" bulkmode="on" searchType=""'
+ES = f'action(type="omelasticsearch" name="es" {QUEUE}'
+MORE = ES.replace('"es"', '"more"')
+RULESET = 'ruleset="r" port'
+CONFIGURATIONS = {
+    "as it is": f"{HEAD}{ES})\n",
+    "a filter": f"{HEAD}if $syslogseverity <= 5 then {{\n  {ES})\n}}\n",
+    "two outputs into one index": f'{HEAD}{ES} searchIndex="one")\n'
+    f'if $syslogseverity <= 4 then {MORE} searchIndex="one")\n',
+    "stop": f'{HEAD}:programname, isequal, "sshd" stop\n{ES})\n',
+    "a subtree of variables": f'{HEAD}template(name="t" type="subtree" subtree="$!")\n'
+    f'set $!message = $msg;\n{ES} template="t")\n',
+    "the old form before it": f"$MainMsgQueueSize 20000\n{HEAD}*.info;auth.none {ES})\n",
+    "a ruleset with a queue": f"{HEAD.replace('port', RULESET)}"
+    f'ruleset(name="r" queue.type="FixedArray") {{\n  {ES})\n}}\n',
+}
+
+
+def measured(lab: Lab, profile: Profile) -> Outcome:
+    return run_trial(lab, profile, SHORT, "trial", silent)
+
+
+@pytest.mark.parametrize("case", CONFIGURATIONS)
+def test_every_event_is_accounted_for(case: str, tmp_path: Path) -> None:
+    profile = loaded(tmp_path, conf=CONFIGURATIONS[case]).profile
+    labs = tmp_path / "labs"
+    labs.mkdir()
+    with sink_lab(labs) as lab:
+        outcome = measured(lab, profile)
+        assert isinstance(outcome, Measurement), outcome
+        assert outcome.delivery.exact
+        assert outcome.delivery.sent > 0
+        per_event = expected(lab, profile).per_event
+    assert (per_event < 1) == (case in {"a filter", "stop", "the old form before it"})
+    assert (per_event > 1) == (case == "two outputs into one index")
+
+
+@pytest.mark.parametrize(
+    ("fault", "lost", "doubled"), [("drop-event", 1, 0), ("double-event", 0, 1)]
+)
+def test_exactly_what_was_lost_or_doubled_is_told(
+    fault: str, lost: int, doubled: int, tmp_path: Path
+) -> None:
+    profile = loaded(tmp_path, conf=CONFIGURATIONS["as it is"]).profile
+    labs = tmp_path / "labs"
+    labs.mkdir()
+    with sink_lab(labs, f"{fault}=2500") as lab:
+        outcome = measured(lab, profile)
+    assert isinstance(outcome, Failure), outcome
+    assert outcome.delivery is not None
+    assert (outcome.delivery.lost, outcome.delivery.duplicated) == (lost, doubled)
+    assert (*outcome.delivery.missing, *outcome.delivery.doubled) == (2500,)

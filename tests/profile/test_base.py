@@ -1,0 +1,148 @@
+"""A configuration that a profile keeps: what is known of it, where problems are, what changes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tuner.errors import BadProfile
+from tuner.lint.candidate import candidate
+from tuner.lint.load import LoadedProfile, load_profile
+from tuner.profile.edit.leaf import moved
+from tuner.profile.source import read
+from tuner.render.artefacts import render
+from tuner.space.knobs import knobs
+
+CONF = """\
+# Our collector.
+module(load="imtcp")
+module(load="omelasticsearch")
+input(type="imtcp" port="10514" ruleset="remote")
+ruleset(name="remote") {
+  if $syslogseverity <= 6 then {
+    action(type="omelasticsearch" name="es" server="es1" bulkmode="on"
+           queue.type="LinkedList" queue.size="20000"   # since 2019
+           queue.dequeueBatchSize="300" action.resumeRetryCount="-1")
+  }
+}
+"""
+
+
+def loaded(folder: Path, profile: str = "", conf: str | bytes = CONF) -> LoadedProfile:
+    raw = conf if isinstance(conf, bytes) else conf.encode()
+    (folder / "rsyslog.conf").write_bytes(raw)
+    path = folder / "prod.yaml"
+    path.write_text(f"name: prod\nbase: {{rsyslog: rsyslog.conf}}\n{profile}", encoding="utf-8")
+    return load_profile(path)
+
+
+def problems(folder: Path, profile: str = "", conf: str = CONF) -> list[str]:
+    with pytest.raises(BadProfile) as refused:
+        loaded(folder, profile, conf)
+    return [str(one) for one in refused.value.problems]
+
+
+def test_its_queues_inputs_and_engine_actions_are_those_of_the_profile(tmp_path: Path) -> None:
+    profile = loaded(tmp_path).profile
+    (output,) = profile.indexed
+    assert (output.name, output.action_resume_retry_count) == ("es", -1)
+    assert output.queue is not None
+    assert (output.queue.size, output.queue.dequeue_batch_size) == (20_000, 300)
+    assert [one.type for one in profile.inputs] == ["imtcp"]
+    assert profile.main_queue is None
+
+
+def test_lint_names_the_place_in_the_configuration(tmp_path: Path) -> None:
+    warnings = {one.code: one for one in loaded(tmp_path).warnings}
+    # The size of the queue is written, its timeout is not: then it is the action.
+    assert (warnings["RT112"].file, warnings["RT112"].line) == (str(tmp_path / "rsyslog.conf"), 8)
+    assert warnings["RT113"].line == 7
+
+
+def test_a_change_is_made_in_the_files_and_is_the_place_of_what_it_says(tmp_path: Path) -> None:
+    made = loaded(tmp_path, "changes:\n  action[es].queue.size: 1000\n")
+    (file,) = render(made.profile)
+    assert file.text == CONF.replace('"20000"', '"1000"')
+    warnings = {one.code: one for one in made.warnings}
+    assert (warnings["RT112"].file, warnings["RT112"].line) == (str(tmp_path / "prod.yaml"), 4)
+
+
+PLAIN = CONF.encode()
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [PLAIN, PLAIN.replace(b"\n", b"\r\n"), PLAIN + b"# gr\xfc\xdfe"],
+    ids=["lf", "crlf", "latin"],
+)
+def test_without_changes_not_a_byte_differs(raw: bytes, tmp_path: Path) -> None:
+    (file,) = render(loaded(tmp_path, conf=raw).profile)
+    assert file.path == "rsyslog.conf"
+    assert file.text.encode("utf-8", "surrogateescape") == raw
+
+
+def test_every_address_that_names_nothing_is_told_with_what_there_is(tmp_path: Path) -> None:
+    found = problems(tmp_path, "changes:\n  action[el].queue.size: 1\n  input[9].threads: 2\n")
+    assert len(found) == 2
+    assert found[0].startswith(f"{tmp_path}/prod.yaml:4:3: error: action[el].queue.size names noth")
+    assert "which has main_queue, input[1], ruleset[remote], action[es]" in found[0]
+    assert ":5:3: error: input[9].threads" in found[1]
+
+
+def test_what_the_base_says_is_not_said_twice(tmp_path: Path) -> None:
+    (found,) = problems(tmp_path, "main_queue: {size: 5000}\n")
+    assert "prod.yaml:3:1: error: main_queue is what the base says" in found
+
+
+def test_what_cannot_be_read_of_it_has_its_place(tmp_path: Path) -> None:
+    found = problems(tmp_path, conf='module(load="imtcp"\n')
+    assert any(f"{tmp_path}/rsyslog.conf:1:1: error: " in one for one in found)
+
+
+def test_a_base_that_is_not_there(tmp_path: Path) -> None:
+    path = tmp_path / "prod.yaml"
+    path.write_text("name: prod\nbase: {rsyslog: gone.conf}\n", encoding="utf-8")
+    with pytest.raises(BadProfile, match=r"gone\.conf cannot be read: No such file"):
+        load_profile(path)
+
+
+def test_knobs_are_parameters_that_the_base_can_have(tmp_path: Path) -> None:
+    paths = {str(one.path) for one in knobs(loaded(tmp_path).profile)}
+    assert {"outputs[es].queue.dequeueBatchSize", "main_queue.dequeueBatchSize"} <= paths
+    assert not [one for one in paths if one.startswith(("node", "outputs[es].index", "parser"))]
+
+
+def test_a_point_of_a_search_is_changes_of_the_base(tmp_path: Path) -> None:
+    written = loaded(tmp_path)
+    point = candidate(
+        written,
+        [
+            ("outputs[es].queue.dequeueBatchSize", 2000),
+            ("outputs[es].filter_path", ("errors", "items.*.status")),
+        ],
+    )
+    assert "action[es].queue.dequeueBatchSize" in point.text
+    assert "1m&filter_path=errors,items.*.status" in point.text
+    (output,) = point.profile.indexed
+    assert output.filter_path == ("errors", "items.*.status")
+    assert output.queue is not None
+    assert output.queue.dequeue_batch_size == 2000
+    (file,) = render(point.profile)
+    assert 'queue.dequeueBatchSize="2000" action.resume' in file.text
+
+
+def test_a_value_that_a_point_takes_away_is_gone_from_the_file(tmp_path: Path) -> None:
+    written = loaded(tmp_path)
+    point = candidate(written, [("outputs[es].queue.type", "Direct")])
+    (file,) = render(point.profile)
+    assert 'queue.type="Direct"' in file.text
+    assert "queue.size" not in file.text
+    assert "queue.dequeueBatchSize" not in file.text
+    assert point.profile.measured.queue is None or point.profile.measured.queue.size is None
+
+
+def test_its_place_is_kept_when_a_profile_moves(tmp_path: Path) -> None:
+    written = loaded(tmp_path)
+    leaf = read(written.text, str(written.path))
+    assert "../rsyslog.conf" in moved(leaf, tmp_path / "run")

@@ -1,0 +1,192 @@
+"""Changes of parameters in the user's own files: where they land, and what stays."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tuner.rainerscript.configuration import LocalFiles, configuration
+from tuner.rainerscript.in_place import Changes, edited
+from tuner.rainerscript.objects import Base, base_of
+
+BATCH = "queue.dequeueBatchSize"
+
+
+def base(folder: Path, text: str, **others: str) -> Base:
+    for name, content in {"rsyslog.conf": text, **others}.items():
+        (folder / name).write_bytes(content.encode("utf-8"))
+    return base_of(configuration([folder / "rsyslog.conf"]))
+
+
+def changed(folder: Path, text: str, changes: Changes) -> str:
+    """The text of the one file after the changes."""
+    (made,) = edited(base(folder, text), changes).values()
+    return made.decode("utf-8")
+
+
+ES = 'action(type="omelasticsearch" name="es"'
+
+PLACES = {
+    "a value is replaced where it stands": (
+        f'{ES} queue.dequeueBatchSize="100"  # tuned in 2019\n queue.size="5")\n',
+        "action[es]",
+        f'{ES} queue.dequeueBatchSize="500"  # tuned in 2019\n queue.size="5")\n',
+    ),
+    "names are the same in any case": (
+        f'{ES} QUEUE.DequeueBatchsize="100")\n',
+        "action[es]",
+        f'{ES} QUEUE.DequeueBatchsize="500")\n',
+    ),
+    "of two the last counts": (
+        f'{ES} {BATCH}="1" {BATCH}="2")\n',
+        "action[es]",
+        f'{ES} {BATCH}="1" {BATCH}="500")\n',
+    ),
+    "on the line of the others": (f"{ES})\n", "action[es]", f'{ES} {BATCH}="500")\n'),
+    "on a line of its own where the others are": (
+        f'*.* {ES}\n\tserver="a" # here\n\tserverport="9200")\n',
+        "action[es]",
+        f'*.* {ES}\n\tserver="a" # here\n\tserverport="9200"\n\t{BATCH}="500")\n',
+    ),
+    "after the comment of the last": (
+        f'{ES}\n  server="a" # the only (old) one\n)\n',
+        "action[es]",
+        f'{ES}\n  server="a" # the only (old) one\n  {BATCH}="500"\n)\n',
+    ),
+    "parentheses in texts and comments end nothing": (
+        f'{ES} server=["a)", "b"] /* ) */ uid="c\\")")\n',
+        "action[es]",
+        f'{ES} server=["a)", "b"] /* ) */ uid="c\\")" {BATCH}="500")\n',
+    ),
+    "as the file ends its lines": (
+        f'{ES}\r\n  server="a"\r\n)\r\n',
+        "action[es]",
+        f'{ES}\r\n  server="a"\r\n  {BATCH}="500"\r\n)\r\n',
+    ),
+    "an action without a name by its number": (
+        '*.* /var/log/all\n*.* action(type="omelasticsearch")\n',
+        "action[2]",
+        f'*.* /var/log/all\n*.* action(type="omelasticsearch" {BATCH}="500")\n',
+    ),
+    "a ruleset": (
+        'ruleset(name="remote") { stop }\n',
+        "ruleset[remote]",
+        f'ruleset(name="remote" {BATCH}="500") {{ stop }}\n',
+    ),
+    "a main queue": (
+        f'main_queue({BATCH}="64")\n*.* /f\n',
+        "main_queue",
+        f'main_queue({BATCH}="500")\n*.* /f\n',
+    ),
+    "a main queue that is not there": (
+        '# ours\n\nmodule(load="imtcp")\n',
+        "main_queue",
+        f'# ours\n\nmain_queue({BATCH}="500")\nmodule(load="imtcp")\n',
+    ),
+    "a directive": (
+        "$MainMsgQueueSize 10\n$MainMsgQueueDequeueBatchSize 64 # small\n*.* /f\n",
+        "main_queue",
+        "$MainMsgQueueSize 10\n$MainMsgQueueDequeueBatchSize 500 # small\n*.* /f\n",
+    ),
+    "a directive beside others of its queue": (
+        "$MainMsgQueueSize 10\n*.* /f\n",
+        "main_queue",
+        "$MainMsgQueuedequeueBatchSize 500\n$MainMsgQueueSize 10\n*.* /f\n",
+    ),
+    "a directive before the line of its action": (
+        "*.* /a\n$ActionQueueType LinkedList\nmail.* \\\n  @@b:514\n*.* /c\n",
+        "action[2]",
+        "*.* /a\n$ActionQueueType LinkedList\n$ActionQueuedequeueBatchSize 500\nmail.* \\\n"
+        "  @@b:514\n*.* /c\n",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", PLACES)
+def test_a_parameter_changes_where_it_stands(case: str, tmp_path: Path) -> None:
+    before, address, after = PLACES[case]
+    assert changed(tmp_path, before, {(address, BATCH): "500"}) == after
+
+
+def test_what_nothing_changes_is_no_file_to_write(tmp_path: Path) -> None:
+    assert edited(base(tmp_path, f"{ES})\n"), {}) == {}
+
+
+def test_a_file_that_is_no_utf_8_keeps_its_bytes(tmp_path: Path) -> None:
+    (tmp_path / "rsyslog.conf").write_bytes(b"# gr\xfc\xdfe\n" + f"{ES})\n".encode())
+    read = base_of(configuration([tmp_path / "rsyslog.conf"]))
+    (made,) = edited(read, {("action[es]", BATCH): "500"}).values()
+    assert made == b"# gr\xfc\xdfe\n" + f'{ES} {BATCH}="500")\n'.encode()
+
+
+def test_only_the_included_file_with_the_object_changes(tmp_path: Path) -> None:
+    text = f'include(file="{tmp_path}/es.conf")\n'
+    read = base(tmp_path, text, **{"es.conf": f"{ES})\n"})
+    assert list(edited(read, {("action[es]", BATCH): "500"})) == [str(tmp_path / "es.conf")]
+
+
+def test_a_directive_that_lasts_changes_for_one_action_alone(tmp_path: Path) -> None:
+    text = "$ActionResumeRetryCount 3\n*.* @@a\n*.* @@b\n"
+    assert changed(tmp_path, text, {("action[1]", "action.resumeRetryCount"): "-1"}) == (
+        "$ActionResumeRetryCount 3\n$actionresumeretrycount -1\n*.* @@a\n"
+        "$actionresumeretrycount 3\n*.* @@b\n"
+    )
+
+
+def test_several_changes_of_one_object_come_in_their_order(tmp_path: Path) -> None:
+    changes = {("action[es]", BATCH): "500", ("action[es]", "queue.size"): "9"}
+    assert changed(tmp_path, f"{ES})\n", changes) == f'{ES} {BATCH}="500" queue.size="9")\n'
+
+
+def test_names_that_two_objects_share_are_no_addresses(tmp_path: Path) -> None:
+    read = base(tmp_path, f"{ES})\n{ES})\n")
+    assert [one for one in read.objects if one.startswith("action")] == ["action[1]", "action[2]"]
+    with pytest.raises(LookupError):
+        edited(read, {("action[es]", BATCH): "500"})
+
+
+GOLDEN = Path(__file__).parents[1] / "importer" / "golden"
+
+
+@pytest.mark.parametrize("name", ["modern.conf", "old.conf"])
+def test_one_parameter_changes_and_no_other(name: str) -> None:
+    read = base_of(configuration([GOLDEN / name]))
+    assert len(read.objects) > 5
+    for address in read.objects:
+        if address.startswith(("input", "global")):
+            continue
+        key = "queue.size"
+        (path, made), *others = edited(read, {(address, key): "4711"}).items()
+        assert not others
+        again = base_of(configuration([GOLDEN / name], Replaced(path, made)))
+        assert again.objects[address].text(key) == "4711"
+        assert list(again.objects) == list(read.objects)
+        for other, one in again.objects.items():
+            kept = {each.key: each.texts for each in one.parameters if each.key != key}
+            was = read.objects[other].parameters
+            assert {each.key: each.texts for each in was if each.key != key} == kept
+            assert other == address or one.text(key) == read.objects[other].text(key)
+
+
+class Replaced(LocalFiles):
+    """The files of this machine, one of them another."""
+
+    def __init__(self, path: str, content: bytes) -> None:
+        self.path, self.content = path, content
+
+    def read(self, path: str) -> bytes:
+        return self.content if path == self.path else super().read(path)
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (f'{ES} {BATCH}="9" queue.size="5")\n', f'{ES} queue.size="5")\n'),
+        (f'{ES}\n  {BATCH}="9"\n  queue.size="5")\n', f'{ES}\n  queue.size="5")\n'),
+        (f"{ES})\n", f"{ES})\n"),
+    ],
+)
+def test_a_parameter_is_taken_out(before: str, after: str, tmp_path: Path) -> None:
+    made = edited(base(tmp_path, before), {("action[es]", BATCH): None})
+    assert [text.decode() for text in made.values()] == ([after] if before != after else [])

@@ -1,0 +1,323 @@
+"""A base in a lab: the user's configuration with only that replaced which a lab must; pure.
+
+What takes events from the host or sends them elsewhere is left out, each said with its place;
+nothing of the user's is run but rsyslogd itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from tuner.engine.delivery import FIELD, FIRST_OUTPUT
+from tuner.errors import Refused
+from tuner.modules.input import Input
+from tuner.profile.base import KeptBase
+from tuner.rainerscript.script import (
+    Array,
+    Block,
+    BsdBlock,
+    Directive,
+    Foreach,
+    FunctionCall,
+    If,
+    Parameter,
+    PropertyFilter,
+    Quoted,
+    ScriptObject,
+    ScriptPosition,
+    SelectorFilter,
+    SetVariable,
+    Statement,
+    Word,
+)
+
+# Modules that take events of the host itself, run programs, or send elsewhere.
+_OF_THE_HOST = frozenset(
+    {
+        "imuxsock", "imklog", "imkmsg", "imjournal", "immark", "impstats", "improg", "imdocker",
+        "imkafka", "imhttp", "omprog", "mmexternal", "mmkubernetes", "omkafka", "ommysql",
+        "ompgsql", "omlibdbi", "ommail", "omsnmp", "omhiredis", "ommongodb", "omamqp1", "omhttp",
+    }
+)  # fmt: skip
+# Actions that stay; others do nothing in a lab.
+_STAY = ("mm", "omelasticsearch", "omfile")
+_TOWARDS_ENGINE = frozenset(
+    {
+        "server", "serverport", "usehttps", "uid", "pwd", "apikey", "allowunsignedcerts",
+        "skipverifyhost", "tls.cacert", "tls.mycert", "tls.myprivkey", "tls.tlsversion",
+        "tls.ciphersuites", "tls.keyexchangegroups",
+    }
+)  # fmt: skip
+_OF_ITS_HOST = ("privdrop", "debug", "umask", "localhostname", "workdirectory")
+# What omelasticsearch writes without a template (StdJSONFmt in rsyslog's runtime/conf.c).
+_STANDARD = (
+    '{"message":"%msg:::json%","fromhost":"%HOSTNAME:::json%",'
+    '"facility":"%syslogfacility-text%","priority":"%syslogpriority-text%",'
+    '"timereported":"%timereported:::date-rfc3339%",'
+    '"timegenerated":"%timegenerated:::date-rfc3339%"}'
+)
+_OWN = "rsyslog-tune-"
+_HERE = ScriptPosition("", 1, 1)
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """A part of a base that a lab does not run."""
+
+    origin: ScriptPosition
+    what: str
+
+    def __str__(self) -> str:
+        return f"{self.what} ({self.origin}): left out"
+
+
+@dataclass(frozen=True)
+class BaseSite:
+    """What a lab has for a base: the engine, a prefix of index names, and a folder for files."""
+
+    engine_urls: tuple[str, ...]
+    index_prefix: str
+    folder: str
+
+
+@dataclass(frozen=True)
+class LabScript:
+    """A configuration for a lab; documents name the engine action that wrote them by its place
+    among `outputs`, which are addresses."""
+
+    block: Block
+    outputs: tuple[str, ...]
+    left_out: tuple[LeftOut, ...]
+
+
+def lab_script(kept: KeptBase, inputs: Sequence[Input | None], site: BaseSite) -> LabScript:
+    """The configuration with the inputs as they are bound, those of its view in their order, None
+    for what is left out.  Raises Refused where no engine action is left."""
+    fitting = _Fitting(kept, inputs, site)
+    block = fitting.block(kept.changed.block)
+    if not fitting.outputs:
+        why = "; ".join(map(str, fitting.left_out)) or "it has no action of type omelasticsearch"
+        raise Refused(f"nothing of the base goes into an engine in a lab: {why}")
+    work = ScriptObject("global", (Parameter.of("workDirectory", site.folder, _HERE),), _HERE)
+    whole = (work, *fitting.templates, *block)
+    return LabScript(whole, tuple(fitting.outputs), tuple(fitting.left_out))
+
+
+@dataclass
+class _Fitting:
+    kept: KeptBase
+    inputs: Sequence[Input | None]
+    site: BaseSite
+    outputs: list[str] = field(default_factory=list)
+    templates: list[ScriptObject] = field(default_factory=list)
+    left_out: list[LeftOut] = field(default_factory=list)
+
+    def block(self, block: Block) -> Block:
+        """A block with what stays of it."""
+        return tuple(made for one in block for made in self.statement(one))
+
+    def statement(self, one: Statement) -> Iterator[Statement]:
+        """What stands for a statement in the lab."""
+        match one:
+            case ScriptObject(kind="action"):
+                yield from self.action(one)
+            case ScriptObject():
+                yield from self.object(one)
+            case If():
+                then, otherwise = self.block(one.then), self.block(one.otherwise)
+                yield replace(one, then=then, otherwise=otherwise)
+            case SelectorFilter() | PropertyFilter() | Foreach():
+                yield replace(one, body=self.block(one.body))
+            case Directive():
+                self.leave_out(one.origin, f"${one.name}")
+            case BsdBlock():
+                self.leave_out(one.origin, one.text)
+            case _:
+                yield one
+
+    def object(self, one: ScriptObject) -> Iterator[ScriptObject]:
+        """An object that is no action."""
+        match one.kind:
+            case "module" if module_of(one) in _OF_THE_HOST:
+                self.leave_out(one.origin, f"module {module_of(one)}")
+            case "input":
+                yield from self.input(one)
+            case "global":
+                kept = (p for p in one.parameters if not p.key.startswith(_OF_ITS_HOST))
+                made = replace(one, parameters=tuple(kept))
+                yield from (made,) if made.parameters else ()
+            case "ruleset":
+                yield replace(self.spooled(one), body=self.block(one.body or ()))
+            case "main_queue":
+                yield self.spooled(one)
+            case _:
+                yield one
+
+    def input(self, one: ScriptObject) -> Iterator[ScriptObject]:
+        """An input as it is bound."""
+        address = self.kept.changed.address_of(one)
+        path = next((at for at, of in self.kept.view.sections.items() if of == address), None)
+        bound = None if path is None else self.inputs[int(path[1])]
+        if path is None or bound is None:
+            self.leave_out(one.origin, f"input {one.text('type')}")
+            return
+        before = self.kept.view.section(path)
+        after = bound.model_dump(mode="json", by_alias=True, exclude_none=True)
+        changed = {
+            key: value
+            for key, value in after.items()
+            if key not in {"type", "stream"} and before.get(key) != value
+        }
+        yield with_values(one, changed)
+
+    def action(self, one: ScriptObject) -> Iterator[Statement]:
+        """An action: into the engine of the lab, into a file of its, or nothing."""
+        kind = (one.text("type") or "").lower().removeprefix("builtin:")
+        if kind in _OF_THE_HOST or not kind.startswith(_STAY):
+            self.leave_out(one.origin, f"action {kind}")
+            yield Word("continue", one.origin)
+        elif kind == "omelasticsearch":
+            yield from self.into_engine(one)
+        elif kind == "omfile":
+            yield from self.into_file(one)
+        else:
+            yield self.spooled(one)
+
+    def into_engine(self, one: ScriptObject) -> Iterator[Statement]:
+        """Documents with the number of their event and of the action."""
+        number = len(self.outputs)
+        numbered = self.numbered(one, number)
+        if numbered is None:
+            self.leave_out(one.origin, "an action whose template has no room for a number")
+            yield Word("continue", one.origin)
+            return
+        self.outputs.append(self.kept.changed.address_of(one) or "")
+        template, before = numbered
+        self.templates.append(template)
+        values: dict[str, object] = {
+            "server": list(self.site.engine_urls),
+            "template": template.text("name"),
+        }
+        index, prefix = one.text("searchIndex") or "system", self.site.index_prefix
+        name = self.prefixed(index, prefix) if one.is_on("dynSearchIndex") else f"{prefix}{index}"
+        values["searchIndex"] = name
+        if one.get("errorFile") is not None:
+            values["errorFile"] = f"{self.site.folder}/errors-{number}.json"
+        kept = tuple(each for each in one.parameters if each.key not in _TOWARDS_ENGINE)
+        yield from before
+        yield self.spooled(with_values(replace(one, parameters=kept), values))
+
+    def into_file(self, one: ScriptObject) -> Iterator[Statement]:
+        """Lines into a file of the lab's."""
+        folder = f"{self.site.folder}/files"
+        static, dynamic = one.text("file"), one.text("dynaFile")
+        if dynamic is not None:
+            yield self.spooled(with_values(one, {"dynaFile": self.prefixed(dynamic, folder)}))
+        elif static is not None and static.startswith("/"):
+            yield self.spooled(with_values(one, {"file": f"{folder}{static}"}))
+        else:
+            self.leave_out(one.origin, "an action into a file of no known name")
+            yield Word("continue", one.origin)
+
+    def prefixed(self, name: str, prefix: str) -> str:
+        """A template that writes what another does behind a prefix, by its name."""
+        own = f"{_OWN}name-{len(self.templates)}"
+        found = self.kept.changed.template(name)
+        before = ScriptObject("constant", (Parameter.of("value", prefix, _HERE),), _HERE)
+        if found is None:
+            made = _string(own, prefix)
+        elif found.parts:
+            made = replace(with_values(found, {"name": own}), parts=(before, *found.parts))
+        else:
+            made = with_values(
+                found, {"name": own, "string": prefix + (found.text("string") or "")}
+            )
+        self.templates.append(made)
+        return own
+
+    def numbered(
+        self, one: ScriptObject, number: int
+    ) -> tuple[ScriptObject, tuple[Statement, ...]] | None:
+        """A template for the documents of an action that has their number as one more member, and
+        what must stand before the action for that; None where it is no JSON object."""
+        name = f"{_OWN}document-{number}"
+        times = "%timereported:::date-unixtimestamp%%timereported:::date-subseconds%"
+        digits = f"{FIRST_OUTPUT + number}{times}"
+        written = one.text("template")
+        found = None if written is None else self.kept.changed.template(written)
+        if written is not None and found is None:
+            return None
+        if found is None or found.text("string") is not None:
+            text = _STANDARD if found is None else found.text("string") or ""
+            head, brace, tail = text.rpartition("}")
+            if not brace:
+                return None
+            member = f'{head},"{FIELD}":{digits}{brace}{tail}'
+            options = () if found is None else found.parameters
+            made = with_values(ScriptObject("template", options, _HERE), {"name": name})
+            return with_values(made, {"type": "string", "string": member}), ()
+        self.templates.append(_string(f"{_OWN}number-{number}", digits))
+        own = Quoted(f"{_OWN}number-{number}", _HERE)
+        value = FunctionCall("exec_template", (own,), _HERE)
+        subtree = found.text("subtree")
+        if subtree is not None:
+            setting = SetVariable("set", f"{subtree.rstrip('!')}!{FIELD}", value, _HERE)
+            return with_values(found, {"name": name}), (setting,)
+        variable = f"$.{FIELD}_{number}"
+        parts = _with_member(found, variable)
+        if parts is None:
+            return None
+        made = replace(with_values(found, {"name": name}), parts=parts)
+        return made, (SetVariable("set", variable, value, _HERE),)
+
+    def spooled(self, one: ScriptObject) -> ScriptObject:
+        """A queue keeps its files in the lab's folder."""
+        here = one.get("queue.spoolDirectory") is not None
+        return with_values(one, {"queue.spoolDirectory": self.site.folder}) if here else one
+
+    def leave_out(self, origin: ScriptPosition, what: str) -> None:
+        """Note what is left out."""
+        self.left_out.append(LeftOut(origin, what))
+
+
+def module_of(one: ScriptObject) -> str:
+    """The module that module() loads."""
+    return (one.text("load") or "").lower().rpartition("/")[2].removesuffix(".so")
+
+
+def with_values(one: ScriptObject, values: Mapping[str, object]) -> ScriptObject:
+    """An object with these parameters in place of its own of the same names."""
+    keys = {name.lower() for name in values}
+    kept = tuple(each for each in one.parameters if each.key not in keys)
+    return replace(one, parameters=(*kept, *(_parameter(*pair) for pair in values.items())))
+
+
+def _parameter(name: str, value: object) -> Parameter:
+    if isinstance(value, list):
+        items = tuple(Quoted(str(item), _HERE) for item in value)
+        return Parameter(name, Array(items, _HERE), _HERE)
+    text = {True: "on", False: "off"}[value] if isinstance(value, bool) else str(value)
+    return Parameter.of(name, text, _HERE)
+
+
+def _string(name: str, text: str) -> ScriptObject:
+    parameters = {"name": name, "type": "string", "string": text}
+    return with_values(ScriptObject("template", (), _HERE), parameters)
+
+
+def _with_member(template: ScriptObject, variable: str) -> tuple[ScriptObject, ...] | None:
+    """The parts of a list template with one more member of the object that they write; None where
+    they write none."""
+    whole = any(template.is_on(f"option.{name}") for name in ("jsonf", "jsonftree"))
+    value = {"name": variable, "outname": FIELD, "format": "jsonf"}
+    member = with_values(ScriptObject("property", (), _HERE), value)
+    if whole:
+        return (*template.parts, member)
+    *before, last = template.parts or (member,)
+    head, brace, tail = (last.text("value") or "").rpartition("}")
+    if last.kind != "constant" or not brace:
+        return None
+    head_part = with_values(last, {"value": f'{head},"{FIELD}":'})
+    plain = with_values(ScriptObject("property", (), _HERE), {"name": variable})
+    return (*before, head_part, plain, with_values(last, {"value": brace + tail}))

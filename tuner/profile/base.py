@@ -1,0 +1,149 @@
+"""A configuration that a profile keeps: it says what the profile itself does not, and the changes
+that the profile names are made in it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from tuner.errors import BadProfile, KeyPath, Problem
+from tuner.profile.source import Position, Source, Spot, at, problem_at
+from tuner.rainerscript.configuration import ConfigurationFiles, LocalFiles, configuration
+from tuner.rainerscript.in_place import Changes, edited
+from tuner.rainerscript.objects import Base, base_of
+from tuner.rainerscript.script import ScriptPosition
+from tuner.rainerscript.view import View, view_of
+
+BASE, CHANGES = "base", "changes"
+IN_BASE = "RT019"
+# What a configuration says, not the profile on top of it.
+_SAID_BY_BASE = (
+    "inputs", "outputs", "main_queue", "streams", "lanes", "parse", "parser", "steps", "global",
+    "snippets", "lookup_tables", "ratelimits", "impstats",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class KeptBase:
+    """A configuration as it is, and with the changes of a profile, with what a profile knows of
+    that."""
+
+    written: Base
+    changed: Base
+    view: View
+
+
+def with_base(source: Source) -> tuple[Source, KeptBase | None]:
+    """What a profile says together with its base, and that base, None where it has none.  Raises
+    BadProfile with all that is wrong with the base."""
+    name = at(source.data, (BASE, "rsyslog"))
+    if not isinstance(source.data, Mapping) or not isinstance(name, str):
+        return source, None
+    path = Path(source.file_of((BASE, "rsyslog"))).parent / name
+    read = configuration([path])
+    problems = [
+        Problem(one.origin.file, one.origin.line, one.origin.column, one.message, IN_BASE)
+        for one in read.refused
+    ]
+    problems += _said_twice(source)
+    written = base_of(read)
+    changes, unknown = _changes(source, written)
+    problems += unknown
+    if problems:
+        raise BadProfile((*source.problems, *problems))
+    try:
+        files = edited(written, changes)
+    except LookupError as bad:
+        where = source.key_position((CHANGES,))
+        found = problem_at(source.file_of((CHANGES,)), where, str(bad.args[0]), IN_BASE)
+        raise BadProfile((*source.problems, found)) from None
+    changed = base_of(configuration([path], _Overlay(files)))
+    kept = KeptBase(written, changed, view_of(changed))
+    spots = {**dict(_spots(kept, source)), **source.spots}
+    return replace(source, data={**kept.view.data, **source.data}, spots=spots), kept
+
+
+def _said_twice(source: Source) -> Iterator[Problem]:
+    for key in _SAID_BY_BASE:
+        if at(source.data, (key,)) is not None:
+            message = f"{key} is what the base says: change it there, or by an entry of changes"
+            yield problem_at(source.file_of((key,)), source.key_position((key,)), message, IN_BASE)
+
+
+def _changes(source: Source, base: Base) -> tuple[Changes, list[Problem]]:
+    """The changes by address and parameter, and what names nothing."""
+    given = at(source.data, (CHANGES,))
+    changes: dict[tuple[str, str], str | None] = {}
+    problems = []
+    for key, value in (given if isinstance(given, Mapping) else {}).items():
+        place = base.place_of(str(key))
+        if place is None:
+            there = ", ".join(base.addresses)
+            message = (
+                f"{key} names nothing in {next(iter(base.files), 'the base')}, which has {there}"
+            )
+            where = source.key_position((CHANGES, key))
+            problems.append(problem_at(source.file_of((CHANGES, key)), where, message, IN_BASE))
+        else:
+            changes[place] = None if value is None else _spelled(value)
+    return changes, problems
+
+
+def _spelled(value: object) -> str:
+    if isinstance(value, bool):
+        return "on" if value else "off"
+    return str(value)
+
+
+def _spots(kept: KeptBase, source: Source) -> Iterator[tuple[KeyPath, Spot]]:
+    """Where the sections of the view stand in the files: what a change sets, at the change."""
+    yield (), source.spots.get((), Spot(Position(1, 1), Position(1, 1), file=source.name))
+    for path in _paths(kept.view.data, ()):
+        key, origin = _origin(kept, path)
+        if key is not None and (CHANGES, key) in source.spots:
+            yield path, source.spots[CHANGES, key]
+        elif origin is not None:
+            where = Position(origin.line, origin.column)
+            yield path, Spot(where, where, file=origin.file)
+
+
+def _origin(kept: KeptBase, path: KeyPath) -> tuple[str | None, ScriptPosition | None]:
+    """The key of the change that may set a value of the view, and where it stands in the files: its
+    parameter, or the object."""
+    place = kept.view.place(path)
+    if place is None:
+        section = kept.view.sections.get(path, "")
+        found = kept.written.objects.get(section)
+        return None, None if found is None else found.origin
+    address, name = place
+    written, found = kept.written.parameter(address, name), kept.written.objects.get(address)
+    origin = found.origin if found is not None else None
+    return kept.written.key_of(address, name), origin if written is None else written.origin
+
+
+def _paths(data: object, path: KeyPath) -> Iterator[KeyPath]:
+    if path:
+        yield path
+    members = (
+        data.items()
+        if isinstance(data, Mapping)
+        else enumerate(data)
+        if isinstance(data, list)
+        else ()
+    )
+    for step, inner in members:
+        yield from _paths(inner, (*path, step))
+
+
+@dataclass(frozen=True)
+class _Overlay(ConfigurationFiles):
+    """The files of this machine, some of them with changes."""
+
+    changed: Mapping[str, bytes]
+
+    def read(self, path: str) -> bytes:
+        return self.changed[path] if path in self.changed else LocalFiles().read(path)
+
+    def listed(self, folder: str) -> Mapping[str, bool]:
+        return LocalFiles().listed(folder)

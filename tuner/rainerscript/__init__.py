@@ -1,0 +1,1 @@
+"""Reading rsyslog's configuration language, in both of its forms."""

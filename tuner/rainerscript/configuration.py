@@ -1,0 +1,330 @@
+"""A configuration: its files and what they include, and its objects by kind."""
+
+from __future__ import annotations
+
+import glob
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
+from dataclasses import dataclass, field, replace
+from fnmatch import fnmatchcase
+from pathlib import Path
+from posixpath import basename, dirname, join, normpath
+from typing import Protocol, TypeGuard
+
+from tuner.rainerscript.gaps import Gap, Inexpressible
+from tuner.rainerscript.old_form import CORE, DEFAULT_RULESET
+from tuner.rainerscript.parser import parse
+from tuner.rainerscript.script import (
+    Array,
+    Block,
+    Call,
+    Directive,
+    Foreach,
+    If,
+    Include,
+    Parameter,
+    PropertyFilter,
+    ScriptObject,
+    ScriptPosition,
+    SelectorFilter,
+    Statement,
+    every,
+)
+from tuner.rainerscript.template import Template, template_of
+from tuner.rainerscript.tokens import Refusal
+
+MAX_BYTES = 4 << 20
+_MOST_FILES = 500
+_DEEPEST = 20
+
+
+@dataclass(frozen=True)
+class Configuration:
+    """All statements of some files and of what they include, in rsyslogd's order; `refused` is
+    what could not be read, `sources` the files as they are."""
+
+    files: tuple[str, ...]
+    block: Block
+    refused: tuple[Refusal, ...]
+    sources: Mapping[str, bytes]
+
+
+class ConfigurationFiles(Protocol):
+    """Where the files of a configuration are."""
+
+    def read(self, path: str) -> bytes:
+        """The first MAX_BYTES + 1 bytes of a file; raises OSError."""
+
+    def listed(self, folder: str) -> Mapping[str, bool]:
+        """The names in a folder, each with whether it is a file; none where there is no folder."""
+
+
+class LocalFiles:
+    """The files of this machine."""
+
+    def read(self, path: str) -> bytes:
+        """The same; a FIFO without a writer is empty."""
+        with open(path, "rb", opener=_at_once) as file:
+            return file.read(MAX_BYTES + 1) or b""
+
+    def listed(self, folder: str) -> Mapping[str, bool]:
+        """The same."""
+        try:
+            return {one.name: not one.is_dir() for one in Path(folder).iterdir()}
+        except OSError:
+            return {}
+
+
+Translate = Callable[[str], str]
+"""RainerScript of a file in rsyslog's own YAML, what it includes in its place; may raise
+TuneError."""
+
+
+def is_native_yaml(path: str) -> bool:
+    """Whether rsyslogd reads a file as its own YAML; it goes by the name."""
+    return path.endswith((".yaml", ".yml"))
+
+
+def configuration(
+    paths: Iterable[Path],
+    store: ConfigurationFiles | None = None,
+    translate: Translate | None = None,
+) -> Configuration:
+    """The configuration that begins with the files `paths`, one after the other; without a `store`
+    they are on this machine.  Places in what was translated are lines of the translation, and name
+    the file so; without `translate` rsyslog's own YAML is refused."""
+    reader = _Files(store or LocalFiles(), translate)
+    block: Block = ()
+    for path in map(str, paths):
+        block += reader.file(path, ScriptPosition(path, 1, 1))
+    return Configuration(tuple(reader.files), block, tuple(reader.refused), dict(reader.sources))
+
+
+@dataclass
+class _Files:
+    store: ConfigurationFiles
+    translate: Translate | None = None
+    files: list[str] = field(default_factory=list)
+    sources: dict[str, bytes] = field(default_factory=dict)
+    refused: list[Refusal] = field(default_factory=list)
+    under_way: list[str] = field(default_factory=list)
+
+    def file(self, path: str, asked: ScriptPosition) -> Block:
+        """The statements of one file, those of included ones in their places."""
+        if normpath(path) in self.under_way:
+            return self._refuse(asked, f"{path} includes itself")
+        if len(self.under_way) >= _DEEPEST or len(self.files) >= _MOST_FILES:
+            return self._refuse(asked, f"{path} is not read: too many or too deep includes")
+        try:
+            raw = self.store.read(path)
+            text = _text(raw)
+        except OSError as bad:
+            return self._refuse(asked, f"{path} cannot be read: {bad.strerror or bad}")
+        name = path
+        if is_native_yaml(path):
+            if self.translate is None:
+                way = f"rsyslogd -N1 -F rainerscript -o rsyslog.conf -f {path}"
+                return self._refuse(asked, f"{path} is rsyslog's own YAML: run {way}, and import "
+                                    "the file that it writes")  # fmt: skip
+            text, name = self.translate(path), f"{path} as RainerScript"
+        else:
+            self.sources[path] = raw
+        self.files.append(name)
+        block, refused = parse(text, name)
+        self.refused.extend(refused)
+        self.under_way.append(normpath(path))
+        block = self._block(block)
+        self.under_way.pop()
+        return block
+
+    def _block(self, block: Block) -> Block:
+        return tuple(self._statement(statement) for statement in block)
+
+    def _statement(self, statement: Statement) -> Statement:
+        match statement:
+            case Include():
+                return replace(statement, files=self._included(statement))
+            case If():
+                then, otherwise = self._block(statement.then), self._block(statement.otherwise)
+                return replace(statement, then=then, otherwise=otherwise)
+            case SelectorFilter() | PropertyFilter() | Foreach():
+                return replace(statement, body=self._block(statement.body))
+            case ScriptObject(body=tuple() as body):
+                return replace(statement, body=self._block(body))
+            case _:
+                return statement
+
+    def _included(self, include: Include) -> tuple[Block, ...]:
+        given = {one.key: one for one in include.parameters}
+        if "text" in given and "file" not in given:
+            place = given["text"].value.origin
+            if given["text"].text is None:
+                self._refuse(place, "what is included is known only when rsyslogd starts")
+                return ()
+            block, refused = parse(given["text"].texts[0], place.file)
+            # The places of a text inside a text would mislead.
+            self.refused.extend(replace(one, origin=place) for one in refused)
+            return (self._block(block),)
+        if "file" not in given:
+            self._refuse(include.origin, "include() needs a file")
+            return ()
+        value = given["file"].value
+        if isinstance(value, Array) or value.backtick:
+            self._refuse(value.origin, "the file to include must be one path here")
+            return ()
+        mode = (given["mode"].text or "").lower() if "mode" in given else "required"
+        found = list(self._matching(join(dirname(value.origin.file), value.text)))
+        if not found and not _is_pattern(value.text) and mode != "optional":
+            self._refuse(value.origin, f"there is no file {value.text} to include")
+        return tuple(self.file(path, value.origin) for path in found)
+
+    def _matching(self, pattern: str) -> Iterator[str]:
+        """The files that a pattern names, which may be a folder."""
+        if pattern.endswith("/"):
+            pattern += "*"
+        for path in self._spelled_out(pattern):
+            is_file = self.store.listed(dirname(path) or ".").get(basename(path))
+            if is_file:
+                yield path
+            elif is_file is not None and not glob.has_magic(pattern):
+                names = self.store.listed(path)
+                yield from (join(path, name) for name in sorted(names) if name[0] != ".")
+
+    def _spelled_out(self, pattern: str) -> list[str]:
+        """The paths that a pattern may mean, each of its wildcards filled in."""
+        if not glob.has_magic(pattern):
+            return [pattern]
+        folder, last = dirname(pattern), basename(pattern)
+        folders = self._spelled_out(folder) if folder not in {"", "/"} else [folder]
+        if not glob.has_magic(last):
+            return [join(one, last) for one in folders]
+        return [
+            join(one, name)
+            for one in folders
+            for name in sorted(self.store.listed(one or "."))
+            if fnmatchcase(name, last) and (last[0] == "." or name[0] != ".")
+        ]
+
+    def _refuse(self, origin: ScriptPosition, message: str) -> Block:
+        self.refused.append(Refusal(origin, message))
+        return ()
+
+
+def _is_pattern(path: str) -> bool:
+    return glob.has_magic(path) or path.endswith("/")
+
+
+def _at_once(name: str, flags: int) -> int:
+    return os.open(name, flags | os.O_NONBLOCK)
+
+
+def _text(raw: bytes) -> str:
+    """The text of a file in UTF-8, or in Latin-1 where it is not.  Raises OSError."""
+    if len(raw) > MAX_BYTES:
+        raise OSError(f"it is larger than {MAX_BYTES >> 20} MiB")
+    if b"\0" in raw:
+        raise OSError("it is a binary file")
+    try:
+        return raw.decode("utf-8")
+    except UnicodeDecodeError:
+        return raw.decode("latin-1")
+
+
+@dataclass
+class Parts:
+    """The objects of a configuration by kind; `rules` are those of the default ruleset."""
+
+    globals: list[Parameter] = field(default_factory=list)
+    modules: dict[str, tuple[Parameter, ...]] = field(default_factory=dict)
+    module_origins: dict[str, ScriptPosition] = field(default_factory=dict)
+    templates: dict[str, Template] = field(default_factory=dict)
+    rulesets: dict[str, ScriptObject] = field(default_factory=dict)
+    inputs: list[ScriptObject] = field(default_factory=list)
+    main_queue: ScriptObject | None = None
+    module_objects: dict[str, ScriptObject] = field(default_factory=dict)
+    template_objects: dict[str, ScriptObject] = field(default_factory=dict)
+    others: list[ScriptObject | Directive] = field(default_factory=list)
+    rules: list[Statement] = field(default_factory=list)
+
+    @property
+    def tables(self) -> dict[str, ScriptObject]:
+        """The lookup tables that are files read again after a HUP, as a profile has them."""
+        return {
+            one.text("name") or "": one
+            for one in self.others
+            if isinstance(one, ScriptObject)
+            and one.kind == "lookup_table"
+            and {each.key for each in one.parameters} == {"name", "file"}
+        }
+
+    def unreached(self, actions: Iterable[Statement], visited: Set[str]) -> Iterator[Gap]:
+        """What no imported input leads to; rulesets of retries are part of their output."""
+        named = (one.text("retryRuleset") for one in actions if isinstance(one, ScriptObject))
+        for name in map(str.lower, filter(None, named)):
+            retried = self.rulesets.get(name)
+            inner = every((retried,) if retried is not None else ())
+            calls = {str(one.target).lower() for one in inner if isinstance(one, Call)}
+            visited = visited | {name} | calls
+        for name, ruleset in self.rulesets.items():
+            if name not in visited:
+                what = f"ruleset {ruleset.text('name')}: none of the imported inputs leads to it"
+                yield Gap(ruleset.origin, what)
+        for rule in self.rules if DEFAULT_RULESET.lower() not in visited else ():
+            what = "a rule of the default ruleset, to which none of the inputs leads"
+            yield Gap(rule.origin, what)
+
+    def add(self, one: ScriptObject) -> None:
+        """Sort one object in."""
+        match one.kind:
+            case "global":
+                self.globals.extend(one.parameters)
+            case "module":
+                kind = module_name(one)
+                self.modules[kind] = (*self.modules.get(kind, ()), *one.parameters)
+                self.module_origins.setdefault(kind, one.origin)
+                self.module_objects.setdefault(kind, one)
+            case "template":
+                self._template(one)
+            case "ruleset" if one.text("name") == DEFAULT_RULESET:
+                # So rsyslogd writes the rules outside of rulesets when it translates its YAML.
+                self.rules.extend(one.body or ())
+            case "ruleset":
+                self.rulesets[(one.text("name") or "").lower()] = one
+            case "input":
+                self.inputs.append(one)
+            case "main_queue":
+                self.main_queue = one
+            case _:
+                self.others.append(one)
+
+    def _template(self, one: ScriptObject) -> None:
+        self.template_objects[(one.text("name") or "").lower()] = one
+        try:
+            template = template_of(one)
+        except Inexpressible:
+            return  # what uses it says so
+        self.templates[template.name.lower()] = template
+
+
+def is_module(one: Statement) -> TypeGuard[ScriptObject]:
+    """Whether a statement loads a module."""
+    return isinstance(one, ScriptObject) and one.kind == "module"
+
+
+def module_name(one: ScriptObject) -> str:
+    """The module that is loaded, without its folder."""
+    name = (one.text("load") or "").lower().removesuffix(".so").rpartition("/")[2]
+    return name.removeprefix("builtin:")
+
+
+def parts_of(block: Block) -> Parts:
+    """The objects among statements; the others are the rules of the default ruleset."""
+    parts = Parts()
+    for statement in block:
+        if isinstance(statement, ScriptObject) and statement.kind != "action":
+            parts.add(statement)
+        elif isinstance(statement, Directive) and statement.key in CORE:
+            parts.others.append(statement)
+        else:
+            parts.rules.append(statement)
+    return parts

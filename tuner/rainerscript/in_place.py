@@ -1,0 +1,255 @@
+"""Parameters changed where they stand: everything else of the user's files stays as it is."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from tuner.rainerscript.objects import MAIN_QUEUE, Base, SourceFile
+from tuner.rainerscript.old_form import GLOBALS, INPUTS, LASTING, SHUTDOWN
+from tuner.rainerscript.quoting import quote
+from tuner.rainerscript.script import ScriptObject
+
+# What stands between the parentheses of an object: texts, comments, and the end.
+_WORD = re.compile(
+    r'(?P<text>"(?:[^"\\]|\\.)*"|`(?:[^`\\]|\\.)*`)|(?P<comment>/\*.*?\*/|#[^\n]*)|(?P<end>\))|\S',
+    re.DOTALL,
+)
+_DIRECTIVE = re.compile(r'\$(?P<name>\w+)[ \t]+(?P<value>"[^"\n]*"|[^\s;#]+)')
+_QUEUE = "queue."
+_PLAIN = re.compile(r"[^\s\"#;]+")
+
+
+class _Stretch(NamedTuple):
+    """A stretch of a file, and what stands there instead."""
+
+    start: int
+    end: int
+    text: str
+
+
+Changes = Mapping[tuple[str, str], str | None]
+"""Values of parameters, by the address of their object and their name; None removes one."""
+
+
+def edited(base: Base, changes: Changes) -> dict[str, bytes]:
+    """The files that the changes touch, by path.  Raises LookupError for an address that names
+    nothing, and for what the old form cannot say."""
+    splices: dict[str, list[_Stretch]] = {}
+    for address in dict.fromkeys(address for address, _ in changes):
+        values = {name: value for (of, name), value in changes.items() if of == address}
+        for path, splice in _object(base, address, values):
+            splices.setdefault(path, []).append(splice)
+    return {path: _spliced(base.files[path], found) for path, found in splices.items()}
+
+
+def _spliced(file: SourceFile, splices: Sequence[_Stretch]) -> bytes:
+    """The file with its splices; of several at one place the first comes first."""
+    pieces, done = [], 0
+    for one in sorted(splices, key=lambda splice: splice.start):
+        pieces += [file.text[done : one.start], one.text]
+        done = one.end
+    return "".join((*pieces, file.text[done:])).encode(file.encoding)
+
+
+def _object(
+    base: Base, address: str, values: Mapping[str, str | None]
+) -> Iterator[tuple[str, _Stretch]]:
+    """The splices of one object, each with its file."""
+    found = base.objects.get(address)
+    given = {name: value for name, value in values.items() if value is not None}
+    if found is None and address == MAIN_QUEUE:
+        if given:
+            yield _new_main_queue(base, given)
+        return
+    if found is None:
+        raise LookupError(f"there is no {address}")
+    missing: dict[str, str] = {}
+    for name, value in values.items():
+        if _written(base, found, name) is not None:
+            yield from _replaced(base, address, name, value)
+        elif value is not None:
+            missing[name] = value
+    if missing:
+        file = base.files[found.origin.file]
+        at = file.offset(found.origin)
+        if re.match(rf"{found.kind}\s*\(", file.text[at:], re.IGNORECASE):
+            yield file.path, _added(file, at, missing)
+        else:
+            yield file.path, _directives_before(base, found, missing)
+
+
+def _replaced(
+    base: Base, address: str, name: str, value: str | None
+) -> Iterator[tuple[str, _Stretch]]:
+    """The splices of a parameter that is written."""
+    found = base.objects[address]
+    place = _written(base, found, name)
+    if place is None:
+        return
+    if _is_shared(base, found, name):
+        if value is None:
+            raise LookupError(f"{address}: {name} is set for several objects at once")
+        yield from _for_one(base, found, name, value)
+    elif value is None:
+        yield place.path, _Stretch(*place.gone, "")
+    else:
+        yield place.path, _Stretch(place.start, place.end, place.spelled(value))
+
+
+class _Value(NamedTuple):
+    """Where a value stands, in an object or after the name of a directive, and what goes with it
+    when it is taken out."""
+
+    path: str
+    gone: tuple[int, int]
+    start: int
+    end: int
+    in_quotes: bool
+
+    def spelled(self, value: str) -> str:
+        """The value as it may stand there."""
+        return quote(value) if self.in_quotes or not _PLAIN.fullmatch(value) else value
+
+
+def _written(base: Base, found: ScriptObject, name: str) -> _Value | None:
+    """Where a parameter has its value; None where that is a default that nobody wrote."""
+    one = found.get(name)
+    if one is None or one.origin.file not in base.files:
+        return None
+    file = base.files[one.origin.file]
+    start = file.offset(one.origin)
+    directive = _DIRECTIVE.match(file.text, start)
+    if directive is not None:
+        # A default of the old form has the place of what it follows from.
+        if directive["name"].lower() != (_directive(found, name) or "").lower():
+            return None
+        line = file.text.rfind("\n", 0, start) + 1
+        stop = file.text.find("\n", start) + 1
+        in_quotes = directive["value"][0] == '"'
+        gone = (line, stop or len(file.text))
+        return _Value(file.path, gone, *directive.span("value"), in_quotes)
+    if file.text[start : start + len(one.name)].lower() != one.key:
+        return None
+    text = _WORD.match(file.text, file.offset(one.value.origin))
+    if text is None or text["text"] is None:
+        return None
+    return _Value(file.path, _without(file, start, text.end()), *text.span(), in_quotes=True)
+
+
+def _without(file: SourceFile, start: int, end: int) -> tuple[int, int]:
+    """The stretch to take out with a parameter: its line where nothing else is on that, else the
+    blanks beside it."""
+    line = file.text.rfind("\n", 0, start) + 1
+    before = file.text[line:start]
+    rest = file.text[end:].partition("\n")[0]
+    if before.strip():
+        return line + len(before.rstrip(" \t")), end
+    if rest.strip():
+        return start, end + len(rest) - len(rest.lstrip(" \t"))
+    return line, min(len(file.text), end + len(rest) + 1)
+
+
+def _added(file: SourceFile, at: int, values: Mapping[str, str]) -> _Stretch:
+    """Parameters added to the object that begins at `at`: each on a line of its own where those
+    before it stand so."""
+    last = file.text.index("(", at) + 1
+    end = stop = last
+    for word in _WORD.finditer(file.text, last):
+        if word["end"] is not None:
+            stop = word.start()
+            break
+        if word["comment"] is None:
+            end = word.end()
+    written = [f"{name}={quote(value)}" for name, value in values.items()]
+    line = file.text.rfind("\n", 0, end) + 1
+    if line <= at:
+        first = "" if end == last else " "
+        return _Stretch(end, end, first + " ".join(written))
+    begins = file.text[line:end]
+    indent = begins[: len(begins) - len(begins.lstrip(" \t"))]
+    # A comment at the end of the line belongs to what stands before it.
+    line_stop = file.text.find("\n", end)
+    put = end if line_stop < 0 or stop < line_stop else line_stop - (file.line_end == "\r\n")
+    return _Stretch(put, put, "".join(f"{file.line_end}{indent}{one}" for one in written))
+
+
+def _line_start(file: SourceFile, at: int) -> int:
+    """Where the line begins that a place belongs to, with those that a backslash joins to it."""
+    start = file.text.rfind("\n", 0, at) + 1
+    while start and file.text[: start - 1].rstrip(" \t\r").endswith("\\"):
+        start = file.text.rfind("\n", 0, start - 1) + 1
+    return start
+
+
+def _directives_before(base: Base, found: ScriptObject, values: Mapping[str, str]) -> _Stretch:
+    """Directives on lines of their own before an object of the old form; for the main queue before
+    the first that it has."""
+    file = base.files[found.origin.file]
+    at = _line_start(file, file.offset(found.origin))
+    lines = (_line(found, name, value) for name, value in values.items())
+    return _Stretch(at, at, "".join(f"{line}{file.line_end}" for line in lines))
+
+
+def _line(found: ScriptObject, name: str, value: str) -> str:
+    """The line of a directive.  Raises LookupError where the old form has none."""
+    directive = _directive(found, name)
+    if directive is None:
+        raise LookupError(f"{found.kind}: the old form has no directive for {name}")
+    return f"${directive} {value}"
+
+
+def _directive(found: ScriptObject, name: str) -> str | None:
+    """The directive of the old form that sets a parameter; None where none does."""
+    if name.lower().startswith(_QUEUE) and found.kind in {"action", "main_queue"}:
+        short = name[len(_QUEUE) :]
+        own = SHUTDOWN if short.lower() == "timeoutworkerthreadshutdown" else short
+        return ("ActionQueue" if found.kind == "action" else "MainMsgQueue") + own
+    kinds = {"", found.text("type") or ""}
+    for table in (LASTING, INPUTS):
+        for directive, (kind, parameter) in table.items():
+            if kind in kinds and parameter.lower() == name.lower():
+                return directive
+    for directive, parameter in GLOBALS.items():
+        if found.kind == "global" and parameter.lower() == name.lower():
+            return directive
+    return None
+
+
+def _is_shared(base: Base, found: ScriptObject, name: str) -> bool:
+    """Whether one directive sets a parameter of several objects."""
+    given = found.get(name)
+    mine = [
+        one
+        for one in base.objects.values()
+        if (other := one.get(name)) is not None and given and other.origin == given.origin
+    ]
+    return len(mine) > 1
+
+
+def _for_one(
+    base: Base, found: ScriptObject, name: str, value: str
+) -> Iterator[tuple[str, _Stretch]]:
+    """A directive that lasts, for one object alone: set before it, and as it was after it."""
+    file = base.files[found.origin.file]
+    given = found.get(name)
+    before = "" if given is None else given.text or ""
+    at = file.offset(found.origin)
+    yield file.path, _directives_before(base, found, {name: value})
+    stop = file.text.find("\n", at)
+    after = len(file.text) if stop < 0 else stop + 1
+    back = f"{_line(found, name, before)}{file.line_end}"
+    yield file.path, _Stretch(after, after, back if stop >= 0 else f"{file.line_end}{back}")
+
+
+def _new_main_queue(base: Base, values: Mapping[str, str]) -> tuple[str, _Stretch]:
+    """A main_queue() before the first statement of the first file."""
+    file = next(iter(base.files.values()))
+    at = 0
+    for line in file.text.splitlines(keepends=True):
+        if line.strip() and not line.lstrip().startswith("#"):
+            break
+        at += len(line)
+    written = " ".join(f"{name}={quote(value)}" for name, value in values.items())
+    return file.path, _Stretch(at, at, f"main_queue({written}){file.line_end}")

@@ -1,0 +1,132 @@
+"""The objects of a configuration by their addresses, each where it stands in the user's files.
+
+An address is `main_queue`, `global`, or a kind with the object's name, such as `action[es]`; an
+object without a name of its own has its number among those of its kind, from 1 in rsyslogd's order.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from tuner.rainerscript.configuration import Configuration
+from tuner.rainerscript.legacy import modern
+from tuner.rainerscript.script import Block, Parameter, ScriptObject, ScriptPosition, every
+
+MAIN_QUEUE = "main_queue"
+_ALONE = (MAIN_QUEUE, "global")
+_KINDS = ("input", "ruleset", "action")
+
+
+@dataclass(frozen=True)
+class SourceFile:
+    """A file as it is, and how its bytes are read."""
+
+    path: str
+    text: str
+    encoding: str
+
+    @classmethod
+    def of(cls, path: str, raw: bytes) -> SourceFile:
+        """UTF-8, or Latin-1 where it is none; either way no byte is lost."""
+        try:
+            return cls(path, raw.decode("utf-8"), "utf-8")
+        except UnicodeDecodeError:
+            return cls(path, raw.decode("latin-1"), "latin-1")
+
+    @property
+    def raw(self) -> bytes:
+        """Its bytes."""
+        return self.text.encode(self.encoding)
+
+    @property
+    def line_end(self) -> str:
+        """What ends its first line."""
+        head, found, _ = self.text.partition("\n")
+        return "\r\n" if found and head.endswith("\r") else "\n"
+
+    def offset(self, at: ScriptPosition) -> int:
+        """Where a place is in the text."""
+        start = 0
+        for _ in range(at.line - 1):
+            start = self.text.index("\n", start) + 1
+        return start + at.column - 1
+
+
+@dataclass(frozen=True)
+class Base:
+    """A configuration: its files, its statements without the old form, and those objects by address
+    that have one, in rsyslogd's order."""
+
+    files: Mapping[str, SourceFile]
+    block: Block
+    objects: Mapping[str, ScriptObject]
+
+    @property
+    def text(self) -> tuple[tuple[str, str], ...]:
+        """Everything that is written, by file."""
+        return tuple((one.path, one.text) for one in self.files.values())
+
+    @property
+    def addresses(self) -> tuple[str, ...]:
+        """What may be changed; every configuration has a main queue."""
+        return tuple(dict.fromkeys((MAIN_QUEUE, *self.objects)))
+
+    def place_of(self, key: str) -> tuple[str, str] | None:
+        """The address and the parameter that a key such as `action[es].queue.size` names; None
+        where no object has that address.  Those of the main queue go without `queue.`."""
+        for address in self.addresses:
+            name = key.removeprefix(f"{address}.")
+            if name != key and name:
+                return address, f"queue.{name}" if address == MAIN_QUEUE else name
+        return None
+
+    def address_of(self, one: ScriptObject) -> str | None:
+        """The address of an object."""
+        mine = (at for at, each in self.objects.items() if each.origin == one.origin)
+        return next((at for at in mine if self.objects[at].kind == one.kind), None)
+
+    def template(self, name: str) -> ScriptObject | None:
+        """The template of that name; rsyslogd takes the first where it is written twice."""
+        return next(
+            (
+                one
+                for one in every(self.block)
+                if isinstance(one, ScriptObject)
+                and one.kind == "template"
+                and (one.text("name") or "").lower() == name.strip().lower()
+            ),
+            None,
+        )
+
+    def key_of(self, address: str, name: str) -> str:
+        """The key that names a parameter."""
+        return f"{address}.{name.removeprefix('queue.') if address == MAIN_QUEUE else name}"
+
+    def parameter(self, address: str, name: str) -> Parameter | None:
+        """A parameter of an object as it is written; None where rsyslog's default applies."""
+        found = self.objects.get(address)
+        return None if found is None else found.get(name)
+
+
+def base_of(read: Configuration) -> Base:
+    """The objects of a configuration, and the files that they stand in."""
+    block = modern(read.block)
+    files = {path: SourceFile.of(path, raw) for path, raw in read.sources.items()}
+    return Base(files, block, dict(_addressed(block)))
+
+
+def _addressed(block: Block) -> Iterator[tuple[str, ScriptObject]]:
+    found = [one for one in every(block) if isinstance(one, ScriptObject)]
+    # A file that is included twice says the same twice.
+    objects = list({(one.kind, one.origin): one for one in found}.values())
+    for kind in _ALONE:
+        yield from ((kind, one) for one in objects if one.kind == kind)
+    for kind in _KINDS:
+        mine = [one for one in objects if one.kind == kind]
+        names = Counter((one.text("name") or "").lower() for one in mine)
+        for number, one in enumerate(mine, 1):
+            name = one.text("name") or ""
+            is_own = bool(name) and names[name.lower()] == 1
+            yield f"{kind}[{name if is_own else number}]", one

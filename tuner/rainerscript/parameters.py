@@ -1,0 +1,201 @@
+"""Parameters of rsyslog's objects as keys of a profile, by the names and types of the models."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from enum import Enum
+from functools import cache
+from typing import Annotated, Any, Literal, get_args, get_origin
+
+from pydantic import BaseModel, TypeAdapter, ValidationError
+
+from tuner.modules.priorities import SEVERITIES
+from tuner.modules.queue import Queue
+from tuner.modules.secrets import SecretRef
+from tuner.rainerscript.gaps import Gaps
+from tuner.rainerscript.old_form import OLD_SEVERITIES
+from tuner.rainerscript.script import OFF, ON, Array, Parameter, ScriptObject
+
+# rsyslog's sizes: small letters are powers of 1024, capitals of 1000 (grammar/rainerscript.c).
+_UNITS = {"k": 1024, "m": 1024**2, "g": 1024**3, "K": 1000, "M": 1000**2, "G": 1000**3}
+_CODES = {name: code for code, name in enumerate(SEVERITIES)}
+_CODES |= {old: _CODES[name] for old, name in OLD_SEVERITIES.items()}
+_SEVERITY_NAMES = {str(code): name for code, name in enumerate(SEVERITIES)}
+QUEUE = "queue."
+_TLS_MODES = frozenset({"streamdriver.mode", "streamdrivermode"})
+_TLS_SHARED = {
+    "defaultnetstreamdriver": ("streamDriver.name", "streamDriver"),
+    "defaultnetstreamdrivercafile": ("streamDriver.caFile",),
+    "defaultnetstreamdrivercertfile": ("streamDriver.certFile",),
+    "defaultnetstreamdriverkeyfile": ("streamDriver.keyFile",),
+}
+
+
+def known(
+    model: type[BaseModel], parameters: Iterable[Parameter], what: str, gaps: Gaps
+) -> dict[str, object]:
+    """The keys of `model` that the parameters set; what it has no key for is noted."""
+    keys = keys_of_model(model)
+    data: dict[str, object] = {}
+    for one in parameters:
+        alias = keys.get(one.key)
+        if alias is None:
+            gaps.miss(one.origin, f"{what}: a profile has no key for the parameter {one.name}")
+            continue
+        if not one.texts:
+            gaps.miss(one.origin, f"{what}: {one.name} is read when rsyslogd starts")
+            continue
+        found, value = read_value(model, alias, one)
+        if found:
+            data[alias] = value
+            if value == f"/{one.text}":
+                what = f"{what}: {one.name} is a relative path, which rsyslogd takes from /"
+                gaps.change(one.origin, what)
+        else:
+            gaps.miss(one.origin, f"{what}: a profile takes no such value for {one.name}")
+    return data
+
+
+def queue_of(parameters: Iterable[Parameter], what: str, gaps: Gaps) -> dict[str, object]:
+    """The `queue.*` parameters among some."""
+    inner = [
+        Parameter(one.name[len(QUEUE) :], one.value, one.origin)
+        for one in parameters
+        if one.key.startswith(QUEUE)
+    ]
+    queue = known(Queue, inner, f"the queue of {what}", gaps)
+    if queue.get("saveOnShutdown") and "filename" not in queue:
+        del queue["saveOnShutdown"]
+        origin = next(one.origin for one in inner if one.key == "saveonshutdown")
+        gaps.change(origin, f"{what}: rsyslog ignores saveOnShutdown without a filename: left out")
+    return queue
+
+
+def entry_queue_of(thing: ScriptObject, what: str, gaps: Gaps) -> dict[str, object]:
+    """The queue that inputs hand events to; none where it is Direct."""
+    noted = Gaps()
+    queue = queue_of(thing.parameters, what, noted)
+    if queue.get("type") != "Direct":
+        gaps.take(noted)
+        return queue
+    gaps.change(
+        thing.origin,
+        f"{what}: a profile takes no Direct queue there, which makes inputs wait for outputs "
+        "(RT108): it is left out, and rsyslog's default applies",
+    )
+    return {}
+
+
+def certificates(
+    model: type[BaseModel], data: Mapping[str, object], shared: Iterable[Parameter], gaps: Gaps
+) -> dict[str, object]:
+    """The files of certificates that global() names for all, where one speaks TLS without its
+    own."""
+    modes = [value for key, value in data.items() if key.lower() in _TLS_MODES]
+    if 1 not in modes:
+        return {}
+    keys = keys_of_model(model)
+    named = [
+        replace(one, name=keys[name.lower()])
+        for one in shared
+        for name in _TLS_SHARED.get(one.key, ())
+        if name.lower() in keys
+    ]
+    return known(model, (one for one in named if one.name not in data), "global()", gaps)
+
+
+def secret_of(one: Parameter, name: str) -> dict[str, str]:
+    """Where a secret is kept: where rsyslogd reads it from today, or a file to be made.  The secret
+    itself goes nowhere."""
+    value = one.value
+    if not isinstance(value, Array) and value.backtick:
+        command, _, rest = value.text.partition(" ")
+        if command == "cat":
+            return {"file": rest.strip()}
+        if command == "echo" and rest.startswith("$"):
+            return {"env": rest[1:].strip()}
+    return {"file": f"/etc/rsyslog.d/{name}"}
+
+
+def is_literal(one: Parameter) -> bool:
+    """Whether a secret stands in the configuration itself."""
+    return isinstance(one.value, Array) or not one.value.backtick
+
+
+@cache
+def keys_of_model(model: type[BaseModel]) -> dict[str, str]:
+    """Every key of a section by its name in lower case, those that hold plain values."""
+    return {
+        (info.alias or name).lower(): info.alias or name
+        for name, info in model.model_fields.items()
+        if not _holds_section(info.annotation)
+    }
+
+
+def _holds_section(annotation: object) -> bool:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return annotation is not SecretRef
+    return any(_holds_section(part) for part in get_args(annotation))
+
+
+def read_value(model: type[BaseModel], alias: str, one: Parameter) -> tuple[bool, object]:
+    """Whether the value of a parameter is one that the key takes, and that value."""
+    adapter, choices = _reader(model, alias)
+    for candidate in _candidates(one, choices):
+        try:
+            adapter.validate_python(candidate)
+        except ValidationError:
+            continue
+        return True, candidate
+    return False, None
+
+
+@cache
+def _reader(model: type[BaseModel], alias: str) -> tuple[TypeAdapter[Any], dict[str, object]]:
+    """What checks a value of a key, and the words that it may be, in lower case."""
+    info = next(info for name, info in model.model_fields.items() if alias in {info.alias, name})
+    plain: Any = info.annotation
+    checked: Any = Annotated[(plain, *info.metadata)] if info.metadata else plain
+    return TypeAdapter(checked), {str(word).lower(): word for word in _choices(plain)}
+
+
+def _choices(annotation: object) -> Iterator[object]:
+    if get_origin(annotation) is Literal:
+        yield from get_args(annotation)
+    elif isinstance(annotation, type) and issubclass(annotation, Enum):
+        yield from (member.value for member in annotation)
+    else:
+        for part in get_args(annotation):
+            yield from _choices(part)
+
+
+def _candidates(one: Parameter, choices: dict[str, object]) -> Iterator[object]:
+    """What the text of a parameter may mean, the likeliest first."""
+    if isinstance(one.value, Array):
+        yield list(one.texts)
+        if len(one.texts) != 1:
+            return
+    text = one.texts[0]
+    if text.lower() in choices:
+        yield choices[text.lower()]
+    if text.lower() in ON or text.lower() in OFF:
+        yield text.lower() in ON
+    number = _number(text)
+    if number is not None:
+        yield number
+    if text in _SEVERITY_NAMES:
+        yield _SEVERITY_NAMES[text]
+    if text.lower() in _CODES:
+        yield _CODES[text.lower()]
+    yield text
+    yield text.lower()
+    yield f"/{text.removeprefix('./')}"
+    yield [text]
+    yield [part.strip() for part in text.split(",")]
+
+
+def _number(text: str) -> int | None:
+    digits, unit = (text[:-1], _UNITS[text[-1]]) if text[-1:] in _UNITS else (text, 1)
+    digits = digits.replace(".", "").replace(",", "")
+    return int(digits) * unit if digits.removeprefix("-").isdecimal() and len(digits) < 19 else None

@@ -1,0 +1,295 @@
+"""What a configuration of rsyslog says: its statements and expressions, each with its place."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+ON = frozenset({"on", "yes", "true", "1"})
+OFF = frozenset({"off", "no", "false", "0"})
+
+
+@dataclass(frozen=True, order=True)
+class ScriptPosition:
+    """A place in a file; line and column count from 1."""
+
+    file: str
+    line: int
+    column: int
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}:{self.column}"
+
+
+@dataclass(frozen=True)
+class Quoted:
+    """A text in quotes, unescaped; a `backtick` one is a command to rsyslogd such as `cat FILE`."""
+
+    text: str
+    origin: ScriptPosition = field(compare=False)
+    backtick: bool = False
+
+
+@dataclass(frozen=True)
+class ScriptNumber:
+    """A whole number of an expression."""
+
+    number: int
+    origin: ScriptPosition = field(compare=False)
+
+
+@dataclass(frozen=True)
+class Variable:
+    """A property or variable, spelled as in the file: `$msg`, `$!user!name`, `$.level`."""
+
+    name: str
+    origin: ScriptPosition = field(compare=False)
+
+
+@dataclass(frozen=True)
+class Array:
+    """Several texts in brackets."""
+
+    items: tuple[Quoted, ...]
+    origin: ScriptPosition = field(compare=False)
+
+
+@dataclass(frozen=True)
+class FunctionCall:
+    """A function with its arguments."""
+
+    name: str
+    operands: tuple[Expression, ...]
+    origin: ScriptPosition = field(compare=False)
+    depth: int = field(default=1, compare=False)
+
+
+@dataclass(frozen=True)
+class Operation:
+    """An operator and its operands: one, two, or more where it is repeated."""
+
+    operator: str
+    operands: tuple[Expression, ...]
+    origin: ScriptPosition = field(compare=False)
+    depth: int = field(default=1, compare=False)
+
+
+Expression = Quoted | ScriptNumber | Variable | Array | FunctionCall | Operation
+Value = Quoted | Array
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """`name="value"` of an object; names of rsyslog are the same in any case."""
+
+    name: str
+    value: Value
+    origin: ScriptPosition = field(compare=False)
+
+    @classmethod
+    def of(cls, name: str, text: str, origin: ScriptPosition) -> Parameter:
+        """One whose value is a text in quotes."""
+        return cls(name, Quoted(text, origin), origin)
+
+    @property
+    def key(self) -> str:
+        """The name in lower case."""
+        return self.name.lower()
+
+    @property
+    def text(self) -> str | None:
+        """The value where it is one text; None for what rsyslogd reads only when it starts."""
+        return self.texts[0] if isinstance(self.value, Quoted) and self.texts else None
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """The value as a list, which one text is too; what stands in backticks is not known."""
+        items = (self.value,) if isinstance(self.value, Quoted) else self.value.items
+        return tuple(item.text for item in items if not item.backtick)
+
+    @property
+    def is_on(self) -> bool:
+        """Whether the value is one of the words for yes."""
+        return (self.text or "").lower() in ON
+
+
+@dataclass(frozen=True)
+class ScriptObject:
+    """An object such as `action(...)`, `module(...)` or `property(...)`; a list template has
+    `parts`, a ruleset a `body`, which is None where the braces are missing."""
+
+    kind: str
+    parameters: tuple[Parameter, ...]
+    origin: ScriptPosition = field(compare=False)
+    parts: tuple[ScriptObject, ...] = ()
+    body: Block | None = None
+
+    def get(self, name: str) -> Parameter | None:
+        """The parameter of that name; rsyslog takes the last one where it is written twice."""
+        found = [one for one in self.parameters if one.key == name.lower()]
+        return found[-1] if found else None
+
+    def text(self, name: str) -> str | None:
+        """The text of a parameter; None where it is not written."""
+        found = self.get(name)
+        return None if found is None else found.text
+
+    def is_on(self, name: str) -> bool:
+        """Whether a parameter is written, and on."""
+        found = self.get(name)
+        return found is not None and found.is_on
+
+
+@dataclass(frozen=True)
+class Include:
+    """`include(...)`, or `$IncludeConfig` where it is `legacy`; `files` are what it brought in."""
+
+    parameters: tuple[Parameter, ...]
+    origin: ScriptPosition = field(compare=False)
+    legacy: bool = False
+    files: tuple[Block, ...] = ()
+
+
+@dataclass(frozen=True)
+class Directive:
+    """A line of the form before version 6: `$Name text`."""
+
+    name: str
+    text: str
+    origin: ScriptPosition = field(compare=False)
+
+    @property
+    def key(self) -> str:
+        """The name in lower case, without its `$`."""
+        return self.name.lower()
+
+
+@dataclass(frozen=True)
+class LegacyAction:
+    """An action of the form before version 6: `/var/log/messages`, `@@host:514;template`, `~`."""
+
+    text: str
+    origin: ScriptPosition = field(compare=False)
+
+
+@dataclass(frozen=True)
+class BsdBlock:
+    """`!program` or `+host`, which every following selector line is limited to."""
+
+    text: str
+    origin: ScriptPosition = field(compare=False)
+
+
+@dataclass(frozen=True)
+class If:
+    """`if CONDITION then ... else ...`."""
+
+    condition: Expression
+    then: Block
+    otherwise: Block
+    origin: ScriptPosition = field(compare=False)
+
+
+@dataclass(frozen=True)
+class SelectorFilter:
+    """`facility.severity;...` before an action."""
+
+    text: str
+    body: Block
+    origin: ScriptPosition = field(compare=False)
+
+
+@dataclass(frozen=True)
+class PropertyFilter:
+    """`:property, operation, "text"` before an action."""
+
+    text: str
+    body: Block
+    origin: ScriptPosition = field(compare=False)
+
+
+@dataclass(frozen=True)
+class Foreach:
+    """`foreach ($.item in EXPRESSION) do ...`."""
+
+    variable: str
+    values: Expression
+    body: Block
+    origin: ScriptPosition = field(compare=False)
+
+
+@dataclass(frozen=True)
+class SetVariable:
+    """`set $.x = EXPRESSION;`, `reset` the same, and `unset $.x;` without a value."""
+
+    verb: str
+    variable: str
+    value: Expression | None
+    origin: ScriptPosition = field(compare=False)
+
+
+@dataclass(frozen=True)
+class Call:
+    """`call RULESET`, or `call_indirect EXPRESSION;`."""
+
+    target: str | Expression
+    origin: ScriptPosition = field(compare=False)
+
+
+@dataclass(frozen=True)
+class Word:
+    """`stop`, or `continue`, which does nothing."""
+
+    word: str
+    origin: ScriptPosition = field(compare=False)
+
+
+@dataclass(frozen=True)
+class ReloadTable:
+    """`reload_lookup_table("name", "stub")`."""
+
+    arguments: tuple[Expression, ...]
+    origin: ScriptPosition = field(compare=False)
+
+
+Statement = (
+    ScriptObject
+    | Include
+    | Directive
+    | LegacyAction
+    | BsdBlock
+    | If
+    | SelectorFilter
+    | PropertyFilter
+    | Foreach
+    | SetVariable
+    | Call
+    | Word
+    | ReloadTable
+)
+Block = tuple[Statement, ...]
+
+
+def blocks_in(statement: Statement) -> tuple[Block, ...]:
+    """The blocks of statements directly inside of one."""
+    match statement:
+        case If():
+            return statement.then, statement.otherwise
+        case SelectorFilter() | PropertyFilter() | Foreach():
+            return (statement.body,)
+        case ScriptObject():
+            return (statement.body or (),)
+        case Include():
+            return statement.files
+        case _:
+            return ()
+
+
+def every(block: Block) -> Iterator[Statement]:
+    """All statements of a block and inside of them, in the order of the text."""
+    waiting = list(reversed(block))
+    while waiting:
+        statement = waiting.pop()
+        yield statement
+        for inner in reversed(blocks_in(statement)):
+            waiting.extend(reversed(inner))

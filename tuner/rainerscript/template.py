@@ -1,0 +1,191 @@
+"""A template as texts and properties, whichever way it is written."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from tuner.rainerscript.gaps import Inexpressible
+from tuner.rainerscript.script import ScriptObject, ScriptPosition
+
+# The options of %property:::...% by the parameters of property() that they stand for.
+_WORDS = {
+    "json": ("format", "json"), "jsonf": ("format", "jsonf"), "jsonr": ("format", "jsonr"),
+    "jsonfr": ("format", "jsonfr"), "csv": ("format", "csv"),
+    "uppercase": ("caseconversion", "upper"), "lowercase": ("caseconversion", "lower"),
+    "drop-last-lf": ("droplastlf", "on"), "sp-if-no-1st-sp": ("spifno1stsp", "on"),
+    "compressspace": ("compressspace", "on"), "escape-cc": ("controlcharacters", "escape"),
+    "space-cc": ("controlcharacters", "space"), "drop-cc": ("controlcharacters", "drop"),
+    "secpath-drop": ("securepath", "drop"), "secpath-replace": ("securepath", "replace"),
+    "fixed-width": ("fixedwidth", "on"), "mandatory-field": ("mandatory", "on"),
+    "pos-end-relative": ("position.relativetoend", "on"), "date-utc": ("date.inutc", "on"),
+}  # fmt: skip
+_ESCAPES = {"n": "\n", "r": "\r", "t": "\t", '"': '"', "\\": "\\", "%": "%"}
+
+
+@dataclass(frozen=True)
+class TemplateProperty:
+    """A property in a template, its options by the names of property() in lower case."""
+
+    name: str
+    options: Mapping[str, str]
+    origin: ScriptPosition = field(compare=False)
+
+    @property
+    def lowered(self) -> str:
+        """The name in lower case, but for variables, which keep theirs."""
+        return self.name if self.name.startswith(("$!", "$.", "$/")) else self.name.lower()
+
+
+@dataclass(frozen=True)
+class NamedText:
+    """A constant() with a name of its own, which is a member of an object."""
+
+    name: str
+    text: str
+
+
+TemplatePiece = str | TemplateProperty | NamedText
+
+
+@dataclass(frozen=True)
+class Template:
+    """A template: its pieces, the property whose content it is where it is a subtree, and its
+    `option.*` parameters."""
+
+    name: str
+    origin: ScriptPosition
+    pieces: tuple[TemplatePiece, ...]
+    subtree: str | None = None
+    options: frozenset[str] = frozenset()
+
+
+def template_of(thing: ScriptObject) -> Template:
+    """What a template() says.  Raises Inexpressible."""
+    name, kind = thing.text("name") or "", (thing.text("type") or "string").lower()
+    options = frozenset(
+        one.key.removeprefix("option.")
+        for one in thing.parameters
+        if one.key.startswith("option.") and one.is_on
+    )
+    if kind == "list":
+        pieces = tuple(_part(part) for part in thing.parts)
+        return Template(name, thing.origin, pieces, options=options)
+    if kind == "string":
+        text = thing.text("string") or ""
+        return Template(name, thing.origin, tuple(_pieces(text, thing.origin)), options=options)
+    if kind == "subtree":
+        return Template(name, thing.origin, (), thing.text("subtree"), options)
+    raise Inexpressible(thing.origin, f"template {name}: made by the plugin of another module")
+
+
+def _part(part: ScriptObject) -> TemplatePiece:
+    if part.kind == "constant":
+        text = _unescaped(part.text("value") or "")
+        name = part.text("outname")
+        return text if name is None else NamedText(name, text)
+    options = {one.key: one.text or "" for one in part.parameters if one.key != "name"}
+    return TemplateProperty(part.text("name") or "", options, part.origin)
+
+
+def _pieces(text: str, origin: ScriptPosition) -> Iterator[TemplatePiece]:
+    """The pieces of a text with %properties%."""
+    plain, here = "", 0
+    while here < len(text):
+        if text[here] != "%":
+            width = 2 if text[here] == "\\" else 1
+            plain += text[here : here + width]
+            here += width
+            continue
+        end = _end(text, here + 1)
+        if end < 0:
+            raise Inexpressible(origin, "a % in the template has no second one")
+        if plain:
+            yield _unescaped(plain)
+        yield _property(text[here + 1 : end], origin)
+        plain, here = "", end + 1
+    if plain:
+        yield _unescaped(plain)
+
+
+def _end(text: str, here: int) -> int:
+    """The % that ends a property; a regular expression, up to --end, may hold some."""
+    colon = text.find(":", here)
+    first = text.find("%", here)
+    if 0 <= colon < first and text[colon + 1 : colon + 3].upper().startswith("R"):
+        return text.find("%", max(text.find("--end", colon), here))
+    return first
+
+
+def _property(text: str, origin: ScriptPosition) -> TemplateProperty:
+    """`NAME:FROM:TO:OPTIONS`."""
+    name, _, rest = text.partition(":")
+    options: dict[str, str] = {}
+    if rest[:1].upper() == "R":
+        words, _, rest = rest.partition(":")
+        kind, group, missing = [*words.split(",")[1:], "", "", ""][:3]
+        expression, _, rest = rest.partition("--end")
+        options |= {"regex.expression": expression, "regex.type": kind or "BRE"}
+        options |= {"regex.submatch": group or "0", "regex.nomatchmode": missing or "DFLT"}
+        rest = rest.removeprefix(":")
+    else:
+        first, _, rest = rest.partition(":")
+        last, _, rest = rest.partition(":")
+        options |= _positions(first, last)
+    for word in filter(None, (part.strip().lower() for part in rest.split(","))):
+        if word.startswith("date-") and word not in _WORDS:
+            options["dateformat"] = word.removeprefix("date-")
+        else:
+            key, value = _WORDS.get(word, (word, "on"))
+            options[key] = value
+    return TemplateProperty(name.strip(), options, origin)
+
+
+def _positions(first: str, last: str) -> dict[str, str]:
+    """`F,59:3` is the third field, `2:$` begins at the second character."""
+    if first[:1].upper() == "F":
+        delimiter = first.partition(",")[2] or "9"
+        return {"field.delimiter": delimiter, "field.number": last or "1"}
+    options = {} if first in {"", "0"} else {"position.from": first}
+    return options | ({} if last in {"", "0", "$"} else {"position.to": last})
+
+
+def _unescaped(text: str) -> str:
+    """rsyslog unescapes the constants of a template once more (template.c, do_Constant)."""
+    out, here = "", 0
+    while here < len(text):
+        if text[here] == "\\" and text[here + 1 : here + 2] in _ESCAPES:
+            out += _ESCAPES[text[here + 1]]
+            here += 2
+        else:
+            out += text[here]
+            here += 1
+    return out
+
+
+# A bracket expression, an escaped character, or any other one.
+_PARTS = re.compile(r"\[\^?\]?(?:\[[:.=].*?[:.=]\]|[^\]])*\]|\\.|.", re.DOTALL)
+# What an escape makes special in a basic expression, and what is special without one in an
+# extended one (regex(7); + ? | are GNU's).
+_SWAPPED = frozenset("(){}+?|")
+
+
+def extended(basic: str) -> str:
+    """The extended expression that finds the same."""
+    made: list[str] = []
+    parts = _PARTS.findall(basic)
+    for number, part in enumerate(parts):
+        at_start = number == 0 or parts[number - 1] in {"\\(", "\\|"}
+        at_end = number == len(parts) - 1 or parts[number + 1] in {"\\)", "\\|"}
+        is_literal = (
+            part in _SWAPPED
+            or (part == "^" and not at_start)
+            or (part == "$" and not at_end)
+            or (part == "*" and (at_start or (number == 1 and parts[0] == "^")))
+        )
+        if is_literal:
+            made.append(f"\\{part}")
+        else:
+            made.append(part[1:] if part[:1] == "\\" and part[1:] in _SWAPPED else part)
+    return "".join(made)

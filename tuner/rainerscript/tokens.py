@@ -1,0 +1,281 @@
+"""The words of RainerScript.
+
+rsyslog's language has no fixed set of words: what `$`, `-` or `contains` means depends on whether
+an object, an expression or a line of the old form is being read, and the longest match wins, so
+that `stop` is a statement and `stopper` the name of a user to write to.  So the words are found by
+modes, as in rsyslog's own lexer (grammar/lexer.l of 8.2302); the grammar is in grammar.lark.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import Enum
+
+from tuner.rainerscript.script import ScriptPosition
+
+
+@dataclass(frozen=True)
+class JoinedText:
+    """Lines without the blanks at their ends; a line that ends in a backslash goes on in the next,
+    whose blanks at the start are dropped (readConfFile in rsyslog's grammar/rainerscript.c)."""
+
+    file: str
+    text: str
+    starts: tuple[int, ...]
+    places: tuple[tuple[int, int], ...]
+
+    def origin(self, offset: int) -> ScriptPosition:
+        """Where the character at `offset` stands in the file."""
+        number = max(0, bisect_right(self.starts, offset) - 1)
+        line, column = self.places[number]
+        return ScriptPosition(self.file, line, column + offset - self.starts[number])
+
+
+def joined(text: str, file: str) -> JoinedText:
+    """`text` as rsyslogd's lexer gets it."""
+    pieces: list[str] = []
+    starts: list[int] = []
+    places: list[tuple[int, int]] = []
+    length, goes_on = 0, False
+    for number, line in enumerate(text.split("\n"), 1):
+        stripped = line.rstrip(" \t\r\v\f")
+        first = len(stripped) - len(stripped.lstrip(" \t\r\v\f")) if goes_on else 0
+        starts.append(length)
+        places.append((number, first + 1))
+        piece = stripped[first:]
+        # A blank line after a backslash does not end the continuation.
+        if piece:
+            goes_on = piece.endswith("\\")
+            piece = piece.removesuffix("\\")
+        piece += "" if goes_on else "\n"
+        pieces.append(piece)
+        length += len(piece)
+    return JoinedText(file, "".join(pieces), tuple(starts), tuple(places))
+
+
+DEEPEST = 60
+
+
+class Mode(Enum):
+    """What is being read."""
+
+    STATEMENT = "statement"
+    OBJECT = "object"
+    EXPRESSION = "expression"
+    CALL = "call"
+    PROCEDURE = "procedure"
+
+
+@dataclass(frozen=True)
+class ScriptToken:
+    """A word: its kind, its text as written, and where it begins."""
+
+    kind: str
+    text: str
+    origin: ScriptPosition
+
+    def __str__(self) -> str:
+        return self.text
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """What cannot be read, and where."""
+
+    origin: ScriptPosition
+    message: str
+
+
+@dataclass(frozen=True)
+class _Rule:
+    """A pattern, the kind of its words, and the mode after it; None for blanks and comments."""
+
+    kind: str | None
+    pattern: re.Pattern[str]
+    then: Mode | None = None
+    at_line_start: bool = False
+
+
+def _rule(
+    kind: str | None, pattern: str, then: Mode | None = None, at_line_start: bool = False
+) -> _Rule:
+    return _Rule(kind, re.compile(pattern, re.IGNORECASE), then, at_line_start)
+
+
+def _words(then: Mode | None, **words: str) -> tuple[_Rule, ...]:
+    return tuple(_rule(kind, re.escape(word), then) for kind, word in words.items())
+
+
+_COMMENT = _rule(None, r"/\*(?:[^*]|\*(?!/))*\*/")
+_OBJECTS = (
+    "main_queue", "timezone", "parser", "global", "input", "module", "lookup_table", "dyn_stats",
+    "ratelimit", "percentile_stats",
+)  # fmt: skip
+# Inside expressions a bare $ may not stand between double quotes.
+_SINGLE = r"'(?:[^'\\]|\\['\"\\$bntr]|\\x[0-9a-f]{2}|\\[0-7]{3})*'"
+_DOUBLE = r'"(?:[^"\\$]|\\["\'\\$bntr]|\\x[0-9a-f]{2}|\\[0-7]{3})*"'
+_BACKTICK = r"`(?:[^`\\]|\\['`\"\\$?abfnrtv]|\\x[0-9a-f]{2}|\\[0-7]{1,3})*`"
+
+_STATEMENT = (
+    _rule("IF", "if", Mode.EXPRESSION),
+    _rule("FOREACH", "foreach", Mode.EXPRESSION),
+    _rule("RELOAD", "reload_lookup_table", Mode.PROCEDURE),
+    *_words(None, _AND_ALSO="&", _LBRACE="{", _RBRACE="}", STOP="stop", _ELSE="else"),
+    _rule("CALL", "call", Mode.CALL),
+    _rule("CALL_INDIRECT", "call_indirect", Mode.EXPRESSION),
+    _rule("SET", "set", Mode.EXPRESSION),
+    _rule("RESET", "reset", Mode.EXPRESSION),
+    _rule("UNSET", "unset", Mode.EXPRESSION),
+    _rule("CONTINUE", "continue"),
+    _rule("BEGIN_OBJECT", rf"(?:{'|'.join(_OBJECTS)})[ \n\t]*\(", Mode.OBJECT),
+    *(
+        _rule(f"BEGIN_{name.upper()}", rf"{name}[ \n\t]*\(", Mode.OBJECT)
+        for name in ("template", "ruleset", "property", "constant", "include", "action")
+    ),
+    _rule(
+        "PROPERTY_FILTER", r'[ \t]*:\$?[a-z!.-]+[ ]*,[ ]*!?[a-z_]+[ ]*,[ ]*"(?:\\"|[^"])*"',
+        at_line_start=True,
+    ),
+    _rule(
+        "SELECTOR", r"[ \t]*[*a-z][*a-z]*[0-7]*[.,][,!=;.*a-z0-7]+", at_line_start=True
+    ),
+    _rule("LEGACY_ACTION", r"~|\*|-/[^*\n][^\n]*|/[^*\n][^\n]*|:[a-z0-9]+:[^\n]*"),
+    _rule("LEGACY_ACTION", r"[|.\-@^?~>][^\n]+|[a-z0-9_][a-z0-9_\-+,;]*"),
+    _COMMENT,
+    _rule("DIRECTIVE", r"\$[a-z][^\n]*(?=\n)"),
+    _rule("BSD_BLOCK", r"![^ \t\n]+[ \t]*(?=\n)"),
+    _rule("BSD_BLOCK", r"[+-]\*[ \t]*(?:#[^\n]*)?(?=\n)"),
+    _rule("BSD_BLOCK", r"[ \t]*[+-][a-z0-9.:-]+[ \t]*(?=\n)", at_line_start=True),
+    _rule(None, r"#[^\n]*\n"),
+    # A line end alone: what follows may begin with the blanks of its line.
+    _rule(None, r"\n|[ \t]+"),
+)  # fmt: skip
+_OBJECT = (
+    _rule("_END", r"\)", Mode.STATEMENT),
+    _rule("NAME", r"[a-z][a-z0-9_.]*"),
+    *_words(None, _COMMA=",", _LBRACKET="[", _RBRACKET="]", _ASSIGN="="),
+    _rule("STRING", r'"(?:[^"\\]|\\[\'"?\\abfnrtv]|\\[0-7]{1,3})*"'),
+    _rule("STRING", _BACKTICK),
+    _COMMENT,
+    _rule(None, r"#[^\n]*"),
+    _rule(None, r"[ \t\n]+"),
+)
+_EXPRESSION = (
+    _rule("_THEN", "then", Mode.STATEMENT),
+    _rule("_DO", "do", Mode.STATEMENT),
+    _rule("_SEMICOLON", ";", Mode.STATEMENT),
+    *_words(None, OR="or", AND="and", NOT="not", _IN="in"),
+    *_words(None, _LPAR="(", _RPAR=")", _COMMA=",", _LBRACKET="[", _RBRACKET="]"),
+    *_words(None, _ASSIGN="=", STAR="*", SLASH="/", PERCENT="%", PLUS="+", CONCAT="&", MINUS="-"),
+    _rule(
+        "COMPARE",
+        r"==|<=|>=|!=|<>|<|>|contains_i|contains|startswith_i|startswith|endswith_i|endswith",
+    ),
+    _rule("NUMBER", r"0[0-7]+|0x[0-9a-f]+|[1-9][0-9]*|0"),
+    _rule("VARIABLE", r"\$[$!./]?[@a-z_]*[!@a-z0-9\-_.\[\]]*"),
+    _rule("STRING", f"{_SINGLE}|{_DOUBLE}|{_BACKTICK}"),
+    _rule("FUNCTION", r"[a-z][a-z0-9_]*"),
+    _COMMENT,
+    _rule(None, r"[ \t\n]+"),
+)
+_CALL = (_rule("RULESET_NAME", r"[a-z][a-z0-9\-_.]*", Mode.STATEMENT), _rule(None, r"[ \t\n]+"))
+_PROCEDURE = (
+    _rule("_LPAR", r"\("),
+    _rule("_RPAR", r"\)", Mode.STATEMENT),
+    _rule("_COMMA", ","),
+    _rule("STRING", f"{_SINGLE}|{_DOUBLE}"),
+    _rule(None, r"[ \t\n]+"),
+)
+_RULES = {
+    Mode.STATEMENT: _STATEMENT,
+    Mode.OBJECT: _OBJECT,
+    Mode.EXPRESSION: _EXPRESSION,
+    Mode.CALL: _CALL,
+    Mode.PROCEDURE: _PROCEDURE,
+}
+
+
+def tokens(source: JoinedText, refused: list[Refusal]) -> Iterator[ScriptToken]:
+    """The words of a text.  Anything that is not a word is added to `refused` and skipped."""
+    text, mode, here, depth = source.text, Mode.STATEMENT, 0, 0
+    while here < len(text):
+        rule, end = _longest(text, here, mode)
+        if rule is None:
+            origin = source.origin(here)
+            refusal = Refusal(origin, _why(text, here, mode))
+            if refusal.message != _NO_BREAK or all(one.message != _NO_BREAK for one in refused):
+                refused.append(refusal)
+            here, mode = _after(text, here, mode)
+            continue
+        if rule.kind is not None:
+            word = text[here:end]
+            blanks = len(word) - len(word.lstrip(" \t"))
+            origin = source.origin(here + blanks)
+            depth += (word in {"{", "("}) - (word in {"}", ")"})
+            if depth > DEEPEST:
+                refused.append(Refusal(origin, f"nested more than {DEEPEST} levels deep"))
+                return
+            yield ScriptToken(rule.kind, word[blanks:], origin)
+        here, mode = end, rule.then or mode
+
+
+def _longest(text: str, here: int, mode: Mode) -> tuple[_Rule | None, int]:
+    """The rule with the longest match at `here`, of several the first."""
+    best, end = None, here
+    at_line_start = here == 0 or text[here - 1] == "\n"
+    for rule in _RULES[mode]:
+        if rule.at_line_start and not at_line_start:
+            continue
+        match = rule.pattern.match(text, here)
+        if match is not None and match.end() > end:
+            best, end = rule, match.end()
+    return best, end
+
+
+def _after(text: str, here: int, mode: Mode) -> tuple[int, Mode]:
+    """Where to go on after what is no word: a string or comment that never ends takes all of the
+    line, anything else is one character, as often as it is repeated."""
+    if text[here] in "\"'`" or text.startswith("/*", here):
+        end = text.find("\n", here)
+        return (len(text) if end < 0 else end + 1), mode
+    end = here + 1
+    while text[end : end + 1] == text[here]:
+        end += 1
+    return end, mode
+
+
+def _why(text: str, here: int, mode: Mode) -> str:
+    character = text[here]
+    if text.startswith("/*", here):
+        return "this comment never ends: close it with */"
+    if character in "\"'`":
+        return _why_no_text(text[here : text.find("\n", here)], mode)
+    if character == "\xa0":
+        return _NO_BREAK
+    if character == "#" and mode is Mode.EXPRESSION:
+        return "a comment cannot stand inside of a condition: use /* */"
+    shown = character if character.isprintable() else f"\\x{ord(character):02x}"
+    return f"unexpected character {shown} in {_SHOWN[mode]}"
+
+
+def _why_no_text(line: str, mode: Mode) -> str:
+    if mode is Mode.EXPRESSION and line[0] == '"' and "$" in line:
+        return "a $ between double quotes must be written \\$ here, or use single quotes"
+    if mode is Mode.OBJECT and line[0] == "'":
+        return "a value stands in double quotes, not in single ones"
+    return f"this text has no closing {line[0]}, or an escape that rsyslog does not know"
+
+
+_NO_BREAK = (
+    "no-break spaces, as web pages have them, which rsyslogd refuses: read as blanks from here on"
+)
+_SHOWN = {
+    Mode.STATEMENT: "a statement",
+    Mode.OBJECT: "the parameters of an object",
+    Mode.EXPRESSION: "an expression",
+    Mode.CALL: "the name of a ruleset",
+    Mode.PROCEDURE: "the arguments of reload_lookup_table",
+}

@@ -1,0 +1,227 @@
+"""What a profile knows of a configuration that it keeps: queues, engine actions and inputs, each
+with the address that it has there.  What becomes of an event is not among it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from pydantic import BaseModel, ValidationError
+
+from tuner.modules.input import Input, Listener
+from tuner.modules.omelasticsearch import OmelasticsearchOutput
+from tuner.modules.queue import Queue
+from tuner.modules.registry import INPUTS, name_of
+from tuner.rainerscript.gaps import Gaps
+from tuner.rainerscript.objects import MAIN_QUEUE, Base
+from tuner.rainerscript.parameters import QUEUE, keys_of_model, known, queue_of
+from tuner.rainerscript.script import Block, Call, ScriptObject, every
+from tuner.schema.scalars import as_name
+
+ProfileKey = tuple[str | int, ...]
+
+_MODELS: dict[str, type[Input]] = {name_of(one): one for one in INPUTS}
+_DEFAULT_RULESET = "rsyslog_defaultruleset"
+# rsyslog listens on every address unless one is configured.
+_ANYWHERE = "0.0.0.0"  # noqa: S104 - this is what the configuration that is read does
+# The only parameter that two keys of a profile share (F16).
+_TIMEOUT, _FILTER_PATH = "timeout", "filter_path"
+_BULK_TIMEOUT = "1m"
+_INDEX_NAME = re.compile(r"[a-z0-9][a-z0-9._-]*")
+
+
+@dataclass(frozen=True)
+class View:
+    """Sections of a profile as plain data, and the address of the object that each stands for;
+    `gaps` is what of these objects a profile does not know."""
+
+    data: Mapping[str, object]
+    sections: Mapping[ProfileKey, str]
+    gaps: Gaps
+
+    def section(self, path: ProfileKey) -> Mapping[str, object]:
+        """The section of the profile at a path."""
+        found: object = self.data
+        for step in path:
+            if isinstance(found, Mapping):
+                found = found.get(str(step))
+            elif isinstance(found, list) and isinstance(step, int):
+                found = found[step]
+        return found if isinstance(found, Mapping) else {}
+
+    def place(self, path: ProfileKey) -> tuple[str, str] | None:
+        """The address and the name of the parameter that a key of the profile stands for; None for
+        what no parameter of the configuration says."""
+        for section, address in self.sections.items():
+            rest = path[len(section) :]
+            if path[: len(section)] != section or not rest:
+                continue
+            if address == MAIN_QUEUE:
+                return address, f"{QUEUE}{rest[0]}"
+            if len(rest) == 2 and rest[0] == "queue":
+                return address, f"{QUEUE}{rest[1]}"
+            if len(rest) == 1 and rest[0] == _FILTER_PATH:
+                return address, _TIMEOUT
+            return (address, str(rest[0])) if len(rest) == 1 else None
+        return None
+
+
+def view_of(base: Base) -> View:
+    """What a profile knows of a configuration."""
+    return _Viewing(base).view()
+
+
+@dataclass
+class _Viewing:
+    base: Base
+    gaps: Gaps = field(default_factory=Gaps)
+    data: dict[str, object] = field(default_factory=dict)
+    sections: dict[ProfileKey, str] = field(default_factory=dict)
+
+    def view(self) -> View:
+        streams = dict(self.streams())
+        self.inputs(streams)
+        queue = self.base.objects.get(MAIN_QUEUE)
+        own = {} if queue is None else queue_of(queue.parameters, "main_queue()", self.gaps)
+        if own and _fits(Queue, own):
+            self.data["main_queue"] = own
+        self.sections[MAIN_QUEUE,] = MAIN_QUEUE
+        if streams:
+            self.data["streams"] = {name: section for name, (_, section) in streams.items()}
+        self.outputs(streams)
+        return View(self.data, self.sections, self.gaps)
+
+    def streams(self) -> Iterator[tuple[str, tuple[ScriptObject, dict[str, object]]]]:
+        """The rulesets with a queue of their own."""
+        for address, one in self._of("ruleset"):
+            queue = queue_of(one.parameters, address, self.gaps)
+            if queue and _fits(Queue, queue):
+                name = self._name(one, address, "streams")
+                self.sections["streams", name] = address
+                yield name, (one, {"queue": queue})
+
+    def inputs(self, streams: Mapping[str, tuple[ScriptObject, object]]) -> None:
+        made: list[dict[str, object]] = []
+        for address, one in self._of("input"):
+            model = _MODELS.get((one.text("type") or "").lower())
+            if model is None:
+                self.gaps.miss(one.origin, f"{address}: a profile has no such input")
+                continue
+            data: dict[str, object] = {"type": name_of(model)}
+            if issubclass(model, Listener):
+                data["address"] = _ANYWHERE
+            keys = keys_of_model(model)
+            data |= known(model, (p for p in one.parameters if p.key in keys), address, self.gaps)
+            if data.get("address") in {"*", ""}:
+                data["address"] = _ANYWHERE
+            ruleset = (one.text("ruleset") or "").lower()
+            mine = [name for name, (of, _) in streams.items() if _named(of) == ruleset]
+            data |= {"stream": mine[0]} if mine else {}
+            if not _fits(model, data):
+                self.gaps.miss(one.origin, f"{address}: a profile has no such {name_of(model)}")
+                continue
+            self.sections["inputs", len(made)] = address
+            made.append(data)
+        self.data["inputs"] = made
+
+    def outputs(self, streams: Mapping[str, tuple[ScriptObject, object]]) -> None:
+        made: list[dict[str, object]] = []
+        of_stream = {
+            id(action): name
+            for name, (ruleset, _) in streams.items()
+            for action in self._reached(ruleset.body or (), {_named(ruleset)})
+        }
+        for address, one in self._of("action"):
+            if (one.text("type") or "").lower() != "omelasticsearch":
+                continue
+            data = self._engine_output(one, address)
+            if id(one) in of_stream:
+                data["stream"] = of_stream[id(one)]
+            if not _fits(OmelasticsearchOutput, data):
+                self.gaps.miss(one.origin, f"{address}: a profile has no such omelasticsearch")
+                continue
+            self.sections["outputs", len(made)] = address
+            made.append(data)
+        self.data["outputs"] = made
+
+    def _engine_output(self, one: ScriptObject, address: str) -> dict[str, object]:
+        keys = keys_of_model(OmelasticsearchOutput).keys() - {"type", "name", "document", "bulkid"}
+        plain = [each for each in one.parameters if each.key in keys and each.key != _TIMEOUT]
+        data: dict[str, object] = {
+            "name": self._name(one, address, "outputs"),
+            "type": "omelasticsearch",
+            "servers": ["http://127.0.0.1:9200"],
+            "action.resumeRetryCount": 0,
+            **known(OmelasticsearchOutput, plain, address, self.gaps),
+            **_timeout(one.text(_TIMEOUT)),
+        }
+        queue = queue_of(one.parameters, address, self.gaps)
+        if queue.get("type", "Direct") != "Direct" and _fits(Queue, queue):
+            data["queue"] = queue
+        static = one.text("searchIndex") or ""
+        plain_name = static if _INDEX_NAME.fullmatch(static) else str(data["name"])
+        data["index"] = {"name": plain_name, "mapping": "dynamic"}
+        return data
+
+    def _reached(self, block: Block, visited: set[str]) -> Iterator[ScriptObject]:
+        """The actions that run on a ruleset's own queue: its own, and those of rulesets without a
+        queue that it calls."""
+        for one in every(block):
+            if isinstance(one, ScriptObject) and one.kind == "action":
+                yield one
+            elif isinstance(one, Call) and isinstance(one.target, str):
+                name = one.target.lower()
+                found = next((of for _, of in self._of("ruleset") if _named(of) == name), None)
+                has_queue = found is not None and any(
+                    each.key.startswith(QUEUE) for each in found.parameters
+                )
+                if found is not None and name not in visited and not has_queue:
+                    visited.add(name)
+                    yield from self._reached(found.body or (), visited)
+
+    def _of(self, kind: str) -> list[tuple[str, ScriptObject]]:
+        return [(at, one) for at, one in self.base.objects.items() if at.startswith(f"{kind}[")]
+
+    def _name(self, one: ScriptObject, address: str, section: str) -> str:
+        """The object's name as profiles may spell it, another one where that is taken."""
+        word = as_name(one.text("name") or "")
+        number = address.partition("[")[2].removesuffix("]")
+        name = word if word[:1].isalpha() else f"{one.kind}-{number}"
+        taken = {path[1] for path in self.sections if path[0] == section}
+        return f"{name}-{number}" if name in taken else name
+
+
+def _timeout(written: str | None) -> dict[str, object]:
+    """The engine's own timeout and the filter of its replies, which share a parameter."""
+    if written is None:
+        return {}
+    timeout, _, rest = written.partition("&")
+    paths = [
+        part[len(_FILTER_PATH) + 1 :]
+        for part in rest.split("&")
+        if part.startswith(f"{_FILTER_PATH}=")
+    ]
+    made: dict[str, object] = {_TIMEOUT: timeout}
+    return made | ({_FILTER_PATH: paths[0].split(",")} if paths else {})
+
+
+def value_of(path: ProfileKey, value: object, before: str | None) -> object:
+    """The value of the parameter that a key of a profile stands for, of which `before` is the
+    text."""
+    if path[-1] == _FILTER_PATH and isinstance(value, Sequence):
+        timeout = (before or _BULK_TIMEOUT).partition("&")[0]
+        return f"{timeout}&{_FILTER_PATH}={','.join(map(str, value))}"
+    return value
+
+
+def _named(one: ScriptObject) -> str:
+    return (one.text("name") or "").lower()
+
+
+def _fits(model: type[BaseModel], data: Mapping[str, object]) -> bool:
+    try:
+        model.model_validate(data, by_alias=True, by_name=False)
+    except ValidationError:
+        return False
+    return True
