@@ -12,6 +12,7 @@ from typing import Annotated
 import typer
 
 from tuner.cli.console import Verbosity, Voice, say
+from tuner.engines.versions import DEFAULT
 from tuner.errors import BadUsage
 from tuner.host.programs import CHOSEN_RSYSLOGD, rsyslog_version
 from tuner.lint.lint import summary
@@ -186,9 +187,13 @@ def load(path: Path) -> LoadedProfile:
 
 
 def _on_top_of(path: Path) -> str:
-    release = json.dumps(rsyslog_version())
-    head = f"name: {name_for(path)}\nrelease: {{rsyslog: {release}}}\n"
-    return f"{head}base: {{rsyslog: {json.dumps(path.name)}}}\n"
+    release = DEFAULT.release.model_copy(update={"rsyslog": rsyslog_version()})
+    said = {
+        "name": name_for(path),
+        "release": release.model_dump(exclude_none=True),
+        "base": {"rsyslog": path.name},
+    }
+    return "".join(f"{key}: {json.dumps(value)}\n" for key, value in said.items())
 
 
 def load_or_default(path: Path | None) -> LoadedProfile:
