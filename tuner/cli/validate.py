@@ -182,7 +182,16 @@ def _offer(profile: Path, several: Sequence[object]) -> Iterator[str]:
 def _asked(
     loaded: LoadedProfile, url: str | None, site: Templates | None, smoke: bool, found: list[Layer]
 ) -> Iterator[tuple[str, Callable[[], Layer]]]:
-    """The layers that need an engine; a profile that is rejected already is not started."""
+    """The layers that need an engine; a profile that is rejected already is not started.  What a
+    base writes is not for the profile to say."""
+    if loaded.profile.base is not None:
+        asked = [
+            name for name, is_asked in (("engine", url is not None), ("smoke", smoke)) if is_asked
+        ]
+        found += [
+            Layer(name, None, "a base has documents and indices of its own") for name in asked
+        ]
+        return
     if url is not None:
         yield "engine", lambda: _engine(loaded, url, site)
     rejected = [layer.name for layer in found if layer.passed is False]

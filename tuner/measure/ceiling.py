@@ -150,8 +150,13 @@ def ceiling(lab: Lab, profile: Profile, tell: Tell, plan: CeilingPlan) -> Ceilin
     """Measure what the engine of `lab` indexes of the documents of `profile` when clients send it
     bulks that are ready; about 90 s with the defaults of a plan.
 
-    Raises JobFailed when no combination is valid, and Unreachable when the engine is gone.
+    Raises JobFailed when no combination is valid, Unreachable when the engine is gone, and Refused
+    for a base, whose documents it does not know.
     """
+    if profile.base is not None:
+        raise Refused(
+            "the ceiling is measured of documents that a profile describes, not of a base"
+        )
     lab.check()
     tell("writing the documents with rsyslog")
     lines = capture(lab, profile, _NAME, plan.documents)

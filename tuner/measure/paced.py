@@ -133,8 +133,10 @@ class _Paced:
 
     @property
     def _shows(self) -> bool:
-        """Whether it can be seen what a search finds."""
-        return self._interval_s is not None and self._lab.engine.tells_apart(self._profile)
+        """Whether it can be seen what a search finds; of a base, whose events may be no document or
+        several, it cannot."""
+        tells = self._pipe.expectation is None and self._lab.engine.tells_apart(self._profile)
+        return self._interval_s is not None and tells
 
     def _look(self, _samples: Sequence[Poll]) -> None:
         """Note what is searchable and what is on disk."""
