@@ -83,6 +83,7 @@ LIVE = {
     "cluster",
 }
 EVERY = commands()
+CONFIGURATION = ROOT / "tests/importer/golden/modern.conf"
 
 
 @pytest.fixture(scope="module")
@@ -114,17 +115,18 @@ def folder(finished: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> P
 
 
 def offline(one: Command) -> list[str]:
-    """The command as it runs without a daemon."""
+    """The command as it runs without a daemon, on a configuration of this folder."""
     more, less = OFFLINE[one.words[0]]
     more = () if "--resume" in one.words or set(more) <= set(one.words) else more
-    return [*(word for word in one.words if word not in less), *more]
+    words = [word for word in one.words if word not in less]
+    return [*(word.replace("/etc/rsyslog.conf", "rsyslog.conf") for word in words), *more]
 
 
 @pytest.mark.parametrize("one", [c for c in EVERY if c.words[0] in OFFLINE], ids=str)
 def test_a_command_runs_as_it_is_written(one: Command, folder: Path) -> None:
     if one.words[0] in {"init", "import"}:
         (folder / PROFILE).unlink()
-        shutil.copy(ROOT / "tests/importer/golden/modern.conf", folder / "rsyslog.conf")
+    shutil.copy(CONFIGURATION, folder / "rsyslog.conf")
     done = RUN.invoke(app, offline(one))
     assert done.exit_code == 0, done.exception or done.stderr
     if one.into is not None:
@@ -199,7 +201,9 @@ def test_a_yaml_block_is_what_the_tool_takes(block: Block, folder: Path) -> None
         path.write_text(block.text, encoding="utf-8")
         assert load_experiment(path).variants
         return
-    alone = {"inputs", "extends"} & written.keys()
+    alone = {"inputs", "extends", "base"} & written.keys()
+    named = CONFIGURATION.read_text(encoding="utf-8").replace('"Engine"', '"es"')
+    (folder / "its" / "rsyslog.conf").write_text(named, encoding="utf-8")
     (folder / "base.yaml").write_text(profile_block(), encoding="utf-8")
     path.write_text(block.text if alone else profile_block() + block.text, encoding="utf-8")
     assert load_profile(path).profile.outputs

@@ -78,6 +78,6 @@ def test_hundreds_of_repetitions_are_counted() -> None:
 
 def test_a_number_that_a_lab_added_comes_before_one_in_the_message() -> None:
     added = b'{"msg":"run=0a1b2c3d seq=000000000009","rsyslog_tune_seq":%b}'
-    documents = [added % b"1790000000000042", added % b'"1790000000000007"']
+    documents = [added % b"101790000000000042", added % b' "101790000000000007"']
     found = identities(documents)
-    assert {run: list(numbers) for run, numbers in found.items()} == {b"1790000": [42, 7]}
+    assert {run: list(numbers) for run, numbers in found.items()} == {b"101790000": [42, 7]}

@@ -146,3 +146,8 @@ def test_its_place_is_kept_when_a_profile_moves(tmp_path: Path) -> None:
     written = loaded(tmp_path)
     leaf = read(written.text, str(written.path))
     assert "../rsyslog.conf" in moved(leaf, tmp_path / "run")
+
+
+def test_a_base_without_an_input_that_events_can_be_sent_to_is_told(tmp_path: Path) -> None:
+    (found,) = problems(tmp_path, conf='module(load="imuxsock")\n*.* /var/log/all\n')
+    assert "rsyslog.conf:1:1: error: no input of it is one that events can be sent to" in found

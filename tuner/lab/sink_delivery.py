@@ -20,7 +20,7 @@ _IDENTITY = re.compile(rb"(run=[0-9a-f]{8} seq=\d{12})")
 _IN_IDENTITY = slice(4, 12), slice(17, 29)
 # What a lab adds to documents: the output, and microseconds since 1970, whose last nine digits are
 # the number (StampNumbering begins with a multiple of a thousand seconds).
-_STAMPED = re.compile(b'"%b":"?(\\d{18})' % FIELD.encode())
+_STAMPED = re.compile(b'"%b": ?"?(\\d{18})' % FIELD.encode())
 _IN_STAMPED = slice(0, 9), slice(9, 18)
 _MOST = 1 << 29
 

@@ -60,6 +60,10 @@ def with_base(source: Source) -> tuple[Source, KeptBase | None]:
         raise BadProfile((*source.problems, found)) from None
     changed = base_of(configuration([path], _Overlay(files)))
     kept = KeptBase(written, changed, view_of(changed))
+    if not kept.view.data["inputs"]:
+        there = ", ".join(str(one.text("type")) for one in written.of_kind("input")) or "none"
+        message = f"no input of it is one that events can be sent to; its inputs: {there}"
+        raise BadProfile((problem_at(str(path), Position(1, 1), message, IN_BASE),))
     spots = {**dict(_spots(kept, source)), **source.spots}
     return replace(source, data={**kept.view.data, **source.data}, spots=spots), kept
 

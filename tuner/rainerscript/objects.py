@@ -73,6 +73,10 @@ class Base:
         """What may be changed; every configuration has a main queue."""
         return tuple(dict.fromkeys((MAIN_QUEUE, *self.objects)))
 
+    def of_kind(self, kind: str) -> tuple[ScriptObject, ...]:
+        """The objects of a kind."""
+        return tuple(one for one in self.objects.values() if one.kind == kind)
+
     def place_of(self, key: str) -> tuple[str, str] | None:
         """The address and the parameter that a key such as `action[es].queue.size` names; None
         where no object has that address.  Those of the main queue go without `queue.`."""

@@ -78,6 +78,7 @@ class _Viewing:
     gaps: Gaps = field(default_factory=Gaps)
     data: dict[str, object] = field(default_factory=dict)
     sections: dict[ProfileKey, str] = field(default_factory=dict)
+    indices: set[str] = field(default_factory=set)
 
     def view(self) -> View:
         streams = dict(self.streams())
@@ -160,8 +161,11 @@ class _Viewing:
         if queue.get("type", "Direct") != "Direct" and _fits(Queue, queue):
             data["queue"] = queue
         static = one.text("searchIndex") or ""
-        plain_name = static if _INDEX_NAME.fullmatch(static) else str(data["name"])
-        data["index"] = {"name": plain_name, "mapping": "dynamic"}
+        index = static if _INDEX_NAME.fullmatch(static) else str(data["name"])
+        # In a lab each output has an index of its own to be told by.
+        index = f"{index}-{data['name']}" if index in self.indices else index
+        self.indices.add(index)
+        data["index"] = {"name": index, "mapping": "dynamic"}
         return data
 
     def _reached(self, block: Block, visited: set[str]) -> Iterator[ScriptObject]:
