@@ -8,7 +8,7 @@ import pytest
 
 from tuner.errors import BadProfile
 from tuner.lint.candidate import candidate
-from tuner.lint.load import LoadedProfile, load_profile
+from tuner.lint.load import LoadedProfile, load_profile, parse_profile
 from tuner.profile.edit.leaf import moved
 from tuner.profile.source import read
 from tuner.render.artefacts import render
@@ -151,3 +151,29 @@ def test_its_place_is_kept_when_a_profile_moves(tmp_path: Path) -> None:
 def test_a_base_without_an_input_that_events_can_be_sent_to_is_told(tmp_path: Path) -> None:
     (found,) = problems(tmp_path, conf='module(load="imuxsock")\n*.* /var/log/all\n')
     assert "rsyslog.conf:1:1: error: no input of it is one that events can be sent to" in found
+
+
+def test_a_base_that_was_recorded_needs_none_of_its_files(tmp_path: Path) -> None:
+    conf = f'include(file="{tmp_path}/parts/*.conf")\n'
+    (tmp_path / "parts").mkdir()
+    part = tmp_path / "parts" / "all.conf"
+    part.write_text(CONF, encoding="utf-8")
+    written = loaded(tmp_path, conf=conf)
+    assert written.base is not None
+    assert [path for path, _ in written.base] == [str(tmp_path / "rsyslog.conf"), str(part)]
+    part.unlink()
+    (tmp_path / "rsyslog.conf").unlink()
+    again = parse_profile(written.text, str(written.path), (), written.base)
+    assert again.profile.indexed == written.profile.indexed
+    point = candidate(again, [("outputs[es].queue.size", 30_000)])
+    texts = {file.path: file.text for file in render(point.profile)}
+    assert texts == {"rsyslog.conf": conf, "parts/all.conf": CONF.replace("20000", "30000")}
+
+
+def test_changes_of_a_search_are_a_line_each(tmp_path: Path) -> None:
+    point = candidate(
+        loaded(tmp_path), [("outputs[es].queue.size", 30_000), ("outputs[es].indexTimeout", 60_000)]
+    )
+    assert point.text.endswith(
+        'changes:\n  "action[es].queue.size": 30000\n  "action[es].indexTimeout": 60000\n'
+    )

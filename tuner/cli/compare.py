@@ -53,7 +53,7 @@ from tuner.search.budget import Pace
 from tuner.search.farm import MeasuringPlace
 from tuner.search.guardrails import check_rate
 from tuner.search.journal import read
-from tuner.search.study import LabFacts, Study
+from tuner.search.study import Header, LabFacts, Study
 from tuner.search.verdict import Outcome, outcome_of
 
 
@@ -230,7 +230,7 @@ def _doubts(studies: tuple[Study, Study], outcomes: tuple[Outcome, Outcome]) -> 
         "change of the machine in between shows as a difference"
     )
     before, after = (study.header for study in studies)
-    if (before.profile_text, before.profile_layers) != (after.profile_text, after.profile_layers):
+    if _said(before) != _said(after):
         return
     drift = _confirmed_runs(outcomes[0].written, outcomes[1].written)
     found = comparison(drift, A, B, Metric.EPS)
@@ -239,6 +239,10 @@ def _doubts(studies: tuple[Study, Study], outcomes: tuple[Outcome, Outcome]) -> 
             f"both searches began with the same profile, which differed by {interval(found)} in "
             f"the pairs of B: this much is not due to the settings"
         )
+
+
+def _said(header: Header) -> tuple[object, ...]:
+    return header.profile_text, header.profile_layers, header.profile_base
 
 
 # What two searches can be compared with.

@@ -18,6 +18,7 @@ from tuner.errors import BadUsage, JobFailed, Refused
 from tuner.lint.candidate import candidate
 from tuner.lint.load import LoadedProfile, parse_profile
 from tuner.lint.repairs import every_change, repairs
+from tuner.profile.base import RecordedFiles
 from tuner.profile.model import Profile
 from tuner.search.budget import Pace
 from tuner.search.farm import AND
@@ -118,8 +119,9 @@ def resumed(directory: Path, record: Record, clock: Stopwatch, *, on_cluster: bo
     """A search that goes on, its clock from where it was."""
     header = record.study.header
     clock.before_s = record.spent_s
+    text, path, layers = header.profile_text, header.profile_path, header.profile_layers
     return Job(
-        loaded=parse_profile(header.profile_text, header.profile_path, header.profile_layers),
+        loaded=parse_profile(text, path, layers, header.base),
         directory=directory,
         options=header.options,
         budget_s=header.budget_s,
@@ -131,10 +133,14 @@ def resumed(directory: Path, record: Record, clock: Stopwatch, *, on_cluster: bo
 
 
 def has_changed(begun_with: LoadedProfile) -> bool:
-    """Whether the file of a profile says something else now, as far as can be seen."""
+    """Whether the file of a profile, or one of its base, says something else now, as far as can be
+    seen."""
+    base = begun_with.base or ()
+    files = {Path(path): raw for path, raw in base}
+    files = {begun_with.path: begun_with.text.encode()} | files
     try:
-        return begun_with.path.read_text(encoding="utf-8") != begun_with.text
-    except (OSError, ValueError):
+        return any(path.read_bytes() != raw for path, raw in files.items())
+    except OSError:
         return False
 
 
@@ -164,6 +170,12 @@ def _some(turned: tuple[Knob, ...]) -> tuple[Knob, ...]:
     return turned
 
 
+def _recorded(base: RecordedFiles | None) -> tuple[tuple[str, str], ...] | None:
+    if base is None:
+        return None
+    return tuple((path, raw.decode("utf-8", "surrogateescape")) for path, raw in base)
+
+
 def header_of(job: Job, facts: LabFacts) -> Header:
     """What is asked for and where it runs, for the first line of a journal."""
     profile = job.loaded.profile
@@ -181,6 +193,7 @@ def header_of(job: Job, facts: LabFacts) -> Header:
         machine=facts.machine,
         substitutions=facts.substitutions,
         profile_layers=job.loaded.layers,
+        profile_base=_recorded(job.loaded.base),
         earlier=_earlier(job, facts),
         libraries=tuple(f"{name} {version(name)}" for name in _LIBRARIES),
         limits=Limits.of(profile.guardrails),

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from tuner.errors import KeyPath
 from tuner.lint.load import LoadedProfile
 from tuner.lint.rules.queue_parameters import OF_FILES
 from tuner.modules.queue import Place, Queue, QueueType, resolve
 from tuner.profile.base import CHANGES, KeptBase
 from tuner.profile.edit import set_at
+from tuner.profile.edit.flow import flow
 from tuner.profile.edit.leaf import edit_leaf, set_empty
 from tuner.profile.paths import resolve_path
 from tuner.profile.placement import measured_queue, measured_way
-from tuner.profile.source import Source, read
+from tuner.profile.source import Source, at, read
 from tuner.rainerscript.view import value_of
 from tuner.schema.path import Path
 from tuner.space.knob import Level
@@ -61,21 +63,33 @@ def in_base(
 ) -> str:
     """The text of a profile whose base has the edits among its changes."""
     beside: dict[str, object] = {}
+    made: dict[str, object] = {}
     for path, value in edits.items():
         steps = resolve_path(kept.view.data, path)
         place = kept.view.place(steps)
         if place is None:
             beside[path] = value
             continue
-        before = kept.written.parameter(*place)
+        before, key = kept.written.parameter(*place), kept.written.key_of(*place)
         if value is not None:
-            spelled = value_of(steps, value, before.text if before else None)
-            leaf = set_at(leaf, (CHANGES, kept.written.key_of(*place)), spelled)
-        elif before is None:
-            leaf = set_at(leaf, (CHANGES, kept.written.key_of(*place)), None)
+            made[key] = value_of(steps, value, None if before is None else before.text)
+        elif before is not None:
+            # What the base has goes only where the profile says so.
+            made[key] = None
         else:
-            leaf = set_empty(leaf, (CHANGES, kept.written.key_of(*place)))
+            leaf = set_at(leaf, (CHANGES, key), None)
+    if at(leaf.data, (CHANGES,)) is None and made:
+        lines = (f"  {flow(key)}: {_written(value)}".rstrip() for key, value in made.items())
+        section = "\n".join(lines)
+        leaf = read(f"{leaf.text.rstrip()}\n{CHANGES}:\n{section}\n", leaf.name)
+    for key, value in made.items():
+        there: KeyPath = (CHANGES, key)
+        leaf = set_empty(leaf, there) if value is None else set_at(leaf, there, value)
     return edit_leaf(leaf, below, beside)
+
+
+def _written(value: object) -> str:
+    return "" if value is None else flow(value)
 
 
 def _implicit_main_queue(has_other_size: bool) -> dict[str, Level]:

@@ -12,7 +12,7 @@ from pydantic import ValidationError
 
 from tuner.errors import BadProfile, KeyPath, Problem, Severity
 from tuner.lint.lint import Finding, lint
-from tuner.profile.base import with_base
+from tuner.profile.base import RecordedFiles, with_base
 from tuner.profile.layers import layered, layers_below
 from tuner.profile.model import Profile
 from tuner.profile.source import MAX_BYTES, UNREADABLE, Position, Source, problem_at, read
@@ -51,9 +51,17 @@ class LoadedProfile:
         """Where `path` stands in the file; its section, if it is not written."""
         return self.source.position(path)
 
+    @property
+    def base(self) -> tuple[tuple[str, bytes], ...] | None:
+        """The files of the base without changes, to be read again later; None without one."""
+        if self.profile.base is None:
+            return None
+        return tuple((one.path, one.raw) for one in self.profile.base.kept.written.files.values())
+
     def with_text(self, text: str) -> LoadedProfile:
-        """The profile with another text of its own on the same layers; raises BadProfile."""
-        return _parsed(read(text, str(self.path)), self.below)
+        """The profile with another text of its own on the same layers and base; raises
+        BadProfile."""
+        return _parsed(read(text, str(self.path)), self.below, self.base)
 
 
 @dataclass(frozen=True)
@@ -140,21 +148,24 @@ def _snippet_places(profile: Profile) -> Iterator[tuple[KeyPath, str]]:
 
 
 def parse_profile(
-    text: str, name: str, layers: Sequence[tuple[str, str]] | None = None
+    text: str,
+    name: str,
+    layers: Sequence[tuple[str, str]] | None = None,
+    base: RecordedFiles | None = None,
 ) -> LoadedProfile:
     """The profile in `text`, named `name` in problems; raises BadProfile.
 
     The layers that it extends are read from their files, unless `layers` gives their names and
-    texts, nearest first.
+    texts, nearest first; so are those of its base, unless `base` does.
     """
     leaf = read(text, name)
     if layers is None:
-        return _parsed(leaf, layers_below(leaf, _read_text))
-    return _parsed(leaf, tuple(read(text, name) for name, text in layers))
+        return _parsed(leaf, layers_below(leaf, _read_text), base)
+    return _parsed(leaf, tuple(read(text, name) for name, text in layers), base)
 
 
-def _drafted(leaf: Source, below: tuple[Source, ...]) -> Draft:
-    source, kept = with_base(layered(leaf, below))
+def _drafted(leaf: Source, below: tuple[Source, ...], base: RecordedFiles | None = None) -> Draft:
+    source, kept = with_base(layered(leaf, below), base)
     try:
         profile = Profile.model_validate(source.data, by_alias=True, by_name=False)
     except ValidationError as error:
@@ -165,8 +176,10 @@ def _drafted(leaf: Source, below: tuple[Source, ...]) -> Draft:
     return Draft(profile, leaf, below, source)
 
 
-def _parsed(leaf: Source, below: tuple[Source, ...]) -> LoadedProfile:
-    draft = _drafted(leaf, below)
+def _parsed(
+    leaf: Source, below: tuple[Source, ...], base: RecordedFiles | None = None
+) -> LoadedProfile:
+    draft = _drafted(leaf, below, base)
     profile, source = draft.profile, draft.source
     findings = tuple(_problem(finding, source) for finding in lint(profile))
     if profile.base is not None:

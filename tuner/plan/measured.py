@@ -137,7 +137,8 @@ def of_study(study: Study, name: str) -> Measured:
         confirmed = list(study.of(Phase.CALIBRATE))
         which = "calibration as written"
     runs = [(one.machine, run) for one in confirmed if (run := one.measurement)]
-    profile = parse_profile(header.profile_text, header.profile_path, header.profile_layers).profile
+    text, path, layers = header.profile_text, header.profile_path, header.profile_layers
+    profile = parse_profile(text, path, layers, header.base).profile
     workload = profile.workload
     size = None if workload.replay else float(workload.message_bytes.mean)
     what = f"{which}; {header.engine}, {header.machine}"

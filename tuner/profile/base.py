@@ -3,9 +3,10 @@ that the profile names are made in it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from posixpath import basename, dirname
 
 from tuner.errors import BadProfile, KeyPath, Problem
 from tuner.profile.source import Position, Source, Spot, at, problem_at
@@ -14,6 +15,9 @@ from tuner.rainerscript.in_place import Changes, edited
 from tuner.rainerscript.objects import Base, base_of
 from tuner.rainerscript.script import ScriptPosition
 from tuner.rainerscript.view import View, view_of
+
+RecordedFiles = Sequence[tuple[str, bytes]]
+"""The files of a base by their paths, as they were once."""
 
 BASE, CHANGES = "base", "changes"
 IN_BASE = "RT019"
@@ -34,14 +38,18 @@ class KeptBase:
     view: View
 
 
-def with_base(source: Source) -> tuple[Source, KeptBase | None]:
-    """What a profile says together with its base, and that base, None where it has none.  Raises
-    BadProfile with all that is wrong with the base."""
+def with_base(
+    source: Source, recorded: RecordedFiles | None = None
+) -> tuple[Source, KeptBase | None]:
+    """What a profile says together with its base, and that base, None where it has none; its files
+    are read from this machine unless they are `recorded`.  Raises BadProfile with all that is wrong
+    with the base."""
     name = at(source.data, (BASE, "rsyslog"))
     if not isinstance(source.data, Mapping) or not isinstance(name, str):
         return source, None
     path = Path(source.file_of((BASE, "rsyslog"))).parent / name
-    read = configuration([path])
+    store: ConfigurationFiles = LocalFiles() if recorded is None else _Overlay(dict(recorded), None)
+    read = configuration([path], store)
     problems = [
         Problem(one.origin.file, one.origin.line, one.origin.column, one.message, IN_BASE)
         for one in read.refused
@@ -58,7 +66,7 @@ def with_base(source: Source) -> tuple[Source, KeptBase | None]:
         where = source.key_position((CHANGES,))
         found = problem_at(source.file_of((CHANGES,)), where, str(bad.args[0]), IN_BASE)
         raise BadProfile((*source.problems, found)) from None
-    changed = base_of(configuration([path], _Overlay(files)))
+    changed = base_of(configuration([path], _Overlay(files, store)))
     kept = KeptBase(written, changed, view_of(changed))
     if not kept.view.data["inputs"]:
         there = ", ".join(str(one.text("type")) for one in written.of_kind("input")) or "none"
@@ -142,12 +150,19 @@ def _paths(data: object, path: KeyPath) -> Iterator[KeyPath]:
 
 @dataclass(frozen=True)
 class _Overlay(ConfigurationFiles):
-    """The files of this machine, some of them with changes."""
+    """Files with these contents, on top of others where there are some."""
 
-    changed: Mapping[str, bytes]
+    contents: Mapping[str, bytes]
+    below: ConfigurationFiles | None
 
     def read(self, path: str) -> bytes:
-        return self.changed[path] if path in self.changed else LocalFiles().read(path)
+        if path in self.contents:
+            return self.contents[path]
+        if self.below is None:
+            raise OSError("it is not among the files that were recorded")
+        return self.below.read(path)
 
     def listed(self, folder: str) -> Mapping[str, bool]:
-        return LocalFiles().listed(folder)
+        if self.below is not None:
+            return self.below.listed(folder)
+        return {basename(path): True for path in self.contents if dirname(path) == folder}

@@ -148,7 +148,8 @@ class StudyResult:
 def analyse(study: Study) -> StudyResult:
     """Everything that reports show of a study."""
     header = study.header
-    written = parse_profile(header.profile_text, header.profile_path, header.profile_layers)
+    text, path, layers = header.profile_text, header.profile_path, header.profile_layers
+    written = parse_profile(text, path, layers, header.base)
     profile, allow = written.profile, header.options.allow
     needed = repairs(profile)
     verdict = _repaired(judge(study), study, needed)

@@ -12,6 +12,7 @@ from tuner.search.guardrails import Limits
 from tuner.space.knob import Knob, Level, level_text
 
 SCHEMA = 7
+_ANY = "surrogateescape"
 
 Changes = tuple[tuple[str, Level], ...]
 """What differs from the profile as written: paths with their values, sorted by path."""
@@ -129,9 +130,10 @@ class Earlier:
 class Header:
     """What a search was asked to do, and where it ran.
 
-    `profile_layers` holds the names and texts of the layers that the profile extends, `limits` its
-    guardrails, and `earlier` what earlier searches recommended, to be measured first.  `libraries`
-    are those whose versions decide what it measures next.
+    `profile_layers` holds the names and texts of the layers that the profile extends, and
+    `profile_base` those of the files of its base (bytes that are no UTF-8 as surrogates); `limits`
+    its guardrails, and `earlier` what earlier searches recommended, to be measured first.
+    `libraries` are those whose versions decide what it measures next.
     """
 
     schema: int
@@ -147,12 +149,20 @@ class Header:
     machine: str
     substitutions: tuple[str, ...]
     profile_layers: tuple[tuple[str, str], ...] = ()
+    profile_base: tuple[tuple[str, str], ...] | None = None
     earlier: tuple[Earlier, ...] = ()
     libraries: tuple[str, ...] = ()
     limits: Limits = field(kw_only=True)
     options: Options = field(kw_only=True)
     fingerprint: Fingerprint = field(kw_only=True)
     space: tuple[Axis, ...] = field(kw_only=True)
+
+    @property
+    def base(self) -> tuple[tuple[str, bytes], ...] | None:
+        """The files of the profile's base; None without one."""
+        if self.profile_base is None:
+            return None
+        return tuple((path, text.encode("utf-8", _ANY)) for path, text in self.profile_base)
 
     @property
     def stores(self) -> bool:
