@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 
+from tuner.errors import Refused
 from tuner.flood.spec import FloodSpec, framings
 from tuner.flood.transport import Credentials, Transport
 from tuner.modules.input import LOOPBACK, Format, Input, Listener
@@ -19,6 +20,12 @@ def flood_spec(bound: Profile, run_id: str, count: int | None = None) -> FloodSp
     the messages, and its framing for transports that have none themselves.  Into a base the time of
     each message is its number."""
     load = bound.workload
+    if bound.base is not None and format_for(bound) == "bare":
+        raise Refused(
+            "the input of the base that would be flooded reads lines without a head, and it is the "
+            "time in that by which events are told apart: an input that takes syslog must stand "
+            "before it"
+        )
     sizes = load.message_bytes
     transport = transport_for(bound)
     fitting = framings(transport)

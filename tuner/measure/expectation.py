@@ -54,8 +54,8 @@ def _learn(lab: Lab, profile: Profile, base: BaseFiles) -> Expectation:
     )
     if not any(times > 0 for output in outputs for times in output):
         raise Refused(
-            f"none of {POOL} messages reaches an engine action of the base: give workload.sample "
-            "lines that do"
+            f"none of {POOL} messages reaches an engine action of the base: filters want others "
+            "(workload.format and workload.replay say what is sent)"
         )
     return Expectation(outputs)
 
