@@ -58,8 +58,8 @@ def test_what_is_about_the_host_is_left_out_and_said(tmp_path: Path) -> None:
     assert 'maxMessageSize="32k"' in text
     assert 'workDirectory="/scratch"' in text
     said = [str(one) for one in made.left_out]
-    assert f"action omprog ({tmp_path}/rsyslog.conf:7:5): left out" in said
-    assert {one.split(" (")[0] for one in said} == {
+    assert f"{tmp_path}/rsyslog.conf:7:5: action omprog" in said
+    assert {one.split(": ")[1] for one in said} == {
         "module imuxsock", "module imklog", "module omprog", "input imuxsock", "action omprog",
         "action omfwd",
     }  # fmt: skip

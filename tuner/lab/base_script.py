@@ -69,7 +69,7 @@ class LeftOut:
     what: str
 
     def __str__(self) -> str:
-        return f"{self.what} ({self.origin}): left out"
+        return f"{self.origin}: {self.what}"
 
 
 @dataclass(frozen=True)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import accumulate
 
 from pydantic import BaseModel
 
 from tuner.engines.release import Engine, Release
 from tuner.errors import Refused
+from tuner.lab.base_script import LabScript
 from tuner.lint.rules.releases import inputs_too_new
 from tuner.modules.input import LOOPBACK, Input
 from tuner.modules.output import Output
@@ -120,11 +121,18 @@ class Site:
 
 @dataclass(frozen=True)
 class Bound:
-    """A profile that a lab can run, and everything that differs from what was written."""
+    """A profile that a lab can run, and everything that differs from what was written; `inputs` are
+    all that were written, None for what is left out.  Of a base `script` is what rsyslogd runs."""
 
     profile: Profile
     substitutions: tuple[Substitution, ...]
     inputs: tuple[Input | None, ...]
+    script: LabScript | None = None
+
+    def with_script(self, script: LabScript) -> Bound:
+        """The same with a base, and with what of that is left out."""
+        left = (Substitution(str(one.origin), one.what, _LEFT_OUT) for one in script.left_out)
+        return replace(self, script=script, substitutions=(*self.substitutions, *left))
 
 
 def bind(profile: Profile, site: Site, ports: tuple[int, ...]) -> Bound:

@@ -15,6 +15,7 @@ from tuner.engine.owned import Owner, remove, settle
 from tuner.engines.release import Engine
 from tuner.errors import TuneError, Unreachable
 from tuner.host.programs import rsyslog_version
+from tuner.lab.base_script import BaseSite, lab_script
 from tuner.lab.bind import Bound, Site, bind, first_ports, port_counts
 from tuner.lab.engine import AttachedEngine, LabEngine, LabNodes, SinkEngine
 from tuner.lab.faults import Fault
@@ -83,7 +84,12 @@ class Lab:
         """Fit `profile` to this lab under fresh ports; its index names begin with our prefix
         followed by `name`."""
         first = free_ports(sum(port_counts(profile)))
-        return bind(profile, self._site(profile, name), first_ports(profile, first))
+        site = self._site(profile, name)
+        bound = bind(profile, site, first_ports(profile, first))
+        if profile.base is None:
+            return bound
+        of_base = BaseSite(site.engine_urls, site.index_prefix, site.spool)
+        return bound.with_script(lab_script(profile.base.kept, bound.inputs, of_base))
 
     def trial_folder(self, name: str) -> Path:
         """Where the rsyslogd of the trial `name` keeps its files, disk queues among them: what one

@@ -15,7 +15,6 @@ from tuner.errors import Unreachable
 from tuner.flood.heads import NUMBER_DIGITS
 from tuner.flood.workload import format_for
 from tuner.importer.written import printed
-from tuner.lab.base_script import BaseSite, lab_script
 from tuner.lab.entrances import entrances, furnish
 from tuner.lab.lab import Lab
 from tuner.lab.rsyslogd import Rsyslogd, impstats_section
@@ -62,15 +61,14 @@ def pipeline(lab: Lab, profile: Profile, name: str) -> Iterator[Pipeline]:
     folder = subfolder(lab.folder, lab.trial_folder(name).name)
     with _removed(lab, folder, prefix):
         furnish(bound)
-        if profile.base is None:
+        if fitted.script is None:
             install_index(lab, bound)
             identity = identity_of(bound) if lab.engine.needs_numbers(bound) else None
             config = rsyslog_conf(bound, identity, lab.templates)
             pattern = bound.measured.index.pattern
         else:
             install_for_base(lab, prefix)
-            site = BaseSite(lab.client.urls, prefix, str(folder))
-            config = printed(lab_script(profile.base.kept, fitted.inputs, site).block)
+            config = printed(fitted.script.block)
             pattern = f"{prefix}*"
         stats = folder / "impstats.log"
         rsyslogd = Rsyslogd(

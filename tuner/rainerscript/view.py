@@ -28,6 +28,7 @@ _ANYWHERE = "0.0.0.0"  # noqa: S104 - this is what the configuration that is rea
 # The only parameter that two keys of a profile share (F16).
 _TIMEOUT, _FILTER_PATH = "timeout", "filter_path"
 _BULK_TIMEOUT = "1m"
+_SERVER = re.compile(r"https?://([A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(:[0-9]{1,5})?/?")
 _INDEX_NAME = re.compile(r"[a-z0-9][a-z0-9._-]*")
 
 
@@ -152,7 +153,7 @@ class _Viewing:
         data: dict[str, object] = {
             "name": self._name(one, address, "outputs"),
             "type": "omelasticsearch",
-            "servers": ["http://127.0.0.1:9200"],
+            "servers": _servers(one),
             "action.resumeRetryCount": 0,
             **known(OmelasticsearchOutput, plain, address, self.gaps),
             **_timeout(one.text(_TIMEOUT)),
@@ -194,6 +195,16 @@ class _Viewing:
         name = word if word[:1].isalpha() else f"{one.kind}-{number}"
         taken = {path[1] for path in self.sections if path[0] == section}
         return f"{name}-{number}" if name in taken else name
+
+
+def _servers(one: ScriptObject) -> list[str]:
+    """The addresses as profiles spell them; one of this machine where they are known only when
+    rsyslogd starts, or have a login or a path."""
+    given = one.get("server")
+    scheme, port = "https" if one.is_on("usehttps") else "http", one.text("serverport") or "9200"
+    texts = ("localhost",) if given is None else given.texts
+    made = [text if "://" in text else f"{scheme}://{text}:{port}" for text in texts]
+    return made if made and all(map(_SERVER.fullmatch, made)) else ["http://127.0.0.1:9200"]
 
 
 def _timeout(written: str | None) -> dict[str, object]:
