@@ -177,3 +177,15 @@ def test_changes_of_a_search_are_a_line_each(tmp_path: Path) -> None:
     assert point.text.endswith(
         'changes:\n  "action[es].queue.size": 30000\n  "action[es].indexTimeout": 60000\n'
     )
+
+
+def test_what_was_recorded_is_found_from_any_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loaded(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    written = load_profile(Path("prod.yaml"))
+    recorded = written.base
+    monkeypatch.chdir("/")
+    again = parse_profile(written.text, str(tmp_path / "prod.yaml"), (), recorded)
+    assert again.profile.indexed == written.profile.indexed

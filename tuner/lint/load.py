@@ -53,10 +53,12 @@ class LoadedProfile:
 
     @property
     def base(self) -> tuple[tuple[str, bytes], ...] | None:
-        """The files of the base without changes, to be read again later; None without one."""
+        """The files of the base without changes, by their whole paths, to be read again later from
+        any folder; None without one."""
         if self.profile.base is None:
             return None
-        return tuple((one.path, one.raw) for one in self.profile.base.kept.written.files.values())
+        files = self.profile.base.kept.written.files.values()
+        return tuple((str(Path(one.path).absolute()), one.raw) for one in files)
 
     def with_text(self, text: str) -> LoadedProfile:
         """The profile with another text of its own on the same layers and base; raises

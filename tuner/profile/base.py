@@ -3,10 +3,10 @@ that the profile names are made in it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from posixpath import basename, dirname
+from posixpath import abspath, basename, dirname
 
 from tuner.errors import BadProfile, KeyPath, Problem
 from tuner.profile.source import Position, Source, Spot, at, problem_at
@@ -48,7 +48,7 @@ def with_base(
     if not isinstance(source.data, Mapping) or not isinstance(name, str):
         return source, None
     path = Path(source.file_of((BASE, "rsyslog"))).parent / name
-    store: ConfigurationFiles = LocalFiles() if recorded is None else _Overlay(dict(recorded), None)
+    store: ConfigurationFiles = LocalFiles() if recorded is None else _overlay(recorded, None)
     read = configuration([path], store)
     problems = [
         Problem(one.origin.file, one.origin.line, one.origin.column, one.message, IN_BASE)
@@ -66,7 +66,7 @@ def with_base(
         where = source.key_position((CHANGES,))
         found = problem_at(source.file_of((CHANGES,)), where, str(bad.args[0]), IN_BASE)
         raise BadProfile((*source.problems, found)) from None
-    changed = base_of(configuration([path], _Overlay(files, store)))
+    changed = base_of(configuration([path], _overlay(files.items(), store)))
     kept = KeptBase(written, changed, view_of(changed))
     if not kept.view.data["inputs"]:
         there = ", ".join(str(one.text("type")) for one in written.of_kind("input")) or "none"
@@ -148,16 +148,22 @@ def _paths(data: object, path: KeyPath) -> Iterator[KeyPath]:
         yield from _paths(inner, (*path, step))
 
 
+def _overlay(
+    files: Iterable[tuple[str, bytes]], below: ConfigurationFiles | None
+) -> ConfigurationFiles:
+    return _Overlay({abspath(path): raw for path, raw in files}, below)
+
+
 @dataclass(frozen=True)
 class _Overlay(ConfigurationFiles):
-    """Files with these contents, on top of others where there are some."""
+    """Files with these contents by their whole paths, on top of others where there are some."""
 
     contents: Mapping[str, bytes]
     below: ConfigurationFiles | None
 
     def read(self, path: str) -> bytes:
-        if path in self.contents:
-            return self.contents[path]
+        if abspath(path) in self.contents:
+            return self.contents[abspath(path)]
         if self.below is None:
             raise OSError("it is not among the files that were recorded")
         return self.below.read(path)
@@ -165,4 +171,5 @@ class _Overlay(ConfigurationFiles):
     def listed(self, folder: str) -> Mapping[str, bool]:
         if self.below is not None:
             return self.below.listed(folder)
-        return {basename(path): True for path in self.contents if dirname(path) == folder}
+        here = abspath(folder)
+        return {basename(path): True for path in self.contents if dirname(path) == here}
