@@ -52,6 +52,16 @@ def test_render_imports_no_more_than_render_needs() -> None:
     assert found & MEASURING == set()
 
 
+def test_what_reads_a_configuration_is_imported_for_a_profile_that_stands_on_one(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "rsyslog.conf").write_text('input(type="imtcp" port="514")\n', encoding="utf-8")
+    on_base = tmp_path / "prod.yaml"
+    on_base.write_text("name: prod\nbase: {rsyslog: rsyslog.conf}\n", encoding="utf-8")
+    assert "lark" in imported("render", str(on_base))
+    assert "lark" not in imported("render", DEFAULT)
+
+
 @pytest.mark.parametrize("name", ["search", "report"])
 def test_nothing_is_drawn_with_before_there_is_a_report(name: str) -> None:
     show = f"import sys; from tuner.cli.commands import command; command({name!r})"

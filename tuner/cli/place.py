@@ -97,8 +97,7 @@ def facts_of(lab: Lab, profiles: Sequence[Profile], allow: Sequence[str]) -> Lab
     facts = lab.engine.facts
     nodes = f"{facts.data_nodes} data nodes, {facts.processors} processors"
     base = profiles[0].base
-    workload: list[object] = [profiles[0].workload.model_dump(mode="json", by_alias=True)]
-    workload += [] if base is None else [base.kept.written.text]
+    workload = profiles[0].workload.model_dump(mode="json", by_alias=True)
     chosen = chosen_rsyslogd()
     return LabFacts(
         engine=lab.engine.name,
@@ -109,7 +108,7 @@ def facts_of(lab: Lab, profiles: Sequence[Profile], allow: Sequence[str]) -> Lab
             rsyslog=lab.rsyslog if chosen is None else f"{lab.rsyslog} ({chosen})",
             engine=f"{lab.engine.name}, {nodes}",
             hardware=f"{cpu_model()}, {describe_machine()}",
-            workload=fingerprint(workload if len(workload) > 1 else workload[0]),
+            workload=fingerprint(workload if base is None else [workload, base.kept.written.text]),
             heap=lab.engine.heap or "",
         ),
         beside=tuple(beside),

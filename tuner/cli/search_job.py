@@ -18,7 +18,6 @@ from tuner.errors import BadUsage, JobFailed, Refused
 from tuner.lint.candidate import candidate
 from tuner.lint.load import LoadedProfile, parse_profile
 from tuner.lint.repairs import every_change, repairs
-from tuner.profile.base import RecordedFiles
 from tuner.profile.model import Profile
 from tuner.search.budget import Pace
 from tuner.search.farm import AND
@@ -121,7 +120,7 @@ def resumed(directory: Path, record: Record, clock: Stopwatch, *, on_cluster: bo
     clock.before_s = record.spent_s
     text, path, layers = header.profile_text, header.profile_path, header.profile_layers
     return Job(
-        loaded=parse_profile(text, path, layers, header.base),
+        loaded=parse_profile(text, path, layers, header.profile_base),
         directory=directory,
         options=header.options,
         budget_s=header.budget_s,
@@ -135,11 +134,13 @@ def resumed(directory: Path, record: Record, clock: Stopwatch, *, on_cluster: bo
 def has_changed(begun_with: LoadedProfile) -> bool:
     """Whether the file of a profile, or one of its base, says something else now, as far as can be
     seen."""
-    base = begun_with.base or ()
-    files = {Path(path): raw for path, raw in base}
-    files = {begun_with.path: begun_with.text.encode()} | files
+    of_base = {Path(path): text for path, text in begun_with.base or ()}
+    files = {begun_with.path: begun_with.text} | of_base
     try:
-        return any(path.read_bytes() != raw for path, raw in files.items())
+        return any(
+            path.read_bytes() != text.encode("utf-8", "surrogateescape")
+            for path, text in files.items()
+        )
     except OSError:
         return False
 
@@ -170,12 +171,6 @@ def _some(turned: tuple[Knob, ...]) -> tuple[Knob, ...]:
     return turned
 
 
-def _recorded(base: RecordedFiles | None) -> tuple[tuple[str, str], ...] | None:
-    if base is None:
-        return None
-    return tuple((path, raw.decode("utf-8", "surrogateescape")) for path, raw in base)
-
-
 def header_of(job: Job, facts: LabFacts) -> Header:
     """What is asked for and where it runs, for the first line of a journal."""
     profile = job.loaded.profile
@@ -193,7 +188,7 @@ def header_of(job: Job, facts: LabFacts) -> Header:
         machine=facts.machine,
         substitutions=facts.substitutions,
         profile_layers=job.loaded.layers,
-        profile_base=_recorded(job.loaded.base),
+        profile_base=job.loaded.base,
         earlier=_earlier(job, facts),
         libraries=tuple(f"{name} {version(name)}" for name in _LIBRARIES),
         limits=Limits.of(profile.guardrails),

@@ -6,9 +6,14 @@ trial: a search or count during one would switch on the refresh of an idle shard
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from tuner.engine.client import EngineClient, at, number_at
+
+_LONGEST_S = 60.0
+_POLL_S = 0.1
 
 
 @dataclass(frozen=True)
@@ -105,6 +110,17 @@ def make_durable(client: EngineClient, pattern: str) -> None:
     """Refresh and flush: afterwards everything indexed is searchable and in a Lucene commit."""
     client.request("POST", f"/{pattern}/_refresh")
     client.request("POST", f"/{pattern}/_flush?wait_if_ongoing=true")
+
+
+def await_quiet(client: EngineClient, check: Callable[[], None], quiet_s: float) -> None:
+    """Wait until no document has come for a while, at most a minute; `check` raises where none can
+    come any more."""
+    seen, since_s, deadline_s = -1, time.monotonic(), time.monotonic() + _LONGEST_S
+    while time.monotonic() - since_s < quiet_s and time.monotonic() < deadline_s:
+        check()
+        if (now := count(client, "_all")) != seen:
+            seen, since_s = now, time.monotonic()
+        time.sleep(_POLL_S)
 
 
 def count(client: EngineClient, pattern: str) -> int:

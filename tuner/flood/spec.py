@@ -18,6 +18,8 @@ LEAST_MESSAGE_BYTES: dict[Format, int] = {
     "rfc3164": 96, "rfc5424": 120, "local": 96, "bare": 96,
 }  # fmt: skip
 LATE_S = 0.050
+RUN_S = 1000
+"""Numbers that are times begin with a multiple of it."""
 _TOLERATED_SHARE = 0.01
 
 
@@ -61,6 +63,12 @@ class FloodSpec:
         self._require_framing()
         if self.replay is None:
             self._require_sizes()
+
+    @property
+    def stamped_run(self) -> str:
+        """What a flood is called whose numbers are times: the thousands of seconds since 1970 that
+        they begin with."""
+        return str((self.begins_s or 0) // RUN_S)
 
     @property
     def sizes(self) -> MessageSizes:

@@ -5,14 +5,12 @@ from __future__ import annotations
 import time
 
 from tuner.errors import Refused
-from tuner.flood.spec import FloodSpec, framings
+from tuner.flood.spec import RUN_S, FloodSpec, framings
 from tuner.flood.transport import Credentials, Transport
 from tuner.modules.input import LOOPBACK, Format, Input, Listener
 from tuner.profile.bind_inputs import flooded
 from tuner.profile.model import Profile
 from tuner.profile.placement import ports_of
-
-_RUN_S = 1000
 
 
 def flood_spec(bound: Profile, run_id: str, count: int | None = None) -> FloodSpec:
@@ -42,7 +40,7 @@ def flood_spec(bound: Profile, run_id: str, count: int | None = None) -> FloodSp
         min_bytes=sizes.min,
         max_bytes=sizes.max,
         replay=load.replay,
-        begins_s=None if bound.base is None else int(time.time()) // _RUN_S * _RUN_S,
+        begins_s=None if bound.base is None else int(time.time()) // RUN_S * RUN_S,
     )
 
 

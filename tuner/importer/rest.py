@@ -9,7 +9,7 @@ from itertools import groupby
 
 from tuner.importer.flow import Reached, negated
 from tuner.importer.written import printed
-from tuner.rainerscript.configuration import Parts, is_module, module_name
+from tuner.rainerscript.configuration import Parts, is_module
 from tuner.rainerscript.gaps import Gap, Gaps, Inexpressible
 from tuner.rainerscript.script import (
     Block,
@@ -25,6 +25,7 @@ from tuner.rainerscript.script import (
     SetVariable,
     Statement,
     every,
+    module_name,
 )
 
 # What is in the name of a parameter that may hold a secret.

@@ -23,7 +23,7 @@ from tuner.modules.input import Input, Listener, Parsers
 from tuner.modules.ratelimit import LIMIT_NAME, RateLimitPolicy
 from tuner.modules.registry import INPUTS, name_of
 from tuner.profile.model import Global
-from tuner.rainerscript.configuration import Configuration, Parts, module_name, parts_of
+from tuner.rainerscript.configuration import Configuration, Parts, parts_of
 from tuner.rainerscript.gaps import Gap, Gaps
 from tuner.rainerscript.legacy import modern
 from tuner.rainerscript.old_form import DEFAULT_RULESET
@@ -36,6 +36,7 @@ from tuner.rainerscript.script import (
     Parameter,
     ScriptObject,
     ScriptPosition,
+    module_name,
 )
 from tuner.schema.parameter import of_module
 from tuner.schema.scalars import as_name

@@ -6,15 +6,14 @@ nothing of the user's is run but rsyslogd itself.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 from tuner.engine.delivery import FIELD, FIRST_OUTPUT
 from tuner.errors import Refused
 from tuner.modules.input import Input
-from tuner.profile.base import KeptBase
 from tuner.rainerscript.script import (
-    Array,
     Block,
     BsdBlock,
     Directive,
@@ -30,7 +29,11 @@ from tuner.rainerscript.script import (
     SetVariable,
     Statement,
     Word,
+    module_name,
 )
+
+if TYPE_CHECKING:
+    from tuner.profile.base import KeptBase
 
 # Modules that take events of the host itself, run programs, or send elsewhere.
 _OF_THE_HOST = frozenset(
@@ -139,8 +142,8 @@ class _Fitting:
     def object(self, one: ScriptObject) -> Iterator[ScriptObject]:
         """An object that is no action."""
         match one.kind:
-            case "module" if module_of(one) in _OF_THE_HOST:
-                self.leave_out(one.origin, f"module {module_of(one)}")
+            case "module" if module_name(one) in _OF_THE_HOST:
+                self.leave_out(one.origin, f"module {module_name(one)}")
             case "input":
                 yield from self.input(one)
             case "global":
@@ -169,7 +172,7 @@ class _Fitting:
             for key, value in after.items()
             if key not in {"type", "stream"} and before.get(key) != value
         }
-        yield with_values(one, changed)
+        yield one.with_values(changed)
 
     def action(self, one: ScriptObject) -> Iterator[Statement]:
         """An action: into the engine of the lab, into a file of its, or nothing."""
@@ -204,18 +207,17 @@ class _Fitting:
         values["searchIndex"] = name
         if one.get("errorFile") is not None:
             values["errorFile"] = f"{self.site.folder}/errors-{number}.json"
-        kept = tuple(each for each in one.parameters if each.key not in _TOWARDS_ENGINE)
         yield from before
-        yield self.spooled(with_values(replace(one, parameters=kept), values))
+        yield self.spooled(one.without(_TOWARDS_ENGINE).with_values(values))
 
     def into_file(self, one: ScriptObject) -> Iterator[Statement]:
         """Lines into a file of the lab's."""
         folder = f"{self.site.folder}/files"
         static, dynamic = one.text("file"), one.text("dynaFile")
         if dynamic is not None:
-            yield self.spooled(with_values(one, {"dynaFile": self.prefixed(dynamic, folder)}))
+            yield self.spooled(one.with_values({"dynaFile": self.prefixed(dynamic, folder)}))
         elif static is not None and static.startswith("/"):
-            yield self.spooled(with_values(one, {"file": f"{folder}{static}"}))
+            yield self.spooled(one.with_values({"file": f"{folder}{static}"}))
         else:
             self.leave_out(one.origin, "an action into a file of no known name")
             yield Word("continue", one.origin)
@@ -228,11 +230,9 @@ class _Fitting:
         if found is None:
             made = _string(own, prefix)
         elif found.parts:
-            made = replace(with_values(found, {"name": own}), parts=(before, *found.parts))
+            made = replace(found.with_values({"name": own}), parts=(before, *found.parts))
         else:
-            made = with_values(
-                found, {"name": own, "string": prefix + (found.text("string") or "")}
-            )
+            made = found.with_values({"name": own, "string": prefix + (found.text("string") or "")})
         self.templates.append(made)
         return own
 
@@ -255,55 +255,35 @@ class _Fitting:
                 return None
             member = f'{head},"{FIELD}":{digits}{brace}{tail}'
             options = () if found is None else found.parameters
-            made = with_values(ScriptObject("template", options, _HERE), {"name": name})
-            return with_values(made, {"type": "string", "string": member}), ()
+            made = ScriptObject("template", options, _HERE).with_values({"name": name})
+            return made.with_values({"type": "string", "string": member}), ()
         self.templates.append(_string(f"{_OWN}number-{number}", digits))
         own = Quoted(f"{_OWN}number-{number}", _HERE)
         value = FunctionCall("exec_template", (own,), _HERE)
         subtree = found.text("subtree")
         if subtree is not None:
             setting = SetVariable("set", f"{subtree.rstrip('!')}!{FIELD}", value, _HERE)
-            return with_values(found, {"name": name}), (setting,)
+            return found.with_values({"name": name}), (setting,)
         variable = f"$.{FIELD}_{number}"
         parts = _with_member(found, variable)
         if parts is None:
             return None
-        made = replace(with_values(found, {"name": name}), parts=parts)
+        made = replace(found.with_values({"name": name}), parts=parts)
         return made, (SetVariable("set", variable, value, _HERE),)
 
     def spooled(self, one: ScriptObject) -> ScriptObject:
         """A queue keeps its files in the lab's folder."""
         here = one.get("queue.spoolDirectory") is not None
-        return with_values(one, {"queue.spoolDirectory": self.site.folder}) if here else one
+        return one.with_values({"queue.spoolDirectory": self.site.folder}) if here else one
 
     def leave_out(self, origin: ScriptPosition, what: str) -> None:
         """Note what is left out."""
         self.left_out.append(LeftOut(origin, what))
 
 
-def module_of(one: ScriptObject) -> str:
-    """The module that module() loads."""
-    return (one.text("load") or "").lower().rpartition("/")[2].removesuffix(".so")
-
-
-def with_values(one: ScriptObject, values: Mapping[str, object]) -> ScriptObject:
-    """An object with these parameters in place of its own of the same names."""
-    keys = {name.lower() for name in values}
-    kept = tuple(each for each in one.parameters if each.key not in keys)
-    return replace(one, parameters=(*kept, *(_parameter(*pair) for pair in values.items())))
-
-
-def _parameter(name: str, value: object) -> Parameter:
-    if isinstance(value, list):
-        items = tuple(Quoted(str(item), _HERE) for item in value)
-        return Parameter(name, Array(items, _HERE), _HERE)
-    text = {True: "on", False: "off"}[value] if isinstance(value, bool) else str(value)
-    return Parameter.of(name, text, _HERE)
-
-
 def _string(name: str, text: str) -> ScriptObject:
     parameters = {"name": name, "type": "string", "string": text}
-    return with_values(ScriptObject("template", (), _HERE), parameters)
+    return ScriptObject("template", (), _HERE).with_values(parameters)
 
 
 def _with_member(template: ScriptObject, variable: str) -> tuple[ScriptObject, ...] | None:
@@ -311,13 +291,13 @@ def _with_member(template: ScriptObject, variable: str) -> tuple[ScriptObject, .
     they write none."""
     whole = any(template.is_on(f"option.{name}") for name in ("jsonf", "jsonftree"))
     value = {"name": variable, "outname": FIELD, "format": "jsonf"}
-    member = with_values(ScriptObject("property", (), _HERE), value)
+    member = ScriptObject("property", (), _HERE).with_values(value)
     if whole:
         return (*template.parts, member)
     *before, last = template.parts or (member,)
     head, brace, tail = (last.text("value") or "").rpartition("}")
     if last.kind != "constant" or not brace:
         return None
-    head_part = with_values(last, {"value": f'{head},"{FIELD}":'})
-    plain = with_values(ScriptObject("property", (), _HERE), {"name": variable})
-    return (*before, head_part, plain, with_values(last, {"value": brace + tail}))
+    head_part = last.with_values({"value": f'{head},"{FIELD}":'})
+    plain = ScriptObject("property", (), _HERE).with_values({"name": variable})
+    return (*before, head_part, plain, last.with_values({"value": brace + tail}))

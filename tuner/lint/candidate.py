@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
 
 from tuner.errors import KeyPath
 from tuner.lint.load import LoadedProfile
 from tuner.lint.rules.queue_parameters import OF_FILES
 from tuner.modules.queue import Place, Queue, QueueType, resolve
-from tuner.profile.base import CHANGES, KeptBase
 from tuner.profile.edit import set_at
 from tuner.profile.edit.flow import flow
 from tuner.profile.edit.leaf import edit_leaf, set_empty
+from tuner.profile.layers import CHANGES
 from tuner.profile.paths import resolve_path
 from tuner.profile.placement import measured_queue, measured_way
 from tuner.profile.source import Source, at, read
-from tuner.rainerscript.view import value_of
 from tuner.schema.path import Path
 from tuner.space.knob import Level
 from tuner.space.queues import path_of, queue_for_direct, starts_with_a_batch
+
+if TYPE_CHECKING:
+    from tuner.profile.base import KeptBase
 
 _QUEUE_KEYS = tuple(field.alias or name for name, field in Queue.model_fields.items())
 _FILE_KEYS = ("filename", "spoolDirectory", *OF_FILES)
@@ -72,7 +75,7 @@ def in_base(
             continue
         before, key = kept.written.parameter(*place), kept.written.key_of(*place)
         if value is not None:
-            made[key] = value_of(steps, value, None if before is None else before.text)
+            made[key] = kept.view.value(steps, value, before)
         elif before is not None:
             # What the base has goes only where the profile says so.
             made[key] = None

@@ -12,13 +12,15 @@ from pydantic import ValidationError
 
 from tuner.errors import BadProfile, KeyPath, Problem, Severity
 from tuner.lint.lint import Finding, lint
-from tuner.profile.base import RecordedFiles, with_base
-from tuner.profile.layers import layered, layers_below
+from tuner.profile.layers import BASE, layered, layers_below
 from tuner.profile.model import Profile
-from tuner.profile.source import MAX_BYTES, UNREADABLE, Position, Source, problem_at, read
+from tuner.profile.source import MAX_BYTES, UNREADABLE, Position, Source, at, problem_at, read
 from tuner.profile.wording import problems_of
 
 STDIN = Path("-")
+RecordedFiles = Sequence[tuple[str, str]] | None
+"""The files of a base as they were recorded; None for those of this machine."""
+
 _REPAIRS = "rsyslog-tune validate --fix writes that"
 
 
@@ -52,13 +54,13 @@ class LoadedProfile:
         return self.source.position(path)
 
     @property
-    def base(self) -> tuple[tuple[str, bytes], ...] | None:
-        """The files of the base without changes, by their whole paths, to be read again later from
-        any folder; None without one."""
+    def base(self) -> tuple[tuple[str, str], ...] | None:
+        """The files of the base without changes, by their whole paths and as
+        `SourceFile.portable`, to be read again later from any folder; None without one."""
         if self.profile.base is None:
             return None
         files = self.profile.base.kept.written.files.values()
-        return tuple((str(Path(one.path).absolute()), one.raw) for one in files)
+        return tuple((str(Path(one.path).absolute()), one.portable) for one in files)
 
     def with_text(self, text: str) -> LoadedProfile:
         """The profile with another text of its own on the same layers and base; raises
@@ -153,7 +155,7 @@ def parse_profile(
     text: str,
     name: str,
     layers: Sequence[tuple[str, str]] | None = None,
-    base: RecordedFiles | None = None,
+    base: RecordedFiles = None,
 ) -> LoadedProfile:
     """The profile in `text`, named `name` in problems; raises BadProfile.
 
@@ -166,8 +168,13 @@ def parse_profile(
     return _parsed(leaf, tuple(read(text, name) for name, text in layers), base)
 
 
-def _drafted(leaf: Source, below: tuple[Source, ...], base: RecordedFiles | None = None) -> Draft:
-    source, kept = with_base(layered(leaf, below), base)
+def _drafted(leaf: Source, below: tuple[Source, ...], base: RecordedFiles = None) -> Draft:
+    source, kept = layered(leaf, below), None
+    if at(source.data, (BASE,)) is not None:
+        # What reads a configuration is imported for that alone.
+        from tuner.profile.base import with_base
+
+        source, kept = with_base(source, base)
     try:
         profile = Profile.model_validate(source.data, by_alias=True, by_name=False)
     except ValidationError as error:
@@ -178,9 +185,7 @@ def _drafted(leaf: Source, below: tuple[Source, ...], base: RecordedFiles | None
     return Draft(profile, leaf, below, source)
 
 
-def _parsed(
-    leaf: Source, below: tuple[Source, ...], base: RecordedFiles | None = None
-) -> LoadedProfile:
+def _parsed(leaf: Source, below: tuple[Source, ...], base: RecordedFiles = None) -> LoadedProfile:
     draft = _drafted(leaf, below, base)
     profile, source = draft.profile, draft.source
     findings = tuple(_problem(finding, source) for finding in lint(profile))

@@ -8,7 +8,7 @@ import shutil
 import time
 
 from tuner.engine.client import EngineClient
-from tuner.engine.counters import count
+from tuner.engine.counters import await_quiet
 from tuner.engine.delivery import Expectation
 from tuner.errors import JobFailed, Refused
 from tuner.flood.messages import POOL
@@ -27,7 +27,6 @@ from tuner.profile.model import BaseFiles, Profile
 _PER_SECOND = 1000.0
 _SENT_S = 30.0
 _QUIET_S = 1.0
-_LONGEST_S = 60.0
 _POLL_S = 0.1
 _PREFIX = "rsyslog-tune-learnt-"
 
@@ -94,13 +93,8 @@ def _flooded(bound: Profile, client: EngineClient, rsyslogd: Rsyslogd) -> str:
         final = flood.finish()
     if final.error is not None or final.sent < POOL:
         raise JobFailed(f"the base took {final.sent} of {POOL} messages: {final.error}")
-    seen, since_s, deadline_s = -1, time.monotonic(), time.monotonic() + _LONGEST_S
-    while time.monotonic() - since_s < _QUIET_S and time.monotonic() < deadline_s:
-        rsyslogd.check()
-        if (now := count(client, "_all")) != seen:
-            seen, since_s = now, time.monotonic()
-        time.sleep(_POLL_S)
-    return str(spec.begins_s or 0)[:7]
+    await_quiet(client, rsyslogd.check, _QUIET_S)
+    return spec.stamped_run
 
 
 def _numbers(client: EngineClient, run: str, output: int) -> list[int]:

@@ -63,7 +63,7 @@ class TrialPart(Enum):
 
 
 class StageClock:
-    """The stages of a trial that begins now: each is told of, and its seconds are counted."""
+    """Tells of each stage of a trial that begins now, and counts its seconds."""
 
     def __init__(
         self, tell: Callable[[str], None], clock: Callable[[], float] = time.monotonic

@@ -113,7 +113,7 @@ def _delivery_of_base(watch: Watch, sent: SentEvents, expectation: Expectation) 
     make_durable(client, pattern)
     wanted = expectation.documents(sent)
     arrived, found = indexed(client, pattern, SILENCE_S), count(client, pattern)
-    run = str(watch.flood.spec.begins_s or 0)[:7]
+    run = watch.flood.spec.stamped_run
     check = watch.pipe.lab.engine.check_expected(pattern, sent, run, expectation)
     return Delivery(
         sent.total, sent.total + arrived - wanted, sent.total + found - wanted,

@@ -9,17 +9,14 @@ from pathlib import Path
 from posixpath import abspath, basename, dirname
 
 from tuner.errors import BadProfile, KeyPath, Problem
+from tuner.profile.layers import BASE, CHANGES
 from tuner.profile.source import Position, Source, Spot, at, problem_at
 from tuner.rainerscript.configuration import ConfigurationFiles, LocalFiles, configuration
 from tuner.rainerscript.in_place import Changes, edited
-from tuner.rainerscript.objects import Base, base_of
+from tuner.rainerscript.objects import SURROGATES, Base, base_of
 from tuner.rainerscript.script import ScriptPosition
 from tuner.rainerscript.view import View, view_of
 
-RecordedFiles = Sequence[tuple[str, bytes]]
-"""The files of a base by their paths, as they were once."""
-
-BASE, CHANGES = "base", "changes"
 IN_BASE = "RT019"
 # What a configuration says, not the profile on top of it.
 _SAID_BY_BASE = (
@@ -39,16 +36,19 @@ class KeptBase:
 
 
 def with_base(
-    source: Source, recorded: RecordedFiles | None = None
+    source: Source, recorded: Sequence[tuple[str, str]] | None = None
 ) -> tuple[Source, KeptBase | None]:
     """What a profile says together with its base, and that base, None where it has none; its files
-    are read from this machine unless they are `recorded`.  Raises BadProfile with all that is wrong
-    with the base."""
+    are read from this machine unless they are `recorded`, by path and as `SourceFile.portable`.
+    Raises BadProfile with all that is wrong with the base."""
     name = at(source.data, (BASE, "rsyslog"))
     if not isinstance(source.data, Mapping) or not isinstance(name, str):
         return source, None
     path = Path(source.file_of((BASE, "rsyslog"))).parent / name
-    store: ConfigurationFiles = LocalFiles() if recorded is None else _overlay(recorded, None)
+    store: ConfigurationFiles = LocalFiles()
+    if recorded is not None:
+        raws = {at_path: text.encode("utf-8", SURROGATES) for at_path, text in recorded}
+        store = _overlay(raws, None)
     read = configuration([path], store)
     problems = [
         Problem(one.origin.file, one.origin.line, one.origin.column, one.message, IN_BASE)
@@ -66,10 +66,11 @@ def with_base(
         where = source.key_position((CHANGES,))
         found = problem_at(source.file_of((CHANGES,)), where, str(bad.args[0]), IN_BASE)
         raise BadProfile((*source.problems, found)) from None
-    changed = base_of(configuration([path], _overlay(files.items(), store)))
+    changed = base_of(configuration([path], _overlay(files, store))) if files else written
     kept = KeptBase(written, changed, view_of(changed))
     if not kept.view.data["inputs"]:
-        there = ", ".join(str(one.text("type")) for one in written.of_kind("input")) or "none"
+        types = [str(one.text("type")) for _, one in written.of_kind("input")]
+        there = ", ".join(types) or "none"
         message = f"no input of it is one that events can be sent to; its inputs: {there}"
         raise BadProfile((problem_at(str(path), Position(1, 1), message, IN_BASE),))
     spots = {**dict(_spots(kept, source)), **source.spots}
@@ -137,21 +138,13 @@ def _origin(kept: KeptBase, path: KeyPath) -> tuple[str | None, ScriptPosition |
 def _paths(data: object, path: KeyPath) -> Iterator[KeyPath]:
     if path:
         yield path
-    members = (
-        data.items()
-        if isinstance(data, Mapping)
-        else enumerate(data)
-        if isinstance(data, list)
-        else ()
-    )
-    for step, inner in members:
-        yield from _paths(inner, (*path, step))
+    steps: Iterable[str | int] = data if isinstance(data, Mapping) else ()
+    for step in range(len(data)) if isinstance(data, list) else steps:
+        yield from _paths(at(data, (step,)), (*path, step))
 
 
-def _overlay(
-    files: Iterable[tuple[str, bytes]], below: ConfigurationFiles | None
-) -> ConfigurationFiles:
-    return _Overlay({abspath(path): raw for path, raw in files}, below)
+def _overlay(files: Mapping[str, bytes], below: ConfigurationFiles | None) -> ConfigurationFiles:
+    return _Overlay({abspath(path): raw for path, raw in files.items()}, below)
 
 
 @dataclass(frozen=True)

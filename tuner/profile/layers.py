@@ -10,6 +10,8 @@ from tuner.errors import BadProfile, KeyPath
 from tuner.profile.source import LAYER, Position, Source, Spot, at, problem_at, read
 
 EXTENDS = "extends"
+# The keys of a profile that stands on a configuration (base.py, which is imported for those alone).
+BASE, CHANGES = "base", "changes"
 MAX_LAYERS = 5
 
 # Lists whose items are named: they merge by `name`; every other list is replaced as a whole.

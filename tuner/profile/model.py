@@ -5,7 +5,7 @@ documentation; aliases spell them as rsyslog and Elasticsearch do.
 """
 
 from enum import Enum
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Field, PrivateAttr
 
@@ -23,11 +23,14 @@ from tuner.modules.queue import Queue
 from tuner.modules.ratelimit import RateLimitName, RateLimitPolicy
 from tuner.modules.registry import AnyInput, AnyOutput, AnyStep, Parse
 from tuner.modules.secrets import SecretRef
-from tuner.profile.base import KeptBase
 from tuner.profile.stream import Lanes, LookupTable, Snippets, Stream
 from tuner.profile.workload import Workload as Workload
 from tuner.schema.scalars import Name, ProfilePath, Switch
 from tuner.schema.section import Section
+
+# A configuration is read for a profile that has one alone: its grammar takes 50 ms to import.
+if TYPE_CHECKING:
+    from tuner.profile.base import KeptBase
 
 
 class Tier(Enum):
@@ -81,16 +84,16 @@ class BaseFiles(Section):
     """A configuration of the user's that stays as it is, but for `changes`."""
 
     rsyslog: ProfilePath
-    _kept: KeptBase | None = PrivateAttr(None)
+    _kept: "KeptBase | None" = PrivateAttr(None)
 
     @property
-    def kept(self) -> KeptBase:
+    def kept(self) -> "KeptBase":
         """What was read of it.  Raises RuntimeError where that was not."""
         if self._kept is None:
             raise RuntimeError("the base was not read")
         return self._kept
 
-    def hold(self, kept: KeptBase) -> None:
+    def hold(self, kept: "KeptBase") -> None:
         """Keep what was read."""
         self._kept = kept
 

@@ -29,6 +29,7 @@ from tuner.rainerscript.script import (
     SelectorFilter,
     Statement,
     every,
+    module_name,
 )
 from tuner.rainerscript.template import Template, template_of
 from tuner.rainerscript.tokens import Refusal
@@ -224,10 +225,15 @@ def _text(raw: bytes) -> str:
         raise OSError(f"it is larger than {MAX_BYTES >> 20} MiB")
     if b"\0" in raw:
         raise OSError("it is a binary file")
+    return decoded(raw)[0]
+
+
+def decoded(raw: bytes) -> tuple[str, str]:
+    """A text and its encoding: UTF-8 where the bytes are that, else Latin-1; either keeps all."""
     try:
-        return raw.decode("utf-8")
+        return raw.decode("utf-8"), "utf-8"
     except UnicodeDecodeError:
-        return raw.decode("latin-1")
+        return raw.decode("latin-1"), "latin-1"
 
 
 @dataclass
@@ -309,12 +315,6 @@ class Parts:
 def is_module(one: Statement) -> TypeGuard[ScriptObject]:
     """Whether a statement loads a module."""
     return isinstance(one, ScriptObject) and one.kind == "module"
-
-
-def module_name(one: ScriptObject) -> str:
-    """The module that is loaded, without its folder."""
-    name = (one.text("load") or "").lower().removesuffix(".so").rpartition("/")[2]
-    return name.removeprefix("builtin:")
 
 
 def parts_of(block: Block) -> Parts:

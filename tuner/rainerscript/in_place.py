@@ -67,8 +67,9 @@ def _object(
         raise LookupError(f"there is no {address}")
     missing: dict[str, str] = {}
     for name, value in values.items():
-        if _written(base, found, name) is not None:
-            yield from _replaced(base, address, name, value)
+        place = _written(base, found, name)
+        if place is not None:
+            yield from _replaced(base, found, place, name, value)
         elif value is not None:
             missing[name] = value
     if missing:
@@ -81,15 +82,12 @@ def _object(
 
 
 def _replaced(
-    base: Base, address: str, name: str, value: str | None
+    base: Base, found: ScriptObject, place: _Value, name: str, value: str | None
 ) -> Iterator[tuple[str, _Stretch]]:
-    """The splices of a parameter that is written."""
-    found = base.objects[address]
-    place = _written(base, found, name)
-    if place is None:
-        return
+    """The splices of a parameter that is written there."""
     if _is_shared(base, found, name):
         if value is None:
+            address = base.address_of(found)
             raise LookupError(f"{address}: {name} is set for several objects at once")
         yield from _for_one(base, found, name, value)
     elif value is None:

@@ -10,10 +10,11 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from tuner.rainerscript.configuration import Configuration
+from tuner.rainerscript.configuration import Configuration, decoded
 from tuner.rainerscript.legacy import modern
 from tuner.rainerscript.script import Block, Parameter, ScriptObject, ScriptPosition, every
 
+SURROGATES = "surrogateescape"
 MAIN_QUEUE = "main_queue"
 _ALONE = (MAIN_QUEUE, "global")
 _KINDS = ("input", "ruleset", "action")
@@ -27,18 +28,11 @@ class SourceFile:
     text: str
     encoding: str
 
-    @classmethod
-    def of(cls, path: str, raw: bytes) -> SourceFile:
-        """UTF-8, or Latin-1 where it is none; either way no byte is lost."""
-        try:
-            return cls(path, raw.decode("utf-8"), "utf-8")
-        except UnicodeDecodeError:
-            return cls(path, raw.decode("latin-1"), "latin-1")
-
     @property
-    def raw(self) -> bytes:
-        """Its bytes."""
-        return self.text.encode(self.encoding)
+    def portable(self) -> str:
+        """Its bytes as UTF-8, with surrogates for those that are not: what JSON and artefacts can
+        hold."""
+        return self.text.encode(self.encoding).decode("utf-8", SURROGATES)
 
     @property
     def line_end(self) -> str:
@@ -73,9 +67,9 @@ class Base:
         """What may be changed; every configuration has a main queue."""
         return tuple(dict.fromkeys((MAIN_QUEUE, *self.objects)))
 
-    def of_kind(self, kind: str) -> tuple[ScriptObject, ...]:
-        """The objects of a kind."""
-        return tuple(one for one in self.objects.values() if one.kind == kind)
+    def of_kind(self, kind: str) -> tuple[tuple[str, ScriptObject], ...]:
+        """The objects of a kind, each with its address."""
+        return tuple((at, one) for at, one in self.objects.items() if one.kind == kind)
 
     def place_of(self, key: str) -> tuple[str, str] | None:
         """The address and the parameter that a key such as `action[es].queue.size` names; None
@@ -117,7 +111,7 @@ class Base:
 def base_of(read: Configuration) -> Base:
     """The objects of a configuration, and the files that they stand in."""
     block = modern(read.block)
-    files = {path: SourceFile.of(path, raw) for path, raw in read.sources.items()}
+    files = {path: SourceFile(path, *decoded(raw)) for path, raw in read.sources.items()}
     return Base(files, block, dict(_addressed(block)))
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Container, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 
 ON = frozenset({"on", "yes", "true", "1"})
 OFF = frozenset({"off", "no", "false", "0"})
@@ -138,6 +138,23 @@ class ScriptObject:
         """Whether a parameter is written, and on."""
         found = self.get(name)
         return found is not None and found.is_on
+
+    def without(self, names: Container[str]) -> ScriptObject:
+        """The object without the parameters of these names, in lower case."""
+        return replace(self, parameters=tuple(p for p in self.parameters if p.key not in names))
+
+    def with_values(self, values: Mapping[str, object]) -> ScriptObject:
+        """The object with these parameters in place of its own of the same names: texts, numbers,
+        switches and lists of them."""
+        left = self.without({name.lower() for name in values})
+        made = (Parameter(name, self._value(one), self.origin) for name, one in values.items())
+        return replace(left, parameters=(*left.parameters, *made))
+
+    def _value(self, value: object) -> Value:
+        if isinstance(value, list):
+            return Array(tuple(Quoted(str(item), self.origin) for item in value), self.origin)
+        text = ("off", "on")[value] if isinstance(value, bool) else str(value)
+        return Quoted(text, self.origin)
 
 
 @dataclass(frozen=True)
@@ -293,3 +310,9 @@ def every(block: Block) -> Iterator[Statement]:
         yield statement
         for inner in reversed(blocks_in(statement)):
             waiting.extend(reversed(inner))
+
+
+def module_name(one: ScriptObject) -> str:
+    """The module that is loaded, without its folder."""
+    name = (one.text("load") or "").lower().removesuffix(".so").rpartition("/")[2]
+    return name.removeprefix("builtin:")

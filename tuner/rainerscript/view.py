@@ -16,13 +16,12 @@ from tuner.modules.registry import INPUTS, name_of
 from tuner.rainerscript.gaps import Gaps
 from tuner.rainerscript.objects import MAIN_QUEUE, Base
 from tuner.rainerscript.parameters import QUEUE, keys_of_model, known, queue_of
-from tuner.rainerscript.script import Block, Call, ScriptObject, every
+from tuner.rainerscript.script import Block, Call, Parameter, ScriptObject, every
 from tuner.schema.scalars import as_name
 
 ProfileKey = tuple[str | int, ...]
 
 _MODELS: dict[str, type[Input]] = {name_of(one): one for one in INPUTS}
-_DEFAULT_RULESET = "rsyslog_defaultruleset"
 # rsyslog listens on every address unless one is configured.
 _ANYWHERE = "0.0.0.0"  # noqa: S104 - this is what the configuration that is read does
 # The only parameter that two keys of a profile share (F16).
@@ -34,12 +33,10 @@ _INDEX_NAME = re.compile(r"[a-z0-9][a-z0-9._-]*")
 
 @dataclass(frozen=True)
 class View:
-    """Sections of a profile as plain data, and the address of the object that each stands for;
-    `gaps` is what of these objects a profile does not know."""
+    """Sections of a profile as plain data, and the address of the object that each stands for."""
 
     data: Mapping[str, object]
     sections: Mapping[ProfileKey, str]
-    gaps: Gaps
 
     def section(self, path: ProfileKey) -> Mapping[str, object]:
         """The section of the profile at a path."""
@@ -67,6 +64,14 @@ class View:
             return (address, str(rest[0])) if len(rest) == 1 else None
         return None
 
+    def value(self, path: ProfileKey, value: object, before: Parameter | None) -> object:
+        """The value of the parameter that a key of the profile stands for, which was `before`."""
+        if path[-1] == _FILTER_PATH and isinstance(value, Sequence):
+            written = None if before is None else before.text
+            timeout = (written or _BULK_TIMEOUT).partition("&")[0]
+            return f"{timeout}&{_FILTER_PATH}={','.join(map(str, value))}"
+        return value
+
 
 def view_of(base: Base) -> View:
     """What a profile knows of a configuration."""
@@ -92,11 +97,11 @@ class _Viewing:
         if streams:
             self.data["streams"] = {name: section for name, (_, section) in streams.items()}
         self.outputs(streams)
-        return View(self.data, self.sections, self.gaps)
+        return View(self.data, self.sections)
 
     def streams(self) -> Iterator[tuple[str, tuple[ScriptObject, dict[str, object]]]]:
         """The rulesets with a queue of their own."""
-        for address, one in self._of("ruleset"):
+        for address, one in self.base.of_kind("ruleset"):
             queue = queue_of(one.parameters, address, self.gaps)
             if queue and _fits(Queue, queue):
                 name = self._name(one, address, "streams")
@@ -105,7 +110,7 @@ class _Viewing:
 
     def inputs(self, streams: Mapping[str, tuple[ScriptObject, object]]) -> None:
         made: list[dict[str, object]] = []
-        for address, one in self._of("input"):
+        for address, one in self.base.of_kind("input"):
             model = _MODELS.get((one.text("type") or "").lower())
             if model is None:
                 self.gaps.miss(one.origin, f"{address}: a profile has no such input")
@@ -134,7 +139,7 @@ class _Viewing:
             for name, (ruleset, _) in streams.items()
             for action in self._reached(ruleset.body or (), {_named(ruleset)})
         }
-        for address, one in self._of("action"):
+        for address, one in self.base.of_kind("action"):
             if (one.text("type") or "").lower() != "omelasticsearch":
                 continue
             data = self._engine_output(one, address)
@@ -177,16 +182,15 @@ class _Viewing:
                 yield one
             elif isinstance(one, Call) and isinstance(one.target, str):
                 name = one.target.lower()
-                found = next((of for _, of in self._of("ruleset") if _named(of) == name), None)
+                found = next(
+                    (of for _, of in self.base.of_kind("ruleset") if _named(of) == name), None
+                )
                 has_queue = found is not None and any(
                     each.key.startswith(QUEUE) for each in found.parameters
                 )
                 if found is not None and name not in visited and not has_queue:
                     visited.add(name)
                     yield from self._reached(found.body or (), visited)
-
-    def _of(self, kind: str) -> list[tuple[str, ScriptObject]]:
-        return [(at, one) for at, one in self.base.objects.items() if at.startswith(f"{kind}[")]
 
     def _name(self, one: ScriptObject, address: str, section: str) -> str:
         """The object's name as profiles may spell it, another one where that is taken."""
@@ -219,15 +223,6 @@ def _timeout(written: str | None) -> dict[str, object]:
     ]
     made: dict[str, object] = {_TIMEOUT: timeout}
     return made | ({_FILTER_PATH: paths[0].split(",")} if paths else {})
-
-
-def value_of(path: ProfileKey, value: object, before: str | None) -> object:
-    """The value of the parameter that a key of a profile stands for, of which `before` is the
-    text."""
-    if path[-1] == _FILTER_PATH and isinstance(value, Sequence):
-        timeout = (before or _BULK_TIMEOUT).partition("&")[0]
-        return f"{timeout}&{_FILTER_PATH}={','.join(map(str, value))}"
-    return value
 
 
 def _named(one: ScriptObject) -> str:

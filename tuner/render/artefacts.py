@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from pathlib import PurePosixPath
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from tuner.engines.index import Index, Rotate
 from tuner.engines.release import Engine
@@ -13,7 +13,6 @@ from tuner.errors import BadTemplate, Refused
 from tuner.modules.omelasticsearch import OmelasticsearchOutput
 from tuner.modules.output import Output
 from tuner.profile.model import Profile
-from tuner.rainerscript.objects import Base
 from tuner.rainerscript.quoting import fold
 from tuner.render.document import Identity
 from tuner.render.engine_files import (
@@ -34,6 +33,9 @@ from tuner.render.fingerprint import fingerprint
 from tuner.render.form import WHOLE, Form
 from tuner.render.script import script
 from tuner.render.templates import Templates, shipped_templates
+
+if TYPE_CHECKING:
+    from tuner.rainerscript.objects import Base
 
 RSYSLOG = "rsyslog.conf"
 HEAP = "jvm.options.d/heap.options"
@@ -87,7 +89,7 @@ def _base_files(base: Base) -> Iterator[Artefact]:
     for path, file in base.files.items():
         whole = PurePosixPath(path)
         below = whole.relative_to(home) if whole.is_relative_to(home) else whole
-        yield Artefact(str(below).lstrip("/"), file.raw.decode("utf-8", "surrogateescape"))
+        yield Artefact(str(below).lstrip("/"), file.portable)
 
 
 def engine_artefacts(profile: Profile, templates: Templates | None = None) -> tuple[Artefact, ...]:

@@ -149,7 +149,7 @@ def analyse(study: Study) -> StudyResult:
     """Everything that reports show of a study."""
     header = study.header
     text, path, layers = header.profile_text, header.profile_path, header.profile_layers
-    written = parse_profile(text, path, layers, header.base)
+    written = parse_profile(text, path, layers, header.profile_base)
     profile, allow = written.profile, header.options.allow
     needed = repairs(profile)
     verdict = _repaired(judge(study), study, needed)

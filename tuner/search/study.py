@@ -12,7 +12,6 @@ from tuner.search.guardrails import Limits
 from tuner.space.knob import Knob, Level, level_text
 
 SCHEMA = 7
-_ANY = "surrogateescape"
 
 Changes = tuple[tuple[str, Level], ...]
 """What differs from the profile as written: paths with their values, sorted by path."""
@@ -131,8 +130,8 @@ class Header:
     """What a search was asked to do, and where it ran.
 
     `profile_layers` holds the names and texts of the layers that the profile extends, and
-    `profile_base` those of the files of its base (bytes that are no UTF-8 as surrogates); `limits`
-    its guardrails, and `earlier` what earlier searches recommended, to be measured first.
+    `profile_base` those of the files of its base (`SourceFile.portable`); `limits` its guardrails,
+    and `earlier` what earlier searches recommended, to be measured first.
     `libraries` are those whose versions decide what it measures next.
     """
 
@@ -156,13 +155,6 @@ class Header:
     options: Options = field(kw_only=True)
     fingerprint: Fingerprint = field(kw_only=True)
     space: tuple[Axis, ...] = field(kw_only=True)
-
-    @property
-    def base(self) -> tuple[tuple[str, bytes], ...] | None:
-        """The files of the profile's base; None without one."""
-        if self.profile_base is None:
-            return None
-        return tuple((path, text.encode("utf-8", _ANY)) for path, text in self.profile_base)
 
     @property
     def stores(self) -> bool:

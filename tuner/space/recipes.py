@@ -37,7 +37,8 @@ def mattering(bottleneck: Bottleneck, knobs: Sequence[Knob]) -> tuple[Knob, ...]
 
 
 def _has_room(knob: Knob, bottleneck: Bottleneck) -> bool:
-    """A choice has room while there is another level; what is not active now has none."""
+    """Whether a knob can still be turned: a choice while it has another
+    level, one that is not active never."""
     way = knob.helps.get(bottleneck)
     if way is None or len(knob.levels) < 2:
         return False

@@ -5,14 +5,14 @@ from __future__ import annotations
 
 import json
 import tempfile
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Literal
 
-from tuner.engine.client import EngineClient, at, number_at
+from tuner.engine.client import EngineClient, at
+from tuner.engine.counters import await_quiet
 from tuner.errors import Refused
 from tuner.flood.verbatim import send
 from tuner.importer.written import printed
@@ -29,7 +29,6 @@ from tuner.rainerscript.script import (
     If,
     Include,
     LegacyAction,
-    Parameter,
     PropertyFilter,
     ScriptObject,
     SelectorFilter,
@@ -133,9 +132,9 @@ class _Substitution:
             case "global":
                 made = self.globals(one)
             case "ruleset":
-                made = replace(_without(one, _QUEUE_FILES), body=self.block(one.body or ()))
+                made = replace(one.without(_QUEUE_FILES), body=self.block(one.body or ()))
             case "main_queue":
-                made = _without(one, _QUEUE_FILES)
+                made = one.without(_QUEUE_FILES)
             case _:
                 pass
         return made
@@ -148,13 +147,13 @@ class _Substitution:
         self.entries.append(Entry(kind, port))
         here = {"address": "127.0.0.1", "port": str(port)}
         kept = tuple(p for p in one.parameters if not p.key.startswith(_TLS_OF_INPUT))
-        return _with(_without(replace(one, parameters=kept), _OF_INPUT), here)
+        return replace(one, parameters=kept).without(_OF_INPUT).with_values(here)
 
     def action(self, one: ScriptObject, kind: str) -> Statement:
         """Into the sink, by bulks; what goes elsewhere does nothing."""
         if kind == "omelasticsearch":
             sink = {"server": self.site.sink_url, "bulkmode": "on", "searchType": ""}
-            return _with(_without(one, _TOWARDS_ENGINE), sink)
+            return one.without(_TOWARDS_ENGINE).with_values(sink)
         return one if kind.startswith("mm") else Word("continue", one.origin)
 
     def globals(self, one: ScriptObject) -> ScriptObject | None:
@@ -176,15 +175,6 @@ class _Substitution:
             return replace(one, text=self.site.folder)
         is_left_out = one.key == "modload" and any(name in one.text for name in _LEFT_OUT)
         return None if is_left_out or one.key.startswith(_OF_THE_HOST) else one
-
-
-def _without(one: ScriptObject, names: frozenset[str]) -> ScriptObject:
-    return replace(one, parameters=tuple(p for p in one.parameters if p.key not in names))
-
-
-def _with(one: ScriptObject, values: dict[str, str]) -> ScriptObject:
-    more = tuple(Parameter.of(k, v, one.origin) for k, v in values.items())
-    return replace(one, parameters=(*one.parameters, *more))
 
 
 _KEPT = 20_000
@@ -240,7 +230,7 @@ def delivered(block: Block, events: Sequence[bytes]) -> tuple[Arrival, ...]:
         try:
             for entry in entries:
                 send(LISTENERS[entry.kind], entry.port, events)
-            _wait_until_quiet(client, running)
+            await_quiet(client, running.check, _QUIET_S)
             running.stop(_FINISH_S)
             with client.new_session() as session:
                 lines = session.get(f"{sink.url}/_sink/kept", timeout=_PATIENCE_S).content
@@ -248,18 +238,6 @@ def delivered(block: Block, events: Sequence[bytes]) -> tuple[Arrival, ...]:
             running.stop()
             client.close()
     return tuple(_arrivals(lines))
-
-
-def _wait_until_quiet(client: EngineClient, running: Rsyslogd) -> None:
-    """Until nothing has come for a while."""
-    deadline = time.monotonic() + _PATIENCE_S
-    count, since = -1, time.monotonic()
-    while time.monotonic() < deadline and time.monotonic() - since < _QUIET_S:
-        running.check()
-        now = number_at(client.get("/_all/_count"), "count")
-        if now != count:
-            count, since = now, time.monotonic()
-        time.sleep(0.1)
 
 
 def _arrivals(lines: bytes) -> Iterator[Arrival]:

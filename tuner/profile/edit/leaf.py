@@ -7,10 +7,9 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from tuner.errors import BadUsage, KeyPath
-from tuner.profile.base import BASE
 from tuner.profile.edit import changed, plain, same, set_at, spliced
 from tuner.profile.edit.splice import appending, setting
-from tuner.profile.layers import EXTENDS, NAMED, layered, number_of
+from tuner.profile.layers import BASE, EXTENDS, NAMED, layered, number_of
 from tuner.profile.paths import resolve_path
 from tuner.profile.source import Source, at, has
 
