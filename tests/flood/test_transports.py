@@ -18,7 +18,7 @@ import pytest
 from tests.flood.receiver import Receiver
 from tuner.errors import BadUsage, JobFailed
 from tuner.flood.flood import Flood
-from tuner.flood.spec import FloodSpec, framings
+from tuner.flood.spec import FloodSpec
 from tuner.flood.transport import Credentials, Transport, address_of, loopback
 from tuner.lab.entrances import make_certificates
 from tuner.modules.input import TransportKind
@@ -29,7 +29,7 @@ DEADLINE_S = 20.0
 
 
 def spec(transport: Transport, connections: int = 3, count: int | None = None) -> FloodSpec:
-    framing = framings(transport)[0]
+    framing = transport.facts.framings[0]
     return FloodSpec(transport, connections, 244, 1, "0a1b2c3d", count, framing=framing)
 
 

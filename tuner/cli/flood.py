@@ -11,13 +11,11 @@ from tuner.cli.console import result, result_json, working
 from tuner.cli.options import OutputFormat, OutputOption
 from tuner.errors import BadUsage, JobFailed
 from tuner.flood.schedule import Timeline
-from tuner.flood.spec import FloodProgress, FloodSpec, framings
+from tuner.flood.spec import FloodProgress, FloodSpec
 from tuner.flood.spread import traffic
 from tuner.flood.transport import Credentials
 from tuner.lab.loads import LoadHost
-from tuner.modules.input import Format
 
-_FORMATS: dict[str, Format] = {"unix": "local", "file": "bare"}
 _POLL_S = 0.1
 _FINISH_S = 10.0
 _WORTH_SAYING = 0.01
@@ -64,8 +62,8 @@ def flood(
         seed=seed,
         run_id=secrets.token_hex(4),
         count=plan.total,
-        format=message_format or _FORMATS.get(transport, "rfc3164"),
-        framing=framing or framings(route)[0],
+        format=message_format or route.facts.format,
+        framing=framing or route.facts.framings[0],
         distribution=distribution,
         min_bytes=min_bytes,
         max_bytes=max_bytes,

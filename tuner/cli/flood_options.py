@@ -14,10 +14,10 @@ import typer
 from tuner.errors import BadUsage
 from tuner.flood.pace import Runs
 from tuner.flood.schedule import Schedule, bursts, fixed, ramp, runs
-from tuner.flood.transport import PATHS, Credentials, Transport, address_of, loopback
+from tuner.flood.transport import Credentials, Transport, address_of, loopback
 from tuner.host.allow import require_allowed_host
+from tuner.modules.input import TRANSPORTS, TransportKind
 from tuner.modules.input import Format as MessageFormat
-from tuner.modules.input import TransportKind
 from tuner.profile.message_sizes import LONGEST_MESSAGE_BYTES
 from tuner.profile.message_sizes import Distribution as MessageDistribution
 
@@ -238,7 +238,7 @@ def plan_transport(
 ) -> Transport:
     """The transport that the options ask for; raises BadUsage when they contradict each other, and
     Refused for a host that may not be flooded from here."""
-    takes_path = kind in PATHS
+    takes_path = TRANSPORTS[kind].has_path
     given = None if credentials == Credentials() else credentials
     if (port is None) is (not targets):
         raise BadUsage("give either --port or --target")

@@ -33,7 +33,7 @@ from tuner.cluster.relayed import (
 from tuner.errors import Refused
 from tuner.flood.flood import sender_here
 from tuner.flood.orders import line_of, spec_of, status_of
-from tuner.flood.transport import PATHS, Credentials, Transport, address_of
+from tuner.flood.transport import Credentials, Transport, address_of
 from tuner.host.allow import require_allowed_host
 from tuner.lab.loads import SenderProcess, counts_of
 from tuner.lab.probe import Probe
@@ -143,7 +143,7 @@ def _carry(name: str, sender: SenderProcess, held: ExitStack, heard: Heard) -> N
 
 def hosts_of(transport: Transport) -> tuple[str, ...]:
     """The hosts that a flood goes to."""
-    if transport.kind in PATHS:
+    if transport.facts.has_path:
         return ()
     return tuple(dict.fromkeys(address_of(target)[0] for target in transport.targets))
 

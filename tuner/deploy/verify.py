@@ -12,6 +12,7 @@ from tuner.deploy.target import Examined, RemoteHost
 from tuner.engine.client import EngineClient
 from tuner.engine.probe import facts
 from tuner.modules.imudp import ImudpInput
+from tuner.modules.input import TRANSPORTS
 from tuner.profile.model import Profile
 from tuner.profile.placement import sockets_of
 from tuner.render.artefacts import Artefact
@@ -110,7 +111,7 @@ def _needs(seen: Examined, profile: Profile) -> Iterator[str]:
     sessions = sum(
         getattr(one, "max_sessions", None) or _DEFAULT_SESSIONS
         for one in profile.inputs
-        if one.transport in {"tcp", "tls", "relp"}
+        if one.transport is not None and TRANSPORTS[one.transport].place == "tcp port"
     )
     wanted = sessions + _OWN_FILES
     if seen.facts.pid and seen.open_files is not None and seen.open_files < wanted:

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Literal
 
 from tuner.engine.numbering import SentEvents
 from tuner.errors import BadUsage
-from tuner.flood.transport import STREAMS, Transport
-from tuner.modules.input import Format
+from tuner.flood.transport import Transport
+from tuner.modules.input import Format, Framing
 from tuner.profile.message_sizes import LONGEST_MESSAGE_BYTES, Distribution, MessageSizes
-
-Framing = Literal["lf", "octet-counted", "none"]
 
 LEAST_MESSAGE_BYTES: dict[Format, int] = {
     "rfc3164": 96, "rfc5424": 120, "local": 96, "bare": 96,
@@ -78,7 +75,7 @@ class FloodSpec:
         )
 
     def _require_framing(self) -> None:
-        fitting = framings(self.transport)
+        fitting = self.transport.facts.framings
         if self.framing not in fitting:
             instead = "none" if fitting == ("none",) else f"only {' or '.join(fitting)}"
             raise BadUsage(
@@ -103,14 +100,6 @@ class FloodSpec:
         fault = self.sizes.fault()
         if fault is not None:
             raise BadUsage(f"message sizes: {fault}")
-
-
-def framings(transport: Transport) -> tuple[Framing, ...]:
-    """The framings that a transport can have, the usual one first; `none` where it marks the end
-    of a message itself."""
-    if transport.kind in STREAMS:
-        return ("lf", "octet-counted")
-    return ("lf",) if transport.kind == "file" else ("none",)
 
 
 @dataclass(frozen=True)

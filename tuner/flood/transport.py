@@ -5,11 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tuner.errors import BadUsage
-from tuner.modules.input import TransportKind
+from tuner.modules.input import TRANSPORTS, TransportFacts, TransportKind
 
-STREAMS: frozenset[TransportKind] = frozenset({"tcp", "tls"})
-PATHS: frozenset[TransportKind] = frozenset({"unix", "file"})
-_ENCRYPTED: frozenset[TransportKind] = frozenset({"tls", "relp"})
 # sun_path of unix(7), its closing zero left out.
 _LONGEST_SOCKET_PATH = 107
 
@@ -49,10 +46,15 @@ class Transport:
         for target in self.targets:
             _require_place(self.kind, target)
         given = self.credentials
-        if given is not None and self.kind not in _ENCRYPTED:
+        if given is not None and not self.facts.may_encrypt:
             raise BadUsage(f"{self.kind} is not encrypted: certificates are for tls and relp")
         if given is not None and (given.certificate is None) != (given.key is None):
             raise BadUsage("a certificate and its key go together: give both, or neither")
+
+    @property
+    def facts(self) -> TransportFacts:
+        """What there is to know of its kind."""
+        return TRANSPORTS[self.kind]
 
     def target_of(self, number: int) -> str:
         """The target of a connection; connections are numbered from 1."""
@@ -80,7 +82,7 @@ def address_of(target: str) -> tuple[str, int]:
 
 
 def _require_place(kind: TransportKind, target: str) -> None:
-    if kind not in PATHS:
+    if not TRANSPORTS[kind].has_path:
         address_of(target)
     elif not target.startswith("/"):
         raise BadUsage(f"{target} is not an absolute path: {kind} needs one")

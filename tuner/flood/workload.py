@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 from tuner.errors import Refused
-from tuner.flood.spec import RUN_S, FloodSpec, framings
+from tuner.flood.spec import RUN_S, FloodSpec
 from tuner.flood.transport import Credentials, Transport
 from tuner.modules.input import LOOPBACK, Format, Input, Listener
 from tuner.profile.bind_inputs import flooded
@@ -26,7 +26,7 @@ def flood_spec(bound: Profile, run_id: str, count: int | None = None) -> FloodSp
         )
     sizes = load.message_bytes
     transport = transport_for(bound)
-    fitting = framings(transport)
+    fitting = transport.facts.framings
     return FloodSpec(
         transport=transport,
         connections=load.connections,

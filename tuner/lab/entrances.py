@@ -11,6 +11,7 @@ from tuner.errors import JobFailed
 from tuner.host.process import run
 from tuner.host.programs import openssl
 from tuner.lab.ports import is_bound, is_listening, require_free
+from tuner.modules.input import TRANSPORTS
 from tuner.modules.tls import COLLECTOR_NAME, SENDER_NAME, Certificates
 from tuner.profile.bind_inputs import flooded
 from tuner.profile.model import Profile
@@ -107,14 +108,14 @@ def entrances(bound: Profile) -> tuple[EventSource, ...]:
     """Where the flood of a bound profile enters."""
     source = flooded(bound)
     paths = source.paths(bound.workload.connections)
-    match source.transport:
+    match TRANSPORTS[source.transport or "tcp"].place:
         case "file":
             return tuple(map(ReadFile, paths))
-        case "unix":
+        case "socket":
             return tuple(map(UnixSocket, paths))
-        case "udp":
+        case "udp port":
             return tuple(map(UdpPort, ports_of(bound, source)))
-        case _:
+        case "tcp port":
             return tuple(map(TcpPort, ports_of(bound, source)))
 
 

@@ -57,9 +57,39 @@ DiscardTruncated = Annotated[
 TransportKind = Literal["tcp", "tls", "udp", "unix", "file", "relp"]
 """How messages can be sent; `unix` is a datagram socket, for `file` lines are appended to one."""
 
+Framing = Literal["lf", "octet-counted", "none"]
+"""How the end of a message is told; `none` where the transport itself does."""
+
 Format = Literal["rfc3164", "rfc5424", "local", "bare"]
 """How a message is written: `local` is RFC 3164 without a host, as syslog(3) writes it; a `bare`
 message has no header at all, like a line of an application's own log."""
+
+
+class TransportFacts(NamedTuple):
+    """What there is to know of a transport: the kind of place where rsyslogd takes messages, the
+    framings that it can have, the usual one first, whether it may be encrypted, and the format that
+    its receivers expect."""
+
+    place: Literal["tcp port", "udp port", "socket", "file"]
+    framings: tuple[Framing, ...] = ("none",)
+    may_encrypt: bool = False
+    format: Format = "rfc3164"
+
+    @property
+    def has_path(self) -> bool:
+        """Whether its place is an absolute path; else it is HOST:PORT."""
+        return self.place in {"socket", "file"}
+
+
+_STREAM: tuple[Framing, ...] = ("lf", "octet-counted")
+TRANSPORTS: Mapping[TransportKind, TransportFacts] = {
+    "tcp": TransportFacts("tcp port", _STREAM),
+    "tls": TransportFacts("tcp port", _STREAM, may_encrypt=True),
+    "relp": TransportFacts("tcp port", may_encrypt=True),
+    "udp": TransportFacts("udp port"),
+    "unix": TransportFacts("socket", format="local"),
+    "file": TransportFacts("file", ("lf",), format="bare"),
+}
 
 LOOPBACK = "127.0.0.1"
 BURST = 10_000
