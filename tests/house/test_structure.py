@@ -10,19 +10,21 @@ PACKAGE = Path(__file__).parents[2] / "tuner"
 
 # A room imports only rooms above it.
 ROOMS = (
-    "errors", "rule", "schema", "engines", "modules", "rainerscript", "profile", "space", "lint",
-    "render", "importer",
+    "errors", "rule", "schema", "engines", "modules", "traffic", "rainerscript", "profile",
+    "space", "lint", "render", "importer",
     "host", "engine", "lab", "flood", "measure", "validate",
     "search", "plan", "deploy", "cluster", "report", "cli", "testing",
 )  # fmt: skip
 
 # Rooms that describe what a user wrote.
-PURE = ("rule", "schema", "engines", "modules", "profile", "space", "lint")
+PURE = ("rule", "schema", "engines", "modules", "traffic", "profile", "space", "lint")
 
 # Who may import what; everything else outside the standard library is nobody's.
 OWNERS = {
     "dask": {"cluster"},
     "distributed": {"cluster"},
+    "dpkt": {"traffic"},
+    "drain3": {"traffic"},
     "jinja2": {"render", "report"},
     "lark": {"rainerscript"},
     "matplotlib": {"report"},
@@ -39,7 +41,7 @@ OWNERS = {
     "testinfra": {"host", "testing"},
     "typer": {"cli"},
     "yaml": {"profile"},
-    "zstandard": {"lab"},
+    "zstandard": {"lab", "traffic"},
 }
 
 LONGEST_MODULE = 500
@@ -111,6 +113,7 @@ def test_every_dependency_has_an_owner() -> None:
     declared = project.split("dependencies = [", 1)[1].split("]", 1)[0]
     names = {line.strip(' ",').split(">")[0] for line in declared.split("\n") if line.strip()}
     known = {
+        "drain3-improved": "drain3",
         "prometheus-client": "prometheus_client",
         "pytest-testinfra": "testinfra",
         "pyyaml": "yaml",

@@ -159,11 +159,11 @@ def test_a_base_that_was_recorded_needs_none_of_its_files(tmp_path: Path) -> Non
     part = tmp_path / "parts" / "all.conf"
     part.write_text(CONF, encoding="utf-8")
     written = loaded(tmp_path, conf=conf)
-    assert written.base is not None
-    assert [path for path, _ in written.base] == [str(tmp_path / "rsyslog.conf"), str(part)]
+    assert written.beside is not None
+    assert [path for path, _ in written.beside] == [str(tmp_path / "rsyslog.conf"), str(part)]
     part.unlink()
     (tmp_path / "rsyslog.conf").unlink()
-    again = parse_profile(written.text, str(written.path), (), written.base)
+    again = parse_profile(written.text, str(written.path), (), written.beside)
     assert again.profile.indexed == written.profile.indexed
     point = candidate(again, [("outputs[es].queue.size", 30_000)])
     texts = {file.path: file.text for file in render(point.profile)}
@@ -185,7 +185,7 @@ def test_what_was_recorded_is_found_from_any_folder(
     loaded(tmp_path)
     monkeypatch.chdir(tmp_path)
     written = load_profile(Path("prod.yaml"))
-    recorded = written.base
+    recorded = written.beside
     monkeypatch.chdir("/")
     again = parse_profile(written.text, str(tmp_path / "prod.yaml"), (), recorded)
     assert again.profile.indexed == written.profile.indexed

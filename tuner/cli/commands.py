@@ -38,6 +38,7 @@ HELP = {
     "diff": "Compare a cluster's templates, policies and live settings with the rendered profile, "
     "or what two profiles render.",
     "search": "Search for settings that carry more events per second, and confirm the gain.",
+    "workload": "Learn from a log what traffic is like, for `workload.sample` of a profile.",
     "bench": "Measure a profile: events per second, delivery, CPU per event, freshness, and what "
     "limits it.",
     "compare": "Compare two profiles in interleaved pairs, or what two searches ended with.",

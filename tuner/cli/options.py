@@ -170,28 +170,29 @@ CONFIGURATION = ".conf"
 """What the name of a file of rsyslog's ends with."""
 
 
-def read_profile(path: Path) -> LoadedProfile:
+def read_profile(path: Path, sample: Path | None = None) -> LoadedProfile:
     """The profile; a configuration of rsyslog, a file that ends in .conf, is the base of one that
-    says nothing else but the release of the rsyslogd here."""
+    says nothing else but the release of the rsyslogd here, and the sample of its traffic."""
     if path.suffix == CONFIGURATION:
-        return parse_profile(_on_top_of(path), str(path))
+        return parse_profile(_on_top_of(path, sample), str(path))
     return load_profile(path)
 
 
-def load(path: Path) -> LoadedProfile:
-    """The profile, its warnings said."""
-    loaded = read_profile(path)
+def load(path: Path, sample: Path | None = None) -> LoadedProfile:
+    """The profile, its warnings said; see read_profile."""
+    loaded = read_profile(path, sample)
     for line in summary(loaded.warnings):
         say(line)
     return loaded
 
 
-def _on_top_of(path: Path) -> str:
+def _on_top_of(path: Path, sample: Path | None) -> str:
     release = DEFAULT.release.model_copy(update={"rsyslog": rsyslog_version()})
     said = {
         "name": name_for(path),
         "release": release.model_dump(exclude_none=True),
         "base": {"rsyslog": path.name},
+        "workload": {} if sample is None else {"sample": str(sample.absolute())},
     }
     return "".join(f"{key}: {json.dumps(value)}\n" for key, value in said.items())
 

@@ -80,6 +80,15 @@ Conf = Annotated[
         show_default=False,
     ),
 ]
+Sample = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        help="With --conf: a log, or a sample that `rsyslog-tune workload` wrote, whose messages "
+        "the traffic is to be like.",
+        show_default=False,
+    ),
+]
 Budget = Annotated[str, typer.Option(help="Wall-clock time, downloads excluded.")]
 Seed = Annotated[
     int, typer.Option(min=0, help="Seed of random choices; the same seed makes the same choices.")
@@ -145,6 +154,7 @@ def search(
     context: typer.Context,
     profile: LocalProfile = None,
     conf: Conf = None,
+    sample: Sample = None,
     budget: Budget = "30m",
     seed: Seed = 1,
     strategy: Strategy = "default",
@@ -183,7 +193,9 @@ def search(
         return
     if conf is not None and profile is not None:
         raise BadUsage(f"--conf {conf} is in place of a profile: remove {profile} or --conf")
-    loaded = load_or_default(profile) if conf is None else load(conf)
+    if sample is not None and conf is None:
+        raise BadUsage("--sample goes with --conf: in a profile it is workload.sample")
+    loaded = load_or_default(profile) if conf is None else load(conf, sample)
     allowed(loaded.profile, allow or ())
     options = Options(
         engine.value,

@@ -19,6 +19,7 @@ from tuner.lint.candidate import candidate
 from tuner.lint.load import LoadedProfile, parse_profile
 from tuner.lint.repairs import every_change, repairs
 from tuner.profile.model import Profile
+from tuner.profile.sample import is_sample
 from tuner.search.budget import Pace
 from tuner.search.farm import AND
 from tuner.search.guardrails import Limits
@@ -134,12 +135,15 @@ def resumed(directory: Path, record: Record, clock: Stopwatch, *, on_cluster: bo
 def has_changed(begun_with: LoadedProfile) -> bool:
     """Whether the file of a profile, or one of its base, says something else now, as far as can be
     seen."""
-    of_base = {Path(path): text for path, text in begun_with.base or ()}
-    files = {begun_with.path: begun_with.text} | of_base
+    beside = {Path(path): text for path, text in begun_with.beside or ()}
+    learnt = begun_with.profile.workload.learnt
     try:
+        if learnt is not None and not is_sample(Path(learnt.path)):
+            # A log goes on; what was learnt of it stays.
+            del beside[Path(learnt.path)]
         return any(
             path.read_bytes() != text.encode("utf-8", "surrogateescape")
-            for path, text in files.items()
+            for path, text in ({begun_with.path: begun_with.text} | beside).items()
         )
     except OSError:
         return False
@@ -188,7 +192,7 @@ def header_of(job: Job, facts: LabFacts) -> Header:
         machine=facts.machine,
         substitutions=facts.substitutions,
         profile_layers=job.loaded.layers,
-        profile_base=job.loaded.base,
+        profile_base=job.loaded.beside,
         earlier=_earlier(job, facts),
         libraries=tuple(f"{name} {version(name)}" for name in _LIBRARIES),
         limits=Limits.of(profile.guardrails),

@@ -7,12 +7,15 @@ import base64
 import hashlib
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tuner.profile.message_sizes import LONGEST_MESSAGE_BYTES, SPREAD, MessageSizes
+
+_T = TypeVar("_T")
 
 # A log-normal reaches from its lower to its upper bound over this many standard deviations.
 _SIGMAS = 4.0
@@ -148,7 +151,7 @@ _AWKWARD = (
 class Dice:
     """Numbers that depend on the seed alone, on any release of Python and numpy."""
 
-    def __init__(self, seed: int, draws: int) -> None:
+    def __init__(self, seed: int | str, draws: int) -> None:
         self._bytes = hashlib.shake_128(str(seed).encode()).digest(8 * draws)
         self._at = 0
 
@@ -158,7 +161,7 @@ class Dice:
         self._at = (self._at + 8) % len(self._bytes)
         return draw % bound
 
-    def pick(self, choices: tuple[str, ...]) -> str:
+    def pick(self, choices: Sequence[_T]) -> _T:
         """Draw one of the choices."""
         return choices[self.below(len(choices))]
 

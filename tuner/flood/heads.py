@@ -33,6 +33,17 @@ class Head:
     number_at: int
 
 
+class HeadFields(NamedTuple):
+    """What a head says of where a message comes from; `-` and None are not said."""
+
+    priority: int
+    host: str
+    program: str
+    process: int | None
+    msgid: str = "-"
+    data: str = "-"
+
+
 class Unnumbered(NamedTuple):
     """A head up to the body, and where its time stands."""
 
@@ -42,10 +53,11 @@ class Unnumbered(NamedTuple):
 
 @dataclass(frozen=True)
 class Style:
-    """How a format writes heads (for a message of so many bytes, with so many for the time) and
-    times (seconds since 1970), where it has any."""
+    """How a format writes heads (with so many bytes for the time) and times (seconds since 1970),
+    where it has any, and the origins that we invent for messages of so many bytes."""
 
-    head: Callable[[Dice, int, int], Unnumbered]
+    origin: Callable[[Dice, int], HeadFields]
+    head: Callable[[HeadFields, int], Unnumbered]
     stamp: Callable[[float], bytes] | None
     stamp_bytes: int
     longest_head: int
@@ -62,9 +74,9 @@ class Numbering:
     def __init__(self, run_id: str) -> None:
         self._identity = f"run={run_id} seq="
 
-    def head(self, style: Style, dice: Dice, length: int) -> Head:
+    def head(self, style: Style, origin: HeadFields) -> Head:
         """A head with room for the number."""
-        before, stamp_at = style.head(dice, length, style.stamp_bytes)
+        before, stamp_at = style.head(origin, style.stamp_bytes)
         text = f"{before}{self._identity}{'0' * NUMBER_DIGITS} "
         return Head(text, stamp_at, len(before) + len(self._identity))
 
@@ -90,9 +102,9 @@ class StampNumbering(Numbering):
     def __init__(self, begins_s: int) -> None:
         self._begins_s = begins_s
 
-    def head(self, style: Style, dice: Dice, length: int) -> Head:
+    def head(self, style: Style, origin: HeadFields) -> Head:
         """As Numbering says; the time is UTC."""
-        before, at = style.head(dice, length, STAMP_BYTES)
+        before, at = style.head(origin, STAMP_BYTES)
         high = self.high(0).decode()
         text = f"{before[:at]}{high}000+00:00{before[at + STAMP_BYTES :]}"
         return Head(text, at, at)
@@ -141,46 +153,67 @@ def _second_5424(second: int) -> tuple[bytes, bytes]:
     return clock.encode(), f"{sign}{hours:02}:{minutes:02}".encode()
 
 
-def _head_3164(dice: Dice, _length: int, stamp_bytes: int) -> Unnumbered:
-    priority = _priority(dice)
-    process = 100 + dice.below(65_000)
-    origin = f"{dice.pick(_HOSTS)} {dice.pick(_PROGRAMS)}[{process}]:"
-    return Unnumbered(f"{priority}{' ' * stamp_bytes} {origin} ", len(priority))
+def _origin_3164(dice: Dice, _length: int) -> HeadFields:
+    priority, process = _priority(dice), 100 + dice.below(65_000)
+    return HeadFields(priority, dice.pick(_HOSTS), dice.pick(_PROGRAMS), process)
 
 
-def _head_5424(dice: Dice, length: int, stamp_bytes: int) -> Unnumbered:
+def _origin_5424(dice: Dice, length: int) -> HeadFields:
     """Every other message that has room for it carries structured data."""
-    priority = f"{_priority(dice)}1 "
-    process = 100 + dice.below(65_000)
+    priority, process = _priority(dice), 100 + dice.below(65_000)
     host, program, kind = dice.pick(_HOSTS), dice.pick(_PROGRAMS), dice.pick(_KINDS)
     data = "-"
     if dice.below(2) and length >= _ROOM_FOR_DATA:
         address = f"10.{dice.below(256)}.{dice.below(256)}.{1 + dice.below(254)}"
         data = f'[origin ip="{address}" software="{program}"]'
-    before = f"{priority}{' ' * stamp_bytes} {host} {program} {process} {kind} {data} "
+    return HeadFields(priority, host, program, process, kind, data)
+
+
+def _origin_local(dice: Dice, _length: int) -> HeadFields:
+    priority, process = _priority(dice), 100 + dice.below(65_000)
+    return HeadFields(priority, "-", dice.pick(_PROGRAMS), process)
+
+
+def _origin_bare(_dice: Dice, _length: int) -> HeadFields:
+    return HeadFields(0, "-", "-", None)
+
+
+def _tag(origin: HeadFields) -> str:
+    process = "" if origin.process is None else f"[{origin.process}]"
+    return f"{origin.program}{process}:"
+
+
+def _head_3164(origin: HeadFields, stamp_bytes: int) -> Unnumbered:
+    priority = f"<{origin.priority}>"
+    before = f"{priority}{' ' * stamp_bytes} {origin.host} {_tag(origin)} "
     return Unnumbered(before, len(priority))
 
 
-def _head_local(dice: Dice, _length: int, stamp_bytes: int) -> Unnumbered:
-    priority = _priority(dice)
-    process = 100 + dice.below(65_000)
-    before = f"{priority}{' ' * stamp_bytes} {dice.pick(_PROGRAMS)}[{process}]: "
-    return Unnumbered(before, len(priority))
+def _head_5424(origin: HeadFields, stamp_bytes: int) -> Unnumbered:
+    priority = f"<{origin.priority}>1 "
+    process = "-" if origin.process is None else origin.process
+    rest = f"{origin.host} {origin.program} {process} {origin.msgid} {origin.data} "
+    return Unnumbered(f"{priority}{' ' * stamp_bytes} {rest}", len(priority))
 
 
-def _head_bare(_dice: Dice, _length: int, _stamp_bytes: int) -> Unnumbered:
+def _head_local(origin: HeadFields, stamp_bytes: int) -> Unnumbered:
+    priority = f"<{origin.priority}>"
+    return Unnumbered(f"{priority}{' ' * stamp_bytes} {_tag(origin)} ", len(priority))
+
+
+def _head_bare(_origin: HeadFields, _stamp_bytes: int) -> Unnumbered:
     return Unnumbered("", 0)
 
 
-def _priority(dice: Dice) -> str:
+def _priority(dice: Dice) -> int:
     facility = _FACILITIES[dice.below(len(_FACILITIES))]
     severity = _SEVERITIES[dice.below(len(_SEVERITIES))]
-    return f"<{8 * facility + severity}>"
+    return 8 * facility + severity
 
 
 STYLES: dict[Format, Style] = {
-    "rfc3164": Style(_head_3164, stamp_3164, 15, 84),
-    "rfc5424": Style(_head_5424, stamp_5424, STAMP_BYTES, 102),
-    "local": Style(_head_local, stamp_3164, 15, 75),
-    "bare": Style(_head_bare, None, 0, 30),
+    "rfc3164": Style(_origin_3164, _head_3164, stamp_3164, 15, 84),
+    "rfc5424": Style(_origin_5424, _head_5424, stamp_5424, STAMP_BYTES, 102),
+    "local": Style(_origin_local, _head_local, stamp_3164, 15, 75),
+    "bare": Style(_origin_bare, _head_bare, None, 0, 30),
 }

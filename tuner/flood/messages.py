@@ -13,8 +13,10 @@ from tuner.engine.numbering import BLOCK, number_of
 from tuner.errors import JobFailed
 from tuner.flood.bodies import Dice, body, lengths, shuffled
 from tuner.flood.heads import STYLES, Head, Numbering, StampNumbering, Style
+from tuner.flood.learnt import FRESH_DIGITS, messages_of
 from tuner.flood.spec import FloodSpec
 from tuner.profile.message_sizes import LONGEST_MESSAGE_BYTES
+from tuner.traffic.sample import TrafficSample
 
 _LOW_DIGITS = 3
 _LOW = np.array([b"%03d" % low for low in range(BLOCK)], dtype="V3")
@@ -58,6 +60,14 @@ class Messages:
         self._high_texts = self._texts(self._numbering.high_bytes)
         self._low_texts = self._texts(_LOW_DIGITS)
         self._lows = self._numbers + self._numbering.high_bytes
+        self._fresh_texts = self._texts(FRESH_DIGITS)
+        self._fresh = np.concatenate(
+            [
+                start + np.array(each, np.int64)
+                for start, each in zip(self._starts, pool.fresh, strict=True)
+            ]
+        )
+        self._fresh_before = np.cumsum([0, *map(len, pool.fresh)])
         self._keeps_low = len(sizes) % BLOCK == 0
         if self._keeps_low:
             self._low_texts[self._lows] = np.tile(_LOW, len(sizes) // BLOCK)
@@ -74,6 +84,7 @@ class Messages:
         self._high_texts[self._numbers[start : start + count]] = np.void(high)
         if not self._keeps_low:
             self._low_texts[self._lows[start : start + count]] = _LOW[low : low + count]
+        self._freshen(start, start + count)
         if self._stamp is not None:
             stamp = np.void(self._stamp(epoch_s))
             self._stamp_texts[self._stamps[start : start + count]] = stamp
@@ -81,6 +92,14 @@ class Messages:
         block = Block(self._view[begin:end], self._ends[start : start + count] - begin, self.taken)
         self.taken += count
         return block
+
+    def _freshen(self, first: int, end: int) -> None:
+        """Other digits in the values of a range of the pool that never come twice."""
+        places = self._fresh[self._fresh_before[first] : self._fresh_before[end]]
+        if len(places):
+            round_ = self.taken // len(self._ends)
+            drawn = (places * _SPREAD + round_ * _STRIDE) % len(_FRESH)
+            self._fresh_texts[places] = _FRESH[drawn]
 
     def _texts(self, length: int) -> Texts:
         """The buffer as texts of a length, one beginning at every byte."""
@@ -94,53 +113,87 @@ def numbering_of(spec: FloodSpec) -> Numbering:
 
 
 POOL = 1000
+LEARNT_POOL = 10_000
+"""Of messages like those of a sample, so many are written, and their digits then written anew."""
 AWKWARD = 30
 _DRAWS = 1 << 16
+_LEARNT_DRAWS = 1 << 20
+_FRESH = np.array(
+    [b"%0*d" % (FRESH_DIGITS, each) for each in range(10**FRESH_DIGITS)], dtype=f"V{FRESH_DIGITS}"
+)
+# Primes: places and rounds have nothing in common with ten thousand values.
+_SPREAD, _STRIDE = 6907, 3571
 
 
 @dataclass
 class SenderPool:
-    """Frames, and where in each the time and the number stand; all in the order of sending."""
+    """Frames in the order of sending, and where in each the time, the number and those digits stand
+    that are others each time."""
 
     frames: list[bytes] = field(default_factory=list)
     stamps: list[int] = field(default_factory=list)
     numbers: list[int] = field(default_factory=list)
+    fresh: list[list[int]] = field(default_factory=list)
+
+
+def pool_size(spec: FloodSpec) -> int:
+    """After how many messages a flood begins again with the first; raises as pool_for does."""
+    if spec.sample is not None:
+        return LEARNT_POOL
+    return POOL if spec.replay is None else len(pool_for(spec).frames)
 
 
 def pool_for(spec: FloodSpec) -> SenderPool:
     """Render the pool; raises JobFailed when a file to replay cannot serve."""
-    dice = Dice(spec.seed, _DRAWS)
     style = STYLES[spec.format]
-    parts = _seeded(dice, style, spec) if spec.replay is None else _replayed(dice, style, spec)
+    if spec.sample is not None:
+        parts = _learnt(Dice(spec.seed, _LEARNT_DRAWS), style, spec, spec.sample)
+    elif spec.replay is not None:
+        parts = _replayed(Dice(spec.seed, _DRAWS), style, spec, spec.replay)
+    else:
+        parts = _seeded(Dice(spec.seed, _DRAWS), style, spec)
     pool = SenderPool()
-    for head, tail in parts:
+    for head, tail, fresh in parts:
         message = head.text.encode() + tail
         prefix = b"%d " % len(message) if spec.framing == "octet-counted" else b""
         suffix = b"\n" if spec.framing == "lf" else b""
         pool.frames.append(prefix + message + suffix)
         pool.stamps.append(len(prefix) + head.stamp_at)
         pool.numbers.append(len(prefix) + head.number_at)
+        pool.fresh.append([len(prefix) + len(head.text) + place for place in fresh])
     return pool
 
 
-def _seeded(dice: Dice, style: Style, spec: FloodSpec) -> Iterator[tuple[Head, bytes]]:
+_Parts = Iterator[tuple[Head, bytes, tuple[int, ...]]]
+"""Heads, bodies, and where in these digits are others each time."""
+
+
+def _seeded(dice: Dice, style: Style, spec: FloodSpec) -> _Parts:
     """Bodies that daemons might have written; a few need escapes in JSON."""
     numbering = numbering_of(spec)
     sizes = lengths(dice, spec.sizes, style.longest_head, POOL)
     awkward = set(shuffled(dice, list(range(POOL)))[:AWKWARD])
     for place, length in enumerate(sizes):
-        head = numbering.head(style, dice, length)
+        head = numbering.head(style, style.origin(dice, length))
         text = body(dice, length - len(head.text), awkward=place in awkward)
-        yield head, text.encode()
+        yield head, text.encode(), ()
 
 
-def _replayed(dice: Dice, style: Style, spec: FloodSpec) -> Iterator[tuple[Head, bytes]]:
+def _learnt(dice: Dice, style: Style, spec: FloodSpec, sample: str) -> _Parts:
+    """Messages like those of a sample, in the format of the flood."""
+    numbering = numbering_of(spec)
+    for one in messages_of(TrafficSample.model_validate_json(sample), dice, LEARNT_POOL):
+        head = numbering.head(style, one.origin)
+        yield head, one.text.encode("ascii", "replace"), one.fresh
+
+
+def _replayed(dice: Dice, style: Style, spec: FloodSpec, path: str) -> _Parts:
     """The lines of the user's file in their order, a short file several times."""
-    lines, numbering = lines_of(spec.replay or ""), numbering_of(spec)
+    lines, numbering = lines_of(path), numbering_of(spec)
     for _ in range(-(-POOL // len(lines))):
         for line in lines:
-            head = numbering.head(style, dice, len(line))
-            yield head, cut(line, LONGEST_MESSAGE_BYTES - len(head.text))
+            head = numbering.head(style, style.origin(dice, len(line)))
+            yield head, cut(line, LONGEST_MESSAGE_BYTES - len(head.text)), ()
 
 
 MOST_BYTES = 64 * 1024 * 1024

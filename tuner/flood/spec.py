@@ -25,11 +25,12 @@ class FloodSpec:
     """One flood of messages; `count` is a hard total, None means no end.
 
     `message_bytes_mean`, `min_bytes` and `max_bytes` are lengths on the wire, header included,
-    framing not.  With `replay`, the path of a file, the bodies are its lines and the sizes follow
-    from them.  `local` is RFC 3164 without a host, as syslog(3) writes it; a `bare` message has no
-    header at all, like a line of an application's own log.  `sender` is the place, from 0, of this
-    flood among `senders` that number their messages in turn.  With `begins_s`, a second since 1970,
-    the time in the head of each message is its number, in microseconds from then on.
+    framing not.  With `replay`, the path of a file, the bodies are its lines, and with `sample`,
+    the JSON of a TrafficSample, messages are like those of it; the sizes follow from them.  `local`
+    is RFC 3164 without a host, as syslog(3) writes it; a `bare` message has no header at all, like
+    a line of an application's own log.  `sender` is the place, from 0, of this flood among
+    `senders` that number their messages in turn.  With `begins_s`, a second since 1970, the time in
+    the head of each message is its number, in microseconds from then on.
     """
 
     transport: Transport
@@ -44,6 +45,7 @@ class FloodSpec:
     min_bytes: int | None = None
     max_bytes: int | None = None
     replay: str | None = None
+    sample: str | None = None
     sender: int = 0
     senders: int = 1
     begins_s: int | None = None
@@ -58,7 +60,7 @@ class FloodSpec:
         if self.begins_s is not None and self.format == "bare":
             raise BadUsage("messages without a head have no time that could be their number")
         self._require_framing()
-        if self.replay is None:
+        if self.replay is None and self.sample is None:
             self._require_sizes()
 
     @property

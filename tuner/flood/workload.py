@@ -40,6 +40,7 @@ def flood_spec(bound: Profile, run_id: str, count: int | None = None) -> FloodSp
         min_bytes=sizes.min,
         max_bytes=sizes.max,
         replay=load.replay,
+        sample=None if load.learnt is None else load.learnt.sample.model_dump_json(),
         begins_s=None if bound.base is None else int(time.time()) // RUN_S * RUN_S,
     )
 

@@ -178,8 +178,8 @@ def bind(profile: Profile, site: Site, ports: tuple[int, ...]) -> Bound:
     )
     # model_copy does not validate: read the result again as if it had been written.
     checked = Profile.model_validate(_plain(bound))
-    # What was read of a base is no plain data.
-    checked = checked.model_copy(update={"base": profile.base})
+    # What was read of a base and a sample is no plain data.
+    checked = checked.model_copy(update={"base": profile.base, "workload": profile.workload})
     _require_known(checked)
     used = _plain(checked) | {"inputs": [source and _plain(source) for source in inputs]}
     used |= _steps_used(profile, checked)

@@ -115,6 +115,12 @@ _OTHERS = (
         "rsyslog-tune's own: docs/profiles.md",
     ),
     CodeExplanation(
+        "RT020", "schema", "error",
+        "The sample that the workload names cannot be read, or has no messages: nothing would be "
+        "sent.",
+        "rsyslog-tune's own: docs/profiles.md",
+    ),
+    CodeExplanation(
         "RT501", "engine", "error",
         "The files are rendered for the release that the profile names, but the engine runs "
         "another one.",

@@ -19,7 +19,7 @@ from tuner.profile.wording import problems_of
 
 STDIN = Path("-")
 RecordedFiles = Sequence[tuple[str, str]] | None
-"""The files of a base as they were recorded; None for those of this machine."""
+"""The files of a base and a sample as they were recorded; None for those of this machine."""
 
 _REPAIRS = "rsyslog-tune validate --fix writes that"
 
@@ -54,18 +54,19 @@ class LoadedProfile:
         return self.source.position(path)
 
     @property
-    def base(self) -> tuple[tuple[str, str], ...] | None:
-        """The files of the base without changes, by their whole paths and as
-        `SourceFile.portable`, to be read again later from any folder; None without one."""
-        if self.profile.base is None:
-            return None
-        files = self.profile.base.kept.written.files.values()
-        return tuple((str(Path(one.path).absolute()), one.portable) for one in files)
+    def beside(self) -> tuple[tuple[str, str], ...] | None:
+        """The files of the base without changes, as `SourceFile.portable`, and the sample, by their
+        whole paths, to be read again later from any folder; None without either."""
+        base, learnt = self.profile.base, self.profile.workload.learnt
+        files = () if base is None else base.kept.written.files.values()
+        found = [(str(Path(one.path).absolute()), one.portable) for one in files]
+        found += [] if learnt is None else [(learnt.path, learnt.text)]
+        return tuple(found) or None
 
     def with_text(self, text: str) -> LoadedProfile:
         """The profile with another text of its own on the same layers and base; raises
         BadProfile."""
-        return _parsed(read(text, str(self.path)), self.below, self.base)
+        return _parsed(read(text, str(self.path)), self.below, self.beside)
 
 
 @dataclass(frozen=True)
@@ -155,26 +156,26 @@ def parse_profile(
     text: str,
     name: str,
     layers: Sequence[tuple[str, str]] | None = None,
-    base: RecordedFiles = None,
+    beside: RecordedFiles = None,
 ) -> LoadedProfile:
     """The profile in `text`, named `name` in problems; raises BadProfile.
 
     The layers that it extends are read from their files, unless `layers` gives their names and
-    texts, nearest first; so are those of its base, unless `base` does.
+    texts, nearest first; so are those of its base and its sample, unless `beside` does.
     """
     leaf = read(text, name)
     if layers is None:
-        return _parsed(leaf, layers_below(leaf, _read_text), base)
-    return _parsed(leaf, tuple(read(text, name) for name, text in layers), base)
+        return _parsed(leaf, layers_below(leaf, _read_text), beside)
+    return _parsed(leaf, tuple(read(text, name) for name, text in layers), beside)
 
 
-def _drafted(leaf: Source, below: tuple[Source, ...], base: RecordedFiles = None) -> Draft:
+def _drafted(leaf: Source, below: tuple[Source, ...], beside: RecordedFiles = None) -> Draft:
     source, kept = layered(leaf, below), None
     if at(source.data, (BASE,)) is not None:
         # What reads a configuration is imported for that alone.
         from tuner.profile.base import with_base
 
-        source, kept = with_base(source, base)
+        source, kept = with_base(source, beside)
     try:
         profile = Profile.model_validate(source.data, by_alias=True, by_name=False)
     except ValidationError as error:
@@ -182,11 +183,17 @@ def _drafted(leaf: Source, below: tuple[Source, ...], base: RecordedFiles = None
         raise BadProfile(_in_order(problems, leaf, below)) from None
     if profile.base is not None and kept is not None:
         profile.base.hold(kept)
+    if profile.workload.sample is not None:
+        # What reads a log is imported for that alone.
+        from tuner.profile.sample import sample_of
+
+        texts = [] if kept is None else [one.portable for one in kept.written.files.values()]
+        profile.workload.hold(sample_of(source, [source.text, *texts], beside))
     return Draft(profile, leaf, below, source)
 
 
-def _parsed(leaf: Source, below: tuple[Source, ...], base: RecordedFiles = None) -> LoadedProfile:
-    draft = _drafted(leaf, below, base)
+def _parsed(leaf: Source, below: tuple[Source, ...], beside: RecordedFiles = None) -> LoadedProfile:
+    draft = _drafted(leaf, below, beside)
     profile, source = draft.profile, draft.source
     findings = tuple(_problem(finding, source) for finding in lint(profile))
     if profile.base is not None:

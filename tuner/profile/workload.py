@@ -1,12 +1,15 @@
 """The workload of a profile: the traffic that a measurement floods."""
 
-from typing import Annotated, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import Field, PrivateAttr, model_validator
 
 from tuner.profile.message_sizes import LONGEST_MESSAGE_BYTES, Distribution, MessageSizes
-from tuner.schema.scalars import AbsolutePath, NonNegative, Positive
+from tuner.schema.scalars import AbsolutePath, NonNegative, Positive, ProfilePath
 from tuner.schema.section import Section
+
+if TYPE_CHECKING:
+    from tuner.profile.sample import SampleFile
 
 _Bytes = Annotated[int, Field(ge=120, le=LONGEST_MESSAGE_BYTES, strict=True)]
 
@@ -35,7 +38,9 @@ class MessageBytes(Section):
 class Workload(Section):
     """The traffic a measurement floods: seeded, so the same seed gives the same bytes.
 
-    With `replay` the bodies are the lines of that file, and `message_bytes` is not used.
+    With `replay` the bodies are the lines of that file, and with `sample` messages are like those
+    of that one, which says what was learnt of a log, or is that log; `message_bytes` is then not
+    used.
     """
 
     rate: Literal["max"] | Positive = "max"
@@ -44,4 +49,23 @@ class Workload(Section):
     format: Literal["rfc3164", "rfc5424"] = "rfc3164"
     framing: Literal["lf", "octet-counted"] = "lf"
     replay: AbsolutePath | None = None
+    sample: ProfilePath | None = None
     seed: NonNegative = 1
+    _learnt: "SampleFile | None" = PrivateAttr(None)
+
+    @model_validator(mode="after")
+    def _sends_one(self) -> Self:
+        if self.sample is not None and self.replay is not None:
+            raise ValueError("replay sends the lines of a file, sample others like them: name one")
+        return self
+
+    @property
+    def learnt(self) -> "SampleFile | None":
+        """What was read of its sample; None without one.  Raises RuntimeError where it was not."""
+        if self.sample is not None and self._learnt is None:
+            raise RuntimeError("the sample was not read")
+        return self._learnt
+
+    def hold(self, learnt: "SampleFile") -> None:
+        """Keep what was read."""
+        self._learnt = learnt

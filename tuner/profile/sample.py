@@ -1,0 +1,94 @@
+"""The sample of traffic that a workload names: what was learnt of a log, or that log itself."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import yaml
+from pydantic import ValidationError
+
+from tuner.errors import BadProfile, JobFailed
+from tuner.profile.source import Source, at, problem_at, read
+from tuner.profile.wording import problems_of
+from tuner.traffic.learn import learnt
+from tuner.traffic.records import records_of
+from tuner.traffic.sample import TrafficSample
+
+SAMPLE = ("workload", "sample")
+UNUSABLE = "RT020"
+_KIND = b"kind: traffic sample"
+
+
+@dataclass(frozen=True)
+class SampleFile:
+    """A sample, and the file that it stands in, by its whole path; of a log `text` is what was
+    learnt."""
+
+    path: str
+    text: str
+    sample: TrafficSample
+
+
+def sample_of(
+    source: Source, texts: Iterable[str], recorded: Sequence[tuple[str, str]] | None = None
+) -> SampleFile:
+    """What the sample says that a profile names, which is read from this machine unless it is
+    `recorded` by its whole path; of a log words stay that are in `texts`.  Raises BadProfile."""
+    name = str(at(source.data, SAMPLE))
+    path = Path(source.file_of(SAMPLE)).parent.absolute() / name
+    text = dict(recorded or ()).get(str(path))
+    try:
+        if text is None:
+            text = sample_text(path, texts)
+    except JobFailed as failed:
+        found = problem_at(source.file_of(SAMPLE), source.position(SAMPLE), str(failed), UNUSABLE)
+        raise BadProfile((*source.problems, found)) from None
+    return SampleFile(str(path), text, read_sample(text, str(path)))
+
+
+def is_sample(path: Path) -> bool:
+    """Whether a file says what was learnt; else it is a log.  Raises OSError."""
+    with path.open("rb") as file:
+        return _KIND in file.read(4096)
+
+
+def sample_text(path: Path, texts: Iterable[str] = (), *, verbatim: bool = False) -> str:
+    """The YAML of a sample, which a file has, or what is learnt of the log that it holds: words
+    that are in `texts` too stay, those that are of the source alone only if it is to be `verbatim`.
+    Raises JobFailed."""
+    try:
+        if is_sample(path):
+            return path.read_text(encoding="utf-8", errors="replace")
+    except OSError as error:
+        why = (error.strerror or str(error)).lower()
+        raise JobFailed(f"{path} cannot be read: {why}") from None
+    what, records = records_of(path)
+    kept = {word for text in texts for word in re.findall(r"[A-Za-z][A-Za-z0-9_.-]+", text)}
+    kept |= {piece for word in kept for piece in re.findall(r"[A-Za-z]+", word)}
+    sample = learnt(records, kept, verbatim=verbatim)
+    return written(sample, f"{len(records):,} messages ({what})")
+
+
+def written(sample: TrafficSample, source: str) -> str:
+    """A sample as a file, which says what it was learnt from."""
+    data = sample.model_dump(exclude_none=True, exclude_defaults=True)
+    text = yaml.safe_dump(
+        {"kind": sample.kind, **data}, sort_keys=False, allow_unicode=True, width=1 << 20
+    )
+    return f"# Learnt from {source}.\n{text}"
+
+
+def read_sample(text: str, name: str) -> TrafficSample:
+    """The sample that a text says, named so in problems; raises BadProfile."""
+    source = read(text, name)
+    data = source.data if isinstance(source.data, Mapping) else {}
+    try:
+        sample = TrafficSample.model_validate(data)
+    except ValidationError as error:
+        raise BadProfile((*source.problems, *problems_of(error, source, TrafficSample))) from None
+    if source.problems:
+        raise BadProfile(source.problems)
+    return sample

@@ -1,0 +1,68 @@
+"""What was learnt of a log, in a page."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+
+from tuner.report.figures import counted, digits
+from tuner.report.sections import Paragraph, PlainBlock, Table
+from tuner.traffic.sample import TrafficSample
+
+_ROWS = 10
+_LONGEST = 120
+
+
+def traffic_blocks(sample: TrafficSample) -> tuple[PlainBlock, ...]:
+    """How much there was, from where, how grave, and the templates of most messages."""
+    templates = sorted(sample.templates, key=lambda one: -one.times)
+    programs, severities = Counter[str](), Counter[str]()
+    for one in templates:
+        programs[one.program or "-"] += one.times
+        for priority, times in (one.priorities or {}).items():
+            severities[priority.partition(".")[2]] += times
+    new = sum(one.times for one in templates if one.variants is None)
+    covered = sum(one.times for one in templates)
+    blocks: list[PlainBlock] = [
+        Paragraph(
+            f"{counted(sample.messages, 'message')} in {counted(len(templates), 'template')}, "
+            f"{sample.mean_bytes:.0f} bytes each in the mean without the head; "
+            f"{new / covered:.0%} are of templates whose texts hardly ever come again",
+            is_lead=True,
+        )
+    ]
+    if sample.mean_per_second:
+        blocks.append(
+            Paragraph(
+                f"the source had {digits(sample.mean_per_second)} messages a second in the mean, "
+                f"and {sample.peak_per_second} in the second with most"
+            )
+        )
+    for name, shares in (
+        ("hosts", sample.hosts or {}), ("programs", programs), ("severities", severities),
+    ):  # fmt: skip
+        if shares:
+            blocks.append(Paragraph(f"{name}: {_shares(shares)}"))
+    rows = tuple(
+        (f"{one.times / covered:.1%}", one.program or "-", _cut(one.text))
+        for one in templates[:_ROWS]
+    )
+    return (*blocks, Table("Templates", ("share", "program", "text"), rows))
+
+
+def _shares(times: Mapping[str, int]) -> str:
+    whole = sum(times.values())
+    ordered = sorted(times.items(), key=lambda one: -one[1])
+    return ", ".join(_most(ordered, whole))
+
+
+def _most(ordered: list[tuple[str, int]], whole: int) -> Iterator[str]:
+    for name, count in ordered[:_ROWS]:
+        yield f"{name} {count / whole:.1%}"
+    if len(ordered) > _ROWS:
+        rest = sum(count for _, count in ordered[_ROWS:])
+        yield f"{len(ordered) - _ROWS} others {rest / whole:.1%}"
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _LONGEST else text[: _LONGEST - 3] + "..."

@@ -1,0 +1,261 @@
+"""Messages out of a file of whatever kind: syslog with and without heads, journal exports, CSV,
+packets, compressed or not."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import json
+import re
+import struct
+import zlib
+from collections.abc import Callable, Iterator, Mapping
+from datetime import datetime
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+import zstandard
+
+from tuner.errors import JobFailed
+
+MOST_BYTES = 64 * 1024 * 1024
+"""What is read of a file at the most, decompressed."""
+
+
+class LogRecord(NamedTuple):
+    """A message as it was found; what is not known of its head is empty, its priority and second
+    (since 1970) None."""
+
+    text: str
+    priority: int | None = None
+    second: float | None = None
+    host: str = ""
+    program: str = ""
+    pid: bool = False
+    msgid: str = "-"
+    data: str = "-"
+    format: Literal["rfc3164", "rfc5424", "bare"] = "bare"
+
+
+def records_of(path: Path) -> tuple[str, list[LogRecord]]:
+    """What a file is, and its messages; raises JobFailed when it cannot be read or has none."""
+    try:
+        with path.open("rb") as file:
+            raw = file.read(MOST_BYTES)
+    except OSError as error:
+        why = (error.strerror or str(error)).lower()
+        raise JobFailed(f"{path} cannot be read: {why}") from error
+    kind, raw = _decompressed(raw)
+    reader, name = _reader(raw)
+    records = [one for one in reader(raw) if one.text.strip()]
+    if not records:
+        raise JobFailed(f"{path} has no messages: it was read as {name}{kind}")
+    return f"{name}{kind}", records
+
+
+# Small, as the last one of a file that was cut short is lost.
+_CHUNK = 1 << 12
+
+
+def _decompressed(raw: bytes) -> tuple[str, bytes]:
+    """What was compressed how, and as much of it as is used."""
+    packed: Callable[[int], bytes]
+    if raw.startswith(b"\x1f\x8b"):
+        packed, name = gzip.GzipFile(fileobj=io.BytesIO(raw)).read, ", gzip"
+    elif raw.startswith(b"\x28\xb5\x2f\xfd"):
+        packed, name = zstandard.ZstdDecompressor().stream_reader(io.BytesIO(raw)).read, ", zstd"
+    else:
+        return "", raw
+    text = bytearray()
+    try:
+        while len(text) < MOST_BYTES and (chunk := packed(_CHUNK)):
+            text += chunk
+    except (EOFError, OSError, zlib.error, zstandard.ZstdError):
+        pass  # It is cut short, or longer than what is read of it: what there is, is enough.
+    return name, bytes(text)
+
+
+def _reader(raw: bytes) -> tuple[Callable[[bytes], Iterator[LogRecord]], str]:
+    """What reads a content, and what that is called."""
+    if raw.startswith(_PACKETS):
+        # dpkt is for those alone.
+        from tuner.traffic.packets import messages
+
+        return lambda raw: map(parsed, map(_decoded, messages(raw))), "packets"
+    first, _, rest = raw.partition(b"\n")
+    if re.match(rb"__[A-Z_]+=", first) and b"\n__REALTIME_TIMESTAMP=" in raw:
+        return _export, "journalctl -o export"
+    if first.startswith(b"{") and b'"__REALTIME_TIMESTAMP"' in first and b'"MESSAGE"' in raw:
+        return _journal_json, "journalctl -o json"
+    if rest and _text_column(_decoded(first)) is not None:
+        return _csv, "CSV"
+    return _lines, "lines"
+
+
+# What pcap(5) files begin with, with micro- and nanoseconds, and pcapng ones.
+_PACKETS = (
+    b"\xa1\xb2\xc3\xd4", b"\xd4\xc3\xb2\xa1", b"\xa1\xb2\x3c\x4d", b"\x4d\x3c\xb2\xa1",
+    b"\x0a\x0d\x0d\x0a",
+)  # fmt: skip
+
+
+def _decoded(raw: bytes) -> str:
+    return raw.decode("utf-8", "replace")
+
+
+def _lines(raw: bytes) -> Iterator[LogRecord]:
+    for line in raw.split(b"\n"):
+        yield parsed(_decoded(line))
+
+
+# Heads on the wire, and as rsyslog's file formats write them, without a priority.
+_PRI = re.compile(r"<(\d{1,3})>")
+_RFC5424 = re.compile(
+    r"1 (?P<time>\S+) (?P<host>\S+) (?P<program>\S+) (?P<pid>\S+) (?P<msgid>\S+) "
+    r'(?P<data>-|(?:\[(?:[^"\]\\]|\\.|"(?:[^"\\]|\\.)*")*\])+)(?: (?P<text>.*))?$',
+    re.DOTALL,
+)
+_RFC3164 = re.compile(
+    r"(?P<time>[A-Z][a-z]{2} [ \d]\d(?: \d{4})? \d\d:\d\d:\d\d(?:\.\d+)?|"
+    r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:?\d\d))"
+    r" (?P<host>[^\s\[\]]+) (?P<program>[^\s:\[\]]{1,48})(?P<pid>\[[^\]]*\])?: ?(?P<text>.*)$",
+    re.DOTALL,
+)
+
+
+def parsed(line: str) -> LogRecord:
+    """The message of a line, whatever head it has."""
+    found = _PRI.match(line)
+    priority = int(found[1]) if found and int(found[1]) < 192 else None
+    rest = line if found is None or priority is None else line[found.end() :]
+    head = _RFC5424.match(rest) if priority is not None else None
+    if head is not None:
+        return LogRecord(
+            head["text"] or "", priority, _second(head["time"]), _known(head["host"]),
+            _known(head["program"]), head["pid"] != "-", head["msgid"], head["data"], "rfc5424",
+        )  # fmt: skip
+    head = _RFC3164.match(rest)
+    if head is not None:
+        return LogRecord(
+            head["text"], priority, _second(head["time"]), head["host"], head["program"],
+            head["pid"] is not None, format="rfc3164",
+        )  # fmt: skip
+    return LogRecord(rest, priority, format="bare" if priority is None else "rfc3164")
+
+
+def _known(field: str) -> str:
+    return "" if field == "-" else field
+
+
+def _second(text: str) -> float | None:
+    """Seconds since 1970; a time without a year is one of 2000, as only differences count."""
+    if text[:1].isdigit():
+        try:
+            return datetime.fromisoformat(text).timestamp()
+        except ValueError:
+            return None
+    day = text.partition(".")[0]
+    has_year = len(day) > len("Nov 25 17:00:01")
+    try:
+        whole = day if has_year else f"{day[:6]} 2000{day[6:]}"
+        return datetime.strptime(whole, "%b %d %Y %H:%M:%S").timestamp()
+    except ValueError:
+        return None
+
+
+def _entry(fields: Mapping[str, object]) -> LogRecord:
+    """A message of the journal (systemd.journal-fields(7))."""
+    text = fields.get("MESSAGE")
+    if isinstance(text, list):
+        text = _decoded(bytes(one for one in text if isinstance(one, int) and 0 <= one < 256))
+    severity, facility = (_number(fields.get(each)) for each in ("PRIORITY", "SYSLOG_FACILITY"))
+    stamp = _number(fields.get("__REALTIME_TIMESTAMP"))
+    return LogRecord(
+        str(text or ""),
+        None if severity is None else 8 * (3 if facility is None else facility) + severity,
+        None if stamp is None else stamp / 1e6,
+        str(fields.get("_HOSTNAME") or ""),
+        str(fields.get("SYSLOG_IDENTIFIER") or fields.get("_COMM") or ""),
+        "_PID" in fields or "SYSLOG_PID" in fields,
+        format="rfc3164",
+    )
+
+
+def _number(value: object) -> int | None:
+    text = str(value)
+    return int(text) if text.isascii() and text.isdigit() else None
+
+
+def _journal_json(raw: bytes) -> Iterator[LogRecord]:
+    for line in raw.split(b"\n"):
+        try:
+            fields = json.loads(line)
+        except ValueError:
+            continue
+        if isinstance(fields, Mapping):
+            yield _entry(fields)
+
+
+def _export(raw: bytes) -> Iterator[LogRecord]:
+    """systemd.io/JOURNAL_EXPORT_FORMATS: NAME=VALUE, or NAME, eight bytes of length and the value;
+    an empty line ends an entry."""
+    fields: dict[str, object] = {}
+    at = 0
+    while at < len(raw):
+        end = raw.find(b"\n", at)
+        line = raw[at : end if end >= 0 else len(raw)]
+        at += len(line) + 1
+        name, equals, value = line.partition(b"=")
+        if not line:
+            yield _entry(fields)
+            fields = {}
+        elif equals:
+            fields[_decoded(name)] = _decoded(value)
+        elif at + 8 <= len(raw):
+            (length,) = struct.unpack_from("<Q", raw, at)
+            fields[_decoded(name)] = _decoded(raw[at + 8 : at + 8 + length])
+            at += 8 + length + 1
+    if fields:
+        yield _entry(fields)
+
+
+_TEXT_COLUMNS = ("message", "msg", "content", "log", "text", "rawmessage", "body", "event")
+_COLUMNS = {
+    "host": ("host", "hostname", "node", "source"),
+    "program": ("program", "programname", "app", "appname", "application", "component", "tag"),
+}
+
+
+def _cells(line: str) -> list[str]:
+    return [one.strip().lower().lstrip("\ufeff") for one in next(csv.reader([line]), [])]
+
+
+def _text_column(first: str) -> int | None:
+    """The column with the text, where a line names columns; two at least."""
+    cells = _cells(first) if first.count(",") else []
+    if not all(re.fullmatch(r"[a-z_@. -]{1,40}", cell) for cell in cells):
+        return None
+    return next((cells.index(name) for name in _TEXT_COLUMNS if name in cells), None)
+
+
+def _csv(raw: bytes) -> Iterator[LogRecord]:
+    first, _, rest = _decoded(raw).partition("\n")
+    names, text = _cells(first), _text_column(first)
+    places = {
+        what: next((names.index(one) for one in ones if one in names), None)
+        for what, ones in _COLUMNS.items()
+    }
+    for row in csv.reader(io.StringIO(rest)):
+        if text is None or text >= len(row):
+            continue
+        host, program = (
+            row[place].split("[")[0].rstrip(":").replace(" ", "-")
+            if place is not None and place < len(row)
+            else ""
+            for place in (places["host"], places["program"])
+        )
+        is_bare = not host and not program
+        yield LogRecord(
+            row[text], host=host, program=program, format="bare" if is_bare else "rfc3164"
+        )

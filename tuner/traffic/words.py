@@ -1,0 +1,82 @@
+"""Words that tell nothing of a source, and others in place of those that might."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterable
+from functools import cache
+from pathlib import Path
+
+_HERE = Path(__file__).parent
+
+
+@cache
+def words() -> frozenset[str]:
+    """Words of the trade, and of the language around it."""
+    return frozenset((_HERE / "words.txt").read_text(encoding="ascii").split())
+
+
+@cache
+def programs() -> frozenset[str]:
+    """Programs that run on so many hosts that their names say nothing of one."""
+    return frozenset((_HERE / "programs.txt").read_text(encoding="ascii").split())
+
+
+_CONSONANTS, _VOWELS = "bdfgklmnprstvz", "aeiou"
+
+
+class StandIns:
+    """Words of the same length and spelling in place of those that a source alone has, the same
+    one for each; they follow from the order in which the words come, not from the words."""
+
+    def __init__(self, kept: Iterable[str] = ()) -> None:
+        self._kept = frozenset(one.lower() for one in kept)
+        self._given: dict[str, str] = {}
+        self._count: dict[int, int] = {}
+
+    def may_stay(self, word: str) -> bool:
+        """Whether a word says nothing of the source, or stands elsewhere anyway."""
+        known = word.lower()
+        is_letter = len(known) == 1
+        return is_letter or known in words() or known in programs() or known in self._kept
+
+    def of(self, word: str) -> str:
+        """What stands for it: itself if it may stay."""
+        if self.may_stay(word):
+            return word
+        known = self._given.get(word.lower())
+        if known is None:
+            number = self._count.get(len(word), 0)
+            self._count[len(word)] = number + 1
+            known = self._given[word.lower()] = pronounceable(len(word), number)
+        if word.isupper():
+            return known.upper()
+        return known.capitalize() if word[:1].isupper() else known
+
+    def text(self, text: str) -> str:
+        """A text with others in place of its words."""
+        return re.sub(r"[^\W\d_]+", lambda word: self.of(word[0]), text)
+
+    def program(self, name: str) -> str:
+        """What stands for the name of a program: itself where many hosts have it."""
+        if not name or name in programs() or name.lower() in self._kept:
+            return name
+        return re.sub(r"\d", "0", self.text(name))
+
+    def host(self, name: str, number: int) -> str:
+        """A name as long as that of a host, with its number of all."""
+        if name.lower() in self._kept:
+            return name
+        digits = str(number)
+        whole = f"host{digits}" if len(name) <= 4 + len(digits) else f"host-{digits}"
+        return whole[-len(name) :] if len(name) < len(whole) else whole.ljust(len(name), "x")
+
+
+def pronounceable(length: int, number: int) -> str:
+    """The word with a number among those of a length: consonants and vowels in turn."""
+    bytes_ = hashlib.shake_128(f"{length} {number}".encode()).digest(length)
+    return "".join(
+        (_VOWELS if place % 2 else _CONSONANTS)[byte % (5 if place % 2 else 14)]
+        for place, byte in enumerate(bytes_)
+    )
