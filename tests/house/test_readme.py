@@ -69,6 +69,7 @@ OFFLINE: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "validate": (("--offline",), ("--smoke",)),
     "search": (("--dry-run",), ()),
     "sweep": (("--dry-run",), ()),
+    "workload": (("syslog",), ("/var/log/syslog",)),
 }
 LIVE = {
     "bench",
@@ -84,6 +85,7 @@ LIVE = {
 }
 EVERY = commands()
 CONFIGURATION = ROOT / "tests/importer/golden/modern.conf"
+LINE = "Nov 25 17:00:01 web1 sshd[7]: Connection closed by 192.0.2.7 port 5022\n"
 
 
 @pytest.fixture(scope="module")
@@ -127,6 +129,7 @@ def test_a_command_runs_as_it_is_written(one: Command, folder: Path) -> None:
     if one.words[0] in {"init", "import"}:
         (folder / PROFILE).unlink()
     shutil.copy(CONFIGURATION, folder / "rsyslog.conf")
+    (folder / "syslog").write_text(LINE, encoding="utf-8")
     done = RUN.invoke(app, offline(one))
     assert done.exit_code == 0, done.exception or done.stderr
     if one.into is not None:
@@ -204,6 +207,7 @@ def test_a_yaml_block_is_what_the_tool_takes(block: Block, folder: Path) -> None
     alone = {"inputs", "extends", "base"} & written.keys()
     named = CONFIGURATION.read_text(encoding="utf-8").replace('"Engine"', '"es"')
     (folder / "its" / "rsyslog.conf").write_text(named, encoding="utf-8")
+    (folder / "its" / "sample.yaml").write_text(LINE, encoding="utf-8")
     (folder / "base.yaml").write_text(profile_block(), encoding="utf-8")
     path.write_text(block.text if alone else profile_block() + block.text, encoding="utf-8")
     assert load_profile(path).profile.outputs
