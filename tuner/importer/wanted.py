@@ -1,0 +1,251 @@
+"""Traffic that a configuration tells apart: for each way to an engine action messages that take it,
+as far as its conditions can be read."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice, product
+
+from tuner.importer.conditions import TextTest, test_of
+from tuner.modules.priorities import FACILITIES, SEVERITIES
+from tuner.rainerscript.gaps import Inexpressible
+from tuner.rainerscript.objects import Base
+from tuner.rainerscript.old_form import EVERY, Priorities
+from tuner.rainerscript.script import (
+    Block,
+    Call,
+    Expression,
+    Foreach,
+    If,
+    Operation,
+    ScriptObject,
+    Statement,
+    every,
+)
+from tuner.traffic.sample import Blank, MessageTemplate, Part, TrafficSample, written
+
+# So many ways are told apart, and so many alternatives of a condition.
+_MOST_WAYS, _MOST_ALTERNATIVES = 200, 20
+_PROGRAMS = ("sshd", "nginx", "kernel", "cron", "app")
+_MEMBER = re.compile(r"\$!([\w-]+(?:!+[\w-]+)*)")
+_TEXT_MEMBERS = frozenset({"msg", "message", "log", "text"})
+_VALUE = Blank("word", (4, 6, 8, 10), 500)
+_NAMES = {"syslogfacility-text": FACILITIES, "syslogseverity-text": SEVERITIES}
+_OF_PROGRAM = frozenset({"programname", "app-name", "syslogtag"})
+_OF_HOST = frozenset({"hostname", "fromhost"})
+_OF_TEXT = frozenset({"msg", "rawmsg", "rawmsg-after-pri"})
+
+
+@dataclass(frozen=True)
+class _Demand:
+    """What a message must be like to take a way: members of its JSON by path, each with a value."""
+
+    program: str = ""
+    host: str = ""
+    priorities: Priorities = EVERY
+    texts: tuple[str, ...] = ()
+    members: tuple[tuple[str, str], ...] = ()
+
+    def with_also(self, other: _Demand) -> _Demand:
+        """Both; where they contradict each other, as the other says."""
+        return _Demand(
+            other.program or self.program,
+            other.host or self.host,
+            self.priorities & other.priorities or other.priorities,
+            tuple(dict.fromkeys((*self.texts, *other.texts))),
+            tuple({**dict(self.members), **dict(other.members)}.items()),
+        )
+
+
+_ANY = _Demand()
+
+
+def wanted_by(base: Base, mean_bytes: int) -> TrafficSample | None:
+    """Messages of about that mean size in bytes: half of them for the ways to engine actions, as
+    many for each, and half like those of any host.  None where nothing is told apart."""
+    demands = list(dict.fromkeys(islice(_ways_of(base), _MOST_WAYS)))
+    paths = _members(base)
+    if not paths and set(demands) <= {_ANY}:
+        return None
+    lengths = tuple(max(1, round(share * mean_bytes)) for share in (0.6, 0.9, 1.1, 1.4))
+    each = len(_PROGRAMS)
+    templates = [
+        MessageTemplate(
+            times=each,
+            program=one.program or "app",
+            priorities=_names(one.priorities),
+            text=written(_text(one, paths, _cookie(base), lengths)),
+        )
+        for one in demands
+    ]
+    templates += [
+        MessageTemplate(
+            times=max(1, len(demands)),
+            program=program,
+            pid=True,
+            priorities={f"daemon.{SEVERITIES[level]}": 1 for level in (3, 4, 5, 6)},
+            text=str(Blank("text", lengths)),
+        )
+        for program in _PROGRAMS
+    ]
+    hosts = [one.host for one in demands if one.host] + [f"web-{each}" for each in range(1, 6)]
+    return TrafficSample(
+        messages=sum(one.times for one in templates),
+        mean_bytes=float(mean_bytes),
+        format="rfc3164",
+        hosts=dict.fromkeys(hosts, 1),
+        templates=tuple(templates),
+    )
+
+
+def _names(priorities: Priorities) -> dict[str, int] | None:
+    """Some of those that are asked for; None where any will do."""
+    if priorities == EVERY:
+        return None
+    usual = sorted(priorities, key=lambda one: (abs(one[0] - 3), abs(one[1] - 5)))
+    return {f"{FACILITIES[high]}.{SEVERITIES[low]}": 1 for high, low in usual[:8]}
+
+
+def _ways_of(base: Base) -> Iterator[_Demand]:
+    rulesets = {of.key: of.body or () for _, of in reversed(base.of_kind("ruleset"))}
+    outside = tuple(one for one in base.block if not _is_ruleset(one))
+    for block in (outside, *rulesets.values()):
+        yield from _ways(block, _ANY, rulesets, frozenset())
+
+
+def _is_ruleset(one: Statement) -> bool:
+    return isinstance(one, ScriptObject) and one.kind == "ruleset"
+
+
+def _ways(
+    block: Block, demand: _Demand, rulesets: dict[str, Block], called: frozenset[str]
+) -> Iterator[_Demand]:
+    """What messages must be like to reach each engine action of a block."""
+    for one in block:
+        match one:
+            case ScriptObject(kind="action", type="omelasticsearch"):
+                yield demand
+            case If():
+                for below, holds in ((one.then, True), (one.otherwise, False)):
+                    for also in _alternatives(one.condition, holds=holds) if below else ():
+                        yield from _ways(below, demand.with_also(also), rulesets, called)
+            case Foreach():
+                yield from _ways(one.body, demand, rulesets, called)
+            case Call(target=str(target)) if target.lower() not in called:
+                name = target.lower()
+                yield from _ways(rulesets.get(name, ()), demand, rulesets, called | {name})
+
+
+def _alternatives(condition: Expression, *, holds: bool) -> list[_Demand]:
+    """What makes a condition hold, or not: one of these is enough."""
+    word = condition.operator if isinstance(condition, Operation) else ""
+    if isinstance(condition, Operation) and word == "not":
+        return _alternatives(condition.operands[0], holds=not holds)
+    if isinstance(condition, Operation) and word in {"and", "or"}:
+        parts = [_alternatives(one, holds=holds) for one in condition.operands]
+        if (word == "or") is holds:
+            return [one for part in parts for one in part][:_MOST_ALTERNATIVES]
+        return [_all(each) for each in islice(product(*parts), _MOST_ALTERNATIVES)]
+    return _compared(condition, holds=holds)
+
+
+def _compared(condition: Expression, *, holds: bool) -> list[_Demand]:
+    """The same of a single comparison."""
+    try:
+        test = test_of(condition)
+    except Inexpressible:
+        return [_ANY]
+    if isinstance(test, frozenset):
+        return [_Demand(priorities=(test if holds else EVERY - test) or EVERY)]
+    if isinstance(test, TextTest) and test.negate is not holds:
+        return [_of_text(TextTest(test.property, test.operation, (one,))) for one in test.texts]
+    return [_ANY]
+
+
+def _all(demands: Iterable[_Demand]) -> _Demand:
+    whole = _ANY
+    for one in demands:
+        whole = whole.with_also(one)
+    return whole
+
+
+def _of_text(test: TextTest) -> _Demand:
+    """What passes a comparison with one text, where a text that is the whole of it does."""
+    (text,) = test.texts
+    if test.operation.removesuffix("_i") not in {"isequal", "startswith", "contains"}:
+        return _ANY
+    is_word = re.fullmatch(r"[!-~]{1,40}", text) is not None
+    names = {"syslogfacility-text": FACILITIES, "syslogseverity-text": SEVERITIES}.get(
+        test.property
+    )
+    demand = _ANY
+    if test.property.startswith("$!"):
+        demand = _Demand(members=((test.property[2:], text),))
+    elif test.property in _OF_PROGRAM and is_word:
+        demand = _Demand(program=text.rstrip(":").partition("[")[0])
+    elif test.property in _OF_HOST and is_word:
+        demand = _Demand(host=text)
+    elif test.property in _OF_TEXT:
+        demand = _Demand(texts=(text,))
+    elif names is not None and text in names:
+        place = int(names is SEVERITIES)
+        code = names.index(text)
+        demand = _Demand(priorities=frozenset(one for one in EVERY if one[place] == code))
+    return demand
+
+
+def _members(base: Base) -> tuple[str, ...]:
+    """The paths of JSON members that the configuration names, where it parses JSON."""
+    if _cookie(base) is None:
+        return ()
+    texts = [text for _, text in base.text]
+    found = (path.strip("!") for text in texts for path in _MEMBER.findall(text))
+    return tuple(dict.fromkeys(found))
+
+
+def _cookie(base: Base) -> str | None:
+    """What stands before JSON that is parsed; None where none is."""
+    for one in every(base.block):
+        if isinstance(one, ScriptObject) and one.type == "mmjsonparse":
+            cookie = one.text("cookie")
+            return "@cee:" if cookie is None else cookie
+    return None
+
+
+def _text(
+    demand: _Demand, paths: Sequence[str], cookie: str | None, lengths: tuple[int, ...]
+) -> tuple[Part, ...]:
+    """A text with what is demanded of it; JSON where that is parsed."""
+    rest = Blank("text", lengths)
+    said = " ".join(demand.texts)
+    if cookie is None:
+        return (f"{said} ", rest) if said else (rest,)
+    values: dict[str, object] = {}
+    blanks: dict[str, Part] = {}
+    given = dict(demand.members)
+    for path in dict.fromkeys((*paths, *given, *(["msg"] if said else []))):
+        *above, last = path.split("!")
+        section = values
+        for key in above:
+            below = section.setdefault(key, {})
+            section = below if isinstance(below, dict) else {}
+        mark = f"\x01{len(blanks)}\x01"
+        is_text = last in _TEXT_MEMBERS
+        if path in given:
+            section.setdefault(last, given[path])
+        elif said and last == "msg":
+            section.setdefault(last, f"{said} {mark}")
+            blanks[mark] = rest
+        else:
+            section.setdefault(last, mark)
+            blanks[mark] = rest if is_text else _VALUE
+    whole = f"{cookie} {json.dumps(values)}".lstrip()
+    pieces = re.split(r"(\\u0001\d+\\u0001)", whole)
+    return tuple(
+        blanks[json.loads(f'"{piece}"')] if piece.startswith("\\u0001") else piece
+        for piece in pieces
+        if piece
+    )
