@@ -21,11 +21,12 @@ from tuner.rainerscript.script import (
     Parameter,
     Quoted,
     ScriptObject,
-    ScriptPosition,
     SetVariable,
     Statement,
     every,
+    loading,
     module_name,
+    rewritten,
 )
 
 # What is in the name of a parameter that may hold a secret.
@@ -130,7 +131,7 @@ class Rest:
             self.kept.append(why)
         for one in statements:
             self._need(one)
-        return tuple(self._without_secrets(one) for one in block)
+        return rewritten(block, self._without_secrets)
 
     def _need(self, one: Statement) -> None:
         """The module, the templates and the rulesets that a statement names."""
@@ -147,7 +148,7 @@ class Rest:
         kind = (one.text("type") or "").lower()
         if kind not in _BUILT_IN:
             module = self.parts.module_objects.get(kind, loading(kind, one.origin))
-            self.start.append(self._without_secrets(module))
+            self.start += self._without_secrets(module)
         for parameter in _NAMES_TEMPLATE:
             self._need_template(one.text(parameter) or "")
 
@@ -202,22 +203,13 @@ class Rest:
                 file = f"{name}-{stream}{'-stream' if stream in places else ''}.conf"
                 yield KeptFile("snippets", stream, file, printed(tuple(_nested(kept, 0))))
 
-    def _without_secrets(self, one: Statement) -> Statement:
+    def _without_secrets(self, one: Statement) -> Iterator[Statement]:
         """A statement that reads its secrets from files when rsyslogd starts."""
-        if isinstance(one, If):
-            return replace(
-                one,
-                then=tuple(map(self._without_secrets, one.then)),
-                otherwise=tuple(map(self._without_secrets, one.otherwise)),
-            )
-        if not isinstance(one, ScriptObject):
-            return one
-        owner = (one.text("name") or one.text("type") or one.text("load") or one.kind).lower()
-        parameters = tuple(
-            self._by_reference(each, owner) for each in one.parameters if each.key != "asyncrepl"
-        )
-        body = None if one.body is None else tuple(map(self._without_secrets, one.body))
-        return replace(one, parameters=parameters, body=body)
+        if isinstance(one, ScriptObject):
+            owner = (one.text("name") or one.text("type") or one.text("load") or one.kind).lower()
+            own = (each for each in one.parameters if each.key != "asyncrepl")
+            one = replace(one, parameters=tuple(self._by_reference(each, owner) for each in own))
+        yield one
 
     def _by_reference(self, one: Parameter, owner: str) -> Parameter:
         if not _is_secret(one):
@@ -254,11 +246,6 @@ def why_of(bad: Inexpressible, one: Reached, what: str) -> Gap:
     origin = bad.gap.origin
     place = "" if origin == one.statement.origin else f" ({origin.file}:{origin.line})"
     return Gap(one.statement.origin, f"{what}: {bad}{place}")
-
-
-def loading(kind: str, origin: ScriptPosition) -> ScriptObject:
-    """The statement that loads a module."""
-    return ScriptObject("module", (Parameter.of("load", kind, origin),), origin)
 
 
 def _nested(reached: Iterable[Reached], depth: int) -> Iterator[Statement]:

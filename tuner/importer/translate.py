@@ -131,7 +131,7 @@ _PARSERS = {name for literal in get_args(get_args(Parsers)[0])[:1] for name in g
 
 def translate(configuration: Configuration, name: str) -> Imported:
     """The profile of a configuration."""
-    gaps = Gaps([Gap(one.origin, one.message) for one in configuration.refused])
+    gaps = Gaps(list(configuration.refused))
     parts = parts_of(modern(configuration.block))
     file = configuration.files[0] if configuration.files else ""
     return _Translation(name, file, parts, gaps, Rest(parts, gaps)).imported()

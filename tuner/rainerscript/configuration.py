@@ -19,20 +19,16 @@ from tuner.rainerscript.script import (
     Block,
     Call,
     Directive,
-    Foreach,
-    If,
     Include,
     Parameter,
-    PropertyFilter,
     ScriptObject,
     ScriptPosition,
-    SelectorFilter,
     Statement,
     every,
     module_name,
+    with_inner,
 )
 from tuner.rainerscript.template import Template, template_of
-from tuner.rainerscript.tokens import Refusal
 
 MAX_BYTES = 4 << 20
 _MOST_FILES = 500
@@ -46,7 +42,7 @@ class Configuration:
 
     files: tuple[str, ...]
     block: Block
-    refused: tuple[Refusal, ...]
+    refused: tuple[Gap, ...]
     sources: Mapping[str, bytes]
 
 
@@ -65,7 +61,7 @@ class LocalFiles:
 
     def read(self, path: str) -> bytes:
         """The same; a FIFO without a writer is empty."""
-        with open(path, "rb", opener=_at_once) as file:
+        with open(path, "rb", opener=_without_waiting) as file:
             return file.read(MAX_BYTES + 1) or b""
 
     def listed(self, folder: str) -> Mapping[str, bool]:
@@ -107,7 +103,7 @@ class _Files:
     translate: Translate | None = None
     files: list[str] = field(default_factory=list)
     sources: dict[str, bytes] = field(default_factory=dict)
-    refused: list[Refusal] = field(default_factory=list)
+    refused: list[Gap] = field(default_factory=list)
     under_way: list[str] = field(default_factory=list)
 
     def file(self, path: str, asked: ScriptPosition) -> Block:
@@ -139,21 +135,12 @@ class _Files:
         return block
 
     def _block(self, block: Block) -> Block:
-        return tuple(self._statement(statement) for statement in block)
+        return tuple(map(self._statement, block))
 
     def _statement(self, statement: Statement) -> Statement:
-        match statement:
-            case Include():
-                return replace(statement, files=self._included(statement))
-            case If():
-                then, otherwise = self._block(statement.then), self._block(statement.otherwise)
-                return replace(statement, then=then, otherwise=otherwise)
-            case SelectorFilter() | PropertyFilter() | Foreach():
-                return replace(statement, body=self._block(statement.body))
-            case ScriptObject(body=tuple() as body):
-                return replace(statement, body=self._block(body))
-            case _:
-                return statement
+        if isinstance(statement, Include):
+            return replace(statement, files=self._included(statement))
+        return with_inner(statement, self._block)
 
     def _included(self, include: Include) -> tuple[Block, ...]:
         given = {one.key: one for one in include.parameters}
@@ -175,7 +162,8 @@ class _Files:
             return ()
         mode = (given["mode"].text or "").lower() if "mode" in given else "required"
         found = list(self._matching(join(dirname(value.origin.file), value.text)))
-        if not found and not _is_pattern(value.text) and mode != "optional":
+        is_pattern = glob.has_magic(value.text) or value.text.endswith("/")
+        if not found and not is_pattern and mode != "optional":
             self._refuse(value.origin, f"there is no file {value.text} to include")
         return tuple(self.file(path, value.origin) for path in found)
 
@@ -207,15 +195,11 @@ class _Files:
         ]
 
     def _refuse(self, origin: ScriptPosition, message: str) -> Block:
-        self.refused.append(Refusal(origin, message))
+        self.refused.append(Gap(origin, message))
         return ()
 
 
-def _is_pattern(path: str) -> bool:
-    return glob.has_magic(path) or path.endswith("/")
-
-
-def _at_once(name: str, flags: int) -> int:
+def _without_waiting(name: str, flags: int) -> int:
     return os.open(name, flags | os.O_NONBLOCK)
 
 
@@ -242,7 +226,6 @@ class Parts:
 
     globals: list[Parameter] = field(default_factory=list)
     modules: dict[str, tuple[Parameter, ...]] = field(default_factory=dict)
-    module_origins: dict[str, ScriptPosition] = field(default_factory=dict)
     templates: dict[str, Template] = field(default_factory=dict)
     rulesets: dict[str, ScriptObject] = field(default_factory=dict)
     inputs: list[ScriptObject] = field(default_factory=list)
@@ -287,7 +270,6 @@ class Parts:
             case "module":
                 kind = module_name(one)
                 self.modules[kind] = (*self.modules.get(kind, ()), *one.parameters)
-                self.module_origins.setdefault(kind, one.origin)
                 self.module_objects.setdefault(kind, one)
             case "template":
                 self._template(one)

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from tuner.rainerscript.objects import MAIN_QUEUE, Base, SourceFile
-from tuner.rainerscript.old_form import GLOBALS, INPUTS, LASTING, SHUTDOWN
+from tuner.rainerscript.old_form import GLOBALS, LASTING, SHUTDOWN
 from tuner.rainerscript.quoting import quote
 from tuner.rainerscript.script import ScriptObject
 
@@ -200,19 +200,16 @@ def _line(found: ScriptObject, name: str, value: str) -> str:
 
 def _directive(found: ScriptObject, name: str) -> str | None:
     """The directive of the old form that sets a parameter; None where none does."""
-    if name.lower().startswith(_QUEUE) and found.kind in {"action", "main_queue"}:
+    key = name.lower()
+    if key.startswith(_QUEUE) and found.kind in {"action", "main_queue"}:
         short = name[len(_QUEUE) :]
         own = SHUTDOWN if short.lower() == "timeoutworkerthreadshutdown" else short
         return ("ActionQueue" if found.kind == "action" else "MainMsgQueue") + own
     kinds = {"", found.text("type") or ""}
-    for table in (LASTING, INPUTS):
-        for directive, (kind, parameter) in table.items():
-            if kind in kinds and parameter.lower() == name.lower():
-                return directive
-    for directive, parameter in GLOBALS.items():
-        if found.kind == "global" and parameter.lower() == name.lower():
-            return directive
-    return None
+    named = [one for one, (kind, own) in LASTING.items() if kind in kinds and own.lower() == key]
+    if found.kind == "global":
+        named += [one for one, own in GLOBALS.items() if own.lower() == key]
+    return next(iter(named), None)
 
 
 def _is_shared(base: Base, found: ScriptObject, name: str) -> bool:

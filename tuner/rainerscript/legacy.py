@@ -2,19 +2,18 @@
 
 `$` directives change what follows: some wait for the next action or input, some hold from there
 on.  rsyslog's source knows which (the `cfsysline` handlers of each module), and
-directives.py says it here.
+old_form.py says it here.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from itertools import chain
 
-from tuner.rainerscript.builder import unescaped
 from tuner.rainerscript.old_form import (
     DEFAULT_RULESET,
     GLOBALS,
-    INPUTS,
     LASTING,
     OLD_ACTION_QUEUE,
     OLD_MAIN_QUEUE,
@@ -23,11 +22,11 @@ from tuner.rainerscript.old_form import (
     action_of,
     condition_of,
 )
+from tuner.rainerscript.parser import unescaped
 from tuner.rainerscript.script import (
     ON,
     Block,
     Directive,
-    Foreach,
     If,
     Include,
     LegacyAction,
@@ -37,7 +36,8 @@ from tuner.rainerscript.script import (
     ScriptPosition,
     SelectorFilter,
     Statement,
-    Word,
+    loading,
+    with_inner,
 )
 
 
@@ -47,13 +47,15 @@ def modern(block: Block) -> Block:
     return _Modernised().whole(block)
 
 
+_NOWHERE = ScriptPosition("", 1, 1)
+
+
 @dataclass
 class _Modernised:
     """What the directives so far have set."""
 
     once: dict[str, Parameter] = field(default_factory=dict)
-    lasting: dict[tuple[str, str], Parameter] = field(default_factory=dict)
-    inputs: dict[tuple[str, str], Parameter] = field(default_factory=dict)
+    lasting: dict[str, dict[str, Parameter]] = field(default_factory=dict)
     main: dict[str, Parameter] = field(default_factory=dict)
     rulesets: dict[str, list[Statement]] = field(default_factory=dict)
     given: dict[str, dict[str, Parameter]] = field(default_factory=dict)
@@ -65,7 +67,7 @@ class _Modernised:
         done = self.block(block)
         for name, body in self.rulesets.items():
             given = self.given.get(name, {})
-            origin = _first_origin(body, given)
+            origin = next((one.origin for one in (*body, *given.values())), _NOWHERE)
             named = Parameter.of("name", name, origin)
             done += (ScriptObject("ruleset", (named, *given.values()), origin, body=tuple(body)),)
         if self.first_main is not None:
@@ -95,40 +97,28 @@ class _Modernised:
                 yield from self.directive(statement)
             case LegacyAction():
                 yield self.action(statement)
-            case If():
-                then, otherwise = self.inner(statement.then), self.inner(statement.otherwise)
-                yield replace(statement, then=then, otherwise=otherwise)
             case SelectorFilter() | PropertyFilter():
                 body = self.inner(statement.body)
                 yield If(condition_of(statement), body, (), statement.origin)
-            case Foreach():
-                yield replace(statement, body=self.inner(statement.body))
-            case ScriptObject(body=tuple() as body):
-                yield replace(statement, body=self.inner(body))
             case Include():
-                for file in statement.files:
-                    for one in file:
-                        yield from self.statement(one)
+                for one in chain(*statement.files):
+                    yield from self.statement(one)
             case _:
-                yield statement
+                yield with_inner(statement, self.inner)
 
     def directive(self, one: Directive) -> Iterator[Statement]:
         """Note what a directive sets; an object where it makes one."""
-        key = one.key
-        text = _word(one.text)
+        key, text = one.key, _word(one.text)
         if key.startswith("actionqueue"):
-            self.once[_queue_name(key[11:])] = Parameter.of(_queue_name(key[11:]), text, one.origin)
+            _set(self.once, _queue_name(key[11:]), text, one)
         elif key.startswith("mainmsgqueue"):
             self.first_main = self.first_main or one.origin
-            self.main[_queue_name(key[12:])] = Parameter.of(_queue_name(key[12:]), text, one.origin)
+            _set(self.main, _queue_name(key[12:]), text, one)
         elif key == "actionname":
-            self.once["name"] = Parameter.of("name", text, one.origin)
+            _set(self.once, "name", text, one)
         elif key in LASTING:
             kind, name = LASTING[key]
-            self.lasting[kind, name] = Parameter.of(name, text, one.origin)
-        elif key in INPUTS:
-            kind, name = INPUTS[key]
-            self.inputs[kind, name] = Parameter.of(name, text, one.origin)
+            _set(self.lasting.setdefault(kind, {}), name, text, one)
         elif key in RUNS:
             yield self.input(one, text)
         elif key in GLOBALS:
@@ -142,10 +132,7 @@ class _Modernised:
         """Modules, templates and rulesets."""
         match one.key:
             case "modload":
-                module = text.rpartition("/")[2].removesuffix(".so")
-                yield ScriptObject(
-                    "module", (Parameter.of("load", module, one.origin),), one.origin
-                )
+                yield loading(text.rpartition("/")[2].removesuffix(".so"), one.origin)
             case "template":
                 yield _template(one)
             case "ruleset":
@@ -153,9 +140,7 @@ class _Modernised:
                 if text != DEFAULT_RULESET:
                     self.rulesets.setdefault(text, [])
             case "rulesetparser":
-                self.given.setdefault(self.current, {})["parser"] = Parameter.of(
-                    "parser", text, one.origin
-                )
+                _set(self.given.setdefault(self.current, {}), "parser", text, one)
             case "rulesetcreatemainqueue":
                 if text.lower() in ON:
                     self.given.setdefault(self.current, {}).update(self.main)
@@ -170,9 +155,10 @@ class _Modernised:
         parameters = {"type": Parameter.of("type", kind, one.origin)}
         if name:
             parameters[name] = Parameter.of(name, text, one.origin)
-        parameters |= {key: value for (of, key), value in self.inputs.items() if of == kind}
+        waiting = self.lasting.get(kind, {})
+        parameters |= waiting
         for key in used:
-            self.inputs.pop((kind, key), None)
+            waiting.pop(key, None)
         return ScriptObject("input", tuple(parameters.values()), one.origin)
 
     def action(self, one: LegacyAction) -> Statement:
@@ -181,7 +167,7 @@ class _Modernised:
         if not isinstance(made, ScriptObject):
             return made
         kind = made.text("type") or ""
-        lasting = {key: value for (of, key), value in self.lasting.items() if of in {"", kind}}
+        lasting = self.lasting.get("", {}) | self.lasting.get(kind, {})
         waiting, self.once = self.once, {}
         queue_type = waiting.get("queue.type")
         if queue_type is not None and (queue_type.text or "").lower() != "direct":
@@ -191,11 +177,8 @@ class _Modernised:
         return replace(made, parameters=tuple((lasting | waiting | own).values()))
 
 
-def _first_origin(body: list[Statement], parameters: dict[str, Parameter]) -> ScriptPosition:
-    return next(one.origin for one in (*body, *parameters.values(), _NOWHERE))
-
-
-_NOWHERE = Word("continue", ScriptPosition("", 1, 1))
+def _set(given: dict[str, Parameter], name: str, text: str, one: Directive) -> None:
+    given[name] = Parameter.of(name, text, one.origin)
 
 
 def _completed(

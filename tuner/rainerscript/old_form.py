@@ -24,7 +24,7 @@ DEFAULT_RULESET = "RSYSLOG_DefaultRuleset"
 SHUTDOWN = "workertimeoutthreadshutdown"
 """The only queue parameter that is called otherwise today."""
 
-# What holds for every later action of a type, or of any type.
+# What holds for every later action of a type, or of any type, and for later inputs.
 LASTING = {
     "actionresumeretrycount": ("", "action.resumeRetryCount"),
     "actionresumeinterval": ("", "action.resumeInterval"),
@@ -52,9 +52,7 @@ LASTING = {
     "actionsendtcprebindinterval": ("omfwd", "rebindInterval"),
     "actionsendudprebindinterval": ("omfwd", "rebindInterval"),
     "actionsendresendlastmsgonreconnect": ("omfwd", "resendLastMSGOnReconnect"),
-}
-# What an input of a type gets, as many as follow.
-INPUTS = {
+    # What inputs get, as many as follow.
     "inputtcpserverbindruleset": ("imtcp", "ruleset"),
     "inputtcpserverinputname": ("imtcp", "name"),
     "inputtcpserveraddtlframedelimiter": ("imtcp", "addtlFrameDelimiter"),
@@ -140,7 +138,6 @@ EVERY: Priorities = frozenset(
     for facility in range(len(FACILITIES))
     for severity in range(len(SEVERITIES))
 )
-_OLD_FACILITIES = {"security": "auth", "mark": "mark"}
 OLD_SEVERITIES = {"error": "err", "warn": "warning", "panic": "emerg"}
 
 
@@ -169,7 +166,7 @@ def selected(text: str, origin: ScriptPosition) -> Priorities:
 def _facilities(names: str, origin: ScriptPosition) -> list[int]:
     codes: list[int] = []
     for name in names.split(","):
-        word = _OLD_FACILITIES.get(name.strip(), name.strip())
+        word = "auth" if name.strip() == "security" else name.strip()
         if word == "*":
             codes.extend(range(len(FACILITIES)))
         elif word in FACILITIES:
@@ -192,9 +189,6 @@ def _severities(level: str, origin: ScriptPosition) -> range:
     return range(code, code + 1) if exact else range(code + 1)
 
 
-_OPERATORS = {"isequal": "==", "contains": "contains", "startswith": "startswith"}
-
-
 def condition_of(one: SelectorFilter | PropertyFilter) -> Expression:
     """The condition that stands for it."""
     if isinstance(one, SelectorFilter):
@@ -202,7 +196,8 @@ def condition_of(one: SelectorFilter | PropertyFilter) -> Expression:
     name, operation, text = (part.strip() for part in one.text.removeprefix(":").split(",", 2))
     negate, operation = operation.startswith("!"), operation.removeprefix("!").strip().lower()
     variable = Variable(f"${name.removeprefix('$')}", one.origin)
-    wanted = _unescaped(text[1:-1])
+    # Only quotes and backslashes are escaped here (runtime/stringbuf.c, parsQuotedCStr).
+    wanted = text[1:-1].replace('\\"', '"').replace("\\\\", "\\")
     value = Quoted(extended(wanted) if operation == "regex" else wanted, one.origin)
     condition: Expression
     if operation == "isempty":
@@ -210,13 +205,9 @@ def condition_of(one: SelectorFilter | PropertyFilter) -> Expression:
     elif operation in {"regex", "ereregex"}:
         condition = FunctionCall("re_match", (variable, value), one.origin)
     else:
-        condition = Operation(_OPERATORS.get(operation, operation), (variable, value), one.origin)
+        operator = "==" if operation == "isequal" else operation
+        condition = Operation(operator, (variable, value), one.origin)
     return Operation("not", (condition,), one.origin) if negate else condition
-
-
-def _unescaped(text: str) -> str:
-    """Only quotes and backslashes are escaped here (runtime/stringbuf.c, parsQuotedCStr)."""
-    return text.replace('\\"', '"').replace("\\\\", "\\")
 
 
 _PORT = "514"

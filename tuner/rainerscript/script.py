@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 ON = frozenset({"on", "yes", "true", "1"})
@@ -287,7 +287,17 @@ Statement = (
 Block = tuple[Statement, ...]
 
 
-def blocks_in(statement: Statement) -> tuple[Block, ...]:
+def every(block: Block) -> Iterator[Statement]:
+    """All statements of a block and inside of them, in the order of the text."""
+    waiting = list(reversed(block))
+    while waiting:
+        statement = waiting.pop()
+        yield statement
+        for inner in reversed(_blocks_in(statement)):
+            waiting.extend(reversed(inner))
+
+
+def _blocks_in(statement: Statement) -> tuple[Block, ...]:
     """The blocks of statements directly inside of one."""
     match statement:
         case If():
@@ -302,17 +312,35 @@ def blocks_in(statement: Statement) -> tuple[Block, ...]:
             return ()
 
 
-def every(block: Block) -> Iterator[Statement]:
-    """All statements of a block and inside of them, in the order of the text."""
-    waiting = list(reversed(block))
-    while waiting:
-        statement = waiting.pop()
-        yield statement
-        for inner in reversed(blocks_in(statement)):
-            waiting.extend(reversed(inner))
+def with_inner(statement: Statement, change: Callable[[Block], Block]) -> Statement:
+    """The statement with each block directly inside of it changed."""
+    match statement:
+        case If():
+            then, otherwise = change(statement.then), change(statement.otherwise)
+            return replace(statement, then=then, otherwise=otherwise)
+        case SelectorFilter() | PropertyFilter() | Foreach() | ScriptObject(body=tuple()):
+            return replace(statement, body=change(statement.body or ()))
+        case Include():
+            return replace(statement, files=tuple(map(change, statement.files)))
+        case _:
+            return statement
+
+
+def rewritten(block: Block, change: Callable[[Statement], Iterable[Statement]]) -> Block:
+    """The block with what `change` makes of each of its statements, of those inside first."""
+
+    def inner(block: Block) -> Block:
+        return tuple(made for one in block for made in change(with_inner(one, inner)))
+
+    return inner(block)
 
 
 def module_name(one: ScriptObject) -> str:
     """The module that is loaded, without its folder."""
     name = (one.text("load") or "").lower().removesuffix(".so").rpartition("/")[2]
     return name.removeprefix("builtin:")
+
+
+def loading(module: str, origin: ScriptPosition) -> ScriptObject:
+    """The statement that loads a module."""
+    return ScriptObject("module", (Parameter.of("load", module, origin),), origin)
