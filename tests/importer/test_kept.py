@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from tests.importer.test_import import DOCUMENT, imported, listed, loaded
-from tuner.importer.translate import ANYWHERE
 from tuner.importer.written import profile_text
 from tuner.lint.load import parse_profile
+from tuner.rainerscript.parameters import ANYWHERE
 from tuner.rainerscript.template import extended
 
 

@@ -10,7 +10,7 @@ from itertools import groupby
 from tuner.importer.flow import Reached, negated
 from tuner.importer.written import printed
 from tuner.rainerscript.configuration import Parts, is_module
-from tuner.rainerscript.gaps import Gap, Gaps, Inexpressible
+from tuner.rainerscript.gaps import Gap, Gaps
 from tuner.rainerscript.script import (
     Block,
     Call,
@@ -52,16 +52,6 @@ _NAMES_TEMPLATE = ("template", "dynafile", "searchindex", "bulkid", "dyntopic")
 
 
 _ASK_FOR_MODULES = frozenset({"ruleset", "input", "parser", "lookup_table"})
-
-
-@dataclass(frozen=True)
-class KeptFile:
-    """A snippet: its place among those of the profile, or of a stream, its name and its text."""
-
-    place: str
-    stream: str | None
-    name: str
-    text: str
 
 
 @dataclass
@@ -186,22 +176,21 @@ class Rest:
         )
         return len(module.parameters) == 1 and not any(asks)
 
-    def files(self, name: str, loaded: Collection[str]) -> Iterator[KeptFile]:
-        """The snippets of the profile `name`; modules in `loaded` are the rendered
-        configuration's."""
+    def files(self, loaded: Collection[str]) -> Iterator[tuple[str, str | None, str]]:
+        """The snippets that are not empty, each with its place among those of the profile, or with
+        its stream; modules in `loaded` are the rendered configuration's."""
         start: list[Statement] = [one for one in self._modules(loaded) if not self._is_late(one)]
         start += dict.fromkeys(one for one in self.start if not is_module(one))
-        places: dict[str, list[Statement]] = {
-            "start": start,
-            "outputs": list(_nested(self.bodies.get(None, []), 0)),
-            "end": self.end,
-        }
-        for place, body in places.items():
-            yield KeptFile(place, None, f"{name}-{place}.conf", printed(tuple(body)))
+        own = _nested(self.bodies.get(None, []), 0)
+        bodies: dict[tuple[str, str | None], list[Statement]] = {
+            ("start", None): start, ("outputs", None): [*own], ("end", None): self.end
+        }  # fmt: skip
         for stream, kept in self.bodies.items():
             if stream is not None:
-                file = f"{name}-{stream}{'-stream' if stream in places else ''}.conf"
-                yield KeptFile("snippets", stream, file, printed(tuple(_nested(kept, 0))))
+                bodies["snippets", stream] = [*_nested(kept, 0)]
+        for (place, of), body in bodies.items():
+            if text := printed(tuple(body)):
+                yield place, of, text
 
     def _without_secrets(self, one: Statement) -> Iterator[Statement]:
         """A statement that reads its secrets from files when rsyslogd starts."""
@@ -239,13 +228,6 @@ def _templates_asked(one: Statement) -> Iterator[str]:
             waiting += part.operands
         if isinstance(part, FunctionCall) and part.name.lower() == "exec_template":
             yield from (each.text for each in part.operands if isinstance(each, Quoted))
-
-
-def why_of(bad: Inexpressible, one: Reached, what: str) -> Gap:
-    """Why a statement is kept, with its own place."""
-    origin = bad.gap.origin
-    place = "" if origin == one.statement.origin else f" ({origin.file}:{origin.line})"
-    return Gap(one.statement.origin, f"{what}: {bad}{place}")
 
 
 def _nested(reached: Iterable[Reached], depth: int) -> Iterator[Statement]:

@@ -246,6 +246,14 @@ class Parts:
             and {each.key for each in one.parameters} == {"name", "file"}
         }
 
+    def template(self, name: str | None) -> Template | None:
+        """The template of that name; None without one that can be read."""
+        return self.templates.get((name or "").strip().lower())
+
+    def is_template(self, name: str) -> bool:
+        """Whether there is a template of that name, readable or not."""
+        return name.strip().lower() in self.template_objects
+
     def unreached(self, actions: Iterable[Statement], visited: Set[str]) -> Iterator[Gap]:
         """What no imported input leads to; rulesets of retries are part of their output."""
         named = (one.text("retryRuleset") for one in actions if isinstance(one, ScriptObject))

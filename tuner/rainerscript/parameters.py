@@ -10,8 +10,10 @@ from typing import Annotated, Any, Literal, get_args, get_origin
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
+from tuner.modules.input import Input, Listener
 from tuner.modules.priorities import SEVERITIES
 from tuner.modules.queue import Queue
+from tuner.modules.registry import INPUTS, name_of
 from tuner.modules.secrets import SecretRef
 from tuner.rainerscript.gaps import Gaps
 from tuner.rainerscript.old_form import OLD_SEVERITIES
@@ -23,6 +25,9 @@ _CODES = {name: code for code, name in enumerate(SEVERITIES)}
 _CODES |= {old: _CODES[name] for old, name in OLD_SEVERITIES.items()}
 _SEVERITY_NAMES = {str(code): name for code, name in enumerate(SEVERITIES)}
 QUEUE = "queue."
+INPUT_MODELS: dict[str, type[Input]] = {name_of(one): one for one in INPUTS}
+# rsyslog listens on every address unless one is configured.
+ANYWHERE = "0.0.0.0"  # noqa: S104 - this is what the configuration that is read does
 _TLS_MODES = frozenset({"streamdriver.mode", "streamdrivermode"})
 _TLS_SHARED = {
     "defaultnetstreamdriver": ("streamDriver.name", "streamDriver"),
@@ -54,6 +59,23 @@ def known(
                 gaps.change(one.origin, what)
         else:
             gaps.miss(one.origin, f"{what}: a profile takes no such value for {one.name}")
+    return data
+
+
+def input_of(
+    model: type[Input],
+    parameters: Iterable[Parameter],
+    defaults: Mapping[str, object],
+    what: str,
+    gaps: Gaps,
+) -> dict[str, object]:
+    """The keys of an input; rsyslog's `defaults` hold where a profile's are others."""
+    data: dict[str, object] = {"type": name_of(model)}
+    if issubclass(model, Listener):
+        data["address"] = ANYWHERE
+    data |= {**defaults, **known(model, parameters, what, gaps)}
+    if data.get("address") in {"*", ""}:
+        data["address"] = ANYWHERE
     return data
 
 
@@ -105,22 +127,14 @@ def certificates(
     return known(model, (one for one in named if one.name not in data), "global()", gaps)
 
 
-def secret_of(one: Parameter, name: str) -> dict[str, str]:
-    """Where a secret is kept: where rsyslogd reads it from today, or a file to be made.  The secret
-    itself goes nowhere."""
-    value = one.value
-    if not isinstance(value, Array) and value.backtick:
-        command, _, rest = value.text.partition(" ")
-        if command == "cat":
-            return {"file": rest.strip()}
-        if command == "echo" and rest.startswith("$"):
-            return {"env": rest[1:].strip()}
-    return {"file": f"/etc/rsyslog.d/{name}"}
-
-
-def is_literal(one: Parameter) -> bool:
-    """Whether a secret stands in the configuration itself."""
-    return isinstance(one.value, Array) or not one.value.backtick
+def misfit(model: type[BaseModel], data: Mapping[str, object]) -> str | None:
+    """The key of a section that its model refuses, "" for the section as a whole; None where the
+    model takes it."""
+    try:
+        model.model_validate(data, by_alias=True, by_name=False)
+    except ValidationError as bad:
+        return ".".join(map(str, bad.errors(include_url=False)[0]["loc"]))
+    return None
 
 
 @cache

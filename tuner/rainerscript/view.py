@@ -7,23 +7,25 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from pydantic import BaseModel, ValidationError
-
-from tuner.modules.input import Input, Listener
 from tuner.modules.omelasticsearch import OmelasticsearchOutput
 from tuner.modules.queue import Queue
-from tuner.modules.registry import INPUTS, name_of
+from tuner.modules.registry import name_of
 from tuner.rainerscript.gaps import Gaps
 from tuner.rainerscript.objects import MAIN_QUEUE, Base
-from tuner.rainerscript.parameters import QUEUE, keys_of_model, known, queue_of
+from tuner.rainerscript.parameters import (
+    INPUT_MODELS,
+    QUEUE,
+    input_of,
+    keys_of_model,
+    known,
+    misfit,
+    queue_of,
+)
 from tuner.rainerscript.script import Block, Call, Parameter, ScriptObject, every
 from tuner.schema.scalars import as_name
 
 ProfileKey = tuple[str | int, ...]
 
-_MODELS: dict[str, type[Input]] = {name_of(one): one for one in INPUTS}
-# rsyslog listens on every address unless one is configured.
-_ANYWHERE = "0.0.0.0"  # noqa: S104 - this is what the configuration that is read does
 # The only parameter that two keys of a profile share (F16).
 _TIMEOUT, _FILTER_PATH = "timeout", "filter_path"
 _BULK_TIMEOUT = "1m"
@@ -91,7 +93,7 @@ class _Viewing:
         self.inputs(streams)
         queue = self.base.objects.get(MAIN_QUEUE)
         own = {} if queue is None else queue_of(queue.parameters, "main_queue()", self.gaps)
-        if own and _fits(Queue, own):
+        if own and misfit(Queue, own) is None:
             self.data["main_queue"] = own
         self.sections[MAIN_QUEUE,] = MAIN_QUEUE
         if streams:
@@ -103,7 +105,7 @@ class _Viewing:
         """The rulesets with a queue of their own."""
         for address, one in self.base.of_kind("ruleset"):
             queue = queue_of(one.parameters, address, self.gaps)
-            if queue and _fits(Queue, queue):
+            if queue and misfit(Queue, queue) is None:
                 name = self._name(one, address, "streams")
                 self.sections["streams", name] = address
                 yield name, (one, {"queue": queue})
@@ -111,21 +113,17 @@ class _Viewing:
     def inputs(self, streams: Mapping[str, tuple[ScriptObject, object]]) -> None:
         made: list[dict[str, object]] = []
         for address, one in self.base.of_kind("input"):
-            model = _MODELS.get((one.text("type") or "").lower())
+            model = INPUT_MODELS.get((one.text("type") or "").lower())
             if model is None:
                 self.gaps.miss(one.origin, f"{address}: a profile has no such input")
                 continue
-            data: dict[str, object] = {"type": name_of(model)}
-            if issubclass(model, Listener):
-                data["address"] = _ANYWHERE
             keys = keys_of_model(model)
-            data |= known(model, (p for p in one.parameters if p.key in keys), address, self.gaps)
-            if data.get("address") in {"*", ""}:
-                data["address"] = _ANYWHERE
+            own = (each for each in one.parameters if each.key in keys)
+            data = input_of(model, own, {}, address, self.gaps)
             ruleset = (one.text("ruleset") or "").lower()
             mine = [name for name, (of, _) in streams.items() if _named(of) == ruleset]
             data |= {"stream": mine[0]} if mine else {}
-            if not _fits(model, data):
+            if misfit(model, data) is not None:
                 self.gaps.miss(one.origin, f"{address}: a profile has no such {name_of(model)}")
                 continue
             self.sections["inputs", len(made)] = address
@@ -145,7 +143,7 @@ class _Viewing:
             data = self._engine_output(one, address)
             if id(one) in of_stream:
                 data["stream"] = of_stream[id(one)]
-            if not _fits(OmelasticsearchOutput, data):
+            if misfit(OmelasticsearchOutput, data) is not None:
                 self.gaps.miss(one.origin, f"{address}: a profile has no such omelasticsearch")
                 continue
             self.sections["outputs", len(made)] = address
@@ -164,7 +162,7 @@ class _Viewing:
             **_timeout(one.text(_TIMEOUT)),
         }
         queue = queue_of(one.parameters, address, self.gaps)
-        if queue.get("type", "Direct") != "Direct" and _fits(Queue, queue):
+        if queue.get("type", "Direct") != "Direct" and misfit(Queue, queue) is None:
             data["queue"] = queue
         static = one.text("searchIndex") or ""
         index = static if _INDEX_NAME.fullmatch(static) else str(data["name"])
@@ -227,11 +225,3 @@ def _timeout(written: str | None) -> dict[str, object]:
 
 def _named(one: ScriptObject) -> str:
     return (one.text("name") or "").lower()
-
-
-def _fits(model: type[BaseModel], data: Mapping[str, object]) -> bool:
-    try:
-        model.model_validate(data, by_alias=True, by_name=False)
-    except ValidationError:
-        return False
-    return True
