@@ -12,7 +12,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from tuner.profile.message_sizes import LONGEST_MESSAGE_BYTES, SPREAD, MessageSizes
+from tuner.profile.workload import LONGEST_MESSAGE_BYTES, SPREAD, MessageSizes
 
 # A log-normal reaches from its lower to its upper bound over this many standard deviations.
 _SIGMAS = 4.0

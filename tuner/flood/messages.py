@@ -14,7 +14,7 @@ from tuner.errors import JobFailed
 from tuner.flood.bodies import Dice, body, lengths, shuffled
 from tuner.flood.heads import STYLES, Head, Numbering, StampNumbering, Style
 from tuner.flood.spec import FloodSpec
-from tuner.profile.message_sizes import LONGEST_MESSAGE_BYTES
+from tuner.profile.workload import LONGEST_MESSAGE_BYTES
 
 _LOW_DIGITS = 3
 _LOW = np.array([b"%03d" % low for low in range(BLOCK)], dtype="V3")

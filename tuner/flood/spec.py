@@ -10,7 +10,7 @@ from tuner.engine.numbering import SentEvents
 from tuner.errors import BadUsage
 from tuner.flood.transport import STREAMS, Transport
 from tuner.modules.input import Format
-from tuner.profile.message_sizes import LONGEST_MESSAGE_BYTES, Distribution, MessageSizes
+from tuner.profile.workload import LONGEST_MESSAGE_BYTES, Distribution, MessageSizes
 
 Framing = Literal["lf", "octet-counted", "none"]
 

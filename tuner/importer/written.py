@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from tuner.profile.edit.flow import flow
+from tuner.profile.edit.splice import flow
 from tuner.rainerscript.gaps import Gap
 from tuner.rainerscript.quoting import literal, quote
 from tuner.rainerscript.script import (

@@ -9,9 +9,8 @@ from tuner.errors import KeyPath
 from tuner.lint.load import LoadedProfile
 from tuner.lint.rules.queue_parameters import OF_FILES
 from tuner.modules.queue import Place, Queue, QueueType, resolve
-from tuner.profile.edit import set_at
-from tuner.profile.edit.flow import flow
-from tuner.profile.edit.leaf import edit_leaf, set_empty
+from tuner.profile.edit import edit_leaf, set_at, set_empty
+from tuner.profile.edit.splice import flow
 from tuner.profile.layers import CHANGES
 from tuner.profile.paths import resolve_path
 from tuner.profile.placement import measured_queue, measured_way

@@ -16,9 +16,8 @@ from tuner.measure.counters import Window
 from tuner.measure.speed import Speed, speed_of
 from tuner.modules.pstats import within
 from tuner.modules.registry import INPUTS
-from tuner.profile.backlog import backlog_marks
 from tuner.profile.model import Profile
-from tuner.profile.placement import PlacedQueue, measured_way
+from tuner.profile.placement import PlacedQueue, backlog_marks, measured_way
 from tuner.render.rulesets import counter_names
 from tuner.space.queues import path_of
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from posixpath import abspath, basename, dirname
 
@@ -47,8 +48,7 @@ def with_base(
     path = Path(source.file_of((BASE, "rsyslog"))).parent / name
     store: ConfigurationFiles = LocalFiles()
     if recorded is not None:
-        raws = {at_path: text.encode("utf-8", SURROGATES) for at_path, text in recorded}
-        store = _overlay(raws, None)
+        store = _Overlay({file: text.encode("utf-8", SURROGATES) for file, text in recorded})
     read = configuration([path], store)
     problems = [
         Problem(one.origin.file, one.origin.line, one.origin.column, one.message, IN_BASE)
@@ -66,7 +66,7 @@ def with_base(
         where = source.key_position((CHANGES,))
         found = problem_at(source.file_of((CHANGES,)), where, str(bad.args[0]), IN_BASE)
         raise BadProfile((*source.problems, found)) from None
-    changed = base_of(configuration([path], _overlay(files, store))) if files else written
+    changed = base_of(configuration([path], _Overlay(files, store))) if files else written
     kept = KeptBase(written, changed, view_of(changed))
     if not kept.view.data["inputs"]:
         types = [str(one.text("type")) for _, one in written.of_kind("input")]
@@ -99,14 +99,9 @@ def _changes(source: Source, base: Base) -> tuple[Changes, list[Problem]]:
             where = source.key_position((CHANGES, key))
             problems.append(problem_at(source.file_of((CHANGES, key)), where, message, IN_BASE))
         else:
-            changes[place] = None if value is None else _spelled(value)
+            text = ("off", "on")[value] if isinstance(value, bool) else str(value)
+            changes[place] = None if value is None else text
     return changes, problems
-
-
-def _spelled(value: object) -> str:
-    if isinstance(value, bool):
-        return "on" if value else "off"
-    return str(value)
 
 
 def _spots(kept: KeptBase, source: Source) -> Iterator[tuple[KeyPath, Spot]]:
@@ -143,16 +138,16 @@ def _paths(data: object, path: KeyPath) -> Iterator[KeyPath]:
         yield from _paths(at(data, (step,)), (*path, step))
 
 
-def _overlay(files: Mapping[str, bytes], below: ConfigurationFiles | None) -> ConfigurationFiles:
-    return _Overlay({abspath(path): raw for path, raw in files.items()}, below)
-
-
 @dataclass(frozen=True)
 class _Overlay(ConfigurationFiles):
-    """Files with these contents by their whole paths, on top of others where there are some."""
+    """Files with these contents by their paths, on top of others where there are some."""
 
-    contents: Mapping[str, bytes]
-    below: ConfigurationFiles | None
+    files: Mapping[str, bytes]
+    below: ConfigurationFiles | None = None
+
+    @cached_property
+    def contents(self) -> dict[str, bytes]:
+        return {abspath(path): raw for path, raw in self.files.items()}
 
     def read(self, path: str) -> bytes:
         if abspath(path) in self.contents:

@@ -14,8 +14,8 @@ from tuner.errors import KeyPath, Problem
 from tuner.modules.secrets import SecretRef
 from tuner.profile.model import Profile
 from tuner.profile.schema import every_key, keys_of, models_at
-from tuner.profile.shapes import SHAPES
 from tuner.profile.source import Source, at, has, problem_at
+from tuner.profile.values import SHAPES
 
 
 @dataclass(frozen=True)

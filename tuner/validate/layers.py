@@ -13,7 +13,7 @@ from tuner.importer.written import printed
 from tuner.lint.load import LoadedProfile
 from tuner.modules.input import Listener
 from tuner.modules.secrets import SecretRef
-from tuner.profile.queue_memory import queue_memory
+from tuner.profile.placement import queue_memory
 from tuner.rainerscript.quoting import quote, secret
 from tuner.render.artefacts import fragment_path, rsyslog_conf
 from tuner.render.form import WHOLE, Form

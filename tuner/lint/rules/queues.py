@@ -9,16 +9,17 @@ from tuner.modules.input import Input
 from tuner.modules.omfwd import FWD
 from tuner.modules.output import Output
 from tuner.modules.ratelimit import has_own_limit, named_limits
-from tuner.profile.backlog import backlog_marks, narrowest
 from tuner.profile.model import Profile
 from tuner.profile.placement import (
     PlacedQueue,
     action_queue,
+    backlog_marks,
     entry_queue,
     measured_way,
+    narrowest,
+    queue_memory,
     real_queues,
 )
-from tuner.profile.queue_memory import queue_memory
 from tuner.rule import Complaint, advice, error, loss, warning
 from tuner.schema.units import size_bytes
 
