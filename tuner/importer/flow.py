@@ -13,8 +13,9 @@ from tuner.modules.registry import STEPS, name_of
 from tuner.modules.step import SetStep, StreamStep, UnsetStep
 from tuner.rainerscript.configuration import Parts
 from tuner.rainerscript.gaps import Gap, Gaps, Inexpressible
-from tuner.rainerscript.parameters import QUEUE, known, misfit
+from tuner.rainerscript.parameters import known, misfit
 from tuner.rainerscript.script import (
+    QUEUE,
     Block,
     BsdBlock,
     Call,
@@ -145,30 +146,23 @@ class Walk:
         before = len(self.reached)
         after = self.block(ruleset.body or (), guards)
         self.calls.pop()
-        queue = [one for one in ruleset.parameters if one.key.startswith("queue.")]
-        return self.queued(queue, before, ruleset) if queue else after
+        return self.queued(before, ruleset) if ruleset.queue else after
 
-    def queued(
-        self, queue: list[Parameter], before: int, ruleset: ScriptObject
-    ) -> tuple[Precondition, ...]:
+    def queued(self, before: int, ruleset: ScriptObject) -> Guards:
         """What is called through a queue goes its own way: a queue before one action is that
         action's."""
         own = self.reached[before:]
         action = own[0].statement if len(own) == 1 else None
-        is_free = isinstance(action, ScriptObject) and not any(
-            one.key.startswith("queue.") for one in action.parameters
-        )
-        if not isinstance(action, ScriptObject) or not is_free:
+        if not isinstance(action, ScriptObject) or action.queue:
             what = f"ruleset {ruleset.text('name')} is called and has a queue of its own"
             self.bind(ruleset.origin, what)
             return ()
-        written = {one.key for one in queue}
-        queue += [
-            Parameter.of(f"queue.{key}", value, ruleset.origin)
+        defaults = (
+            Parameter.of(f"{QUEUE}{key}", value, ruleset.origin)
             for key, value in _RULESET_QUEUE.items()
-            if f"queue.{key.lower()}" not in written
-        ]
-        queued = replace(action, parameters=(*action.parameters, *queue))
+            if ruleset.get(f"{QUEUE}{key}") is None
+        )
+        queued = replace(action, parameters=(*action.parameters, *ruleset.queue, *defaults))
         self.reached[before] = replace(own[0], statement=queued)
         return ()
 
@@ -200,7 +194,7 @@ _MODULES = {name_of(one): one for one in STEPS}
 
 def kind_of(statement: Statement) -> str:
     """The module of an action, "" for any other statement."""
-    return (statement.text("type") or "").lower() if isinstance(statement, ScriptObject) else ""
+    return statement.type if isinstance(statement, ScriptObject) else ""
 
 
 def is_step(statement: Statement) -> bool:

@@ -45,7 +45,7 @@ def is_local(one: ScriptObject) -> bool:
 
 def read_input(one: ScriptObject, parts: Parts, gaps: Gaps) -> dict[str, object] | None:
     """The input of a profile; None, and a gap, where none of its type is known."""
-    kind = module_name(one) if is_local(one) else (one.text("type") or "").lower()
+    kind = module_name(one) if is_local(one) else one.type
     model = INPUT_MODELS.get(kind)
     if model is None:
         gaps.miss(one.origin, f"input {kind}: a profile has no such input")

@@ -40,8 +40,8 @@ from tuner.modules.mmnormalize import NormalizeParse
 from tuner.modules.output import BuiltinTemplate
 from tuner.modules.registry import OUTPUTS, name_of
 from tuner.rainerscript.gaps import Gap, Gaps, Inexpressible
-from tuner.rainerscript.parameters import QUEUE, certificates, known, misfit, queue_of
-from tuner.rainerscript.script import Block, Parameter, ScriptObject, Statement
+from tuner.rainerscript.parameters import certificates, known, misfit, queue_of
+from tuner.rainerscript.script import QUEUE, Block, Parameter, ScriptObject, Statement
 from tuner.rainerscript.template import Template
 from tuner.schema.scalars import as_name
 
@@ -177,7 +177,7 @@ class Outputs(Surrounding):
 
     def _queue(self, action: ScriptObject, name: str) -> dict[str, object]:
         """The queue of an action; a Direct one, which is the default, ignores everything else."""
-        queue = queue_of(action.parameters, name, self.gaps)
+        queue = queue_of(action, name, self.gaps)
         if queue.get("type", "Direct") == "Direct" and queue.keys() - {"type"}:
             ignored = ", ".join(sorted(queue.keys() - {"type"}))
             what = f"output {name}: rsyslog ignores {ignored} on a Direct queue: left out"

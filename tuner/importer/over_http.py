@@ -17,8 +17,8 @@ from tuner.modules.queue import Queue
 from tuner.modules.secrets import HttpTls, Tls
 from tuner.rainerscript.configuration import Parts
 from tuner.rainerscript.gaps import Gap, Gaps, Inexpressible
-from tuner.rainerscript.parameters import QUEUE, keys_of_model, known
-from tuner.rainerscript.script import Array, Parameter, ScriptObject, ScriptPosition, every
+from tuner.rainerscript.parameters import keys_of_model, known
+from tuner.rainerscript.script import QUEUE, Array, Parameter, ScriptObject, ScriptPosition, every
 from tuner.rainerscript.template import Template, TemplateProperty
 
 _TLS = {
@@ -265,7 +265,7 @@ def _rejected_file(action: ScriptObject, name: str, around: Surrounding) -> str:
     for statement in every((ruleset,) if ruleset is not None else ()):
         if isinstance(statement, ScriptObject) and statement.kind == "action":
             file = statement.text("file")
-            if (statement.text("type") or "").lower() == "omfile" and file:
+            if statement.type == "omfile" and file:
                 return file
     file = f"{around.work_directory}/{name}-rejected.json"
     around.gaps.change(

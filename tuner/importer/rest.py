@@ -135,7 +135,7 @@ class Rest:
         self._need_rulesets(filter(None, [one.text("retryRuleset"), one.text("ruleset")]))
         if one.kind not in {"action", "input"}:
             return
-        kind = (one.text("type") or "").lower()
+        kind = one.type
         if kind not in _BUILT_IN:
             module = self.parts.module_objects.get(kind, loading(kind, one.origin))
             self.start += self._without_secrets(module)

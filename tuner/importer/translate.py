@@ -26,7 +26,6 @@ from tuner.rainerscript.gaps import Gap, Gaps
 from tuner.rainerscript.legacy import modern
 from tuner.rainerscript.old_form import DEFAULT_RULESET
 from tuner.rainerscript.parameters import (
-    QUEUE,
     entry_queue_of,
     keys_of_model,
     known,
@@ -264,8 +263,8 @@ class _Translation:
     def has_queues(self, ruleset: str) -> bool:
         """Whether a ruleset has a queue beside a main queue that is written too."""
         found = self.parts.rulesets.get(ruleset)
-        own = found is not None and any(one.key.startswith(QUEUE) for one in found.parameters)
-        return own and (self.parts.main_queue is not None or len(self.entries) > 1)
+        has_own = found is not None and bool(found.queue)
+        return has_own and (self.parts.main_queue is not None or len(self.entries) > 1)
 
     def ruleset(self, name: str, outputs: Outputs) -> None:
         """The outputs of what enters a ruleset, with the parsing before them."""
@@ -306,7 +305,7 @@ class _Translation:
         if queue:
             section["main_queue" if stream is None else "queue"] = queue
         for one in ruleset.parameters:
-            if one.key not in {"name", "parser"} and not one.key.startswith(QUEUE):
+            if one.key not in {"name", "parser"} and one not in ruleset.queue:
                 self.gaps.miss(one.origin, f"ruleset(): the parameter {one.name}")
         return section
 
@@ -351,7 +350,7 @@ class _Translation:
 
     def limit(self, one: ScriptObject) -> bool:
         """Whether an object is a rate limit that a profile can say, which it then does."""
-        name, gaps = one.text("name") or "", Gaps()
+        name, gaps = one.name, Gaps()
         if one.kind != "ratelimit" or not re.fullmatch(LIMIT_NAME, name):
             return False
         own = [each for each in one.parameters if each.key != "name"]

@@ -150,7 +150,7 @@ class _Fitting:
 
     def action(self, one: ScriptObject) -> Iterator[Statement]:
         """An action: into the engine of the lab, into a file of its, or nothing."""
-        kind = (one.text("type") or "").lower().removeprefix("builtin:")
+        kind = one.type.removeprefix("builtin:")
         if kind in _OF_THE_HOST or not kind.startswith(_STAY):
             self.leave_out(one.origin, f"action {kind}")
             yield Word("continue", one.origin)

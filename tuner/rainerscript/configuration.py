@@ -15,7 +15,6 @@ from tuner.rainerscript.gaps import Gap, Inexpressible
 from tuner.rainerscript.old_form import CORE, DEFAULT_RULESET
 from tuner.rainerscript.parser import parse
 from tuner.rainerscript.script import (
-    Array,
     Block,
     Call,
     Directive,
@@ -156,16 +155,15 @@ class _Files:
         if "file" not in given:
             self._refuse(include.origin, "include() needs a file")
             return ()
-        value = given["file"].value
-        if isinstance(value, Array) or value.backtick:
-            self._refuse(value.origin, "the file to include must be one path here")
+        path, origin = given["file"].text, given["file"].value.origin
+        if path is None:
+            self._refuse(origin, "the file to include must be one path here")
             return ()
-        mode = (given["mode"].text or "").lower() if "mode" in given else "required"
-        found = list(self._matching(join(dirname(value.origin.file), value.text)))
-        is_pattern = glob.has_magic(value.text) or value.text.endswith("/")
-        if not found and not is_pattern and mode != "optional":
-            self._refuse(value.origin, f"there is no file {value.text} to include")
-        return tuple(self.file(path, value.origin) for path in found)
+        found = list(self._matching(join(dirname(origin.file), path)))
+        is_optional = "mode" in given and (given["mode"].text or "").lower() == "optional"
+        if not (found or is_optional or glob.has_magic(path) or path.endswith("/")):
+            self._refuse(origin, f"there is no file {path} to include")
+        return tuple(self.file(one, origin) for one in found)
 
     def _matching(self, pattern: str) -> Iterator[str]:
         """The files that a pattern names, which may be a folder."""
@@ -239,7 +237,7 @@ class Parts:
     def tables(self) -> dict[str, ScriptObject]:
         """The lookup tables that are files read again after a HUP, as a profile has them."""
         return {
-            one.text("name") or "": one
+            one.name: one
             for one in self.others
             if isinstance(one, ScriptObject)
             and one.kind == "lookup_table"
@@ -281,11 +279,11 @@ class Parts:
                 self.module_objects.setdefault(kind, one)
             case "template":
                 self._template(one)
-            case "ruleset" if one.text("name") == DEFAULT_RULESET:
+            case "ruleset" if one.name == DEFAULT_RULESET:
                 # So rsyslogd writes the rules outside of rulesets when it translates its YAML.
                 self.rules.extend(one.body or ())
             case "ruleset":
-                self.rulesets[(one.text("name") or "").lower()] = one
+                self.rulesets[one.key] = one
             case "input":
                 self.inputs.append(one)
             case "main_queue":
@@ -294,7 +292,7 @@ class Parts:
                 self.others.append(one)
 
     def _template(self, one: ScriptObject) -> None:
-        self.template_objects[(one.text("name") or "").lower()] = one
+        self.template_objects[one.key] = one
         try:
             template = template_of(one)
         except Inexpressible:

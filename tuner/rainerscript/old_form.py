@@ -24,65 +24,56 @@ DEFAULT_RULESET = "RSYSLOG_DefaultRuleset"
 SHUTDOWN = "workertimeoutthreadshutdown"
 """The only queue parameter that is called otherwise today."""
 
+# Parameters with directives of their names, by the module and what stands before the name.
+_SAME_NAME = {
+    ("omfile", ""): (
+        "fileOwner", "fileGroup", "fileCreateMode", "dirCreateMode", "dirOwner", "dirGroup",
+        "createDirs", "failOnChOwnFailure", "dynaFileCacheSize",
+    ),
+    ("omfile", "omfile"): (
+        "zipLevel", "ioBufferSize", "flushOnTXEnd", "asyncWriting", "flushInterval",
+    ),
+    ("omfwd", "actionsend"): (
+        "streamDriverMode", "streamDriverAuthMode", "resendLastMSGOnReconnect",
+    ),
+    ("imtcp", "inputtcpserver"): (
+        "addtlFrameDelimiter", "supportOctetCountedFraming", "disableLFDelimiter", "keepAlive",
+        "preserveCase",
+    ),
+    ("imtcp", "inputtcp"): ("flowControl", "maxSessions", "maxListeners"),
+    ("imudp", "udpserver"): ("address", "timeRequery"),
+    ("imptcp", "inputptcpserver"): ("keepAlive", "supportOctetCountedFraming"),
+    ("imfile", "inputfile"): (
+        "tag", "stateFile", "severity", "facility", "readMode", "persistStateInterval",
+        "maxLinesAtOnce",
+    ),
+}  # fmt: skip
 # What holds for every later action of a type, or of any type, and for later inputs.
 LASTING = {
+    f"{prefix}{name.lower()}": (kind, name)
+    for (kind, prefix), names in _SAME_NAME.items()
+    for name in names
+} | {
     "actionresumeretrycount": ("", "action.resumeRetryCount"),
     "actionresumeinterval": ("", "action.resumeInterval"),
     "actionexeconlywhenpreviousissuspended": ("", "action.execOnlyWhenPreviousIsSuspended"),
-    "fileowner": ("omfile", "fileOwner"),
-    "filegroup": ("omfile", "fileGroup"),
-    "filecreatemode": ("omfile", "fileCreateMode"),
-    "dircreatemode": ("omfile", "dirCreateMode"),
-    "dirowner": ("omfile", "dirOwner"),
-    "dirgroup": ("omfile", "dirGroup"),
-    "createdirs": ("omfile", "createDirs"),
-    "failonchownfailure": ("omfile", "failOnChOwnFailure"),
-    "dynafilecachesize": ("omfile", "dynaFileCacheSize"),
     "actionfileenablesync": ("omfile", "sync"),
     "actionfiledefaulttemplate": ("omfile", "template"),
-    "omfileziplevel": ("omfile", "zipLevel"),
-    "omfileiobuffersize": ("omfile", "ioBufferSize"),
-    "omfileflushontxend": ("omfile", "flushOnTXEnd"),
-    "omfileasyncwriting": ("omfile", "asyncWriting"),
-    "omfileflushinterval": ("omfile", "flushInterval"),
     "actionforwarddefaulttemplate": ("omfwd", "template"),
-    "actionsendstreamdrivermode": ("omfwd", "streamDriverMode"),
-    "actionsendstreamdriverauthmode": ("omfwd", "streamDriverAuthMode"),
     "actionsendstreamdriverpermittedpeer": ("omfwd", "streamDriverPermittedPeers"),
     "actionsendtcprebindinterval": ("omfwd", "rebindInterval"),
     "actionsendudprebindinterval": ("omfwd", "rebindInterval"),
-    "actionsendresendlastmsgonreconnect": ("omfwd", "resendLastMSGOnReconnect"),
-    # What inputs get, as many as follow.
     "inputtcpserverbindruleset": ("imtcp", "ruleset"),
     "inputtcpserverinputname": ("imtcp", "name"),
-    "inputtcpserveraddtlframedelimiter": ("imtcp", "addtlFrameDelimiter"),
-    "inputtcpserversupportoctetcountedframing": ("imtcp", "supportOctetCountedFraming"),
-    "inputtcpserverdisablelfdelimiter": ("imtcp", "disableLFDelimiter"),
-    "inputtcpserverkeepalive": ("imtcp", "keepAlive"),
     "inputtcpserverstreamdrivermode": ("imtcp", "streamDriver.mode"),
     "inputtcpserverstreamdriverauthmode": ("imtcp", "streamDriver.authMode"),
     "inputtcpserverstreamdriverpermittedpeer": ("imtcp", "permittedPeer"),
-    "inputtcpserverpreservecase": ("imtcp", "preserveCase"),
-    "inputtcpflowcontrol": ("imtcp", "flowControl"),
-    "inputtcpmaxsessions": ("imtcp", "maxSessions"),
-    "inputtcpmaxlisteners": ("imtcp", "maxListeners"),
-    "udpserveraddress": ("imudp", "address"),
     "inputudpserverbindruleset": ("imudp", "ruleset"),
-    "udpservertimerequery": ("imudp", "timeRequery"),
     "inputptcpserverbindruleset": ("imptcp", "ruleset"),
     "inputptcpserverlistenip": ("imptcp", "address"),
-    "inputptcpserverkeepalive": ("imptcp", "keepAlive"),
     "inputptcphelperthreads": ("imptcp", "threads"),
-    "inputptcpserversupportoctetcountedframing": ("imptcp", "supportOctetCountedFraming"),
     "inputrelpserverbindruleset": ("imrelp", "ruleset"),
     "inputfilename": ("imfile", "file"),
-    "inputfiletag": ("imfile", "tag"),
-    "inputfilestatefile": ("imfile", "stateFile"),
-    "inputfileseverity": ("imfile", "severity"),
-    "inputfilefacility": ("imfile", "facility"),
-    "inputfilereadmode": ("imfile", "readMode"),
-    "inputfilepersiststateinterval": ("imfile", "persistStateInterval"),
-    "inputfilemaxlinesatonce": ("imfile", "maxLinesAtOnce"),
     "inputfilebindruleset": ("imfile", "ruleset"),
     "inputfilepollinterval": ("imfile", "pollingInterval"),
 }
@@ -95,24 +86,21 @@ RUNS = {
     "inputrunfilemonitor": ("imfile", "", ("file", "tag", "stateFile")),
 }
 GLOBALS = {
-    "workdirectory": "workDirectory",
-    "maxmessagesize": "maxMessageSize",
-    "preservefqdn": "preserveFQDN",
-    "localhostname": "localHostname",
-    "umask": "umask",
+    name.lower(): name
+    for name in (
+        "workDirectory", "maxMessageSize", "preserveFQDN", "localHostname", "umask",
+        "defaultNetstreamDriver", "defaultNetstreamDriverCAFile", "defaultNetstreamDriverCertFile",
+        "defaultNetstreamDriverKeyFile", "abortOnUncleanConfig",
+    )
+} | {
     "privdroptouser": "privdrop.user.name",
     "privdroptogroup": "privdrop.group.name",
-    "defaultnetstreamdriver": "defaultNetstreamDriver",
-    "defaultnetstreamdrivercafile": "defaultNetstreamDriverCAFile",
-    "defaultnetstreamdrivercertfile": "defaultNetstreamDriverCertFile",
-    "defaultnetstreamdriverkeyfile": "defaultNetstreamDriverKeyFile",
     "escapecontrolcharactersonreceive": "parser.escapeControlCharactersOnReceive",
     "controlcharacterescapeprefix": "parser.controlCharacterEscapePrefix",
     "droptrailinglfonreception": "parser.dropTrailingLFOnReception",
     "spacelfonreceive": "parser.spaceLFOnReceive",
-    "abortonuncleanconfig": "abortOnUncleanConfig",
     "optimizeforuniprocessor": "",
-}
+}  # fmt: skip
 # Those of rsyslogd as a whole without an object: no module need be loaded for them.
 CORE = frozenset(
     {

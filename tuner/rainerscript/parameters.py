@@ -17,14 +17,13 @@ from tuner.modules.registry import INPUTS, name_of
 from tuner.modules.secrets import SecretRef
 from tuner.rainerscript.gaps import Gaps
 from tuner.rainerscript.old_form import OLD_SEVERITIES
-from tuner.rainerscript.script import OFF, ON, Array, Parameter, ScriptObject
+from tuner.rainerscript.script import OFF, ON, QUEUE, Array, Parameter, ScriptObject
 
 # rsyslog's sizes: small letters are powers of 1024, capitals of 1000 (grammar/rainerscript.c).
 _UNITS = {"k": 1024, "m": 1024**2, "g": 1024**3, "K": 1000, "M": 1000**2, "G": 1000**3}
 _CODES = {name: code for code, name in enumerate(SEVERITIES)}
 _CODES |= {old: _CODES[name] for old, name in OLD_SEVERITIES.items()}
 _SEVERITY_NAMES = {str(code): name for code, name in enumerate(SEVERITIES)}
-QUEUE = "queue."
 INPUT_MODELS: dict[str, type[Input]] = {name_of(one): one for one in INPUTS}
 # rsyslog listens on every address unless one is configured.
 ANYWHERE = "0.0.0.0"  # noqa: S104 - this is what the configuration that is read does
@@ -79,13 +78,9 @@ def input_of(
     return data
 
 
-def queue_of(parameters: Iterable[Parameter], what: str, gaps: Gaps) -> dict[str, object]:
-    """The `queue.*` parameters among some."""
-    inner = [
-        Parameter(one.name[len(QUEUE) :], one.value, one.origin)
-        for one in parameters
-        if one.key.startswith(QUEUE)
-    ]
+def queue_of(thing: ScriptObject, what: str, gaps: Gaps) -> dict[str, object]:
+    """The queue of an object."""
+    inner = [replace(one, name=one.name[len(QUEUE) :]) for one in thing.queue]
     queue = known(Queue, inner, f"the queue of {what}", gaps)
     if queue.get("saveOnShutdown") and "filename" not in queue:
         del queue["saveOnShutdown"]
@@ -97,7 +92,7 @@ def queue_of(parameters: Iterable[Parameter], what: str, gaps: Gaps) -> dict[str
 def entry_queue_of(thing: ScriptObject, what: str, gaps: Gaps) -> dict[str, object]:
     """The queue that inputs hand events to; none where it is Direct."""
     noted = Gaps()
-    queue = queue_of(thing.parameters, what, noted)
+    queue = queue_of(thing, what, noted)
     if queue.get("type") != "Direct":
         gaps.take(noted)
         return queue

@@ -265,7 +265,7 @@ class _Builder(Transformer[Token, Block]):
         name, _, text = word.value.text[1:].replace("\t", " ").partition(" ")
         if name.lower() == "includeconfig":
             file = Parameter.of("file", text.strip().split(" ")[0], origin)
-            return (Include((file,), origin, legacy=True),)
+            return (Include((file,), origin),)
         return (Directive(name, text.strip(), origin),)
 
     def legacy_action(self, word: Token) -> Block:

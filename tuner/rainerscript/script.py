@@ -7,6 +7,8 @@ from dataclasses import dataclass, field, replace
 
 ON = frozenset({"on", "yes", "true", "1"})
 OFF = frozenset({"off", "no", "false", "0"})
+QUEUE = "queue."
+"""How the parameters of a queue begin."""
 
 
 @dataclass(frozen=True, order=True)
@@ -124,6 +126,26 @@ class ScriptObject:
     parts: tuple[ScriptObject, ...] = ()
     body: Block | None = None
 
+    @property
+    def name(self) -> str:
+        """Its own name; "" without one."""
+        return self.text("name") or ""
+
+    @property
+    def key(self) -> str:
+        """The name in lower case, in which rsyslog compares it."""
+        return self.name.lower()
+
+    @property
+    def type(self) -> str:
+        """The module of an input or action in lower case; "" without one."""
+        return (self.text("type") or "").lower()
+
+    @property
+    def queue(self) -> tuple[Parameter, ...]:
+        """The parameters of its queue."""
+        return tuple(one for one in self.parameters if one.key.startswith(QUEUE))
+
     def get(self, name: str) -> Parameter | None:
         """The parameter of that name; rsyslog takes the last one where it is written twice."""
         found = [one for one in self.parameters if one.key == name.lower()]
@@ -159,11 +181,10 @@ class ScriptObject:
 
 @dataclass(frozen=True)
 class Include:
-    """`include(...)`, or `$IncludeConfig` where it is `legacy`; `files` are what it brought in."""
+    """`include(...)` or `$IncludeConfig`; `files` are what it brought in."""
 
     parameters: tuple[Parameter, ...]
     origin: ScriptPosition = field(compare=False)
-    legacy: bool = False
     files: tuple[Block, ...] = ()
 
 

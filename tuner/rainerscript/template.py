@@ -63,7 +63,7 @@ class Template:
 
 def template_of(thing: ScriptObject) -> Template:
     """What a template() says.  Raises Inexpressible."""
-    name, kind = thing.text("name") or "", (thing.text("type") or "string").lower()
+    name, kind = thing.name, (thing.text("type") or "string").lower()
     options = frozenset(
         one.key.removeprefix("option.")
         for one in thing.parameters
@@ -86,7 +86,7 @@ def _part(part: ScriptObject) -> TemplatePiece:
         name = part.text("outname")
         return text if name is None else NamedText(name, text)
     options = {one.key: one.text or "" for one in part.parameters if one.key != "name"}
-    return TemplateProperty(part.text("name") or "", options, part.origin)
+    return TemplateProperty(part.name, options, part.origin)
 
 
 def _pieces(text: str, origin: ScriptPosition) -> Iterator[TemplatePiece]:

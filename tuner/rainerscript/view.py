@@ -14,14 +14,13 @@ from tuner.rainerscript.gaps import Gaps
 from tuner.rainerscript.objects import MAIN_QUEUE, Base
 from tuner.rainerscript.parameters import (
     INPUT_MODELS,
-    QUEUE,
     input_of,
     keys_of_model,
     known,
     misfit,
     queue_of,
 )
-from tuner.rainerscript.script import Block, Call, Parameter, ScriptObject, every
+from tuner.rainerscript.script import QUEUE, Block, Call, Parameter, ScriptObject, every
 from tuner.schema.scalars import as_name
 
 ProfileKey = tuple[str | int, ...]
@@ -57,13 +56,10 @@ class View:
             rest = path[len(section) :]
             if path[: len(section)] != section or not rest:
                 continue
-            if address == MAIN_QUEUE:
-                return address, f"{QUEUE}{rest[0]}"
-            if len(rest) == 2 and rest[0] == "queue":
-                return address, f"{QUEUE}{rest[1]}"
-            if len(rest) == 1 and rest[0] == _FILTER_PATH:
-                return address, _TIMEOUT
-            return (address, str(rest[0])) if len(rest) == 1 else None
+            if address == MAIN_QUEUE or (len(rest) == 2 and rest[0] == "queue"):
+                return address, f"{QUEUE}{rest[-1]}"
+            name = _TIMEOUT if rest[0] == _FILTER_PATH else str(rest[0])
+            return (address, name) if len(rest) == 1 else None
         return None
 
     def value(self, path: ProfileKey, value: object, before: Parameter | None) -> object:
@@ -92,7 +88,7 @@ class _Viewing:
         streams = dict(self.streams())
         self.inputs(streams)
         queue = self.base.objects.get(MAIN_QUEUE)
-        own = {} if queue is None else queue_of(queue.parameters, "main_queue()", self.gaps)
+        own = {} if queue is None else queue_of(queue, "main_queue()", self.gaps)
         if own and misfit(Queue, own) is None:
             self.data["main_queue"] = own
         self.sections[MAIN_QUEUE,] = MAIN_QUEUE
@@ -104,7 +100,7 @@ class _Viewing:
     def streams(self) -> Iterator[tuple[str, tuple[ScriptObject, dict[str, object]]]]:
         """The rulesets with a queue of their own."""
         for address, one in self.base.of_kind("ruleset"):
-            queue = queue_of(one.parameters, address, self.gaps)
+            queue = queue_of(one, address, self.gaps)
             if queue and misfit(Queue, queue) is None:
                 name = self._name(one, address, "streams")
                 self.sections["streams", name] = address
@@ -113,7 +109,7 @@ class _Viewing:
     def inputs(self, streams: Mapping[str, tuple[ScriptObject, object]]) -> None:
         made: list[dict[str, object]] = []
         for address, one in self.base.of_kind("input"):
-            model = INPUT_MODELS.get((one.text("type") or "").lower())
+            model = INPUT_MODELS.get(one.type)
             if model is None:
                 self.gaps.miss(one.origin, f"{address}: a profile has no such input")
                 continue
@@ -121,7 +117,7 @@ class _Viewing:
             own = (each for each in one.parameters if each.key in keys)
             data = input_of(model, own, {}, address, self.gaps)
             ruleset = (one.text("ruleset") or "").lower()
-            mine = [name for name, (of, _) in streams.items() if _named(of) == ruleset]
+            mine = [name for name, (of, _) in streams.items() if of.key == ruleset]
             data |= {"stream": mine[0]} if mine else {}
             if misfit(model, data) is not None:
                 self.gaps.miss(one.origin, f"{address}: a profile has no such {name_of(model)}")
@@ -135,10 +131,10 @@ class _Viewing:
         of_stream = {
             id(action): name
             for name, (ruleset, _) in streams.items()
-            for action in self._reached(ruleset.body or (), {_named(ruleset)})
+            for action in self._reached(ruleset.body or (), {ruleset.key})
         }
         for address, one in self.base.of_kind("action"):
-            if (one.text("type") or "").lower() != "omelasticsearch":
+            if one.type != "omelasticsearch":
                 continue
             data = self._engine_output(one, address)
             if id(one) in of_stream:
@@ -161,7 +157,7 @@ class _Viewing:
             **known(OmelasticsearchOutput, plain, address, self.gaps),
             **_timeout(one.text(_TIMEOUT)),
         }
-        queue = queue_of(one.parameters, address, self.gaps)
+        queue = queue_of(one, address, self.gaps)
         if queue.get("type", "Direct") != "Direct" and misfit(Queue, queue) is None:
             data["queue"] = queue
         static = one.text("searchIndex") or ""
@@ -175,24 +171,19 @@ class _Viewing:
     def _reached(self, block: Block, visited: set[str]) -> Iterator[ScriptObject]:
         """The actions that run on a ruleset's own queue: its own, and those of rulesets without a
         queue that it calls."""
+        rulesets = {of.key: of for _, of in reversed(self.base.of_kind("ruleset"))}
         for one in every(block):
             if isinstance(one, ScriptObject) and one.kind == "action":
                 yield one
             elif isinstance(one, Call) and isinstance(one.target, str):
-                name = one.target.lower()
-                found = next(
-                    (of for _, of in self.base.of_kind("ruleset") if _named(of) == name), None
-                )
-                has_queue = found is not None and any(
-                    each.key.startswith(QUEUE) for each in found.parameters
-                )
-                if found is not None and name not in visited and not has_queue:
-                    visited.add(name)
+                found = rulesets.get(one.target.lower())
+                if found is not None and found.key not in visited and not found.queue:
+                    visited.add(found.key)
                     yield from self._reached(found.body or (), visited)
 
     def _name(self, one: ScriptObject, address: str, section: str) -> str:
         """The object's name as profiles may spell it, another one where that is taken."""
-        word = as_name(one.text("name") or "")
+        word = as_name(one.name)
         number = address.partition("[")[2].removesuffix("]")
         name = word if word[:1].isalpha() else f"{one.kind}-{number}"
         taken = {path[1] for path in self.sections if path[0] == section}
@@ -213,15 +204,6 @@ def _timeout(written: str | None) -> dict[str, object]:
     """The engine's own timeout and the filter of its replies, which share a parameter."""
     if written is None:
         return {}
-    timeout, _, rest = written.partition("&")
-    paths = [
-        part[len(_FILTER_PATH) + 1 :]
-        for part in rest.split("&")
-        if part.startswith(f"{_FILTER_PATH}=")
-    ]
-    made: dict[str, object] = {_TIMEOUT: timeout}
-    return made | ({_FILTER_PATH: paths[0].split(",")} if paths else {})
-
-
-def _named(one: ScriptObject) -> str:
-    return (one.text("name") or "").lower()
+    timeout, *options = written.split("&")
+    paths = [one.partition("=")[2] for one in options if one.startswith(f"{_FILTER_PATH}=")]
+    return {_TIMEOUT: timeout} | ({_FILTER_PATH: paths[0].split(",")} if paths else {})
