@@ -177,12 +177,12 @@ class _Translation:
         return cast(list[dict[str, Any]], self.data.get(key, []))
 
     def globals(self) -> None:
-        """What global() sets."""
+        """What global() sets; what a profile has no key for is kept."""
         keys = keys_of_model(Global)
-        for one in self.parts.globals:
-            if one.key not in keys:
-                self.parts.others.append(ScriptObject("global", (one,), one.origin))
         ours = [one for one in self.parts.globals if one.key in keys]
+        for one in self.parts.globals:
+            if one not in ours:
+                self.parts.others.append(ScriptObject("global", (one,), one.origin))
         given = known(Global, ours, "global()", self.gaps)
         if given:
             self.data["global"] = given
@@ -269,12 +269,12 @@ class _Translation:
     def ruleset(self, name: str, outputs: Outputs) -> None:
         """The outputs of what enters a ruleset, with the parsing before them."""
         found = self.parts.rulesets.get(name)
-        body: Block = tuple(self.parts.rules) if name == _DEFAULT else ()
+        body: Block = () if found is None else found.body or ()
         origins = [one.origin for one, _ in self.entries.get(name, ())]
-        if name != _DEFAULT and found is None:
+        if name == _DEFAULT:
+            body = tuple(self.parts.rules)
+        elif found is None:
             self.gaps.miss(origins[0], f"there is no ruleset {name}")
-        elif found is not None and name != _DEFAULT:
-            body = found.body or ()
         self.visited.add(name)
         stream = self.stream_of(name)
         section = outputs.ruleset(body, stream)
@@ -339,13 +339,13 @@ class _Translation:
             files = {name: {"file": one.text("file")} for name, one in tables.items()}
             self.data["lookup_tables"] = files
         for one in self.parts.others:
-            if one in tables.values() or (isinstance(one, ScriptObject) and self.limit(one)):
-                continue
             if isinstance(one, Directive):
-                self.rest.keep_object(one, Gap(one.origin, f"the directive ${one.name}"))
+                what = f"the directive ${one.name}"
+            elif one in tables.values() or self.limit(one):
                 continue
-            names = ", ".join(parameter.name for parameter in one.parameters)
-            what = f"global(): {names}" if one.kind == "global" else f"{one.kind}()"
+            else:
+                names = ", ".join(parameter.name for parameter in one.parameters)
+                what = f"global(): {names}" if one.kind == "global" else f"{one.kind}()"
             self.rest.keep_object(one, Gap(one.origin, what))
 
     def limit(self, one: ScriptObject) -> bool:

@@ -194,7 +194,7 @@ def _listed(title: str, gaps: Sequence[Gap]) -> list[str]:
 def _section(key: str, value: object, comments: Comments) -> Iterator[str]:
     if (key,) in comments:
         yield _comment(comments, (key,))
-    if not isinstance(value, list) or not any(isinstance(one, Mapping) for one in value):
+    if not isinstance(value, list) or not _holds_sections(value):
         yield from _entry(key, value, "")
         return
     yield f"{key}:"
@@ -212,7 +212,9 @@ def _comment(comments: Comments, path: tuple[str | int, ...]) -> str:
 def _item(item: object, indent: str) -> Iterator[str]:
     """An item of a list: on one line where it fits."""
     short = f"{indent}- {flow(item)}"
-    if not isinstance(item, Mapping) or (len(short) <= _WIDEST and not _is_deep(item)):
+    inner = item.values() if isinstance(item, Mapping) else ()
+    is_deep = any(isinstance(value, Mapping | list) for value in inner)
+    if not isinstance(item, Mapping) or (len(short) <= _WIDEST and not is_deep):
         yield short
         return
     for number, (key, value) in enumerate(item.items()):
@@ -222,23 +224,18 @@ def _item(item: object, indent: str) -> Iterator[str]:
         yield from lines
 
 
-def _is_deep(item: Mapping[str, object]) -> bool:
-    return any(isinstance(value, Mapping | list) for value in item.values())
-
-
 def _entry(key: str, value: object, indent: str) -> Iterator[str]:
     short = f"{indent}{flow(key)}: {flow(value)}"
-    is_plain = not isinstance(value, Mapping | list) or not value
-    if is_plain or (len(short) <= _WIDEST and not _holds_sections(value)):
+    if not isinstance(value, Mapping | list) or not value or (len(short) <= _WIDEST and not _holds_sections(value)):
         yield short
-    elif isinstance(value, Mapping):
+    else:
         yield f"{indent}{flow(key)}:"
-        for inner, one in value.items():
-            yield from _entry(inner, one, f"{indent}  ")
-    elif isinstance(value, list):
-        yield f"{indent}{flow(key)}:"
-        for one in value:
-            yield from _item(one, f"{indent}  ")
+        if isinstance(value, Mapping):
+            for inner, one in value.items():
+                yield from _entry(inner, one, f"{indent}  ")
+        else:
+            for one in value:
+                yield from _item(one, f"{indent}  ")
 
 
 def _holds_sections(value: object) -> bool:
