@@ -226,7 +226,11 @@ def _item(item: object, indent: str) -> Iterator[str]:
 
 def _entry(key: str, value: object, indent: str) -> Iterator[str]:
     short = f"{indent}{flow(key)}: {flow(value)}"
-    if not isinstance(value, Mapping | list) or not value or (len(short) <= _WIDEST and not _holds_sections(value)):
+    if (
+        not isinstance(value, Mapping | list)
+        or not value
+        or (len(short) <= _WIDEST and not _holds_sections(value))
+    ):
         yield short
     else:
         yield f"{indent}{flow(key)}:"

@@ -4,12 +4,13 @@ with the address that it has there.  What becomes of an event is not among it.""
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+
+from pydantic import BaseModel
 
 from tuner.modules.omelasticsearch import OmelasticsearchOutput
 from tuner.modules.queue import Queue
-from tuner.modules.registry import name_of
 from tuner.rainerscript.gaps import Gaps
 from tuner.rainerscript.objects import MAIN_QUEUE, Base
 from tuner.rainerscript.parameters import (
@@ -79,72 +80,64 @@ def view_of(base: Base) -> View:
 @dataclass
 class _Viewing:
     base: Base
-    gaps: Gaps = field(default_factory=Gaps)
     data: dict[str, object] = field(default_factory=dict)
     sections: dict[ProfileKey, str] = field(default_factory=dict)
+    rulesets: dict[str, ScriptObject] = field(default_factory=dict)
     indices: set[str] = field(default_factory=set)
 
     def view(self) -> View:
-        streams = dict(self.streams())
-        self.inputs(streams)
-        queue = self.base.objects.get(MAIN_QUEUE)
-        own = {} if queue is None else queue_of(queue, "main_queue()", self.gaps)
-        if own and misfit(Queue, own) is None:
-            self.data["main_queue"] = own
-        self.sections[MAIN_QUEUE,] = MAIN_QUEUE
-        if streams:
-            self.data["streams"] = {name: section for name, (_, section) in streams.items()}
-        self.outputs(streams)
-        return View(self.data, self.sections)
-
-    def streams(self) -> Iterator[tuple[str, tuple[ScriptObject, dict[str, object]]]]:
-        """The rulesets with a queue of their own."""
+        streams: dict[str, object] = {}
         for address, one in self.base.of_kind("ruleset"):
-            queue = queue_of(one, address, self.gaps)
-            if queue and misfit(Queue, queue) is None:
+            queue = _queue(one)
+            if queue:
                 name = self._name(one, address, "streams")
                 self.sections["streams", name] = address
-                yield name, (one, {"queue": queue})
+                self.rulesets[name], streams[name] = one, {"queue": queue}
+        self._fill("inputs", self._inputs())
+        main = self.base.objects.get(MAIN_QUEUE)
+        own = {} if main is None else _queue(main)
+        self.data |= {"main_queue": own} if own else {}
+        self.sections[MAIN_QUEUE,] = MAIN_QUEUE
+        self.data |= {"streams": streams} if streams else {}
+        self._fill("outputs", self._outputs())
+        return View(self.data, self.sections)
 
-    def inputs(self, streams: Mapping[str, tuple[ScriptObject, object]]) -> None:
+    def _fill(
+        self, key: str, found: Iterable[tuple[str, type[BaseModel], dict[str, object]]]
+    ) -> None:
+        """A list of sections, those left out that a profile has no such of."""
         made: list[dict[str, object]] = []
+        for address, model, data in found:
+            if misfit(model, data) is None:
+                self.sections[key, len(made)] = address
+                made.append(data)
+        self.data[key] = made
+
+    def _inputs(self) -> Iterator[tuple[str, type[BaseModel], dict[str, object]]]:
         for address, one in self.base.of_kind("input"):
             model = INPUT_MODELS.get(one.type)
-            if model is None:
-                self.gaps.miss(one.origin, f"{address}: a profile has no such input")
-                continue
-            keys = keys_of_model(model)
-            own = (each for each in one.parameters if each.key in keys)
-            data = input_of(model, own, {}, address, self.gaps)
-            ruleset = (one.text("ruleset") or "").lower()
-            mine = [name for name, (of, _) in streams.items() if of.key == ruleset]
-            data |= {"stream": mine[0]} if mine else {}
-            if misfit(model, data) is not None:
-                self.gaps.miss(one.origin, f"{address}: a profile has no such {name_of(model)}")
-                continue
-            self.sections["inputs", len(made)] = address
-            made.append(data)
-        self.data["inputs"] = made
+            if model is not None:
+                keys = keys_of_model(model)
+                own = (each for each in one.parameters if each.key in keys)
+                data = input_of(model, own, {}, address, Gaps())
+                ruleset = (one.text("ruleset") or "").lower()
+                mine = (name for name, of in self.rulesets.items() if of.key == ruleset)
+                stream = next(mine, None)
+                data |= {} if stream is None else {"stream": stream}
+                yield address, model, data
 
-    def outputs(self, streams: Mapping[str, tuple[ScriptObject, object]]) -> None:
-        made: list[dict[str, object]] = []
+    def _outputs(self) -> Iterator[tuple[str, type[BaseModel], dict[str, object]]]:
         of_stream = {
             id(action): name
-            for name, (ruleset, _) in streams.items()
+            for name, ruleset in self.rulesets.items()
             for action in self._reached(ruleset.body or (), {ruleset.key})
         }
         for address, one in self.base.of_kind("action"):
-            if one.type != "omelasticsearch":
-                continue
-            data = self._engine_output(one, address)
-            if id(one) in of_stream:
-                data["stream"] = of_stream[id(one)]
-            if misfit(OmelasticsearchOutput, data) is not None:
-                self.gaps.miss(one.origin, f"{address}: a profile has no such omelasticsearch")
-                continue
-            self.sections["outputs", len(made)] = address
-            made.append(data)
-        self.data["outputs"] = made
+            if one.type == "omelasticsearch":
+                data = self._engine_output(one, address)
+                if id(one) in of_stream:
+                    data["stream"] = of_stream[id(one)]
+                yield address, OmelasticsearchOutput, data
 
     def _engine_output(self, one: ScriptObject, address: str) -> dict[str, object]:
         keys = keys_of_model(OmelasticsearchOutput).keys() - {"type", "name", "document", "bulkid"}
@@ -154,11 +147,11 @@ class _Viewing:
             "type": "omelasticsearch",
             "servers": _servers(one),
             "action.resumeRetryCount": 0,
-            **known(OmelasticsearchOutput, plain, address, self.gaps),
+            **known(OmelasticsearchOutput, plain, address, Gaps()),
             **_timeout(one.text(_TIMEOUT)),
         }
-        queue = queue_of(one, address, self.gaps)
-        if queue.get("type", "Direct") != "Direct" and misfit(Queue, queue) is None:
+        queue = _queue(one)
+        if queue.get("type", "Direct") != "Direct":
             data["queue"] = queue
         static = one.text("searchIndex") or ""
         index = static if _INDEX_NAME.fullmatch(static) else str(data["name"])
@@ -188,6 +181,12 @@ class _Viewing:
         name = word if word[:1].isalpha() else f"{one.kind}-{number}"
         taken = {path[1] for path in self.sections if path[0] == section}
         return f"{name}-{number}" if name in taken else name
+
+
+def _queue(one: ScriptObject) -> dict[str, object]:
+    """The queue of an object, where it is one of a profile's."""
+    queue = queue_of(one, "", Gaps())
+    return queue if misfit(Queue, queue) is None else {}
 
 
 def _servers(one: ScriptObject) -> list[str]:
