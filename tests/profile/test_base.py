@@ -53,6 +53,13 @@ def test_its_queues_inputs_and_engine_actions_are_those_of_the_profile(tmp_path:
     assert profile.main_queue is None
 
 
+def test_names_that_a_profile_spells_alike_are_told_apart(tmp_path: Path) -> None:
+    action = 'action(type="omelasticsearch" name="{}" server="es1" bulkmode="on")\n'
+    text = CONF.replace("if $", action.format("es.a") + action.format("es-a") + "  if $")
+    profile = loaded(tmp_path, conf=text).profile
+    assert [one.name for one in profile.indexed] == ["es-a", "es-a-es-a", "es"]
+
+
 def test_lint_names_the_place_in_the_configuration(tmp_path: Path) -> None:
     warnings = {one.code: one for one in loaded(tmp_path).warnings}
     # The size of the queue is written, its timeout is not: then it is the action.

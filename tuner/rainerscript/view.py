@@ -83,6 +83,7 @@ class _Viewing:
     data: dict[str, object] = field(default_factory=dict)
     sections: dict[ProfileKey, str] = field(default_factory=dict)
     rulesets: dict[str, ScriptObject] = field(default_factory=dict)
+    names: set[tuple[str, str]] = field(default_factory=set)
     indices: set[str] = field(default_factory=set)
 
     def view(self) -> View:
@@ -179,8 +180,9 @@ class _Viewing:
         word = as_name(one.name)
         number = address.partition("[")[2].removesuffix("]")
         name = word if word[:1].isalpha() else f"{one.kind}-{number}"
-        taken = {path[1] for path in self.sections if path[0] == section}
-        return f"{name}-{number}" if name in taken else name
+        name = as_name(f"{name}-{number}") if (section, name) in self.names else name
+        self.names.add((section, name))
+        return name
 
 
 def _queue(one: ScriptObject) -> dict[str, object]:
