@@ -22,12 +22,10 @@ from tuner.render.engine_files import (
     LIFECYCLE,
     LIVE_SETTINGS,
     Json,
-    components,
-    composed_template,
     first_index,
-    index_template,
     live_settings,
     policy,
+    rendered_templates,
 )
 from tuner.render.fingerprint import fingerprint
 from tuner.render.form import WHOLE, Form
@@ -162,12 +160,9 @@ def _engine_files(
 ) -> Iterator[tuple[str, Json]]:
     """What the engine is told of the indices of one output."""
     yield LIVE_SETTINGS, live_settings(output, templates)
-    if output.index.components:
-        yield INDEX_TEMPLATE, composed_template(profile, output, templates)
-        for part, body in components(profile, output, templates).items():
-            yield COMPONENTS[part], body
-    else:
-        yield INDEX_TEMPLATE, index_template(profile, output, templates)
+    whole, parts = rendered_templates(profile, output, templates)
+    yield INDEX_TEMPLATE, whole
+    yield from ((COMPONENTS[part], body) for part, body in parts.items())
     if output.index.rotate is Rotate.ROLLOVER:
         yield FIRST_INDEX, first_index(output.index, templates)
     lifecycle = policy(profile.release.engine, output.index, templates)

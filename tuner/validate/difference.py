@@ -23,13 +23,11 @@ from tuner.engines.settings import INDEX_SETTINGS, Update
 from tuner.modules.omelasticsearch import OmelasticsearchOutput
 from tuner.profile.model import Profile
 from tuner.render.engine_files import (
-    components,
-    composed_template,
     first_index,
     index_patterns,
-    index_template,
     live_settings,
     policy,
+    rendered_templates,
 )
 from tuner.render.templates import Templates
 
@@ -115,13 +113,12 @@ def _templates(
     templates: Sequence[InstalledTemplate],
     site: Templates | None,
 ) -> Iterator[ClusterObject]:
-    target, body = output.index.target, index_template(profile, output, site)
-    if output.index.components:
-        body = composed_template(profile, output, site)
-        for part, wanted in components(profile, output, site).items():
-            name = f"{target}-{part}"
-            there, path = component_template(client, name), f"/_component_template/{name}"
-            yield _compared(f"component template {name}", path, wanted, there, normal.template)
+    target = output.index.target
+    body, parts = rendered_templates(profile, output, site)
+    for part, wanted in parts.items():
+        name = f"{target}-{part}"
+        there, path = component_template(client, name), f"/_component_template/{name}"
+        yield _compared(f"component template {name}", path, wanted, there, normal.template)
     ours = same_template(templates, target, index_patterns(output.index))
     name, found = (target, None) if ours is None else (ours.name, ours.body)
     path = f"/_index_template/{name}"
