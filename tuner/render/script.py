@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from tuner.engines.index import Index, IndexBy, Rotate
+from tuner.engines.index import Index, Rotate
 from tuner.modules.impstats import Impstats
 from tuner.modules.input import Input, Parsers
 from tuner.modules.omelasticsearch import DocumentId, OmelasticsearchOutput
@@ -99,7 +99,10 @@ def output_templates(
         document=pieces,
         index=index_name(output.index, steps) if output.index.varies else (),
         id=document_id(output.bulkid, steps) if output.has_ids else None,
-        pipeline=pipeline_name(output.pipeline_name or "") if output.dyn_pipeline_name else None,
+        # A value of the event where it is plain, else nothing.
+        pipeline=Property(output.pipeline_name or "", expression=_PIPELINE, group=1)
+        if output.dyn_pipeline_name
+        else None,
         retries=output.retryfailures is not None,
         steps=steps.taken,
     )
@@ -147,7 +150,9 @@ def index_name(index: Index, steps: Steps) -> tuple[Piece, ...]:
     """What writes the name; a value that is not allowed needs a step."""
     pieces: list[Piece] = [f"{index.target}-"]
     if index.by is not None:
-        pieces.append(_value(index.by, steps))
+        by = index.by
+        name = json_name(by.json_path) if by.json_path else str(by.property)
+        pieces.append(_allowed(name, by.fallback, steps))
         pieces += ["-"] if index.is_dated else []
     if index.is_dated:
         pieces += date(index.rotate, index.separator, index.clock)
@@ -164,10 +169,10 @@ def date(rotate: Rotate, separator: str, clock: str) -> tuple[Piece, ...]:
     return tuple(pieces)
 
 
-def _value(by: IndexBy, steps: Steps) -> Property:
-    name = json_name(by.json_path) if by.json_path else str(by.property)
+def _allowed(name: str, fallback: str, steps: Steps) -> Property:
+    """What writes a value in small letters where it is allowed in a name, else the fallback."""
     text = Property(name, case="lower", expression=_ALLOWED, group=1)
-    return steps.text((text,), fallback=literal(by.fallback))
+    return steps.text((text,), fallback=literal(fallback))
 
 
 def file_name(file: DynaFile) -> tuple[Piece, ...]:
@@ -188,8 +193,7 @@ def file_name(file: DynaFile) -> tuple[Piece, ...]:
 
 def rest_path(path: RestPath, steps: Steps) -> tuple[Piece, ...]:
     """What writes a path at a server, where a value cannot leave its place."""
-    text = Property(path.property, case="lower", expression=_ALLOWED, group=1)
-    value = steps.text((text,), fallback=literal(path.fallback))
+    value = _allowed(path.property, path.fallback, steps)
     return tuple(one for one in (path.before, value, path.after) if one is not None)
 
 
@@ -200,11 +204,6 @@ def document_id(wanted: DocumentId | str | None, steps: Steps) -> Property:
     name = json_name(wanted.json_path) if wanted.json_path else str(wanted.property)
     text = Property(name, expression=_ID, group=1)
     return steps.text((text,), fallback=variable("$uuid"))
-
-
-def pipeline_name(name: str) -> Property:
-    """What writes the name of a pipeline: a value of the event where it is plain, else nothing."""
-    return Property(name, expression=_PIPELINE, group=1, nomatch="BLANK")
 
 
 # What names the source comes first, then where its events go, then everything else.

@@ -8,8 +8,8 @@ import json
 import random
 import re
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Literal
@@ -66,35 +66,14 @@ _TLS_OF_INPUT = ("streamdriver", "permittedpeer", "gnutls")
 _OF_INPUT = frozenset({"address", "port", "device", "listenportfilename", "namespace"})
 
 
-@dataclass(frozen=True)
-class Entry:
-    """A place of an original configuration where events enter: the kind of input, and its port in
-    the lab."""
-
-    kind: str
-    port: int
-
-
-@dataclass(frozen=True)
-class LabSite:
-    """What a lab has for an original configuration; `free_port` gives another port each time."""
+@dataclass
+class _Substitution:
+    """A configuration with the lab's sink, ports and folder; `entries` are where events enter, each
+    the kind of an input and its port."""
 
     sink_url: str
     folder: str
-    free_port: Callable[[], int]
-
-
-def substituted(block: Block, site: LabSite) -> tuple[Block, tuple[Entry, ...]]:
-    """The configuration with the lab's sink, ports and folder, and where events enter."""
-    changing = _Substitution(site, [])
-    made = rewritten(block, changing.statement)
-    return made, tuple(changing.entries)
-
-
-@dataclass(frozen=True)
-class _Substitution:
-    site: LabSite
-    entries: list[Entry]
+    entries: list[tuple[str, int]] = field(default_factory=list)
 
     def statement(self, one: Statement) -> Iterator[Statement]:
         """What stands for a statement in the lab."""
@@ -123,7 +102,7 @@ class _Substitution:
                 kept = (p for p in one.parameters if not p.key.startswith(_TLS_OF_INPUT))
                 yield replace(one, parameters=tuple(kept)).without(_OF_INPUT).with_values(here)
             case "action" if kind == "omelasticsearch":
-                sink = {"server": self.site.sink_url, "bulkmode": "on", "searchType": ""}
+                sink = {"server": self.sink_url, "bulkmode": "on", "searchType": ""}
                 yield one.without(_REPLACED).with_values(sink)
             case "action" if not kind.startswith("mm"):
                 yield Word("continue", one.origin)
@@ -140,14 +119,15 @@ class _Substitution:
         if one.key in _STARTERS:
             yield replace(one, text=self.port(_STARTERS[one.key]))
         elif one.key == "workdirectory":
-            yield replace(one, text=self.site.folder)
+            yield replace(one, text=self.folder)
         elif not is_left_out and not one.key.startswith(_OF_THE_HOST):
             yield one
 
     def port(self, kind: str) -> str:
         """A port of the lab's on which events enter."""
-        self.entries.append(Entry(kind, self.site.free_port()))
-        return str(self.entries[-1].port)
+        port = free_port()
+        self.entries.append((kind, port))
+        return str(port)
 
 
 _KEPT = 20_000
@@ -191,18 +171,19 @@ def delivered(block: Block, events: Sequence[bytes]) -> tuple[Arrival, ...]:
     cannot send to it, and RsyslogdDied where rsyslogd does not take it."""
     with scratch(Path(tempfile.gettempdir())) as folder, Sink(keep=_KEPT) as sink:
         here = subfolder(folder, "rsyslogd")
-        made, entries = substituted(block, LabSite(sink.url, str(here), free_port))
+        changing = _Substitution(sink.url, str(here))
+        made, entries = rewritten(block, changing.statement), changing.entries
         if not entries:
             raise Refused(
                 "nothing can be sent to it: compare a configuration with an input of type "
                 f"{', '.join(LISTENERS)}"
             )
-        entrances = [(UdpPort if LISTENERS[d.kind] == "udp" else TcpPort)(d.port) for d in entries]
+        entrances = [(UdpPort if LISTENERS[kind] == "udp" else TcpPort)(p) for kind, p in entries]
         running = Rsyslogd(printed(made), here, entrances)
         client = EngineClient(sink.url)
         try:
-            for entry in entries:
-                send(LISTENERS[entry.kind], entry.port, events)
+            for kind, port in entries:
+                send(LISTENERS[kind], port, events)
             await_quiet(client, running.check, _QUIET_S)
             running.stop(_FINISH_S)
             with client.new_session() as session:
@@ -268,10 +249,10 @@ def _pair(one: Arrival, other: Arrival) -> Iterator[tuple[str, str]]:
         if one.text != other.text:
             yield "JSON", f"{one.text[:200]} and {other.text[:200]}"
         return
-    for field in sorted(left.keys() | right.keys()):
-        if not _same(left.get(field, _MISSING), right.get(field, _MISSING)):
-            values = [json.dumps(side[field]) if field in side else "-" for side in (left, right)]
-            yield field, " and ".join(value[:200] for value in values)
+    for name in sorted(left.keys() | right.keys()):
+        if not _same(left.get(name, _MISSING), right.get(name, _MISSING)):
+            values = [json.dumps(side[name]) if name in side else "-" for side in (left, right)]
+            yield name, " and ".join(value[:200] for value in values)
 
 
 _MISSING = object()
