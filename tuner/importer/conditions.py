@@ -11,7 +11,7 @@ from tuner.modules.filter import OPERATIONS
 from tuner.modules.priorities import FACILITIES, SEVERITIES
 from tuner.modules.text_source import PropertyName
 from tuner.rainerscript.gaps import Inexpressible
-from tuner.rainerscript.old_form import EVERY, Priorities, selected
+from tuner.rainerscript.legacy import EVERY, Priorities, selected
 from tuner.rainerscript.script import (
     Array,
     Expression,

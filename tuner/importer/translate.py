@@ -23,8 +23,7 @@ from tuner.modules.ratelimit import LIMIT_NAME, RateLimitPolicy
 from tuner.profile.model import Global, Profile, Tier
 from tuner.rainerscript.configuration import Configuration, Parts, parts_of
 from tuner.rainerscript.gaps import Gap, Gaps
-from tuner.rainerscript.legacy import modern
-from tuner.rainerscript.old_form import DEFAULT_RULESET
+from tuner.rainerscript.legacy import DEFAULT_RULESET, modern
 from tuner.rainerscript.parameters import (
     entry_queue_of,
     keys_of_model,

@@ -115,13 +115,13 @@ def _plain(statement: Statement) -> str:
     return text
 
 
-def _object(thing: ScriptObject) -> Iterator[str]:
-    head = f"{thing.kind}({' '.join(map(_parameter, thing.parameters))})"
-    if thing.body is None and not thing.parts:
+def _object(one: ScriptObject) -> Iterator[str]:
+    head = f"{one.kind}({' '.join(map(_parameter, one.parameters))})"
+    if one.body is None and not one.parts:
         yield head
         return
     yield f"{head} {{"
-    yield from _indented(thing.parts or thing.body or ())
+    yield from _indented(one.parts or one.body or ())
     yield "}"
 
 

@@ -162,11 +162,11 @@ def measured_queue(profile: Profile) -> PlacedQueue:
     return action_queue(profile, number)
 
 
-def measured_way(profile: Profile) -> tuple[PlacedQueue, ...]:
+def measured_path(profile: Profile) -> tuple[PlacedQueue, ...]:
     """The queues between the inputs and the output that measurements are about, that of the inputs
     first and Direct ones included."""
-    way = dict.fromkeys((entry_queue(profile), working_queue(profile)))
-    return (*way, *([measured_queue(profile)] if profile.enumerated else ()))
+    path = dict.fromkeys((entry_queue(profile), working_queue(profile)))
+    return (*path, *([measured_queue(profile)] if profile.enumerated else ()))
 
 
 def queues(profile: Profile) -> tuple[PlacedQueue, ...]:
@@ -202,13 +202,13 @@ class BacklogMarks(NamedTuple):
 
 def backlog_marks(profile: Profile) -> BacklogMarks:
     """The marks that follow from the queues; lanes are taken to fill evenly."""
-    low = sum(queue.busy_backlog for queue in measured_way(profile))
+    low = sum(queue.busy_backlog for queue in measured_path(profile))
     return BacklogMarks(low, _room(profile, narrowest(profile)))
 
 
 def narrowest(profile: Profile) -> PlacedQueue:
     """The queue with the least room on the way of the events that measurements are about."""
-    entry, *later = measured_way(profile)
+    entry, *later = measured_path(profile)
     queues = (entry, *(queue for queue in later if not queue.is_direct))
     return min(queues, key=lambda queue: _room(profile, queue))
 
@@ -216,7 +216,7 @@ def narrowest(profile: Profile) -> PlacedQueue:
 def _room(profile: Profile, queue: PlacedQueue) -> int:
     """95 % of what a queue takes: up to lightDelayMark where inputs fill it."""
     takes = queue.size
-    if queue == measured_way(profile)[0]:
+    if queue == measured_path(profile)[0]:
         takes = queue.resolved.light_delay_mark or queue.size
     return 95 * queue.copies * takes // 100
 

@@ -12,7 +12,7 @@ from posixpath import basename, dirname, join, normpath
 from typing import Protocol, TypeGuard
 
 from tuner.rainerscript.gaps import Gap, Inexpressible
-from tuner.rainerscript.old_form import CORE, DEFAULT_RULESET
+from tuner.rainerscript.legacy import CORE, DEFAULT_RULESET
 from tuner.rainerscript.parser import parse
 from tuner.rainerscript.script import (
     Block,

@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from tuner.rainerscript.legacy import GLOBALS, LASTING, SHUTDOWN
 from tuner.rainerscript.objects import MAIN_QUEUE, Base, SourceFile
-from tuner.rainerscript.old_form import GLOBALS, LASTING, SHUTDOWN
 from tuner.rainerscript.quoting import quote
 from tuner.rainerscript.script import QUEUE, ScriptObject
 

@@ -16,7 +16,7 @@ from tuner.modules.queue import Queue
 from tuner.modules.registry import INPUTS, name_of
 from tuner.modules.secrets import SecretRef
 from tuner.rainerscript.gaps import Gaps
-from tuner.rainerscript.old_form import OLD_SEVERITIES
+from tuner.rainerscript.legacy import OLD_SEVERITIES
 from tuner.rainerscript.script import OFF, ON, QUEUE, Array, Parameter, ScriptObject
 
 # rsyslog's sizes: small letters are powers of 1024, capitals of 1000 (grammar/rainerscript.c).
@@ -78,9 +78,9 @@ def input_of(
     return data
 
 
-def queue_of(thing: ScriptObject, what: str, gaps: Gaps) -> dict[str, object]:
+def queue_of(one: ScriptObject, what: str, gaps: Gaps) -> dict[str, object]:
     """The queue of an object."""
-    inner = [replace(one, name=one.name[len(QUEUE) :]) for one in thing.queue]
+    inner = [replace(each, name=each.name[len(QUEUE) :]) for each in one.queue]
     queue = known(Queue, inner, f"the queue of {what}", gaps)
     if queue.get("saveOnShutdown") and "filename" not in queue:
         del queue["saveOnShutdown"]
@@ -89,15 +89,15 @@ def queue_of(thing: ScriptObject, what: str, gaps: Gaps) -> dict[str, object]:
     return queue
 
 
-def entry_queue_of(thing: ScriptObject, what: str, gaps: Gaps) -> dict[str, object]:
+def entry_queue_of(one: ScriptObject, what: str, gaps: Gaps) -> dict[str, object]:
     """The queue that inputs hand events to; none where it is Direct."""
     noted = Gaps()
-    queue = queue_of(thing, what, noted)
+    queue = queue_of(one, what, noted)
     if queue.get("type") != "Direct":
         gaps.take(noted)
         return queue
     gaps.change(
-        thing.origin,
+        one.origin,
         f"{what}: a profile takes no Direct queue there, which makes inputs wait for outputs "
         "(RT108): it is left out, and rsyslog's default applies",
     )

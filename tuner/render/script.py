@@ -403,8 +403,8 @@ def _inputs(profile: Profile) -> Iterator[InputStatement]:
             yield _source(source, entrance(profile, source.stream, source.parser))
             continue
         for lane, port in enumerate(ports_of(profile, source)):
-            door = source.model_copy(update={"port": port})
-            yield _source(door, lane_name(profile, lane))
+            listener = source.model_copy(update={"port": port})
+            yield _source(listener, lane_name(profile, lane))
 
 
 def _source(source: Input, ruleset: str) -> InputStatement:

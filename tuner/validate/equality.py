@@ -25,7 +25,7 @@ from tuner.lab.ports import free_port
 from tuner.lab.rsyslogd import Rsyslogd
 from tuner.lab.scratch import scratch, subfolder
 from tuner.lab.sink import Sink
-from tuner.rainerscript.old_form import condition_of
+from tuner.rainerscript.legacy import condition_of
 from tuner.rainerscript.script import (
     Array,
     Block,

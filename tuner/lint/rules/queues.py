@@ -15,7 +15,7 @@ from tuner.profile.placement import (
     action_queue,
     backlog_marks,
     entry_queue,
-    measured_way,
+    measured_path,
     narrowest,
     queue_memory,
     real_queues,
@@ -218,7 +218,7 @@ def _idle_workers(profile: Profile) -> Iterator[Complaint]:
     marks = backlog_marks(profile)
     if marks.low <= marks.room or _has_simpler_finding(profile):
         return
-    way = (queue for queue in measured_way(profile) if not queue.is_direct)
+    way = (queue for queue in measured_path(profile) if not queue.is_direct)
     worst = max(way, key=lambda queue: queue.busy_backlog)
     late = worst.workers > 1 and worst.minimum_messages > worst.batch
     value, key = worst.batch, "dequeueBatchSize"
