@@ -8,7 +8,6 @@ from dataclasses import dataclass, field, replace
 from itertools import groupby
 
 from tuner.importer.flow import Reached, negated
-from tuner.importer.written import printed
 from tuner.rainerscript.configuration import Parts, is_module
 from tuner.rainerscript.gaps import Gap, Gaps
 from tuner.rainerscript.script import (
@@ -26,6 +25,7 @@ from tuner.rainerscript.script import (
     every,
     loading,
     module_name,
+    printed,
     rewritten,
 )
 

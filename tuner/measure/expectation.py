@@ -15,7 +15,6 @@ from tuner.flood.messages import POOL
 from tuner.flood.schedule import fixed
 from tuner.flood.spread import traffic
 from tuner.flood.workload import flood_spec
-from tuner.importer.written import printed
 from tuner.lab.base_script import BaseSite, lab_script
 from tuner.lab.entrances import entrances, furnish
 from tuner.lab.lab import Lab
@@ -23,6 +22,7 @@ from tuner.lab.rsyslogd import Rsyslogd
 from tuner.lab.scratch import subfolder
 from tuner.lab.sink import Sink
 from tuner.profile.model import BaseFiles, Profile
+from tuner.rainerscript.script import printed
 
 _PER_SECOND = 1000.0
 _SENT_S = 30.0

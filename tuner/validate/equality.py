@@ -18,7 +18,6 @@ from tuner.engine.client import EngineClient, at
 from tuner.engine.counters import await_quiet
 from tuner.errors import Refused
 from tuner.flood.verbatim import send
-from tuner.importer.written import printed
 from tuner.lab.base_script import TOWARDS_ENGINE, without_host
 from tuner.lab.entrances import TcpPort, UdpPort
 from tuner.lab.ports import free_port
@@ -43,6 +42,7 @@ from tuner.rainerscript.script import (
     Variable,
     Word,
     every,
+    printed,
     rewritten,
 )
 

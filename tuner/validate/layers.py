@@ -9,12 +9,12 @@ from pathlib import Path
 
 from tuner.errors import KeyPath, Problem, ProgramMissing, Refused, Severity
 from tuner.host.usage import memory_bytes
-from tuner.importer.written import printed
 from tuner.lint.load import LoadedProfile
 from tuner.modules.input import Listener
 from tuner.modules.secrets import SecretRef
 from tuner.profile.placement import queue_memory
 from tuner.rainerscript.quoting import quote, secret
+from tuner.rainerscript.script import printed
 from tuner.render.artefacts import fragment_path, rsyslog_conf
 from tuner.render.form import WHOLE, Form
 from tuner.render.templates import Templates
