@@ -203,20 +203,26 @@ def _either(parts: list[tuple[Test, ...]], at: Expression) -> Test:
 
 def _single(condition: Expression) -> Test:
     match condition:
-        case FunctionCall(name=name, operands=(Quoted(text=text),)) if name.lower() == "prifilt":
-            return selected(text, condition.origin)
-        case FunctionCall(name=name, operands=(Variable() as variable, Quoted(text=text))) if (
-            name.lower() == "re_match" and (known := property_name(variable.name)) is not None
-        ):
-            return TextTest(known, "ereregex", (text,))
-        case FunctionCall(name=name):
-            what = f"a filter does not know {name.lower()}() like this"
-            raise Inexpressible(condition.origin, what)
+        case FunctionCall():
+            return _function(condition)
         case Operation(operator=word, operands=(Variable() as left, right)):
             number = _code(left, right)
             return _text(left, word, right) if number is None else _compared(left, word, number)
         case _:
             raise Inexpressible(condition.origin, "a filter cannot express this condition")
+
+
+def _function(call: FunctionCall) -> Test:
+    match call.name.lower(), call.operands:
+        case "prifilt", (Quoted(text=text),):
+            return selected(text, call.origin)
+        case "re_match", (Variable() as variable, Quoted(text=text)):
+            known = property_name(variable.name)
+            if known is not None:
+                return TextTest(known, "ereregex", (text,))
+        case _:
+            pass
+    raise Inexpressible(call.origin, f"a filter does not know {call.name.lower()}() like this")
 
 
 def _text(left: Variable, word: str, right: Expression) -> Test:

@@ -4,6 +4,7 @@ events they hold, and in how much memory."""
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 from tuner.errors import KeyPath
@@ -15,7 +16,7 @@ from tuner.profile.stream import Spread
 
 @dataclass(frozen=True)
 class PlacedQueue:
-    """One queue: where the profile writes it, as written, and with every default worked out.
+    """One queue: where the profile writes it, and as written.
 
     There are as many `copies` of it as there are lanes, where it is a lane's.
     """
@@ -23,8 +24,12 @@ class PlacedQueue:
     path: KeyPath
     place: Place
     written: Queue | None
-    resolved: Queue
     copies: int = 1
+
+    @cached_property
+    def resolved(self) -> Queue:
+        """The queue with every default worked out."""
+        return resolve(self.written, self.place)
 
     @property
     def label(self) -> str:
@@ -74,18 +79,15 @@ _STREAMS = "streams"
 
 def main_queue(profile: Profile) -> PlacedQueue:
     """rsyslog's main queue, which takes what no ruleset with a queue of its own does."""
-    written = profile.main_queue
-    place = Place.IMPLICIT_MAIN if written is None else Place.MAIN
-    return PlacedQueue(("main_queue",), place, written, resolve(written, place))
+    place = Place.IMPLICIT_MAIN if profile.main_queue is None else Place.MAIN
+    return PlacedQueue(("main_queue",), place, profile.main_queue)
 
 
 def lane_queue(profile: Profile) -> PlacedQueue | None:
     """The queue of each lane; None without lanes.  rsyslog makes it like a main queue."""
     if profile.lanes is None:
         return None
-    written = profile.lanes.queue
-    resolved = resolve(written, Place.MAIN)
-    return PlacedQueue(_LANE, Place.MAIN, written, resolved, profile.lanes.count)
+    return PlacedQueue(_LANE, Place.MAIN, profile.lanes.queue, profile.lanes.count)
 
 
 def file_names(queue: PlacedQueue) -> tuple[str, ...]:
@@ -101,10 +103,8 @@ def file_names(queue: PlacedQueue) -> tuple[str, ...]:
 def stream_queue(profile: Profile, name: str | None) -> PlacedQueue | None:
     """The queue of a stream's own, which rsyslog makes like a main queue; None without one."""
     written = profile.stream(name).queue
-    if written is None:
-        return None
     path = (_STREAMS, str(name), "queue")
-    return PlacedQueue(path, Place.MAIN, written, resolve(written, Place.MAIN))
+    return None if written is None else PlacedQueue(path, Place.MAIN, written)
 
 
 def entry_queue(profile: Profile) -> PlacedQueue:
@@ -152,8 +152,7 @@ def sockets_of(profile: Profile) -> tuple[str, ...]:
 def action_queue(profile: Profile, number: int) -> PlacedQueue:
     """The queue of the output with that number."""
     written = profile.outputs[number].queue
-    path = ("outputs", number, "queue")
-    return PlacedQueue(path, Place.ACTION, written, resolve(written, Place.ACTION))
+    return PlacedQueue(("outputs", number, "queue"), Place.ACTION, written)
 
 
 def measured_queue(profile: Profile) -> PlacedQueue:

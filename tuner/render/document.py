@@ -234,7 +234,11 @@ class _Members:
 
     def of(self, tree: _Tree) -> Iterator[Piece]:
         """All members; those that may be left out come last and bring their comma."""
-        often = [key for key, value in tree.items() if _may_be_left_out(value)]
+        often = {
+            key: value
+            for key, value in tree.items()
+            if isinstance(value, DocumentField) and value.on_empty == "skip"
+        }
         for number, key in enumerate(key for key in tree if key not in often):
             if number:
                 yield ","
@@ -245,10 +249,8 @@ class _Members:
                 yield "}"
             else:
                 yield from self._member(key, value)
-        for key in often:
-            value = tree[key]
-            if isinstance(value, DocumentField):
-                yield self._left_out(key, value)
+        for key, value in often.items():
+            yield self._left_out(key, value)
 
     def _member(self, key: str, field: DocumentField) -> Iterator[Piece]:
         """One value under its key; one that can be null brings the key itself."""
@@ -299,10 +301,6 @@ def texts_in_whole(source: TextSource, parse: Parse | None, steps: Steps) -> tup
     if is_cut and source.property not in _ASCII:
         return (steps.text(texts, mends=True),)
     return texts
-
-
-def _may_be_left_out(value: _Tree | DocumentField) -> bool:
-    return isinstance(value, DocumentField) and value.on_empty == "skip"
 
 
 def _is_checked(field: DocumentField) -> bool:

@@ -48,7 +48,7 @@ def setting(text: str, root: yaml.Node | None, path: KeyPath, value: object) -> 
         return _replacing(text, place, value)
     if isinstance(place.node, yaml.MappingNode):
         return _adding(text, place.node, _entry(rest[0], _nested(rest[1:], value)))
-    if _is_null(place.node):
+    if place.node.tag == "tag:yaml.org,2002:null":
         return _replacing(text, place, _nested(rest, value))
     raise BadUsage(f"{rest[0]} cannot be set inside something that is not a section")
 
@@ -146,7 +146,7 @@ def _adding(text: str, mapping: yaml.MappingNode, entry: str) -> Splice:
     end = _pair_end(text, pairs[-1])
     if mapping.flow_style:
         return Splice(end, end, f", {entry}")
-    indent = " " * _column(pairs[0][0])
+    indent = " " * int(pairs[0][0].start_mark.column)
     newline = "\r\n" if "\r\n" in text else "\n"
     last = _deepest(pairs[-1][1])
     if isinstance(last, yaml.ScalarNode) and last.style in {"|", ">"}:
@@ -211,10 +211,6 @@ def _is_empty(node: yaml.Node) -> bool:
     return isinstance(node, yaml.ScalarNode) and _start(node) == _raw_end(node)
 
 
-def _is_null(node: yaml.Node) -> bool:
-    return node.tag == "tag:yaml.org,2002:null"
-
-
 def _deepest(node: yaml.Node) -> yaml.Node:
     """The last node of a block collection, where its text really ends."""
     while _is_block(node) and node.value:
@@ -247,10 +243,6 @@ def _start(node: yaml.Node) -> int:
 
 def _raw_end(node: yaml.Node) -> int:
     return int(node.end_mark.index)
-
-
-def _column(node: yaml.Node) -> int:
-    return int(node.start_mark.column)
 
 
 def _line_end(text: str, at: int) -> int:
