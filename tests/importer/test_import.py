@@ -8,10 +8,11 @@ import pytest
 
 from tests.conftest import Expect
 from tuner.errors import BadProfile
-from tuner.importer.translate import ANYWHERE, translate
+from tuner.importer.translate import translate
 from tuner.importer.written import Imported, profile_text
 from tuner.lint.load import LoadedProfile, parse_profile
 from tuner.rainerscript.configuration import configuration
+from tuner.rainerscript.parameters import ANYWHERE
 
 HERE = Path(__file__).parent / "golden"
 DOCUMENT = (

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from tests.importer.test_import import DOCUMENT, imported, listed, loaded
-from tuner.importer.translate import ANYWHERE
 from tuner.importer.written import profile_text
 from tuner.lint.load import parse_profile
+from tuner.rainerscript.parameters import ANYWHERE
 from tuner.rainerscript.template import extended
 
 
@@ -333,6 +333,13 @@ def test_what_functions_and_parsers_need_is_kept_with_them(tmp_path: Path) -> No
     start = made.snippets["site-start.conf"].splitlines()
     assert start[:2] == ['module(load="fmhash")', 'module(load="pmnull")']
     assert any(line.startswith('template(name="t"') for line in start)
+
+
+def test_a_secret_inside_of_a_loop_becomes_a_reference(tmp_path: Path) -> None:
+    action = 'action(type="ompgsql" server="db" user="u" pass="geheim" db="logs")'
+    made = imported(f"{DOCUMENT}foreach ($.i in $!list) do {{ {action} }}\n", tmp_path)
+    assert "pass=`cat /etc/rsyslog.d/ompgsql.pass`" in made.snippets["site-outputs.conf"]
+    assert "geheim" not in repr(made)
 
 
 def test_a_server_over_http_is_an_output_with_its_secrets_elsewhere(tmp_path: Path) -> None:

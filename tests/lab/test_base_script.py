@@ -8,9 +8,9 @@ import pytest
 
 from tests.profile.test_base import CONF, loaded
 from tuner.errors import Refused
-from tuner.importer.written import printed
 from tuner.lab.base_script import BaseSite, LabScript, lab_script
 from tuner.profile.bind_inputs import bind_inputs
+from tuner.rainerscript.script import printed
 
 SITE = BaseSite(("http://127.0.0.1:9999",), "rsyslog-tune-x-", "/scratch")
 ES = 'action(type="omelasticsearch" name="es" server="es1" uid="u" pwd="secret"'

@@ -9,8 +9,7 @@ import pytest
 from tests.profile.examples import small
 from tuner.lint.load import load_profile
 from tuner.modules.queue import Place, Queue, QueueType, resolve
-from tuner.profile.backlog import BacklogMarks, backlog_marks
-from tuner.profile.placement import action_queue, main_queue
+from tuner.profile.placement import BacklogMarks, action_queue, backlog_marks, main_queue
 
 ROOT = Path(__file__).parents[2]
 

@@ -16,8 +16,8 @@ from tuner.lab.lab import Lab
 from tuner.measure import trial
 from tuner.measure.measurement import Outcome, TrialPlan
 from tuner.measure.metrics import Result
-from tuner.profile.backlog import BacklogMarks, backlog_marks
 from tuner.profile.model import Profile
+from tuner.profile.placement import BacklogMarks, backlog_marks
 from tuner.search import budget
 from tuner.search.farm import Lost
 from tuner.search.study import Asked

@@ -12,8 +12,7 @@ from typer.testing import CliRunner
 from tuner.cli.commands import app
 from tuner.errors import DifferencesFound
 from tuner.rainerscript.parser import parse
-from tuner.validate.equality import delivered, discrepancies
-from tuner.validate.varied_events import varied_events
+from tuner.validate.equality import delivered, discrepancies, varied_events
 
 pytestmark = [
     pytest.mark.live,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tuner.measure.watch import steer
 from tuner.measure.window import Poll
-from tuner.profile.backlog import BacklogMarks
+from tuner.profile.placement import BacklogMarks
 
 MARKS = BacklogMarks(low=20_000, room=47_500)
 STEP_S = 0.1

@@ -9,7 +9,7 @@ import pytest
 from tuner.errors import BadProfile
 from tuner.lint.candidate import candidate
 from tuner.lint.load import LoadedProfile, load_profile, parse_profile
-from tuner.profile.edit.leaf import moved
+from tuner.profile.edit import moved
 from tuner.profile.source import read
 from tuner.render.artefacts import render
 from tuner.space.knobs import knobs
@@ -51,6 +51,13 @@ def test_its_queues_inputs_and_engine_actions_are_those_of_the_profile(tmp_path:
     assert (output.queue.size, output.queue.dequeue_batch_size) == (20_000, 300)
     assert [one.type for one in profile.inputs] == ["imtcp"]
     assert profile.main_queue is None
+
+
+def test_names_that_a_profile_spells_alike_are_told_apart(tmp_path: Path) -> None:
+    action = 'action(type="omelasticsearch" name="{}" server="es1" bulkmode="on")\n'
+    text = CONF.replace("if $", action.format("es.a") + action.format("es-a") + "  if $")
+    profile = loaded(tmp_path, conf=text).profile
+    assert [one.name for one in profile.indexed] == ["es-a", "es-a-es-a", "es"]
 
 
 def test_lint_names_the_place_in_the_configuration(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import pytest
 from tests.profile.examples import small
 from tuner.errors import BadProfile
 from tuner.lint.lint import lint
-from tuner.profile.backlog import backlog_marks
+from tuner.profile.placement import backlog_marks
 from tuner.space.knobs import knobs
 
 QUEUE = {"size": 50_000, "dequeueBatchSize": 1000}

@@ -10,7 +10,7 @@ from tests.profile.examples import SMALL
 from tuner.errors import BadProfile
 from tuner.lint.candidate import candidate
 from tuner.lint.load import LoadedProfile, load_profile, parse_profile
-from tuner.profile.edit.leaf import moved
+from tuner.profile.edit import moved
 from tuner.profile.source import read
 from tuner.render.artefacts import render
 

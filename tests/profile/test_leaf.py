@@ -9,7 +9,7 @@ import pytest
 from tuner.errors import BadProfile
 from tuner.lint.candidate import candidate
 from tuner.lint.load import LoadedProfile, parse_profile
-from tuner.profile.edit.leaf import edit_leaf
+from tuner.profile.edit import edit_leaf
 from tuner.profile.model import Profile
 from tuner.profile.source import read
 from tuner.space.knob import Level

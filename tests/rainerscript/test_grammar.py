@@ -161,7 +161,6 @@ def test_directives_and_blocks_of_bsd() -> None:
     assert load == Directive("ModLoad", "imtcp", load.origin)
     assert template == Directive("template", 'a,"%msg%\\n"', template.origin)
     assert isinstance(include, Include)
-    assert include.legacy
     assert [one.text for one in (program, host) if isinstance(one, BsdBlock)] == ["!sshd", "+host"]
 
 

@@ -21,7 +21,7 @@ from tuner.errors import BadUsage, JobFailed
 from tuner.host.lock import holding
 from tuner.lint.candidate import candidate
 from tuner.lint.load import LoadedProfile
-from tuner.profile.edit.leaf import moved
+from tuner.profile.edit import moved
 from tuner.profile.source import read
 from tuner.render.artefacts import render
 from tuner.render.tree import require_writable, write, write_whole

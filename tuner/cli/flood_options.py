@@ -18,8 +18,8 @@ from tuner.flood.transport import Credentials, Transport, address_of, loopback
 from tuner.host.allow import require_allowed_host
 from tuner.modules.input import TRANSPORTS, TransportKind
 from tuner.modules.input import Format as MessageFormat
-from tuner.profile.message_sizes import LONGEST_MESSAGE_BYTES
-from tuner.profile.message_sizes import Distribution as MessageDistribution
+from tuner.profile.workload import LONGEST_MESSAGE_BYTES
+from tuner.profile.workload import Distribution as MessageDistribution
 
 Kind = Annotated[
     TransportKind,

@@ -27,9 +27,16 @@ from tuner.rainerscript.parser import parse
 from tuner.rainerscript.script import Block
 from tuner.render.artefacts import rsyslog_conf
 from tuner.render.form import Form
-from tuner.validate.equality import Arrival, Discrepancy, delivered, discrepancies
+from tuner.validate.equality import (
+    EVENTS,
+    Arrival,
+    Discrepancy,
+    delivered,
+    discrepancies,
+    varied_events,
+    words_asked_for,
+)
 from tuner.validate.rsyslogd import translated
-from tuner.validate.varied_events import EVENTS, varied_events, words_asked_for
 
 
 def import_(

@@ -43,8 +43,7 @@ from tuner.lint.load import STDIN, LoadedProfile
 from tuner.lint.repairs import Mend, mended, repairs
 from tuner.render.templates import Templates
 from tuner.render.tree import write_whole
-from tuner.validate.layer import Layer
-from tuner.validate.layers import layers
+from tuner.validate.layers import Layer, layers
 
 
 class ProblemFormat(Enum):

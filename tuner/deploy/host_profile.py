@@ -5,7 +5,7 @@ from __future__ import annotations
 from tuner.deploy.inventory import InventoryHost
 from tuner.errors import BadProfile, BadUsage, Refused
 from tuner.lint.load import LoadedProfile
-from tuner.profile.edit.leaf import edit_leaf
+from tuner.profile.edit import edit_leaf
 from tuner.profile.source import read
 from tuner.render.artefacts import engine_artefacts
 

@@ -13,7 +13,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from tuner.profile.message_sizes import LONGEST_MESSAGE_BYTES, SPREAD, MessageSizes
+from tuner.profile.workload import LONGEST_MESSAGE_BYTES, SPREAD, MessageSizes
 
 _T = TypeVar("_T")
 

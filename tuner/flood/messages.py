@@ -15,7 +15,7 @@ from tuner.flood.bodies import Dice, body, lengths, shuffled
 from tuner.flood.heads import STYLES, Head, Numbering, StampNumbering, Style
 from tuner.flood.learnt import FRESH_DIGITS, messages_of
 from tuner.flood.spec import FloodSpec
-from tuner.profile.message_sizes import LONGEST_MESSAGE_BYTES
+from tuner.profile.workload import LONGEST_MESSAGE_BYTES
 from tuner.traffic.sample import TrafficSample
 
 _LOW_DIGITS = 3

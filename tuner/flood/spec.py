@@ -9,7 +9,7 @@ from tuner.engine.numbering import SentEvents
 from tuner.errors import BadUsage
 from tuner.flood.transport import Transport
 from tuner.modules.input import Format, Framing
-from tuner.profile.message_sizes import LONGEST_MESSAGE_BYTES, Distribution, MessageSizes
+from tuner.profile.workload import LONGEST_MESSAGE_BYTES, Distribution, MessageSizes
 
 LEAST_MESSAGE_BYTES: dict[Format, int] = {
     "rfc3164": 96, "rfc5424": 120, "local": 96, "bare": 96,

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, get_args
 
+from tuner.modules.filter import OPERATIONS
 from tuner.modules.priorities import FACILITIES, SEVERITIES
 from tuner.modules.text_source import PropertyName
 from tuner.rainerscript.gaps import Inexpressible
-from tuner.rainerscript.old_form import EVERY, Priorities, selected
+from tuner.rainerscript.legacy import EVERY, Priorities, selected
 from tuner.rainerscript.script import (
     Array,
     Expression,
@@ -29,15 +31,10 @@ PROPERTY_ALIASES = {
     "syslogpriority": "syslogseverity",
     "syslogpriority-text": "syslogseverity-text",
 }
-_TEXT_OPERATIONS = {
-    "==": "isequal",
-    "!=": "isequal",
-    "<>": "isequal",
-    "contains": "contains",
-    "contains_i": "contains_i",
-    "startswith": "startswith",
-    "startswith_i": "startswith_i",
-}
+_COMPARES = {
+    "==": operator.eq, "!=": operator.ne, "<>": operator.ne, "<=": operator.le, ">=": operator.ge,
+    "<": operator.lt, ">": operator.gt,
+}  # fmt: skip
 _NEGATIVE = frozenset({"!=", "<>"})
 _NAMED = frozenset(get_args(Facility))
 
@@ -52,14 +49,8 @@ class TextTest:
     negate: bool = False
 
 
-@dataclass(frozen=True)
-class ParseTest:
-    """Whether parsing worked."""
-
-    holds: bool
-
-
-Test = TextTest | ParseTest | Priorities
+Test = TextTest | Priorities | bool
+"""What an event must have; a bool is whether it must be parsed."""
 
 
 @dataclass(frozen=True)
@@ -105,8 +96,8 @@ def filter_of(guards: Sequence[Precondition]) -> dict[str, object] | None:
         for test in _tests(guard.condition, not guard.holds):
             if isinstance(test, TextTest):
                 texts.append(test)
-            elif isinstance(test, ParseTest):
-                parsed.add(test.holds)
+            elif isinstance(test, bool):
+                parsed.add(test)
             else:
                 priorities &= test
     data = _priorities(priorities, next((one.condition for one in guards), None))
@@ -183,29 +174,26 @@ def _tests(condition: Expression, negate: bool) -> tuple[Test, ...]:
         if (word == "and") is not negate:
             return tuple(test for part in parts for test in part)
         return (_either(parts, condition),)
-    test = _single(condition)
+    test = test_of(condition)
     return (_negated(test) if negate else test,)
 
 
 def _negated(test: Test) -> Test:
     if isinstance(test, TextTest):
         return replace(test, negate=not test.negate)
-    if isinstance(test, ParseTest):
-        return ParseTest(not test.holds)
-    return EVERY - test
+    return not test if isinstance(test, bool) else EVERY - test
 
 
 def _either(parts: list[tuple[Test, ...]], at: Expression) -> Test:
     """One test that holds where one of several does."""
-    if all(len(part) == 1 for part in parts):
-        tests = [part[0] for part in parts]
-        sets = [one for one in tests if isinstance(one, frozenset)]
-        texts = [one for one in tests if isinstance(one, TextTest)]
-        if len(sets) == len(tests):
-            return frozenset().union(*sets)
-        kinds = {(one.property, one.operation, one.negate) for one in texts}
-        if len(texts) == len(tests) and len(kinds) == 1 and not texts[0].negate:
-            return replace(texts[0], texts=tuple(text for one in texts for text in one.texts))
+    tests = [part[0] for part in parts if len(part) == 1]
+    sets = [one for one in tests if isinstance(one, frozenset)]
+    texts = [one for one in tests if isinstance(one, TextTest)]
+    kinds = {(one.property, one.operation, one.negate) for one in texts}
+    if len(sets) == len(parts):
+        return frozenset().union(*sets)
+    if len(texts) == len(parts) and len(kinds) == 1 and not texts[0].negate:
+        return replace(texts[0], texts=tuple(text for one in texts for text in one.texts))
     raise Inexpressible(
         at.origin,
         "a filter says 'or' only between texts of one property, or between severities and "
@@ -213,32 +201,45 @@ def _either(parts: list[tuple[Test, ...]], at: Expression) -> Test:
     )
 
 
-def _single(condition: Expression) -> Test:
-    if isinstance(condition, FunctionCall):
-        return _function(condition)
-    if isinstance(condition, Operation) and len(condition.operands) == 2:
-        left, right = condition.operands
-        if isinstance(left, Variable):
+def test_of(condition: Expression) -> Test:
+    """What a comparison that stands for itself asks; raises Inexpressible."""
+    match condition:
+        case FunctionCall():
+            return _function(condition)
+        case Operation(operator=word, operands=(Variable() as left, right)):
             number = _code(left, right)
-            if number is not None:
-                return _compared(left, condition.operator, number)
-            return _text(left, condition.operator, right)
-    raise Inexpressible(condition.origin, "a filter cannot express this condition")
+            return _text(left, word, right) if number is None else _compared(left, word, number)
+        case _:
+            raise Inexpressible(condition.origin, "a filter cannot express this condition")
 
 
-def _text(left: Variable, operator: str, right: Expression) -> Test:
-    if left.name.lower() == "$parsesuccess" and operator in {"==", *_NEGATIVE}:
-        word = next(_texts(right), "").upper()
-        if word in {"OK", "FAIL"}:
-            return ParseTest((word == "OK") is (operator == "=="))
+def _function(call: FunctionCall) -> Test:
+    match call.name.lower(), call.operands:
+        case "prifilt", (Quoted(text=text),):
+            return selected(text, call.origin)
+        case "re_match", (Variable() as variable, Quoted(text=text)):
+            known = property_name(variable.name)
+            if known is not None:
+                return TextTest(known, "ereregex", (text,))
+        case _:
+            pass
+    raise Inexpressible(call.origin, f"a filter does not know {call.name.lower()}() like this")
+
+
+def _text(left: Variable, word: str, right: Expression) -> Test:
+    is_equality = word in {"==", *_NEGATIVE}
+    if left.name.lower() == "$parsesuccess" and is_equality:
+        state = next(_texts(right), "").upper()
+        if state in {"OK", "FAIL"}:
+            return (state == "OK") is (word == "==")
     name = property_name(left.name)
     if name is None:
         raise Inexpressible(left.origin, f"a filter does not know {left.name}")
-    operation = _TEXT_OPERATIONS.get(operator)
+    operation = "isequal" if is_equality else word
     texts = tuple(_texts(right))
-    if operation is None or not texts or not all(texts):
+    if operation not in OPERATIONS or not texts or not all(texts):
         raise Inexpressible(left.origin, f"a filter does not compare {name} like this")
-    return TextTest(name, operation, texts, operator in _NEGATIVE)
+    return TextTest(name, operation, texts, word in _NEGATIVE)
 
 
 def _texts(value: Expression) -> Iterator[str]:
@@ -253,20 +254,6 @@ def _texts(value: Expression) -> Iterator[str]:
             return
 
 
-def _function(call: FunctionCall) -> Test:
-    name = call.name.lower()
-    match name, call.operands:
-        case "prifilt", (Quoted(text=text),):
-            return selected(text, call.origin)
-        case "re_match", (Variable() as variable, Quoted(text=text)):
-            known = property_name(variable.name)
-            if known is not None:
-                return TextTest(known, "ereregex", (text,))
-        case _:
-            pass
-    raise Inexpressible(call.origin, f"a filter does not know {call.name}() like this")
-
-
 def _code(left: Variable, right: Expression) -> int | None:
     """The number of a severity or facility that a comparison names."""
     if property_name(left.name) not in {"syslogseverity", "syslogfacility"}:
@@ -275,17 +262,8 @@ def _code(left: Variable, right: Expression) -> int | None:
     return int(text) if text.isdecimal() and not isinstance(right, Array) else None
 
 
-def _compared(left: Variable, operator: str, code: int) -> Priorities:
-    place = 1 if property_name(left.name) == "syslogseverity" else 0
-    holds = {
-        "==": lambda one: one == code,
-        "!=": lambda one: one != code,
-        "<>": lambda one: one != code,
-        "<=": lambda one: one <= code,
-        ">=": lambda one: one >= code,
-        "<": lambda one: one < code,
-        ">": lambda one: one > code,
-    }.get(operator)
-    if holds is None:
+def _compared(left: Variable, word: str, code: int) -> Priorities:
+    if word not in _COMPARES:
         raise Inexpressible(left.origin, f"a filter does not compare {left.name} like this")
-    return frozenset(pair for pair in EVERY if holds(pair[place]))
+    place = 1 if property_name(left.name) == "syslogseverity" else 0
+    return frozenset(pair for pair in EVERY if _COMPARES[word](pair[place], code))

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pydantic import ValidationError
-
 from tuner.engines.index import Index
 from tuner.rainerscript.configuration import Parts
 from tuner.rainerscript.gaps import Gap, Gaps, Inexpressible
+from tuner.rainerscript.parameters import misfit
 from tuner.rainerscript.script import ScriptObject
 from tuner.rainerscript.template import Template, TemplatePiece, TemplateProperty
 
@@ -18,27 +17,32 @@ def file_name_of(template: Template, gaps: Gaps) -> dict[str, object]:
     Inexpressible for any other."""
     pieces, path = template.pieces, f"the path of template {template.name}"
     dates = [at for at, one in enumerate(pieces) if is_date(one)]
-    values = [at for at, one in enumerate(pieces) if _is_property(one) and at not in dates]
+    values = [
+        (at, one)
+        for at, one in enumerate(pieces)
+        if isinstance(one, TemplateProperty) and at not in dates
+    ]
+    places = [*(at for at, _ in values), *dates]
+    before = _text(pieces[: places[0]]) if places else ""
+    wrong = ""
     if len(values) > 1:
-        raise Inexpressible(
-            template.origin, f"{path} has {len(values)} properties: dynaFile takes one"
-        )
-    if values and dates and values[0] > dates[0]:
-        raise Inexpressible(template.origin, f"{path} has its date before the property")
-    places = [*values, *dates]
-    before = _text(pieces[: min(places)]) if places else ""
-    if not before:
-        raise Inexpressible(template.origin, f"{path} has no property and no date after a folder")
+        wrong = f"has {len(values)} properties: dynaFile takes one"
+    elif places != sorted(places):
+        wrong = "has its date before the property"
+    elif not before:
+        wrong = "has no property and no date after a folder"
+    elif values and set(values[0][1].options) - {"securepath"}:
+        wrong = "has options of its property"
+    if wrong:
+        raise Inexpressible(template.origin, f"{path} {wrong}")
     data: dict[str, object] = {"before": before}
-    for value in (pieces[at] for at in values):
-        if not isinstance(value, TemplateProperty) or set(value.options) - {"securepath"}:
-            raise Inexpressible(template.origin, f"{path} has options of its property")
-        data["property"] = value.lowered
+    if values:
+        data["property"] = values[0][1].lowered
     if dates:
         data |= _rotating(template, pieces[dates[0] : dates[-1] + 1], gaps)
-        if between := _text(pieces[values[0] + 1 : dates[0]]) if values else "":
+        if between := _text(pieces[values[0][0] + 1 : dates[0]]) if values else "":
             data["between"] = between
-    if after := _text(pieces[max(places) + 1 :]):
+    if after := _text(pieces[places[-1] + 1 :]):
         data["after"] = after
     return data
 
@@ -47,16 +51,12 @@ def _text(pieces: Sequence[TemplatePiece]) -> str:
     return "".join(map(str, pieces))
 
 
-def _is_property(piece: TemplatePiece) -> bool:
-    return isinstance(piece, TemplateProperty)
-
-
 def _rotating(
     template: Template, pieces: tuple[TemplatePiece, ...], gaps: Gaps
 ) -> dict[str, object]:
     """The date in the name of a file."""
     parts, separator, clock = date_of(pieces, template)
-    data: dict[str, object] = {"rotate": ROTATES.get(parts, "yearly")}
+    data: dict[str, object] = {"rotate": _ROTATES.get(parts, "yearly")}
     if separator != "-":
         data["separator"] = separator or "none"
     if clock == "timereported":
@@ -71,7 +71,7 @@ def _rotating(
 _PARTS = ("year", "month", "day", "hour", "week")
 _TIMES = frozenset({"timereported", "timestamp", "timegenerated"})
 _OWN_CLOCK = {"$year": "year", "$month": "month", "$day": "day", "$hour": "hour"}
-ROTATES = {
+_ROTATES = {
     ("year",): "yearly",
     ("year", "month"): "monthly",
     ("year", "week"): "weekly",
@@ -79,14 +79,11 @@ ROTATES = {
     ("year", "month", "day", "hour"): "hourly",
 }
 # Characters of a time in RFC 3339, and what they are.
-_CUTS: dict[tuple[int, int], tuple[tuple[str, ...], str]] = {
-    (1, 4): (("year",), ""),
-    (6, 7): (("month",), ""),
-    (9, 10): (("day",), ""),
-    (12, 13): (("hour",), ""),
-    (1, 7): (("year", "month"), "-"),
-    (1, 10): (("year", "month", "day"), "-"),
-}
+_CUTS: dict[tuple[str, str], tuple[tuple[str, ...], str]] = {
+    ("1", "4"): (("year",), ""), ("6", "7"): (("month",), ""), ("9", "10"): (("day",), ""),
+    ("12", "13"): (("hour",), ""), ("1", "7"): (("year", "month"), "-"),
+    ("1", "10"): (("year", "month", "day"), "-"),
+}  # fmt: skip
 
 
 def index_of(
@@ -101,16 +98,15 @@ def index_of(
     if not action.is_on("dynsearchindex"):
         return {"name": name}
     origin = action.origin if given is None else given.origin
-    template = parts.templates.get(name.strip().lower())
-    if template is None and name.strip().lower() in parts.template_objects:
+    template = parts.template(name)
+    if template is not None:
+        plain = all(isinstance(piece, str) for piece in template.pieces)
+        return {"name": _text(template.pieces)} if plain else _dated(template, gaps)
+    if parts.is_template(name):
         raise Inexpressible(origin, f"template {name} is made by the plugin of another module")
-    if template is None:
-        what = f"there is no template {name}: the profile takes it as the name of the index"
-        unknown.append(Gap(origin, what))
-        return {"name": name}
-    if all(isinstance(piece, str) for piece in template.pieces):
-        return {"name": "".join(str(piece) for piece in template.pieces)}
-    return _dated(template, gaps)
+    what = f"there is no template {name}: the profile takes it as the name of the index"
+    unknown.append(Gap(origin, what))
+    return {"name": name}
 
 
 def _dated(template: Template, gaps: Gaps) -> dict[str, object]:
@@ -118,7 +114,7 @@ def _dated(template: Template, gaps: Gaps) -> dict[str, object]:
     pieces = template.pieces
     before = pieces[0] if isinstance(pieces[0], str) else ""
     parts, separator, clock = date_of(pieces[1:] if before else pieces, template)
-    rotate = ROTATES.get(parts)
+    rotate = _ROTATES.get(parts)
     if not before.endswith("-") or rotate is None:
         raise Inexpressible(
             template.origin, f"template {template.name}: not a name, a - and a date after it"
@@ -128,12 +124,11 @@ def _dated(template: Template, gaps: Gaps) -> dict[str, object]:
         data["separator"] = separator or "none"
     if clock != "timereported":
         data["clock"] = "generated"
-    try:
-        Index.model_validate(data, by_alias=True, by_name=False)
-    except ValidationError as bad:
-        key = ".".join(map(str, bad.errors(include_url=False)[0]["loc"])) or "such a name"
+    wrong = misfit(Index, data)
+    if wrong is not None:
+        key = wrong or "such a name"
         what = f"template {template.name}: an index of a profile does not take this {key}"
-        raise Inexpressible(template.origin, what) from None
+        raise Inexpressible(template.origin, what)
     if clock == "now":
         gaps.change(template.origin, "the index's date is when the event came, not when it is sent")
     return data
@@ -149,20 +144,14 @@ def date_of(
     pieces: Sequence[TemplatePiece], template: Template
 ) -> tuple[tuple[str, ...], str, str]:
     """The parts of a date, what separates them, and whose clock it is."""
-    parts: list[str] = []
-    separators: set[str] = set()
-    clocks: set[str] = set()
-    for piece in pieces:
-        if isinstance(piece, str):
-            separators.add(piece)
-        elif isinstance(piece, TemplateProperty):
-            part, separator, clock = _part(piece)
-            parts += part
-            separators |= {separator} if separator else set()
-            clocks.add(clock)
+    read = [_part(one) for one in pieces if isinstance(one, TemplateProperty)]
+    separators = {one for one in pieces if isinstance(one, str)}
+    separators |= {separator for _, separator, _ in read if separator}
+    clocks = {clock for *_, clock in read}
     if len(separators) > 1 or len(clocks) != 1:
         raise Inexpressible(template.origin, f"template {template.name}: not one date")
-    return tuple(parts), "".join(separators), clocks.pop()
+    parts = tuple(part for each, *_ in read for part in each)
+    return parts, "".join(separators), clocks.pop()
 
 
 def _part(piece: TemplateProperty) -> tuple[tuple[str, ...], str, str]:
@@ -176,9 +165,7 @@ def _part(piece: TemplateProperty) -> tuple[tuple[str, ...], str, str]:
         written = piece.options.get("dateformat", "").lower()
         if written in _PARTS:
             return (written,), "", clock
-        first = piece.options.get("position.from", "1")
-        last = piece.options.get("position.to", "0")
-        place = (int(first), int(last)) if (first + last).isdecimal() else (0, 0)
+        place = (piece.options.get("position.from", "1"), piece.options.get("position.to", "0"))
         if written == "rfc3339" and place in _CUTS:
             return *_CUTS[place], clock
     raise Inexpressible(piece.origin, f"%{piece.name}% in a name")

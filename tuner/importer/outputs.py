@@ -2,153 +2,75 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import PurePosixPath
 from typing import Any, get_args
 
-from pydantic import BaseModel, TypeAdapter, ValidationError
+from pydantic import BaseModel
 
 from tuner.importer.conditions import filter_of
-from tuner.importer.fields import STANDARD_JSON, texts_of_template
-from tuner.importer.flow import Reached, Walk, name_of_statement
-from tuner.importer.index_name import file_name_of
-from tuner.importer.into_engine import (
-    credentials_of,
-    engine_output,
-    no_template,
-    servers_of,
-    template_fields,
-    tls_of,
-    without_unknown,
-)
-from tuner.importer.rest import Rest, why_of
-from tuner.importer.steps import (
+from tuner.importer.document import STANDARD_JSON, texts_of_template
+from tuner.importer.flow import (
     KEPT,
     OUTPUT,
     PARSED,
+    PARSING,
+    Reached,
+    Walk,
     is_said_by_the_step,
     is_step,
+    kind_of,
+    name_of_statement,
     step_of,
     why_bound,
 )
+from tuner.importer.index_name import file_name_of
+from tuner.importer.over_http import (
+    Surrounding,
+    engine_output,
+    http_output,
+    no_template,
+    template_fields,
+    without_unknown,
+)
+from tuner.importer.rest import Rest
 from tuner.modules.mmjsonparse import JsonParse
 from tuner.modules.mmnormalize import NormalizeParse
-from tuner.modules.omhttp import Header, OmhttpOutput
-from tuner.modules.output import BuiltinTemplate, Lines
+from tuner.modules.output import BuiltinTemplate
 from tuner.modules.registry import OUTPUTS, name_of
-from tuner.modules.secrets import HttpTls
-from tuner.rainerscript.configuration import Parts
 from tuner.rainerscript.gaps import Gap, Gaps, Inexpressible
-from tuner.rainerscript.parameters import (
-    QUEUE,
-    certificates,
-    is_literal,
-    known,
-    queue_of,
-    secret_of,
-)
-from tuner.rainerscript.script import Block, Parameter, ScriptObject, ScriptPosition, Statement
+from tuner.rainerscript.parameters import certificates, known, misfit, queue_of
+from tuner.rainerscript.script import QUEUE, Block, Parameter, ScriptObject, Statement
 from tuner.rainerscript.template import Template
 from tuner.schema.scalars import as_name
-
-_PORT = "443"
-_HANDLED = frozenset(
-    {
-        "server", "serverport", "usehttps", "uid", "pwd", "token", "httpheaders",
-        "httpheadervalue", "httpretrycodes", "httpignorablecodes", "template", "tls.cacert",
-        "tls.mycert", "tls.myprivkey", "allowunsignedcerts", "skipverifyhost",
-    }
-)  # fmt: skip
-_HEADER: TypeAdapter[str] = TypeAdapter(Header)
-
-
-def http_output(action: ScriptObject, name: str, gaps: Gaps) -> dict[str, object]:
-    """The keys of the output, without its name, format, filter and queue.  Raises Inexpressible."""
-    for one in action.parameters:
-        if one.key == "retry.ruleset" or (one.key == "dynrestpath" and one.is_on):
-            raise Inexpressible(one.origin, f"the parameter {one.name}")
-    https = action.get("usehttps") is None or action.is_on("usehttps")
-    servers, user = servers_of(action, gaps, _PORT, "https" if https else "http")
-    if not servers:
-        raise Inexpressible(action.origin, "no server that can be read")
-    data: dict[str, object] = {"server": servers}
-    data |= credentials_of(action, name, user, gaps)
-    tls = tls_of(HttpTls, action, name, gaps)
-    if tls:
-        data["tls"] = tls
-    for key in ("token", "httpheadervalue"):
-        given = action.get(key)
-        if given is not None:
-            data[key] = _secret(given, f"{name}.{key}", gaps)
-    headers = action.get("httpheaders")
-    if headers is not None:
-        data["httpheaders"] = _headers(headers, name, gaps)
-    for key in ("httpretrycodes", "httpignorablecodes"):
-        given = action.get(key)
-        if given is not None:
-            data[key] = _codes(given)
-    plain = [one for one in action.parameters if one.key not in {*_HANDLED, "dynrestpath"}]
-    return data | known(OmhttpOutput, plain, f"output {name}", gaps)
-
-
-def _secret(given: Parameter, file: str, gaps: Gaps) -> dict[str, str]:
-    kept = secret_of(given, file)
-    if is_literal(given):
-        gaps.change_secret(given.origin, f"/etc/rsyslog.d/{file}")
-    return kept
-
-
-def _codes(given: Parameter) -> list[int]:
-    """Statuses of HTTP.  Raises Inexpressible."""
-    codes = [int(text) for text in given.texts if text.isascii() and text.isdigit()]
-    if len(codes) < len(given.texts) or not codes:
-        raise Inexpressible(given.origin, f"a value of {given.name} that is no status")
-    return codes
-
-
-def _headers(given: Parameter, name: str, gaps: Gaps) -> list[object]:
-    """The headers, one with a secret as the file to put it into.  Raises Inexpressible."""
-    if not given.texts:
-        raise Inexpressible(given.origin, f"{given.name} is read when rsyslogd starts")
-    made: list[object] = []
-    for number, text in enumerate(given.texts, 1):
-        try:
-            made.append(_HEADER.validate_python(text))
-        except ValidationError:
-            file = f"/etc/rsyslog.d/{name}-{number}.header"
-            gaps.change_secret(given.origin, file)
-            made.append({"file": file})
-    return made
-
 
 # rsyslog's defaults where a profile's are others: they are written, so that nothing changes.
 _OWN_DEFAULTS: dict[str, dict[str, object]] = {
     "omfwd": {"protocol": "udp", "template": "RSYSLOG_TraditionalForwardFormat"},
     "omrelp": {"template": "RSYSLOG_ForwardFormat"},
 }
-_MODELS = {name_of(one): one for one in OUTPUTS if issubclass(one, Lines)}
+_MODELS = {name_of(one): one for one in OUTPUTS}
 _BUILTIN = {name.lower(): name for name in get_args(BuiltinTemplate)}
 
 
 @dataclass
-class Outputs:
-    """The outputs so far, with the actions that they come from."""
+class Outputs(Surrounding):
+    """The outputs so far, with the actions that they come from; `visited` are the rulesets that
+    events go through."""
 
-    parts: Parts
-    rest: Rest
-    work_directory: str
-    gaps: Gaps = field(default_factory=Gaps)
-    identities: Collection[str] = ()
+    rest: Rest = field(kw_only=True)
+    visited: set[str] = field(default_factory=set)
     repairs: bool = False
     stream: str | None = None
-    whole_message: ScriptPosition | None = None
-    unknown: list[Gap] = field(default_factory=list)
     made: list[tuple[dict[str, object], Reached]] = field(default_factory=list)
 
-    def ruleset(self, body: Block, walk: Walk, stream: str | None) -> dict[str, object]:
+    def ruleset(self, body: Block, stream: str | None) -> dict[str, object]:
         """How the events of a ruleset are parsed.  What a profile says of it becomes outputs, the
         rest is kept; all of it is, where the order of statements must not change."""
+        walk = Walk(self.parts.rulesets, Gaps())
+        walk.block(body, ())
+        self.visited |= walk.visited
         self._begin(stream, walk)
         before, section = len(self.made), dict[str, Any]()
         places, kept = [], list[tuple[Reached, Gap]]()
@@ -174,6 +96,10 @@ class Outputs:
         self.rest.keep_block(stream, body, bound)
         return {}
 
+    def _begin(self, stream: str | None, walk: Walk) -> None:
+        self.stream, self.identities, self.gaps = stream, walk.identities, walk.gaps
+        self.repairs, self.whole_message = False, None
+
     def keep_refused(self, refused: Mapping[int, str]) -> None:
         """Keep as snippets, by their numbers, outputs that a profile would be refused for."""
         for number, why in sorted(refused.items(), reverse=True):
@@ -183,17 +109,11 @@ class Outputs:
             gap = Gap(origin, f"output {data['name']}: {why}")
             self.rest.keep(None if stream is None else str(stream), one, gap)
 
-    def _begin(self, stream: str | None, walk: Walk) -> None:
-        self.stream, self.identities, self.gaps = stream, walk.identities, walk.gaps
-        self.repairs, self.whole_message = False, None
-
     def _take(self, one: Reached, section: dict[str, Any]) -> Gap | None:
         """Translate one statement; why it is kept where a profile cannot say it."""
-        action = one.statement
-        name, kind = name_of_statement(action), ""
-        if isinstance(action, ScriptObject):
-            kind = (action.text("type") or "").lower()
-        elif not is_step(action):
+        action, kind = one.statement, kind_of(one.statement)
+        name = name_of_statement(action)
+        if not isinstance(action, ScriptObject) and not is_step(action):
             return Gap(action.origin, name)
         if kind == "mmutf8fix" and not one.guards:
             self.repairs = True
@@ -203,7 +123,9 @@ class Outputs:
             self._translate(one, kind, section)
         except Inexpressible as bad:
             self.gaps = noted
-            return why_of(bad, one, name)
+            origin = bad.gap.origin
+            place = "" if origin == action.origin else f" ({origin.file}:{origin.line})"
+            return Gap(action.origin, f"{name}: {bad}{place}")
         noted.take(self.gaps)
         self.gaps = noted
         return None
@@ -211,7 +133,7 @@ class Outputs:
     def _translate(self, one: Reached, kind: str, section: dict[str, Any]) -> None:
         """Add what parses, a step or an output.  Raises Inexpressible."""
         action = one.statement
-        if kind in {"mmjsonparse", "mmnormalize"} and isinstance(action, ScriptObject):
+        if isinstance(action, ScriptObject) and kind in PARSING:
             parse = _parse_step(kind, action, bool(one.guards), self.gaps)
             if section.setdefault("parse", parse) is not parse:
                 raise Inexpressible(action.origin, "a second step that parses")
@@ -219,11 +141,9 @@ class Outputs:
                 section["steps"].append({"type": "parse"})
             return
         step = step_of(one, self.parts, self.gaps) if is_step(action) else {}
-        data = (
-            {}
-            if step or not isinstance(action, ScriptObject)
-            else self._filtered(kind, action, one)
-        )
+        data = dict[str, object]()
+        if isinstance(action, ScriptObject) and not step:
+            data = self._filtered(kind, action, one)
         # What rsyslogd refuses itself is no use as it is: the rest of it is.
         for first in () if self.rest.lacks((action,)) else self.gaps.missing[:1]:
             raise Inexpressible(first.origin, first.message)
@@ -248,14 +168,16 @@ class Outputs:
             data["queue"] = queue
         if self.stream is not None:
             data["stream"] = self.stream
-        wrong = _first_wrong(data)
+        wrong = misfit(_MODELS[kind], data)
         if wrong is not None:
-            raise Inexpressible(action.origin, f"{wrong} is not what a profile takes")
+            key = ".".join(step for step in wrong.split(".") if step not in {"type", ""})
+            what = f"{key or 'its destination'} is not what a profile takes"
+            raise Inexpressible(action.origin, what)
         return data
 
     def _queue(self, action: ScriptObject, name: str) -> dict[str, object]:
         """The queue of an action; a Direct one, which is the default, ignores everything else."""
-        queue = queue_of(action.parameters, name, self.gaps)
+        queue = queue_of(action, name, self.gaps)
         if queue.get("type", "Direct") == "Direct" and queue.keys() - {"type"}:
             ignored = ", ".join(sorted(queue.keys() - {"type"}))
             what = f"output {name}: rsyslog ignores {ignored} on a Direct queue: left out"
@@ -265,20 +187,22 @@ class Outputs:
 
     def _output(self, kind: str, action: ScriptObject, name: str) -> dict[str, object]:
         data: dict[str, object] = {"name": name, "type": kind}
-        rest = tuple(one for one in action.parameters if one.key not in {"name", "type"})
-        rest = tuple(one for one in rest if not one.key.startswith(QUEUE))
-        rest = _with_defaults(rest, self.parts.modules.get(kind, ()))
+        own = [one for one in action.parameters if one.key not in {"name", "type"}]
+        own = [one for one in own if not one.key.startswith(QUEUE)]
+        # A module's parameters hold where the action does not set them.
+        set_here = {"load", *(one.key for one in own)}
+        own += (one for one in self.parts.modules.get(kind, ()) if one.key not in set_here)
+        whole = replace(action, parameters=tuple(own))
         if kind == "omelasticsearch":
-            own = engine_output(ScriptObject("action", rest, action.origin), name, self)
-            return data | own | ({} if self.repairs else {"mmutf8fix": False})
+            made = engine_output(whole, name, self)
+            return data | made | ({} if self.repairs else {"mmutf8fix": False})
         if kind not in _MODELS:
             raise Inexpressible(action.origin, "a profile has no such output")
-        return data | self._lines(kind, ScriptObject("action", rest, action.origin), name)
+        return data | self._lines(kind, whole, name)
 
     def _lines(self, kind: str, action: ScriptObject, name: str) -> dict[str, object]:
         """What writes one line for each event."""
         data = dict(_OWN_DEFAULTS.get(kind, {}))
-        plain = []
         for one in action.parameters:
             if one.key == "template":
                 data |= self._format(kind, one)
@@ -286,16 +210,13 @@ class Outputs:
                     data.pop("template", None)
             elif one.key == "dynafile":
                 data["dynaFile"] = file_name_of(self._template(one), self.gaps)
-            else:
-                plain.append(one)
+        plain = action.without({"template", "dynafile"})
         if kind == "omhttp":
             if action.get("template") is None:
                 data["document"] = [dict(one) for one in STANDARD_JSON]
-            data |= http_output(
-                ScriptObject("action", tuple(plain), action.origin), name, self.gaps
-            )
+            data |= http_output(plain, name, self.gaps)
         else:
-            data |= known(_MODELS[kind], plain, f"output {name}", self.gaps)
+            data |= known(_MODELS[kind], plain.parameters, f"output {name}", self.gaps)
         data |= certificates(_MODELS[kind], data, self.parts.globals, self.gaps)
         data.setdefault("action.resumeRetryCount", 0)
         return data
@@ -313,7 +234,7 @@ class Outputs:
             return {"line": texts_of_template(template, self.gaps)}
 
     def _template(self, one: Parameter) -> Template:
-        template = self.parts.templates.get((one.text or "").lower())
+        template = self.parts.template(one.text)
         if template is None:
             raise Inexpressible(one.origin, no_template(one))
         return template
@@ -327,29 +248,10 @@ class Outputs:
         return next(name for name in names if name not in taken)
 
 
-def _first_wrong(data: Mapping[str, object]) -> str | None:
-    """The first key of an output that the models refuse, if any."""
-    model = next(one for one in OUTPUTS if name_of(one) == data["type"])
-    try:
-        model.model_validate(data, by_alias=True, by_name=False)
-    except ValidationError as bad:
-        location = bad.errors(include_url=False)[0]["loc"]
-        return ".".join(str(step) for step in location if step != "type") or "its destination"
-    return None
-
-
 _SHORT = {
     "omelasticsearch": "logs", "omfile": "file", "omfwd": "forward", "omrelp": "relp",
     "omkafka": "kafka", "omprog": "program", "omhttp": "http",
 }  # fmt: skip
-
-
-def _with_defaults(
-    own: tuple[Parameter, ...], defaults: Iterable[Parameter]
-) -> tuple[Parameter, ...]:
-    """Parameters of an action, with those of its module that it does not set."""
-    written = {one.key for one in own}
-    return (*own, *(one for one in defaults if one.key not in {"load", *written}))
 
 
 _BOUND = "statements around it change what it asks or writes: its whole ruleset is kept"
@@ -359,9 +261,7 @@ def _place(statement: Statement, why_kept: Gap | None) -> int:
     """Where the rendered ruleset carries a statement out."""
     if why_kept is not None:
         return KEPT
-    is_output = isinstance(statement, ScriptObject) and not (
-        statement.text("type") or ""
-    ).startswith("mm")
+    is_output = isinstance(statement, ScriptObject) and not kind_of(statement).startswith("mm")
     return OUTPUT if is_output else PARSED
 
 

@@ -8,9 +8,8 @@ from dataclasses import dataclass, field, replace
 from itertools import groupby
 
 from tuner.importer.flow import Reached, negated
-from tuner.importer.written import printed
 from tuner.rainerscript.configuration import Parts, is_module
-from tuner.rainerscript.gaps import Gap, Gaps, Inexpressible
+from tuner.rainerscript.gaps import Gap, Gaps
 from tuner.rainerscript.script import (
     Block,
     Call,
@@ -21,11 +20,13 @@ from tuner.rainerscript.script import (
     Parameter,
     Quoted,
     ScriptObject,
-    ScriptPosition,
     SetVariable,
     Statement,
     every,
+    loading,
     module_name,
+    printed,
+    rewritten,
 )
 
 # What is in the name of a parameter that may hold a secret.
@@ -51,16 +52,6 @@ _NAMES_TEMPLATE = ("template", "dynafile", "searchindex", "bulkid", "dyntopic")
 
 
 _ASK_FOR_MODULES = frozenset({"ruleset", "input", "parser", "lookup_table"})
-
-
-@dataclass(frozen=True)
-class KeptFile:
-    """A snippet: its place among those of the profile, or of a stream, its name and its text."""
-
-    place: str
-    stream: str | None
-    name: str
-    text: str
 
 
 @dataclass
@@ -130,7 +121,7 @@ class Rest:
             self.kept.append(why)
         for one in statements:
             self._need(one)
-        return tuple(self._without_secrets(one) for one in block)
+        return rewritten(block, self._without_secrets)
 
     def _need(self, one: Statement) -> None:
         """The module, the templates and the rulesets that a statement names."""
@@ -144,10 +135,10 @@ class Rest:
         self._need_rulesets(filter(None, [one.text("retryRuleset"), one.text("ruleset")]))
         if one.kind not in {"action", "input"}:
             return
-        kind = (one.text("type") or "").lower()
+        kind = one.type
         if kind not in _BUILT_IN:
             module = self.parts.module_objects.get(kind, loading(kind, one.origin))
-            self.start.append(self._without_secrets(module))
+            self.start += self._without_secrets(module)
         for parameter in _NAMES_TEMPLATE:
             self._need_template(one.text(parameter) or "")
 
@@ -185,39 +176,29 @@ class Rest:
         )
         return len(module.parameters) == 1 and not any(asks)
 
-    def files(self, name: str, loaded: Collection[str]) -> Iterator[KeptFile]:
-        """The snippets of the profile `name`; modules in `loaded` are the rendered
-        configuration's."""
+    def files(self, loaded: Collection[str]) -> Iterator[tuple[str, str | None, str]]:
+        """The snippets that are not empty, each with its place among those of the profile, or with
+        its stream; modules in `loaded` are the rendered configuration's."""
         start: list[Statement] = [one for one in self._modules(loaded) if not self._is_late(one)]
         start += dict.fromkeys(one for one in self.start if not is_module(one))
-        places: dict[str, list[Statement]] = {
-            "start": start,
-            "outputs": list(_nested(self.bodies.get(None, []), 0)),
-            "end": self.end,
-        }
-        for place, body in places.items():
-            yield KeptFile(place, None, f"{name}-{place}.conf", printed(tuple(body)))
+        own = _nested(self.bodies.get(None, []), 0)
+        bodies: dict[tuple[str, str | None], list[Statement]] = {
+            ("start", None): start, ("outputs", None): [*own], ("end", None): self.end
+        }  # fmt: skip
         for stream, kept in self.bodies.items():
             if stream is not None:
-                file = f"{name}-{stream}{'-stream' if stream in places else ''}.conf"
-                yield KeptFile("snippets", stream, file, printed(tuple(_nested(kept, 0))))
+                bodies["snippets", stream] = [*_nested(kept, 0)]
+        for (place, of), body in bodies.items():
+            if text := printed(tuple(body)):
+                yield place, of, text
 
-    def _without_secrets(self, one: Statement) -> Statement:
+    def _without_secrets(self, one: Statement) -> Iterator[Statement]:
         """A statement that reads its secrets from files when rsyslogd starts."""
-        if isinstance(one, If):
-            return replace(
-                one,
-                then=tuple(map(self._without_secrets, one.then)),
-                otherwise=tuple(map(self._without_secrets, one.otherwise)),
-            )
-        if not isinstance(one, ScriptObject):
-            return one
-        owner = (one.text("name") or one.text("type") or one.text("load") or one.kind).lower()
-        parameters = tuple(
-            self._by_reference(each, owner) for each in one.parameters if each.key != "asyncrepl"
-        )
-        body = None if one.body is None else tuple(map(self._without_secrets, one.body))
-        return replace(one, parameters=parameters, body=body)
+        if isinstance(one, ScriptObject):
+            owner = (one.text("name") or one.text("type") or one.text("load") or one.kind).lower()
+            own = (each for each in one.parameters if each.key != "asyncrepl")
+            one = replace(one, parameters=tuple(self._by_reference(each, owner) for each in own))
+        yield one
 
     def _by_reference(self, one: Parameter, owner: str) -> Parameter:
         if not _is_secret(one):
@@ -247,18 +228,6 @@ def _templates_asked(one: Statement) -> Iterator[str]:
             waiting += part.operands
         if isinstance(part, FunctionCall) and part.name.lower() == "exec_template":
             yield from (each.text for each in part.operands if isinstance(each, Quoted))
-
-
-def why_of(bad: Inexpressible, one: Reached, what: str) -> Gap:
-    """Why a statement is kept, with its own place."""
-    origin = bad.gap.origin
-    place = "" if origin == one.statement.origin else f" ({origin.file}:{origin.line})"
-    return Gap(one.statement.origin, f"{what}: {bad}{place}")
-
-
-def loading(kind: str, origin: ScriptPosition) -> ScriptObject:
-    """The statement that loads a module."""
-    return ScriptObject("module", (Parameter.of("load", kind, origin),), origin)
 
 
 def _nested(reached: Iterable[Reached], depth: int) -> Iterator[Statement]:

@@ -3,121 +3,42 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from bisect import bisect_left
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, cast, get_args
 
-from tuner.importer.flow import Walk
+from pydantic import ValidationError
+
+from tuner.engines.release import NEWEST_READ, OLDEST
+from tuner.errors import Severity
+from tuner.importer.inputs import is_local, local_inputs, read_input
 from tuner.importer.outputs import Outputs
 from tuner.importer.rest import Rest
-from tuner.importer.settings import (
-    guardrails_of,
-    loaded_modules,
-    refused_outputs,
-    release_of,
-    shared_settings,
-)
 from tuner.importer.written import Comments, Imported
+from tuner.lint.lint import Finding, lint
 from tuner.modules.impstats import Impstats
-from tuner.modules.input import Input, Listener, Parsers
+from tuner.modules.input import Parsers
 from tuner.modules.ratelimit import LIMIT_NAME, RateLimitPolicy
-from tuner.modules.registry import INPUTS, name_of
-from tuner.profile.model import Global
+from tuner.profile.model import Global, Profile, Tier
 from tuner.rainerscript.configuration import Configuration, Parts, parts_of
 from tuner.rainerscript.gaps import Gap, Gaps
-from tuner.rainerscript.legacy import modern
-from tuner.rainerscript.old_form import DEFAULT_RULESET
-from tuner.rainerscript.parameters import QUEUE, certificates, entry_queue_of, keys_of_model, known
+from tuner.rainerscript.legacy import DEFAULT_RULESET, modern
+from tuner.rainerscript.parameters import (
+    entry_queue_of,
+    keys_of_model,
+    known,
+)
 from tuner.rainerscript.script import (
-    OFF,
     Block,
     Call,
     Directive,
     Parameter,
     ScriptObject,
     ScriptPosition,
-    module_name,
 )
-from tuner.schema.parameter import of_module
+from tuner.render.script import script
 from tuner.schema.scalars import as_name
-
-# rsyslog listens on every address unless one is configured.
-ANYWHERE = "0.0.0.0"  # noqa: S104 - this is what the configuration that is read does
-# rsyslog's defaults where a profile's are others.
-_OWN_DEFAULTS: dict[str, dict[str, object]] = {
-    "imfile": {"persistStateInterval": 0},
-    "imptcp": {"socketBacklog": 5},
-}
-_MODELS: dict[str, type[Input]] = {name_of(one): one for one in INPUTS}
-# Where local programs and the kernel log to, which only the default ruleset takes.
-_LOCAL = frozenset({"imuxsock", "imklog", "imkmsg", "imjournal", "immark"})
-# What the profile decides by itself, or what only names things.
-_ELSEWHERE = frozenset({"type", "ruleset", "name", "load", "syssock.use"})
-# The same in another spelling (imuxsock.c, imudp.c).
-_SPELLED = {
-    "ratelimitinterval": "rateLimit.interval", "ratelimitburst": "rateLimit.burst",
-    "rcvbufsize": "rcvbufSize",
-}  # fmt: skip
-
-
-def local_inputs(parts: Parts) -> Iterator[ScriptObject]:
-    """The modules that are a source by being loaded: the system's log socket, the kernel, the
-    journal."""
-    sockets = {one.text("type") for one in parts.inputs}
-    for kind, module in parts.module_objects.items():
-        is_off = (module.text("sysSock.use") or "").lower() in OFF
-        if kind in _LOCAL and kind not in sockets and not is_off:
-            yield replace(module, parameters=parts.modules[kind])
-
-
-def is_local(one: ScriptObject) -> bool:
-    """Whether an input is a module by itself."""
-    return one.kind == "module"
-
-
-def read_input(one: ScriptObject, parts: Parts, gaps: Gaps) -> dict[str, object] | None:
-    """The input of a profile; None, and a gap, where none of its type is known."""
-    kind = module_name(one) if is_local(one) else (one.text("type") or "").lower()
-    model = _MODELS.get(kind)
-    if model is None:
-        gaps.miss(one.origin, f"input {kind}: a profile has no such input")
-        return None
-    own = [_spelled(each) for each in one.parameters if each.key not in _ELSEWHERE]
-    data: dict[str, object] = {"type": kind}
-    if issubclass(model, Listener):
-        data["address"] = ANYWHERE
-    data |= _OWN_DEFAULTS.get(kind, {})
-    if not is_local(one):
-        own = [*_shared(model, parts.modules.get(kind, ()), own, gaps), *own]
-    data |= known(model, own, f"input {kind}", gaps)
-    data |= certificates(model, data, parts.globals, gaps)
-    if kind == "imfile" and data.get("mode") != "polling" and "pollingInterval" in data:
-        del data["pollingInterval"]
-        gaps.change(one.origin, "imfile ignores pollingInterval in mode inotify: left out")
-    if data.get("address") in {"*", ""}:
-        data["address"] = ANYWHERE
-    if issubclass(model, Listener) and "port" not in data:
-        gaps.miss(one.origin, f"input {kind} without one port")
-        return None
-    return data
-
-
-def _spelled(one: Parameter) -> Parameter:
-    return replace(one, name=_SPELLED.get(one.key, one.name))
-
-
-def _shared(
-    model: type[Input], given: tuple[Parameter, ...], own: list[Parameter], gaps: Gaps
-) -> Iterator[Parameter]:
-    """What the module sets for all of its inputs, as far as an input does not."""
-    keys = {key.lower() for key in (*keys_of_model(model), *of_module(model))}
-    written = {one.key for one in own}
-    for one in map(_spelled, given):
-        if one.key in keys and one.key not in written:
-            yield one
-        elif one.key not in keys | _ELSEWHERE:
-            gaps.miss(one.origin, f"the parameter {one.name} of the module")
-
 
 WORK_DIRECTORY = "/var/spool/rsyslog"
 _DEFAULT = DEFAULT_RULESET.lower()
@@ -131,7 +52,7 @@ _PARSERS = {name for literal in get_args(get_args(Parsers)[0])[:1] for name in g
 
 def translate(configuration: Configuration, name: str) -> Imported:
     """The profile of a configuration."""
-    gaps = Gaps([Gap(one.origin, one.message) for one in configuration.refused])
+    gaps = Gaps(list(configuration.refused))
     parts = parts_of(modern(configuration.block))
     file = configuration.files[0] if configuration.files else ""
     return _Translation(name, file, parts, gaps, Rest(parts, gaps)).imported()
@@ -156,7 +77,7 @@ class _Translation:
         self.globals()
         shared = cast(dict[str, Any], self.data.get("global", {}))
         folder = str(shared.get("workDirectory", WORK_DIRECTORY))
-        outputs = Outputs(self.parts, self.rest, folder)
+        outputs = Outputs(self.parts, folder, rest=self.rest, visited=self.visited)
         self.inputs()
         self.impstats()
         for ruleset in self.entries or {_DEFAULT: []}:
@@ -166,11 +87,10 @@ class _Translation:
         if self.streams:
             self.data["streams"] = self.streams
         queue = self.parts.main_queue
-        if queue is not None:
-            own = entry_queue_of(queue, "main_queue()", self.gaps)
-            if own:
-                self.data["main_queue"] = own
-                self.comments["main_queue",] = queue.origin
+        own = {} if queue is None else entry_queue_of(queue, "main_queue()", self.gaps)
+        if queue is not None and own:
+            self.data["main_queue"] = own
+            self.comments["main_queue",] = queue.origin
         self.keep_objects()
         snippets = self.settled(outputs)
         for number, (_, reached) in enumerate(outputs.made):
@@ -178,32 +98,90 @@ class _Translation:
         visited = self.visited | self.rest.rulesets
         for gap in self.parts.unreached([one.statement for _, one in outputs.made], visited):
             self.gaps.miss(gap.origin, gap.message)
-        self.data |= guardrails_of(self.data)
         data = {key: self.data[key] for key in _ORDER if key in self.data}
-        missing, changed = sorted(self.gaps.missing), sorted(self.gaps.changed)
-        kept = sorted(self.rest.kept)
-        return Imported(data, self.comments, tuple(missing), tuple(changed), tuple(kept), snippets)
+        noted = (self.gaps.missing, self.gaps.changed, self.rest.kept)
+        missing, changed, kept = (tuple(sorted(gaps)) for gaps in noted)
+        return Imported(data, self.comments, missing, changed, kept, snippets)
 
     def settled(self, outputs: Outputs) -> Mapping[str, str]:
         """The snippets, when every output is in the profile that lint lets be there."""
-        nowhere = ScriptPosition(self.file, 1, 1)
         while True:
             self.data["outputs"] = [data for data, _ in outputs.made]
-            self.data |= shared_settings(self.data, WORK_DIRECTORY, nowhere, self.gaps)
-            self.data |= release_of(self.data, nowhere, self.gaps)
+            self.data |= self.shared_settings()
             snippets = self.snippets()
-            refused = refused_outputs(self.data)
+            refused = self.fit()
             if not refused:
                 return snippets
             outputs.keep_refused(refused)
 
+    def shared_settings(self) -> dict[str, object]:
+        """The `global` of the profile, with a folder for files that have none, and with names of
+        senders where documents hold them: rsyslog looks them up unless told not to."""
+        settings: dict[str, object] = dict(cast(dict[str, object], self.data.get("global", {})))
+        outputs = self.listed("outputs")
+        if any(map(_asks_for_names, outputs)):
+            settings = {"net.enableDNS": True} | settings
+        queues = [self.data.get("main_queue")]
+        queues += [one.get("queue") for one in (*outputs, *self.streams.values())]
+        reads_files = any(one["type"] == "imfile" for one in self.listed("inputs"))
+        if "workDirectory" not in settings and (reads_files or any(map(_has_files, queues))):
+            settings = {"workDirectory": WORK_DIRECTORY} | settings
+            what = f"nothing sets workDirectory: the profile takes Debian's, {WORK_DIRECTORY}"
+            self.gaps.change(self.beginning, what)
+        return {"global": settings} if settings else {}
+
+    def fit(self) -> dict[int, str]:
+        """Give the profile the oldest release that knows all of its parameters, where that is newer
+        than its own, and the strictest tier that its outputs keep, as no rsyslog.conf says what is
+        wanted; a secret that crosses the network in the clear is kept, and said.
+
+        The outputs are returned that lint refuses all the same although rsyslogd takes them, by
+        number, each with the reason.
+        """
+        guardrails: dict[str, object] = {}
+        if any(map(_in_clear, self.listed("outputs"))):
+            guardrails["secrets_in_clear"] = True
+        self.data["guardrails"] = guardrails
+        profile = _profile(self.data)
+        errors = [] if profile is None else _errors(profile)
+        if profile is not None and errors:
+            release = _newer_release(profile, len(errors))
+            if release != profile.release.rsyslog_number:
+                profile = _of_release(profile, release)
+                self.data["release"] = profile.release.model_dump(exclude_none=True)
+                what = f"parameters that older rsyslogs refuse: release.rsyslog is 8.{release}"
+                self.gaps.change(self.beginning, what)
+                errors = _errors(profile)
+        if profile is not None and errors:
+            tier = profile.guardrails.model_copy(update={"tier": Tier.RELAXED})
+            fewer = _errors(profile.model_copy(update={"guardrails": tier}))
+            if len(fewer) < len(errors):
+                errors = fewer
+                guardrails["tier"] = tier.tier.value
+        if not guardrails:
+            del self.data["guardrails"]
+        return {
+            int(one.path[1]): f"{one.message} [{one.code}]"
+            for one in errors
+            if one.path[0] == "outputs" and len(one.path) > 1
+        }
+
+    @property
+    def beginning(self) -> ScriptPosition:
+        """Where what no line says is said to be."""
+        return ScriptPosition(self.file, 1, 1)
+
+    def listed(self, key: str) -> list[dict[str, Any]]:
+        """The items of a list of the profile."""
+        return cast(list[dict[str, Any]], self.data.get(key, []))
+
     def globals(self) -> None:
-        """What global() sets."""
+        """What global() sets; what a profile has no key for is kept."""
         keys = keys_of_model(Global)
-        for one in self.parts.globals:
-            if one.key not in keys:
-                self.parts.others.append(ScriptObject("global", (one,), one.origin))
         ours = [one for one in self.parts.globals if one.key in keys]
+        for one in self.parts.globals:
+            if one not in ours:
+                self.parts.others.append(ScriptObject("global", (one,), one.origin))
         given = known(Global, ours, "global()", self.gaps)
         if given:
             self.data["global"] = given
@@ -213,8 +191,7 @@ class _Translation:
         """The inputs, each with the ruleset that it hands its events to; local sources know only
         the default one.  What no input of a profile says is kept."""
         partly: list[tuple[str, ScriptObject, dict[str, object] | None, Gaps]] = []
-        sources = [*local_inputs(self.parts), *self.parts.inputs]
-        for one in sources:
+        for one in (*local_inputs(self.parts), *self.parts.inputs):
             ruleset = (one.text("ruleset") or _DEFAULT).lower()
             gaps = Gaps()
             data = read_input(one, self.parts, gaps)
@@ -225,15 +202,13 @@ class _Translation:
             if data is None or gaps.missing:
                 partly.append((ruleset, one, data, gaps))
             else:
-                self.gaps.take(gaps)
-                self.entries.setdefault(ruleset, []).append((one, data))
+                self.enter(ruleset, one, data, gaps)
         # Without an input nothing comes in: better one of which something is missing.
         is_empty = not self.entries
         kept: dict[str, list[tuple[ScriptObject, Gap]]] = {}
         for ruleset, one, data, gaps in partly:
             if is_empty and data is not None:
-                self.gaps.take(gaps)
-                self.entries.setdefault(ruleset, []).append((one, data))
+                self.enter(ruleset, one, data, gaps)
             else:
                 kept.setdefault(ruleset, []).append((one, gaps.missing[0]))
         made: list[dict[str, object]] = []
@@ -242,12 +217,18 @@ class _Translation:
             for one, data in pairs:
                 self.comments["inputs", len(made)] = one.origin
                 made.append(data if stream is None else {**data, "stream": stream})
-        self.data |= {"inputs": made} if made else {}
-        if not made:
+        if made:
+            self.data["inputs"] = made
+        else:
             what = "no input that a profile has: name the file with the inputs as well"
-            self.gaps.miss(ScriptPosition(self.file, 1, 1), what)
+            self.gaps.miss(self.beginning, what)
         for ruleset, ones in kept.items():
             self.keep_inputs(ruleset, ones)
+
+    def enter(self, ruleset: str, one: ScriptObject, data: dict[str, object], gaps: Gaps) -> None:
+        """Note an input that the profile says."""
+        self.gaps.take(gaps)
+        self.entries.setdefault(ruleset, []).append((one, data))
 
     def keep_inputs(self, ruleset: str, ones: list[tuple[ScriptObject, Gap]]) -> None:
         """Keep inputs that no profile says: they hand their events to the rendered ruleset, or to
@@ -281,23 +262,21 @@ class _Translation:
     def has_queues(self, ruleset: str) -> bool:
         """Whether a ruleset has a queue beside a main queue that is written too."""
         found = self.parts.rulesets.get(ruleset)
-        own = found is not None and any(one.key.startswith(QUEUE) for one in found.parameters)
-        return own and (self.parts.main_queue is not None or len(self.entries) > 1)
+        has_own = found is not None and bool(found.queue)
+        return has_own and (self.parts.main_queue is not None or len(self.entries) > 1)
 
     def ruleset(self, name: str, outputs: Outputs) -> None:
         """The outputs of what enters a ruleset, with the parsing before them."""
         found = self.parts.rulesets.get(name)
-        body: Block = tuple(self.parts.rules) if name == _DEFAULT else ()
+        body: Block = () if found is None else found.body or ()
         origins = [one.origin for one, _ in self.entries.get(name, ())]
-        if name != _DEFAULT and found is None:
+        if name == _DEFAULT:
+            body = tuple(self.parts.rules)
+        elif found is None:
             self.gaps.miss(origins[0], f"there is no ruleset {name}")
-        elif found is not None and name != _DEFAULT:
-            body = found.body or ()
-        walk = Walk(self.parts.rulesets, Gaps())
-        walk.block(body, ())
-        self.visited |= {name, *walk.visited}
+        self.visited.add(name)
         stream = self.stream_of(name)
-        section = outputs.ruleset(body, walk, stream)
+        section = outputs.ruleset(body, stream)
         section |= self.of_ruleset(found, stream)
         if stream is None:
             self.data |= section
@@ -308,15 +287,10 @@ class _Translation:
     def hand_over(self, outputs: Outputs) -> None:
         """Hand events to rulesets that nothing leads to, as files do that others include."""
         for name, ruleset in self.parts.rulesets.items():
-            if name in self.visited | self.rest.rulesets:
-                continue
-            what = f"nothing leads to ruleset {ruleset.text('name')}"
-            self.gaps.miss(ruleset.origin, f"{what}: the profile hands it every event")
-            call = Call(name, ruleset.origin)
-            walk = Walk(self.parts.rulesets, Gaps())
-            walk.block((call,), ())
-            self.visited |= walk.visited
-            self.data |= outputs.ruleset((call,), walk, None)
+            if name not in self.visited | self.rest.rulesets:
+                what = f"nothing leads to ruleset {ruleset.text('name')}"
+                self.gaps.miss(ruleset.origin, f"{what}: the profile hands it every event")
+                self.data |= outputs.ruleset((Call(name, ruleset.origin),), None)
 
     def of_ruleset(self, ruleset: ScriptObject | None, stream: str | None) -> dict[str, object]:
         """The parser and the queue of a ruleset."""
@@ -330,7 +304,7 @@ class _Translation:
         if queue:
             section["main_queue" if stream is None else "queue"] = queue
         for one in ruleset.parameters:
-            if one.key not in {"name", "parser"} and not one.key.startswith(QUEUE):
+            if one.key not in {"name", "parser"} and one not in ruleset.queue:
                 self.gaps.miss(one.origin, f"ruleset(): the parameter {one.name}")
         return section
 
@@ -351,8 +325,7 @@ class _Translation:
         ruleset = (module.text("ruleset") or "").lower()
         if ruleset in self.parts.rulesets and data["log.syslog"]:
             self.entries.setdefault(ruleset, [])
-            stream = self.stream_of(ruleset)
-            data |= {"stream": stream}
+            data["stream"] = self.stream_of(ruleset)
         self.data["impstats"] = data
         self.comments["impstats",] = module.origin
 
@@ -365,18 +338,18 @@ class _Translation:
             files = {name: {"file": one.text("file")} for name, one in tables.items()}
             self.data["lookup_tables"] = files
         for one in self.parts.others:
-            if one in tables.values() or (isinstance(one, ScriptObject) and self.limit(one)):
-                continue
             if isinstance(one, Directive):
-                self.rest.keep_object(one, Gap(one.origin, f"the directive ${one.name}"))
+                what = f"the directive ${one.name}"
+            elif one in tables.values() or self.limit(one):
                 continue
-            names = ", ".join(parameter.name for parameter in one.parameters)
-            what = f"global(): {names}" if one.kind == "global" else f"{one.kind}()"
+            else:
+                names = ", ".join(parameter.name for parameter in one.parameters)
+                what = f"global(): {names}" if one.kind == "global" else f"{one.kind}()"
             self.rest.keep_object(one, Gap(one.origin, what))
 
     def limit(self, one: ScriptObject) -> bool:
         """Whether an object is a rate limit that a profile can say, which it then does."""
-        name, gaps = one.text("name") or "", Gaps()
+        name, gaps = one.name, Gaps()
         if one.kind != "ratelimit" or not re.fullmatch(LIMIT_NAME, name):
             return False
         own = [each for each in one.parameters if each.key != "name"]
@@ -390,12 +363,82 @@ class _Translation:
 
     def snippets(self) -> Mapping[str, str]:
         """The snippets, named in the profile."""
-        loaded = loaded_modules(self.data)
+        profile = _profile({key: value for key, value in self.data.items() if key != "snippets"})
+        loaded = {"impstats"} if "impstats" in self.data else set[str]()
+        loaded |= set() if profile is None else {one.name for one in script(profile).modules}
         late = self.rest.late_modules(loaded)
         own: dict[str, object] = {"modules": late} if late else {}
-        files = {one: one.text for one in self.rest.files(self.name, loaded) if one.text}
-        for one in files:
-            section = own if one.stream is None else self.streams[one.stream]
-            section[one.place] = [one.name]
+        texts: dict[str, str] = {}
+        for place, stream, text in self.rest.files(loaded):
+            section = own if stream is None else self.streams[stream]
+            is_taken = stream in {"start", "outputs", "end"}
+            file = f"{self.name}-{stream or place}{'-stream' if is_taken else ''}.conf"
+            section[place] = [file]
+            texts[file] = text
         self.data |= {"snippets": own} if own else {}
-        return {one.name: text for one, text in files.items()}
+        return texts
+
+
+# There is one in every second month.
+_RELEASES = [
+    100 * year + month for year in range(OLDEST // 100, NEWEST_READ // 100 + 1)
+    for month in range(2, 13, 2) if 100 * year + month <= NEWEST_READ
+]  # fmt: skip
+_ANY_INPUT = {"type": "imptcp", "port": 514}
+# What an output logs in with.
+_SECRETS = frozenset({"auth", "apikey", "token", "httpheadervalue"})
+
+
+def _profile(data: Mapping[str, object]) -> Profile | None:
+    """The profile, with an input where it has none: what it is once that is added."""
+    try:
+        return Profile.model_validate(
+            {"inputs": [_ANY_INPUT], **data}, by_alias=True, by_name=False
+        )
+    except ValidationError:
+        return None
+
+
+def _errors(profile: Profile) -> list[Finding]:
+    return [one for one in lint(profile) if one.severity is Severity.ERROR]
+
+
+def _newer_release(profile: Profile, errors: int) -> int:
+    """The oldest release with the fewest errors: a newer one knows the parameters of those before
+    it."""
+    own = profile.release.rsyslog_number
+    fewest = len(_errors(_of_release(profile, NEWEST_READ)))
+    if fewest >= errors:
+        return own
+    later = [number for number in _RELEASES if number > own]
+
+    def knows_all(number: int) -> bool:
+        return len(_errors(_of_release(profile, number))) <= fewest
+
+    return later[bisect_left(later, True, key=knows_all)]
+
+
+def _of_release(profile: Profile, number: int) -> Profile:
+    release = profile.release.model_copy(update={"rsyslog": f"8.{number}"})
+    return profile.model_copy(update={"release": release})
+
+
+def _in_clear(output: Mapping[str, Any]) -> bool:
+    """Whether an output sends what it logs in with over a network in the clear."""
+    headers = output.get("httpheaders", ())
+    has_secret = output.keys() & _SECRETS or any(isinstance(one, dict) for one in headers)
+    servers = output.get("servers") or output.get("server")
+    return bool(has_secret) and any(str(one).startswith("http:") for one in servers or ())
+
+
+def _asks_for_names(output: Mapping[str, object]) -> bool:
+    """Whether documents hold the name of the host that sent an event."""
+    document = output.get("document")
+    return isinstance(document, list) and any(
+        isinstance(one, dict) and one.get("property") == "fromhost" for one in document
+    )
+
+
+def _has_files(queue: object) -> bool:
+    """Whether a queue names its files, and no folder."""
+    return isinstance(queue, dict) and "filename" in queue and "spoolDirectory" not in queue

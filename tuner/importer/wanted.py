@@ -12,8 +12,8 @@ from itertools import islice, product
 from tuner.importer.conditions import TextTest, test_of
 from tuner.modules.priorities import FACILITIES, SEVERITIES
 from tuner.rainerscript.gaps import Inexpressible
+from tuner.rainerscript.legacy import EVERY, Priorities
 from tuner.rainerscript.objects import Base
-from tuner.rainerscript.old_form import EVERY, Priorities
 from tuner.rainerscript.script import (
     Block,
     Call,

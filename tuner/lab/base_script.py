@@ -13,23 +13,21 @@ from typing import TYPE_CHECKING
 from tuner.engine.delivery import FIELD, FIRST_OUTPUT
 from tuner.errors import Refused
 from tuner.modules.input import Input
+from tuner.rainerscript.gaps import Gap
 from tuner.rainerscript.script import (
     Block,
     BsdBlock,
     Directive,
-    Foreach,
     FunctionCall,
-    If,
     Parameter,
-    PropertyFilter,
     Quoted,
     ScriptObject,
     ScriptPosition,
-    SelectorFilter,
     SetVariable,
     Statement,
     Word,
     module_name,
+    rewritten,
 )
 
 if TYPE_CHECKING:
@@ -45,7 +43,7 @@ _OF_THE_HOST = frozenset(
 )  # fmt: skip
 # Actions that stay; others do nothing in a lab.
 _STAY = ("mm", "omelasticsearch", "omfile")
-_TOWARDS_ENGINE = frozenset(
+TOWARDS_ENGINE = frozenset(
     {
         "server", "serverport", "usehttps", "uid", "pwd", "apikey", "allowunsignedcerts",
         "skipverifyhost", "tls.cacert", "tls.mycert", "tls.myprivkey", "tls.tlsversion",
@@ -65,17 +63,6 @@ _HERE = ScriptPosition("", 1, 1)
 
 
 @dataclass(frozen=True)
-class LeftOut:
-    """A part of a base that a lab does not run."""
-
-    origin: ScriptPosition
-    what: str
-
-    def __str__(self) -> str:
-        return f"{self.origin}: {self.what}"
-
-
-@dataclass(frozen=True)
 class BaseSite:
     """What a lab has for a base: the engine, a prefix of index names, and a folder for files."""
 
@@ -91,14 +78,14 @@ class LabScript:
 
     block: Block
     outputs: tuple[str, ...]
-    left_out: tuple[LeftOut, ...]
+    left_out: tuple[Gap, ...]
 
 
 def lab_script(kept: KeptBase, inputs: Sequence[Input | None], site: BaseSite) -> LabScript:
     """The configuration with the inputs as they are bound, those of its view in their order, None
     for what is left out.  Raises Refused where no engine action is left."""
     fitting = _Fitting(kept, inputs, site)
-    block = fitting.block(kept.changed.block)
+    block = rewritten(kept.changed.block, fitting.statement)
     if not fitting.outputs:
         why = "; ".join(map(str, fitting.left_out)) or "it has no action of type omelasticsearch"
         raise Refused(f"nothing of the base goes into an engine in a lab: {why}")
@@ -114,11 +101,7 @@ class _Fitting:
     site: BaseSite
     outputs: list[str] = field(default_factory=list)
     templates: list[ScriptObject] = field(default_factory=list)
-    left_out: list[LeftOut] = field(default_factory=list)
-
-    def block(self, block: Block) -> Block:
-        """A block with what stays of it."""
-        return tuple(made for one in block for made in self.statement(one))
+    left_out: list[Gap] = field(default_factory=list)
 
     def statement(self, one: Statement) -> Iterator[Statement]:
         """What stands for a statement in the lab."""
@@ -127,11 +110,6 @@ class _Fitting:
                 yield from self.action(one)
             case ScriptObject():
                 yield from self.object(one)
-            case If():
-                then, otherwise = self.block(one.then), self.block(one.otherwise)
-                yield replace(one, then=then, otherwise=otherwise)
-            case SelectorFilter() | PropertyFilter() | Foreach():
-                yield replace(one, body=self.block(one.body))
             case Directive():
                 self.leave_out(one.origin, f"${one.name}")
             case BsdBlock():
@@ -147,12 +125,8 @@ class _Fitting:
             case "input":
                 yield from self.input(one)
             case "global":
-                kept = (p for p in one.parameters if not p.key.startswith(_OF_ITS_HOST))
-                made = replace(one, parameters=tuple(kept))
-                yield from (made,) if made.parameters else ()
-            case "ruleset":
-                yield replace(self.spooled(one), body=self.block(one.body or ()))
-            case "main_queue":
+                yield from without_host(one)
+            case "ruleset" | "main_queue":
                 yield self.spooled(one)
             case _:
                 yield one
@@ -176,7 +150,7 @@ class _Fitting:
 
     def action(self, one: ScriptObject) -> Iterator[Statement]:
         """An action: into the engine of the lab, into a file of its, or nothing."""
-        kind = (one.text("type") or "").lower().removeprefix("builtin:")
+        kind = one.type.removeprefix("builtin:")
         if kind in _OF_THE_HOST or not kind.startswith(_STAY):
             self.leave_out(one.origin, f"action {kind}")
             yield Word("continue", one.origin)
@@ -208,7 +182,7 @@ class _Fitting:
         if one.get("errorFile") is not None:
             values["errorFile"] = f"{self.site.folder}/errors-{number}.json"
         yield from before
-        yield self.spooled(one.without(_TOWARDS_ENGINE).with_values(values))
+        yield self.spooled(one.without(TOWARDS_ENGINE).with_values(values))
 
     def into_file(self, one: ScriptObject) -> Iterator[Statement]:
         """Lines into a file of the lab's."""
@@ -278,7 +252,14 @@ class _Fitting:
 
     def leave_out(self, origin: ScriptPosition, what: str) -> None:
         """Note what is left out."""
-        self.left_out.append(LeftOut(origin, what))
+        self.left_out.append(Gap(origin, what))
+
+
+def without_host(one: ScriptObject) -> Iterator[ScriptObject]:
+    """A global() without what is about the host; none where it has nothing else."""
+    kept = tuple(p for p in one.parameters if not p.key.startswith(_OF_ITS_HOST))
+    if kept:
+        yield replace(one, parameters=kept)
 
 
 def _string(name: str, text: str) -> ScriptObject:

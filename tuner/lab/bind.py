@@ -131,7 +131,7 @@ class Bound:
 
     def with_script(self, script: LabScript) -> Bound:
         """The same with a base, and with what of that is left out."""
-        left = (Substitution(str(one.origin), one.what, _LEFT_OUT) for one in script.left_out)
+        left = (Substitution(str(one.origin), one.message, _LEFT_OUT) for one in script.left_out)
         return replace(self, script=script, substitutions=(*self.substitutions, *left))
 
 

@@ -9,12 +9,11 @@ from tuner.errors import KeyPath
 from tuner.lint.load import LoadedProfile
 from tuner.lint.rules.queue_parameters import OF_FILES
 from tuner.modules.queue import Place, Queue, QueueType, resolve
-from tuner.profile.edit import set_at
-from tuner.profile.edit.flow import flow
-from tuner.profile.edit.leaf import edit_leaf, set_empty
+from tuner.profile.edit import edit_leaf, set_at, set_empty
+from tuner.profile.edit.splice import flow
 from tuner.profile.layers import CHANGES
 from tuner.profile.paths import resolve_path
-from tuner.profile.placement import measured_queue, measured_way
+from tuner.profile.placement import measured_path, measured_queue
 from tuner.profile.source import Source, at, read
 from tuner.schema.path import Path
 from tuner.space.knob import Level
@@ -129,7 +128,7 @@ def _with_starts(written: LoadedProfile, settings: dict[str, Level]) -> dict[str
     """Where there was one worker, later ones start once a batch waits for each: rsyslog's own
     start, the size divided by the workers, leaves them idle (F11)."""
     completed = dict(settings)
-    for queue in measured_way(written.profile):
+    for queue in measured_path(written.profile):
         at = path_of(written.profile, queue)
         start = at / "workerThreadMinimumMessages"
         several = settings.get(at / "workerThreads") not in {None, 1}
@@ -142,7 +141,7 @@ def _without_files(written: LoadedProfile, settings: dict[str, Level]) -> dict[s
     """A queue that loses its file name is one in memory: what is about files goes with it, repairs
     of it too."""
     cleaned = dict(settings)
-    for queue in measured_way(written.profile):
+    for queue in measured_path(written.profile):
         at = path_of(written.profile, queue)
         if settings.get(at / "filename", "") is None:
             mine = {at / key for key in _FILE_KEYS}

@@ -13,8 +13,7 @@ from tuner.errors import BadUsage, KeyPath
 from tuner.lint.candidate import in_base
 from tuner.lint.lint import lint
 from tuner.lint.load import draft_of
-from tuner.profile.edit import changed
-from tuner.profile.edit.leaf import edit_leaf
+from tuner.profile.edit import changed, edit_leaf
 from tuner.profile.model import Profile
 from tuner.profile.paths import get
 from tuner.profile.values import spelled

@@ -28,8 +28,8 @@ from tuner.measure.pipeline import Pipeline, install_index, pipeline
 from tuner.measure.trial import Tell, failure_of
 from tuner.measure.watch import POLL_S, Stalled, Watch, saturate
 from tuner.measure.window import Poll, rate_over
-from tuner.profile.backlog import backlog_marks
 from tuner.profile.model import Profile
+from tuner.profile.placement import backlog_marks
 
 _STEP_S = 0.2
 _PATIENCE_S = 60.0

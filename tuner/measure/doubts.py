@@ -12,8 +12,8 @@ from tuner.measure.settle import Settled
 from tuner.measure.stages import counted_queues
 from tuner.measure.window import Steadiness
 from tuner.modules.pstats import Snapshot
-from tuner.profile.backlog import backlog_marks
 from tuner.profile.model import Profile
+from tuner.profile.placement import backlog_marks
 from tuner.schema.units import seconds
 
 DISTURBED = 0.2

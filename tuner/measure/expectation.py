@@ -17,7 +17,6 @@ from tuner.flood.schedule import fixed
 from tuner.flood.spec import FloodSpec
 from tuner.flood.spread import traffic
 from tuner.flood.workload import flood_spec
-from tuner.importer.written import printed
 from tuner.lab.base_script import BaseSite, lab_script
 from tuner.lab.entrances import entrances, furnish
 from tuner.lab.lab import Lab
@@ -25,6 +24,7 @@ from tuner.lab.rsyslogd import Rsyslogd
 from tuner.lab.scratch import subfolder
 from tuner.lab.sink import Sink
 from tuner.profile.model import BaseFiles, Profile
+from tuner.rainerscript.script import printed
 
 # Slow enough that no queue fills, and 1,000 messages take half a second.
 _PER_SECOND = 2000.0

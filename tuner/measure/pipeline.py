@@ -14,13 +14,13 @@ from tuner.engine.owned import Owner, create_index, put_template, remove
 from tuner.errors import Unreachable
 from tuner.flood.heads import NUMBER_DIGITS
 from tuner.flood.workload import format_for
-from tuner.importer.written import printed
 from tuner.lab.entrances import entrances, furnish
 from tuner.lab.lab import Lab
 from tuner.lab.rsyslogd import Rsyslogd, impstats_section
 from tuner.lab.scratch import subfolder
 from tuner.measure.expectation import expected
 from tuner.profile.model import Profile
+from tuner.rainerscript.script import printed
 from tuner.render.artefacts import rsyslog_conf
 from tuner.render.document import Identity
 from tuner.render.engine_files import index_template, priority_of

@@ -16,9 +16,8 @@ from tuner.measure.counters import Window
 from tuner.measure.speed import Speed, speed_of
 from tuner.modules.pstats import within
 from tuner.modules.registry import INPUTS
-from tuner.profile.backlog import backlog_marks
 from tuner.profile.model import Profile
-from tuner.profile.placement import PlacedQueue, measured_way
+from tuner.profile.placement import PlacedQueue, backlog_marks, measured_path
 from tuner.render.rulesets import counter_names
 from tuner.space.queues import path_of
 
@@ -42,7 +41,7 @@ class CountedQueue:
 def counted_queues(profile: Profile) -> tuple[CountedQueue, ...]:
     """The queues between the inputs and the measured output of `profile` as bound, the inputs'
     first; a Direct action queue does not count."""
-    first, *later = measured_way(profile)
+    first, *later = measured_path(profile)
     way = (first, *(queue for queue in later if not queue.is_direct))
     return tuple(
         CountedQueue(counter_names(profile, queue), queue, path_of(profile, queue)) for queue in way

@@ -39,8 +39,8 @@ from tuner.measure.settle import after_loss, loss_of, settle
 from tuner.measure.summary import Observed, core_use, summarise
 from tuner.measure.watch import NodeLost, Stalled, Watch, saturate
 from tuner.measure.window import MARK_S, Mark, Poll, is_flat, is_losing, steadiness
-from tuner.profile.backlog import backlog_marks
 from tuner.profile.model import Profile
+from tuner.profile.placement import backlog_marks
 
 _FINISH_S = 10.0
 _BLAME_S = 1.0

@@ -18,9 +18,8 @@ from tuner.host.process import wait_until
 from tuner.measure.counters import Counters, counters_now
 from tuner.measure.pipeline import Pipeline
 from tuner.measure.window import Poll, slope
-from tuner.profile.backlog import BacklogMarks
 from tuner.profile.model import Profile
-from tuner.profile.placement import queues
+from tuner.profile.placement import BacklogMarks, queues
 
 POLL_S = 0.1
 STALL_S = 10.0

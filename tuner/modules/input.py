@@ -7,7 +7,7 @@ from pydantic import Field
 
 from tuner.modules.secrets import SecretRef
 from tuner.modules.tls import Certificates
-from tuner.schema.parameter import Doc, Since, parameter
+from tuner.schema.parameter import Doc, OfProfile, Since, parameter
 from tuner.schema.scalars import Address, Name, NonNegative, Peer, Port, Switch, TimeZone
 from tuner.schema.section import RsyslogSection
 
@@ -127,11 +127,11 @@ class Input(RsyslogSection):
     thread_names: ClassVar[tuple[str, ...]]
     """How the names of its threads begin."""
 
-    parser: Parsers | None = parameter(
+    parser: Annotated[Parsers | None, OfProfile()] = parameter(
         "The parser of this input's events; without it rsyslog tries RFC 5424, then RFC 3164, "
         "on every event."
     )
-    stream: Name | None = parameter(
+    stream: Annotated[Name | None, OfProfile()] = parameter(
         "The stream that its events go to; without one the profile's own outputs."
     )
     type: str

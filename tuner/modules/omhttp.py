@@ -15,7 +15,7 @@ from tuner.modules.ratelimit import NamedLimit
 from tuner.modules.secrets import Auth, HttpTls, SecretRef
 from tuner.modules.text_source import EVERYTHING, NamingProperty
 from tuner.rule import Changes
-from tuner.schema.parameter import Doc, parameter
+from tuner.schema.parameter import Doc, OfProfile, parameter
 from tuner.schema.scalars import (
     Address,
     MemorySize,
@@ -200,12 +200,14 @@ class OmhttpOutput(Lines):
         default="10m, 1m for Splunk",
         alias="batch.maxbytes",
     )
-    labels: Annotated[tuple[DocumentField, ...], Field(min_length=1)] | None = parameter(
+    labels: Annotated[
+        Annotated[tuple[DocumentField, ...], Field(min_length=1)] | None, OfProfile()
+    ] = parameter(
         "The labels of an event for Loki, each a text; the event's own text is line, its "
         "time when rsyslog received it.",
         "Each set of values is a stream of its own in Loki: take few.",
     )
-    bulk: Literal["index", "create"] | None = parameter(
+    bulk: Annotated[Literal["index", "create"] | None, OfProfile()] = parameter(
         "Each document comes as _bulk expects it, after a line with this action; data streams "
         "need create.",
         "omhttp reads the status of a reply only: a document that is refused inside of a "

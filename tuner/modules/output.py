@@ -12,7 +12,7 @@ from tuner.modules.ratelimit import RateLimitName
 from tuner.modules.secrets import SecretRef
 from tuner.modules.text_source import TextSource
 from tuner.rule import Changes
-from tuner.schema.parameter import Doc, parameter
+from tuner.schema.parameter import Doc, OfProfile, parameter
 from tuner.schema.scalars import AbsolutePath, Name, Peer, Positive, Switch
 from tuner.schema.section import RsyslogSection
 
@@ -65,12 +65,16 @@ class Output(RsyslogSection):
     take at that moment.
     """
 
-    name: Annotated[Name, Doc("The name of the output and of its action in rsyslog's counters.")]
-    stream: Name | None = parameter(
+    name: Annotated[
+        Name, Doc("The name of the output and of its action in rsyslog's counters."), OfProfile()
+    ]
+    stream: Annotated[Name | None, OfProfile()] = parameter(
         "The stream whose events it takes; without one those of inputs without a stream."
     )
-    filter: Filter | None = parameter("Which events the output takes; all conditions must hold.")
-    queue: Queue | None = parameter(
+    filter: Annotated[Filter | None, OfProfile()] = parameter(
+        "Which events the output takes; all conditions must hold."
+    )
+    queue: Annotated[Queue | None, OfProfile()] = parameter(
         "The queue before the output. Without it the action is Direct: a slow engine "
         "stops the main queue.",
         "F9",
@@ -158,21 +162,22 @@ class Output(RsyslogSection):
 class Lines(Output):
     """What writes one line for each event: in one of rsyslog's own formats, or as JSON."""
 
-    template: BuiltinTemplate | None = parameter(
+    template: Annotated[BuiltinTemplate | None, OfProfile()] = parameter(
         "The format of rsyslog's own in which events are written; document writes JSON instead.",
         "The Traditional formats have neither year nor zone; those for "
         "forwarding, RFC 5424 left aside, cut the tag to 32 characters.",
         default="omfile, omprog and omkafka: RSYSLOG_FileFormat; omfwd, omrelp and omhttp: "
         "RSYSLOG_SyslogProtocol23Format, which is RFC 5424",
     )
-    document: Preset | Annotated[tuple[DocumentField, ...], Field(min_length=1)] | None = parameter(
-        "What a document holds: a preset by name, or a list of fields.", "F5", "F6"
-    )
-
-    line: Annotated[tuple[TextSource, ...], Field(min_length=1)] | None = parameter(
-        "What a line holds, one text after the other, in place of template and document. "
-        "Control characters of an event are written as #ooo, so that it stays one line.",
-        "Nothing is quoted: a value may hold what separates it from the next.",
+    document: Annotated[
+        Preset | Annotated[tuple[DocumentField, ...], Field(min_length=1)] | None, OfProfile()
+    ] = parameter("What a document holds: a preset by name, or a list of fields.", "F5", "F6")
+    line: Annotated[Annotated[tuple[TextSource, ...], Field(min_length=1)] | None, OfProfile()] = (
+        parameter(
+            "What a line holds, one text after the other, in place of template and document. "
+            "Control characters of an event are written as #ooo, so that it stays one line.",
+            "Nothing is quoted: a value may hold what separates it from the next.",
+        )
     )
 
     @model_validator(mode="after")

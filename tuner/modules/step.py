@@ -6,7 +6,7 @@ from pydantic import Field, model_validator
 
 from tuner.modules.filter import Filter, JsonPath
 from tuner.modules.text_source import TextSource, VariablePath
-from tuner.schema.parameter import Doc, parameter
+from tuner.schema.parameter import Doc, OfProfile, parameter
 from tuner.schema.scalars import Name
 from tuner.schema.section import RsyslogSection
 
@@ -15,7 +15,9 @@ class StreamStep(RsyslogSection):
     """One thing that is done with each event that `filter` lets through."""
 
     type: str
-    filter: Filter | None = parameter("Which events the step is for; all conditions must hold.")
+    filter: Annotated[Filter | None, OfProfile()] = parameter(
+        "Which events the step is for; all conditions must hold."
+    )
 
     package: ClassVar[str] = "rsyslog"
     """Debian's package that ships the module, or `none`."""

@@ -8,7 +8,7 @@ from enum import StrEnum
 from tuner.plan import reference
 from tuner.plan.measured import Measured, Sample
 from tuner.plan.scaling import Level, Scaling, scaling
-from tuner.profile.queue_memory import message_memory_bytes
+from tuner.profile.placement import message_memory_bytes
 
 
 class Origin(StrEnum):

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from posixpath import abspath, basename, dirname
 
@@ -14,7 +15,6 @@ from tuner.profile.source import Position, Source, Spot, at, problem_at
 from tuner.rainerscript.configuration import ConfigurationFiles, LocalFiles, configuration
 from tuner.rainerscript.in_place import Changes, edited
 from tuner.rainerscript.objects import SURROGATES, Base, base_of
-from tuner.rainerscript.script import ScriptPosition
 from tuner.rainerscript.view import View, view_of
 
 IN_BASE = "RT019"
@@ -47,14 +47,18 @@ def with_base(
     path = Path(source.file_of((BASE, "rsyslog"))).parent / name
     store: ConfigurationFiles = LocalFiles()
     if recorded is not None:
-        raws = {at_path: text.encode("utf-8", SURROGATES) for at_path, text in recorded}
-        store = _overlay(raws, None)
+        store = _Overlay({file: text.encode("utf-8", SURROGATES) for file, text in recorded})
     read = configuration([path], store)
     problems = [
         Problem(one.origin.file, one.origin.line, one.origin.column, one.message, IN_BASE)
         for one in read.refused
     ]
-    problems += _said_twice(source)
+    problems += [
+        _wrong(source, (key,), f"{key} is what the base says: change it there, or by an entry of "
+               "changes")
+        for key in _SAID_BY_BASE
+        if at(source.data, (key,)) is not None
+    ]  # fmt: skip
     written = base_of(read)
     changes, unknown = _changes(source, written)
     problems += unknown
@@ -63,10 +67,9 @@ def with_base(
     try:
         files = edited(written, changes)
     except LookupError as bad:
-        where = source.key_position((CHANGES,))
-        found = problem_at(source.file_of((CHANGES,)), where, str(bad.args[0]), IN_BASE)
+        found = _wrong(source, (CHANGES,), str(bad.args[0]))
         raise BadProfile((*source.problems, found)) from None
-    changed = base_of(configuration([path], _overlay(files, store))) if files else written
+    changed = base_of(configuration([path], _Overlay(files, store))) if files else written
     kept = KeptBase(written, changed, view_of(changed))
     if not kept.view.data["inputs"]:
         types = [str(one.text("type")) for _, one in written.of_kind("input")]
@@ -77,11 +80,9 @@ def with_base(
     return replace(source, data={**kept.view.data, **source.data}, spots=spots), kept
 
 
-def _said_twice(source: Source) -> Iterator[Problem]:
-    for key in _SAID_BY_BASE:
-        if at(source.data, (key,)) is not None:
-            message = f"{key} is what the base says: change it there, or by an entry of changes"
-            yield problem_at(source.file_of((key,)), source.key_position((key,)), message, IN_BASE)
+def _wrong(source: Source, path: KeyPath, message: str) -> Problem:
+    """A problem at a key of the profile."""
+    return problem_at(source.file_of(path), source.key_position(path), message, IN_BASE)
 
 
 def _changes(source: Source, base: Base) -> tuple[Changes, list[Problem]]:
@@ -92,47 +93,30 @@ def _changes(source: Source, base: Base) -> tuple[Changes, list[Problem]]:
     for key, value in (given if isinstance(given, Mapping) else {}).items():
         place = base.place_of(str(key))
         if place is None:
-            there = ", ".join(base.addresses)
-            message = (
-                f"{key} names nothing in {next(iter(base.files), 'the base')}, which has {there}"
-            )
-            where = source.key_position((CHANGES, key))
-            problems.append(problem_at(source.file_of((CHANGES, key)), where, message, IN_BASE))
+            here, there = next(iter(base.files), "the base"), ", ".join(base.addresses)
+            message = f"{key} names nothing in {here}, which has {there}"
+            problems.append(_wrong(source, (CHANGES, key), message))
         else:
-            changes[place] = None if value is None else _spelled(value)
+            text = ("off", "on")[value] if isinstance(value, bool) else str(value)
+            changes[place] = None if value is None else text
     return changes, problems
 
 
-def _spelled(value: object) -> str:
-    if isinstance(value, bool):
-        return "on" if value else "off"
-    return str(value)
-
-
 def _spots(kept: KeptBase, source: Source) -> Iterator[tuple[KeyPath, Spot]]:
-    """Where the sections of the view stand in the files: what a change sets, at the change."""
+    """Where the sections of the view stand in the files: what a change sets, at the change; else at
+    the parameter, or its object."""
     yield (), source.spots.get((), Spot(Position(1, 1), Position(1, 1), file=source.name))
     for path in _paths(kept.view.data, ()):
-        key, origin = _origin(kept, path)
-        if key is not None and (CHANGES, key) in source.spots:
-            yield path, source.spots[CHANGES, key]
-        elif origin is not None:
+        place = kept.view.place(path)
+        address, name = place or (kept.view.sections.get(path, ""), "")
+        found = kept.written.objects.get(address)
+        change = (CHANGES, kept.written.key_of(address, name))
+        if place is not None and change in source.spots:
+            yield path, source.spots[change]
+        elif found is not None:
+            origin = (found.get(name) or found).origin
             where = Position(origin.line, origin.column)
             yield path, Spot(where, where, file=origin.file)
-
-
-def _origin(kept: KeptBase, path: KeyPath) -> tuple[str | None, ScriptPosition | None]:
-    """The key of the change that may set a value of the view, and where it stands in the files: its
-    parameter, or the object."""
-    place = kept.view.place(path)
-    if place is None:
-        section = kept.view.sections.get(path, "")
-        found = kept.written.objects.get(section)
-        return None, None if found is None else found.origin
-    address, name = place
-    written, found = kept.written.parameter(address, name), kept.written.objects.get(address)
-    origin = found.origin if found is not None else None
-    return kept.written.key_of(address, name), origin if written is None else written.origin
 
 
 def _paths(data: object, path: KeyPath) -> Iterator[KeyPath]:
@@ -143,16 +127,16 @@ def _paths(data: object, path: KeyPath) -> Iterator[KeyPath]:
         yield from _paths(at(data, (step,)), (*path, step))
 
 
-def _overlay(files: Mapping[str, bytes], below: ConfigurationFiles | None) -> ConfigurationFiles:
-    return _Overlay({abspath(path): raw for path, raw in files.items()}, below)
-
-
 @dataclass(frozen=True)
 class _Overlay(ConfigurationFiles):
-    """Files with these contents by their whole paths, on top of others where there are some."""
+    """Files with these contents by their paths, on top of others where there are some."""
 
-    contents: Mapping[str, bytes]
-    below: ConfigurationFiles | None
+    files: Mapping[str, bytes]
+    below: ConfigurationFiles | None = None
+
+    @cached_property
+    def contents(self) -> dict[str, bytes]:
+        return {abspath(path): raw for path, raw in self.files.items()}
 
     def read(self, path: str) -> bytes:
         if abspath(path) in self.contents:

@@ -33,8 +33,9 @@ def bind_inputs(
     Raises Refused where other machines are to flood an input that takes nothing from them.
     """
     first = flooded(profile)
-    if address != LOOPBACK:
-        _require_reachable(first, profile.flooded_number)
+    if address != LOOPBACK and not isinstance(first, Listener):
+        number = profile.flooded_number
+        raise Refused(f"inputs[{number}] takes no events from other machines: measure it on one")
 
     def is_bound(source: Input) -> bool:
         return source is first or (source.transport == "tcp" and source.stream == first.stream)
@@ -48,11 +49,6 @@ def bind_inputs(
         bound(source, port) if is_bound(source) else None
         for source, port in zip(profile.inputs, ports, strict=True)
     )
-
-
-def _require_reachable(source: Input, number: int) -> None:
-    if not isinstance(source, Listener):
-        raise Refused(f"inputs[{number}] takes no events from other machines: measure it on one")
 
 
 def work_directory(profile: Profile, spool: str) -> str | None:

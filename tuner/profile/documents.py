@@ -2,84 +2,72 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import assert_never
 
-from tuner.modules.field import (
-    DocumentField,
-    FieldType,
-    Preset,
-    Use,
-    is_json,
-    merges,
-)
+from tuner.modules.field import DocumentField, FieldType, Preset, Use, is_json, merges
 from tuner.modules.omelasticsearch import OmelasticsearchOutput
 from tuner.modules.registry import AnyOutput
 from tuner.modules.text_source import EVERYTHING, is_parsed
 
 TIMESTAMP = "@timestamp"
 
-_DATE = (Use.RANGE, Use.AGGREGATE, Use.RETRIEVE)
-_WORD = (Use.TERM, Use.AGGREGATE, Use.RETRIEVE)
-_CODE = (Use.TERM, Use.RANGE, Use.AGGREGATE, Use.RETRIEVE)
-_TEXT = (Use.FULL_TEXT, Use.RETRIEVE)
+_DATE = partial(DocumentField, type=FieldType.DATE, uses=(Use.RANGE, Use.AGGREGATE, Use.RETRIEVE))
+_WORD = partial(DocumentField, uses=(Use.TERM, Use.AGGREGATE, Use.RETRIEVE))
+_CODE = partial(
+    DocumentField,
+    type=FieldType.INTEGER,
+    uses=(Use.TERM, Use.RANGE, Use.AGGREGATE, Use.RETRIEVE),
+)
+_TEXT = partial(DocumentField, uses=(Use.FULL_TEXT, Use.RETRIEVE))
 
 # Elastic Common Schema, schemas/log.yml; procid is not always a number, so it stays text.
 ECS = (
-    DocumentField(property="timereported", name=TIMESTAMP, type=FieldType.DATE, uses=_DATE),
-    DocumentField(property="hostname", name="host.name", uses=_WORD),
-    DocumentField(property="programname", name="process.name", uses=_WORD),
-    DocumentField(
-        property="syslogseverity",
-        name="log.syslog.severity.code",
-        type=FieldType.INTEGER,
-        uses=_CODE,
-    ),
-    DocumentField(property="syslogseverity-text", name="log.syslog.severity.name", uses=_WORD),
-    DocumentField(
-        property="syslogfacility",
-        name="log.syslog.facility.code",
-        type=FieldType.INTEGER,
-        uses=_CODE,
-    ),
-    DocumentField(property="syslogfacility-text", name="log.syslog.facility.name", uses=_WORD),
+    _DATE(property="timereported", name=TIMESTAMP),
+    _WORD(property="hostname", name="host.name"),
+    _WORD(property="programname", name="process.name"),
+    _CODE(property="syslogseverity", name="log.syslog.severity.code"),
+    _WORD(property="syslogseverity-text", name="log.syslog.severity.name"),
+    _CODE(property="syslogfacility", name="log.syslog.facility.code"),
+    _WORD(property="syslogfacility-text", name="log.syslog.facility.name"),
     DocumentField(property="procid", name="log.syslog.procid"),
-    DocumentField(property="msg", name="message", uses=_TEXT),
+    _TEXT(property="msg", name="message"),
 )
 
 # The names that Logstash's syslog input gives.
 LOGSTASH = (
-    DocumentField(property="timereported", name=TIMESTAMP, type=FieldType.DATE, uses=_DATE),
-    DocumentField(property="hostname", name="host", uses=_WORD),
-    DocumentField(property="programname", name="program", uses=_WORD),
+    _DATE(property="timereported", name=TIMESTAMP),
+    _WORD(property="hostname", name="host"),
+    _WORD(property="programname", name="program"),
     DocumentField(property="procid", name="pid"),
-    DocumentField(property="syslogseverity", name="severity", type=FieldType.INTEGER, uses=_CODE),
-    DocumentField(property="syslogseverity-text", name="severity_label", uses=_WORD),
-    DocumentField(property="syslogfacility", name="facility", type=FieldType.INTEGER, uses=_CODE),
-    DocumentField(property="syslogfacility-text", name="facility_label", uses=_WORD),
-    DocumentField(property="msg", name="message", uses=_TEXT),
+    _CODE(property="syslogseverity", name="severity"),
+    _WORD(property="syslogseverity-text", name="severity_label"),
+    _CODE(property="syslogfacility", name="facility"),
+    _WORD(property="syslogfacility-text", name="facility_label"),
+    _TEXT(property="msg", name="message"),
 )
 
 # Sematext, "Rsyslog 8.1 Elasticsearch Output Performance", 2013.
 SEMATEXT = (
-    DocumentField(property="timereported", name=TIMESTAMP, type=FieldType.DATE, uses=_DATE),
-    DocumentField(property="hostname", name="host", uses=_WORD),
-    DocumentField(property="syslogseverity-text", name="severity", uses=_WORD),
-    DocumentField(property="syslogfacility-text", name="facility", uses=_WORD),
-    DocumentField(property="syslogtag", name="syslogtag", uses=_WORD),
-    DocumentField(property="msg", name="message", uses=_TEXT),
+    _DATE(property="timereported", name=TIMESTAMP),
+    _WORD(property="hostname", name="host"),
+    _WORD(property="syslogseverity-text", name="severity"),
+    _WORD(property="syslogfacility-text", name="facility"),
+    _WORD(property="syslogtag", name="syslogtag"),
+    _TEXT(property="msg", name="message"),
 )
 
 # For the ELMA appliance tests of 2012, whose exact fields are not published: ours, flat.
 ELMA = (
-    DocumentField(property="timereported", name=TIMESTAMP, type=FieldType.DATE, uses=_DATE),
-    DocumentField(property="timegenerated", name="received", type=FieldType.DATE, uses=_DATE),
-    DocumentField(property="fromhost-ip", name="sender", uses=_WORD),
-    DocumentField(property="hostname", name="host", uses=_WORD),
-    DocumentField(property="syslogfacility-text", name="facility", uses=_WORD),
-    DocumentField(property="syslogseverity-text", name="severity", uses=_WORD),
-    DocumentField(property="programname", name="program", uses=_WORD),
+    _DATE(property="timereported", name=TIMESTAMP),
+    _DATE(property="timegenerated", name="received"),
+    _WORD(property="fromhost-ip", name="sender"),
+    _WORD(property="hostname", name="host"),
+    _WORD(property="syslogfacility-text", name="facility"),
+    _WORD(property="syslogseverity-text", name="severity"),
+    _WORD(property="programname", name="program"),
     DocumentField(property="procid", name="pid"),
-    DocumentField(property="msg", name="message", uses=_TEXT),
+    _TEXT(property="msg", name="message"),
 )
 
 _PRESETS = {
@@ -109,23 +97,19 @@ def mapping_of(fields: tuple[DocumentField, ...], in_data_stream: bool = False) 
     A data stream's timestamp is indexed, has doc values and refuses what is not a date, whatever
     its uses (Elasticsearch, DataStreamTimestampFieldMapper).
     """
-    properties: Mapping = {}
+    root: Mapping = {}
     for field in fields:
         if merges(field):
             continue
         *parents, leaf = field.name.split(".")
+        properties = root
+        for parent in parents:
+            holder = properties.setdefault(parent, {"properties": {}})
+            properties = holder["properties"] if isinstance(holder, dict) else {}
         is_timestamp = in_data_stream and field.name == TIMESTAMP
-        _inside(properties, parents)[leaf] = _timestamp(field) if is_timestamp else _leaf(field)
-    return {"dynamic": False, "properties": properties}
-
-
-def _inside(properties: Mapping, parents: list[str]) -> Mapping:
-    """The `properties` of the object that `parents` name, made if it is missing."""
-    for parent in parents:
-        holder = properties.setdefault(parent, {"properties": {}})
-        inner = holder["properties"] if isinstance(holder, dict) else {}
-        properties = inner
-    return properties
+        date: Mapping = {"type": "date"} | _date_format(field)
+        properties[leaf] = date if is_timestamp else _leaf(field)
+    return {"dynamic": False, "properties": root}
 
 
 def _leaf(field: DocumentField) -> Mapping:
@@ -134,7 +118,10 @@ def _leaf(field: DocumentField) -> Mapping:
         return {"type": "object", "enabled": False}
     match field.type:
         case FieldType.DATE:
-            return {"type": "date"} | _date_in_text(field) | _switched_off(field)
+            # What is not a date stays in _source unindexed, and the document is not refused.
+            malformed: Mapping = {"ignore_malformed": True} if is_parsed(field) else {}
+            date: Mapping = {"type": "date"} | _date_format(field)
+            return date | malformed | _switched_off(field)
         case FieldType.INTEGER:
             return {"type": "long"} | _switched_off(field)
         case FieldType.FLOAT:
@@ -147,22 +134,11 @@ def _leaf(field: DocumentField) -> Mapping:
             assert_never(field.type)
 
 
-def _timestamp(field: DocumentField) -> Mapping:
-    return {"type": "date"} | _date_format(field)
-
-
 def _date_format(field: DocumentField) -> Mapping:
     """How the engine reads the date, where that is not its default."""
     if field.date_format == "unixtimestamp":
         return {"format": "epoch_second"}
     return {} if field.format is None else {"format": field.format}
-
-
-def _date_in_text(field: DocumentField) -> Mapping:
-    """A value that is not a date stays in _source and is not indexed; the document is not
-    refused."""
-    malformed: Mapping = {"ignore_malformed": True} if is_parsed(field) else {}
-    return _date_format(field) | malformed
 
 
 def _string(field: DocumentField) -> Mapping:

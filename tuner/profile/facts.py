@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
 from importlib.resources import files
+from typing import Any
 
 import yaml
 
@@ -67,10 +68,10 @@ def source_of(name: str, kinds: Sequence[str] = ()) -> str:
 def facts() -> dict[str, Doc]:
     """The facts of facts.yaml beside this module, each by its name, such as `release.rsyslog`."""
     text = (files("tuner.profile") / "facts.yaml").read_text(encoding="utf-8")
-    return {name: _fact(entry) for name, entry in yaml.safe_load(text)["keys"].items()}
-
-
-def _fact(entry: str | dict[str, str | list[str]]) -> Doc:
-    if isinstance(entry, str):
-        return Doc(entry)
-    return Doc(str(entry["does"]), str(entry.get("default", "")), tuple(entry.get("traps", ())))
+    known: dict[str, str | dict[str, Any]] = yaml.safe_load(text)["keys"]
+    return {
+        name: Doc(one)
+        if isinstance(one, str)
+        else Doc(one["does"], str(one.get("default", "")), tuple(one.get("traps", ())))
+        for name, one in known.items()
+    }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
+from typing import Self
 
 
 @dataclass(frozen=True)
@@ -24,26 +25,34 @@ class Metric(Enum):
     once rsyslogd has ended.
     """
 
-    EPS = "eps"
-    EPS_PAID = "eps_paid"
-    EPS_DURABLE = "eps_durable"
-    SHIPPER_CPU = "shipper_cpu_us"
-    ENGINE_CPU = "engine_cpu_us"
-    FLOOD_CPU = "flood_cpu_us"
-    SHIPPER_CORES = "shipper_cores"
-    ENGINE_CORES = "engine_cores"
-    STORE = "store_bytes_per_event"
-    MEMORY = "shipper_rss_bytes"
-    FILE = "file_bytes_per_event"
-    DECOMPRESS_CPU = "decompress_cpu_us"
-    FRESHNESS_P50 = "freshness_p50_s"
-    FRESHNESS_P95 = "freshness_p95_s"
-    FRESHNESS_P99 = "freshness_p99_s"
+    EPS = "eps", "EPS in the steady window", "events/s", True
+    EPS_PAID = "eps_paid", "EPS including deferred work", "events/s", True
+    EPS_DURABLE = (
+        "eps_durable",
+        "EPS from the first send to refreshed and flushed",
+        "events/s",
+        True,
+    )
+    SHIPPER_CPU = "shipper_cpu_us", "CPU of rsyslogd", "us/event"
+    ENGINE_CPU = "engine_cpu_us", "CPU of the engine", "us/event"
+    FLOOD_CPU = "flood_cpu_us", "CPU of the senders", "us/event"
+    SHIPPER_CORES = "shipper_cores", "cores busy with rsyslogd", "cores"
+    ENGINE_CORES = "engine_cores", "cores busy with the engine", "cores"
+    STORE = "store_bytes_per_event", "disk space of the engine after merges", "bytes/event"
+    MEMORY = "shipper_rss_bytes", "peak memory of rsyslogd", "bytes"
+    FILE = "file_bytes_per_event", "disk space of the files", "bytes/event"
+    DECOMPRESS_CPU = "decompress_cpu_us", "CPU of decompressing the files", "us/event"
+    FRESHNESS_P50 = "freshness_p50_s", "freshness, p50", "s"
+    FRESHNESS_P95 = "freshness_p95_s", "freshness, p95", "s"
+    FRESHNESS_P99 = "freshness_p99_s", "freshness, p99", "s"
 
-    @property
-    def about(self) -> MetricText:
-        """What to call it."""
-        return _ABOUT[self]
+    about: MetricText
+
+    def __new__(cls, key: str, label: str, unit: str, more_is_better: bool = False) -> Self:
+        """A metric by its key, with what to call it."""
+        one = object.__new__(cls)
+        one._value_, one.about = key, MetricText(label, unit, more_is_better)
+        return one
 
     @property
     def is_freshness(self) -> bool:
@@ -67,23 +76,3 @@ PACED = (
     Metric.MEMORY, *FRESHNESS,
 )  # fmt: skip
 """What a run for freshness shows; it ends before merges do, and reads no files."""
-
-_ABOUT = {
-    Metric.EPS: MetricText("EPS in the steady window", "events/s", more_is_better=True),
-    Metric.EPS_PAID: MetricText("EPS including deferred work", "events/s", more_is_better=True),
-    Metric.EPS_DURABLE: MetricText(
-        "EPS from the first send to refreshed and flushed", "events/s", more_is_better=True
-    ),
-    Metric.SHIPPER_CPU: MetricText("CPU of rsyslogd", "us/event"),
-    Metric.ENGINE_CPU: MetricText("CPU of the engine", "us/event"),
-    Metric.FLOOD_CPU: MetricText("CPU of the senders", "us/event"),
-    Metric.SHIPPER_CORES: MetricText("cores busy with rsyslogd", "cores"),
-    Metric.ENGINE_CORES: MetricText("cores busy with the engine", "cores"),
-    Metric.STORE: MetricText("disk space of the engine after merges", "bytes/event"),
-    Metric.MEMORY: MetricText("peak memory of rsyslogd", "bytes"),
-    Metric.FILE: MetricText("disk space of the files", "bytes/event"),
-    Metric.DECOMPRESS_CPU: MetricText("CPU of decompressing the files", "us/event"),
-    Metric.FRESHNESS_P50: MetricText("freshness, p50", "s"),
-    Metric.FRESHNESS_P95: MetricText("freshness, p95", "s"),
-    Metric.FRESHNESS_P99: MetricText("freshness, p99", "s"),
-}

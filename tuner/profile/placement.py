@@ -1,8 +1,11 @@
-"""The queues of a profile, each with its place and every default that rsyslog would apply."""
+"""The queues of a profile, each with its place and every default that rsyslog would apply; how many
+events they hold, and in how much memory."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
 
 from tuner.errors import KeyPath
 from tuner.modules.input import Input, Listener
@@ -13,7 +16,7 @@ from tuner.profile.stream import Spread
 
 @dataclass(frozen=True)
 class PlacedQueue:
-    """One queue: where the profile writes it, as written, and with every default worked out.
+    """One queue: where the profile writes it, and as written.
 
     There are as many `copies` of it as there are lanes, where it is a lane's.
     """
@@ -21,8 +24,12 @@ class PlacedQueue:
     path: KeyPath
     place: Place
     written: Queue | None
-    resolved: Queue
     copies: int = 1
+
+    @cached_property
+    def resolved(self) -> Queue:
+        """The queue with every default worked out."""
+        return resolve(self.written, self.place)
 
     @property
     def label(self) -> str:
@@ -72,18 +79,15 @@ _STREAMS = "streams"
 
 def main_queue(profile: Profile) -> PlacedQueue:
     """rsyslog's main queue, which takes what no ruleset with a queue of its own does."""
-    written = profile.main_queue
-    place = Place.IMPLICIT_MAIN if written is None else Place.MAIN
-    return PlacedQueue(("main_queue",), place, written, resolve(written, place))
+    place = Place.IMPLICIT_MAIN if profile.main_queue is None else Place.MAIN
+    return PlacedQueue(("main_queue",), place, profile.main_queue)
 
 
 def lane_queue(profile: Profile) -> PlacedQueue | None:
     """The queue of each lane; None without lanes.  rsyslog makes it like a main queue."""
     if profile.lanes is None:
         return None
-    written = profile.lanes.queue
-    resolved = resolve(written, Place.MAIN)
-    return PlacedQueue(_LANE, Place.MAIN, written, resolved, profile.lanes.count)
+    return PlacedQueue(_LANE, Place.MAIN, profile.lanes.queue, profile.lanes.count)
 
 
 def file_names(queue: PlacedQueue) -> tuple[str, ...]:
@@ -99,10 +103,8 @@ def file_names(queue: PlacedQueue) -> tuple[str, ...]:
 def stream_queue(profile: Profile, name: str | None) -> PlacedQueue | None:
     """The queue of a stream's own, which rsyslog makes like a main queue; None without one."""
     written = profile.stream(name).queue
-    if written is None:
-        return None
     path = (_STREAMS, str(name), "queue")
-    return PlacedQueue(path, Place.MAIN, written, resolve(written, Place.MAIN))
+    return None if written is None else PlacedQueue(path, Place.MAIN, written)
 
 
 def entry_queue(profile: Profile) -> PlacedQueue:
@@ -150,8 +152,7 @@ def sockets_of(profile: Profile) -> tuple[str, ...]:
 def action_queue(profile: Profile, number: int) -> PlacedQueue:
     """The queue of the output with that number."""
     written = profile.outputs[number].queue
-    path = ("outputs", number, "queue")
-    return PlacedQueue(path, Place.ACTION, written, resolve(written, Place.ACTION))
+    return PlacedQueue(("outputs", number, "queue"), Place.ACTION, written)
 
 
 def measured_queue(profile: Profile) -> PlacedQueue:
@@ -160,11 +161,11 @@ def measured_queue(profile: Profile) -> PlacedQueue:
     return action_queue(profile, number)
 
 
-def measured_way(profile: Profile) -> tuple[PlacedQueue, ...]:
+def measured_path(profile: Profile) -> tuple[PlacedQueue, ...]:
     """The queues between the inputs and the output that measurements are about, that of the inputs
     first and Direct ones included."""
-    way = dict.fromkeys((entry_queue(profile), working_queue(profile)))
-    return (*way, *([measured_queue(profile)] if profile.enumerated else ()))
+    path = dict.fromkeys((entry_queue(profile), working_queue(profile)))
+    return (*path, *([measured_queue(profile)] if profile.enumerated else ()))
 
 
 def queues(profile: Profile) -> tuple[PlacedQueue, ...]:
@@ -181,3 +182,71 @@ def queues(profile: Profile) -> tuple[PlacedQueue, ...]:
 def real_queues(profile: Profile) -> tuple[PlacedQueue, ...]:
     """Those of `queues` that are not Direct."""
     return tuple(queue for queue in queues(profile) if not queue.is_direct)
+
+
+class BacklogMarks(NamedTuple):
+    """Events sent and not yet accounted for: every worker is busy above `low`, and `room` is what
+    the queues hold before the first one slows its inputs down or a later one makes its workers
+    wait."""
+
+    low: int
+    room: int
+
+    @property
+    def high(self) -> int:
+        """The most that a flood keeps in flight.  Where the queues have no room for all workers to
+        be busy, what is above `room` waits before them, as it does in production."""
+        return self.room if self.low <= self.room else self.low * 4 // 3
+
+
+def backlog_marks(profile: Profile) -> BacklogMarks:
+    """The marks that follow from the queues; lanes are taken to fill evenly."""
+    low = sum(queue.busy_backlog for queue in measured_path(profile))
+    return BacklogMarks(low, _room(profile, narrowest(profile)))
+
+
+def narrowest(profile: Profile) -> PlacedQueue:
+    """The queue with the least room on the way of the events that measurements are about."""
+    entry, *later = measured_path(profile)
+    queues = (entry, *(queue for queue in later if not queue.is_direct))
+    return min(queues, key=lambda queue: _room(profile, queue))
+
+
+def _room(profile: Profile, queue: PlacedQueue) -> int:
+    """95 % of what a queue takes: up to lightDelayMark where inputs fill it."""
+    takes = queue.size
+    if queue == measured_path(profile)[0]:
+        takes = queue.resolved.light_delay_mark or queue.size
+    return 95 * queue.copies * takes // 100
+
+
+# Beside its text; seen on 8.2302: 680 to 720 for messages of 244 to 4000 bytes.
+_MESSAGE_OVERHEAD_BYTES = 700
+
+
+class QueueMemory(NamedTuple):
+    """The bytes of one message, of all queues together, and the queue that takes most of them."""
+
+    message_bytes: int
+    total_bytes: int
+    largest: PlacedQueue
+
+
+def message_memory_bytes(message_bytes: float) -> float:
+    """What a message of that size takes in a queue in memory, in bytes."""
+    return message_bytes + _MESSAGE_OVERHEAD_BYTES
+
+
+def queue_memory(profile: Profile) -> QueueMemory | None:
+    """What the queues hold in memory when all are full; None if none holds anything there.
+
+    A message is in one queue at a time: an action queue takes what the main queue lets go.
+    """
+    held = [
+        queue for queue in queues(profile) if not queue.is_direct and not queue.resolved.is_on_disk
+    ]
+    if not held:
+        return None
+    message = round(message_memory_bytes(profile.workload.message_bytes.mean))
+    total = message * sum(queue.copies * queue.size for queue in held)
+    return QueueMemory(message, total, max(held, key=lambda queue: queue.copies * queue.size))

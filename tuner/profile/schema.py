@@ -79,18 +79,14 @@ def models_at(path: KeyPath, root: type[BaseModel] = Profile, data: object = Non
     for step in path:
         data = at(data, (step,))
         if isinstance(step, str) and not named:
-            named = any(_has_names(keys_of((model,)).get(step)) for model in models)
-            inside = (models_in(keys_of((model,)).get(step)) for model in models)
-            models = tuple(dict.fromkeys(chain.from_iterable(inside)))
+            inside = [keys_of((model,)).get(step) for model in models]
+            # The keys of such a section are names that the user chooses.
+            named = any(get_origin(annotation) is dict for annotation in inside)
+            models = tuple(dict.fromkeys(chain.from_iterable(map(models_in, inside))))
         else:
             named = False
         models = tuple(model for model in models if _is_of_kind(model, data)) or models
     return models
-
-
-def _has_names(annotation: object) -> bool:
-    """Whether the keys of a section are names that the user chooses."""
-    return get_origin(annotation) is dict
 
 
 def _is_of_kind(model: type[BaseModel], data: object) -> bool:

@@ -239,11 +239,8 @@ class _Reading:
         kind, text = node.tag.removeprefix(_CORE), str(node.value)
         if kind == "str":
             if _HALF.search(text):
-                self.complain(
-                    node,
-                    "half of a character is escaped here: write the whole character",
-                    ODD_SCALAR,
-                )
+                message = "half of a character is escaped here: write the whole character"
+                self.complain(node, message, ODD_SCALAR)
             return text
         if kind == "null":
             return None

@@ -13,9 +13,94 @@ from pydantic.fields import FieldInfo
 from tuner.modules.queue import Place, Queue, QueueType, resolve
 from tuner.profile.model import Profile
 from tuner.profile.schema import Key
-from tuner.profile.shapes import SHAPES
 
 Schema = Mapping[str, object]
+
+# In words, what each pattern of the model asks for.
+SHAPES: dict[str, str] = {
+    r"^[A-Za-z0-9._/-]{1,255}$": "a file's name or path of letters, digits and . _ - /",
+    r"^/[A-Za-z0-9._/-]+$": "an absolute path of letters, digits and . _ - /",
+    r'^/[^\x00-\x1f\x7f`"\\]+$': "an absolute path without quotes, backticks or backslashes",
+    r'^/[^\x00-\x20\x7f`"\\]+$': (
+        "an absolute path without white space, quotes, backticks or backslashes"
+    ),
+    r'^[^\x00-\x1f\x7f`"\\]{1,255}$': "the end of a path, without quotes and backslashes",
+    r"^0[0-7]{3}$": 'a mode in octal and in quotes such as "0640"',
+    r"^[A-Za-z_][A-Za-z0-9_.-]{0,31}$": "the name of a user or group of the system",
+    r"^[^\x00-\x1f\x7f]+$": "the path of another profile, such as base.yaml",
+    r"^[^\x00]+$": "a text that is not empty and has no NUL in it",
+    r"^[^\x00]*$": "a text that has no NUL in it",
+    r"^[1-9][0-9]{0,3}s$": "whole seconds such as 10s",
+    r"^8\.[0-9]{2,4}$": "an rsyslog release such as 8.2302",
+    r"^[1-9][0-9]{0,14}[kmg]?$": "a size in bytes such as 512m or 2g",
+    r"^[1-9][0-9]{0,14}[mg]$": "a heap size such as 512m or 4g",
+    r"^[A-Z_][A-Z0-9_]*$": "the name of an environment variable, in capitals",
+    r"^[A-Za-z0-9.:_-]{1,253}$": "a host name or an IP address",
+    r"^[A-Za-z0-9._-]{1,15}$": "the name of a network interface such as eth0",
+    r"^[A-Za-z0-9*.:_/\[\]-]+$": "a name, an address or a fingerprint, * in names for any",
+    r"^[\x21-\x7e]+$": "plain characters without blanks",
+    r"^[^\x00-\x1f\x7f]{1,1000}$": "one line of at most 1000 characters",
+    r"^[A-Za-z0-9_.:+-]{1,1000}$": "names with colons between them, in order of preference",
+    r"^[+-][0-9]{2}:[0-9]{2}$": "a time zone such as +01:00",
+    r"^[A-Za-z0-9._-]+$": "a file name of letters, digits and . _ -",
+    r"^[A-Za-z_*.-]+$": "a path into the reply such as items.*.status",
+    r"^[A-Za-z_@][A-Za-z0-9_@-]*(\.[A-Za-z_@][A-Za-z0-9_@-]*)*$": "a field name such as host.name",
+    r"^([*]|[A-Za-z_@][A-Za-z0-9_@-]*(\.[A-Za-z_@][A-Za-z0-9_@-]*)*)$": (
+        "a path such as http.status, or *"
+    ),
+    r"^[$!]?[!.]?[A-Za-z][A-Za-z0-9_!-]{0,199}$": "a property such as !clientip or $fromhost-ip",
+    r"^![A-Za-z@_][A-Za-z0-9@_!-]{0,199}$": "a path into JSON such as !metadata!filename",
+    r"^![A-Za-z][A-Za-z0-9_!-]{0,199}$": "a path into JSON such as !iplocation",
+    r"^[A-Za-z0-9_-]{1,16}$": "up to 16 letters, digits, _ and -",
+    r"^(:[A-Za-z][A-Za-z0-9_]{0,63}:)?(![A-Za-z0-9_]{1,64}){1,16}$": (
+        "a path into the database such as !country!iso_code, with :name: before it"
+    ),
+    r"^[ -\[\]-~]$": "one visible character or a blank, not a backslash",
+    r"^[A-Za-z0-9_@.-]{1,64}$": "a name of letters, digits and . _ @ -, at most 64",
+    r"^([A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(:[0-9]{1,5})?$": "a broker such as kafka1:9092",
+    r"^[A-Za-z0-9._-]{1,249}$": "the name of a topic: letters, digits and . _ -",
+    r"^[a-z][a-z0-9._]{0,99}=[^\x00-\x1f\x7f]{0,1000}$": "name=value, as acks=all",
+    r"^[a-z][a-z0-9_]{1,31}$": "a module of rsyslog such as omprog",
+    r"^[!-~]{0,32}$": "up to 32 visible ASCII characters",
+    r"^[A-Za-z0-9_|.:'/ -]{1,200}$": "date formats of the engine such as epoch_second",
+    r"^[^\x00-\x20:`]+$": "a user name without blanks, colons or backticks",
+    r"^[a-z0-9][a-z0-9._-]{0,199}$": "an index name: small letters, digits and . _ -",
+    r"^[a-z][a-z0-9_-]{0,99}$": "a name of small letters, digits, _ and -, a letter first",
+    r"^[0-9]{1,15}(ms|s|m)$": "a time such as 500ms, 30s or 1m",
+    r"^[0-9]{1,15}[km]?$": "a number of bytes such as 512k or 100m",
+    r"^[0-9]{1,15}[kmgKMG]?$": "a size such as 16m or 1g",
+    r"^[A-Za-z0-9_@][A-Za-z0-9_.@-]{0,199}$": "the name of an ingest pipeline, or _none",
+    r"^[1-9][0-9]{0,14}(m|h|d)$": "an age such as 12h or 30d",
+    r"^[0-9]{1,15}\.[0-9]{1,15}$": "a version such as 8.19",
+    r"^[0-9]{1,2}(\.[0-9]{1,15})?%$": "a percentage such as 30%",
+    r"^https?://([A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(:[0-9]{1,5})?/?$": (
+        "an address such as http://127.0.0.1:9200, without user, password or path"
+    ),
+    r"^(-1|[0-9]{1,15}(\.[0-9]{1,15})?(nanos|micros|ms|s|m|h|d))$": (
+        "a time such as 500ms, 30s or 1m, or -1"
+    ),
+    r"^[0-9]{1,15}(b|kb|mb|gb|tb)$": "a size such as 512mb or 2gb",
+    r"^(https?://)?([A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(:[0-9]{1,5})?/?$": (
+        "an address such as https://loki:3100, without user, password or path"
+    ),
+    r"^[A-Za-z0-9_.~%!*+,;:@=&?-][A-Za-z0-9_.~%!*+,;:@=&?/-]*$": (
+        "a path such as loki/api/v1/push, without a slash before it"
+    ),
+    r"^[A-Za-z0-9_.~%!*+,;:@=&?/-]{1,200}$": "a part of a path such as /_bulk",
+    r"^[A-Za-z0-9_-]{1,100}: ?[^\x00-\x1f\x7f]{0,1000}$": "name: value, as X-Scope-OrgID: logs",
+    r"^[A-Za-z0-9_-]{1,100}$": "the name of a header such as X-Scope-OrgID",
+    r"^[A-Za-z0-9/.+;=_-]{1,200}$": "a content type such as application/json",
+    r"^[A-Za-z][A-Za-z0-9_.-]{1,99}$": "the name of a ruleset: letters, digits and . _ -",
+    r"^[a-z0-9][a-z0-9._-]{0,63}$": "small letters, digits and . _ -, at most 64",
+    r"^[A-Za-z][A-Za-z0-9_.-]{0,99}$": "a name of letters, digits and . _ -, a letter first",
+    r"^[^=\x00-\x1f\x7f]{1,200}=[^\x00-\x1f\x7f]{0,1000}$": "name=value, as source=edge",
+    r"^[A-Za-z0-9._-]{0,100}$": "up to 100 letters, digits and . _ -",
+    r"^[A-Za-z0-9][A-Za-z0-9._-]{0,252}$": "letters, digits and . _ -, a letter or digit first",
+    r"^[0-9]{1,9}(ms|s|m|h)?$": "a time such as 500ms, 5s or 1m",
+    r"^[A-Za-z0-9._-]{1,255}$": "a name of letters, digits and . _ -, at most 255",
+    r'^https?://[^\s@`"\\]{1,1000}$': "an address such as http://127.0.0.1:9090/api/v1/write",
+    r"^[A-Za-z_][A-Za-z0-9_]{0,99}=[^\x00-\x1f\x7f]{0,1000}$": "name=value, as site=north",
+}
 
 
 def allowed(key: Key) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -14,8 +14,8 @@ from tuner.errors import KeyPath, Problem
 from tuner.modules.secrets import SecretRef
 from tuner.profile.model import Profile
 from tuner.profile.schema import every_key, keys_of, models_at
-from tuner.profile.shapes import SHAPES
 from tuner.profile.source import Source, at, has, problem_at
+from tuner.profile.values import SHAPES
 
 
 @dataclass(frozen=True)
@@ -74,16 +74,6 @@ SPELLINGS: dict[str, Spelling] = {
     "ruleset": Spelling("remove it: the rulesets follow from inputs and outputs"),
     "queue": Spelling("write main_queue, or queue inside an output", ("main_queue",)),
 }
-
-
-def spelling_of(word: str, known: Collection[str]) -> str | None:
-    """What to write instead of `word` where the keys `known` are right; None where rsyslog has no
-    such word."""
-    prefix, _, inner = word.partition(".")
-    if prefix.lower() == "queue" and inner and "queue" in known:
-        return f"write queue: {{{inner}: ...}}"
-    spelling = SPELLINGS.get(word.lower())
-    return None if spelling is None else spelling.write
 
 
 UNKNOWN_KEY = "RT001"
@@ -248,9 +238,12 @@ def _instead(key: str, known: tuple[str, ...], here: str) -> str:
     """What to write instead of an unknown key of the section `here`, whose keys are `known`."""
     lowered = {name.lower(): name for name in known}
     word = key.lower().removeprefix("queue.")
-    spelling = None if key.lower() in lowered else spelling_of(key, known)
-    if spelling is not None:
-        return spelling
+    if key.lower() not in lowered:
+        inner = key[len("queue.") :] if word != key.lower() else ""
+        if inner and "queue" in known:
+            return f"write queue: {{{inner}: ...}}"
+        if key.lower() in SPELLINGS:
+            return SPELLINGS[key.lower()].write
     near = difflib.get_close_matches(word, lowered, 1)
     if near:
         return f"did you mean {lowered[near[0]]}?"
@@ -266,21 +259,20 @@ def _requirement(fault: _Fault) -> str:
     """What the value must be, as the end of a sentence that starts with the key."""
     if fault.kind in _KINDS:
         return f"must be {_KINDS[fault.kind]}"
-    if fault.kind in _SENTENCES:
-        return _SENTENCES[fault.kind](fault.context) + _near(fault)
-    return f"is wrong: {fault.said}"
-
-
-def _near(fault: _Fault) -> str:
+    if fault.kind not in _SENTENCES:
+        return f"is wrong: {fault.said}"
     choices = re.findall(r"'([^']*)'", str(fault.context.get("expected", "")))
     near = difflib.get_close_matches(str(fault.given), choices, 1)
-    return f" (did you mean {near[0]}?)" if near else ""
+    hint = f" (did you mean {near[0]}?)" if near else ""
+    return _SENTENCES[fault.kind](fault.context) + hint
 
 
 def _given(fault: _Fault) -> str:
     """The value found, if it is short enough to help."""
-    value = fault.given
-    if _may_be_secret(fault):
+    value, path = fault.given, fault.path
+    inside = any(SecretRef in models_at(path[:end], fault.root) for end in range(1, len(path) + 1))
+    if inside or "@" in str(value):
+        # A password where only its place belongs, or one inside an address: never repeat it.
         return ""
     if fault.kind == "union_tag_invalid" and isinstance(value, Mapping):
         value = value.get(_tag(fault.context))
@@ -291,13 +283,6 @@ def _given(fault: _Fault) -> str:
     if isinstance(value, str | int | float) and len(str(value)) <= _LONGEST:
         return f", not {value!r}"
     return ""
-
-
-def _may_be_secret(fault: _Fault) -> bool:
-    """A password where only its place belongs, or one inside an address: never repeat it."""
-    path = fault.path
-    inside = any(SecretRef in models_at(path[:end], fault.root) for end in range(1, len(path) + 1))
-    return inside or "@" in str(fault.given)
 
 
 def _short(text: str) -> str:

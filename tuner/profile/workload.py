@@ -1,15 +1,71 @@
-"""The workload of a profile: the traffic that a measurement floods."""
+"""The workload of a profile: the traffic that a measurement floods, and how long messages are."""
 
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Literal, Self
 
 from pydantic import Field, PrivateAttr, model_validator
 
-from tuner.profile.message_sizes import LONGEST_MESSAGE_BYTES, Distribution, MessageSizes
 from tuner.schema.scalars import AbsolutePath, NonNegative, Positive, ProfilePath
 from tuner.schema.section import Section
 
 if TYPE_CHECKING:
     from tuner.profile.sample import SampleFile
+
+Distribution = Literal["fixed", "uniform", "lognormal"]
+
+SPREAD = 0.25
+# rsyslog's maxMessageSize unless configured: it cuts what is longer in two events.
+LONGEST_MESSAGE_BYTES = 8096
+
+
+@dataclass(frozen=True)
+class MessageSizes:
+    """The sizes of messages in bytes, headers included, framing not.
+
+    Uniform sizes without bounds reach a quarter of the mean to either side.
+    """
+
+    mean: int
+    least: int | None = None
+    most: int | None = None
+    distribution: Distribution = "uniform"
+
+    @property
+    def longest(self) -> int:
+        """No message is longer, in bytes."""
+        if self.distribution == "fixed":
+            return self.mean
+        reach = self.most or math.ceil(self.mean * (1 + SPREAD))
+        return min(reach, LONGEST_MESSAGE_BYTES)
+
+    def fault(self) -> str | None:
+        """What contradicts what, as a sentence without a subject; None if all agree."""
+        return next(self._faults(), None)
+
+    def _faults(self) -> Iterator[str]:
+        if (self.least is None) != (self.most is None):
+            yield "give both min and max, or neither"
+        if self.least is None or self.most is None:
+            if self.distribution == "lognormal":
+                yield "lognormal sizes need min and max"
+            return
+        if self.distribution == "fixed":
+            yield "fixed sizes all equal the mean: remove min and max"
+        if self.least > self.most:
+            yield f"min {self.least} is above max {self.most}"
+        if not self.least <= self.mean <= self.most:
+            yield f"mean {self.mean} lies outside min {self.least} to max {self.most}"
+        middle = (self.least + self.most) / 2
+        if self.distribution == "uniform" and abs(self.mean - middle) > 0.5:
+            yield (
+                f"uniform sizes from {self.least} to {self.most} have a mean of {middle:g}, "
+                f"not {self.mean}: change the mean, or use lognormal"
+            )
+        if self.distribution == "lognormal" and not self.least < self.mean < self.most:
+            yield f"the mean of lognormal sizes must lie between min and max, not be {self.mean}"
+
 
 _Bytes = Annotated[int, Field(ge=120, le=LONGEST_MESSAGE_BYTES, strict=True)]
 

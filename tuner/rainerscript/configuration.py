@@ -12,27 +12,22 @@ from posixpath import basename, dirname, join, normpath
 from typing import Protocol, TypeGuard
 
 from tuner.rainerscript.gaps import Gap, Inexpressible
-from tuner.rainerscript.old_form import CORE, DEFAULT_RULESET
+from tuner.rainerscript.legacy import CORE, DEFAULT_RULESET
 from tuner.rainerscript.parser import parse
 from tuner.rainerscript.script import (
-    Array,
     Block,
     Call,
     Directive,
-    Foreach,
-    If,
     Include,
     Parameter,
-    PropertyFilter,
     ScriptObject,
     ScriptPosition,
-    SelectorFilter,
     Statement,
     every,
     module_name,
+    with_inner,
 )
 from tuner.rainerscript.template import Template, template_of
-from tuner.rainerscript.tokens import Refusal
 
 MAX_BYTES = 4 << 20
 _MOST_FILES = 500
@@ -46,7 +41,7 @@ class Configuration:
 
     files: tuple[str, ...]
     block: Block
-    refused: tuple[Refusal, ...]
+    refused: tuple[Gap, ...]
     sources: Mapping[str, bytes]
 
 
@@ -65,7 +60,7 @@ class LocalFiles:
 
     def read(self, path: str) -> bytes:
         """The same; a FIFO without a writer is empty."""
-        with open(path, "rb", opener=_at_once) as file:
+        with open(path, "rb", opener=_without_waiting) as file:
             return file.read(MAX_BYTES + 1) or b""
 
     def listed(self, folder: str) -> Mapping[str, bool]:
@@ -107,7 +102,7 @@ class _Files:
     translate: Translate | None = None
     files: list[str] = field(default_factory=list)
     sources: dict[str, bytes] = field(default_factory=dict)
-    refused: list[Refusal] = field(default_factory=list)
+    refused: list[Gap] = field(default_factory=list)
     under_way: list[str] = field(default_factory=list)
 
     def file(self, path: str, asked: ScriptPosition) -> Block:
@@ -139,21 +134,12 @@ class _Files:
         return block
 
     def _block(self, block: Block) -> Block:
-        return tuple(self._statement(statement) for statement in block)
+        return tuple(map(self._statement, block))
 
     def _statement(self, statement: Statement) -> Statement:
-        match statement:
-            case Include():
-                return replace(statement, files=self._included(statement))
-            case If():
-                then, otherwise = self._block(statement.then), self._block(statement.otherwise)
-                return replace(statement, then=then, otherwise=otherwise)
-            case SelectorFilter() | PropertyFilter() | Foreach():
-                return replace(statement, body=self._block(statement.body))
-            case ScriptObject(body=tuple() as body):
-                return replace(statement, body=self._block(body))
-            case _:
-                return statement
+        if isinstance(statement, Include):
+            return replace(statement, files=self._included(statement))
+        return with_inner(statement, self._block)
 
     def _included(self, include: Include) -> tuple[Block, ...]:
         given = {one.key: one for one in include.parameters}
@@ -169,15 +155,15 @@ class _Files:
         if "file" not in given:
             self._refuse(include.origin, "include() needs a file")
             return ()
-        value = given["file"].value
-        if isinstance(value, Array) or value.backtick:
-            self._refuse(value.origin, "the file to include must be one path here")
+        path, origin = given["file"].text, given["file"].value.origin
+        if path is None:
+            self._refuse(origin, "the file to include must be one path here")
             return ()
-        mode = (given["mode"].text or "").lower() if "mode" in given else "required"
-        found = list(self._matching(join(dirname(value.origin.file), value.text)))
-        if not found and not _is_pattern(value.text) and mode != "optional":
-            self._refuse(value.origin, f"there is no file {value.text} to include")
-        return tuple(self.file(path, value.origin) for path in found)
+        found = list(self._matching(join(dirname(origin.file), path)))
+        is_optional = "mode" in given and (given["mode"].text or "").lower() == "optional"
+        if not (found or is_optional or glob.has_magic(path) or path.endswith("/")):
+            self._refuse(origin, f"there is no file {path} to include")
+        return tuple(self.file(one, origin) for one in found)
 
     def _matching(self, pattern: str) -> Iterator[str]:
         """The files that a pattern names, which may be a folder."""
@@ -207,15 +193,11 @@ class _Files:
         ]
 
     def _refuse(self, origin: ScriptPosition, message: str) -> Block:
-        self.refused.append(Refusal(origin, message))
+        self.refused.append(Gap(origin, message))
         return ()
 
 
-def _is_pattern(path: str) -> bool:
-    return glob.has_magic(path) or path.endswith("/")
-
-
-def _at_once(name: str, flags: int) -> int:
+def _without_waiting(name: str, flags: int) -> int:
     return os.open(name, flags | os.O_NONBLOCK)
 
 
@@ -242,7 +224,6 @@ class Parts:
 
     globals: list[Parameter] = field(default_factory=list)
     modules: dict[str, tuple[Parameter, ...]] = field(default_factory=dict)
-    module_origins: dict[str, ScriptPosition] = field(default_factory=dict)
     templates: dict[str, Template] = field(default_factory=dict)
     rulesets: dict[str, ScriptObject] = field(default_factory=dict)
     inputs: list[ScriptObject] = field(default_factory=list)
@@ -256,12 +237,20 @@ class Parts:
     def tables(self) -> dict[str, ScriptObject]:
         """The lookup tables that are files read again after a HUP, as a profile has them."""
         return {
-            one.text("name") or "": one
+            one.name: one
             for one in self.others
             if isinstance(one, ScriptObject)
             and one.kind == "lookup_table"
             and {each.key for each in one.parameters} == {"name", "file"}
         }
+
+    def template(self, name: str | None) -> Template | None:
+        """The template of that name; None without one that can be read."""
+        return self.templates.get((name or "").strip().lower())
+
+    def is_template(self, name: str) -> bool:
+        """Whether there is a template of that name, readable or not."""
+        return name.strip().lower() in self.template_objects
 
     def unreached(self, actions: Iterable[Statement], visited: Set[str]) -> Iterator[Gap]:
         """What no imported input leads to; rulesets of retries are part of their output."""
@@ -287,15 +276,14 @@ class Parts:
             case "module":
                 kind = module_name(one)
                 self.modules[kind] = (*self.modules.get(kind, ()), *one.parameters)
-                self.module_origins.setdefault(kind, one.origin)
                 self.module_objects.setdefault(kind, one)
             case "template":
                 self._template(one)
-            case "ruleset" if one.text("name") == DEFAULT_RULESET:
+            case "ruleset" if one.name == DEFAULT_RULESET:
                 # So rsyslogd writes the rules outside of rulesets when it translates its YAML.
                 self.rules.extend(one.body or ())
             case "ruleset":
-                self.rulesets[(one.text("name") or "").lower()] = one
+                self.rulesets[one.key] = one
             case "input":
                 self.inputs.append(one)
             case "main_queue":
@@ -304,7 +292,7 @@ class Parts:
                 self.others.append(one)
 
     def _template(self, one: ScriptObject) -> None:
-        self.template_objects[(one.text("name") or "").lower()] = one
+        self.template_objects[one.key] = one
         try:
             template = template_of(one)
         except Inexpressible:

@@ -6,10 +6,10 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from tuner.rainerscript.legacy import GLOBALS, LASTING, SHUTDOWN
 from tuner.rainerscript.objects import MAIN_QUEUE, Base, SourceFile
-from tuner.rainerscript.old_form import GLOBALS, INPUTS, LASTING, SHUTDOWN
 from tuner.rainerscript.quoting import quote
-from tuner.rainerscript.script import ScriptObject
+from tuner.rainerscript.script import QUEUE, ScriptObject
 
 # What stands between the parentheses of an object: texts, comments, and the end.
 _WORD = re.compile(
@@ -17,7 +17,6 @@ _WORD = re.compile(
     re.DOTALL,
 )
 _DIRECTIVE = re.compile(r'\$(?P<name>\w+)[ \t]+(?P<value>"[^"\n]*"|[^\s;#]+)')
-_QUEUE = "queue."
 _PLAIN = re.compile(r"[^\s\"#;]+")
 
 
@@ -186,8 +185,8 @@ def _directives_before(base: Base, found: ScriptObject, values: Mapping[str, str
     the first that it has."""
     file = base.files[found.origin.file]
     at = _line_start(file, file.offset(found.origin))
-    lines = (_line(found, name, value) for name, value in values.items())
-    return _Stretch(at, at, "".join(f"{line}{file.line_end}" for line in lines))
+    lines = [f"{_line(found, *value)}{file.line_end}" for value in values.items()]
+    return _Stretch(at, at, "".join(lines))
 
 
 def _line(found: ScriptObject, name: str, value: str) -> str:
@@ -200,30 +199,24 @@ def _line(found: ScriptObject, name: str, value: str) -> str:
 
 def _directive(found: ScriptObject, name: str) -> str | None:
     """The directive of the old form that sets a parameter; None where none does."""
-    if name.lower().startswith(_QUEUE) and found.kind in {"action", "main_queue"}:
-        short = name[len(_QUEUE) :]
+    key = name.lower()
+    if key.startswith(QUEUE) and found.kind in {"action", "main_queue"}:
+        short = name[len(QUEUE) :]
         own = SHUTDOWN if short.lower() == "timeoutworkerthreadshutdown" else short
         return ("ActionQueue" if found.kind == "action" else "MainMsgQueue") + own
     kinds = {"", found.text("type") or ""}
-    for table in (LASTING, INPUTS):
-        for directive, (kind, parameter) in table.items():
-            if kind in kinds and parameter.lower() == name.lower():
-                return directive
-    for directive, parameter in GLOBALS.items():
-        if found.kind == "global" and parameter.lower() == name.lower():
-            return directive
-    return None
+    named = [one for one, (kind, own) in LASTING.items() if kind in kinds and own.lower() == key]
+    if found.kind == "global":
+        named += [one for one, own in GLOBALS.items() if own.lower() == key]
+    return next(iter(named), None)
 
 
 def _is_shared(base: Base, found: ScriptObject, name: str) -> bool:
     """Whether one directive sets a parameter of several objects."""
     given = found.get(name)
-    mine = [
-        one
-        for one in base.objects.values()
-        if (other := one.get(name)) is not None and given and other.origin == given.origin
-    ]
-    return len(mine) > 1
+    every = [one.get(name) for one in base.objects.values()]
+    places = [one.origin for one in every if one is not None]
+    return given is not None and places.count(given.origin) > 1
 
 
 def _for_one(

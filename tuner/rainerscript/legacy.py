@@ -1,44 +1,293 @@
-"""The form before version 6 as the objects that stand for it today.
+"""The form before version 6 as the objects that stand for it today: directives, selectors, property
+filters and actions.
 
 `$` directives change what follows: some wait for the next action or input, some hold from there
-on.  rsyslog's source knows which (the `cfsysline` handlers of each module), and
-directives.py says it here.
+on.  rsyslog's source knows which (the `cfsysline` handlers of each module), and the tables here say
+it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from itertools import chain
 
-from tuner.rainerscript.builder import unescaped
-from tuner.rainerscript.old_form import (
-    DEFAULT_RULESET,
-    GLOBALS,
-    INPUTS,
-    LASTING,
-    OLD_ACTION_QUEUE,
-    OLD_MAIN_QUEUE,
-    RUNS,
-    SHUTDOWN,
-    action_of,
-    condition_of,
-)
+from tuner.modules.priorities import FACILITIES, SEVERITIES
+from tuner.rainerscript.gaps import Inexpressible
+from tuner.rainerscript.parser import unescaped
 from tuner.rainerscript.script import (
     ON,
     Block,
     Directive,
-    Foreach,
+    Expression,
+    FunctionCall,
     If,
     Include,
     LegacyAction,
+    Operation,
     Parameter,
     PropertyFilter,
+    Quoted,
     ScriptObject,
     ScriptPosition,
     SelectorFilter,
     Statement,
+    Variable,
     Word,
+    loading,
+    with_inner,
 )
+from tuner.rainerscript.template import extended
+
+DEFAULT_RULESET = "RSYSLOG_DefaultRuleset"
+SHUTDOWN = "workertimeoutthreadshutdown"
+"""The only queue parameter that is called otherwise today."""
+
+# Parameters with directives of their names, by the module and what stands before the name.
+_SAME_NAME = {
+    ("omfile", ""): (
+        "fileOwner", "fileGroup", "fileCreateMode", "dirCreateMode", "dirOwner", "dirGroup",
+        "createDirs", "failOnChOwnFailure", "dynaFileCacheSize",
+    ),
+    ("omfile", "omfile"): (
+        "zipLevel", "ioBufferSize", "flushOnTXEnd", "asyncWriting", "flushInterval",
+    ),
+    ("omfwd", "actionsend"): (
+        "streamDriverMode", "streamDriverAuthMode", "resendLastMSGOnReconnect",
+    ),
+    ("imtcp", "inputtcpserver"): (
+        "addtlFrameDelimiter", "supportOctetCountedFraming", "disableLFDelimiter", "keepAlive",
+        "preserveCase",
+    ),
+    ("imtcp", "inputtcp"): ("flowControl", "maxSessions", "maxListeners"),
+    ("imudp", "udpserver"): ("address", "timeRequery"),
+    ("imptcp", "inputptcpserver"): ("keepAlive", "supportOctetCountedFraming"),
+    ("imfile", "inputfile"): (
+        "tag", "stateFile", "severity", "facility", "readMode", "persistStateInterval",
+        "maxLinesAtOnce",
+    ),
+}  # fmt: skip
+# What holds for every later action of a type, or of any type, and for later inputs.
+LASTING = {
+    f"{prefix}{name.lower()}": (kind, name)
+    for (kind, prefix), names in _SAME_NAME.items()
+    for name in names
+} | {
+    "actionresumeretrycount": ("", "action.resumeRetryCount"),
+    "actionresumeinterval": ("", "action.resumeInterval"),
+    "actionexeconlywhenpreviousissuspended": ("", "action.execOnlyWhenPreviousIsSuspended"),
+    "actionfileenablesync": ("omfile", "sync"),
+    "actionfiledefaulttemplate": ("omfile", "template"),
+    "actionforwarddefaulttemplate": ("omfwd", "template"),
+    "actionsendstreamdriverpermittedpeer": ("omfwd", "streamDriverPermittedPeers"),
+    "actionsendtcprebindinterval": ("omfwd", "rebindInterval"),
+    "actionsendudprebindinterval": ("omfwd", "rebindInterval"),
+    "inputtcpserverbindruleset": ("imtcp", "ruleset"),
+    "inputtcpserverinputname": ("imtcp", "name"),
+    "inputtcpserverstreamdrivermode": ("imtcp", "streamDriver.mode"),
+    "inputtcpserverstreamdriverauthmode": ("imtcp", "streamDriver.authMode"),
+    "inputtcpserverstreamdriverpermittedpeer": ("imtcp", "permittedPeer"),
+    "inputudpserverbindruleset": ("imudp", "ruleset"),
+    "inputptcpserverbindruleset": ("imptcp", "ruleset"),
+    "inputptcpserverlistenip": ("imptcp", "address"),
+    "inputptcphelperthreads": ("imptcp", "threads"),
+    "inputrelpserverbindruleset": ("imrelp", "ruleset"),
+    "inputfilename": ("imfile", "file"),
+    "inputfilebindruleset": ("imfile", "ruleset"),
+    "inputfilepollinterval": ("imfile", "pollingInterval"),
+}
+# What makes an input, with the parameter that its text is, and what it uses up.
+RUNS = {
+    "inputtcpserverrun": ("imtcp", "port", ()),
+    "inputptcpserverrun": ("imptcp", "port", ()),
+    "inputrelpserverrun": ("imrelp", "port", ()),
+    "udpserverrun": ("imudp", "port", ("address",)),
+    "inputrunfilemonitor": ("imfile", "", ("file", "tag", "stateFile")),
+}
+GLOBALS = {
+    name.lower(): name
+    for name in (
+        "workDirectory", "maxMessageSize", "preserveFQDN", "localHostname", "umask",
+        "defaultNetstreamDriver", "defaultNetstreamDriverCAFile", "defaultNetstreamDriverCertFile",
+        "defaultNetstreamDriverKeyFile", "abortOnUncleanConfig",
+    )
+} | {
+    "privdroptouser": "privdrop.user.name",
+    "privdroptogroup": "privdrop.group.name",
+    "escapecontrolcharactersonreceive": "parser.escapeControlCharactersOnReceive",
+    "controlcharacterescapeprefix": "parser.controlCharacterEscapePrefix",
+    "droptrailinglfonreception": "parser.dropTrailingLFOnReception",
+    "spacelfonreceive": "parser.spaceLFOnReceive",
+    "optimizeforuniprocessor": "",
+}  # fmt: skip
+# Those of rsyslogd as a whole without an object: no module need be loaded for them.
+CORE = frozenset(
+    {
+        "repeatedmsgreduction", "allowedsender", "maxopenfiles", "errormessagestostderr",
+        "debugfile", "debuglevel",
+    }
+)  # fmt: skip
+# The queues of the old form have defaults of their own (reference: rsyslog action.c, rsconf.c).
+OLD_ACTION_QUEUE = {
+    "dequeueBatchSize": "16", "timeoutEnqueue": "50", "timeoutShutdown": "0",
+}  # fmt: skip
+OLD_MAIN_QUEUE = {
+    "size": "100000", "dequeueBatchSize": "256", "workerThreads": "2",
+    "workerThreadMinimumMessages": "40000",
+}  # fmt: skip
+
+
+Priorities = frozenset[tuple[int, int]]
+"""Pairs of a facility's and a severity's code."""
+
+EVERY: Priorities = frozenset(
+    (facility, severity)
+    for facility in range(len(FACILITIES))
+    for severity in range(len(SEVERITIES))
+)
+OLD_SEVERITIES = {"error": "err", "warn": "warning", "panic": "emerg"}
+
+
+def selected(text: str, origin: ScriptPosition) -> Priorities:
+    """The priorities that a selector takes; each part changes what those before it say
+    (DecodePRIFilter in rsyslog's parse.c)."""
+    taken: set[tuple[int, int]] = set()
+    for part in text.split(";"):
+        if not part.strip():
+            continue
+        names, dot, level = part.strip().partition(".")
+        if not dot:
+            raise Inexpressible(origin, f"rsyslogd reads no severity in {part}")
+        severities = _severities(level.lower(), origin)
+        for facility in _facilities(names.lower(), origin):
+            pairs = {(facility, severity) for severity in severities}
+            if level.startswith("!"):
+                taken -= pairs
+            elif level.lower() == "none":
+                taken -= {(facility, severity) for severity in range(len(SEVERITIES))}
+            else:
+                taken |= pairs
+    return frozenset(taken)
+
+
+def _facilities(names: str, origin: ScriptPosition) -> list[int]:
+    codes: list[int] = []
+    for name in names.split(","):
+        word = "auth" if name.strip() == "security" else name.strip()
+        if word == "*":
+            codes.extend(range(len(FACILITIES)))
+        elif word in FACILITIES:
+            codes.append(FACILITIES.index(word))
+        elif word != "mark":
+            raise Inexpressible(origin, f"rsyslogd knows no facility {name}")
+    return codes
+
+
+def _severities(level: str, origin: ScriptPosition) -> range:
+    """`info` and everything more urgent, `=info` alone."""
+    word = level.removeprefix("!")
+    exact = word.startswith("=")
+    word = OLD_SEVERITIES.get(word.removeprefix("="), word.removeprefix("="))
+    if word in {"*", "none"}:
+        return range(len(SEVERITIES))
+    if word not in SEVERITIES:
+        raise Inexpressible(origin, f"rsyslogd knows no severity {word}")
+    code = SEVERITIES.index(word)
+    return range(code, code + 1) if exact else range(code + 1)
+
+
+def condition_of(one: SelectorFilter | PropertyFilter) -> Expression:
+    """The condition that stands for it."""
+    if isinstance(one, SelectorFilter):
+        return FunctionCall("prifilt", (Quoted(one.text, one.origin),), one.origin)
+    name, operation, text = (part.strip() for part in one.text.removeprefix(":").split(",", 2))
+    negate, operation = operation.startswith("!"), operation.removeprefix("!").strip().lower()
+    variable = Variable(f"${name.removeprefix('$')}", one.origin)
+    # Only quotes and backslashes are escaped here (runtime/stringbuf.c, parsQuotedCStr).
+    wanted = text[1:-1].replace('\\"', '"').replace("\\\\", "\\")
+    value = Quoted(extended(wanted) if operation == "regex" else wanted, one.origin)
+    condition: Expression
+    if operation == "isempty":
+        condition = Operation("==", (variable, Quoted("", one.origin)), one.origin)
+    elif operation in {"regex", "ereregex"}:
+        condition = FunctionCall("re_match", (variable, value), one.origin)
+    else:
+        operator = "==" if operation == "isequal" else operation
+        condition = Operation(operator, (variable, value), one.origin)
+    return Operation("not", (condition,), one.origin) if negate else condition
+
+
+_PORT = "514"
+# What the first character of an action means: the module, and its parameter for the rest.
+_BY_SIGN = {
+    "/": ("omfile", "file"), "?": ("omfile", "dynaFile"), "|": ("ompipe", "pipe"),
+    "^": ("omshell", "program"), ">": ("ommysql", "legacy"),
+}  # fmt: skip
+
+
+def action_of(one: LegacyAction) -> ScriptObject | Word:
+    """`/file`, `@host`, `:module:text` and the like as `action(...)`; `~` as `stop`."""
+    text = one.text
+    if text == "~":
+        return Word("stop", one.origin)
+    target, _, template = text.partition(";")
+    parameters = _parameters(target.strip())
+    # `:omusrmsg:*` and user names need none.
+    if template.strip() and parameters["type"] != "omusrmsg":
+        parameters["template"] = template.split()[0]
+    made = tuple(Parameter.of(*pair, one.origin) for pair in parameters.items())
+    return ScriptObject("action", made, one.origin)
+
+
+def _parameters(target: str) -> dict[str, str]:
+    first = target.split()[0] if target.split() else ""
+    if first[:1] == "@":
+        return _forwarding(first)
+    if first[:1] == ":":
+        return _named(first)
+    if first[:1] == "-":
+        # The minus asked syslogd not to synchronise, which rsyslog does not do anyway.
+        return _parameters(target[1:].strip())
+    kind, key = _BY_SIGN.get(first[:1], ("omusrmsg", "users"))
+    if first[:1] == "/":
+        return {"type": kind, key: first}
+    return {"type": kind, key: target[1:].strip() if first[:1] in _BY_SIGN else target}
+
+
+def _named(text: str) -> dict[str, str]:
+    """`:omrelp:host:port` and other actions that name their module."""
+    _, module, rest = [*text.split(":", 2), "", ""][:3]
+    if module == "omrelp":
+        host, port = _host_and_port(rest)
+        return {"type": module, "target": host, "port": port}
+    if module == "omfile":
+        return {"type": module, "file": rest}
+    made = {"type": module}
+    return made | ({"users" if module == "omusrmsg" else "legacy": rest} if rest else {})
+
+
+def _forwarding(text: str) -> dict[str, str]:
+    """`@host`, `@@host:port`, `@@(o,z9)[::1]:port`."""
+    protocol = "tcp" if text.startswith("@@") else "udp"
+    text = text.lstrip("@")
+    made = {"type": "omfwd", "protocol": protocol}
+    if text.startswith("("):
+        options, _, text = text[1:].partition(")")
+        for option in options.split(","):
+            if option[:1] == "z":
+                made |= {"compression.mode": "single", "zipLevel": option[1:] or "9"}
+            elif option == "o":
+                made["tcp_framing"] = "octet-counted"
+    host, port = _host_and_port(text)
+    return made | {"target": host, "port": port}
+
+
+def _host_and_port(text: str) -> tuple[str, str]:
+    if text.startswith("["):
+        host, _, rest = text[1:].partition("]")
+        return host, rest.removeprefix(":") or _PORT
+    host, _, port = text.partition(":")
+    return host, port or _PORT
 
 
 def modern(block: Block) -> Block:
@@ -47,13 +296,15 @@ def modern(block: Block) -> Block:
     return _Modernised().whole(block)
 
 
+_NOWHERE = ScriptPosition("", 1, 1)
+
+
 @dataclass
 class _Modernised:
     """What the directives so far have set."""
 
     once: dict[str, Parameter] = field(default_factory=dict)
-    lasting: dict[tuple[str, str], Parameter] = field(default_factory=dict)
-    inputs: dict[tuple[str, str], Parameter] = field(default_factory=dict)
+    lasting: dict[str, dict[str, Parameter]] = field(default_factory=dict)
     main: dict[str, Parameter] = field(default_factory=dict)
     rulesets: dict[str, list[Statement]] = field(default_factory=dict)
     given: dict[str, dict[str, Parameter]] = field(default_factory=dict)
@@ -65,7 +316,7 @@ class _Modernised:
         done = self.block(block)
         for name, body in self.rulesets.items():
             given = self.given.get(name, {})
-            origin = _first_origin(body, given)
+            origin = next((one.origin for one in (*body, *given.values())), _NOWHERE)
             named = Parameter.of("name", name, origin)
             done += (ScriptObject("ruleset", (named, *given.values()), origin, body=tuple(body)),)
         if self.first_main is not None:
@@ -95,40 +346,28 @@ class _Modernised:
                 yield from self.directive(statement)
             case LegacyAction():
                 yield self.action(statement)
-            case If():
-                then, otherwise = self.inner(statement.then), self.inner(statement.otherwise)
-                yield replace(statement, then=then, otherwise=otherwise)
             case SelectorFilter() | PropertyFilter():
                 body = self.inner(statement.body)
                 yield If(condition_of(statement), body, (), statement.origin)
-            case Foreach():
-                yield replace(statement, body=self.inner(statement.body))
-            case ScriptObject(body=tuple() as body):
-                yield replace(statement, body=self.inner(body))
             case Include():
-                for file in statement.files:
-                    for one in file:
-                        yield from self.statement(one)
+                for one in chain(*statement.files):
+                    yield from self.statement(one)
             case _:
-                yield statement
+                yield with_inner(statement, self.inner)
 
     def directive(self, one: Directive) -> Iterator[Statement]:
         """Note what a directive sets; an object where it makes one."""
-        key = one.key
-        text = _word(one.text)
+        key, text = one.key, _word(one.text)
         if key.startswith("actionqueue"):
-            self.once[_queue_name(key[11:])] = Parameter.of(_queue_name(key[11:]), text, one.origin)
+            _set(self.once, _queue_name(key[11:]), text, one)
         elif key.startswith("mainmsgqueue"):
             self.first_main = self.first_main or one.origin
-            self.main[_queue_name(key[12:])] = Parameter.of(_queue_name(key[12:]), text, one.origin)
+            _set(self.main, _queue_name(key[12:]), text, one)
         elif key == "actionname":
-            self.once["name"] = Parameter.of("name", text, one.origin)
+            _set(self.once, "name", text, one)
         elif key in LASTING:
             kind, name = LASTING[key]
-            self.lasting[kind, name] = Parameter.of(name, text, one.origin)
-        elif key in INPUTS:
-            kind, name = INPUTS[key]
-            self.inputs[kind, name] = Parameter.of(name, text, one.origin)
+            _set(self.lasting.setdefault(kind, {}), name, text, one)
         elif key in RUNS:
             yield self.input(one, text)
         elif key in GLOBALS:
@@ -142,10 +381,7 @@ class _Modernised:
         """Modules, templates and rulesets."""
         match one.key:
             case "modload":
-                module = text.rpartition("/")[2].removesuffix(".so")
-                yield ScriptObject(
-                    "module", (Parameter.of("load", module, one.origin),), one.origin
-                )
+                yield loading(text.rpartition("/")[2].removesuffix(".so"), one.origin)
             case "template":
                 yield _template(one)
             case "ruleset":
@@ -153,9 +389,7 @@ class _Modernised:
                 if text != DEFAULT_RULESET:
                     self.rulesets.setdefault(text, [])
             case "rulesetparser":
-                self.given.setdefault(self.current, {})["parser"] = Parameter.of(
-                    "parser", text, one.origin
-                )
+                _set(self.given.setdefault(self.current, {}), "parser", text, one)
             case "rulesetcreatemainqueue":
                 if text.lower() in ON:
                     self.given.setdefault(self.current, {}).update(self.main)
@@ -170,9 +404,10 @@ class _Modernised:
         parameters = {"type": Parameter.of("type", kind, one.origin)}
         if name:
             parameters[name] = Parameter.of(name, text, one.origin)
-        parameters |= {key: value for (of, key), value in self.inputs.items() if of == kind}
+        waiting = self.lasting.get(kind, {})
+        parameters |= waiting
         for key in used:
-            self.inputs.pop((kind, key), None)
+            waiting.pop(key, None)
         return ScriptObject("input", tuple(parameters.values()), one.origin)
 
     def action(self, one: LegacyAction) -> Statement:
@@ -181,7 +416,7 @@ class _Modernised:
         if not isinstance(made, ScriptObject):
             return made
         kind = made.text("type") or ""
-        lasting = {key: value for (of, key), value in self.lasting.items() if of in {"", kind}}
+        lasting = self.lasting.get("", {}) | self.lasting.get(kind, {})
         waiting, self.once = self.once, {}
         queue_type = waiting.get("queue.type")
         if queue_type is not None and (queue_type.text or "").lower() != "direct":
@@ -191,11 +426,8 @@ class _Modernised:
         return replace(made, parameters=tuple((lasting | waiting | own).values()))
 
 
-def _first_origin(body: list[Statement], parameters: dict[str, Parameter]) -> ScriptPosition:
-    return next(one.origin for one in (*body, *parameters.values(), _NOWHERE))
-
-
-_NOWHERE = Word("continue", ScriptPosition("", 1, 1))
+def _set(given: dict[str, Parameter], name: str, text: str, one: Directive) -> None:
+    given[name] = Parameter.of(name, text, one.origin)
 
 
 def _completed(

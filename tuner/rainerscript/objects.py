@@ -93,7 +93,7 @@ class Base:
                 for one in every(self.block)
                 if isinstance(one, ScriptObject)
                 and one.kind == "template"
-                and (one.text("name") or "").lower() == name.strip().lower()
+                and one.key == name.strip().lower()
             ),
             None,
         )
@@ -123,8 +123,7 @@ def _addressed(block: Block) -> Iterator[tuple[str, ScriptObject]]:
         yield from ((kind, one) for one in objects if one.kind == kind)
     for kind in _KINDS:
         mine = [one for one in objects if one.kind == kind]
-        names = Counter((one.text("name") or "").lower() for one in mine)
+        names = Counter(one.key for one in mine)
         for number, one in enumerate(mine, 1):
-            name = one.text("name") or ""
-            is_own = bool(name) and names[name.lower()] == 1
-            yield f"{kind}[{name if is_own else number}]", one
+            is_own = one.name and names[one.key] == 1
+            yield f"{kind}[{one.name if is_own else number}]", one

@@ -10,19 +10,23 @@ from typing import Annotated, Any, Literal, get_args, get_origin
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
+from tuner.modules.input import Input, Listener
 from tuner.modules.priorities import SEVERITIES
 from tuner.modules.queue import Queue
+from tuner.modules.registry import INPUTS, name_of
 from tuner.modules.secrets import SecretRef
 from tuner.rainerscript.gaps import Gaps
-from tuner.rainerscript.old_form import OLD_SEVERITIES
-from tuner.rainerscript.script import OFF, ON, Array, Parameter, ScriptObject
+from tuner.rainerscript.legacy import OLD_SEVERITIES
+from tuner.rainerscript.script import OFF, ON, QUEUE, Array, Parameter, ScriptObject
 
 # rsyslog's sizes: small letters are powers of 1024, capitals of 1000 (grammar/rainerscript.c).
 _UNITS = {"k": 1024, "m": 1024**2, "g": 1024**3, "K": 1000, "M": 1000**2, "G": 1000**3}
 _CODES = {name: code for code, name in enumerate(SEVERITIES)}
 _CODES |= {old: _CODES[name] for old, name in OLD_SEVERITIES.items()}
 _SEVERITY_NAMES = {str(code): name for code, name in enumerate(SEVERITIES)}
-QUEUE = "queue."
+INPUT_MODELS: dict[str, type[Input]] = {name_of(one): one for one in INPUTS}
+# rsyslog listens on every address unless one is configured.
+ANYWHERE = "0.0.0.0"  # noqa: S104 - this is what the configuration that is read does
 _TLS_MODES = frozenset({"streamdriver.mode", "streamdrivermode"})
 _TLS_SHARED = {
     "defaultnetstreamdriver": ("streamDriver.name", "streamDriver"),
@@ -57,13 +61,26 @@ def known(
     return data
 
 
-def queue_of(parameters: Iterable[Parameter], what: str, gaps: Gaps) -> dict[str, object]:
-    """The `queue.*` parameters among some."""
-    inner = [
-        Parameter(one.name[len(QUEUE) :], one.value, one.origin)
-        for one in parameters
-        if one.key.startswith(QUEUE)
-    ]
+def input_of(
+    model: type[Input],
+    parameters: Iterable[Parameter],
+    defaults: Mapping[str, object],
+    what: str,
+    gaps: Gaps,
+) -> dict[str, object]:
+    """The keys of an input; rsyslog's `defaults` hold where a profile's are others."""
+    data: dict[str, object] = {"type": name_of(model)}
+    if issubclass(model, Listener):
+        data["address"] = ANYWHERE
+    data |= {**defaults, **known(model, parameters, what, gaps)}
+    if data.get("address") in {"*", ""}:
+        data["address"] = ANYWHERE
+    return data
+
+
+def queue_of(one: ScriptObject, what: str, gaps: Gaps) -> dict[str, object]:
+    """The queue of an object."""
+    inner = [replace(each, name=each.name[len(QUEUE) :]) for each in one.queue]
     queue = known(Queue, inner, f"the queue of {what}", gaps)
     if queue.get("saveOnShutdown") and "filename" not in queue:
         del queue["saveOnShutdown"]
@@ -72,15 +89,15 @@ def queue_of(parameters: Iterable[Parameter], what: str, gaps: Gaps) -> dict[str
     return queue
 
 
-def entry_queue_of(thing: ScriptObject, what: str, gaps: Gaps) -> dict[str, object]:
+def entry_queue_of(one: ScriptObject, what: str, gaps: Gaps) -> dict[str, object]:
     """The queue that inputs hand events to; none where it is Direct."""
     noted = Gaps()
-    queue = queue_of(thing.parameters, what, noted)
+    queue = queue_of(one, what, noted)
     if queue.get("type") != "Direct":
         gaps.take(noted)
         return queue
     gaps.change(
-        thing.origin,
+        one.origin,
         f"{what}: a profile takes no Direct queue there, which makes inputs wait for outputs "
         "(RT108): it is left out, and rsyslog's default applies",
     )
@@ -105,22 +122,14 @@ def certificates(
     return known(model, (one for one in named if one.name not in data), "global()", gaps)
 
 
-def secret_of(one: Parameter, name: str) -> dict[str, str]:
-    """Where a secret is kept: where rsyslogd reads it from today, or a file to be made.  The secret
-    itself goes nowhere."""
-    value = one.value
-    if not isinstance(value, Array) and value.backtick:
-        command, _, rest = value.text.partition(" ")
-        if command == "cat":
-            return {"file": rest.strip()}
-        if command == "echo" and rest.startswith("$"):
-            return {"env": rest[1:].strip()}
-    return {"file": f"/etc/rsyslog.d/{name}"}
-
-
-def is_literal(one: Parameter) -> bool:
-    """Whether a secret stands in the configuration itself."""
-    return isinstance(one.value, Array) or not one.value.backtick
+def misfit(model: type[BaseModel], data: Mapping[str, object]) -> str | None:
+    """The key of a section that its model refuses, "" for the section as a whole; None where the
+    model takes it."""
+    try:
+        model.model_validate(data, by_alias=True, by_name=False)
+    except ValidationError as bad:
+        return ".".join(map(str, bad.errors(include_url=False)[0]["loc"]))
+    return None
 
 
 @cache

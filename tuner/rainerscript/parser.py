@@ -2,17 +2,45 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cache
 from importlib.resources import files
+from itertools import chain
+from typing import TypeVar
 
-from lark import Lark, Token, UnexpectedToken
+from lark import Lark, Token, Transformer, UnexpectedToken, v_args
 from lark.lexer import Lexer
 from lark.parsers.lalr_interactive_parser import InteractiveParser
 
-from tuner.rainerscript.builder import TooDeep, builder
-from tuner.rainerscript.script import Block
-from tuner.rainerscript.tokens import JoinedText, Refusal, ScriptToken, joined, tokens
+from tuner.rainerscript.gaps import Gap
+from tuner.rainerscript.script import (
+    Array,
+    Block,
+    BsdBlock,
+    Call,
+    Directive,
+    Expression,
+    Foreach,
+    FunctionCall,
+    If,
+    Include,
+    LegacyAction,
+    Operation,
+    Parameter,
+    PropertyFilter,
+    Quoted,
+    ReloadTable,
+    ScriptNumber,
+    ScriptObject,
+    ScriptPosition,
+    SelectorFilter,
+    SetVariable,
+    Variable,
+    Word,
+)
+from tuner.rainerscript.tokens import DEEPEST, JoinedText, ScriptToken, joined, tokens
 
 MOST_REFUSALS = 100
 # What begins something at the outermost level, so that reading can go on there.
@@ -30,9 +58,9 @@ _NAMES = {
 }  # fmt: skip
 
 
-def parse(text: str, file: str) -> tuple[Block, tuple[Refusal, ...]]:
+def parse(text: str, file: str) -> tuple[Block, tuple[Gap, ...]]:
     """The statements of a configuration, and all that cannot be read of it."""
-    refused: list[Refusal] = []
+    refused: list[Gap] = []
     source = joined(text, file)
     words = _with_directives_inside(list(tokens(source, refused)))
     block = _statements(words, source, refused)
@@ -51,7 +79,7 @@ def _with_directives_inside(words: list[ScriptToken]) -> list[ScriptToken]:
     return words
 
 
-def _statements(words: Sequence[ScriptToken], source: JoinedText, refused: list[Refusal]) -> Block:
+def _statements(words: Sequence[ScriptToken], source: JoinedText, refused: list[Gap]) -> Block:
     """Each stretch without an error is parsed by itself."""
     block: Block = ()
     start = 0
@@ -64,7 +92,7 @@ def _statements(words: Sequence[ScriptToken], source: JoinedText, refused: list[
         if start + number == len(words):
             line = words[begin].origin.line
             message = f"the statement that begins in line {line} never ends"
-            refusal = Refusal(words[begin].origin, message)
+            refusal = Gap(words[begin].origin, message)
         refused.append(refusal)
         if begin > start:
             part, wrong = _parsed(words[start:begin], source)
@@ -75,7 +103,7 @@ def _statements(words: Sequence[ScriptToken], source: JoinedText, refused: list[
 
 def _parsed(
     words: Sequence[ScriptToken], source: JoinedText
-) -> tuple[Block, tuple[int, Refusal] | None]:
+) -> tuple[Block, tuple[int, Gap] | None]:
     """The statements of all the words; or the number of the first that does not fit, and why."""
     parser = _grammar().parse_interactive()
     end = source.origin(len(source.text))
@@ -84,9 +112,9 @@ def _parsed(
         try:
             result = parser.feed_token(token)
         except UnexpectedToken:
-            return (), (number, _refusal(word, _accepted(parser)))
-        except TooDeep as bad:
-            return (), (number, Refusal(bad.origin, str(bad)))
+            return (), (number, _why(word, _accepted(parser)))
+        except _TooDeep as bad:
+            return (), (number, Gap(bad.origin, str(bad)))
     return result, None
 
 
@@ -126,16 +154,16 @@ def _accepted(parser: InteractiveParser) -> set[str]:
     return accepted
 
 
-def _refusal(word: ScriptToken, accepted: set[str]) -> Refusal:
+def _why(word: ScriptToken, accepted: set[str]) -> Gap:
     named = sorted({_NAMES.get(kind, "") for kind in accepted})
     expected = f": expected {' or '.join(named)}" if all(named) and len(named) <= 4 else ""
     if word.kind in _OBJECTS:
         name = word.text.split("(")[0].strip()
-        return Refusal(word.origin, f"{name}() cannot stand here{expected}")
+        return Gap(word.origin, f"{name}() cannot stand here{expected}")
     text = word.text if len(word.text) <= 40 else f"{word.text[:40]}..."
     # What is in quotes may be a password.
     shown = "this text" if word.kind == "STRING" else text
-    return Refusal(word.origin, f"{shown} does not fit here{expected}")
+    return Gap(word.origin, f"{shown} does not fit here{expected}")
 
 
 class _NoLexer(Lexer):
@@ -151,4 +179,156 @@ class _NoLexer(Lexer):
 @cache
 def _grammar() -> Lark:
     text = (files("tuner.rainerscript") / "grammar.lark").read_text(encoding="utf-8")
-    return Lark(text, parser="lalr", lexer=_NoLexer, start="configuration", transformer=builder())
+    return Lark(text, parser="lalr", lexer=_NoLexer, start="configuration", transformer=_Builder())
+
+
+_Parameters = tuple[Parameter, ...]
+_ESCAPE = re.compile(r"\\(x[0-9a-fA-F]{2}|[0-7]{1,3}|.)", re.DOTALL)
+_ESCAPED = {"a": 7, "b": 8, "f": 12, "n": 10, "r": 13, "t": 9}
+# What stands between any number of operands.
+_REPEATED = frozenset({"and", "or", "&", "+"})
+_Deep = TypeVar("_Deep", Operation, FunctionCall)
+
+
+class _TooDeep(Exception):
+    """An expression that nobody wrote by hand."""
+
+    def __init__(self, origin: ScriptPosition) -> None:
+        super().__init__(f"an expression nested more than {DEEPEST} levels deep")
+        self.origin = origin
+
+
+@v_args(inline=True)
+class _Builder(Transformer[Token, Block]):
+    """One method for each rule of the grammar, from the inside out; a statement is a block of one
+    or, for `action & action`, of several."""
+
+    def configuration(self, *blocks: Block) -> Block:
+        none: Block = ()
+        return sum(blocks, none)
+
+    braces = actions = one_statement = configuration
+
+    def plain_object(self, word: Token, parameters: _Parameters) -> tuple[ScriptObject, ...]:
+        return (_object(word, parameters),)
+
+    def list_template(
+        self, word: Token, parameters: _Parameters, *parts: tuple[ScriptObject, ...]
+    ) -> Block:
+        return (replace(_object(word, parameters), parts=tuple(chain(*parts))),)
+
+    def ruleset(self, word: Token, parameters: _Parameters, *body: Block) -> Block:
+        return (replace(_object(word, parameters), body=tuple(chain(*body))),)
+
+    def bsd_block(self, word: Token) -> Block:
+        return (BsdBlock(word.value.text.strip(), word.value.origin),)
+
+    def parameters(self, *parameters: Parameter) -> _Parameters:
+        return parameters
+
+    def parameter(self, name: Token, value: Quoted | Array) -> Parameter:
+        return Parameter(name.value.text, value, name.value.origin)
+
+    def string(self, word: Token) -> Quoted:
+        text = word.value.text
+        return Quoted(unescaped(text[1:-1]), word.value.origin, text[0] == "`")
+
+    def array(self, *words: Token) -> Array:
+        return Array(tuple(map(self.string, words)), words[0].value.origin)
+
+    def if_then(
+        self, word: Token, condition: Expression, then: Block, otherwise: Block = ()
+    ) -> Block:
+        return (If(condition, then, otherwise, word.value.origin),)
+
+    def foreach(self, word: Token, variable: Token, values: Expression, body: Block) -> Block:
+        return (Foreach(variable.value.text, values, body, word.value.origin),)
+
+    def set_variable(self, verb: Token, variable: Token, value: Expression | None = None) -> Block:
+        name = variable.value.text
+        return (SetVariable(verb.value.text.lower(), name, value, verb.value.origin),)
+
+    def selector(self, word: Token, body: Block) -> Block:
+        return (SelectorFilter(word.value.text, body, word.value.origin),)
+
+    def property_filter(self, word: Token, body: Block) -> Block:
+        return (PropertyFilter(word.value.text, body, word.value.origin),)
+
+    def reload(self, word: Token, *arguments: Expression) -> Block:
+        return (ReloadTable(arguments, word.value.origin),)
+
+    def include(self, word: Token, parameters: _Parameters) -> Block:
+        return (Include(parameters, word.value.origin),)
+
+    def directive(self, word: Token) -> Block:
+        origin = word.value.origin
+        name, _, text = word.value.text[1:].replace("\t", " ").partition(" ")
+        if name.lower() == "includeconfig":
+            file = Parameter.of("file", text.strip().split(" ")[0], origin)
+            return (Include((file,), origin),)
+        return (Directive(name, text.strip(), origin),)
+
+    def legacy_action(self, word: Token) -> Block:
+        return (LegacyAction(word.value.text.strip(), word.value.origin),)
+
+    def word(self, word: Token) -> Block:
+        return (Word(word.value.text.lower(), word.value.origin),)
+
+    def call(self, word: Token, ruleset: Token) -> Block:
+        return (Call(ruleset.value.text, word.value.origin),)
+
+    def call_indirect(self, word: Token, ruleset: Expression) -> Block:
+        return (Call(ruleset, word.value.origin),)
+
+    def operation(self, left: Expression, word: Token, right: Expression) -> Expression:
+        operator = word.value.text.lower()
+        if isinstance(left, Operation) and left.operator == operator in _REPEATED:
+            return Operation(operator, (*left.operands, right), left.origin, left.depth)
+        return _shallow(Operation, operator, (left, right), left.origin)
+
+    def prefixed(self, word: Token, operand: Expression) -> Expression:
+        return _shallow(Operation, word.value.text.lower(), (operand,), word.value.origin)
+
+    def number(self, word: Token) -> ScriptNumber:
+        text = word.value.text.lower()
+        base = 16 if text.startswith("0x") else 8 if text.startswith("0") else 10
+        return ScriptNumber(int(text, base), word.value.origin)
+
+    def variable(self, word: Token) -> Variable:
+        return Variable(word.value.text, word.value.origin)
+
+    def parentheses(self, inner: Expression) -> Expression:
+        return inner
+
+    def function(self, word: Token, *arguments: Expression) -> Expression:
+        return _shallow(FunctionCall, word.value.text, arguments, word.value.origin)
+
+
+def _object(word: Token, parameters: _Parameters) -> ScriptObject:
+    kind = word.value.text.split("(")[0].strip().lower()
+    return ScriptObject(kind, parameters, word.value.origin)
+
+
+def _shallow(
+    kind: type[_Deep], word: str, operands: tuple[Expression, ...], at: ScriptPosition
+) -> _Deep:
+    """An expression, unless it is nested so deep that nobody wrote it by hand."""
+    inner = (one.depth for one in operands if isinstance(one, Operation | FunctionCall))
+    depth = 1 + max(inner, default=0)
+    if depth > DEEPEST:
+        raise _TooDeep(at)
+    return kind(word, operands, at, depth)
+
+
+def unescaped(text: str) -> str:
+    """A text with its escapes as rsyslogd reads them."""
+    return _ESCAPE.sub(_character, text)
+
+
+def _character(match: re.Match[str]) -> str:
+    word = match[1]
+    if word[0] == "x" and len(word) == 3:
+        return chr(int(word[1:], 16))
+    if word[0] in "01234567":
+        return chr(int(word, 8) % 256)
+    return chr(_ESCAPED[word]) if word in _ESCAPED else word

@@ -1,12 +1,17 @@
-"""What a configuration of rsyslog says: its statements and expressions, each with its place."""
+"""What a configuration of rsyslog says: its statements and expressions, each with its place; and as
+text again."""
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+
+from tuner.rainerscript.quoting import literal, quote
 
 ON = frozenset({"on", "yes", "true", "1"})
 OFF = frozenset({"off", "no", "false", "0"})
+QUEUE = "queue."
+"""How the parameters of a queue begin."""
 
 
 @dataclass(frozen=True, order=True)
@@ -124,6 +129,26 @@ class ScriptObject:
     parts: tuple[ScriptObject, ...] = ()
     body: Block | None = None
 
+    @property
+    def name(self) -> str:
+        """Its own name; "" without one."""
+        return self.text("name") or ""
+
+    @property
+    def key(self) -> str:
+        """The name in lower case, in which rsyslog compares it."""
+        return self.name.lower()
+
+    @property
+    def type(self) -> str:
+        """The module of an input or action in lower case; "" without one."""
+        return (self.text("type") or "").lower()
+
+    @property
+    def queue(self) -> tuple[Parameter, ...]:
+        """The parameters of its queue."""
+        return tuple(one for one in self.parameters if one.key.startswith(QUEUE))
+
     def get(self, name: str) -> Parameter | None:
         """The parameter of that name; rsyslog takes the last one where it is written twice."""
         found = [one for one in self.parameters if one.key == name.lower()]
@@ -159,11 +184,10 @@ class ScriptObject:
 
 @dataclass(frozen=True)
 class Include:
-    """`include(...)`, or `$IncludeConfig` where it is `legacy`; `files` are what it brought in."""
+    """`include(...)` or `$IncludeConfig`; `files` are what it brought in."""
 
     parameters: tuple[Parameter, ...]
     origin: ScriptPosition = field(compare=False)
-    legacy: bool = False
     files: tuple[Block, ...] = ()
 
 
@@ -287,7 +311,17 @@ Statement = (
 Block = tuple[Statement, ...]
 
 
-def blocks_in(statement: Statement) -> tuple[Block, ...]:
+def every(block: Block) -> Iterator[Statement]:
+    """All statements of a block and inside of them, in the order of the text."""
+    waiting = list(reversed(block))
+    while waiting:
+        statement = waiting.pop()
+        yield statement
+        for inner in reversed(_blocks_in(statement)):
+            waiting.extend(reversed(inner))
+
+
+def _blocks_in(statement: Statement) -> tuple[Block, ...]:
     """The blocks of statements directly inside of one."""
     match statement:
         case If():
@@ -302,17 +336,154 @@ def blocks_in(statement: Statement) -> tuple[Block, ...]:
             return ()
 
 
-def every(block: Block) -> Iterator[Statement]:
-    """All statements of a block and inside of them, in the order of the text."""
-    waiting = list(reversed(block))
-    while waiting:
-        statement = waiting.pop()
-        yield statement
-        for inner in reversed(blocks_in(statement)):
-            waiting.extend(reversed(inner))
+def with_inner(statement: Statement, change: Callable[[Block], Block]) -> Statement:
+    """The statement with each block directly inside of it changed."""
+    match statement:
+        case If():
+            then, otherwise = change(statement.then), change(statement.otherwise)
+            return replace(statement, then=then, otherwise=otherwise)
+        case SelectorFilter() | PropertyFilter() | Foreach() | ScriptObject(body=tuple()):
+            return replace(statement, body=change(statement.body or ()))
+        case Include():
+            return replace(statement, files=tuple(map(change, statement.files)))
+        case _:
+            return statement
+
+
+def rewritten(block: Block, change: Callable[[Statement], Iterable[Statement]]) -> Block:
+    """The block with what `change` makes of each of its statements, of those inside first."""
+
+    def inner(block: Block) -> Block:
+        return tuple(made for one in block for made in change(with_inner(one, inner)))
+
+    return inner(block)
 
 
 def module_name(one: ScriptObject) -> str:
     """The module that is loaded, without its folder."""
     name = (one.text("load") or "").lower().removesuffix(".so").rpartition("/")[2]
     return name.removeprefix("builtin:")
+
+
+def loading(module: str, origin: ScriptPosition) -> ScriptObject:
+    """The statement that loads a module."""
+    return ScriptObject("module", (Parameter.of("load", module, origin),), origin)
+
+
+def printed(block: Block) -> str:
+    """The text of a configuration, which says the same."""
+    return "".join(f"{line}\n" for line in _lines(block))
+
+
+def _lines(block: Block) -> Iterator[str]:
+    for statement in block:
+        yield from _statement(statement)
+
+
+def _indented(block: Block) -> Iterator[str]:
+    return (f"    {line}" for line in _lines(block))
+
+
+def _statement(statement: Statement) -> Iterator[str]:
+    match statement:
+        case ScriptObject():
+            yield from _object(statement)
+        case Include():
+            for file in statement.files:
+                yield from _lines(file)
+        case If():
+            yield f"if {_expression(statement.condition)} then {{"
+            yield from _indented(statement.then or _NOTHING)
+            if statement.otherwise:
+                yield "} else {"
+                yield from _indented(statement.otherwise)
+            yield "}"
+        case SelectorFilter() | PropertyFilter():
+            yield f"{statement.text} {{"
+            yield from _indented(statement.body or _NOTHING)
+            yield "}"
+        case Foreach():
+            yield f"foreach ({statement.variable} in {_expression(statement.values)}) do {{"
+            yield from _indented(statement.body or _NOTHING)
+            yield "}"
+        case _:
+            yield _plain(statement)
+
+
+def _plain(statement: Statement) -> str:
+    """A statement on a line of its own."""
+    match statement:
+        case SetVariable(value=None):
+            text = f"{statement.verb} {statement.variable};"
+        case SetVariable(value=value):
+            text = f"{statement.verb} {statement.variable} = {_expression(value)};"
+        case Call(target=target):
+            text = f"call {target}"
+            if not isinstance(target, str):
+                text = f"call_indirect {_expression(target)};"
+        case ReloadTable():
+            text = f"reload_lookup_table({', '.join(map(_expression, statement.arguments))})"
+        case Word(word=word):
+            text = word
+        case LegacyAction() | BsdBlock():
+            text = statement.text
+        case Directive():
+            text = f"${statement.name} {statement.text}".rstrip()
+        case _:
+            raise TypeError(f"{type(statement).__name__} is printed elsewhere")
+    return text
+
+
+def _object(one: ScriptObject) -> Iterator[str]:
+    head = f"{one.kind}({' '.join(map(_parameter, one.parameters))})"
+    if one.body is None and not one.parts:
+        yield head
+        return
+    yield f"{head} {{"
+    yield from _indented(one.parts or one.body or ())
+    yield "}"
+
+
+def _parameter(one: Parameter) -> str:
+    if isinstance(one.value, Array):
+        return f"{one.name}=[{', '.join(_text(item) for item in one.value.items)}]"
+    return f"{one.name}={_text(one.value)}"
+
+
+def _text(quoted: Quoted) -> str:
+    if quoted.backtick:
+        return f"`{quoted.text}`"
+    return quote(quoted.text)
+
+
+def _expression(one: Expression | None) -> str:
+    """An expression, with parentheses around every part that is one itself."""
+    text = ""
+    match one:
+        case Quoted(backtick=True):
+            text = _text(one)
+        case Quoted():
+            text = literal(one.text)
+        case ScriptNumber(number=number):
+            text = str(number)
+        case Variable(name=name):
+            text = name
+        case Array(items=items):
+            text = f"[{', '.join(_expression(item) for item in items)}]"
+        case FunctionCall(name=name, operands=operands):
+            text = f"{name}({', '.join(map(_expression, operands))})"
+        case Operation(operator=operator, operands=(only,)):
+            text = f"{operator} {_inner(only)}"
+        case Operation(operator=operator, operands=operands):
+            text = f" {operator} ".join(map(_inner, operands))
+        case None:
+            pass
+    return text
+
+
+def _inner(one: Expression) -> str:
+    return f"({_expression(one)})" if isinstance(one, Operation) else _expression(one)
+
+
+# rsyslogd refuses an empty block; this statement does nothing.
+_NOTHING: Block = (Word("continue", ScriptPosition("", 1, 1)),)

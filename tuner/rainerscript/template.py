@@ -61,23 +61,23 @@ class Template:
     options: frozenset[str] = frozenset()
 
 
-def template_of(thing: ScriptObject) -> Template:
+def template_of(one: ScriptObject) -> Template:
     """What a template() says.  Raises Inexpressible."""
-    name, kind = thing.text("name") or "", (thing.text("type") or "string").lower()
+    name, kind = one.name, (one.text("type") or "string").lower()
     options = frozenset(
-        one.key.removeprefix("option.")
-        for one in thing.parameters
-        if one.key.startswith("option.") and one.is_on
+        each.key.removeprefix("option.")
+        for each in one.parameters
+        if each.key.startswith("option.") and each.is_on
     )
     if kind == "list":
-        pieces = tuple(_part(part) for part in thing.parts)
-        return Template(name, thing.origin, pieces, options=options)
+        pieces = tuple(_part(part) for part in one.parts)
+        return Template(name, one.origin, pieces, options=options)
     if kind == "string":
-        text = thing.text("string") or ""
-        return Template(name, thing.origin, tuple(_pieces(text, thing.origin)), options=options)
+        text = one.text("string") or ""
+        return Template(name, one.origin, tuple(_pieces(text, one.origin)), options=options)
     if kind == "subtree":
-        return Template(name, thing.origin, (), thing.text("subtree"), options)
-    raise Inexpressible(thing.origin, f"template {name}: made by the plugin of another module")
+        return Template(name, one.origin, (), one.text("subtree"), options)
+    raise Inexpressible(one.origin, f"template {name}: made by the plugin of another module")
 
 
 def _part(part: ScriptObject) -> TemplatePiece:
@@ -86,7 +86,7 @@ def _part(part: ScriptObject) -> TemplatePiece:
         name = part.text("outname")
         return text if name is None else NamedText(name, text)
     options = {one.key: one.text or "" for one in part.parameters if one.key != "name"}
-    return TemplateProperty(part.text("name") or "", options, part.origin)
+    return TemplateProperty(part.name, options, part.origin)
 
 
 def _pieces(text: str, origin: ScriptPosition) -> Iterator[TemplatePiece]:

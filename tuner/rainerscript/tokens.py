@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
 
+from tuner.rainerscript.gaps import Gap
 from tuner.rainerscript.script import ScriptPosition
 
 
@@ -62,11 +63,11 @@ DEEPEST = 60
 class Mode(Enum):
     """What is being read."""
 
-    STATEMENT = "statement"
-    OBJECT = "object"
-    EXPRESSION = "expression"
-    CALL = "call"
-    PROCEDURE = "procedure"
+    STATEMENT = "a statement"
+    OBJECT = "the parameters of an object"
+    EXPRESSION = "an expression"
+    CALL = "the name of a ruleset"
+    PROCEDURE = "the arguments of reload_lookup_table"
 
 
 @dataclass(frozen=True)
@@ -79,14 +80,6 @@ class ScriptToken:
 
     def __str__(self) -> str:
         return self.text
-
-
-@dataclass(frozen=True)
-class Refusal:
-    """What cannot be read, and where."""
-
-    origin: ScriptPosition
-    message: str
 
 
 @dataclass(frozen=True)
@@ -105,8 +98,8 @@ def _rule(
     return _Rule(kind, re.compile(pattern, re.IGNORECASE), then, at_line_start)
 
 
-def _words(then: Mode | None, **words: str) -> tuple[_Rule, ...]:
-    return tuple(_rule(kind, re.escape(word), then) for kind, word in words.items())
+def _words(**words: str) -> tuple[_Rule, ...]:
+    return tuple(_rule(kind, re.escape(word)) for kind, word in words.items())
 
 
 _COMMENT = _rule(None, r"/\*(?:[^*]|\*(?!/))*\*/")
@@ -123,7 +116,7 @@ _STATEMENT = (
     _rule("IF", "if", Mode.EXPRESSION),
     _rule("FOREACH", "foreach", Mode.EXPRESSION),
     _rule("RELOAD", "reload_lookup_table", Mode.PROCEDURE),
-    *_words(None, _AND_ALSO="&", _LBRACE="{", _RBRACE="}", STOP="stop", _ELSE="else"),
+    *_words(_AND_ALSO="&", _LBRACE="{", _RBRACE="}", STOP="stop", _ELSE="else"),
     _rule("CALL", "call", Mode.CALL),
     _rule("CALL_INDIRECT", "call_indirect", Mode.EXPRESSION),
     _rule("SET", "set", Mode.EXPRESSION),
@@ -156,7 +149,7 @@ _STATEMENT = (
 _OBJECT = (
     _rule("_END", r"\)", Mode.STATEMENT),
     _rule("NAME", r"[a-z][a-z0-9_.]*"),
-    *_words(None, _COMMA=",", _LBRACKET="[", _RBRACKET="]", _ASSIGN="="),
+    *_words(_COMMA=",", _LBRACKET="[", _RBRACKET="]", _ASSIGN="="),
     _rule("STRING", r'"(?:[^"\\]|\\[\'"?\\abfnrtv]|\\[0-7]{1,3})*"'),
     _rule("STRING", _BACKTICK),
     _COMMENT,
@@ -167,9 +160,9 @@ _EXPRESSION = (
     _rule("_THEN", "then", Mode.STATEMENT),
     _rule("_DO", "do", Mode.STATEMENT),
     _rule("_SEMICOLON", ";", Mode.STATEMENT),
-    *_words(None, OR="or", AND="and", NOT="not", _IN="in"),
-    *_words(None, _LPAR="(", _RPAR=")", _COMMA=",", _LBRACKET="[", _RBRACKET="]"),
-    *_words(None, _ASSIGN="=", STAR="*", SLASH="/", PERCENT="%", PLUS="+", CONCAT="&", MINUS="-"),
+    *_words(OR="or", AND="and", NOT="not", _IN="in"),
+    *_words(_LPAR="(", _RPAR=")", _COMMA=",", _LBRACKET="[", _RBRACKET="]"),
+    *_words(_ASSIGN="=", STAR="*", SLASH="/", PERCENT="%", PLUS="+", CONCAT="&", MINUS="-"),
     _rule(
         "COMPARE",
         r"==|<=|>=|!=|<>|<|>|contains_i|contains|startswith_i|startswith|endswith_i|endswith",
@@ -198,17 +191,16 @@ _RULES = {
 }
 
 
-def tokens(source: JoinedText, refused: list[Refusal]) -> Iterator[ScriptToken]:
+def tokens(source: JoinedText, refused: list[Gap]) -> Iterator[ScriptToken]:
     """The words of a text.  Anything that is not a word is added to `refused` and skipped."""
     text, mode, here, depth = source.text, Mode.STATEMENT, 0, 0
     while here < len(text):
         rule, end = _longest(text, here, mode)
         if rule is None:
-            origin = source.origin(here)
-            refusal = Refusal(origin, _why(text, here, mode))
+            refusal = Gap(source.origin(here), _why(text, here, mode))
             if refusal.message != _NO_BREAK or all(one.message != _NO_BREAK for one in refused):
                 refused.append(refusal)
-            here, mode = _after(text, here, mode)
+            here = _after(text, here)
             continue
         if rule.kind is not None:
             word = text[here:end]
@@ -216,7 +208,7 @@ def tokens(source: JoinedText, refused: list[Refusal]) -> Iterator[ScriptToken]:
             origin = source.origin(here + blanks)
             depth += (word in {"{", "("}) - (word in {"}", ")"})
             if depth > DEEPEST:
-                refused.append(Refusal(origin, f"nested more than {DEEPEST} levels deep"))
+                refused.append(Gap(origin, f"nested more than {DEEPEST} levels deep"))
                 return
             yield ScriptToken(rule.kind, word[blanks:], origin)
         here, mode = end, rule.then or mode
@@ -235,16 +227,16 @@ def _longest(text: str, here: int, mode: Mode) -> tuple[_Rule | None, int]:
     return best, end
 
 
-def _after(text: str, here: int, mode: Mode) -> tuple[int, Mode]:
+def _after(text: str, here: int) -> int:
     """Where to go on after what is no word: a string or comment that never ends takes all of the
     line, anything else is one character, as often as it is repeated."""
     if text[here] in "\"'`" or text.startswith("/*", here):
         end = text.find("\n", here)
-        return (len(text) if end < 0 else end + 1), mode
+        return len(text) if end < 0 else end + 1
     end = here + 1
     while text[end : end + 1] == text[here]:
         end += 1
-    return end, mode
+    return end
 
 
 def _why(text: str, here: int, mode: Mode) -> str:
@@ -258,7 +250,7 @@ def _why(text: str, here: int, mode: Mode) -> str:
     if character == "#" and mode is Mode.EXPRESSION:
         return "a comment cannot stand inside of a condition: use /* */"
     shown = character if character.isprintable() else f"\\x{ord(character):02x}"
-    return f"unexpected character {shown} in {_SHOWN[mode]}"
+    return f"unexpected character {shown} in {mode.value}"
 
 
 def _why_no_text(line: str, mode: Mode) -> str:
@@ -272,10 +264,3 @@ def _why_no_text(line: str, mode: Mode) -> str:
 _NO_BREAK = (
     "no-break spaces, as web pages have them, which rsyslogd refuses: read as blanks from here on"
 )
-_SHOWN = {
-    Mode.STATEMENT: "a statement",
-    Mode.OBJECT: "the parameters of an object",
-    Mode.EXPRESSION: "an expression",
-    Mode.CALL: "the name of a ruleset",
-    Mode.PROCEDURE: "the arguments of reload_lookup_table",
-}

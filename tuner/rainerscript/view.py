@@ -4,26 +4,28 @@ with the address that it has there.  What becomes of an event is not among it.""
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel
 
-from tuner.modules.input import Input, Listener
 from tuner.modules.omelasticsearch import OmelasticsearchOutput
 from tuner.modules.queue import Queue
-from tuner.modules.registry import INPUTS, name_of
 from tuner.rainerscript.gaps import Gaps
 from tuner.rainerscript.objects import MAIN_QUEUE, Base
-from tuner.rainerscript.parameters import QUEUE, keys_of_model, known, queue_of
-from tuner.rainerscript.script import Block, Call, Parameter, ScriptObject, every
+from tuner.rainerscript.parameters import (
+    INPUT_MODELS,
+    input_of,
+    keys_of_model,
+    known,
+    misfit,
+    queue_of,
+)
+from tuner.rainerscript.script import QUEUE, Block, Call, Parameter, ScriptObject, every
 from tuner.schema.scalars import as_name
 
 ProfileKey = tuple[str | int, ...]
 
-_MODELS: dict[str, type[Input]] = {name_of(one): one for one in INPUTS}
-# rsyslog listens on every address unless one is configured.
-_ANYWHERE = "0.0.0.0"  # noqa: S104 - this is what the configuration that is read does
 # The only parameter that two keys of a profile share (F16).
 _TIMEOUT, _FILTER_PATH = "timeout", "filter_path"
 _BULK_TIMEOUT = "1m"
@@ -55,13 +57,10 @@ class View:
             rest = path[len(section) :]
             if path[: len(section)] != section or not rest:
                 continue
-            if address == MAIN_QUEUE:
-                return address, f"{QUEUE}{rest[0]}"
-            if len(rest) == 2 and rest[0] == "queue":
-                return address, f"{QUEUE}{rest[1]}"
-            if len(rest) == 1 and rest[0] == _FILTER_PATH:
-                return address, _TIMEOUT
-            return (address, str(rest[0])) if len(rest) == 1 else None
+            if address == MAIN_QUEUE or (len(rest) == 2 and rest[0] == "queue"):
+                return address, f"{QUEUE}{rest[-1]}"
+            name = _TIMEOUT if rest[0] == _FILTER_PATH else str(rest[0])
+            return (address, name) if len(rest) == 1 else None
         return None
 
     def value(self, path: ProfileKey, value: object, before: Parameter | None) -> object:
@@ -81,76 +80,65 @@ def view_of(base: Base) -> View:
 @dataclass
 class _Viewing:
     base: Base
-    gaps: Gaps = field(default_factory=Gaps)
     data: dict[str, object] = field(default_factory=dict)
     sections: dict[ProfileKey, str] = field(default_factory=dict)
+    rulesets: dict[str, ScriptObject] = field(default_factory=dict)
+    names: set[tuple[str, str]] = field(default_factory=set)
     indices: set[str] = field(default_factory=set)
 
     def view(self) -> View:
-        streams = dict(self.streams())
-        self.inputs(streams)
-        queue = self.base.objects.get(MAIN_QUEUE)
-        own = {} if queue is None else queue_of(queue.parameters, "main_queue()", self.gaps)
-        if own and _fits(Queue, own):
-            self.data["main_queue"] = own
-        self.sections[MAIN_QUEUE,] = MAIN_QUEUE
-        if streams:
-            self.data["streams"] = {name: section for name, (_, section) in streams.items()}
-        self.outputs(streams)
-        return View(self.data, self.sections)
-
-    def streams(self) -> Iterator[tuple[str, tuple[ScriptObject, dict[str, object]]]]:
-        """The rulesets with a queue of their own."""
+        streams: dict[str, object] = {}
         for address, one in self.base.of_kind("ruleset"):
-            queue = queue_of(one.parameters, address, self.gaps)
-            if queue and _fits(Queue, queue):
+            queue = _queue(one)
+            if queue:
                 name = self._name(one, address, "streams")
                 self.sections["streams", name] = address
-                yield name, (one, {"queue": queue})
+                self.rulesets[name], streams[name] = one, {"queue": queue}
+        self._fill("inputs", self._inputs())
+        main = self.base.objects.get(MAIN_QUEUE)
+        own = {} if main is None else _queue(main)
+        self.data |= {"main_queue": own} if own else {}
+        self.sections[MAIN_QUEUE,] = MAIN_QUEUE
+        self.data |= {"streams": streams} if streams else {}
+        self._fill("outputs", self._outputs())
+        return View(self.data, self.sections)
 
-    def inputs(self, streams: Mapping[str, tuple[ScriptObject, object]]) -> None:
+    def _fill(
+        self, key: str, found: Iterable[tuple[str, type[BaseModel], dict[str, object]]]
+    ) -> None:
+        """A list of sections, those left out that a profile has no such of."""
         made: list[dict[str, object]] = []
+        for address, model, data in found:
+            if misfit(model, data) is None:
+                self.sections[key, len(made)] = address
+                made.append(data)
+        self.data[key] = made
+
+    def _inputs(self) -> Iterator[tuple[str, type[BaseModel], dict[str, object]]]:
         for address, one in self.base.of_kind("input"):
-            model = _MODELS.get((one.text("type") or "").lower())
-            if model is None:
-                self.gaps.miss(one.origin, f"{address}: a profile has no such input")
-                continue
-            data: dict[str, object] = {"type": name_of(model)}
-            if issubclass(model, Listener):
-                data["address"] = _ANYWHERE
-            keys = keys_of_model(model)
-            data |= known(model, (p for p in one.parameters if p.key in keys), address, self.gaps)
-            if data.get("address") in {"*", ""}:
-                data["address"] = _ANYWHERE
-            ruleset = (one.text("ruleset") or "").lower()
-            mine = [name for name, (of, _) in streams.items() if _named(of) == ruleset]
-            data |= {"stream": mine[0]} if mine else {}
-            if not _fits(model, data):
-                self.gaps.miss(one.origin, f"{address}: a profile has no such {name_of(model)}")
-                continue
-            self.sections["inputs", len(made)] = address
-            made.append(data)
-        self.data["inputs"] = made
+            model = INPUT_MODELS.get(one.type)
+            if model is not None:
+                keys = keys_of_model(model)
+                own = (each for each in one.parameters if each.key in keys)
+                data = input_of(model, own, {}, address, Gaps())
+                ruleset = (one.text("ruleset") or "").lower()
+                mine = (name for name, of in self.rulesets.items() if of.key == ruleset)
+                stream = next(mine, None)
+                data |= {} if stream is None else {"stream": stream}
+                yield address, model, data
 
-    def outputs(self, streams: Mapping[str, tuple[ScriptObject, object]]) -> None:
-        made: list[dict[str, object]] = []
+    def _outputs(self) -> Iterator[tuple[str, type[BaseModel], dict[str, object]]]:
         of_stream = {
             id(action): name
-            for name, (ruleset, _) in streams.items()
-            for action in self._reached(ruleset.body or (), {_named(ruleset)})
+            for name, ruleset in self.rulesets.items()
+            for action in self._reached(ruleset.body or (), {ruleset.key})
         }
         for address, one in self.base.of_kind("action"):
-            if (one.text("type") or "").lower() != "omelasticsearch":
-                continue
-            data = self._engine_output(one, address)
-            if id(one) in of_stream:
-                data["stream"] = of_stream[id(one)]
-            if not _fits(OmelasticsearchOutput, data):
-                self.gaps.miss(one.origin, f"{address}: a profile has no such omelasticsearch")
-                continue
-            self.sections["outputs", len(made)] = address
-            made.append(data)
-        self.data["outputs"] = made
+            if one.type == "omelasticsearch":
+                data = self._engine_output(one, address)
+                if id(one) in of_stream:
+                    data["stream"] = of_stream[id(one)]
+                yield address, OmelasticsearchOutput, data
 
     def _engine_output(self, one: ScriptObject, address: str) -> dict[str, object]:
         keys = keys_of_model(OmelasticsearchOutput).keys() - {"type", "name", "document", "bulkid"}
@@ -160,11 +148,11 @@ class _Viewing:
             "type": "omelasticsearch",
             "servers": _servers(one),
             "action.resumeRetryCount": 0,
-            **known(OmelasticsearchOutput, plain, address, self.gaps),
+            **known(OmelasticsearchOutput, plain, address, Gaps()),
             **_timeout(one.text(_TIMEOUT)),
         }
-        queue = queue_of(one.parameters, address, self.gaps)
-        if queue.get("type", "Direct") != "Direct" and _fits(Queue, queue):
+        queue = _queue(one)
+        if queue.get("type", "Direct") != "Direct":
             data["queue"] = queue
         static = one.text("searchIndex") or ""
         index = static if _INDEX_NAME.fullmatch(static) else str(data["name"])
@@ -177,28 +165,30 @@ class _Viewing:
     def _reached(self, block: Block, visited: set[str]) -> Iterator[ScriptObject]:
         """The actions that run on a ruleset's own queue: its own, and those of rulesets without a
         queue that it calls."""
+        rulesets = {of.key: of for _, of in reversed(self.base.of_kind("ruleset"))}
         for one in every(block):
             if isinstance(one, ScriptObject) and one.kind == "action":
                 yield one
             elif isinstance(one, Call) and isinstance(one.target, str):
-                name = one.target.lower()
-                found = next(
-                    (of for _, of in self.base.of_kind("ruleset") if _named(of) == name), None
-                )
-                has_queue = found is not None and any(
-                    each.key.startswith(QUEUE) for each in found.parameters
-                )
-                if found is not None and name not in visited and not has_queue:
-                    visited.add(name)
+                found = rulesets.get(one.target.lower())
+                if found is not None and found.key not in visited and not found.queue:
+                    visited.add(found.key)
                     yield from self._reached(found.body or (), visited)
 
     def _name(self, one: ScriptObject, address: str, section: str) -> str:
         """The object's name as profiles may spell it, another one where that is taken."""
-        word = as_name(one.text("name") or "")
+        word = as_name(one.name)
         number = address.partition("[")[2].removesuffix("]")
         name = word if word[:1].isalpha() else f"{one.kind}-{number}"
-        taken = {path[1] for path in self.sections if path[0] == section}
-        return f"{name}-{number}" if name in taken else name
+        name = as_name(f"{name}-{number}") if (section, name) in self.names else name
+        self.names.add((section, name))
+        return name
+
+
+def _queue(one: ScriptObject) -> dict[str, object]:
+    """The queue of an object, where it is one of a profile's."""
+    queue = queue_of(one, "", Gaps())
+    return queue if misfit(Queue, queue) is None else {}
 
 
 def _servers(one: ScriptObject) -> list[str]:
@@ -215,23 +205,6 @@ def _timeout(written: str | None) -> dict[str, object]:
     """The engine's own timeout and the filter of its replies, which share a parameter."""
     if written is None:
         return {}
-    timeout, _, rest = written.partition("&")
-    paths = [
-        part[len(_FILTER_PATH) + 1 :]
-        for part in rest.split("&")
-        if part.startswith(f"{_FILTER_PATH}=")
-    ]
-    made: dict[str, object] = {_TIMEOUT: timeout}
-    return made | ({_FILTER_PATH: paths[0].split(",")} if paths else {})
-
-
-def _named(one: ScriptObject) -> str:
-    return (one.text("name") or "").lower()
-
-
-def _fits(model: type[BaseModel], data: Mapping[str, object]) -> bool:
-    try:
-        model.model_validate(data, by_alias=True, by_name=False)
-    except ValidationError:
-        return False
-    return True
+    timeout, *options = written.split("&")
+    paths = [one.partition("=")[2] for one in options if one.startswith(f"{_FILTER_PATH}=")]
+    return {_TIMEOUT: timeout} | ({_FILTER_PATH: paths[0].split(",")} if paths else {})

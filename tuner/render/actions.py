@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Set
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from tuner.modules.omelasticsearch import OmelasticsearchOutput
-from tuner.modules.output import Lines, Output
+from tuner.modules.output import Lines
 from tuner.modules.queue import Queue, QueueType
-from tuner.modules.secrets import SecretRef
 from tuner.profile.model import Profile
 from tuner.profile.placement import action_queue
 from tuner.rainerscript.quoting import Emitted
 from tuner.render.condition import condition
-from tuner.render.steps import Step
-from tuner.schema.parameter import of_module
-from tuner.schema.section import RsyslogSection
-
-Parameters = tuple[tuple[str, object], ...]
+from tuner.render.document import Step
+from tuner.render.modules import Parameters, own_parameters
 
 DIRECT = Queue(type=QueueType.DIRECT)
 
@@ -27,10 +23,6 @@ _LEAVES_TYPE_OUT = 2206
 _HAS_INDEX_TIMEOUT = 2204
 # Elasticsearch's own bulk timeout; filter_path rides on this parameter, pasted into the URL.
 _BULK_TIMEOUT = "1m"
-# What is written for a whole configuration or elsewhere than among a module's own parameters.
-_ELSEWHERE = {
-    "name", "type", "stream", "filter", "queue", "document", "line", "template", "labels", "bulk",
-}  # fmt: skip
 
 
 class BulkAction(NamedTuple):
@@ -89,7 +81,7 @@ def deliveries(
                 _action(profile, leader, queue if ruleset is None else DIRECT),
                 *(_action(profile, one, action_queue(profile, one).resolved) for one in standins),
             ),
-            condition=_taken(output),
+            condition=condition(output.filter),
             ruleset=ruleset,
             queue=queue,
             steps=tuple(
@@ -103,6 +95,8 @@ def bulk(
 ) -> BulkAction:
     """The action that sends the documents of the templates whose names begin with `stem`."""
     release = profile.release.rsyslog_number
+    # F15: Elasticsearch 8 refuses _type, which can be left out since 8.2206 by an empty one.
+    search_type = "_doc" if release < _LEAVES_TYPE_OUT else "" if release < _OMITS_TYPE else None
     return BulkAction(
         output=output,
         name=stem,
@@ -111,26 +105,14 @@ def bulk(
         index_template=f"{stem}-index" if output.index.varies else None,
         pipeline=f"{stem}-pipeline" if output.dyn_pipeline_name else output.pipeline_name,
         retry_ruleset=retry_ruleset,
-        search_type=_search_type(release),
+        search_type=search_type,
         write_operation="create" if output.creates else output.writeoperation,
         timeout=_timeout(output),
         index_timeout=output.index_timeout if release >= _HAS_INDEX_TIMEOUT else None,
         queue=queue,
         stands_in=output.exec_only_when_previous_is_suspended,
-        condition=_taken(output),
+        condition=condition(output.filter),
     )
-
-
-def written_parameters(section: RsyslogSection, left_out: Set[str]) -> dict[str, object]:
-    """What the profile writes of a section, by rsyslog's names; secrets stay references."""
-    written = section.model_dump(mode="json", by_alias=True, exclude_none=True)
-    for name, info in type(section).model_fields.items():
-        value = getattr(section, name)
-        if any(
-            isinstance(one, SecretRef) for one in (value if isinstance(value, tuple) else [value])
-        ):
-            written[info.alias or name] = value
-    return {key: value for key, value in written.items() if key not in left_out}
 
 
 def retry_name(output: OmelasticsearchOutput) -> str:
@@ -152,21 +134,19 @@ def _groups(profile: Profile, stream: str | None) -> Iterator[tuple[int, ...]]:
         yield tuple(group)
 
 
-def _taken(output: Output) -> Emitted | None:
-    return None if output.filter is None else condition(output.filter)
-
-
 def _action(profile: Profile, number: int, queue: Queue) -> BulkAction | LineAction:
     output = profile.outputs[number]
     if isinstance(output, OmelasticsearchOutput):
         return bulk(profile, output, output.name, retry_name(output), queue)
+    own = {**dict(own_parameters(output)), **output.spelled()}
     return LineAction(
         output=output,
         template=_format(output),
-        parameters=_own(output),
+        # What a section says, its output has spelled.
+        parameters=tuple((k, value) for k, value in own.items() if not isinstance(value, dict)),
         queue=queue,
         stands_in=output.exec_only_when_previous_is_suspended,
-        condition=_taken(output),
+        condition=condition(output.filter),
     )
 
 
@@ -177,23 +157,7 @@ def _format(output: Lines) -> str:
     return output.format if output.document is None else f"{output.name}-document"
 
 
-def _search_type(release: int) -> str | None:
-    """F15: Elasticsearch 8 refuses _type, which can be left out since 8.2206 by an empty one."""
-    if release < _LEAVES_TYPE_OUT:
-        return "_doc"
-    return "" if release < _OMITS_TYPE else None
-
-
 def _timeout(output: OmelasticsearchOutput) -> str | None:
     if output.filter_path is None:
         return output.timeout
     return f"{output.timeout or _BULK_TIMEOUT}&filter_path={','.join(output.filter_path)}"
-
-
-def _own(output: Lines) -> Parameters:
-    """The parameters of the module itself, as rsyslog writes them."""
-    written = written_parameters(output, {*_ELSEWHERE, *of_module(type(output))})
-    own = {key: value for key, value in written.items() if not key.startswith("action.")}
-    spelled = own | {**output.spelled()}
-    # What a section says, its output has spelled.
-    return tuple((key, value) for key, value in spelled.items() if not isinstance(value, dict))

@@ -22,12 +22,10 @@ from tuner.render.engine_files import (
     LIFECYCLE,
     LIVE_SETTINGS,
     Json,
-    components,
-    composed_template,
     first_index,
-    index_template,
     live_settings,
     policy,
+    rendered_templates,
 )
 from tuner.render.fingerprint import fingerprint
 from tuner.render.form import WHOLE, Form
@@ -111,14 +109,6 @@ def configuration(
     )
 
 
-def _require_rendered(profile: Profile) -> None:
-    if profile.base is not None:
-        raise Refused(
-            "a profile with a base has the files of that: render it, and bring them to hosts the "
-            "way you do today"
-        )
-
-
 def _marked(file: Artefact) -> Artefact:
     mark = mark_of(file.path)
     if mark is not None and mark not in file.text:
@@ -136,7 +126,11 @@ def rsyslog_conf(
     form: Form = WHOLE,
 ) -> str:
     """The configuration of rsyslogd; with an identity only for measurements."""
-    _require_rendered(profile)
+    if profile.base is not None:
+        raise Refused(
+            "a profile with a base has the files of that: render it, and bring them to hosts the "
+            "way you do today"
+        )
     writer, name = templates or shipped_templates(), f"{RSYSLOG}.j2"
     digest = _digest(profile, [*writer.own(name), *form.snippets.items()])
     return fold(writer.fill(name, conf=script(profile, identity, form), digest=digest))
@@ -166,12 +160,9 @@ def _engine_files(
 ) -> Iterator[tuple[str, Json]]:
     """What the engine is told of the indices of one output."""
     yield LIVE_SETTINGS, live_settings(output, templates)
-    if output.index.components:
-        yield INDEX_TEMPLATE, composed_template(profile, output, templates)
-        for part, body in components(profile, output, templates).items():
-            yield COMPONENTS[part], body
-    else:
-        yield INDEX_TEMPLATE, index_template(profile, output, templates)
+    whole, parts = rendered_templates(profile, output, templates)
+    yield INDEX_TEMPLATE, whole
+    yield from ((COMPONENTS[part], body) for part, body in parts.items())
     if output.index.rotate is Rotate.ROLLOVER:
         yield FIRST_INDEX, first_index(output.index, templates)
     lifecycle = policy(profile.release.engine, output.index, templates)
@@ -180,20 +171,14 @@ def _engine_files(
 
 
 def _node_files(profile: Profile, templates: Templates) -> Iterator[Artefact]:
-    node = profile.node
+    node = _plain(profile).get("node")
     for path in node_files(profile):
+        name, values = f"{path}.j2", dict[str, object](settings=profile.node.settings)
         if path == HEAP:
-            yield _node_file(profile, templates, path, "heap.options.j2", heap=node.heap)
-        else:
-            yield _node_file(profile, templates, path, f"{path}.j2", settings=node.settings)
-
-
-def _node_file(
-    profile: Profile, templates: Templates, path: str, name: str, **values: object
-) -> Artefact:
-    node, own = _plain(profile).get("node"), templates.own(name)
-    digest = fingerprint([node, own] if own else node)
-    return Artefact(path, templates.fill(name, profile=profile.name, digest=digest, **values))
+            name, values = "heap.options.j2", dict[str, object](heap=profile.node.heap)
+        own = templates.own(name)
+        digest = fingerprint([node, own] if own else node)
+        yield Artefact(path, templates.fill(name, profile=profile.name, digest=digest, **values))
 
 
 def _plain(profile: Profile) -> Json:

@@ -9,18 +9,10 @@ from tuner.modules.priorities import FACILITIES, SEVERITIES
 from tuner.rainerscript.quoting import Emitted, literal
 from tuner.render.field_text import json_name, variable_name
 
-_OPERATORS = {
-    "isequal": "==",
-    "startswith": "startswith",
-    "startswith_i": "startswith_i",
-    "contains": "contains",
-    "contains_i": "contains_i",
-}
 
-
-def condition(wanted: Filter) -> Emitted:
-    """True for the events that `wanted` takes."""
-    return Emitted(" and ".join(_terms(wanted)))
+def condition(wanted: Filter | None) -> Emitted | None:
+    """True for the events that `wanted` takes; None where it takes all."""
+    return None if wanted is None else Emitted(" and ".join(_terms(wanted)))
 
 
 def _terms(wanted: Filter) -> Iterator[str]:
@@ -38,24 +30,19 @@ def _terms(wanted: Filter) -> Iterator[str]:
 
 
 def _matched(match: Match) -> str:
-    operation = next(name for name in OPERATIONS if getattr(match, name) is not None)
-    found = [_compared(_value(match), operation, text) for text in getattr(match, operation)]
-    return f"not ({' or '.join(found)})" if match.negate else _any(found)
-
-
-def _value(match: Match) -> str:
-    """What is compared, as rsyslog's expressions name it."""
+    name = f"${match.property}"
     if match.json_path is not None:
-        return json_name(match.json_path)
-    if match.variable is not None:
-        return variable_name(match.variable)
-    return f"${match.property}"
-
-
-def _compared(name: str, operation: str, text: str) -> str:
+        name = json_name(match.json_path)
+    elif match.variable is not None:
+        name = variable_name(match.variable)
+    operation = next(one for one in OPERATIONS if getattr(match, one) is not None)
+    texts = [literal(text) for text in getattr(match, operation)]
     if operation == "ereregex":
-        return f"re_match({name}, {literal(text)})"
-    return f"{name} {_OPERATORS[operation]} {literal(text)}"
+        found = [f"re_match({name}, {text})" for text in texts]
+    else:
+        operator = "==" if operation == "isequal" else operation
+        found = [f"{name} {operator} {text}" for text in texts]
+    return f"not ({' or '.join(found)})" if match.negate else _any(found)
 
 
 def _any(terms: list[str]) -> str:

@@ -1,22 +1,27 @@
 """The document of one event: texts, and the properties of the event between them.
 
 Every property is escaped by format="json", the cheapest complete way (F6); what enters unquoted is
-checked.  What no single property can write, a ruleset works out first: see steps.py.  Fields that
-the profile names win over members of JSON that is merged into the document.
+checked.  Fields that the profile names win over members of JSON that is merged into the document.
+
+A text that no single property can write, a ruleset works out before, and keeps it in a variable: a
+step is a `set` of a variable under `$.documents!OUTPUT`, or `$.steps` where a step of a stream
+needs it, to what a template writes.  Strings of an event are copied unchanged with it, where
+rsyslog's copies of JSON spoil numbers: jsonDeepCopy makes 1e+22.0 of 1e22, which is no JSON
+(8.2302).
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from tuner.modules.field import DocumentField, FieldType, is_json, merges
 from tuner.modules.registry import Parse
 from tuner.modules.text_source import EVERYTHING, TIMES, TextSource, is_changed
-from tuner.render.field_text import CHECKED, Property, checked, checked_again, texts_of
-from tuner.render.steps import EVERYTHING_FOUND, Piece, Steps
+from tuner.rainerscript.quoting import Emitted
+from tuner.render.field_text import CHECKED, Property, checked, json_name, texts_of
 
 _DIGITS = frozenset({"syslogfacility", "syslogseverity", "pri", "protocol-version"})
 # What rsyslog writes itself, which no sender can fill with half a character.
@@ -24,6 +29,116 @@ _ASCII = _DIGITS | {
     "fromhost-ip", "fromhost-port", "syslogfacility-text", "syslogseverity-text", "pri-text",
     "uuid", "parsesuccess", "timereported", "timegenerated",
 }  # fmt: skip
+
+
+Piece = str | Property
+
+EVERYTHING_FOUND = Property("$!all-json-plain")
+"""All that parsing found; {} where it found nothing."""
+
+
+class TextStep(NamedTuple):
+    """What a template writes; with `mends` without half a character at its ends, with `joins` with
+    a comma before it where it is not empty, with a `table` what that has for it, with a `fallback`
+    that instead of nothing."""
+
+    variable: str
+    template: str
+    pieces: tuple[Piece, ...]
+    mends: bool = False
+    joins: bool = False
+    fallback: Emitted | None = None
+    table: str | None = None
+    kind: str = "text"
+
+
+class JsonStep(NamedTuple):
+    """What stands at a path as JSON: a text in quotes, anything else as it is.  `prefix` comes
+    before it, and nothing at all is written of what is empty; without a prefix that is null."""
+
+    variable: str
+    template: str
+    path: str
+    prefix: str | None
+    kind: str = "json"
+
+
+class MergeStep(NamedTuple):
+    """All that parsing found but the members `left_out`, as the end of an object that has members
+    already."""
+
+    variable: str
+    template: str
+    left_out: tuple[str, ...]
+    kind: str = "merge"
+
+    @property
+    def tree(self) -> str:
+        """The variable of what is left."""
+        return f"{self.variable}!tree"
+
+    @property
+    def text(self) -> str:
+        """The variable of what is written."""
+        return f"{self.variable}!text"
+
+
+Step = TextStep | JsonStep | MergeStep
+
+
+@dataclass
+class Steps:
+    """Gathers the steps of one output or stream: `root` begins its variables, `stem` the names of
+    its templates."""
+
+    root: str
+    stem: str
+    _taken: list[Step] = field(default_factory=list)
+
+    @property
+    def taken(self) -> tuple[Step, ...]:
+        """The steps in their order."""
+        return tuple(self._taken)
+
+    def text(
+        self,
+        pieces: tuple[Piece, ...],
+        mends: bool = False,
+        joins: bool = False,
+        fallback: Emitted | None = None,
+        variable: str | None = None,
+        table: str | None = None,
+    ) -> Property:
+        """What writes the text of these pieces; a `variable` of its own keeps it."""
+        own, template = self._names()
+        kept = variable or own
+        self._taken.append(TextStep(kept, template, pieces, mends, joins, fallback, table))
+        return Property(kept)
+
+    def json(self, one: DocumentField, prefix: str | None = None) -> Property:
+        """What writes the JSON that a field passes on."""
+        if one.json_path == EVERYTHING:
+            return EVERYTHING_FOUND
+        variable, template = self._names()
+        self._taken.append(JsonStep(variable, template, json_name(str(one.json_path)), prefix))
+        return Property(f"{variable}!text")
+
+    def merged(self, names: list[str]) -> Property:
+        """What writes the rest of an object, its brace included, of which fields have `names`.
+
+        A name with dots is the same to the engine as the path of objects that it spells.
+        """
+        variable, template = self._names()
+        parts = [name.split(".") for name in names]
+        starts = (".".join(part[:end]) for part in parts for end in range(1, len(part) + 1))
+        step = MergeStep(variable, template, tuple(dict.fromkeys(starts)))
+        self._taken.append(step)
+        return Property(step.text)
+
+    def _names(self) -> tuple[str, str]:
+        """A variable and a template that nothing else has: no other template's name has a dot."""
+        number = len(self._taken) + 1
+        return f"{self.root}!{number}", f"{self.stem}.{number}"
 
 
 class Identity(NamedTuple):
@@ -51,7 +166,9 @@ def document(
     own = tuple(field for field in fields if not merges(field))
     members = list(_Members(parse, steps).of(_tree(own)))
     if identity is not None:
-        members += _after(members, f'{json.dumps(identity.field)}:"', _number(identity), '"')
+        members += [","] if members else []
+        number = Property("msg", first=identity.first, last=identity.last)
+        members += [f'{json.dumps(identity.field)}:"', number, '"']
     if own == fields:
         pieces: list[Piece] = ["{", *members, "}", end]
     elif not own:
@@ -93,27 +210,18 @@ def _plain(part: TextSource, parse: Parse | None) -> Iterator[Piece]:
         yield from (one._replace(controls="escape") for one in texts_of(part, parse))
 
 
-def _number(identity: Identity) -> Property:
-    return Property("msg", first=identity.first, last=identity.last)
-
-
-def _after(members: list[Piece], *pieces: Piece) -> list[Piece]:
-    """One more member after others."""
-    return [",", *pieces] if members else [*pieces]
-
-
 def _tree(fields: tuple[DocumentField, ...]) -> _Tree:
     """Dotted names as nested objects, in the order of first appearance."""
     root: _Tree = {}
-    for field in fields:
-        *parents, leaf = field.name.split(".")
+    for one in fields:
+        *parents, leaf = one.name.split(".")
         here = root
         for parent in parents:
             inner = here.setdefault(parent, {})
             if not isinstance(inner, dict):
                 raise TypeError(f"{parent} is both a value and an object")
             here = inner
-        here[leaf] = field
+        here[leaf] = one
     return root
 
 
@@ -126,7 +234,11 @@ class _Members:
 
     def of(self, tree: _Tree) -> Iterator[Piece]:
         """All members; those that may be left out come last and bring their comma."""
-        often = [key for key, value in tree.items() if _may_be_left_out(value)]
+        often = {
+            key: value
+            for key, value in tree.items()
+            if isinstance(value, DocumentField) and value.on_empty == "skip"
+        }
         for number, key in enumerate(key for key in tree if key not in often):
             if number:
                 yield ","
@@ -137,10 +249,8 @@ class _Members:
                 yield "}"
             else:
                 yield from self._member(key, value)
-        for key in often:
-            value = tree[key]
-            if isinstance(value, DocumentField):
-                yield self._left_out(key, value)
+        for key, value in often.items():
+            yield self._left_out(key, value)
 
     def _member(self, key: str, field: DocumentField) -> Iterator[Piece]:
         """One value under its key; one that can be null brings the key itself."""
@@ -156,7 +266,9 @@ class _Members:
             yield from self._texts(field)
         else:
             yield '"'
-            yield from (one._replace(format=_escaped(field)) for one in self._texts(field))
+            # Times hold nothing that JSON would escape.
+            escaped = None if field.property in TIMES else "json"
+            yield from (one._replace(format=escaped) for one in self._texts(field))
             yield '"'
 
     def _whole(self, key: str, field: DocumentField, on_empty: str) -> Property:
@@ -176,7 +288,7 @@ class _Members:
         """A text that is checked; one that options make is checked as what they make of it."""
         if not is_changed(field):
             return checked(field, self.parse)
-        return checked_again(field, self.steps.text(texts_of(field, self.parse)).name)
+        return checked(field, self.parse, self.steps.text(texts_of(field, self.parse)).name)
 
     def _texts(self, field: DocumentField) -> tuple[Property, ...]:
         return texts_in_whole(field, self.parse, self.steps)
@@ -189,15 +301,6 @@ def texts_in_whole(source: TextSource, parse: Parse | None, steps: Steps) -> tup
     if is_cut and source.property not in _ASCII:
         return (steps.text(texts, mends=True),)
     return texts
-
-
-def _escaped(field: DocumentField) -> str | None:
-    """Times hold nothing that JSON would escape."""
-    return None if field.property in TIMES else "json"
-
-
-def _may_be_left_out(value: _Tree | DocumentField) -> bool:
-    return isinstance(value, DocumentField) and value.on_empty == "skip"
 
 
 def _is_checked(field: DocumentField) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from tuner.engines.index import Index, IndexSettings, MappingStyle, Rollover, Rotate
+from tuner.engines.index import Index, IndexSettings, MappingStyle, Rotate
 from tuner.engines.release import Engine
 from tuner.engines.settings import INDEX_SETTINGS, Update
 from tuner.modules.omelasticsearch import OmelasticsearchOutput
@@ -54,24 +54,19 @@ def index_template(
     return _filled(templates, INDEX_TEMPLATE, index=_new_indices(profile, output, templates))
 
 
-def composed_template(
+def rendered_templates(
     profile: Profile, output: OmelasticsearchOutput, templates: Templates | None = None
-) -> Json:
-    """The same template made of the component templates of `components`."""
-    names = tuple(f"{output.index.target}-{part}" for part in _parts(output.index))
-    index = _new_indices(profile, output, templates)._replace(composed_of=names)
-    return _filled(templates, INDEX_TEMPLATE, index=index)
-
-
-def components(
-    profile: Profile, output: OmelasticsearchOutput, templates: Templates | None = None
-) -> dict[str, Json]:
-    """The bodies of the component templates of `output`: its settings and its mappings, to be put
-    under the names TARGET-settings and TARGET-mappings."""
+) -> tuple[Json, dict[str, Json]]:
+    """The body of that template as it is installed, and of the component templates that it is made
+    of, if any: the settings and the mappings, put under TARGET-settings and TARGET-mappings."""
     index = _new_indices(profile, output, templates)
-    return {
-        part: _filled(templates, COMPONENTS[part], index=index) for part in _parts(output.index)
-    }
+    parts: list[str] = []
+    if output.index.components:
+        parts = ["settings"] if index.mappings is None else ["settings", "mappings"]
+        names = tuple(f"{output.index.target}-{part}" for part in parts)
+        index = index._replace(composed_of=names)
+    bodies = {part: _filled(templates, COMPONENTS[part], index=index) for part in parts}
+    return _filled(templates, INDEX_TEMPLATE, index=index), bodies
 
 
 def first_index(index: Index, templates: Templates | None = None) -> Json:
@@ -94,7 +89,11 @@ def policy(engine: Engine, index: Index, templates: Templates | None = None) -> 
     the index has no lifecycle."""
     if index.lifecycle is None:
         return None
-    ism = engine is Engine.OPENSEARCH
+    rollover: Json = {}
+    if index.lifecycle.rollover is not None:
+        rollover = index.lifecycle.rollover.model_dump(mode="json", exclude_none=True)
+    if engine is Engine.OPENSEARCH:
+        rollover = {_ISM_CONDITIONS[name]: value for name, value in rollover.items()}
     return _filled(
         templates,
         _POLICIES[engine],
@@ -102,7 +101,7 @@ def policy(engine: Engine, index: Index, templates: Templates | None = None) -> 
         patterns=index_patterns(index),
         priority=priority_of(index),
         rolls_over=index.rolls_over,
-        rollover=_conditions(index.lifecycle.rollover, ism),
+        rollover=rollover,
         retention=index.lifecycle.retention,
     )
 
@@ -144,15 +143,6 @@ def _mappings(output: OmelasticsearchOutput) -> Json | None:
             return None
 
 
-def _parts(index: Index) -> list[str]:
-    """The component templates that an index template is made of."""
-    return [
-        part
-        for part in COMPONENTS
-        if part == "settings" or index.mapping is not MappingStyle.DYNAMIC
-    ]
-
-
 def _policy_settings(profile: Profile, index: Index) -> Json:
     """How an index finds its policy: ISM's names the indices itself, but not their alias."""
     if index.lifecycle is None:
@@ -163,13 +153,6 @@ def _policy_settings(profile: Profile, index: Index) -> Json:
         return {name: index.target} if alias else {}
     rollover = {"index.lifecycle.rollover_alias": index.target} if alias else {}
     return {"index.lifecycle.name": index.target, **rollover}
-
-
-def _conditions(rollover: Rollover | None, ism: bool) -> Json:
-    if rollover is None:
-        return {}
-    written = rollover.model_dump(mode="json", exclude_none=True)
-    return {_ISM_CONDITIONS[name] if ism else name: value for name, value in written.items()}
 
 
 def _written(settings: IndexSettings) -> Json:

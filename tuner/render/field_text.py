@@ -86,23 +86,13 @@ def texts_of(field: TextSource, parse: Parse | None) -> tuple[Property, ...]:
     ) or (options,)
 
 
-def checked(field: DocumentField, parse: Parse | None) -> Property:
-    """The text of a field where it is a value of the field's type, which JSON takes unquoted."""
-    return _checked(field, _place(field, parse))
-
-
-def checked_again(field: DocumentField, variable: str) -> Property:
-    """The same for a text that a variable holds."""
-    return _checked(field, _whole(variable))
-
-
-def _checked(field: DocumentField, place: _Place) -> Property:
+def checked(field: DocumentField, parse: Parse | None, variable: str | None = None) -> Property:
+    """The text of a field, or of a `variable`, where it is a value of the field's type, which JSON
+    takes unquoted."""
+    place = _place(field, parse) if variable is None else _whole(variable)
     value = f"{place.quote}({CHECKED[field.type]}){place.quote}"
-    return Property(
-        place.property,
-        expression=f"{place.before}{value}{place.after}",
-        group=place.groups + 1,
-    )
+    expression = f"{place.before}{value}{place.after}"
+    return Property(place.property, expression=expression, group=place.groups + 1)
 
 
 def _piece(delimiter: str, number: int) -> tuple[str, int]:

@@ -12,16 +12,20 @@ from tuner.modules.mmjsonparse import JsonParse
 from tuner.modules.mmnormalize import NormalizeParse
 from tuner.modules.output import Output
 from tuner.modules.registry import OUTPUTS, name_of, packages
+from tuner.modules.secrets import SecretRef
 from tuner.modules.step import ParseStep, StreamStep, VariableStep
 from tuner.profile.model import Profile
 from tuner.profile.stream import Spread
-from tuner.render.actions import Parameters, written_parameters
 from tuner.render.form import Form
-from tuner.schema.parameter import of_module
+from tuner.schema.parameter import elsewhere, of_module
+from tuner.schema.section import RsyslogSection
 
 _DRIVERS = {"gtls": "rsyslog-gnutls", "ossl": "rsyslog-openssl"}
 _LOADED = re.compile(r'load="(\w+)"')
 _DRIVER = re.compile(r'(?i:driver(?:\.name)?)="([a-z]+)"')
+
+
+Parameters = tuple[tuple[str, object], ...]
 
 
 class Module(NamedTuple):
@@ -65,61 +69,49 @@ def packages_of(configuration: str) -> dict[str, str]:
     return {shipped[one]: one for one in used if one in shipped}
 
 
-def parameters_of(source: Input) -> dict[str, object]:
-    """What the profile writes of an input and what we know better, by rsyslog's names."""
-    return written_parameters(source, {"parser", "stream"})
+def own_parameters(section: RsyslogSection) -> Parameters:
+    """What the profile writes of a section among the parameters of its object, by rsyslog's names;
+    secrets stay references."""
+    beside = elsewhere(type(section))
+    written = section.model_dump(mode="json", by_alias=True, exclude_none=True, exclude=beside)
+    for name, info in type(section).model_fields.items():
+        value = getattr(section, name)
+        every = value if isinstance(value, tuple) else (value,)
+        if name not in beside and any(isinstance(one, SecretRef) for one in every):
+            written[info.alias or name] = value
+    return tuple(written.items())
 
 
 def _every(profile: Profile, repairs: bool) -> Iterator[Module]:
-    yield from _input_modules(profile)
+    yield from _shared(profile.inputs)
     if profile.lanes is not None and profile.lanes.spread is Spread.HASH:
         yield Module("fmhash")
     if repairs:
         yield Module("mmutf8fix")
-    yield from dict.fromkeys(_parsers(profile))
-    steps = (step for _, stream in profile.every_stream for step in stream.steps)
-    actions = [step for step in steps if not isinstance(step, ParseStep | VariableStep)]
-    yield from (Module(kind, tuple(shared.items())) for kind, shared in _shared(actions).items())
-    yield from _output_modules(profile)
-    built_in = {name_of(one) for one in OUTPUTS if one.built_in}
-    yield from (Module(name) for name in profile.snippets.modules if name not in built_in)
-
-
-def _parsers(profile: Profile) -> Iterator[Module]:
-    for _, stream in profile.every_stream:
+    streams = [stream for _, stream in profile.every_stream]
+    for stream in streams:
         if isinstance(stream.parse, JsonParse):
             yield Module("mmjsonparse")
         elif isinstance(stream.parse, NormalizeParse):
             yield Module("mmnormalize")
+    steps = (step for stream in streams for step in stream.steps)
+    yield from _shared(one for one in steps if not isinstance(one, ParseStep | VariableStep))
+    built_in = {name_of(one) for one in OUTPUTS if one.built_in}
+    for module in _shared(profile.outputs):
+        if module.name not in built_in:
+            yield module
+        elif any(value is not None for _, value in module.parameters):
+            yield Module(f"builtin:{module.name}", module.parameters)
+    yield from (Module(name) for name in profile.snippets.modules if name not in built_in)
 
 
-def _input_modules(profile: Profile) -> Iterator[Module]:
-    kinds: dict[str, dict[str, object]] = {}
-    for source in profile.inputs:
-        shared = kinds.setdefault(source.type, {})
-        for key, value in source.fixed.items():
-            shared[key] = bool(shared.get(key)) or value
-        written = parameters_of(source)
-        for key in of_module(type(source)):
-            shared.setdefault(key, written.get(key))
-    yield from (Module(kind, tuple(shared.items())) for kind, shared in kinds.items())
-
-
-def _shared(sections: Iterable[Output | StreamStep]) -> dict[str, dict[str, object]]:
-    """The module of each, with the parameters that all sections of a kind share."""
+def _shared(sections: Iterable[Input | Output | StreamStep]) -> Iterator[Module]:
+    """The module of each kind of section, with the parameters that all of the kind share."""
     kinds: dict[str, dict[str, object]] = {}
     for section in sections:
         shared = kinds.setdefault(section.type, {})
+        for key, value in section.fixed.items() if isinstance(section, Input) else ():
+            shared[key] = bool(shared.get(key)) or value
         for key, name in of_module(type(section)).items():
-            shared.setdefault(key, None)
-            shared[key] = getattr(section, name) if shared[key] is None else shared[key]
-    return kinds
-
-
-def _output_modules(profile: Profile) -> Iterator[Module]:
-    built_in = {output.type for output in profile.outputs if output.built_in}
-    for kind, shared in _shared(profile.outputs).items():
-        if kind not in built_in:
-            yield Module(kind, tuple(shared.items()))
-        elif any(value is not None for value in shared.values()):
-            yield Module(f"builtin:{kind}", tuple(shared.items()))
+            shared.setdefault(key, getattr(section, name))
+    return (Module(kind, tuple(shared.items())) for kind, shared in kinds.items())

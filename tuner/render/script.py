@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from tuner.engines.index import Index, IndexBy, Rotate
+from tuner.engines.index import Index, Rotate
 from tuner.modules.impstats import Impstats
 from tuner.modules.input import Input, Parsers
 from tuner.modules.omelasticsearch import DocumentId, OmelasticsearchOutput
@@ -28,12 +28,21 @@ from tuner.profile.placement import (
 )
 from tuner.profile.stream import LookupTable, Spread
 from tuner.rainerscript.quoting import Emitted, literal, number, variable
-from tuner.render.actions import ActionGroup, Parameters, deliveries, written_parameters
+from tuner.render.actions import ActionGroup, deliveries
 from tuner.render.condition import condition
-from tuner.render.document import Identity, document, labelled, line
+from tuner.render.document import (
+    Identity,
+    Piece,
+    Step,
+    Steps,
+    TextStep,
+    document,
+    labelled,
+    line,
+)
 from tuner.render.field_text import KEPT_METADATA, METADATA, Property, json_name
 from tuner.render.form import WHOLE, Form, Snippet, snippets
-from tuner.render.modules import Module, modules, parameters_of
+from tuner.render.modules import Module, Parameters, modules, own_parameters
 from tuner.render.retry import Retry, retries
 from tuner.render.rulesets import (
     Entrance,
@@ -45,9 +54,7 @@ from tuner.render.rulesets import (
     local_ruleset,
     outputs_ruleset,
 )
-from tuner.render.steps import Piece, Step, Steps, TextStep
 from tuner.render.stream_steps import Statement, statements, templates_of
-from tuner.schema.parameter import of_module
 
 
 @dataclass(frozen=True)
@@ -74,7 +81,7 @@ def output_templates(
     fields, parse = fields_of(output), profile.stream(output.stream).parse
     # A newline after each document of a bulk would pair their replies wrongly (F5).
     end = "\n" if isinstance(output, Lines) and output.ends_lines else ""
-    steps = Steps.of_output(output.name)
+    steps = Steps(f"$.documents!{output.name}", output.name)
     pieces = document(fields, parse, identity, end, steps) if fields else ()
     if isinstance(output, OmhttpOutput):
         return _over_http(output, parse, pieces, steps)
@@ -92,7 +99,10 @@ def output_templates(
         document=pieces,
         index=index_name(output.index, steps) if output.index.varies else (),
         id=document_id(output.bulkid, steps) if output.has_ids else None,
-        pipeline=pipeline_name(output.pipeline_name or "") if output.dyn_pipeline_name else None,
+        # A value of the event where it is plain, else nothing.
+        pipeline=Property(output.pipeline_name or "", expression=_PIPELINE, group=1)
+        if output.dyn_pipeline_name
+        else None,
         retries=output.retryfailures is not None,
         steps=steps.taken,
     )
@@ -140,7 +150,9 @@ def index_name(index: Index, steps: Steps) -> tuple[Piece, ...]:
     """What writes the name; a value that is not allowed needs a step."""
     pieces: list[Piece] = [f"{index.target}-"]
     if index.by is not None:
-        pieces.append(_value(index.by, steps))
+        by = index.by
+        name = json_name(by.json_path) if by.json_path else str(by.property)
+        pieces.append(_allowed(name, by.fallback, steps))
         pieces += ["-"] if index.is_dated else []
     if index.is_dated:
         pieces += date(index.rotate, index.separator, index.clock)
@@ -157,10 +169,10 @@ def date(rotate: Rotate, separator: str, clock: str) -> tuple[Piece, ...]:
     return tuple(pieces)
 
 
-def _value(by: IndexBy, steps: Steps) -> Property:
-    name = json_name(by.json_path) if by.json_path else str(by.property)
+def _allowed(name: str, fallback: str, steps: Steps) -> Property:
+    """What writes a value in small letters where it is allowed in a name, else the fallback."""
     text = Property(name, case="lower", expression=_ALLOWED, group=1)
-    return steps.text((text,), fallback=literal(by.fallback))
+    return steps.text((text,), fallback=literal(fallback))
 
 
 def file_name(file: DynaFile) -> tuple[Piece, ...]:
@@ -181,8 +193,7 @@ def file_name(file: DynaFile) -> tuple[Piece, ...]:
 
 def rest_path(path: RestPath, steps: Steps) -> tuple[Piece, ...]:
     """What writes a path at a server, where a value cannot leave its place."""
-    text = Property(path.property, case="lower", expression=_ALLOWED, group=1)
-    value = steps.text((text,), fallback=literal(path.fallback))
+    value = _allowed(path.property, path.fallback, steps)
     return tuple(one for one in (path.before, value, path.after) if one is not None)
 
 
@@ -193,11 +204,6 @@ def document_id(wanted: DocumentId | str | None, steps: Steps) -> Property:
     name = json_name(wanted.json_path) if wanted.json_path else str(wanted.property)
     text = Property(name, expression=_ID, group=1)
     return steps.text((text,), fallback=variable("$uuid"))
-
-
-def pipeline_name(name: str) -> Property:
-    """What writes the name of a pipeline: a value of the event where it is plain, else nothing."""
-    return Property(name, expression=_PIPELINE, group=1, nomatch="BLANK")
 
 
 # What names the source comes first, then where its events go, then everything else.
@@ -280,7 +286,6 @@ def script(profile: Profile, identity: Identity | None = None, form: Form = WHOL
     where a fragment sets parameters of a module that the host has loaded."""
     templates = tuple(output_templates(profile, one, identity) for one in profile.outputs)
     streams = tuple(_streams(profile, form, {one.name: one.steps for one in templates}))
-    lane_of = _lane_of(profile)
     return Script(
         name=profile.name,
         entry=entry_ruleset(profile),
@@ -289,15 +294,8 @@ def script(profile: Profile, identity: Identity | None = None, form: Form = WHOL
         parameters=_global(profile.global_, profile.release.rsyslog_number),
         impstats=profile.impstats,
         counters_ruleset=counters_ruleset(profile),
-        limits=tuple(
-            (name, tuple(written_parameters(limit, set()).items()))
-            for name, limit in profile.ratelimits.items()
-        ),
-        modules=modules(
-            profile,
-            any(one.repaired is not None for one in streams),
-            form,
-        ),
+        limits=tuple((name, own_parameters(one)) for name, one in profile.ratelimits.items()),
+        modules=modules(profile, any(one.repaired is not None for one in streams), form),
         tables=tuple(profile.lookup_tables.items()),
         texts=templates_of(one for stream in streams for one in stream.statements),
         templates=templates,
@@ -306,7 +304,7 @@ def script(profile: Profile, identity: Identity | None = None, form: Form = WHOL
         retries=tuple(retries(profile)),
         parser=profile.parser,
         lanes=tuple(_lanes(profile)),
-        lane_of=lane_of,
+        lane_of=_lane_of(profile),
         split_queue=_own_queue(profile, profile.name) if form.is_fragment else None,
         entrances=tuple(entrances(profile)),
         inputs=tuple(_inputs(profile)),
@@ -342,7 +340,8 @@ def _streams(
     has_own = any(output.stream is None for output in profile.outputs)
     own = [None] if has_own or profile.snippets.outputs else []
     for name in (*own, *profile.streams):
-        stream, outputs = profile.stream(name), _outputs_of(profile, name)
+        stream = profile.stream(name)
+        outputs = [output for output in profile.outputs if output.stream == name]
         placed, queue = stream_queue(profile, name), None
         if placed is not None:
             queue = placed.resolved
@@ -357,7 +356,7 @@ def _streams(
             kept_metadata=KEPT_METADATA if any(map(_reads_metadata, outputs)) else None,
             statements=tuple(statements(name, profile.name, stream)),
             snippets=snippets(stream.snippets, form),
-            condition=None if stream.filter is None else condition(stream.filter),
+            condition=condition(stream.filter),
             deliveries=tuple(deliveries(profile, name, steps)),
         )
 
@@ -367,10 +366,6 @@ def _reads_metadata(output: AnyOutput) -> bool:
     texts: list[TextSource] = [*fields_of(output)]
     texts += (output.line or ()) if isinstance(output, Lines) else ()
     return any(str(text.property).startswith(METADATA) for text in texts)
-
-
-def _outputs_of(profile: Profile, stream: str | None) -> list[AnyOutput]:
-    return [output for output in profile.outputs if output.stream == stream]
 
 
 def _needs_repair(output: AnyOutput) -> bool:
@@ -408,12 +403,11 @@ def _inputs(profile: Profile) -> Iterator[InputStatement]:
             yield _source(source, entrance(profile, source.stream, source.parser))
             continue
         for lane, port in enumerate(ports_of(profile, source)):
-            door = source.model_copy(update={"port": port})
-            yield _source(door, lane_name(profile, lane))
+            listener = source.model_copy(update={"port": port})
+            yield _source(listener, lane_name(profile, lane))
 
 
 def _source(source: Input, ruleset: str) -> InputStatement:
-    shared = of_module(type(source))
-    own = {key: value for key, value in parameters_of(source).items() if key not in shared}
+    own = {"type": source.type, **dict(own_parameters(source))}
     first = tuple((key, own.pop(key)) for key in _FIRST if key in own)
     return InputStatement(first, ruleset, tuple(own.items()))

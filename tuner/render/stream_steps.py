@@ -5,23 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from tuner.modules.filter import Filter
 from tuner.modules.mmjsonparse import JsonParse
 from tuner.modules.mmnormalize import NormalizeParse
-from tuner.modules.registry import AnyStep, ModuleStep
-from tuner.modules.step import ParseStep, SetStep, UnsetStep, VariableStep
+from tuner.modules.registry import AnyStep
+from tuner.modules.step import ParseStep, SetStep, UnsetStep
 from tuner.modules.text_source import EVERYTHING, TextSource
 from tuner.profile.stream import Stream
 from tuner.rainerscript.quoting import Emitted, literal
-from tuner.render.actions import Parameters, written_parameters
 from tuner.render.condition import condition
-from tuner.render.document import texts_in_whole
+from tuner.render.document import EVERYTHING_FOUND, Piece, Steps, TextStep, texts_in_whole
 from tuner.render.field_text import json_name, variable_name
-from tuner.render.steps import EVERYTHING_FOUND, Piece, Steps, TextStep
-from tuner.schema.parameter import of_module
-
-# What an action has beside its module's parameters.
-_ELSEWHERE = {"type", "filter"}
+from tuner.render.modules import Parameters, own_parameters
 
 
 class ActionStatement(NamedTuple):
@@ -71,16 +65,21 @@ def statements(name: str | None, profile_name: str, stream: Stream) -> Iterator[
     steps: tuple[AnyStep, ...] = stream.steps
     if not any(isinstance(step, ParseStep) for step in steps):
         steps = (ParseStep.model_construct(type="parse"), *steps)
-    gathered = Steps.of_stream(name)
+    # No output's templates have two dots.
+    gathered = Steps("$.steps", "own.steps" if name is None else f"stream.{name}")
     for number, step in enumerate(steps):
         if isinstance(step, ParseStep):
             yield from _parsed(stem, stream)
         elif isinstance(step, SetStep):
             yield _set(step, stream, gathered)
         elif isinstance(step, UnsetStep):
-            yield UnsetStatement(_variable(step), _condition(step.filter))
+            path, variable = step.json_path, variable_name(str(step.variable))
+            yield UnsetStatement(
+                variable if path is None else json_name(path), condition(step.filter)
+            )
         else:
-            yield _action(f"{stem}-{step.type}-{number}", step)
+            action = f"{stem}-{step.type}-{number}"
+            yield ActionStatement(action, step.type, own_parameters(step), condition(step.filter))
 
 
 def templates_of(every: Iterator[Statement]) -> tuple[TextStep, ...]:
@@ -91,20 +90,11 @@ def templates_of(every: Iterator[Statement]) -> tuple[TextStep, ...]:
 def _parsed(stem: str, stream: Stream) -> Iterator[ActionStatement]:
     match stream.parse:
         case JsonParse() as parse:
-            yield ActionStatement(f"{stem}-json", "mmjsonparse", _written(parse))
+            yield ActionStatement(f"{stem}-json", "mmjsonparse", own_parameters(parse))
         case NormalizeParse() as parse:
-            yield ActionStatement(f"{stem}-normalize", "mmnormalize", _written(parse))
+            yield ActionStatement(f"{stem}-normalize", "mmnormalize", own_parameters(parse))
         case _:
             return
-
-
-def _written(parse: JsonParse | NormalizeParse) -> Parameters:
-    return tuple(written_parameters(parse, {"format"}).items())
-
-
-def _action(name: str, step: ModuleStep) -> ActionStatement:
-    own = written_parameters(step, {*_ELSEWHERE, *of_module(type(step))})
-    return ActionStatement(name, step.type, tuple(own.items()), _condition(step.filter))
 
 
 def _set(step: SetStep, stream: Stream, steps: Steps) -> SetStatement:
@@ -113,18 +103,12 @@ def _set(step: SetStep, stream: Stream, steps: Steps) -> SetStatement:
     fallback = None if step.fallback is None else literal(step.fallback)
     own = None if step.variable is None else variable_name(step.variable)
     steps.text(pieces, fallback=fallback, variable=own, table=step.lookup)
-    return SetStatement(
-        tuple(one for one in steps.taken[before:] if isinstance(one, TextStep)),
-        tuple(_places(step.json_path or "")),
-        _condition(step.filter),
-    )
-
-
-def _places(path: str) -> Iterator[str]:
-    """The place at a path of JSON, and those of its parents."""
+    texts = tuple(one for one in steps.taken[before:] if isinstance(one, TextStep))
+    places, path = [], step.json_path or ""
     while path:
-        yield json_name(path)
+        places.append(json_name(path))
         path = path.rpartition(".")[0]
+    return SetStatement(texts, tuple(places), condition(step.filter))
 
 
 def _pieces(part: TextSource, stream: Stream, steps: Steps) -> tuple[Piece, ...]:
@@ -133,13 +117,3 @@ def _pieces(part: TextSource, stream: Stream, steps: Steps) -> tuple[Piece, ...]
     if part.json_path == EVERYTHING:
         return (EVERYTHING_FOUND,)
     return texts_in_whole(part, stream.parse, steps)
-
-
-def _variable(step: VariableStep) -> str:
-    if step.json_path is not None:
-        return json_name(step.json_path)
-    return variable_name(str(step.variable))
-
-
-def _condition(wanted: Filter | None) -> Emitted | None:
-    return None if wanted is None else condition(wanted)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal, get_args, get_origin
 
 from pydantic import BaseModel, Field
 from pydantic.fields import FieldInfo
@@ -19,6 +19,11 @@ class Since:
 @dataclass(frozen=True)
 class OfModule:
     """A parameter of the module: all inputs of a kind share one value of it."""
+
+
+@dataclass(frozen=True)
+class OfProfile:
+    """A key of the profile's own, which becomes no parameter of that name."""
 
 
 @dataclass(frozen=True)
@@ -74,4 +79,16 @@ def of_module(section: type[BaseModel]) -> dict[str, str]:
         info.alias or name: name
         for name, info in section.model_fields.items()
         if any(isinstance(mark, OfModule) for mark in info.metadata)
+    }
+
+
+def elsewhere(section: type[BaseModel]) -> set[str]:
+    """The fields that are no parameters of the section's own object: those of the module, of every
+    action, and of the profile, to which the kind of the section belongs."""
+    return {
+        name
+        for name, info in section.model_fields.items()
+        if any(isinstance(mark, OfModule | OfProfile) for mark in info.metadata)
+        or (info.alias or "").startswith("action.")
+        or (get_origin(info.annotation) is Literal and len(get_args(info.annotation)) == 1)
     }

@@ -10,7 +10,7 @@ from tuner.engines.settings import INDEX_SETTINGS, unknown_to
 from tuner.errors import BadUsage
 from tuner.modules.queue import SEGMENTED_SINCE
 from tuner.profile.model import Profile, Tier
-from tuner.profile.placement import measured_way
+from tuner.profile.placement import measured_path
 from tuner.schema.path import Path
 
 Check = Callable[[Profile, Sequence[str]], str | None]
@@ -78,7 +78,7 @@ def called(name: str) -> Guarantee:
 
 
 def _has_files(profile: Profile) -> bool:
-    return any(queue.resolved.filename is not None for queue in measured_way(profile))
+    return any(queue.resolved.filename is not None for queue in measured_path(profile))
 
 
 def _one_layout(profile: Profile, _: Sequence[str]) -> str | None:
@@ -88,7 +88,7 @@ def _one_layout(profile: Profile, _: Sequence[str]) -> str | None:
 
 
 def _synchronises(profile: Profile) -> bool:
-    files = (queue.resolved for queue in measured_way(profile))
+    files = (queue.resolved for queue in measured_path(profile))
     return any(queue.filename is not None and queue.sync_queue_files for queue in files)
 
 

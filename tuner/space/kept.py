@@ -14,7 +14,7 @@ from dataclasses import replace
 
 from tuner.modules.queue import QueueType
 from tuner.profile.model import Keep, Profile
-from tuner.profile.placement import measured_way
+from tuner.profile.placement import measured_path
 from tuner.schema.path import Path
 from tuner.space.knob import Knob, Level, amount_of, level_text
 from tuner.space.queues import path_of
@@ -93,7 +93,7 @@ def _queue_of(knob: Knob) -> Path:
 
 
 def _on_disk(profile: Profile) -> set[Path]:
-    way = measured_way(profile)
+    way = measured_path(profile)
     return {path_of(profile, one) for one in way if one.resolved.is_on_disk}
 
 
@@ -102,6 +102,6 @@ def _held_in_memory(profile: Profile, queue: Path) -> int:
     on_disk = _on_disk(profile)
     return sum(
         one.size * one.copies
-        for one in measured_way(profile)
+        for one in measured_path(profile)
         if path_of(profile, one) == queue and queue not in on_disk
     )

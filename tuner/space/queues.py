@@ -19,8 +19,8 @@ from tuner.profile.model import Profile
 from tuner.profile.placement import (
     PlacedQueue,
     entry_queue,
+    measured_path,
     measured_queue,
-    measured_way,
     stream_queue,
     working_queue,
 )
@@ -50,7 +50,7 @@ def file_knobs(profile: Profile, row: Row, before: Sequence[Knob]) -> list[Knob]
     """The knobs of a row about files, one for each queue with files that has the setting.  Without
     its file name a queue is one in memory."""
     knobs = []
-    for queue in measured_way(profile):
+    for queue in measured_path(profile):
         resolved, is_bulk = queue.resolved, queue.place is Place.ACTION
         if resolved.filename is None or is_bulk != (row.part is Part.BULK):
             continue

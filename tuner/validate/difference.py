@@ -23,13 +23,11 @@ from tuner.engines.settings import INDEX_SETTINGS, Update
 from tuner.modules.omelasticsearch import OmelasticsearchOutput
 from tuner.profile.model import Profile
 from tuner.render.engine_files import (
-    components,
-    composed_template,
     first_index,
     index_patterns,
-    index_template,
     live_settings,
     policy,
+    rendered_templates,
 )
 from tuner.render.templates import Templates
 
@@ -81,16 +79,11 @@ def compare(
 
     A template is looked for under the name of its index, else by its index patterns.
     """
-    templates = installed_templates(client)
+    installed = installed_templates(client)
     return tuple(
         one
         for output in profile.indexed
-        for one in (
-            *_templates(profile, output, client, templates, site),
-            *_policy(profile, output, client, site),
-            *_alias(output, client),
-            *_live(output, client, site),
-        )
+        for one in _Comparison(profile, output, client, site).objects(installed)
     )
 
 
@@ -108,65 +101,66 @@ def _compared(
     )
 
 
-def _templates(
-    profile: Profile,
-    output: OmelasticsearchOutput,
-    client: EngineClient,
-    templates: Sequence[InstalledTemplate],
-    site: Templates | None,
-) -> Iterator[ClusterObject]:
-    target, body = output.index.target, index_template(profile, output, site)
-    if output.index.components:
-        body = composed_template(profile, output, site)
-        for part, wanted in components(profile, output, site).items():
+@dataclass(frozen=True)
+class _Comparison:
+    """One output's objects."""
+
+    profile: Profile
+    output: OmelasticsearchOutput
+    client: EngineClient
+    site: Templates | None
+
+    def objects(self, installed: Sequence[InstalledTemplate]) -> Iterator[ClusterObject]:
+        yield from self.templates(installed)
+        yield from self.policy()
+        yield from self.alias()
+        yield from self.live()
+
+    def templates(self, installed: Sequence[InstalledTemplate]) -> Iterator[ClusterObject]:
+        target = self.output.index.target
+        body, parts = rendered_templates(self.profile, self.output, self.site)
+        for part, wanted in parts.items():
             name = f"{target}-{part}"
-            there, path = component_template(client, name), f"/_component_template/{name}"
+            there, path = component_template(self.client, name), f"/_component_template/{name}"
             yield _compared(f"component template {name}", path, wanted, there, normal.template)
-    ours = same_template(templates, target, index_patterns(output.index))
-    name, found = (target, None) if ours is None else (ours.name, ours.body)
-    path = f"/_index_template/{name}"
-    yield _compared(f"index template {name}", path, body, found, normal.template)
+        ours = same_template(installed, target, index_patterns(self.output.index))
+        name, found = (target, None) if ours is None else (ours.name, ours.body)
+        path = f"/_index_template/{name}"
+        yield _compared(f"index template {name}", path, body, found, normal.template)
 
+    def policy(self) -> Iterator[ClusterObject]:
+        target, engine = self.output.index.target, self.profile.release.engine
+        rendered = policy(engine, self.output.index, self.site)
+        if rendered is not None:
+            there = lifecycle_policy(self.client, engine, target)
+            folder = "_plugins/_ism/policies" if engine is Engine.OPENSEARCH else "_ilm/policy"
+            path, name = f"/{folder}/{target}", f"lifecycle policy {target}"
+            yield _compared(name, path, rendered, there, normal.policy)
 
-def _policy(
-    profile: Profile, output: OmelasticsearchOutput, client: EngineClient, site: Templates | None
-) -> Iterator[ClusterObject]:
-    index, engine = output.index, profile.release.engine
-    rendered = policy(engine, index, site)
-    if rendered is not None:
-        there = lifecycle_policy(client, engine, index.target)
-        folder = "_plugins/_ism/policies" if engine is Engine.OPENSEARCH else "_ilm/policy"
-        path, name = f"/{folder}/{index.target}", f"lifecycle policy {index.target}"
-        yield _compared(name, path, rendered, there, normal.policy)
+    def alias(self) -> Iterator[ClusterObject]:
+        index = self.output.index
+        if index.rotate is Rotate.ROLLOVER:
+            writes = alias_writes(self.client, index.target)
+            found: JSON | None = None if writes is None else {"is_write_index": writes}
+            wanted: JSON = {"is_write_index": True}
+            name, path = f"alias {index.target}", f"/{index.target}-000001"
+            yield ClusterObject(name, found, wanted, path, first_index(index), None)
 
-
-def _alias(output: OmelasticsearchOutput, client: EngineClient) -> Iterator[ClusterObject]:
-    if output.index.rotate is Rotate.ROLLOVER:
-        writes = alias_writes(client, output.index.target)
-        found: JSON | None = None if writes is None else {"is_write_index": writes}
-        target = output.index.target
-        wanted: JSON = {"is_write_index": True}
-        path, body = f"/{target}-000001", first_index(output.index)
-        yield ClusterObject(f"alias {target}", found, wanted, path, body, None)
-
-
-def _live(
-    output: OmelasticsearchOutput, client: EngineClient, site: Templates | None
-) -> Iterator[ClusterObject]:
-    body = live_settings(output, site)
-    wanted = normal.settings(body)
-    for pattern in index_patterns(output.index):
-        for index in open_indices(client, pattern):
-            found = normal.respelled(_live_of(index, wanted), wanted)
-            given = normal.settings(index.settings)
-            yield ClusterObject(
-                name=f"index {index.name}",
-                found=found if isinstance(found, dict) else {},
-                wanted=wanted,
-                path=f"/{index.name}/_settings",
-                body=body,
-                before={name: given.get(name) for name in wanted},
-            )
+    def live(self) -> Iterator[ClusterObject]:
+        body = live_settings(self.output, self.site)
+        wanted = normal.settings(body)
+        for pattern in index_patterns(self.output.index):
+            for index in open_indices(self.client, pattern):
+                found = normal.respelled(_live_of(index, wanted), wanted)
+                given = normal.settings(index.settings)
+                yield ClusterObject(
+                    name=f"index {index.name}",
+                    found=found if isinstance(found, dict) else {},
+                    wanted=wanted,
+                    path=f"/{index.name}/_settings",
+                    body=body,
+                    before={name: given.get(name) for name in wanted},
+                )
 
 
 def _live_of(index: OpenIndex, wanted: JSON) -> JSON:

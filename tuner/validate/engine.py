@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from tuner.engine.client import EngineClient, EngineRefused
@@ -26,7 +26,7 @@ from tuner.profile.placement import action_queue, working_queue
 from tuner.render.engine_files import index_patterns, index_template, priority_of
 from tuner.render.templates import Templates
 from tuner.schema.units import size_bytes
-from tuner.validate.layer import Layer, problem
+from tuner.validate.layers import Layer, problem
 
 TOO_LARGE = "RT506"
 PRESSURE = "RT507"
@@ -36,12 +36,8 @@ _DOCUMENT = 2
 _MOST = "100m"
 
 
-def request_problems(loaded: LoadedProfile, limits: EngineLimits) -> tuple[Problem, ...]:
+def request_problems(loaded: LoadedProfile, limits: EngineLimits) -> Iterator[Problem]:
     """Outputs whose full batches the nodes refuse, with what would be taken."""
-    return tuple(_problems(loaded, limits))
-
-
-def _problems(loaded: LoadedProfile, limits: EngineLimits) -> Iterator[Problem]:
     event = loaded.profile.workload.message_bytes.mean * _DOCUMENT
     for number, output in loaded.profile.enumerated:
         queue = action_queue(loaded.profile, number)
@@ -101,7 +97,13 @@ def engine_layer(
     found = facts(client)
     trial = _Trial(loaded, client, found, installed_templates(client), templates)
     problems = (*trial.release(), *trial.outputs(), *request_problems(loaded, limits(client)))
-    layer = Layer(NAME, True, f"{_title(found)} accepts it", problems, _untried(outputs))
+    untried = tuple(
+        f"the lifecycle policy {output.index.target} was not tried: engines try none without "
+        "storing it"
+        for _, output in outputs
+        if output.index.lifecycle is not None
+    )
+    layer = Layer(NAME, True, f"{_title(found)} accepts it", problems, untried)
     if not layer.errors:
         return layer
     what = "one problem" if len(layer.errors) == 1 else f"{len(layer.errors)} problems"
@@ -110,15 +112,6 @@ def engine_layer(
 
 def _title(found: EngineFacts) -> str:
     return f"{_NAMES.get(found.distribution, found.distribution)} {found.version}"
-
-
-def _untried(outputs: Sequence[tuple[int, OmelasticsearchOutput]]) -> tuple[str, ...]:
-    return tuple(
-        f"the lifecycle policy {output.index.target} was not tried: engines try none without "
-        "storing it"
-        for _, output in outputs
-        if output.index.lifecycle is not None
-    )
 
 
 @dataclass(frozen=True)
@@ -138,12 +131,11 @@ class _Trial:
         theirs = (self.found.distribution, (int(major), int(minor)))
         if theirs != (release.engine.value, release.engine_version):
             written = ".".join(map(str, release.engine_version))
-            yield problem(
-                self.loaded,
+            yield self._wrong(
                 ("release", release.engine.value),
+                RELEASE,
                 f"the profile is for {_NAMES[release.engine.value]} {written}, and the engine is "
                 f'{_title(self.found)}: write {self.found.distribution}: "{major}.{minor}"',
-                RELEASE,
             )
 
     def outputs(self) -> Iterator[Problem]:
@@ -153,16 +145,15 @@ class _Trial:
             yield from self._template(number, output)
             yield from self._pipelines(number, output)
 
+    def _wrong(self, path: KeyPath, code: str, message: str) -> Problem:
+        return problem(self.loaded, path, message, code)
+
     def _lifecycle(self, number: int, index: Index) -> Iterator[Problem]:
         path, what = _POLICIES[self.loaded.profile.release.engine]
         if index.lifecycle is not None and not has(self.client, path):
-            yield problem(
-                self.loaded,
-                ("outputs", number, "index", "lifecycle"),
-                f"{_title(self.found)} at {self.client.url} has no {what}: remove lifecycle, or "
-                "install it",
-                NO_POLICIES,
-            )
+            there = f"{_title(self.found)} at {self.client.url}"
+            message = f"{there} has no {what}: remove lifecycle, or install it"
+            yield self._wrong(("outputs", number, "index", "lifecycle"), NO_POLICIES, message)
 
     def _template(self, number: int, output: OmelasticsearchOutput) -> Iterator[Problem]:
         index, name = output.index, _first_name(output.index)
@@ -176,48 +167,36 @@ class _Trial:
             for reason in reasons(refused.reason):
                 # That there are no policies has been said.
                 if reason.setting is None or not reason.setting.startswith(_LIFECYCLE):
-                    yield self._refused(number, output, reason)
+                    message = f"{_title(self.found)} refuses the index template: {reason.text}"
+                    yield self._wrong(_place(number, output, reason), REFUSED, message)
         priority = priority_of(index)
         for other in stronger_than(self.installed, name, priority):
             if other != ours:
-                yield problem(
-                    self.loaded,
+                yield self._wrong(
                     ("outputs", number, "index"),
+                    OVERRULED,
                     f"a new index {name} would be made by the template {other.name} of the "
                     f"cluster, whose priority {other.priority} is above ours of {priority}: "
                     "change its index_patterns, or the name of the index here",
-                    OVERRULED,
                 )
-
-    def _refused(self, number: int, output: OmelasticsearchOutput, reason: Reason) -> Problem:
-        return problem(
-            self.loaded,
-            _place(number, output, reason),
-            f"{_title(self.found)} refuses the index template: {reason.text}",
-            REFUSED,
-        )
 
     def _pipelines(self, number: int, output: OmelasticsearchOutput) -> Iterator[Problem]:
         """A bulk into a pipeline that is not there is refused, document by document."""
-        settings: KeyPath = ("outputs", number, "index", "settings")
+        settings = ("outputs", number, "index", "settings")
         written = output.index.settings
-        named: list[tuple[KeyPath, str | None]] = [
-            ((*settings, "default_pipeline"), written.default_pipeline),
-            ((*settings, "final_pipeline"), written.final_pipeline),
-        ]
+        named: dict[KeyPath, str | None] = {
+            (*settings, "default_pipeline"): written.default_pipeline,
+            (*settings, "final_pipeline"): written.final_pipeline,
+        }
         if not output.dyn_pipeline_name:
-            named.append((("outputs", number, "pipelineName"), output.pipeline_name))
-        for path, name in named:
-            missing = name not in {None, "_none"} and not has(
-                self.client, f"/_ingest/pipeline/{name}"
-            )
-            if missing:
-                yield problem(
-                    self.loaded,
+            named["outputs", number, "pipelineName"] = output.pipeline_name
+        for path, name in named.items():
+            if name not in {None, "_none"} and not has(self.client, f"/_ingest/pipeline/{name}"):
+                yield self._wrong(
                     path,
+                    NO_PIPELINE,
                     f"{self.client.url} has no ingest pipeline {name}: it would refuse every "
                     "document; create it first",
-                    NO_PIPELINE,
                 )
 
 
@@ -234,10 +213,6 @@ def _place(number: int, output: OmelasticsearchOutput, reason: Reason) -> KeyPat
     if reason.setting is not None:
         return (*here, "index", "settings", reason.setting)
     for place, field in enumerate(fields_of(output)):
-        if (
-            reason.field is not None
-            and field.name
-            and f".{field.name}".endswith(f".{reason.field}")
-        ):
+        if reason.field and field.name and f".{field.name}".endswith(f".{reason.field}"):
             return (*here, "document", place, "name")
     return (*here, "index")

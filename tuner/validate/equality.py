@@ -1,12 +1,15 @@
-"""Whether two configurations of rsyslogd deliver the same: both run, get the same events, and what
-arrives in a sink is compared document by document."""
+"""Whether two configurations of rsyslogd deliver the same: both run, get the same events, which
+differ in everything that a configuration may look at, and what arrives in a sink is compared
+document by document."""
 
 from __future__ import annotations
 
 import json
+import random
+import re
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Literal
@@ -15,27 +18,33 @@ from tuner.engine.client import EngineClient, at
 from tuner.engine.counters import await_quiet
 from tuner.errors import Refused
 from tuner.flood.verbatim import send
-from tuner.importer.written import printed
+from tuner.lab.base_script import TOWARDS_ENGINE, without_host
 from tuner.lab.entrances import TcpPort, UdpPort
 from tuner.lab.ports import free_port
 from tuner.lab.rsyslogd import Rsyslogd
 from tuner.lab.scratch import scratch, subfolder
 from tuner.lab.sink import Sink
+from tuner.rainerscript.legacy import condition_of
 from tuner.rainerscript.script import (
+    Array,
     Block,
     BsdBlock,
     Directive,
-    Foreach,
+    Expression,
+    FunctionCall,
     If,
-    Include,
     LegacyAction,
+    Operation,
     PropertyFilter,
+    Quoted,
     ScriptObject,
-    SelectorFilter,
     Statement,
+    Variable,
     Word,
+    every,
+    printed,
+    rewritten,
 )
-from tuner.validate.varied_events import number_in
 
 # Inputs that a lab can send to, and the directives that start them.
 LISTENERS: dict[str, Literal["tcp", "udp"]] = {"imtcp": "tcp", "imptcp": "tcp", "imudp": "udp"}
@@ -50,131 +59,75 @@ _OF_THE_HOST = (
     "defaultnetstreamdriver",
 )  # fmt: skip
 _QUEUE_FILES = frozenset({"queue.filename", "queue.spooldirectory", "queue.maxdiskspace"})
-_TOWARDS_ENGINE = frozenset(
-    {
-        "server", "serverport", "usehttps", "uid", "pwd", "apikey", "tls.cacert", "tls.mycert",
-        "tls.myprivkey", "allowunsignedcerts", "skipverifyhost", "errorfile", "bulkmode",
-        "searchtype", "esversion.major", *_QUEUE_FILES,
-    }
-)  # fmt: skip
+_REPLACED = TOWARDS_ENGINE | _QUEUE_FILES | {
+    "errorfile", "bulkmode", "searchtype", "esversion.major"
+}  # fmt: skip
 _TLS_OF_INPUT = ("streamdriver", "permittedpeer", "gnutls")
 _OF_INPUT = frozenset({"address", "port", "device", "listenportfilename", "namespace"})
 
 
-@dataclass(frozen=True)
-class Entry:
-    """A place of an original configuration where events enter: the kind of input, and its port in
-    the lab."""
-
-    kind: str
-    port: int
-
-
-@dataclass(frozen=True)
-class LabSite:
-    """What a lab has for an original configuration; `free_port` gives another port each time."""
+@dataclass
+class _Substitution:
+    """A configuration with the lab's sink, ports and folder; `entries` are where events enter, each
+    the kind of an input and its port."""
 
     sink_url: str
     folder: str
-    free_port: Callable[[], int]
+    entries: list[tuple[str, int]] = field(default_factory=list)
 
-
-def substituted(block: Block, site: LabSite) -> tuple[Block, tuple[Entry, ...]]:
-    """The configuration with the lab's sink, ports and folder, and where events enter."""
-    changing = _Substitution(site, [])
-    made = changing.block(block)
-    return made, tuple(changing.entries)
-
-
-@dataclass(frozen=True)
-class _Substitution:
-    site: LabSite
-    entries: list[Entry]
-
-    def block(self, block: Block) -> Block:
-        """A block with what stays of it."""
-        return tuple(made for one in block if (made := self.statement(one)) is not None)
-
-    def statement(self, one: Statement) -> Statement | None:
-        """What stands for a statement in the lab; None for what is left out."""
-        made: Statement | None = one
+    def statement(self, one: Statement) -> Iterator[Statement]:
+        """What stands for a statement in the lab."""
         match one:
             case ScriptObject():
-                made = self.thing(one)
+                yield from self.object(one)
             case Directive():
-                made = self.directive(one)
+                yield from self.directive(one)
             case LegacyAction() if one.text != "~":
-                made = Word("continue", one.origin)
-            case If():
-                then, otherwise = self.block(one.then), self.block(one.otherwise)
-                made = replace(one, then=then, otherwise=otherwise)
-            case SelectorFilter() | PropertyFilter() | Foreach():
-                made = replace(one, body=self.block(one.body))
-            case Include():
-                made = replace(one, files=tuple(map(self.block, one.files)))
+                yield Word("continue", one.origin)
             case BsdBlock():
-                made = None
+                return
             case _:
-                pass
-        return made
+                yield one
 
-    def thing(self, one: ScriptObject) -> Statement | None:
-        """An object in the lab."""
+    def object(self, one: ScriptObject) -> Iterator[Statement]:
+        """An object in the lab: what goes elsewhere than into the engine does nothing."""
         kind = (one.text("type") or one.text("load") or "").lower()
-        made: Statement | None = one
         match one.kind:
             case "module" if kind in _LEFT_OUT:
-                made = None
+                return
+            case "input" if kind not in LISTENERS:
+                return
             case "input":
-                made = self.input(one, kind)
-            case "action":
-                made = self.action(one, kind)
+                here = {"address": "127.0.0.1", "port": self.port(kind)}
+                kept = (p for p in one.parameters if not p.key.startswith(_TLS_OF_INPUT))
+                yield replace(one, parameters=tuple(kept)).without(_OF_INPUT).with_values(here)
+            case "action" if kind == "omelasticsearch":
+                sink = {"server": self.sink_url, "bulkmode": "on", "searchType": ""}
+                yield one.without(_REPLACED).with_values(sink)
+            case "action" if not kind.startswith("mm"):
+                yield Word("continue", one.origin)
             case "global":
-                made = self.globals(one)
-            case "ruleset":
-                made = replace(one.without(_QUEUE_FILES), body=self.block(one.body or ()))
-            case "main_queue":
-                made = one.without(_QUEUE_FILES)
+                yield from without_host(one)
+            case "ruleset" | "main_queue":
+                yield one.without(_QUEUE_FILES)
             case _:
-                pass
-        return made
+                yield one
 
-    def input(self, one: ScriptObject, kind: str) -> ScriptObject | None:
-        """A listener on loopback; what a lab cannot send to is left out."""
-        if kind not in LISTENERS:
-            return None
-        port = self.site.free_port()
-        self.entries.append(Entry(kind, port))
-        here = {"address": "127.0.0.1", "port": str(port)}
-        kept = tuple(p for p in one.parameters if not p.key.startswith(_TLS_OF_INPUT))
-        return replace(one, parameters=kept).without(_OF_INPUT).with_values(here)
-
-    def action(self, one: ScriptObject, kind: str) -> Statement:
-        """Into the sink, by bulks; what goes elsewhere does nothing."""
-        if kind == "omelasticsearch":
-            sink = {"server": self.site.sink_url, "bulkmode": "on", "searchType": ""}
-            return one.without(_TOWARDS_ENGINE).with_values(sink)
-        return one if kind.startswith("mm") else Word("continue", one.origin)
-
-    def globals(self, one: ScriptObject) -> ScriptObject | None:
-        """Nothing of the host's."""
-        kept = tuple(
-            parameter
-            for parameter in one.parameters
-            if not parameter.key.startswith(("privdrop", "debug", "workdirectory", "umask"))
-        )
-        return replace(one, parameters=kept) if kept else None
-
-    def directive(self, one: Directive) -> Directive | None:
+    def directive(self, one: Directive) -> Iterator[Directive]:
         """A directive in the lab."""
-        if one.key in _STARTERS:
-            port = self.site.free_port()
-            self.entries.append(Entry(_STARTERS[one.key], port))
-            return replace(one, text=str(port))
-        if one.key == "workdirectory":
-            return replace(one, text=self.site.folder)
         is_left_out = one.key == "modload" and any(name in one.text for name in _LEFT_OUT)
-        return None if is_left_out or one.key.startswith(_OF_THE_HOST) else one
+        if one.key in _STARTERS:
+            yield replace(one, text=self.port(_STARTERS[one.key]))
+        elif one.key == "workdirectory":
+            yield replace(one, text=self.folder)
+        elif not is_left_out and not one.key.startswith(_OF_THE_HOST):
+            yield one
+
+    def port(self, kind: str) -> str:
+        """A port of the lab's on which events enter."""
+        port = free_port()
+        self.entries.append((kind, port))
+        return str(port)
 
 
 _KEPT = 20_000
@@ -218,18 +171,19 @@ def delivered(block: Block, events: Sequence[bytes]) -> tuple[Arrival, ...]:
     cannot send to it, and RsyslogdDied where rsyslogd does not take it."""
     with scratch(Path(tempfile.gettempdir())) as folder, Sink(keep=_KEPT) as sink:
         here = subfolder(folder, "rsyslogd")
-        made, entries = substituted(block, LabSite(sink.url, str(here), free_port))
+        changing = _Substitution(sink.url, str(here))
+        made, entries = rewritten(block, changing.statement), changing.entries
         if not entries:
             raise Refused(
                 "nothing can be sent to it: compare a configuration with an input of type "
                 f"{', '.join(LISTENERS)}"
             )
-        entrances = [(UdpPort if LISTENERS[d.kind] == "udp" else TcpPort)(d.port) for d in entries]
+        entrances = [(UdpPort if LISTENERS[kind] == "udp" else TcpPort)(p) for kind, p in entries]
         running = Rsyslogd(printed(made), here, entrances)
         client = EngineClient(sink.url)
         try:
-            for entry in entries:
-                send(LISTENERS[entry.kind], entry.port, events)
+            for kind, port in entries:
+                send(LISTENERS[kind], port, events)
             await_quiet(client, running.check, _QUIET_S)
             running.stop(_FINISH_S)
             with client.new_session() as session:
@@ -295,10 +249,10 @@ def _pair(one: Arrival, other: Arrival) -> Iterator[tuple[str, str]]:
         if one.text != other.text:
             yield "JSON", f"{one.text[:200]} and {other.text[:200]}"
         return
-    for field in sorted(left.keys() | right.keys()):
-        if not _same(left.get(field, _MISSING), right.get(field, _MISSING)):
-            values = [json.dumps(side[field]) if field in side else "-" for side in (left, right)]
-            yield field, " and ".join(value[:200] for value in values)
+    for name in sorted(left.keys() | right.keys()):
+        if not _same(left.get(name, _MISSING), right.get(name, _MISSING)):
+            values = [json.dumps(side[name]) if name in side else "-" for side in (left, right)]
+            yield name, " and ".join(value[:200] for value in values)
 
 
 _MISSING = object()
@@ -334,3 +288,112 @@ def _flat(value: Mapping[str, object], path: str) -> Iterator[tuple[str, object]
             yield from _flat(inner, name)
         else:
             yield name, inner
+
+
+EVENTS = 300
+_SEED = 20
+_PROGRAMS = ("sshd", "sudo", "kernel", "nginx", "app-1", "CRON", "postfix/smtpd")
+_HOSTS = ("web1", "db2", "10.1.2.3", "host.example.org")
+_BODIES = (
+    "plain text", "", 'a "quoted" word', "back\\slash", "tab\there", "caf\u00e9 \u20ac \U0001f418",
+    "percent %msg% $!all-json `id`", "it's {not} [json]", "x" * 900, "123", "true",
+    '@cee: {"user":"ann","status":200,"nested":{"a":[1,2,"three"]}}',
+    '{"user":"bob","status":"500","level":"warn","time":1.5}', '{"broken": ', "a,b,c;d|e",
+    "key=value other=\"two words\"", "</script><b>", "line\rend",
+)  # fmt: skip
+# Bytes that are no UTF-8, where text is expected.
+_HOSTILE = (b"\xff\xfe broken", b"\xc3( cut", b"nul\x00inside", b"\x1b[31mred")
+_MOST_TEXTS = 60
+_NUMBER = re.compile(r"n(\d{5})")
+
+
+def varied_events(asked_for: Mapping[str, Sequence[str]]) -> tuple[bytes, ...]:
+    """The same events for the same configuration, each with a number of its own; `asked_for` holds
+    texts that conditions compare properties with, so that conditions are met too."""
+    choose = random.Random(_SEED)
+    programs = (*_names(asked_for, "programname", "app-name", "syslogtag"), *_PROGRAMS)
+    hosts = (*_HOSTS, *_names(asked_for, "hostname", "source"))
+    texts = [text.encode() for text in (*asked_for.get("msg", ()), *asked_for.get("rawmsg", ()))]
+    # A blank comes after the tag anyway, and JSON after what announces it.
+    announced = [text.strip() + b' {"user":"eve","status":200}' for text in texts]
+    bodies = [*(body.encode() for body in _BODIES), *_HOSTILE, *texts, *announced]
+    ids = ("-", *_names(asked_for, "msgid"))
+    # Every body comes from every program, as far as there are events enough.
+    return tuple(
+        _event(
+            number,
+            programs[number // len(bodies) % len(programs)],
+            choose.choice(hosts),
+            choose.choice(ids),
+            bodies[number % len(bodies)],
+        )
+        for number in range(EVENTS)
+    )
+
+
+def number_in(document: str) -> int | None:
+    """The number of the event that a document is of; None where it holds none."""
+    found = _NUMBER.search(document)
+    return int(found[1]) if found else None
+
+
+def _names(asked_for: Mapping[str, Sequence[str]], *properties: str) -> tuple[str, ...]:
+    """What may stand in the head of a message."""
+    texts = (text.strip() for name in properties for text in asked_for.get(name, ()))
+    return tuple(text for text in texts if re.fullmatch(r"[!-~]{1,48}", text))
+
+
+def _event(number: int, program: str, host: str, message_id: str, body: bytes) -> bytes:
+    """Every priority comes in turn; most events are in the old format."""
+    priority = (number * 7) % 192
+    mark = f"n{number:05d}".encode()
+    brace = body.find(b"{")
+    if brace >= 0 and _is_json(body[brace:]):
+        text = body[:-1] + b',"mark":"' + mark + b'"}'
+    else:
+        text = body + b" " + mark
+    if number % 7 == 6:
+        head = f"<{priority}>1 2026-11-21T06:30:{number % 60:02d}.{number:06d}+01:00"
+        tag = program.rstrip(":")
+        return f"{head} {host} {tag} {number} {message_id} - ".encode() + text
+    tag = program if program.endswith(":") else f"{program}[{number}]:"
+    return f"<{priority}>Nov 21 06:30:{number % 60:02d} {host} {tag} ".encode() + text
+
+
+def _is_json(body: bytes) -> bool:
+    try:
+        json.loads(body)
+    except ValueError:
+        return False
+    return True
+
+
+def words_asked_for(block: Block) -> dict[str, tuple[str, ...]]:
+    """By property in lower case, the texts that conditions compare it with."""
+    found: dict[str, dict[str, None]] = {}
+    for statement in every(block):
+        if isinstance(statement, If):
+            condition = statement.condition
+        elif isinstance(statement, PropertyFilter):
+            condition = condition_of(statement)
+        else:
+            continue
+        for name, text in _words_in(condition):
+            found.setdefault(name, {})[text] = None
+    return {name: tuple(texts)[:_MOST_TEXTS] for name, texts in found.items()}
+
+
+def _words_in(expression: Expression) -> Iterator[tuple[str, str]]:
+    if not isinstance(expression, Operation | FunctionCall):
+        return
+    names = [one.name for one in expression.operands if isinstance(one, Variable)]
+    for operand in expression.operands:
+        for text in _texts_of(operand) if names else ():
+            yield names[0].removeprefix("$").lower(), text
+        yield from _words_in(operand)
+
+
+def _texts_of(operand: Expression) -> tuple[str, ...]:
+    if isinstance(operand, Quoted):
+        return (operand.text,)
+    return tuple(one.text for one in operand.items) if isinstance(operand, Array) else ()

@@ -4,23 +4,54 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
-from tuner.errors import Problem, ProgramMissing, Refused, Severity
+from tuner.errors import KeyPath, Problem, ProgramMissing, Refused, Severity
 from tuner.host.usage import memory_bytes
-from tuner.importer.written import printed
 from tuner.lint.load import LoadedProfile
 from tuner.modules.input import Listener
 from tuner.modules.secrets import SecretRef
-from tuner.profile.queue_memory import queue_memory
+from tuner.profile.placement import queue_memory
 from tuner.rainerscript.quoting import quote, secret
+from tuner.rainerscript.script import printed
 from tuner.render.artefacts import fragment_path, rsyslog_conf
 from tuner.render.form import WHOLE, Form
 from tuner.render.templates import Templates
-from tuner.validate.layer import Layer, problem
 from tuner.validate.rsyslogd import check, check_fragment
 
 TOO_LITTLE_MEMORY = "RT508"
+
+
+@dataclass(frozen=True)
+class Layer:
+    """One layer: whether it passed (None: it did not run), and a remark.
+
+    `problems` are what it found in the profile, `notes` what a reader should know besides.
+    """
+
+    name: str
+    passed: bool | None
+    remark: str = ""
+    problems: tuple[Problem, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    @property
+    def errors(self) -> tuple[Problem, ...]:
+        """The problems for which it did not pass."""
+        return tuple(one for one in self.problems if one.severity is Severity.ERROR)
+
+
+def problem(
+    loaded: LoadedProfile,
+    path: KeyPath,
+    message: str,
+    code: str,
+    severity: Severity = Severity.ERROR,
+) -> Problem:
+    """A problem where the profile writes the value at `path`, or its section."""
+    where, file = loaded.position(path), loaded.source.file_of(path)
+    return Problem(file, where.line, where.column, message, code, severity)
 
 
 def memory_problems(loaded: LoadedProfile, memory_bytes: int) -> tuple[Problem, ...]:
@@ -57,9 +88,8 @@ def layers(
     rsyslogd's verdict depends on this machine too: on the files and folders that the configuration
     names, which the target may have and this machine may not.
     """
-    count = len(loaded.warnings)
     memory = memory_problems(loaded, memory_bytes())
-    count += len(memory)
+    count = len(loaded.warnings) + len(memory)
     remark = f"{count} warning{'s' if count > 1 else ''}" if count else ""
     lint = Layer("lint", True, remark, memory, tuple(_notes(loaded, form)))
     return (Layer("schema", True), lint, _rsyslogd(loaded, offline, templates, form))
@@ -76,22 +106,23 @@ def _notes(loaded: LoadedProfile, form: Form) -> Iterator[str]:
             )
 
 
-def _secret_files(loaded: LoadedProfile) -> list[str]:
-    return [one.file for one in loaded.profile.secrets if one.file is not None]
+def _secret_files(loaded: LoadedProfile) -> list[Path]:
+    return [Path(one.file) for one in loaded.profile.secrets if one.file is not None]
 
 
-def _absent(loaded: LoadedProfile) -> str | None:
-    """A file that this machine lacks, and what it is: rsyslogd rejects whatever refers to it."""
-    files = loaded.profile.files_beside.items()
-    missing = (f"{path}, the {what}," for path, what in files if not Path(path).is_file())
-    return next(missing, None)
-
-
-def _secret_with_blank(loaded: LoadedProfile) -> str | None:
-    """A secret's file with white space in it, which rsyslogd takes for a part of the password."""
-    for path in _secret_files(loaded):
-        if os.access(path, os.R_OK) and any(c.isspace() for c in Path(path).read_text("utf-8")):
-            return path
+def _why_not(loaded: LoadedProfile) -> tuple[bool | None, str] | None:
+    """Why rsyslogd need not be asked: a file that this machine lacks, whatever refers to which it
+    rejects; or a secret's file with white space, which it takes for a part of the password."""
+    for path, what in loaded.profile.files_beside.items():
+        if not Path(path).is_file():
+            return None, f"{path}, the {what}, is not on this machine"
+    for secret_file in _secret_files(loaded):
+        is_readable = os.access(secret_file, os.R_OK)
+        if is_readable and any(c.isspace() for c in secret_file.read_text("utf-8")):
+            return False, (
+                f"{secret_file} holds white space, which rsyslogd refuses in a password; a newline "
+                "at the end counts: write it with printf %s"
+            )
     return None
 
 
@@ -101,24 +132,22 @@ def _rsyslogd(
     name = "rsyslogd -N1"
     if offline:
         return Layer(name, None, "--offline")
-    absent = _absent(loaded)
-    if absent is not None:
-        return Layer(name, None, f"{absent} is not on this machine")
-    blank = _secret_with_blank(loaded)
-    if blank is not None:
-        return Layer(name, False, f"{blank} holds white space, which rsyslogd refuses in a "
-                     "password; a newline at the end counts: write it with printf %s")  # fmt: skip
-    base = loaded.profile.base
-    config, missing = _with_secrets(
-        loaded,
-        rsyslog_conf(loaded.profile, templates=templates, form=form)
-        if base is None
-        else printed(base.kept.changed.block),
-    )
+    not_asked = _why_not(loaded)
+    if not_asked is not None:
+        return Layer(name, *not_asked)
+    profile = loaded.profile
+    if profile.base is None:
+        config = rsyslog_conf(profile, templates=templates, form=form)
+    else:
+        config = printed(profile.base.kept.changed.block)
+    # rsyslogd refuses a configuration that names a missing file: a word of ours stands for it.
+    missing = [str(path) for path in _secret_files(loaded) if not path.is_file()]
+    for path in missing:
+        config = config.replace(secret(SecretRef(file=path)), quote("stand-in"))
     try:
-        inherits, waits_s = loaded.profile.secret_variables, loaded.profile.start_checks_s
+        inherits, waits_s = profile.secret_variables, profile.start_checks_s
         if form.is_fragment:
-            name_there = Path(fragment_path(loaded.profile)).name
+            name_there = Path(fragment_path(profile)).name
             verdict = check_fragment(name_there, config, inherits, waits_s)
         else:
             verdict = check(config, inherits, waits_s)
@@ -132,12 +161,3 @@ def _rsyslogd(
         "; ".join((*verdict.complaints, *remarks)),
         notes=notes if verdict.expected else (),
     )
-
-
-def _with_secrets(loaded: LoadedProfile, config: str) -> tuple[str, list[str]]:
-    """The configuration with a word of ours for each secret whose file this machine lacks, and
-    those files; rsyslogd refuses a configuration that names a missing one."""
-    missing = [path for path in _secret_files(loaded) if not Path(path).is_file()]
-    for path in missing:
-        config = config.replace(secret(SecretRef(file=path)), quote("stand-in"))
-    return config, missing

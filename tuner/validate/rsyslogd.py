@@ -48,12 +48,6 @@ class Check:
     expected: tuple[str, ...] = ()
 
 
-def check(config: str, inherits: Sequence[str] = (), start_checks_s: float = 0.0) -> Check:
-    """Let the installed rsyslogd read `config`, which may refer to the variables `inherits`; death
-    by a signal is a rejection too.  It may wait `start_checks_s` for servers beside its work."""
-    return _check(config, inherits, start_checks_s, {})
-
-
 def check_fragment(
     name: str,
     text: str,
@@ -74,23 +68,26 @@ def check_fragment(
         raise Refused(f"{bad.filename} cannot be read: {bad.strerror}") from bad
     if f"{folder}/" not in config:
         raise Refused(f"{main} includes nothing of {folder}: a fragment there has no effect")
-    return _check(config, inherits, start_checks_s, {**others, name: text}, f"{folder}/")
+    return check(config, inherits, start_checks_s, {**others, name: text}, f"{folder}/")
 
 
-def _check(
+def check(
     config: str,
-    inherits: Sequence[str],
-    start_checks_s: float,
-    fragments: Mapping[str, str],
+    inherits: Sequence[str] = (),
+    start_checks_s: float = 0.0,
+    fragments: Mapping[str, str] | None = None,
     includes: str = "",
 ) -> Check:
-    """What rsyslogd says of a configuration, whose path `includes` stands for the fragments."""
+    """Let the installed rsyslogd read `config`, which may refer to the variables `inherits`, and
+    whose path `includes` stands for the fragments; death by a signal is a rejection too.  It may
+    wait `start_checks_s` for servers beside its work."""
     with tempfile.TemporaryDirectory(prefix="rsyslog-tune-") as folder:
         below = Path(folder) / "rsyslog.d"
         below.mkdir()
         path = Path(folder) / "rsyslog.conf"
         here = config.replace(includes, f"{below}/") if includes else config
-        for file, text in {path: here, **{below / one: t for one, t in fragments.items()}}.items():
+        texts = {below / one: text for one, text in (fragments or {}).items()}
+        for file, text in {path: here, **texts}.items():
             file.touch(mode=0o600)
             file.write_text(text, encoding="utf-8", errors="surrogateescape")
         environment = own_environment(*inherits)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import secrets
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -28,7 +28,7 @@ from tuner.modules.priorities import FACILITIES, SEVERITIES
 from tuner.modules.text_source import TIMES
 from tuner.profile.documents import fields_of, mapping_of
 from tuner.profile.model import Profile
-from tuner.validate.layer import Layer
+from tuner.validate.layers import Layer
 
 _NUMBER = {
     FieldType.INTEGER: re.compile(r"-?\d+"),
@@ -58,10 +58,12 @@ def differences(
     span: Span,
 ) -> tuple[str, ...]:
     """What is wrong with each field of a document; empty when it is as described."""
-    own = (field for field in fields if not merges(field))
-    found = ((field, at(document, *field.name.split("."))) for field in own)
-    wrong = ((field, _wrong(field, event, value, span)) for field, value in found)
-    return tuple(f"{field.name} {text}" for field, text in wrong if text is not None)
+    wrong = (
+        (field.name, _wrong(field, event, at(document, *field.name.split(".")), span))
+        for field in fields
+        if not merges(field)
+    )
+    return tuple(f"{name} {text}" for name, text in wrong if text is not None)
 
 
 def _wrong(field: DocumentField, event: Properties, value: object, span: Span) -> str | None:
@@ -117,13 +119,7 @@ def mapping_differences(
 
     With a mapping that the engine guessed, texts may be of any type.
     """
-    return tuple(_mistyped_fields(fields, mapping, is_explicit))
-
-
-def _mistyped_fields(
-    fields: tuple[DocumentField, ...], mapping: object, is_explicit: bool
-) -> Iterator[str]:
-    wanted = mapping_of(fields)
+    wanted, wrong = mapping_of(fields), list[str]()
     for field in fields:
         if merges(field):
             continue
@@ -132,7 +128,8 @@ def _mistyped_fields(
         guessed = {"double": {"float", "long"}}.get(str(ours), set())
         loose = not is_explicit and (field.type is FieldType.STRING or theirs in {None, *guessed})
         if ours != theirs and not loose:
-            yield f"{field.name} should be mapped as {ours} and is {theirs}"
+            wrong.append(f"{field.name} should be mapped as {ours} and is {theirs}")
+    return tuple(wrong)
 
 
 Properties = Mapping[str, str | None]
@@ -162,16 +159,11 @@ def read_as(message: str, written: Format, source: Input) -> Properties:
     if found is None:
         raise JobFailed(f"this is not a message in the format {written}: {message[:200]}")
     parts = found.groupdict()
-    facility, severity = divmod(int(parts["priority"]), 8)
     program, process = parts["program"], parts["process"]
     colon = "" if written == "rfc5424" else ":"
-    return {
-        **_ANYTHING,
-        **_priority(facility, severity),
+    return _head(divmod(int(parts["priority"]), 8), program) | {
         "msg": parts["msg"],
         "hostname": parts.get("host"),
-        "programname": program,
-        "app-name": program,
         "procid": process,
         "msgid": parts.get("id", "-"),
         "syslogtag": f"{program}[{process}]{colon}",
@@ -184,27 +176,27 @@ def _line(line: str, source: Input) -> Properties:
     head = source.line_head
     if head is None:
         raise JobFailed(f"{source.type} takes no bare lines")
-    facility, severity = FACILITIES.index(head.facility), SEVERITIES.index(head.severity)
-    program = re.split(r"[:\[/]", head.tag)[0]
-    return {
-        **_ANYTHING,
-        **_priority(facility, severity),
+    priority = (FACILITIES.index(head.facility), SEVERITIES.index(head.severity))
+    return _head(priority, re.split(r"[:\[/]", head.tag)[0]) | {
         "msg": line,
         "hostname": None,
-        "programname": program,
-        "app-name": program,
         "procid": None,
         "msgid": "-",
         "syslogtag": head.tag,
     }
 
 
-def _priority(facility: int, severity: int) -> dict[str, str | None]:
+def _head(priority: tuple[int, int], program: str) -> dict[str, str | None]:
+    """What depends on facility, severity and program alone."""
+    facility, severity = priority
     return {
+        **_ANYTHING,
         "syslogfacility": str(facility),
         "syslogfacility-text": FACILITIES[facility],
         "syslogseverity": str(severity),
         "syslogseverity-text": SEVERITIES[severity],
+        "programname": program,
+        "app-name": program,
     }
 
 
@@ -229,14 +221,14 @@ def smoke_layer(lab: Lab, profile: Profile) -> Layer:
     lab.check()
     try:
         with pipeline(lab, _for_one(plain), NAME) as pipe:
-            found = _compared(pipe)
+            count, wrong = _compared(pipe)
     except (JobFailed, Refused, Unreachable) as error:
         return Layer(NAME, False, failure_of(error, lab, NAME).reason, notes=notes)
-    if found.wrong:
-        return Layer(NAME, False, "; ".join(found.wrong), notes=notes)
+    if wrong:
+        return Layer(NAME, False, "; ".join(wrong), notes=notes)
     came = f"one event came through {lab.engine.name}"
-    if found.fields:
-        return Layer(NAME, True, f"{came} as described, {found.fields} fields", notes=notes)
+    if count:
+        return Layer(NAME, True, f"{came} as described, {count} fields", notes=notes)
     return Layer(NAME, True, f"{came}; mapping: none keeps nothing of it to compare", notes=notes)
 
 
@@ -272,47 +264,27 @@ def _for_one(profile: Profile) -> Profile:
     return _with(profile, output).model_copy(update={"workload": load})
 
 
-@dataclass(frozen=True)
-class _FieldCheck:
+def _compared(pipe: Pipeline) -> tuple[int, list[str]]:
     """How many fields were compared, and what is wrong with which."""
-
-    fields: int
-    wrong: tuple[str, ...] = ()
-
-
-def _compared(pipe: Pipeline) -> _FieldCheck:
     bound = pipe.profile
     spec = flood_spec(bound, secrets.token_hex(4), count=1)
     event = read_as(_message(spec), spec.format, bound.inputs[0])
-    before = datetime.now(UTC)
+    count, wrong, before = 0, list[str](), datetime.now(UTC)
     _send(spec)
-    found = [_compared_in(pipe, output, event, before) for output in bound.indexed]
-    return _FieldCheck(
-        sum(one.fields for one in found), tuple(w for one in found for w in one.wrong)
-    )
-
-
-def _compared_in(
-    pipe: Pipeline, output: OmelasticsearchOutput, event: Properties, before: datetime
-) -> _FieldCheck:
-    """The one document of an output, which was sent after `before`."""
-    hit = _awaited(pipe, output)
-    if output.index.mapping is MappingStyle.NONE:
-        return _FieldCheck(0)
-    span = Span(before - _ROUGH, datetime.now(UTC) + _ROUGH)
-    fields = fields_of(output)
-    document = at(hit, "_source")
-    wrong = differences(fields, event, document if isinstance(document, dict) else {}, span)
-    mistyped = _mistyped(pipe.client, output)
-    said = tuple(f"outputs[{output.name}]: {text}" for text in (*wrong, *mistyped))
-    return _FieldCheck(len(fields), said)
-
-
-def _mistyped(client: EngineClient, output: OmelasticsearchOutput) -> Iterator[str]:
-    """The fields of which the index has another type than the profile."""
-    explicit = output.index.mapping is MappingStyle.EXPLICIT
-    for one in client.get(f"/{output.index.pattern}/_mapping").values():
-        yield from mapping_differences(fields_of(output), at(one, "mappings"), explicit)
+    for output in bound.indexed:
+        document = at(_awaited(pipe, output), "_source")
+        mapping = output.index.mapping
+        if mapping is MappingStyle.NONE:
+            continue
+        span = Span(before - _ROUGH, datetime.now(UTC) + _ROUGH)
+        fields = fields_of(output)
+        said = [*differences(fields, event, document if isinstance(document, dict) else {}, span)]
+        for one in pipe.client.get(f"/{output.index.pattern}/_mapping").values():
+            is_explicit = mapping is MappingStyle.EXPLICIT
+            said += mapping_differences(fields, at(one, "mappings"), is_explicit)
+        count += len(fields)
+        wrong += [f"outputs[{output.name}]: {text}" for text in said]
+    return count, wrong
 
 
 def _message(spec: FloodSpec) -> str:

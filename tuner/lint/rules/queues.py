@@ -9,16 +9,17 @@ from tuner.modules.input import Input
 from tuner.modules.omfwd import FWD
 from tuner.modules.output import Output
 from tuner.modules.ratelimit import has_own_limit, named_limits
-from tuner.profile.backlog import backlog_marks, narrowest
 from tuner.profile.model import Profile
 from tuner.profile.placement import (
     PlacedQueue,
     action_queue,
+    backlog_marks,
     entry_queue,
-    measured_way,
+    measured_path,
+    narrowest,
+    queue_memory,
     real_queues,
 )
-from tuner.profile.queue_memory import queue_memory
 from tuner.rule import Complaint, advice, error, loss, warning
 from tuner.schema.units import size_bytes
 
@@ -217,7 +218,7 @@ def _idle_workers(profile: Profile) -> Iterator[Complaint]:
     marks = backlog_marks(profile)
     if marks.low <= marks.room or _has_simpler_finding(profile):
         return
-    way = (queue for queue in measured_way(profile) if not queue.is_direct)
+    way = (queue for queue in measured_path(profile) if not queue.is_direct)
     worst = max(way, key=lambda queue: queue.busy_backlog)
     late = worst.workers > 1 and worst.minimum_messages > worst.batch
     value, key = worst.batch, "dequeueBatchSize"

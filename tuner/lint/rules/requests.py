@@ -11,10 +11,9 @@ from tuner.engines.heap import heap_bytes
 from tuner.lint.rules.settings import SETTINGS, setting_path
 from tuner.lint.rules.transport import REMOTE, remote_servers
 from tuner.modules.refused_bulks import WAITS_ON_ERRORS
-from tuner.profile.message_sizes import LONGEST_MESSAGE_BYTES
 from tuner.profile.model import Profile, Tier
 from tuner.profile.placement import PlacedQueue, action_queue, working_queue
-from tuner.profile.workload import Workload
+from tuner.profile.workload import LONGEST_MESSAGE_BYTES, Workload
 from tuner.rule import Complaint, Cure, advice, error, loss, warning
 from tuner.schema.units import engine_bytes, seconds, size_bytes
 

@@ -1,13 +1,15 @@
-"""The smallest change to a YAML text that sets or removes one key, found by PyYAML's marks."""
+"""The smallest change to a YAML text that sets or removes one key, found by PyYAML's marks; and
+values as text that is safe anywhere on one line."""
 
 from __future__ import annotations
 
+import math
+import re
 from dataclasses import dataclass
 
 import yaml
 
 from tuner.errors import BadUsage, KeyPath
-from tuner.profile.edit.flow import flow
 
 Pair = tuple[yaml.Node, yaml.Node]
 
@@ -46,7 +48,7 @@ def setting(text: str, root: yaml.Node | None, path: KeyPath, value: object) -> 
         return _replacing(text, place, value)
     if isinstance(place.node, yaml.MappingNode):
         return _adding(text, place.node, _entry(rest[0], _nested(rest[1:], value)))
-    if _is_null(place.node):
+    if place.node.tag == "tag:yaml.org,2002:null":
         return _replacing(text, place, _nested(rest, value))
     raise BadUsage(f"{rest[0]} cannot be set inside something that is not a section")
 
@@ -144,7 +146,7 @@ def _adding(text: str, mapping: yaml.MappingNode, entry: str) -> Splice:
     end = _pair_end(text, pairs[-1])
     if mapping.flow_style:
         return Splice(end, end, f", {entry}")
-    indent = " " * _column(pairs[0][0])
+    indent = " " * int(pairs[0][0].start_mark.column)
     newline = "\r\n" if "\r\n" in text else "\n"
     last = _deepest(pairs[-1][1])
     if isinstance(last, yaml.ScalarNode) and last.style in {"|", ">"}:
@@ -209,10 +211,6 @@ def _is_empty(node: yaml.Node) -> bool:
     return isinstance(node, yaml.ScalarNode) and _start(node) == _raw_end(node)
 
 
-def _is_null(node: yaml.Node) -> bool:
-    return node.tag == "tag:yaml.org,2002:null"
-
-
 def _deepest(node: yaml.Node) -> yaml.Node:
     """The last node of a block collection, where its text really ends."""
     while _is_block(node) and node.value:
@@ -247,10 +245,6 @@ def _raw_end(node: yaml.Node) -> int:
     return int(node.end_mark.index)
 
 
-def _column(node: yaml.Node) -> int:
-    return int(node.start_mark.column)
-
-
 def _line_end(text: str, at: int) -> int:
     """Where the line around `at` ends, before its line break."""
     end = text.find("\n", at)
@@ -262,3 +256,42 @@ def _after_newline(text: str, line_end: int) -> int:
     if text.startswith("\r\n", line_end):
         return line_end + 2
     return min(line_end + 1, len(text))
+
+
+_TEXT = "tag:yaml.org,2002:str"
+_WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_./-]*|[0-9]+[A-Za-z%][A-Za-z0-9_%]*|-1[a-z]+")
+_ONE_LINE = re.compile(r"[\x20-\x7e]*")
+
+
+class _Dumper(yaml.SafeDumper):
+    """Quotes every text but words that all versions of YAML read as text."""
+
+    def text(self, value: str) -> yaml.ScalarNode:
+        style = None if _WORD.fullmatch(value) and _stays_text(value) else '"'
+        return self.represent_scalar(_TEXT, str(value), style)
+
+
+_Dumper.add_multi_representer(str, _Dumper.text)
+_Dumper.add_representer(str, _Dumper.text)
+
+
+def _stays_text(word: str) -> bool:
+    """Whether YAML reads a bare word as text, not as a switch or a number."""
+    node = yaml.compose(word, Loader=yaml.SafeLoader)
+    return node is not None and node.tag == _TEXT
+
+
+def flow(value: object, style: str | None = None) -> str:
+    """`value` in flow style; strings keep the quotes of `style` (' or ") where they can."""
+    keeps = isinstance(value, str) and (
+        style == '"' or (style == "'" and _ONE_LINE.fullmatch(value) is not None)
+    )
+    text = yaml.dump(
+        value,
+        Dumper=yaml.SafeDumper if keeps else _Dumper,
+        default_style=style if keeps else None,
+        default_flow_style=True,
+        sort_keys=False,
+        width=math.inf,
+    )
+    return text.removesuffix("\n").removesuffix("\n...")

@@ -1,23 +1,24 @@
-"""An omelasticsearch action as an output."""
+"""Actions that speak HTTP, omelasticsearch and omhttp, as outputs."""
 
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import replace
-from typing import Protocol
+from dataclasses import dataclass, field, replace
 from urllib.parse import urlsplit
 
+from pydantic import TypeAdapter, ValidationError
+
 from tuner.importer.conditions import path_of
-from tuner.importer.document import is_rest
-from tuner.importer.fields import STANDARD_JSON, fields_of_template, whole_json
+from tuner.importer.document import STANDARD_JSON, fields_of_template, is_rest, whole_json
 from tuner.importer.index_name import index_of
 from tuner.modules.omelasticsearch import OmelasticsearchOutput
+from tuner.modules.omhttp import Header, OmhttpOutput
 from tuner.modules.queue import Queue
 from tuner.modules.secrets import HttpTls, Tls
 from tuner.rainerscript.configuration import Parts
 from tuner.rainerscript.gaps import Gap, Gaps, Inexpressible
-from tuner.rainerscript.parameters import QUEUE, is_literal, keys_of_model, known, secret_of
-from tuner.rainerscript.script import Parameter, ScriptObject, ScriptPosition, every
+from tuner.rainerscript.parameters import keys_of_model, known
+from tuner.rainerscript.script import QUEUE, Array, Parameter, ScriptObject, ScriptPosition, every
 from tuner.rainerscript.template import Template, TemplateProperty
 
 _TLS = {
@@ -27,41 +28,39 @@ _TLS = {
     "tls.keyexchangegroups": "keyexchangegroups",
 }  # fmt: skip
 # What is worked out of several parameters, or follows from others.
-_DERIVED = frozenset(
-    {
-        "server", "serverport", "usehttps", "uid", "pwd", "apikey", "template", "searchindex",
-        "dynsearchindex", "bulkid", "dynbulkid", "retryfailures", "retryruleset", "bulkmode",
-        "searchtype", "dynsearchtype", "esversion.major", "asyncrepl", "ratelimit.interval",
-        "ratelimit.burst", "ratelimit.name", *_TLS,
-    }
-)  # fmt: skip
+_CONNECTION = {"server", "serverport", "usehttps", "uid", "pwd", "apikey", "template", *_TLS}
+_DERIVED = _CONNECTION | {
+    "searchindex", "dynsearchindex", "bulkid", "dynbulkid", "retryfailures", "retryruleset",
+    "bulkmode", "searchtype", "dynsearchtype", "esversion.major", "asyncrepl",
+    "ratelimit.interval", "ratelimit.burst", "ratelimit.name",
+}  # fmt: skip
+_OF_HTTP = (_CONNECTION - {"apikey"}) | {
+    "token", "httpheaders", "httpheadervalue", "httpretrycodes", "httpignorablecodes",
+    "dynrestpath",
+}  # fmt: skip
 # Without these an output would get other events, or its files could be read by others.
 _INDISPENSABLE = ("action.execonly", "queue.cry.")
+_HEADER: TypeAdapter[str] = TypeAdapter(Header)
 
 
-class Surrounding(Protocol):
-    """What else the configuration says."""
+@dataclass
+class Surrounding:
+    """What else the configuration says; `identities` are variables that hold an id of the event's
+    own, `unknown` is what an output goes without."""
 
     parts: Parts
-    gaps: Gaps
     work_directory: str
-    identities: Collection[str]
-    whole_message: ScriptPosition | None
-    unknown: list[Gap]
+    gaps: Gaps = field(default_factory=Gaps)
+    identities: Collection[str] = ()
+    whole_message: ScriptPosition | None = None
+    unknown: list[Gap] = field(default_factory=list)
 
 
 def engine_output(action: ScriptObject, name: str, around: Surrounding) -> dict[str, object]:
     """The keys of the output, without its name, filter and queue.  Raises Inexpressible."""
     gaps = around.gaps
-    servers, user = servers_of(action, gaps, _PORT, "https" if action.is_on("usehttps") else "http")
-    if not servers:
-        raise Inexpressible(action.origin, "no server that can be read")
-    data: dict[str, object] = {"servers": servers}
-    data |= credentials_of(action, name, user, gaps)
-    tls = tls_of(Tls, action, name, gaps)
-    if tls:
-        data["tls"] = tls
-    data["document"] = _document(action, around)
+    servers, data = _connection(action, name, Tls, "9200", action.is_on("usehttps"), gaps)
+    data = {"servers": servers, **data, "document": _document(action, around)}
     plain = [one for one in action.parameters if one.key not in _DERIVED]
     data |= known(OmelasticsearchOutput, plain, f"output {name}", gaps)
     data["index"] = index_of(action, around.parts, gaps, around.unknown) | {"mapping": "dynamic"}
@@ -74,6 +73,40 @@ def engine_output(action: ScriptObject, name: str, around: Surrounding) -> dict[
     data.setdefault("action.resumeRetryCount", 0)
     _say_what_changes(action, gaps)
     return data
+
+
+def http_output(action: ScriptObject, name: str, gaps: Gaps) -> dict[str, object]:
+    """The keys of the output, without its name, format, filter and queue.  Raises Inexpressible."""
+    for one in action.parameters:
+        if one.key == "retry.ruleset" or (one.key == "dynrestpath" and one.is_on):
+            raise Inexpressible(one.origin, f"the parameter {one.name}")
+    https = action.get("usehttps") is None or action.is_on("usehttps")
+    servers, data = _connection(action, name, HttpTls, "443", https, gaps)
+    data = {"server": servers, **data}
+    for key in ("token", "httpheadervalue", "httpheaders", "httpretrycodes", "httpignorablecodes"):
+        given = action.get(key)
+        if given is None:
+            continue
+        if key == "httpheaders":
+            data[key] = _headers(given, name, gaps)
+        else:
+            codes = key.endswith("codes")
+            data[key] = _codes(given) if codes else _secret(given, f"{name}.{key}", gaps)
+    plain = [one for one in action.parameters if one.key not in _OF_HTTP]
+    return data | known(OmhttpOutput, plain, f"output {name}", gaps)
+
+
+def _connection(
+    action: ScriptObject, name: str, tls: type[HttpTls], port: str, https: bool, gaps: Gaps
+) -> tuple[list[str], dict[str, object]]:
+    """The servers; who logs in, and the section tls.  Raises Inexpressible."""
+    servers, user = _servers(action, gaps, port, "https" if https else "http")
+    if not servers:
+        raise Inexpressible(action.origin, "no server that can be read")
+    data = _credentials(action, name, user, gaps)
+    given = [replace(one, name=_TLS[one.key]) for one in action.parameters if one.key in _TLS]
+    section = known(tls, given, f"output {name}", gaps)
+    return servers, data | ({"tls": section} if section else {})
 
 
 def without_unknown(action: ScriptObject, name: str) -> tuple[ScriptObject, list[Gap]]:
@@ -92,49 +125,76 @@ def without_unknown(action: ScriptObject, name: str) -> tuple[ScriptObject, list
     return replace(action, parameters=left), gaps
 
 
-def credentials_of(
+def _credentials(
     action: ScriptObject, name: str, user: str | None, gaps: Gaps
 ) -> dict[str, object]:
     """Who logs in, with the secrets as files: `user` is named by the address of a server."""
     data: dict[str, object] = {}
     uid, pwd, key = action.text("uid") or user, action.get("pwd"), action.get("apikey")
-    if uid and pwd is not None:
-        data["auth"] = {"uid": uid, "pwd": secret_of(pwd, f"{name}.pwd")}
-    elif uid:
-        data["auth"] = {"uid": uid, "pwd": {"file": f"/etc/rsyslog.d/{name}.pwd"}}
+    kept = {"file": f"/etc/rsyslog.d/{name}.pwd"}
+    if pwd is not None:
+        kept = _secret(pwd, f"{name}.pwd", gaps)
+    if uid:
+        data["auth"] = {"uid": uid, "pwd": kept}
     elif pwd is not None:
         gaps.miss(pwd.origin, "a password without a user")
     if key is not None:
-        data["apikey"] = secret_of(key, f"{name}.key")
-    for one, ending in ((pwd, "pwd"), (key, "key")):
-        if one is not None and is_literal(one):
-            gaps.change_secret(one.origin, f"/etc/rsyslog.d/{name}.{ending}")
+        data["apikey"] = _secret(key, f"{name}.key", gaps)
     return data
 
 
-def tls_of(model: type[HttpTls], action: ScriptObject, name: str, gaps: Gaps) -> dict[str, object]:
-    """The keys of the section tls, which `model` has."""
-    given = [one for one in action.parameters if one.key in _TLS]
-    renamed = [type(one)(_TLS[one.key], one.value, one.origin) for one in given]
-    return known(model, renamed, f"output {name}", gaps)
+def _secret(given: Parameter, file: str, gaps: Gaps) -> dict[str, str]:
+    """Where a secret is kept: where rsyslogd reads it from today, or a file to be made.  The secret
+    itself goes nowhere."""
+    value = given.value
+    if not isinstance(value, Array) and value.backtick:
+        command, _, rest = value.text.partition(" ")
+        if command == "cat":
+            return {"file": rest.strip()}
+        if command == "echo" and rest.startswith("$"):
+            return {"env": rest[1:].strip()}
+    else:
+        gaps.change_secret(given.origin, f"/etc/rsyslog.d/{file}")
+    return {"file": f"/etc/rsyslog.d/{file}"}
+
+
+def _codes(given: Parameter) -> list[int]:
+    """Statuses of HTTP.  Raises Inexpressible."""
+    codes = [int(text) for text in given.texts if text.isascii() and text.isdigit()]
+    if len(codes) < len(given.texts) or not codes:
+        raise Inexpressible(given.origin, f"a value of {given.name} that is no status")
+    return codes
+
+
+def _headers(given: Parameter, name: str, gaps: Gaps) -> list[object]:
+    """The headers, one with a secret as the file to put it into.  Raises Inexpressible."""
+    if not given.texts:
+        raise Inexpressible(given.origin, f"{given.name} is read when rsyslogd starts")
+    made: list[object] = []
+    for number, text in enumerate(given.texts, 1):
+        try:
+            made.append(_HEADER.validate_python(text))
+        except ValidationError:
+            file = f"/etc/rsyslog.d/{name}-{number}.header"
+            gaps.change_secret(given.origin, file)
+            made.append({"file": file})
+    return made
 
 
 def _document(action: ScriptObject, around: Surrounding) -> list[dict[str, object]]:
     given = action.get("template")
-    if given is None:
-        return [dict(one) for one in STANDARD_JSON]
-    template = around.parts.templates.get((given.text or "").strip().lower())
+    template = None if given is None else around.parts.template(given.text)
     if template is None:
-        name = (given.text or "").strip().lower()
-        if given.text is None or name in around.parts.template_objects:
-            raise Inexpressible(given.origin, no_template(given))
-        what = f"{no_template(given)}: the profile writes what rsyslog does without one"
-        around.unknown.append(Gap(given.origin, what))
+        if given is not None:
+            if given.text is None or around.parts.is_template(given.text):
+                raise Inexpressible(given.origin, no_template(given))
+            what = f"{no_template(given)}: the profile writes what rsyslog does without one"
+            around.unknown.append(Gap(given.origin, what))
         return [dict(one) for one in STANDARD_JSON]
     pieces = [one for one in template.pieces if not isinstance(one, str) or one.strip()]
     only = pieces[0] if len(pieces) == 1 else None
     if isinstance(only, TemplateProperty) and (only.lowered, dict(only.options)) == ("msg", {}):
-        parse_messages(template, around)
+        _parse_messages(template, around)
         return [whole_json(template)]
     return template_fields(template, around)
 
@@ -143,11 +203,11 @@ def template_fields(template: Template, around: Surrounding) -> list[dict[str, o
     """The fields that a template writes, where it may write a message as JSON."""
     fields = fields_of_template(template, around.gaps)
     if any(is_rest(piece) and piece.lowered == "msg" for piece in template.pieces):
-        parse_messages(template, around)
+        _parse_messages(template, around)
     return fields
 
 
-def parse_messages(template: Template, around: Surrounding) -> None:
+def _parse_messages(template: Template, around: Surrounding) -> None:
     """Have messages read as JSON, so that what a template passes on is JSON whatever they are."""
     around.whole_message = template.origin
     cuts = any(
@@ -180,7 +240,7 @@ def _ids(action: ScriptObject, around: Surrounding) -> dict[str, object]:
         if given is not None:
             around.gaps.miss(given.origin, "one bulkid for all documents")
         return {}
-    template = around.parts.templates.get((given.text or "").strip().lower())
+    template = around.parts.template(given.text)
     if (given.text or "").strip() == "$.omes!_id" or template is None:
         around.gaps.miss(given.origin, f"the id of documents: no template {given.text}")
         return {}
@@ -205,7 +265,7 @@ def _rejected_file(action: ScriptObject, name: str, around: Surrounding) -> str:
     for statement in every((ruleset,) if ruleset is not None else ()):
         if isinstance(statement, ScriptObject) and statement.kind == "action":
             file = statement.text("file")
-            if (statement.text("type") or "").lower() == "omfile" and file:
+            if statement.type == "omfile" and file:
                 return file
     file = f"{around.work_directory}/{name}-rejected.json"
     around.gaps.change(
@@ -230,10 +290,7 @@ def _say_what_changes(action: ScriptObject, gaps: Gaps) -> None:
         gaps.change(limit.origin, "ratelimit of retries is left out: it drops events")
 
 
-_PORT = "9200"
-
-
-def servers_of(
+def _servers(
     action: ScriptObject, gaps: Gaps, default_port: str, scheme: str
 ) -> tuple[list[str], str | None]:
     """The addresses, each with its port, and the user that one of them names; a password in one
