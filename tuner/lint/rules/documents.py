@@ -7,9 +7,11 @@ from itertools import combinations
 
 from tuner.engines.index import MappingStyle
 from tuner.errors import KeyPath
+from tuner.lint.each import each, engine_outputs
 from tuner.lint.rules.streams import gives_json, steps_of, variable_fault
 from tuner.modules.field import DocumentField, FieldType, Preset, merges
 from tuner.modules.imfile import ImfileInput
+from tuner.modules.omelasticsearch import OmelasticsearchOutput
 from tuner.modules.output import Lines
 from tuner.modules.parsing import CsvParse
 from tuner.modules.registry import Parse
@@ -267,12 +269,11 @@ def _objects(field: DocumentField) -> Iterator[str]:
     good={"outputs[logs].index.mapping": "dynamic"},
     at="outputs[logs].document",
 )
-def _nothing_searched(profile: Profile) -> Iterator[Complaint]:
-    for number, output in profile.enumerated:
-        paths = [field.json_path for field in fields_of(output)]
-        if paths == [EVERYTHING] and output.index.mapping is MappingStyle.EXPLICIT:
-            yield Complaint(
-                ("outputs", number, "document"),
-                "no event can be searched for: name the members that are searched as fields, each "
-                "with its uses, or set index.mapping to dynamic",
-            )
+@each(engine_outputs, "document")
+def _nothing_searched(output: OmelasticsearchOutput, _: Profile) -> Iterator[str]:
+    paths = [field.json_path for field in fields_of(output)]
+    if paths == [EVERYTHING] and output.index.mapping is MappingStyle.EXPLICIT:
+        yield (
+            "no event can be searched for: name the members that are searched as fields, each "
+            "with its uses, or set index.mapping to dynamic"
+        )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ipaddress
 from collections.abc import Iterator, Sequence
 
+from tuner.lint.each import each, inputs, where_durable
 from tuner.modules.imfile import ImfileInput
 from tuner.modules.imptcp import ImptcpInput
 from tuner.modules.imtcp import ImtcpInput
@@ -13,7 +14,7 @@ from tuner.modules.imuxsock import ImuxsockInput
 from tuner.modules.input import BURST, Input, Listener, rate_limit
 from tuner.modules.output import Output
 from tuner.modules.ratelimit import named_limits
-from tuner.profile.model import Profile, Tier
+from tuner.profile.model import Profile
 from tuner.profile.placement import entry_queue, ports_of
 from tuner.rule import Complaint, Cure, error, loss
 from tuner.schema.parameter import of_module
@@ -256,22 +257,20 @@ def _rate_limits(profile: Profile) -> Iterator[Complaint]:
     bad={"inputs[0].flowControl": False},
     good={"inputs[0].flowControl": True},
 )
-def _not_slowed_down(profile: Profile) -> Iterator[Complaint]:
+@each(where_durable(inputs))
+def _not_slowed_down(source: Input, _: Profile) -> Iterator[Complaint]:
     """imuxsock slows senders down only if flowControl is on; imtcp, imptcp and imrelp unless it is
     off."""
-    if profile.guardrails.tier is not Tier.DURABLE:
+    value = source.missing_flow_control
+    if value is None:
         return
-    for number, source in enumerate(profile.inputs):
-        value = source.missing_flow_control
-        if value is None:
-            continue
-        # A local program that has to wait for rsyslog may stop the whole machine: that is for its
-        # administrator to decide.
-        is_local = isinstance(source, ImuxsockInput)
-        loss = f"events of {source.type} are lost when the main queue is full"
-        yield Complaint(
-            ("inputs", number, "flowControl"),
-            f"{source.type} does not wait when the main queue fills up, and events that do "
-            f"not fit are dropped: set flowControl to {'true' if value is True else value}",
-            None if is_local else Cure(value, loss),
-        )
+    # A local program that has to wait for rsyslog may stop the whole machine: that is for its
+    # administrator to decide.
+    is_local = isinstance(source, ImuxsockInput)
+    loss = f"events of {source.type} are lost when the main queue is full"
+    yield Complaint(
+        ("flowControl",),
+        f"{source.type} does not wait when the main queue fills up, and events that do "
+        f"not fit are dropped: set flowControl to {'true' if value is True else value}",
+        None if is_local else Cure(value, loss),
+    )

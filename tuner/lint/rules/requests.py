@@ -8,8 +8,10 @@ from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from tuner.engines.heap import heap_bytes
+from tuner.lint.each import each, engine_outputs
 from tuner.lint.rules.settings import SETTINGS, setting_path
 from tuner.lint.rules.transport import REMOTE, remote_servers
+from tuner.modules.omelasticsearch import OmelasticsearchOutput
 from tuner.modules.refused_bulks import WAITS_ON_ERRORS
 from tuner.profile.message_sizes import LONGEST_MESSAGE_BYTES
 from tuner.profile.model import Profile, Tier
@@ -29,15 +31,14 @@ _LARGEST_HEAP = "31g"
     bad={f"{SETTINGS}.translog.durability": "async"},
     good={f"{SETTINGS}.translog.durability": "request"},
 )
-def _async_translog(profile: Profile) -> Iterator[Complaint]:
-    for number, output in profile.enumerated:
-        durability = output.index.settings.translog_durability
-        if durability == "async" and profile.guardrails.tier is Tier.DURABLE:
-            yield Complaint(
-                setting_path(number, "translog.durability"),
-                "async loses acknowledged events when the engine crashes, which the durable tier "
-                "forbids: use request, or set guardrails.tier to relaxed",
-            )
+@each(engine_outputs, "index", "settings", "translog.durability")
+def _async_translog(output: OmelasticsearchOutput, profile: Profile) -> Iterator[str]:
+    durability = output.index.settings.translog_durability
+    if durability == "async" and profile.guardrails.tier is Tier.DURABLE:
+        yield (
+            "async loses acknowledged events when the engine crashes, which the durable tier "
+            "forbids: use request, or set guardrails.tier to relaxed"
+        )
 
 
 @loss(
@@ -47,15 +48,13 @@ def _async_translog(profile: Profile) -> Iterator[Complaint]:
     bad={**REMOTE, f"{SETTINGS}.number_of_replicas": 0},
     good={f"{SETTINGS}.number_of_replicas": 1},
 )
-def _no_replicas(profile: Profile) -> Iterator[Complaint]:
-    for number, output in profile.enumerated:
-        none = output.index.settings.number_of_replicas == 0
-        if none and profile.guardrails.tier is Tier.DURABLE and remote_servers(output):
-            yield Complaint(
-                setting_path(number, "number_of_replicas"),
-                "without a replica a lost disk loses its events, which the durable tier forbids: "
-                "use 1",
-            )
+@each(engine_outputs, "index", "settings", "number_of_replicas")
+def _no_replicas(output: OmelasticsearchOutput, profile: Profile) -> Iterator[str]:
+    none = output.index.settings.number_of_replicas == 0
+    if none and profile.guardrails.tier is Tier.DURABLE and remote_servers(output):
+        yield (
+            "without a replica a lost disk loses its events, which the durable tier forbids: use 1"
+        )
 
 
 @warning(

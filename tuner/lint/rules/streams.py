@@ -6,8 +6,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tuner.errors import KeyPath
+from tuner.lint.each import each, inputs
 from tuner.modules.filter import Filter
-from tuner.modules.input import Listener
+from tuner.modules.input import Input, Listener
 from tuner.modules.mmjsonparse import JsonParse
 from tuner.modules.mmnormalize import NormalizeParse
 from tuner.modules.registry import AnyStep
@@ -62,15 +63,14 @@ def _without_port(profile: Profile) -> Iterator[Complaint]:
     bad={**_LANES, "inputs[0].port": 65_535},
     good={"inputs[0].port": 65_534},
 )
-def _past_the_last(profile: Profile) -> Iterator[Complaint]:
-    for number, source in enumerate(profile.inputs):
-        ports = ports_of(profile, source)
-        if ports and ports[-1] > _LAST_PORT:
-            yield Complaint(
-                ("inputs", number, "port"),
-                f"{len(ports)} lanes need the ports {ports[0]} to {ports[-1]}, and {_LAST_PORT} is "
-                f"the last: use at most {_LAST_PORT + 1 - len(ports)}",
-            )
+@each(inputs, "port")
+def _past_the_last(source: Input, profile: Profile) -> Iterator[str]:
+    ports = ports_of(profile, source)
+    if ports and ports[-1] > _LAST_PORT:
+        yield (
+            f"{len(ports)} lanes need the ports {ports[0]} to {ports[-1]}, and {_LAST_PORT} is "
+            f"the last: use at most {_LAST_PORT + 1 - len(ports)}"
+        )
 
 
 @error(

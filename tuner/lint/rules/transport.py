@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from urllib.parse import urlsplit
 
 from tuner.errors import KeyPath
+from tuner.lint.each import each, engine_outputs
 from tuner.modules.omelasticsearch import OmelasticsearchOutput
 from tuner.modules.omhttp import OmhttpOutput
 from tuner.profile.model import Profile, Tier
@@ -85,16 +86,15 @@ def _password_in_the_clear(profile: Profile) -> Iterator[Complaint]:
     good={"outputs[logs].servers": ["https://es.example:443"]},
     at="outputs[logs].servers[0]",
 )
-def _no_port(profile: Profile) -> Iterator[Complaint]:
-    for number, output in profile.enumerated:
-        for i, server in enumerate(output.servers):
-            if server.startswith("https:") and urlsplit(server).port is None:
-                yield Complaint(
-                    ("outputs", number, "servers", i),
-                    "rsyslog goes to port 9200 here, not to 443, the usual port of https: write "
-                    f"the port that is meant, {server.rstrip('/')}:443 or "
-                    f"{server.rstrip('/')}:9200",
-                )
+@each(engine_outputs)
+def _no_port(output: OmelasticsearchOutput, _: Profile) -> Iterator[Complaint]:
+    for i, server in enumerate(output.servers):
+        if server.startswith("https:") and urlsplit(server).port is None:
+            yield Complaint(
+                ("servers", i),
+                "rsyslog goes to port 9200 here, not to 443, the usual port of https: write the "
+                f"port that is meant, {server.rstrip('/')}:443 or {server.rstrip('/')}:9200",
+            )
 
 
 @warning(
@@ -233,22 +233,22 @@ def _retry_counts(profile: Profile) -> Iterator[tuple[int, int]]:
     bad={"outputs[logs].filter_path": ["errors"]},
     good={"outputs[logs].filter_path": ["errors", "items.*.status"]},
 )
-def _filter_path(profile: Profile) -> Iterator[Complaint]:
-    for number, output in profile.enumerated:
-        kept = set(output.filter_path or ())
-        if not kept:
-            continue
-        path = ("outputs", number, "filter_path")
-        missing = [
-            name
-            for name, covering in (("errors", _ERRORS), ("items.*.status", _STATUS))
-            if not kept & covering
-        ]
-        if missing:
-            yield Complaint(
-                path,
-                f"omelasticsearch reads {' and '.join(missing)} of each reply and would treat "
-                "every batch as failed: add what is missing",
-            )
-        if any(part.startswith("-") for part in kept):
-            yield Complaint(path, "name what to keep; exclusions with - are not supported")
+@each(engine_outputs)
+def _filter_path(output: OmelasticsearchOutput, _: Profile) -> Iterator[Complaint]:
+    kept = set(output.filter_path or ())
+    if not kept:
+        return
+    path = ("filter_path",)
+    missing = [
+        name
+        for name, covering in (("errors", _ERRORS), ("items.*.status", _STATUS))
+        if not kept & covering
+    ]
+    if missing:
+        yield Complaint(
+            path,
+            f"omelasticsearch reads {' and '.join(missing)} of each reply and would treat "
+            "every batch as failed: add what is missing",
+        )
+    if any(part.startswith("-") for part in kept):
+        yield Complaint(path, "name what to keep; exclusions with - are not supported")
