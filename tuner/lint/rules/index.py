@@ -7,10 +7,10 @@ from fnmatch import fnmatchcase
 
 from tuner.engines.index import Index, Lifecycle, MappingStyle, Rotate
 from tuner.engines.release import Engine, Release
-from tuner.engines.settings import CODECS, INDEX_SETTINGS, NODE_SETTINGS, unknown_to
+from tuner.engines.settings import CODECS, INDEX_SETTINGS, NODE_SETTINGS, Setting, unknown_to
 from tuner.errors import KeyPath
 from tuner.lint.each import each, engine_outputs
-from tuner.lint.rules.settings import SETTINGS, setting_path
+from tuner.lint.rules.settings import SETTINGS
 from tuner.modules.field import FieldType
 from tuner.modules.omelasticsearch import OmelasticsearchOutput
 from tuner.profile.documents import TIMESTAMP, fields_of
@@ -42,17 +42,18 @@ _LOGSDB_BY_DEFAULT = ("logs-*-*", (9, 0))
     good={f"{SETTINGS}.translog.flush_threshold_age": None},
 )
 def _unknown_settings(profile: Profile) -> Iterator[Complaint]:
-    written: list[tuple[KeyPath, str]] = [(("node", name), name) for name in profile.node.settings]
-    for number, output in profile.enumerated:
+    written: list[tuple[KeyPath, Setting]] = [
+        (("node", name), NODE_SETTINGS[name]) for name in profile.node.settings
+    ]
+    for place, output in engine_outputs(profile):
         settings = output.index.settings.model_dump(by_alias=True, exclude_none=True)
-        written += [(setting_path(number, name), name) for name in settings]
-    for path, name in written:
-        setting = (NODE_SETTINGS if path[0] == "node" else INDEX_SETTINGS)[name]
+        path = (*place, "index", "settings")
+        written += [((*path, name), INDEX_SETTINGS[name]) for name in settings]
+    for path, setting in written:
         why = unknown_to(profile.release, setting.elasticsearch, setting.opensearch)
         if why is not None:
-            yield Complaint(
-                path, f"{_engine(profile.release)} does not know {name}, {why}: remove it"
-            )
+            message = f"{_engine(profile.release)} does not know {setting.name}, {why}: remove it"
+            yield Complaint(path, message)
 
 
 @error(
@@ -127,20 +128,18 @@ def _rotation(output: OmelasticsearchOutput, _: Profile) -> Iterator[str]:
     good={"outputs[logs].index.settings.mode": "standard"},
     at="outputs[logs].index.data_stream",
 )
-def _logsdb_by_default(profile: Profile) -> Iterator[Complaint]:
+@each(engine_outputs, "index", "data_stream")
+def _logsdb_by_default(output: OmelasticsearchOutput, profile: Profile) -> Iterator[str]:
     pattern, since = _LOGSDB_BY_DEFAULT
-    release = profile.release
-    if release.engine is not Engine.ELASTICSEARCH or release.engine_version < since:
-        return
-    for number, output in profile.enumerated:
-        stream = output.index.data_stream
-        if stream and fnmatchcase(stream, pattern) and output.index.settings.mode is None:
-            yield Complaint(
-                ("outputs", number, "index", "data_stream"),
-                f"Elasticsearch 9 gives new data streams named {pattern} the mode logsdb, which "
-                "changes several defaults and slows writing: set settings.mode to logsdb or "
-                "standard, or use another name",
-            )
+    release, stream = profile.release, output.index.data_stream
+    has_it = release.engine is Engine.ELASTICSEARCH and release.engine_version >= since
+    matches = stream is not None and fnmatchcase(stream, pattern)
+    if has_it and matches and output.index.settings.mode is None:
+        yield (
+            f"Elasticsearch 9 gives new data streams named {pattern} the mode logsdb, which "
+            "changes several defaults and slows writing: set settings.mode to logsdb or "
+            "standard, or use another name"
+        )
 
 
 @error(
@@ -220,17 +219,16 @@ def _nothing_kept(output: OmelasticsearchOutput, profile: Profile) -> Iterator[s
     bad={"outputs[logs].index": {"name": "syslog", "by": {"property": "programname"}}},
     good={"outputs[logs].index.by": {"property": "syslogfacility-text"}},
 )
-def _many_indices(profile: Profile) -> Iterator[Complaint]:
-    for number, output in profile.enumerated:
-        by = output.index.by
-        if by is not None and by.property not in _FEW_VALUES:
-            what = by.property or f"the JSON at {by.json_path}"
-            yield Complaint(
-                ("outputs", number, "index", "by"),
-                f"senders choose {what}, and each value makes an index of "
-                f"{output.index.settings.number_of_shards} shards: filter the events, use "
-                "syslogfacility-text, or watch the number of indices",
-            )
+@each(engine_outputs, "index", "by")
+def _many_indices(output: OmelasticsearchOutput, _: Profile) -> Iterator[str]:
+    by = output.index.by
+    if by is not None and by.property not in _FEW_VALUES:
+        what = by.property or f"the JSON at {by.json_path}"
+        yield (
+            f"senders choose {what}, and each value makes an index of "
+            f"{output.index.settings.number_of_shards} shards: filter the events, use "
+            "syslogfacility-text, or watch the number of indices"
+        )
 
 
 @error(

@@ -392,7 +392,7 @@ def _local_in_part(queue: PlacedQueue, _: Profile) -> Iterator[Complaint]:
     of_local = [key for key in written if key.startswith("local.")]
     if written.get("scope") != "local":
         for key in of_local:
-            yield Complaint((key), f"{key} is for scope local alone: set scope, or remove it")
+            yield Complaint((key,), f"{key} is for scope local alone: set scope, or remove it")
     elif not _LOCAL.keys() <= written.keys():
         missing = " and ".join(key for key in _LOCAL if key not in written)
         yield Complaint(("scope",), f"scope local needs {missing}: add it")

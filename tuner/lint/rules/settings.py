@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 from tuner.engines.index import MappingStyle
 from tuner.engines.release import Engine
-from tuner.errors import KeyPath
 from tuner.lint.each import each, engine_outputs
 from tuner.modules.field import Use
 from tuner.modules.omelasticsearch import OmelasticsearchOutput
@@ -24,11 +23,6 @@ _TIERED_ONLY = (
     "merge.policy.max_merge_at_once",
     "merge.policy.deletes_pct_allowed",
 )
-
-
-def setting_path(number: int, name: str) -> KeyPath:
-    """Where a setting of an output's index stands."""
-    return ("outputs", number, "index", "settings", name)
 
 
 @error(
@@ -120,17 +114,15 @@ def _licensed(output: OmelasticsearchOutput, _: Profile) -> Iterator[str]:
     good={f"{SETTINGS}.number_of_replicas": 1},
     at=f"{SETTINGS}.replication.type",
 )
-def _no_copies(profile: Profile) -> Iterator[Complaint]:
-    if profile.release.engine is not Engine.OPENSEARCH:
-        return
-    for number, output in profile.enumerated:
-        settings = output.index.settings
-        if settings.replication_type == "SEGMENT" and settings.number_of_replicas == 0:
-            yield Complaint(
-                setting_path(number, "replication.type"),
-                "SEGMENT says how replicas get their segments, and this index has no replicas: "
-                "remove it, or set number_of_replicas to 1",
-            )
+@each(engine_outputs, "index", "settings", "replication.type")
+def _no_copies(output: OmelasticsearchOutput, profile: Profile) -> Iterator[str]:
+    settings, is_opensearch = output.index.settings, profile.release.engine is Engine.OPENSEARCH
+    by_segment = is_opensearch and settings.replication_type == "SEGMENT"
+    if by_segment and settings.number_of_replicas == 0:
+        yield (
+            "SEGMENT says how replicas get their segments, and this index has no replicas: "
+            "remove it, or set number_of_replicas to 1"
+        )
 
 
 @error(
@@ -254,20 +246,19 @@ def _adaptive_without_append_only(output: OmelasticsearchOutput, _: Profile) -> 
     good={f"{SETTINGS}.merge.policy.type": "tiered"},
     at=f"{SETTINGS}.merge.policy.segments_per_tier",
 )
-def _merge_without_effect(profile: Profile) -> Iterator[Complaint]:
-    release = profile.release
+@each(engine_outputs)
+def _merge_without_effect(output: OmelasticsearchOutput, profile: Profile) -> Iterator[Complaint]:
+    release, settings = profile.release, output.index.settings
     if release.engine is Engine.OPENSEARCH or release.engine_version < (8, 7):
         return
-    for number, output in profile.enumerated:
-        settings = output.index.settings
-        written = settings.model_dump(by_alias=True, exclude_none=True)
-        for name in _TIERED_ONLY:
-            if name in written and settings.merge_policy_type != "tiered" and is_timed(output):
-                yield Complaint(
-                    setting_path(number, name),
-                    f"{name} has no effect on indices with {TIMESTAMP}, which merge by time: "
-                    "use merge.policy.merge_factor, or set merge.policy.type to tiered",
-                )
+    written = settings.model_dump(by_alias=True, exclude_none=True)
+    for name in _TIERED_ONLY:
+        if name in written and settings.merge_policy_type != "tiered" and is_timed(output):
+            yield Complaint(
+                ("index", "settings", name),
+                f"{name} has no effect on indices with {TIMESTAMP}, which merge by time: "
+                "use merge.policy.merge_factor, or set merge.policy.type to tiered",
+            )
 
 
 @warning(
