@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from fnmatch import fnmatchcase
 from itertools import pairwise
 
-from tuner.lint.each import each, outputs_of
+from tuner.lint.each import Place, each, outputs_of, where_durable
 from tuner.lint.rules.inputs import disagreements
 from tuner.modules.imfile import ImfileInput
 from tuner.modules.omelasticsearch import OmelasticsearchOutput
@@ -34,13 +34,6 @@ _HOSTS = {
 _ZIPPED = {"zipLevel": 3, "veryRobustZip": True}
 
 
-def files(profile: Profile) -> Iterator[tuple[int, OmfileOutput]]:
-    """The outputs into files, each with its number among all outputs."""
-    for number, output in enumerate(profile.outputs):
-        if isinstance(output, OmfileOutput):
-            yield number, output
-
-
 @loss(
     "RT260",
     why="A buffer that is not written at the end of each batch is lost when rsyslogd dies, and "
@@ -49,11 +42,11 @@ def files(profile: Profile) -> Iterator[tuple[int, OmfileOutput]]:
     bad={"outputs": [{**_FILE, "flushOnTXEnd": False}]},
     good={"outputs[file].flushOnTXEnd": True},
 )
-@each(outputs_of(OmfileOutput))
-def _held_back(output: OmfileOutput, profile: Profile) -> Iterator[Complaint]:
+@each(where_durable(outputs_of(OmfileOutput)))
+def _held_back(output: OmfileOutput, _: Profile) -> Iterator[Complaint]:
     """Writing a file at the end of each batch costs no more than otherwise (8.2302: 1.1 us an
     event); asyncWriting costs 1.4."""
-    if output.flush_on_tx_end is False and profile.guardrails.tier is Tier.DURABLE:
+    if output.flush_on_tx_end is False:
         yield Complaint(
             ("flushOnTXEnd",),
             "what the buffer holds when rsyslogd dies is lost, which the durable tier "
@@ -70,16 +63,15 @@ def _held_back(output: OmfileOutput, profile: Profile) -> Iterator[Complaint]:
     bad={"outputs": [{**_FILE, "zipLevel": 3}]},
     good={"outputs[file].veryRobustZip": True},
 )
-def _cut_off(profile: Profile) -> Iterator[Complaint]:
-    durable = profile.guardrails.tier is Tier.DURABLE
-    for number, output in files(profile):
-        if durable and output.zip_level and not output.very_robust_zip:
-            yield Complaint(
-                ("outputs", number, "veryRobustZip"),
-                "if rsyslogd dies, the compressed file has no end, and what is "
-                "appended after the restart cannot be unpacked: set veryRobustZip to true",
-                Cure(True, "events that are written after a crash of rsyslogd cannot be unpacked"),
-            )
+@each(where_durable(outputs_of(OmfileOutput)))
+def _cut_off(output: OmfileOutput, _: Profile) -> Iterator[Complaint]:
+    if output.zip_level and not output.very_robust_zip:
+        yield Complaint(
+            ("veryRobustZip",),
+            "if rsyslogd dies, the compressed file has no end, and what is "
+            "appended after the restart cannot be unpacked: set veryRobustZip to true",
+            Cure(True, "events that are written after a crash of rsyslogd cannot be unpacked"),
+        )
 
 
 @advice(
@@ -250,6 +242,12 @@ _GIVES_UP = {"action.resumeRetryCount": 0}
 _STANDS_IN = {**_FILE, _SUSPENDED: True}
 
 
+def _followed(profile: Profile) -> Iterator[Place[tuple[Output, Output]]]:
+    """Each output that another comes after, with that one."""
+    pairs = enumerate(pairwise(profile.outputs))
+    return ((("outputs", number), pair) for number, pair in pairs)
+
+
 @error(
     "RT250",
     why="A failover output never runs if there is no output before it.",
@@ -273,15 +271,14 @@ def _first_stands_in(profile: Profile) -> Iterator[Complaint]:
     bad={"guardrails.tier": "relaxed", "outputs": [_LEADER, _STANDS_IN]},
     good={"outputs[logs].action.resumeRetryCount": 0},
 )
-def _never_suspended(profile: Profile) -> Iterator[Complaint]:
-    for number, (before, after) in enumerate(pairwise(profile.outputs)):
-        takes_over = after.exec_only_when_previous_is_suspended
-        if takes_over and before.action_resume_retry_count == -1:
-            yield Complaint(
-                ("outputs", number, "action.resumeRetryCount"),
-                f"this output is retried forever, so {after.name} never takes over: set "
-                "action.resumeRetryCount to 0 or a few",
-            )
+@each(_followed, "action.resumeRetryCount")
+def _never_suspended(pair: tuple[Output, Output], _: Profile) -> Iterator[str]:
+    before, after = pair
+    if after.exec_only_when_previous_is_suspended and before.action_resume_retry_count == -1:
+        yield (
+            f"this output is retried forever, so {after.name} never takes over: set "
+            "action.resumeRetryCount to 0 or a few"
+        )
 
 
 @error(
@@ -298,18 +295,15 @@ def _never_suspended(profile: Profile) -> Iterator[Complaint]:
     },
     good={"outputs[file].queue": None},
 )
-def _queue_between(profile: Profile) -> Iterator[Complaint]:
-    for number, (before, after) in enumerate(pairwise(profile.outputs)):
-        both = (
-            before.exec_only_when_previous_is_suspended
-            and after.exec_only_when_previous_is_suspended
+@each(_followed, "queue")
+def _queue_between(pair: tuple[Output, Output], _: Profile) -> Iterator[str]:
+    before, after = pair
+    both = all(output.exec_only_when_previous_is_suspended for output in pair)
+    if both and not before.is_direct:
+        yield (
+            f"an output with a queue accepts everything, so {after.name} never takes over: "
+            "remove this queue; the first output's queue serves them all"
         )
-        if both and not action_queue(profile, number).is_direct:
-            yield Complaint(
-                ("outputs", number, "queue"),
-                f"an output with a queue accepts everything, so {after.name} never takes over: "
-                "remove this queue; the first output's queue serves them all",
-            )
 
 
 @error(
