@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
-from tuner.engines.heap import heap_bytes
+from tuner.engines.node import heap_bytes
 from tuner.lint.each import Place, each, engine_outputs, where_durable
 from tuner.lint.rules.settings import SETTINGS
 from tuner.lint.rules.transport import REMOTE, remote_servers
