@@ -257,14 +257,12 @@ def _layout_without_effect(queue: PlacedQueue, _: Profile) -> Iterator[Complaint
     bad={"release.rsyslog": f"8.{SEGMENTED_SINCE}", **_FILES},
     good={"outputs[logs].queue.diskQueueType": "disk"},
 )
-def _lost_in_a_downgrade(profile: Profile) -> Iterator[Complaint]:
-    if profile.release.rsyslog_number < SEGMENTED_SINCE:
-        return
-    for queue in _with_files(profile):
-        if queue.resolved.is_disk_assisted and queue.resolved.disk_queue_type is None:
-            yield Complaint(
-                (*queue.path, "diskQueueType"),
-                f"new files of this queue get a layout that rsyslog before 8.{SEGMENTED_SINCE} "
-                "does not read: after a downgrade it silently delivers nothing of them. Set it to "
-                "disk to be able to go back, or to segmentedDisk or auto if you will not",
-            )
+@each(queues_with_files, "diskQueueType")
+def _lost_in_a_downgrade(queue: PlacedQueue, profile: Profile) -> Iterator[str]:
+    is_new = profile.release.rsyslog_number >= SEGMENTED_SINCE
+    if is_new and queue.resolved.is_disk_assisted and queue.resolved.disk_queue_type is None:
+        yield (
+            f"new files of this queue get a layout that rsyslog before 8.{SEGMENTED_SINCE} "
+            "does not read: after a downgrade it silently delivers nothing of them. Set it to "
+            "disk to be able to go back, or to segmentedDisk or auto if you will not"
+        )

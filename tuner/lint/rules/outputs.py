@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from fnmatch import fnmatchcase
 from itertools import pairwise
 
-from tuner.lint.each import Place, each, outputs_of, where_durable
+from tuner.lint.each import Place, each, outputs, outputs_of, where_durable
 from tuner.lint.rules.inputs import disagreements
 from tuner.modules.imfile import ImfileInput
 from tuner.modules.omelasticsearch import OmelasticsearchOutput
@@ -198,7 +198,7 @@ def _read_again(output: OmfileOutput, profile: Profile) -> Iterator[Complaint]:
     good={"outputs[hosts].compression.driver": "zstd"},
 )
 def _modules_disagree(profile: Profile) -> Iterator[Complaint]:
-    return disagreements("outputs", profile.outputs)
+    return disagreements(outputs(profile))
 
 
 @error(

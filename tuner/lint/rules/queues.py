@@ -3,9 +3,9 @@ that have names, which inputs and outputs share."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
-from tuner.lint.each import action_queues, each, every_queue, outputs, real_queues
+from tuner.lint.each import action_queues, each, every_queue, inputs, outputs, real_queues
 from tuner.modules.input import Input
 from tuner.modules.omfwd import FWD
 from tuner.modules.output import Output
@@ -35,23 +35,17 @@ from tuner.schema.units import size_bytes
 def _no_such_limit(profile: Profile) -> Iterator[Complaint]:
     """Snippets may define others."""
     known = ", ".join(profile.ratelimits) or "none"
-    places: list[tuple[str, Sequence[Input | Output]]] = [
-        ("inputs", profile.inputs),
-        ("outputs", profile.outputs),
-    ]
-    for place, sections in places:
-        for number, section in enumerate(sections):
-            for key, name in named_limits(section).items():
-                path = (place, number, key)
-                policy = profile.ratelimits.get(name)
-                if policy is None and not profile.snippets.start:
-                    yield Complaint(path, f"there is no limit {name}: ratelimits has {known}")
-                elif has_own_limit(section, key):
-                    yield Complaint(path, "it has an interval and a burst of its own: remove them")
-                elif policy is not None and key.startswith("action.") and policy.policy is None:
-                    yield Complaint(
-                        path, f"outputs need a policy: give ratelimits.{name} a file of that name"
-                    )
+    for place, section in (*inputs(profile), *outputs(profile)):
+        for key, name in named_limits(section).items():
+            path, policy = (*place, key), profile.ratelimits.get(name)
+            if policy is None and not profile.snippets.start:
+                yield Complaint(path, f"there is no limit {name}: ratelimits has {known}")
+            elif has_own_limit(section, key):
+                yield Complaint(path, "it has an interval and a burst of its own: remove them")
+            elif policy is not None and key.startswith("action.") and policy.policy is None:
+                yield Complaint(
+                    path, f"outputs need a policy: give ratelimits.{name} a file of that name"
+                )
 
 
 @loss(
