@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tuner.engine.templates import Reason, reasons
+from tuner.engine.installed import Reason, reasons
 
 THREE = (
     "index_template [simulate_index_template_kzq2ikpmqggjbrzslfqtxa] invalid, cause [Validation "

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tuner.engine.templates import InstalledTemplate, same_template, stronger
+from tuner.engine.installed import InstalledTemplate, same_template, stronger
 
 
 def template(name: str, pattern: str, priority: int = 200) -> InstalledTemplate:

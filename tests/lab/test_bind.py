@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.profile.examples import small
-from tuner.engines.heap import fitting_heap, heap_bytes
+from tuner.engines.node import fitting_heap, heap_bytes
 from tuner.engines.release import Engine
 from tuner.errors import BadProfile, Refused
 from tuner.host.usage import memory_bytes

@@ -407,3 +407,9 @@ def test_warnings_do_not_make_a_profile_bad() -> None:
 def test_a_profile_without_queues_uses_the_defaults_of_rsyslog() -> None:
     profile: Profile = small({"main_queue": None, "outputs[logs].queue": None})
     assert lint(profile) == ()
+
+
+def test_a_search_section_is_checked_where_every_queue_is_direct() -> None:
+    direct = {"type": "Direct"}
+    changes = {"main_queue": direct, "outputs[logs].queue": direct, "search.freeze": ["main.sise"]}
+    assert {"error RT108 main_queue.type", "error RT601 search.freeze[0]"} <= findings(changes)

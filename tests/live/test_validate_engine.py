@@ -13,8 +13,8 @@ import pytest
 from tests.live.conftest import Done, tune, tune_and_signal
 from tests.profile.examples import SMALL
 from tuner.engine.client import JSON, EngineClient
+from tuner.engine.installed import installed_templates
 from tuner.engine.owned import indices
-from tuner.engine.templates import installed_templates
 from tuner.engines.release import Engine, Release
 from tuner.lab.lab import attached_lab, new_run_id
 from tuner.lab.scratch import scratch

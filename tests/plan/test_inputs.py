@@ -6,7 +6,7 @@ from dataclasses import fields, replace
 
 import pytest
 
-from tuner.plan.inputs import Figure, Inputs, Machine, Origin, Request, settle
+from tuner.plan.inputs import Figure, Inputs, Machine, Origin, Request, inputs_of
 from tuner.plan.measured import NOTHING, Measured, Sample, sample_of
 from tuner.plan.notes import notes
 from tuner.plan.plan import plan
@@ -40,14 +40,14 @@ def figures(inputs: Inputs) -> dict[str, Figure]:
 
 
 def test_without_anything_but_a_rate_all_else_is_assumed_for_a_reason() -> None:
-    found = figures(settle(Request(rate=10e6), NOTHING, None))
+    found = figures(inputs_of(Request(rate=10e6), NOTHING, None))
     given = [name for name, one in found.items() if one.origin is not Origin.ASSUMED]
     assert given == ["rate"]
     assert all(len(one.why) > 10 for name, one in found.items() if name != "rate")
 
 
 def test_what_a_run_measured_is_used_and_named() -> None:
-    found = figures(settle(Request(rate=10_000), RUN, None))
+    found = figures(inputs_of(Request(rate=10_000), RUN, None))
     expected = {
         "message_bytes": 244,
         "collector.cpu_us": 5.0,
@@ -63,21 +63,21 @@ def test_what_a_run_measured_is_used_and_named() -> None:
 
 def test_machines_carry_what_their_cores_have_time_for() -> None:
     request = Request(rate=10_000, collector_cores=2, node_cores=10)
-    found = settle(request, RUN, None)
+    found = inputs_of(request, RUN, None)
     assert found.collector.eps.value == pytest.approx(2 * 1e6 / 5)
     assert found.node.eps.value == pytest.approx(10 * 1e6 / 20)
 
 
 def test_what_no_run_carried_is_extrapolated_and_says_from_what_and_how_far() -> None:
     """70,000 EPS were measured; 4 cores at 5 us, and 8 at 20 us, are more."""
-    found = settle(Request(rate=10_000), RUN, None)
+    found = inputs_of(Request(rate=10_000), RUN, None)
     for machine, times in ((found.collector, "11.4 times"), (found.node, "5.7 times")):
         assert machine.eps.origin is Origin.EXTRAPOLATED
         assert machine.eps.why.startswith(f"{times} the 70,000 EPS of the run: ")
     told = " ".join(notes(found, plan(found)))
     assert "extrapolated from the 70,000 EPS of the run: a collector to 11.4 times" in told
     assert "a data node to 5.7 times that; " in told
-    assumed = settle(Request(rate=10_000), NOTHING, None)
+    assumed = inputs_of(Request(rate=10_000), NOTHING, None)
     assert assumed.node.eps.origin is Origin.ASSUMED
     assert "EPS of the run" not in " ".join(notes(assumed, plan(assumed)))
 
@@ -93,7 +93,7 @@ def test_what_the_user_gives_goes_before_what_was_measured() -> None:
         replicas=0,
         growth=0.0,
     )
-    found = figures(settle(request, RUN, SAMPLE))
+    found = figures(inputs_of(request, RUN, SAMPLE))
     expected = {
         "message_bytes": (500, "by --message-bytes"),
         "store_bytes": (222, "by --bytes-per-event"),
@@ -109,7 +109,7 @@ def test_what_the_user_gives_goes_before_what_was_measured() -> None:
 
 
 def test_a_sample_gives_size_and_compression() -> None:
-    found = figures(settle(Request(rate=10_000), RUN, SAMPLE))
+    found = figures(inputs_of(Request(rate=10_000), RUN, SAMPLE))
     assert found["message_bytes"] == Figure(
         120.0, Origin.MEASURED, "mean of 1,000 lines of app.log"
     )
@@ -117,7 +117,7 @@ def test_a_sample_gives_size_and_compression() -> None:
 
 
 def test_a_run_with_messages_of_another_size_is_scaled_and_that_is_said() -> None:
-    larger = figures(settle(Request(rate=10_000, message_bytes=488), RUN, None))
+    larger = figures(inputs_of(Request(rate=10_000, message_bytes=488), RUN, None))
     assert larger["store_bytes"].value == pytest.approx(380)
     assert larger["node.cpu_us"].value == pytest.approx(40)
     assert larger["bulk_bytes"].value == pytest.approx(450 + 244)
@@ -125,14 +125,14 @@ def test_a_run_with_messages_of_another_size_is_scaled_and_that_is_said() -> Non
     assert larger["store_bytes"].why == said
     for name in ("store_bytes", "node.cpu_us", "collector.cpu_us", "bulk_bytes"):
         assert larger[name].origin is Origin.EXTRAPOLATED
-    smaller = figures(settle(Request(rate=10_000, message_bytes=122), RUN, None))
+    smaller = figures(inputs_of(Request(rate=10_000, message_bytes=122), RUN, None))
     assert smaller["node.cpu_us"].value == 20.0
     assert smaller["store_bytes"].value == pytest.approx(95)
 
 
 def test_a_run_on_the_sink_says_nothing_of_the_engine() -> None:
     sink = replace(RUN, engine_us=None, store_bytes=None, connection_us=None)
-    found = figures(settle(Request(rate=10_000), sink, None))
+    found = figures(inputs_of(Request(rate=10_000), sink, None))
     assert found["collector.cpu_us"].origin is Origin.MEASURED
     for name in ("node.cpu_us", "store_bytes", "connection_us"):
         assert found[name].origin is Origin.ASSUMED
@@ -140,7 +140,7 @@ def test_a_run_on_the_sink_says_nothing_of_the_engine() -> None:
 
 def test_levels_without_a_law_count_as_the_largest_of_them() -> None:
     request = Request(rate=10_000, levels=(Level(1, 60_000), Level(2, 100_000)))
-    found = settle(request, RUN, None)
+    found = inputs_of(request, RUN, None)
     assert found.node.eps.value == 50_000
     assert "--scaling" in found.node.eps.why
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tuner.plan.inputs import Inputs, Request, settle
+from tuner.plan.inputs import Inputs, Request, inputs_of
 from tuner.plan.measured import NOTHING, MachineCosts, Measured
 from tuner.plan.notes import notes
 from tuner.plan.plan import Plan, PlanRange, plan, plan_range
@@ -32,7 +32,7 @@ REQUEST = Request(
 
 
 def settled(**changes: Any) -> Inputs:
-    return settle(replace(REQUEST, **changes), NOTHING, None)
+    return inputs_of(replace(REQUEST, **changes), NOTHING, None)
 
 
 def planned(**changes: Any) -> Plan:
@@ -160,7 +160,7 @@ def test_why_levels_are_no_law_is_told() -> None:
 
 
 def test_a_plan_from_nothing_says_how_to_measure() -> None:
-    inputs = settle(Request(rate=10e6), NOTHING, None)
+    inputs = inputs_of(Request(rate=10e6), NOTHING, None)
     text = "\n".join(notes(inputs, plan(inputs)))
     assert "rsyslog-tune bench" in text
     assert "which is not measured" in text
@@ -211,7 +211,7 @@ def open_range() -> PlanRange:
 def test_machines_that_differ_leave_a_range_by_what_an_event_costs_them() -> None:
     """Half of 4 cores: 250,000, 200,000 and 166,667 events a second with 8, 10 and 12 us; a data
     node has 8 cores and indexes each event twice."""
-    made = plan(settle(OPEN, OWN, None))
+    made = plan(inputs_of(OPEN, OWN, None))
     counts = [one.collectors.needed for one in (open_range().low, made, open_range().high)]
     assert counts == [4, 5, 6]
     nodes = [one.data_nodes.by_processing for one in (open_range().low, made, open_range().high)]
@@ -227,14 +227,14 @@ def test_no_range_is_given_for_one_machine_or_for_a_rate_that_somebody_gave() ->
 
 def test_load_hosts_are_counted_by_the_measured_cost_of_a_sender() -> None:
     """Half of a core sends 250,000 events a second at 2 us each."""
-    assert plan(settle(OPEN, OWN, None)).load_hosts == 4
+    assert plan(inputs_of(OPEN, OWN, None)).load_hosts == 4
     assert planned().load_hosts is None
 
 
 def test_what_is_known_of_machines_is_said() -> None:
-    inputs = settle(OPEN, OWN, None)
+    inputs = inputs_of(OPEN, OWN, None)
     assert any(
         "2 machines that measured (lab1, lab2)" in one for one in notes(inputs, plan(inputs))
     )
-    alone = settle(OPEN, replace(OWN, machines=()), None)
+    alone = inputs_of(OPEN, replace(OWN, machines=()), None)
     assert any("no range is given" in one for one in notes(alone, plan(alone)))

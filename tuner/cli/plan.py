@@ -11,7 +11,7 @@ from tuner.cli.options import OutputFormat, OutputOption
 from tuner.errors import BadUsage, JobFailed
 from tuner.lab.engine import stores
 from tuner.measure.measurement import Measurement
-from tuner.plan.inputs import Request, settle
+from tuner.plan.inputs import Request, inputs_of
 from tuner.plan.measured import NOTHING, Measured, Sample, of_runs, of_study, sample_of
 from tuner.plan.plan import plan as plan_of
 from tuner.plan.plan import plan_range
@@ -83,7 +83,7 @@ def plan(
 
 
 def _planned(request: Request, found: Measured, sample: Sample | None) -> PlannedRate:
-    inputs = settle(request, found, sample)
+    inputs = inputs_of(request, found, sample)
     return PlannedRate(inputs, plan_of(inputs), plan_range(request, found, sample))
 
 

@@ -16,11 +16,11 @@ from tuner.engine.client import JSON, EngineClient, at
 from tuner.engine.installed import (
     alias_writes,
     component_template,
+    installed_templates,
     lifecycle_policy,
     open_indices,
 )
 from tuner.engine.owned import MANAGER
-from tuner.engine.templates import installed_templates
 from tuner.engines.release import Engine
 from tuner.errors import BadUsage, Refused
 from tuner.lint.load import LoadedProfile, parse_profile

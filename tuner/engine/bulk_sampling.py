@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tuner.engine.bulk_times import BulkLatency
-from tuner.engine.client import EngineClient, at, number_at
+from tuner.engine.client import EngineClient, at, number_at, object_at
 
 Floats = NDArray[np.float64]
 
@@ -112,14 +112,9 @@ def bulk_tasks(client: EngineClient, timeout_s: float | None = None) -> tuple[Bu
 
 def tasks_of(answer: object) -> tuple[BulkTask, ...]:
     """Read an answer to `_tasks`."""
-    nodes = at(answer, "nodes")
     return tuple(
-        BulkTask(str(task_id), number_at(task, "running_time_in_nanos") / 1e9)
-        for node in (nodes.values() if isinstance(nodes, dict) else ())
-        for task_id, task in _members(at(node, "tasks"))
+        BulkTask(task_id, number_at(task, "running_time_in_nanos") / 1e9)
+        for node in object_at(answer, "nodes").values()
+        for task_id, task in object_at(node, "tasks").items()
         if at(task, "action") == _ACTION
     )
-
-
-def _members(tasks: object) -> tuple[tuple[object, object], ...]:
-    return tuple(tasks.items()) if isinstance(tasks, dict) else ()

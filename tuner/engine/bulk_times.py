@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from tuner.engine.client import EngineClient, at, number_at
+from tuner.engine.client import EngineClient, at, list_at, number_at, object_at
 from tuner.errors import JobFailed
 
 _BULK = "nodes.*.http.routes.*_bulk"
@@ -82,7 +81,8 @@ def bulk_times(
 
 def times_of(answer: object) -> BulkTimes | None:
     """Read an answer to `_nodes/stats/http`; None when it counts no routes."""
-    routes = list(_routes(answer))
+    nodes = object_at(answer, "nodes").values()
+    routes = [route for node in nodes for route in object_at(node, "http", "routes").items()]
     if not routes:
         return None
     bulks = [route for name, route in routes if name.endswith("_bulk")]
@@ -146,23 +146,14 @@ def _mean_bytes(times: BulkTimes) -> float | None:
     return times.body_bytes / times.requests
 
 
-def _routes(answer: object) -> Iterator[tuple[str, object]]:
-    """The routes of every node by name."""
-    nodes = at(answer, "nodes")
-    for node in nodes.values() if isinstance(nodes, dict) else ():
-        routes = at(node, "http", "routes")
-        yield from routes.items() if isinstance(routes, dict) else ()
-
-
 def _histogram(route: object) -> dict[tuple[float, float], int]:
     """The counts by the edges of their bucket; the engine leaves out an edge that there is not."""
-    listed = at(route, "responses", "handling_time_histogram")
     return {
         (
             float(number_at(one, "ge_millis")),
             math.inf if at(one, "lt_millis") is None else float(number_at(one, "lt_millis")),
         ): number_at(one, "count")
-        for one in (listed if isinstance(listed, list) else [])
+        for one in list_at(route, "responses", "handling_time_histogram")
     }
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -95,6 +95,15 @@ class EngineClient:
             raise JobFailed(f"{self.url}{path} answered with JSON that is not an object")
         return answer
 
+    def find(self, path: str, absent: Collection[int] = (404,)) -> JSON:
+        """GET an object; an empty one where the engine answers with a status of `absent`."""
+        try:
+            return self.get(path)
+        except EngineRefused as error:
+            if error.status not in absent:
+                raise
+            return {}
+
     def request(
         self, method: str, path: str, body: JSON | None = None, *, timeout_s: float | None = None
     ) -> object:
@@ -173,6 +182,18 @@ def at(answer: object, *keys: str) -> object:
             return None
         answer = answer[key]
     return answer
+
+
+def object_at(answer: object, *keys: str) -> JSON:
+    """The object under `keys`, an empty one when the answer has none there."""
+    value = at(answer, *keys)
+    return value if isinstance(value, dict) else {}
+
+
+def list_at(answer: object, *keys: str) -> list[object]:
+    """The list under `keys`, an empty one when the answer has none there."""
+    value = at(answer, *keys)
+    return value if isinstance(value, list) else []
 
 
 def number_at(answer: object, *keys: str) -> int:

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from tuner.engine.client import EngineClient, at, number_at
+from tuner.engine.client import EngineClient, number_at, object_at
 
 _LONGEST_S = 60.0
 _POLL_S = 0.1
@@ -40,7 +40,7 @@ def index_counters(client: EngineClient, pattern: str) -> IndexCounters:
     """Everything we record of the indices of `pattern`."""
     groups = "indexing,merge,refresh,segments,store"
     answer = client.get(f"/{pattern}/_stats/{groups}?filter_path=_all.primaries")
-    primaries = at(answer, "_all", "primaries")
+    primaries = object_at(answer, "_all", "primaries")
     return IndexCounters(
         indexed=number_at(primaries, "indexing", "index_total"),
         index_failed=number_at(primaries, "indexing", "index_failed"),
@@ -64,8 +64,7 @@ def node_counters(client: EngineClient, timeout_s: float | None = None) -> NodeC
     """What all nodes together used and rejected since they started."""
     wanted = "nodes.*.process.cpu.total_in_millis,nodes.*.thread_pool.write.rejected"
     answer = client.get(f"/_nodes/stats/process,thread_pool?filter_path={wanted}", timeout_s)
-    nodes = answer.get("nodes")
-    each = list(nodes.values()) if isinstance(nodes, dict) else []
+    each = object_at(answer, "nodes").values()
     return NodeCounters(
         cpu_ms=sum(number_at(node, "process", "cpu", "total_in_millis") for node in each),
         rejected=sum(number_at(node, "thread_pool", "write", "rejected") for node in each),
@@ -97,8 +96,7 @@ def unfinished(client: EngineClient) -> Unfinished:
     merges = "nodes.*.indices.merges.current"
     pressure = "nodes.*.indexing_pressure.memory.current.all_in_bytes"
     path = f"/_nodes/stats/indices,indexing_pressure/merge?filter_path={merges},{pressure}"
-    nodes = client.get(path).get("nodes")
-    each = list(nodes.values()) if isinstance(nodes, dict) else []
+    each = object_at(client.get(path), "nodes").values()
     under_way = ("indexing_pressure", "memory", "current", "all_in_bytes")
     return Unfinished(
         merges=sum(number_at(node, "indices", "merges", "current") for node in each),

@@ -12,7 +12,7 @@ from typing import Self
 
 import requests
 
-from tuner.engine.client import EngineClient, EngineRefused, at, number_at
+from tuner.engine.client import EngineClient, EngineRefused, at, list_at, number_at
 from tuner.modules.omelasticsearch import OmelasticsearchOutput
 
 MOST_BULK_BYTES = 100 * 1024**2
@@ -78,19 +78,15 @@ def fault_in(status: int, reply: bytes) -> str | None:
     if _ALL_WELL in reply:
         return None
     try:
-        items = at(json.loads(reply), "items")
+        items = list_at(json.loads(reply), "items")
     except ValueError:
         return f"a reply that is not JSON: {reply[:200].decode(errors='replace')}"
-    outcomes = (at(item, verb) for item in _list(items) for verb in ("index", "create"))
+    outcomes = (at(item, verb) for item in items for verb in ("index", "create"))
     refused = next((one for one in outcomes if number_at(one, "status") >= _FINE), None)
     if refused is None:
         return None
     reason = at(refused, "error", "reason") or "no reason given"
     return f"a document was refused with status {at(refused, 'status')}: {reason}"
-
-
-def _list(value: object) -> list[object]:
-    return value if isinstance(value, list) else []
 
 
 @dataclass(frozen=True)

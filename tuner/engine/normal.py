@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tuner.engine.client import JSON
+from tuner.engine.client import JSON, object_at
 from tuner.schema.units import engine_bytes, seconds
 
 # What tells whose template it is, not what it does; and what engines note down for themselves.
@@ -37,10 +37,10 @@ _MAY_BE_EMPTY = frozenset(
 
 def template(body: JSON) -> JSON:
     """An index template or a component template; its settings flat, all values as texts."""
-    inner = _object(body.get("template"))
-    meta = {key: value for key, value in _object(body.get("_meta")).items() if key not in _OURS}
+    inner = object_at(body, "template")
+    meta = {key: value for key, value in object_at(body, "_meta").items() if key not in _OURS}
     outer = {key: value for key, value in body.items() if key not in {"template", *_BOOKKEEPING}}
-    parts = {**outer, **inner, "_meta": meta, "settings": settings(_object(inner.get("settings")))}
+    parts = {**outer, **inner, "_meta": meta, "settings": settings(object_at(inner, "settings"))}
     if "data_stream" in parts:
         parts["data_stream"] = _unimplied(_texts(parts["data_stream"]))
     return {key: _texts(value) for key, value in parts.items() if value or key not in _MAY_BE_EMPTY}
@@ -68,10 +68,10 @@ def settings(nested: JSON, prefix: str = "") -> JSON:
 
 def policy(body: JSON) -> JSON:
     """A policy of ILM or ISM without what its engine adds to it."""
-    inner = _object(body.get("policy"))
-    meta = {key: value for key, value in _object(inner.get("_meta")).items() if key not in _OURS}
+    inner = object_at(body, "policy")
+    meta = {key: value for key, value in object_at(inner, "_meta").items() if key not in _OURS}
     kept = {key: value for key, value in {**inner, "_meta": meta}.items() if key != "_meta" or meta}
-    return _object(_unimplied(_texts(kept)))
+    return object_at(_unimplied(_texts(kept)))
 
 
 def respelled(theirs: object, ours: object) -> object:
@@ -125,7 +125,3 @@ def _unimplied(value: object) -> object:
         for key, inner in value.items()
         if key not in _BOOKKEEPING and (key not in _IMPLIED or _IMPLIED[key] != inner)
     }
-
-
-def _object(value: object) -> JSON:
-    return value if isinstance(value, dict) else {}

@@ -6,7 +6,7 @@ import contextlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from tuner.engine.client import JSON, EngineClient, EngineRefused, at
+from tuner.engine.client import JSON, EngineClient, EngineRefused, at, list_at
 from tuner.errors import JobFailed, Refused
 
 PREFIX = "rsyslog-tune-"
@@ -53,8 +53,7 @@ def create_index(client: EngineClient, owner: Owner, name: str) -> None:
 
 def indices(client: EngineClient, prefix: str) -> tuple[str, ...]:
     """The names of the indices that begin with `prefix`."""
-    answer = client.request("GET", f"/_cat/indices/{prefix}*?format=json&h=index")
-    rows = answer if isinstance(answer, list) else []
+    rows = list_at(client.request("GET", f"/_cat/indices/{prefix}*?format=json&h=index"))
     return tuple(sorted(str(at(row, "index")) for row in rows))
 
 
@@ -96,23 +95,13 @@ def _check_name(owner: Owner, name: str) -> None:
 def _objects(client: EngineClient, prefix: str) -> Iterator[tuple[str, object]]:
     """The path and the `_meta` of each index and index template that begins with `prefix`."""
     for name in indices(client, prefix):
-        mapping = _if_there(client, f"/{name}/_mapping")
+        mapping = client.find(f"/{name}/_mapping")
         yield f"/{name}", at(mapping, name, "mappings", "_meta")
-    listed = at(_if_there(client, f"/_index_template/{prefix}*"), "index_templates")
-    for entry in listed if isinstance(listed, list) else []:
+    # Some engines answer 404 where there are no templates.
+    templates = client.find(f"/_index_template/{prefix}*")
+    for entry in list_at(templates, "index_templates"):
         path = f"/_index_template/{at(entry, 'name')}"
         yield path, at(entry, "index_template", "_meta")
-
-
-def _if_there(client: EngineClient, path: str) -> object:
-    """The answer; None for 404: it was deleted after it was listed, or there are no templates, to
-    which some engines answer so."""
-    try:
-        return client.get(path)
-    except EngineRefused as error:
-        if error.status != 404:
-            raise
-        return None
 
 
 def _run_id(meta: object) -> str | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 
-from tuner.engine.client import EngineClient, EngineRefused, at, number_at
+from tuner.engine.client import EngineClient, EngineRefused, at, number_at, object_at
 from tuner.errors import JobFailed, Unreachable
 
 _POLL_S = 0.25
@@ -30,8 +30,8 @@ def facts(client: EngineClient) -> EngineFacts:
     Elasticsearch's minimal distributions answer `GET /` with 405 from 8.17 on, so the version
     comes from `_nodes/_local`; only OpenSearch names itself under `GET /`.
     """
-    nodes = client.get("/_nodes/_local?filter_path=nodes.*.version").get("nodes")
-    if not isinstance(nodes, dict) or not nodes:
+    nodes = object_at(client.get("/_nodes/_local?filter_path=nodes.*.version"), "nodes")
+    if not nodes:
         raise JobFailed(f"{client.url} answers, but not like Elasticsearch or OpenSearch")
     version = str(at(next(iter(nodes.values())), "version"))
     try:
@@ -39,19 +39,14 @@ def facts(client: EngineClient) -> EngineFacts:
     except EngineRefused:
         distribution = None
     health = client.get("/_cluster/health?filter_path=number_of_data_nodes")
+    answer = client.get("/_nodes/os?filter_path=nodes.*.os.allocated_processors")
+    each = object_at(answer, "nodes").values()
     return EngineFacts(
         distribution=str(distribution or "elasticsearch"),
         version=version,
         data_nodes=number_at(health, "number_of_data_nodes"),
-        processors=_processors(client),
+        processors=sum(number_at(node, "os", "allocated_processors") for node in each),
     )
-
-
-def _processors(client: EngineClient) -> int:
-    answer = client.get("/_nodes/os?filter_path=nodes.*.os.allocated_processors")
-    nodes = answer.get("nodes")
-    each = nodes.values() if isinstance(nodes, dict) else ()
-    return sum(number_at(node, "os", "allocated_processors") for node in each)
 
 
 def answers(client: EngineClient) -> bool:
@@ -66,10 +61,9 @@ def answers(client: EngineClient) -> bool:
 def node_count(client: EngineClient) -> int:
     """How many nodes belong to the cluster, as the node asked knows; 0 when it does not answer."""
     try:
-        nodes = client.get("/_nodes?filter_path=nodes.*.name", SILENCE_S).get("nodes")
+        return len(object_at(client.get("/_nodes?filter_path=nodes.*.name", SILENCE_S), "nodes"))
     except (Unreachable, EngineRefused):
         return 0
-    return len(nodes) if isinstance(nodes, dict) else 0
 
 
 @dataclass(frozen=True)
@@ -90,9 +84,8 @@ def lost_shards(client: EngineClient, pattern: str, patience_s: float) -> LostSh
     deadline = time.monotonic() + patience_s
     while True:
         health = client.get(path)
-        indices = at(health, "indices")
-        each = list(indices.values()) if isinstance(indices, dict) else []
-        shards = sum(number_at(one, "number_of_shards") for one in each)
+        indices = object_at(health, "indices").values()
+        shards = sum(number_at(one, "number_of_shards") for one in indices)
         lost = shards - number_at(health, "active_primary_shards")
         if lost == 0 or time.monotonic() > deadline:
             return LostShards(lost, shards) if lost else None
@@ -136,7 +129,6 @@ def limits(client: EngineClient) -> EngineLimits:
 
 
 def _least(client: EngineClient, path: str, keys: tuple[str, ...]) -> int | None:
-    answer = client.get(f"{path}?filter_path=nodes.*.{'.'.join(keys)}").get("nodes")
-    nodes = answer.values() if isinstance(answer, dict) else ()
-    limits_bytes = [number_at(node, *keys) for node in nodes if at(node, *keys) is not None]
-    return min((one for one in limits_bytes if one > 0), default=None)
+    answer = client.get(f"{path}?filter_path=nodes.*.{'.'.join(keys)}")
+    each = (number_at(node, *keys) for node in object_at(answer, "nodes").values())
+    return min((one for one in each if one > 0), default=None)

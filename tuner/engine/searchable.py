@@ -9,7 +9,7 @@ import contextlib
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 
-from tuner.engine.client import EngineClient, at, number_at
+from tuner.engine.client import EngineClient, list_at, number_at
 from tuner.engine.delivery import FIELD
 
 
@@ -26,16 +26,16 @@ def searchable(client: EngineClient, pattern: str, width: int) -> dict[int, int]
     histogram = {"field": FIELD, "interval": width, "min_doc_count": 1}
     body: dict[str, object] = {"size": 0, "aggs": {"numbers": {"histogram": histogram}}}
     answer = client.request("POST", f"/{pattern}/_search?request_cache=false", body)
-    buckets = at(answer, "aggregations", "numbers", "buckets")
-    each = buckets if isinstance(buckets, list) else []
-    return {number_at(one, "key"): number_at(one, "doc_count") for one in each}
+    return _by_key(list_at(answer, "aggregations", "numbers", "buckets"))
 
 
 def counted(client: EngineClient, pattern: str, width: int) -> dict[int, int]:
     """The same of our sink, whose documents can be found the moment they arrive."""
-    buckets = client.get(f"/_sink/{pattern}/numbers?width={width}")["buckets"]
-    each = buckets if isinstance(buckets, list) else []
-    return {number_at(one, "key"): number_at(one, "doc_count") for one in each}
+    return _by_key(list_at(client.get(f"/_sink/{pattern}/numbers?width={width}"), "buckets"))
+
+
+def _by_key(buckets: list[object]) -> dict[int, int]:
+    return {number_at(one, "key"): number_at(one, "doc_count") for one in buckets}
 
 
 @contextlib.contextmanager

@@ -1,4 +1,4 @@
-"""Settings of the engine's nodes."""
+"""Settings of the engine's nodes, and their heap in a lab."""
 
 from typing import Literal
 
@@ -36,3 +36,23 @@ class Node(Section):
     def settings(self) -> dict[str, str | int | bool]:
         """What belongs into the node's settings file: names and values."""
         return self.model_dump(by_alias=True, exclude_none=True, exclude={"heap"})
+
+
+_UNITS = {"m": 1024**2, "g": 1024**3}
+
+
+def heap_bytes(heap: str) -> int:
+    """A heap as profiles write it ("4g", "512m") in bytes."""
+    return int(heap[:-1]) * _UNITS[heap[-1]]
+
+
+def fitting_heap(heap: str, memory_bytes: int) -> str:
+    """`heap`, or half of the machine's memory if that is less. Elasticsearch's own advice: at most
+    half of the memory, the rest is page cache
+    (docs/reference/setup/important-settings/heap-size).
+    """
+    half = memory_bytes // 2
+    if heap_bytes(heap) <= half:
+        return heap
+    gib = half // _UNITS["g"]
+    return f"{gib}g" if gib > 0 else f"{half // _UNITS['m']}m"

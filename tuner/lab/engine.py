@@ -19,7 +19,7 @@ from tuner.engine.delivery import (
 from tuner.engine.numbering import SentEvents
 from tuner.engine.probe import EngineFacts, answers, facts
 from tuner.engine.searchable import counted, refreshes, searchable
-from tuner.engines.heap import fitting_heap
+from tuner.engines.node import fitting_heap
 from tuner.errors import JobFailed, Unreachable
 from tuner.host.process import wait_until
 from tuner.lab.loads import MachineCounts

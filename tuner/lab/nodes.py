@@ -12,7 +12,7 @@ from typing import Generic, Protocol, TypeVar
 
 from tuner.engine.client import EngineClient
 from tuner.engine.probe import node_count
-from tuner.engines.heap import fitting_heap
+from tuner.engines.node import fitting_heap
 from tuner.engines.versions import distribution_for
 from tuner.errors import JobFailed, Unreachable
 from tuner.host.usage import memory_bytes

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from tuner.errors import KeyPath
 from tuner.lint.load import LoadedProfile
-from tuner.lint.rules.queue_parameters import OF_FILES
+from tuner.lint.rules.queues import OF_FILES
 from tuner.modules.queue import Place, Queue, QueueType, resolve
 from tuner.profile.edit import edit_leaf, set_at, set_empty
 from tuner.profile.edit.splice import flow

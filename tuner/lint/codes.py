@@ -34,137 +34,120 @@ class CodeExplanation:
 
 _SOURCE = "rsyslog's source, and tests of 8.2302"
 
-# What is reported by the schema, by the engine, and about the memory of this machine.
-_OTHERS = (
-    CodeExplanation(
-        "RT001", "schema", "error",
+_OURS = "rsyslog-tune's own: docs/profiles.md"
+# Errors that are no rule's: of the schema, and of the engine that was asked.
+_OF_SCHEMA: dict[str, tuple[str, str]] = {
+    "RT001": (
         "Nothing reads an unknown key, so the setting has no effect: a typo would look like a "
         "change.",
-        "rsyslog-tune's own: docs/profiles.md",
+        _OURS,
     ),
-    CodeExplanation(
-        "RT002", "schema", "error",
+    "RT002": (
         "rsyslog or the engine does not accept this value: it would refuse it, or read it as "
         "something else.",
         "the documentation of the key: rsyslog-tune explain KEY",
     ),
-    CodeExplanation(
-        "RT003", "schema", "error",
+    "RT003": (
         "Without this key nothing can be rendered, and no default is right for everybody.",
-        "rsyslog-tune's own: docs/profiles.md",
+        _OURS,
     ),
-    CodeExplanation(
-        "RT004", "schema", "error",
+    "RT004": (
         "YAML 1.1 reads some unquoted words as numbers, dates or booleans: 8.10 becomes 8.1. In "
         "quotes they stay text.",
         "YAML 1.1, type repository",
     ),
-    CodeExplanation(
-        "RT010", "schema", "error",
+    "RT010": (
         "The file cannot be opened, or is not UTF-8 text.",
         "the operating system",
     ),
-    CodeExplanation(
-        "RT011", "schema", "error",
+    "RT011": (
         "The text is not valid YAML, so nothing in it can be read reliably.",
         "YAML 1.1",
     ),
-    CodeExplanation(
-        "RT012", "schema", "error",
+    "RT012": (
         "A profile may have at most 128 KiB and 32 levels of nesting: real ones are far smaller, "
         "and larger ones could exhaust memory.",
-        "rsyslog-tune's own: docs/profiles.md",
+        _OURS,
     ),
-    CodeExplanation(
-        "RT013", "schema", "error",
+    "RT013": (
         "If a key appears twice, most programs silently use the last one, while people read the "
         "first.",
         "YAML 1.1, 3.2.1.1: keys are unique",
     ),
-    CodeExplanation(
-        "RT014", "schema", "error",
+    "RT014": (
         "Tags make a YAML reader build objects; a profile is plain data.",
-        "rsyslog-tune's own: docs/profiles.md",
+        _OURS,
     ),
-    CodeExplanation(
-        "RT015", "schema", "error",
+    "RT015": (
         "With anchors and aliases a small file can expand without limit; use `extends` instead.",
-        "rsyslog-tune's own: docs/profiles.md",
+        _OURS,
     ),
-    CodeExplanation(
-        "RT016", "schema", "error",
+    "RT016": (
         "YAML 1.1 reads 010 as eight, 1:30 as ninety and 2026-11-21 as a date: write what is "
         "meant.",
         "YAML 1.1, type repository",
     ),
-    CodeExplanation(
-        "RT017", "schema", "error",
+    "RT017": (
         "A layer that the profile extends cannot be read, so the profile is incomplete.",
-        "rsyslog-tune's own: docs/profiles.md",
+        _OURS,
     ),
-    CodeExplanation(
-        "RT018", "schema", "error",
+    "RT018": (
         "A variant of the experiment cannot be measured, or published figures name a variant "
         "that does not exist.",
-        "rsyslog-tune's own: docs/profiles.md",
+        _OURS,
     ),
-    CodeExplanation(
-        "RT019", "schema", "error",
+    "RT019": (
         "The configuration that the profile is on top of cannot be read, or is said to have what "
         "it has not: nothing of it would be measured as it runs.",
-        "rsyslog-tune's own: docs/profiles.md",
+        _OURS,
     ),
-    CodeExplanation(
-        "RT020", "schema", "error",
+    "RT020": (
         "The sample that the workload names cannot be read, or has no messages: nothing would be "
         "sent.",
-        "rsyslog-tune's own: docs/profiles.md",
+        _OURS,
     ),
-    CodeExplanation(
-        "RT501", "engine", "error",
+}
+_OF_ENGINE: dict[str, tuple[str, str]] = {
+    "RT501": (
         "The files are rendered for the release that the profile names, but the engine runs "
         "another one.",
         "the engine's own answer",
     ),
-    CodeExplanation(
-        "RT502", "engine", "error",
+    "RT502": (
         "The engine was asked to try the rendered files and refused them.",
         "the engine's own answer",
     ),
-    CodeExplanation(
-        "RT503", "engine", "error",
+    "RT503": (
         "If several index templates match a name, only the one with the highest priority applies.",
         "Elasticsearch, index templates",
     ),
-    CodeExplanation(
-        "RT504", "engine", "error",
+    "RT504": (
         "The engine has no lifecycle policies, so retention and rollover would not happen.",
         "the engine's own answer",
     ),
-    CodeExplanation(
-        "RT505", "engine", "error",
+    "RT505": (
         "The engine refuses every document that names a pipeline which does not exist.",
         "Elasticsearch, ingest pipelines",
     ),
-    CodeExplanation(
-        "RT506", "engine", "error",
+    "RT506": (
         "F1: the node answers 413 to larger requests, and rsyslog silently drops the batch; "
         "errorfile does not get it.",
         "the node's own http.max_content_length",
     ),
-    CodeExplanation(
-        "RT507", "engine", "error",
-        "F1: the node answers 429 above this, and rsyslog before 8.2606 silently drops the "
-        "batch.",
+    "RT507": (
+        "F1: the node answers 429 above this, and rsyslog before 8.2606 silently drops the batch.",
         "the node's own indexing_pressure.memory.limit",
     ),
-    CodeExplanation(
-        "RT508", "lint", "warning",
-        "A message takes about 700 bytes in addition to its text. In an outage, full queues "
-        "would use up this machine's memory.",
-        "seen on 8.2302: 680 to 720 bytes for messages of 244 to 4000",
-    ),
-)  # fmt: skip
+}
+# Of the memory of this machine.
+_QUEUE_MEMORY = CodeExplanation(
+    "RT508",
+    "lint",
+    "warning",
+    "A message takes about 700 bytes in addition to its text. In an outage, full queues "
+    "would use up this machine's memory.",
+    "seen on 8.2302: 680 to 720 bytes for messages of 244 to 4000",
+)
 
 
 def is_code(asked: str) -> bool:
@@ -186,7 +169,10 @@ def explain_code(asked: str) -> CodeExplanation:
 
 def explained_codes() -> Iterator[CodeExplanation]:
     """Every code that a message can end with."""
-    yield from _OTHERS
+    for layer, reasons in (("schema", _OF_SCHEMA), ("engine", _OF_ENGINE)):
+        for code, (why, source) in reasons.items():
+            yield CodeExplanation(code, layer, "error", why, source)
+    yield _QUEUE_MEMORY
     yield from (_of_rule(rule.about) for rule in RULES)
 
 

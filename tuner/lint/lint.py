@@ -3,30 +3,31 @@ people are told."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from pydantic import BaseModel
 
 from tuner.errors import KeyPath, Problem, Severity
+from tuner.lint.each import each
+from tuner.lint.each import inputs as each_input
+from tuner.lint.each import outputs as each_output
 from tuner.lint.rules import (
     delivery,
     disk,
     documents,
     forwarding,
-    forwarding_tls,
     http,
     index,
-    input_tls,
     inputs,
     outputs,
-    queue_parameters,
     queues,
     releases,
     requests,
     search,
     settings,
     streams,
+    tls,
     transport,
 )
 from tuner.lint.rules.streams import steps_of
@@ -39,15 +40,13 @@ from tuner.rule import Complaint, Cure, Rank, Rule
 # those in the files of rsyslog modules last.
 _TOPICS = (
     queues,
-    queue_parameters,
     streams,
     disk,
     outputs,
     forwarding,
-    forwarding_tls,
     http,
     inputs,
-    input_tls,
+    tls,
     transport,
     requests,
     delivery,
@@ -65,19 +64,17 @@ def rules_of_modules() -> tuple[Rule[Profile], ...]:
 
 
 def _about_profile(module: type[BaseModel], rule: Rule[InProfile[BaseModel]]) -> Rule[Profile]:
-    def check(profile: Profile) -> Iterator[Complaint]:
-        for path, section in _sections(profile):
-            if type(section) is module:
-                for complaint in rule.check(_in(profile, section)):
-                    yield complaint._replace(path=(*path, *complaint.path))
+    @each(_sections)
+    def check(section: BaseModel, profile: Profile) -> Iterable[Complaint]:
+        return rule.check(_in(profile, section)) if type(section) is module else ()
 
     return Rule(rule.about, check)
 
 
 def _sections(profile: Profile) -> Iterator[tuple[KeyPath, BaseModel]]:
-    yield from ((("inputs", number), one) for number, one in enumerate(profile.inputs))
+    yield from each_input(profile)
     yield from ((path, step) for path, _, step in steps_of(profile))
-    yield from ((("outputs", number), one) for number, one in enumerate(profile.outputs))
+    yield from each_output(profile)
     if profile.impstats is not None:
         yield ("impstats",), profile.impstats
 

@@ -7,7 +7,7 @@ from pydantic import Field, model_validator
 
 from tuner.modules.field import DocumentField, Preset
 from tuner.modules.filter import Filter
-from tuner.modules.queue import Queue
+from tuner.modules.queue import Place, Queue, QueueType, resolve
 from tuner.modules.ratelimit import RateLimitName
 from tuner.modules.secrets import SecretRef
 from tuner.modules.text_source import TextSource
@@ -148,6 +148,11 @@ class Output(RsyslogSection):
     """Whether it is built into rsyslogd, and loaded only to set its parameters."""
     lab_takes: ClassVar[bool] = False
     """Whether a lab has a receiver for what the output sends."""
+
+    @property
+    def is_direct(self) -> bool:
+        """Whether it has no queue of its own."""
+        return resolve(self.queue, Place.ACTION).type is QueueType.DIRECT
 
     @property
     def secrets(self) -> tuple[SecretRef, ...]:

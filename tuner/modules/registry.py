@@ -35,7 +35,7 @@ from tuner.modules.output import Output
 from tuner.modules.parsing import CsvParse, KvParse
 from tuner.modules.step import ParseStep, SetStep, StreamStep, UnsetStep
 from tuner.rule import Rule
-from tuner.schema.kinds import OneOf
+from tuner.schema.section import OneOf
 
 AnyInput = Annotated[
     ImptcpInput

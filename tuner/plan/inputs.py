@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-from tuner.plan import reference
 from tuner.plan.measured import Measured, Sample
 from tuner.plan.scaling import Level, Scaling, scaling
 from tuner.profile.placement import message_memory_bytes
@@ -42,6 +41,64 @@ def assumed(value: float, why: str) -> Figure:
 def measured(value: float | None, where: str) -> Figure | None:
     """What was measured; None when it was not."""
     return None if value is None else Figure(value, Origin.MEASURED, where)
+
+
+# Assumed where nothing was measured or given.  Seen with rsyslog 8.2302, Elasticsearch 8.19 and
+# messages of 244 bytes; the rates with other profiles.
+_SEEN = "this project's, on 2 cores with examples/published/p1-production.yaml"
+_PEAK = assumed(1.0, "the peak is assumed to equal --rate; give --peak 3 when --rate is a mean")
+_GROWTH = assumed(0.0, "no growth is assumed; give --growth 30% to plan for some")
+_MESSAGE_BYTES = assumed(
+    244.0, "the mean of the ELMA tests (2012) and of our profiles; give --sample or a run"
+)
+_RETENTION_S = assumed(
+    30 * 86400.0, "as Elasticsearch's ready-made 30-day policy; your own policy decides"
+)
+_REPLICAS = assumed(1.0, "index.number_of_replicas of both engines where nobody sets it")
+_OUTAGE_S = assumed(
+    900.0, "time to notice and to restart an engine; give what your operators promise"
+)
+# The freshness of `bench` is measured at this load too: tuner/cli/bench.py.
+_HEADROOM = assumed(
+    0.3, "`bench` measures freshness at seven tenths of the highest rate; waits grow above it"
+)
+_COLLECTOR_CORES = assumed(4.0, "few, because the threads of one rsyslogd share locks")
+_NODE_CORES = assumed(8.0, "one for 8 GiB of memory: 64 GiB, half of it heap (31 GiB at most)")
+_SHIPPER_US = assumed(11.5, f"{_SEEN}; 5 when tuned")
+_ENGINE_US = assumed(28.0, f"{_SEEN}; 16 to 34 with others")
+_CONNECTION_US = assumed(2 / 51_000 * 1e6, f"{_SEEN}: 2 workers carried 51,000 EPS")
+# 1 GiB of server logs: 9.4 at level 1, 14.3 at level 9 (stefanseidel.info/Log_file_compression).
+# 100,000 messages of the ELMA tests: 23.26 to 0.29 MiB.
+_GZIP_RATIO = assumed(
+    10.0,
+    "server logs give 9 to 14, generated test messages up to 80; give --sample to measure yours",
+)
+# Of hot and of warm nodes: Elastic, AutoOps insights "High memory-to-disk ratio on hot nodes" and
+# "... on warm nodes".
+DISK_TO_MEMORY = (30, 160)
+_NODE_DISK_BYTES = assumed(
+    DISK_TO_MEMORY[0] * 64 * 1024.0**3, "64 GiB of memory and Elastic's ratio of 1:30 for hot nodes"
+)
+# Elasticsearch, "Size your shards": 10 GB to 50 GB, up to 200 million documents; its default
+# rollover (cluster.lifecycle.default.rollover) has the same upper ends.
+_SHARD_BYTES = assumed(
+    50 * 1024.0**3,
+    "the upper end of the 10 to 50 GB that Elasticsearch documents, and its rollover",
+)
+SHARD_DOCUMENTS = 200_000_000
+# 23.44 MiB for 100,000 messages of 244 bytes: ELMA appliance tests, 2012.
+_STORE_RATIO = 246 / 244
+_STORE_WHY = (
+    "as the 246 bytes for 244 of the ELMA tests (2012); this project's: 190 with an explicit "
+    "mapping, 400 with a dynamic one"
+)
+_BULK_OVERHEAD_BYTES = 270.0
+_BULK_WHY = "the message and 270 bytes of action line and JSON; this project's are 205 to 272"
+# The properties with their names, as runtime/msg.c (MsgSerialize) writes them, for host names and
+# tags of usual length.
+_QUEUE_FILE_OVERHEAD_BYTES = 430.0
+_QUEUE_FILE_WHY = "the message and 430 bytes of properties, calculated from what rsyslog writes"
+_QUEUE_MEMORY_WHY = "the message and what rsyslog 8.2302 was measured to need beside it"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -116,38 +173,47 @@ class Inputs:
     measured: Measured | None = None
 
 
-def settle(request: Request, found: Measured, sample: Sample | None) -> Inputs:
+def inputs_of(request: Request, found: Measured, sample: Sample | None) -> Inputs:
     """Each figure as the user gave it, else as it was measured, else as it is assumed."""
-    message = _message_bytes(request, found, sample)
+    lines = gzipped = None
+    if sample is not None:
+        where = f"mean of {sample.lines:,} lines of {sample.name}"
+        lines = measured(sample.message_bytes, where)
+        gzipped = measured(sample.gzip_ratio, f"gzip -6 of {sample.name}")
+    seen = lines or measured(found.message_bytes, found.where)
+    message = given(request.message_bytes, "--message-bytes") or seen or _MESSAGE_BYTES
     fit = scaling(request.levels) if request.levels else None
+    fitted = given(fit.eps_each if fit else None, "the largest level of --scaling")
     return Inputs(
         rate=Figure(request.rate, Origin.GIVEN, "by --rate"),
-        peak=given(request.peak, "--peak") or assumed(1.0, reference.PEAK_WHY),
-        growth=given(request.growth, "--growth") or assumed(0.0, reference.GROWTH_WHY),
+        peak=given(request.peak, "--peak") or _PEAK,
+        growth=given(request.growth, "--growth") or _GROWTH,
         message_bytes=message,
-        retention_s=given(request.retention_s, "--retention")
-        or assumed(reference.RETENTION_S, reference.RETENTION_WHY),
-        replicas=given(request.replicas, "--replicas")
-        or assumed(reference.REPLICAS, reference.REPLICAS_WHY),
-        outage_s=given(request.outage_s, "--outage")
-        or assumed(reference.OUTAGE_S, reference.OUTAGE_WHY),
-        headroom=given(request.headroom, "--headroom")
-        or assumed(reference.HEADROOM, reference.HEADROOM_WHY),
-        collector=_collector(request, found, message),
-        node=_node(request, found, message, fit),
-        node_disk_bytes=given(request.node_disk_bytes, "--node-disk")
-        or assumed(reference.NODE_DISK_BYTES, reference.NODE_DISK_WHY),
-        store_bytes=_store_bytes(request, found, message),
-        bulk_bytes=_bulk_bytes(found, message),
-        connection_us=measured(found.connection_us, found.where)
-        or assumed(reference.CONNECTION_US, reference.CONNECTION_WHY),
-        queue_memory_bytes=assumed(message_memory_bytes(message.value), reference.QUEUE_MEMORY_WHY),
-        queue_file_bytes=assumed(
-            message.value + reference.QUEUE_FILE_OVERHEAD_BYTES, reference.QUEUE_FILE_WHY
+        retention_s=given(request.retention_s, "--retention") or _RETENTION_S,
+        replicas=given(request.replicas, "--replicas") or _REPLICAS,
+        outage_s=given(request.outage_s, "--outage") or _OUTAGE_S,
+        headroom=given(request.headroom, "--headroom") or _HEADROOM,
+        collector=_machine(
+            given(request.collector_eps, "--collector-eps"),
+            _grown(found.shipper_us, found, message) or _SHIPPER_US,
+            given(request.collector_cores, "--collector-cores") or _COLLECTOR_CORES,
+            found.eps,
         ),
-        gzip_ratio=_gzip_ratio(request, sample),
-        shard_bytes=given(request.shard_bytes, "--shard-size")
-        or assumed(reference.SHARD_BYTES, reference.SHARD_WHY),
+        node=_machine(
+            given(request.node_eps, "--node-eps") or fitted,
+            _grown(found.engine_us, found, message) or _ENGINE_US,
+            given(request.node_cores, "--node-cores") or _NODE_CORES,
+            found.eps,
+        ),
+        node_disk_bytes=given(request.node_disk_bytes, "--node-disk") or _NODE_DISK_BYTES,
+        store_bytes=given(request.bytes_per_event, "--bytes-per-event")
+        or _store_bytes(found, message),
+        bulk_bytes=_bulk_bytes(found, message),
+        connection_us=measured(found.connection_us, found.where) or _CONNECTION_US,
+        queue_memory_bytes=assumed(message_memory_bytes(message.value), _QUEUE_MEMORY_WHY),
+        queue_file_bytes=assumed(message.value + _QUEUE_FILE_OVERHEAD_BYTES, _QUEUE_FILE_WHY),
+        gzip_ratio=given(request.gzip_ratio, "--gzip-ratio") or gzipped or _GZIP_RATIO,
+        shard_bytes=given(request.shard_bytes, "--shard-size") or _SHARD_BYTES,
         senders=given(request.senders, "--senders"),
         load_us=_grown(found.load_us, found, message),
         scaling=fit,
@@ -155,47 +221,12 @@ def settle(request: Request, found: Measured, sample: Sample | None) -> Inputs:
     )
 
 
-def _message_bytes(request: Request, found: Measured, sample: Sample | None) -> Figure:
-    told = given(request.message_bytes, "--message-bytes")
-    if told is None and sample is not None:
-        where = f"mean of {sample.lines:,} lines of {sample.name}"
-        return Figure(sample.message_bytes, Origin.MEASURED, where)
-    seen = measured(found.message_bytes, found.where)
-    return told or seen or assumed(reference.MESSAGE_BYTES, reference.MESSAGE_WHY)
-
-
-def _gzip_ratio(request: Request, sample: Sample | None) -> Figure:
-    told = given(request.gzip_ratio, "--gzip-ratio")
-    if told is None and sample is not None:
-        return Figure(sample.gzip_ratio, Origin.MEASURED, f"gzip -6 of {sample.name}")
-    return told or assumed(reference.GZIP_RATIO, reference.GZIP_WHY)
-
-
-def _collector(request: Request, found: Measured, message: Figure) -> Machine:
-    if request.collector_eps is not None:
-        return Machine(Figure(request.collector_eps, Origin.GIVEN, "by --collector-eps"))
-    cores = given(request.collector_cores, "--collector-cores") or assumed(
-        reference.COLLECTOR_CORES, reference.COLLECTOR_CORES_WHY
-    )
-    seen = _grown(found.shipper_us, found, message)
-    return _by_cpu(seen or assumed(reference.SHIPPER_US, reference.SHIPPER_WHY), cores, found.eps)
-
-
-def _node(request: Request, found: Measured, message: Figure, fit: Scaling | None) -> Machine:
-    if request.node_eps is not None:
-        return Machine(Figure(request.node_eps, Origin.GIVEN, "by --node-eps"))
-    if fit is not None:
-        return Machine(Figure(fit.eps_each, Origin.GIVEN, "by the largest level of --scaling"))
-    cores = given(request.node_cores, "--node-cores") or assumed(
-        reference.NODE_CORES, reference.NODE_CORES_WHY
-    )
-    seen = _grown(found.engine_us, found, message)
-    return _by_cpu(seen or assumed(reference.ENGINE_US, reference.ENGINE_WHY), cores, found.eps)
-
-
-def _by_cpu(cpu_us: Figure, cores: Figure, seen_eps: float | None) -> Machine:
-    """What the cores carry when all their time goes into events, which no run has shown; beside
-    the rate that the run did show, of rsyslogd and the engine together."""
+def _machine(eps: Figure | None, cpu_us: Figure, cores: Figure, seen_eps: float | None) -> Machine:
+    """What a machine carries: `eps` where it was given, else what the cores carry when all their
+    time goes into events, which no run has shown; beside the rate that the run did show, of
+    rsyslogd and the engine together."""
+    if eps is not None:
+        return Machine(eps)
     carried = cores.value * 1e6 / cpu_us.value
     why = "cores over CPU per event, assuming that the rate grows in proportion to cores"
     if cpu_us.origin is Origin.ASSUMED or seen_eps is None:
@@ -204,11 +235,9 @@ def _by_cpu(cpu_us: Figure, cores: Figure, seen_eps: float | None) -> Machine:
     return Machine(Figure(carried, Origin.EXTRAPOLATED, why), cpu_us, cores)
 
 
-def _store_bytes(request: Request, found: Measured, message: Figure) -> Figure:
-    if request.bytes_per_event is not None:
-        return Figure(request.bytes_per_event, Origin.GIVEN, "by --bytes-per-event")
+def _store_bytes(found: Measured, message: Figure) -> Figure:
     if found.store_bytes is None:
-        return assumed(message.value * reference.STORE_RATIO, reference.STORE_WHY)
+        return assumed(message.value * _STORE_RATIO, _STORE_WHY)
     size = found.message_bytes
     if size is None or size == message.value:
         return Figure(found.store_bytes, Origin.MEASURED, found.where)
@@ -228,7 +257,7 @@ def _bulk_bytes(found: Measured, message: Figure) -> Figure:
     """What surrounds the text in a bulk request does not grow with it."""
     size = found.message_bytes
     if found.bulk_bytes is None or size is None:
-        return assumed(message.value + reference.BULK_OVERHEAD_BYTES, reference.BULK_WHY)
+        return assumed(message.value + _BULK_OVERHEAD_BYTES, _BULK_WHY)
     if size == message.value:
         return Figure(found.bulk_bytes, Origin.MEASURED, found.where)
     beside = found.bulk_bytes - size

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tuner.plan import reference
-from tuner.plan.collectors import whole
-from tuner.plan.inputs import Inputs
+from tuner.plan.collectors import SPARE, whole
+from tuner.plan.inputs import SHARD_DOCUMENTS, Inputs
 from tuner.plan.scaling import Split, split
 
-SPARE = 1
+# 15 % under the low disk watermark of 85 % and 10 % for errors and background work such as merges:
+# Elastic, "Benchmarking and sizing your Elasticsearch cluster for logs and metrics".
+DISK_ROOM = 0.25
+# cluster.max_shards_per_node of both engines; 25 shards per GiB of heap: AWS, OpenSearch lens,
+# AOSPERF01-BP01, with 31 GiB of heap.
+_SHARDS_PER_NODE = min(1000, 25 * 31)
 
 
 @dataclass(frozen=True)
@@ -58,12 +62,11 @@ def data_nodes(
     inputs: Inputs, work: Processing, stored_bytes: float, kept_shards: int
 ) -> DataNodes:
     """As many as processing, disks, shards and replicas need, and one more."""
-    disk = stored_bytes * (1 + reference.DISK_ROOM)
-    least = min(reference.SHARDS_PER_NODE, reference.SHARDS_BY_HEAP)
+    disk = stored_bytes * (1 + DISK_ROOM)
     needs = {
         "processing": work.nodes,
         "disk": whole(disk / inputs.node_disk_bytes.value),
-        "shards": whole(kept_shards / least),
+        "shards": whole(kept_shards / _SHARDS_PER_NODE),
         "replicas": int(inputs.replicas.value) + 1,
     }
     decides = max(needs, key=lambda name: needs[name])
@@ -111,8 +114,8 @@ def shards(inputs: Inputs, work: Processing, mean_eps: float) -> Shards:
     """Shards for `mean_eps` events per second."""
     copies = 1 + inputs.replicas.value
     by_size = inputs.shard_bytes.value / inputs.store_bytes.value
-    full = min(by_size, float(reference.SHARD_DOCUMENTS))
-    limit = "size" if by_size < reference.SHARD_DOCUMENTS else "documents"
+    full = min(by_size, float(SHARD_DOCUMENTS))
+    limit = "size" if by_size < SHARD_DOCUMENTS else "documents"
     longest_s = inputs.retention_s.value * _LONGEST_SHARE
     fills = mean_eps * min(_LEAST_S, longest_s) / full
     primaries = max(whole(work.nodes / copies), whole(fills))

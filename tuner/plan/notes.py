@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tuner.plan import reference
-from tuner.plan.inputs import Inputs, Origin
+from tuner.plan.inputs import DISK_TO_MEMORY, SHARD_DOCUMENTS, Inputs, Origin
 from tuner.plan.measured import Measured
 from tuner.plan.plan import Plan
 from tuner.plan.scaling import Law
@@ -16,6 +15,10 @@ _LARGE_CLUSTER = 500
 _FORECAST = 2
 # Our own caution: see examples/experiments/p5-disk-queues.yaml for what one carries.
 _ONE_FILE_QUEUE_EPS = 10_000
+# index.number_of_shards: Elasticsearch's es.index.max_number_of_shards.
+_PRIMARIES_PER_INDEX = 1024
+# imtcp's maxSessions: it refuses the next one.
+_SESSIONS = 200
 
 
 def notes(inputs: Inputs, made: Plan) -> tuple[str, ...]:
@@ -122,7 +125,7 @@ def _highest(law: Law, largest: int) -> str:
 def _disk_notes(inputs: Inputs, made: Plan) -> Iterator[str]:
     nodes, disk = made.data_nodes, inputs.node_disk_bytes
     if disk.origin is Origin.GIVEN:
-        hot, warm = (disk.value / ratio / 1024**3 for ratio in reference.DISK_TO_MEMORY)
+        hot, warm = (disk.value / ratio / 1024**3 for ratio in DISK_TO_MEMORY)
         yield (
             f"a data node with that disk has {hot:,.0f} GiB of memory by Elastic's ratio for hot "
             f"nodes, {warm:,.0f} GiB by the one for warm nodes"
@@ -145,24 +148,24 @@ def _size_notes(made: Plan) -> Iterator[str]:
 
 def _shard_notes(made: Plan) -> Iterator[str]:
     split = made.shards
-    if split.primaries > reference.PRIMARIES_PER_INDEX:
-        streams = -(-split.primaries // reference.PRIMARIES_PER_INDEX)
+    if split.primaries > _PRIMARIES_PER_INDEX:
+        streams = -(-split.primaries // _PRIMARIES_PER_INDEX)
         yield (
-            f"an index has at most {reference.PRIMARIES_PER_INDEX:,} primary shards: split the "
+            f"an index has at most {_PRIMARIES_PER_INDEX:,} primary shards: split the "
             f"stream over {streams} indices or more"
         )
     if split.limit == "documents":
         yield (
-            f"events are so small that {reference.SHARD_DOCUMENTS // 10**6} million documents "
+            f"events are so small that {SHARD_DOCUMENTS // 10**6} million documents "
             "fill a shard before its size does: roll over by max_primary_shard_docs too"
         )
 
 
 def _collector_notes(inputs: Inputs, made: Plan) -> Iterator[str]:
     hosts = made.collectors
-    if hosts.sessions_each is not None and hosts.sessions_each > reference.SESSIONS:
+    if hosts.sessions_each is not None and hosts.sessions_each > _SESSIONS:
         yield (
-            f"imtcp refuses session {reference.SESSIONS + 1}: set its maxSessions to "
+            f"imtcp refuses session {_SESSIONS + 1}: set its maxSessions to "
             f"{hosts.sessions_each} or more, or use imptcp, which has no limit"
         )
     if hosts.eps_each > _ONE_FILE_QUEUE_EPS:

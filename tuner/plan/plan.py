@@ -14,7 +14,7 @@ from tuner.plan.collectors import (
     network,
     outage,
 )
-from tuner.plan.inputs import Inputs, Request, settle
+from tuner.plan.inputs import Inputs, Request, inputs_of
 from tuner.plan.measured import Measured, Sample
 from tuner.plan.nodes import DataNodes, Shards, data_nodes, processing, shards
 
@@ -135,7 +135,9 @@ def plan_range(request: Request, found: Measured, sample: Sample | None) -> Plan
     then tells how much machines differ."""
     if not found.machines:
         return None
-    low, high = (plan(settle(request, _with_costs(found, choose), sample)) for choose in (min, max))
+    low, high = (
+        plan(inputs_of(request, _with_costs(found, choose), sample)) for choose in (min, max)
+    )
     return PlanRange(low, high)
 
 

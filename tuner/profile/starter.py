@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tuner.engines.heap import fitting_heap
+from tuner.engines.node import fitting_heap
 from tuner.engines.release import NEWEST_READ, OLDEST
 from tuner.profile.edit import edit
 from tuner.schema.units import cores_text

@@ -7,10 +7,9 @@ from dataclasses import asdict, dataclass
 
 from tuner.plan.inputs import Figure, Inputs, Machine, Origin
 from tuner.plan.measured import Measured
-from tuner.plan.nodes import DataNodes
+from tuner.plan.nodes import DISK_ROOM, DataNodes
 from tuner.plan.notes import notes
 from tuner.plan.plan import DiskSpace, Plan, PlanRange
-from tuner.plan.reference import DISK_ROOM
 from tuner.report.figures import bits, counted, digits, eps, size
 from tuner.report.sections import Paragraph, PlainBlock, Table, bullets
 

@@ -7,7 +7,8 @@ constructed: to call its class would build it by itself too, beside the section 
 
 from __future__ import annotations
 
-from typing import Any, Self
+from dataclasses import dataclass
+from typing import Any, Self, get_args
 
 from pydantic import BaseModel, ConfigDict, GetCoreSchemaHandler, GetJsonSchemaHandler
 from pydantic.alias_generators import to_camel
@@ -55,3 +56,27 @@ class RsyslogSection(BuiltWhenUsed):
     """A section whose keys are spelled as rsyslog spells them."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", alias_generator=to_camel)
+
+
+@dataclass(frozen=True)
+class OneOf:
+    """Marks a union of sections whose `key` says the kind.
+
+    It accepts, refuses and describes what pydantic's own `Field(discriminator=key)` does, which
+    would look into every kind.
+    """
+
+    key: str
+
+    def __get_pydantic_core_schema__(
+        self, union: object, handler: GetCoreSchemaHandler
+    ) -> CoreSchema:
+        choices: dict[Any, CoreSchema] = {
+            _kind(section, self.key): handler.generate_schema(section)
+            for section in get_args(union)
+        }
+        return core_schema.tagged_union_schema(choices, discriminator=self.key)
+
+
+def _kind(section: type[BaseModel], key: str) -> str:
+    return str(get_args(section.model_fields[key].annotation)[0])

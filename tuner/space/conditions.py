@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tuner.engines.heap import heap_bytes
 from tuner.engines.index import MappingStyle
+from tuner.engines.node import heap_bytes
 from tuner.engines.release import Engine
 from tuner.modules.field import Preset
 from tuner.modules.imtcp import ImtcpInput

@@ -152,12 +152,13 @@ def queue_for_direct(profile: Profile) -> Queue:
     seconds instead of rsyslog's ten milliseconds.
     """
     before = working_queue(profile)
+    batch = max(1, before.batch)  # 0 of a Direct queue, which lint refuses there
     return Queue.model_validate(
         {
             "size": 50_000,
-            "dequeueBatchSize": before.batch,
-            "workerThreads": before.workers,
-            "workerThreadMinimumMessages": before.batch,
+            "dequeueBatchSize": batch,
+            "workerThreads": max(1, before.workers),
+            "workerThreadMinimumMessages": batch,
             "timeoutEnqueue": ROOM_AWAITED_MS,
             "timeoutShutdown": EMPTIED_IN_MS,
         },

@@ -10,13 +10,15 @@ from dataclasses import dataclass
 from tuner.engine import normal
 from tuner.engine.client import JSON, EngineClient
 from tuner.engine.installed import (
+    InstalledTemplate,
     OpenIndex,
     alias_writes,
     component_template,
+    installed_templates,
     lifecycle_policy,
     open_indices,
+    same_template,
 )
-from tuner.engine.templates import InstalledTemplate, installed_templates, same_template
 from tuner.engines.index import Rotate
 from tuner.engines.release import Engine
 from tuner.engines.settings import INDEX_SETTINGS, Update

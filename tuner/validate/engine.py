@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from tuner.engine.client import EngineClient, EngineRefused
-from tuner.engine.probe import EngineFacts, EngineLimits, facts, has, limits
-from tuner.engine.templates import (
+from tuner.engine.installed import (
     InstalledTemplate,
     Reason,
     installed_templates,
@@ -15,7 +14,8 @@ from tuner.engine.templates import (
     same_template,
     simulate,
 )
-from tuner.engine.templates import stronger as stronger_than
+from tuner.engine.installed import stronger as stronger_than
+from tuner.engine.probe import EngineFacts, EngineLimits, facts, has, limits
 from tuner.engines.index import Index, Rotate
 from tuner.engines.release import Engine
 from tuner.errors import KeyPath, Problem, Severity

@@ -5,10 +5,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from tuner.lint.each import action_queues, each, engine_outputs, every_queue, where_durable
 from tuner.lint.rules.transport import remote_servers
+from tuner.modules.omelasticsearch import OmelasticsearchOutput
 from tuner.modules.queue import EMPTIED_IN_MS, ROOM_AWAITED_MS
-from tuner.profile.model import Profile, Tier
-from tuner.profile.placement import action_queue, queues
+from tuner.profile.model import Profile
+from tuner.profile.placement import PlacedQueue
 from tuner.rule import Complaint, Cure, error, loss, warning
 
 _PATIENT_MS = 60_000
@@ -24,23 +26,19 @@ _LEAST = 100
     bad={"outputs[logs].queue.timeoutEnqueue": _PATIENT_MS - 1},
     good={"outputs[logs].queue.timeoutEnqueue": _PATIENT_MS},
 )
-def _impatient_enqueue(profile: Profile) -> Iterator[Complaint]:
-    if profile.guardrails.tier is not Tier.DURABLE:
-        return
-    for number in range(len(profile.outputs)):
-        queue = action_queue(profile, number)
-        timeout = queue.resolved.timeout_enqueue or 0
-        if not queue.is_direct and timeout < _PATIENT_MS:
-            yield Complaint(
-                (*queue.path, "timeoutEnqueue"),
-                f"when the action queue stays full for {timeout} ms a message is dropped: "
-                f"set timeoutEnqueue to {ROOM_AWAITED_MS} to wait instead, as the durable tier "
-                "promises",
-                Cure(
-                    ROOM_AWAITED_MS,
-                    f"events are lost when the action queue stays full for {timeout / 1000:g} s",
-                ),
-            )
+@each(where_durable(action_queues))
+def _impatient_enqueue(queue: PlacedQueue, _: Profile) -> Iterator[Complaint]:
+    timeout = queue.resolved.timeout_enqueue or 0
+    if not queue.is_direct and timeout < _PATIENT_MS:
+        yield Complaint(
+            ("timeoutEnqueue",),
+            f"when the action queue stays full for {timeout} ms a message is dropped: set "
+            f"timeoutEnqueue to {ROOM_AWAITED_MS} to wait instead, as the durable tier promises",
+            Cure(
+                ROOM_AWAITED_MS,
+                f"events are lost when the action queue stays full for {timeout / 1000:g} s",
+            ),
+        )
 
 
 @error(
@@ -51,16 +49,16 @@ def _impatient_enqueue(profile: Profile) -> Iterator[Complaint]:
     bad={"main_queue.discardSeverity": 7},
     good={"main_queue.discardSeverity": 8},
 )
-def _discards(profile: Profile) -> Iterator[Complaint]:
-    for queue in queues(profile):
-        severity = queue.resolved.discard_severity
-        if severity is not None and severity < 8:
-            yield Complaint(
-                (*queue.path, "discardSeverity"),
-                f"drops messages of severity {severity} and above when the queue fills, but the "
-                "guardrails allow no loss: use 8 (off)",
-                Cure(8, f"events of severity {severity} and above are lost when the queue fills"),
-            )
+@each(every_queue)
+def _discards(queue: PlacedQueue, _: Profile) -> Iterator[Complaint]:
+    severity = queue.resolved.discard_severity
+    if severity is not None and severity < 8:
+        yield Complaint(
+            ("discardSeverity",),
+            f"drops messages of severity {severity} and above when the queue fills, but the "
+            "guardrails allow no loss: use 8 (off)",
+            Cure(8, f"events of severity {severity} and above are lost when the queue fills"),
+        )
 
 
 @loss(
@@ -71,24 +69,21 @@ def _discards(profile: Profile) -> Iterator[Complaint]:
     bad={"outputs[logs].queue.timeoutShutdown": _HASTY_MS - 1},
     good={"outputs[logs].queue.timeoutShutdown": _HASTY_MS},
 )
-def _hasty_shutdown(profile: Profile) -> Iterator[Complaint]:
-    if profile.guardrails.tier is not Tier.DURABLE:
-        return
-    for number in range(len(profile.outputs)):
-        queue = action_queue(profile, number)
-        timeout = queue.resolved.timeout_shutdown or 0
-        saves = queue.resolved.is_on_disk or queue.resolved.save_on_shutdown
-        if not queue.is_direct and not saves and timeout < _HASTY_MS:
-            yield Complaint(
-                (*queue.path, "timeoutShutdown"),
-                f"when rsyslog stops, what the action queue still holds after {timeout} ms is "
-                f"lost, which the durable tier forbids: set timeoutShutdown to {EMPTIED_IN_MS}",
-                Cure(
-                    EMPTIED_IN_MS,
-                    f"events still in the action queue {timeout} ms after rsyslog begins to stop "
-                    "are lost",
-                ),
-            )
+@each(where_durable(action_queues))
+def _hasty_shutdown(queue: PlacedQueue, _: Profile) -> Iterator[Complaint]:
+    timeout = queue.resolved.timeout_shutdown or 0
+    saves = queue.resolved.is_on_disk or queue.resolved.save_on_shutdown
+    if not queue.is_direct and not saves and timeout < _HASTY_MS:
+        yield Complaint(
+            ("timeoutShutdown",),
+            f"when rsyslog stops, what the action queue still holds after {timeout} ms is "
+            f"lost, which the durable tier forbids: set timeoutShutdown to {EMPTIED_IN_MS}",
+            Cure(
+                EMPTIED_IN_MS,
+                f"events still in the action queue {timeout} ms after rsyslog begins to stop "
+                "are lost",
+            ),
+        )
 
 
 @error(
@@ -99,16 +94,16 @@ def _hasty_shutdown(profile: Profile) -> Iterator[Complaint]:
     bad={"main_queue.samplingInterval": 2},
     good={"main_queue.samplingInterval": 1},
 )
-def _samples(profile: Profile) -> Iterator[Complaint]:
-    for queue in queues(profile):
-        every = queue.resolved.sampling_interval or 0
-        if every > 1:
-            yield Complaint(
-                (*queue.path, "samplingInterval"),
-                f"keeps one message of {every} and drops the others, but the guardrails allow no "
-                "loss: use 0, which keeps all",
-                Cure(0, f"{every - 1} of {every} events are lost"),
-            )
+@each(every_queue)
+def _samples(queue: PlacedQueue, _: Profile) -> Iterator[Complaint]:
+    every = queue.resolved.sampling_interval or 0
+    if every > 1:
+        yield Complaint(
+            ("samplingInterval",),
+            f"keeps one message of {every} and drops the others, but the guardrails allow no "
+            "loss: use 0, which keeps all",
+            Cure(0, f"{every - 1} of {every} events are lost"),
+        )
 
 
 @loss(
@@ -119,22 +114,21 @@ def _samples(profile: Profile) -> Iterator[Complaint]:
     bad={"main_queue.dequeueTimeEnd": 20},
     good={"main_queue.dequeueTimeEnd": 25},
 )
-def _never_works(profile: Profile) -> Iterator[Complaint]:
+@each(every_queue)
+def _never_works(queue: PlacedQueue, _: Profile) -> Iterator[Complaint]:
     """queue.c: without dequeueTimeEnd, or with 25, a queue works all day."""
-    for queue in queues(profile):
-        begin, end = queue.resolved.dequeue_time_begin, queue.resolved.dequeue_time_end
-        if begin is not None and end in {None, 25}:
-            yield Complaint(
-                (*queue.path, "dequeueTimeBegin"),
-                "has no effect without dequeueTimeEnd: add the hour at which the workers stop",
-            )
-        elif end not in {None, 25}:
-            yield Complaint(
-                (*queue.path, "dequeueTimeEnd"),
-                f"from {end}:00 until {begin or 0}:00 the queue only fills, and drops what it "
-                "cannot hold: remove dequeueTimeEnd, unless the queue can hold the events of "
-                "those hours",
-            )
+    begin, end = queue.resolved.dequeue_time_begin, queue.resolved.dequeue_time_end
+    if begin is not None and end in {None, 25}:
+        yield Complaint(
+            ("dequeueTimeBegin",),
+            "has no effect without dequeueTimeEnd: add the hour at which the workers stop",
+        )
+    elif end not in {None, 25}:
+        yield Complaint(
+            ("dequeueTimeEnd",),
+            f"from {end}:00 until {begin or 0}:00 the queue only fills, and drops what it cannot "
+            "hold: remove dequeueTimeEnd, unless the queue can hold the events of those hours",
+        )
 
 
 @warning(
@@ -145,15 +139,13 @@ def _never_works(profile: Profile) -> Iterator[Complaint]:
     bad={"outputs[logs].queue.takeFlowCtlFromMsg": True},
     good={"outputs[logs].queue.takeFlowCtlFromMsg": False},
 )
-def _waits_for_itself(profile: Profile) -> Iterator[Complaint]:
-    for number in range(len(profile.outputs)):
-        queue = action_queue(profile, number)
-        if queue.resolved.take_flow_ctl_from_msg:
-            yield Complaint(
-                (*queue.path, "takeFlowCtlFromMsg"),
-                "lets an action queue hold up the workers that feed it, which rsyslog's manual "
-                "strongly advises against: remove it; the main queue slows the inputs down",
-            )
+@each(action_queues, "takeFlowCtlFromMsg")
+def _waits_for_itself(queue: PlacedQueue, _: Profile) -> Iterator[str]:
+    if queue.resolved.take_flow_ctl_from_msg:
+        yield (
+            "lets an action queue hold up the workers that feed it, which rsyslog's manual "
+            "strongly advises against: remove it; the main queue slows the inputs down"
+        )
 
 
 @error(
@@ -170,15 +162,13 @@ def _waits_for_itself(profile: Profile) -> Iterator[Complaint]:
     },
     good={"outputs[logs].queue.size": _LEAST},
 )
-def _tiny(profile: Profile) -> Iterator[Complaint]:
-    for number in range(len(profile.outputs)):
-        queue = action_queue(profile, number)
-        if not queue.is_direct and queue.size < _LEAST:
-            yield Complaint(
-                (*queue.path, "size"),
-                f"rsyslog does not support queues of fewer than {_LEAST} messages: use at least "
-                f"{max(_LEAST, 2 * queue.workers * queue.batch)}, or the type Direct",
-            )
+@each(action_queues, "size")
+def _tiny(queue: PlacedQueue, _: Profile) -> Iterator[str]:
+    if not queue.is_direct and queue.size < _LEAST:
+        yield (
+            f"rsyslog does not support queues of fewer than {_LEAST} messages: use at least "
+            f"{max(_LEAST, 2 * queue.workers * queue.batch)}, or the type Direct"
+        )
 
 
 _REASONS = frozenset({"*", "items", "items.*", "items.*.error"})
@@ -207,17 +197,14 @@ _NEEDS = (
     },
     good={"outputs[logs].retryfailures": {"file": "/var/log/rsyslog/rejected.json"}},
 )
-def _refusals_lost(profile: Profile) -> Iterator[Complaint]:
-    if profile.guardrails.tier is not Tier.DURABLE:
-        return
-    for number, output in profile.enumerated:
-        if output.retryfailures is None and remote_servers(output):
-            yield Complaint(
-                ("outputs", number, "retryfailures"),
-                "documents that the engine refuses one by one (403, 429, or 400, for instance "
-                "for a host name that is not UTF-8) are lost, which the durable tier forbids: "
-                "set retryfailures: {file: /var/log/rsyslog/rejected.json}",
-            )
+@each(where_durable(engine_outputs), "retryfailures")
+def _refusals_lost(output: OmelasticsearchOutput, _: Profile) -> Iterator[str]:
+    if output.retryfailures is None and remote_servers(output):
+        yield (
+            "documents that the engine refuses one by one (403, 429, or 400, for instance "
+            "for a host name that is not UTF-8) are lost, which the durable tier forbids: "
+            "set retryfailures: {file: /var/log/rsyslog/rejected.json}"
+        )
 
 
 @error(
@@ -230,15 +217,14 @@ def _refusals_lost(profile: Profile) -> Iterator[Complaint]:
     },
     good={"outputs[logs].filter_path": ["errors", "items.*.status", "items.*.error"]},
 )
-def _reasons_filtered(profile: Profile) -> Iterator[Complaint]:
-    for number, output in profile.enumerated:
-        kept = set(output.filter_path or ())
-        if output.retryfailures is not None and kept and not kept & _REASONS:
-            yield Complaint(
-                ("outputs", number, "filter_path"),
-                "retryfailures reads items.*.error of each reply to decide which documents to "
-                "retry: add it",
-            )
+@each(engine_outputs, "filter_path")
+def _reasons_filtered(output: OmelasticsearchOutput, _: Profile) -> Iterator[str]:
+    kept = set(output.filter_path or ())
+    if output.retryfailures is not None and kept and not kept & _REASONS:
+        yield (
+            "retryfailures reads items.*.error of each reply to decide which documents to "
+            "retry: add it"
+        )
 
 
 @error(
@@ -251,15 +237,14 @@ def _reasons_filtered(profile: Profile) -> Iterator[Complaint]:
     },
     good={"outputs[logs].writeoperation": "create"},
 )
-def _overwrites(profile: Profile) -> Iterator[Complaint]:
-    for number, output in profile.enumerated:
-        if output.writeoperation == "index" and output.creates:
-            what = "retryfailures" if output.retryfailures is not None else "a data stream"
-            yield Complaint(
-                ("outputs", number, "writeoperation"),
-                f"index would overwrite documents or be refused: {what} needs create, which is "
-                "used if writeoperation is left out",
-            )
+@each(engine_outputs, "writeoperation")
+def _overwrites(output: OmelasticsearchOutput, _: Profile) -> Iterator[str]:
+    if output.writeoperation == "index" and output.creates:
+        what = "retryfailures" if output.retryfailures is not None else "a data stream"
+        yield (
+            f"index would overwrite documents or be refused: {what} needs create, which is "
+            "used if writeoperation is left out"
+        )
 
 
 @error(
@@ -273,13 +258,10 @@ def _overwrites(profile: Profile) -> Iterator[Complaint]:
     },
     good={"outputs[logs].apikey": None},
 )
-def _two_credentials(profile: Profile) -> Iterator[Complaint]:
-    for number, output in profile.enumerated:
-        if output.auth is not None and output.apikey is not None:
-            yield Complaint(
-                ("outputs", number, "apikey"),
-                "rsyslog refuses an API key beside uid and pwd: remove one of apikey and auth",
-            )
+@each(engine_outputs, "apikey")
+def _two_credentials(output: OmelasticsearchOutput, _: Profile) -> Iterator[str]:
+    if output.auth is not None and output.apikey is not None:
+        yield ("rsyslog refuses an API key beside uid and pwd: remove one of apikey and auth")
 
 
 @warning(
@@ -294,14 +276,13 @@ def _two_credentials(profile: Profile) -> Iterator[Complaint]:
     good={"outputs[logs].tls.skipverifyhost": False},
     at="outputs[logs].tls",
 )
-def _trusts_anyone(profile: Profile) -> Iterator[Complaint]:
-    for number, output in profile.enumerated:
-        if output.tls is not None and (output.tls.allowunsignedcerts or output.tls.skipverifyhost):
-            yield Complaint(
-                ("outputs", number, "tls"),
-                "whoever answers at that address gets the events and the password: remove "
-                "allowunsignedcerts and skipverifyhost, and name the authority in cacert",
-            )
+@each(engine_outputs, "tls")
+def _trusts_anyone(output: OmelasticsearchOutput, _: Profile) -> Iterator[str]:
+    if output.tls is not None and (output.tls.allowunsignedcerts or output.tls.skipverifyhost):
+        yield (
+            "whoever answers at that address gets the events and the password: remove "
+            "allowunsignedcerts and skipverifyhost, and name the authority in cacert"
+        )
 
 
 @error(
@@ -312,14 +293,12 @@ def _trusts_anyone(profile: Profile) -> Iterator[Complaint]:
     good={"outputs[logs].errorfile": "/var/log/rsyslog/errors.json"},
     at="outputs[logs].erroronly",
 )
-def _without_effect(profile: Profile) -> Iterator[Complaint]:
-    for number, output in profile.enumerated:
-        written = output.model_dump(by_alias=True, exclude_none=True)
-        for key, needed in _NEEDS:
-            if key in written and needed not in written:
-                yield Complaint(
-                    ("outputs", number, key), f"{key} has no effect without {needed}: add it"
-                )
+@each(engine_outputs)
+def _without_effect(output: OmelasticsearchOutput, _: Profile) -> Iterator[Complaint]:
+    written = output.model_dump(by_alias=True, exclude_none=True)
+    for key, needed in _NEEDS:
+        if key in written and needed not in written:
+            yield Complaint((key,), f"{key} has no effect without {needed}: add it")
 
 
 @error(
@@ -330,11 +309,10 @@ def _without_effect(profile: Profile) -> Iterator[Complaint]:
     bad={"outputs[logs].dynPipelineName": True, "outputs[logs].pipelineName": "syslog"},
     good={"outputs[logs].pipelineName": "programname"},
 )
-def _unknown_property(profile: Profile) -> Iterator[Complaint]:
-    for number, output in profile.enumerated:
-        if output.dyn_pipeline_name and output.pipeline_name not in {None, *_NAMES}:
-            yield Complaint(
-                ("outputs", number, "pipelineName"),
-                "with dynPipelineName this names a property of the event: use one of "
-                f"{', '.join(sorted(_NAMES))}",
-            )
+@each(engine_outputs, "pipelineName")
+def _unknown_property(output: OmelasticsearchOutput, _: Profile) -> Iterator[str]:
+    if output.dyn_pipeline_name and output.pipeline_name not in {None, *_NAMES}:
+        yield (
+            "with dynPipelineName this names a property of the event: use one of "
+            f"{', '.join(sorted(_NAMES))}"
+        )

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from tuner.lint.each import each, every_queue, queues_with_files, where_durable
 from tuner.modules.imptcp import ImptcpInput
 from tuner.modules.imrelp import ImrelpInput
 from tuner.modules.imtcp import ImtcpInput
 from tuner.modules.input import Input
 from tuner.modules.queue import DISK_TYPES, SEGMENTED_SINCE, QueueType
-from tuner.profile.model import Profile, Tier
+from tuner.profile.model import Profile
 from tuner.profile.placement import PlacedQueue, entry_queue, file_names, queues
 from tuner.rule import Complaint, Cure, advice, error, loss, warning
 from tuner.schema.units import size_bytes
@@ -41,15 +42,14 @@ def _with_files(profile: Profile) -> Iterator[PlacedQueue]:
     bad={**_FILES, "outputs[logs].queue.maxDiskSpace": "0"},
     good={"outputs[logs].queue.maxDiskSpace": "1g"},
 )
-def _fills_the_disk(profile: Profile) -> Iterator[Complaint]:
-    for queue in _with_files(profile):
-        if size_bytes((queue.resolved.max_disk_space or "0").lower()) == 0:
-            yield Complaint(
-                (*queue.path, "maxDiskSpace"),
-                "without maxDiskSpace the queue's files grow until the file system is full, and "
-                "everything else that writes there fails too: set it to the volume of the "
-                "longest outage that you plan for, about 700 bytes per event",
-            )
+@each(queues_with_files, "maxDiskSpace")
+def _fills_the_disk(queue: PlacedQueue, _: Profile) -> Iterator[str]:
+    if size_bytes((queue.resolved.max_disk_space or "0").lower()) == 0:
+        yield (
+            "without maxDiskSpace the queue's files grow until the file system is full, and "
+            "everything else that writes there fails too: set it to the volume of the "
+            "longest outage that you plan for, about 700 bytes per event"
+        )
 
 
 @advice(
@@ -90,15 +90,14 @@ def _is_slowed(source: Input) -> bool:
     },
     good={"outputs[logs].queue.highWatermark": 30_000},
 )
-def _early_to_disk(profile: Profile) -> Iterator[Complaint]:
-    for queue in _with_files(profile):
-        mark, least = queue.resolved.high_watermark or 0, queue.size // 100 * 60
-        if queue.resolved.is_disk_assisted and 2 <= mark < least:
-            yield Complaint(
-                (*queue.path, "highWatermark"),
-                f"events go to the slow disk above {mark} messages, although {queue.size} fit "
-                f"into memory: use {queue.size // 100 * 90}, rsyslog's default, or lower size",
-            )
+@each(queues_with_files, "highWatermark")
+def _early_to_disk(queue: PlacedQueue, _: Profile) -> Iterator[str]:
+    mark, least = queue.resolved.high_watermark or 0, queue.size // 100 * 60
+    if queue.resolved.is_disk_assisted and 2 <= mark < least:
+        yield (
+            f"events go to the slow disk above {mark} messages, although {queue.size} fit "
+            f"into memory: use {queue.size // 100 * 90}, rsyslog's default, or lower size"
+        )
 
 
 @advice(
@@ -110,14 +109,13 @@ def _early_to_disk(profile: Profile) -> Iterator[Complaint]:
     bad={**_DISK, "outputs[logs].queue.checkpointInterval": 1000},
     good={"outputs[logs].queue.workerThreads": 1},
 )
-def _one_worker(profile: Profile) -> Iterator[Complaint]:
-    for queue in _with_files(profile):
-        if queue.resolved.type is QueueType.DISK and queue.workers > 1:
-            yield Complaint(
-                (*queue.path, "workerThreads"),
-                "a Disk queue has one worker, whatever this value: set it to 1, or use "
-                "a LinkedList with a filename, or lanes",
-            )
+@each(queues_with_files, "workerThreads")
+def _one_worker(queue: PlacedQueue, _: Profile) -> Iterator[str]:
+    if queue.resolved.type is QueueType.DISK and queue.workers > 1:
+        yield (
+            "a Disk queue has one worker, whatever this value: set it to 1, or use "
+            "a LinkedList with a filename, or lanes"
+        )
 
 
 @loss(
@@ -128,22 +126,20 @@ def _one_worker(profile: Profile) -> Iterator[Complaint]:
     bad={**_DISK, "outputs[logs].queue.workerThreads": 1},
     good={"outputs[logs].queue.checkpointInterval": 1000},
 )
-def _place_unknown(profile: Profile) -> Iterator[Complaint]:
-    if profile.guardrails.tier is not Tier.DURABLE:
-        return
-    for queue in _with_files(profile):
-        if queue.resolved.is_on_disk and not queue.resolved.checkpoint_interval:
-            old = queue.resolved.type is QueueType.DISK
-            become = "are lost or sent twice" if old else "are sent twice"
-            yield Complaint(
-                (*queue.path, "checkpointInterval"),
-                f"after a crash, events since the last new queue file {become}, which the durable "
-                "tier forbids: set it to 1000, so that it is about 1000 events",
-                Cure(
-                    1000,
-                    f"all events since the last new queue file {become} when rsyslogd crashes",
-                ),
-            )
+@each(where_durable(queues_with_files))
+def _place_unknown(queue: PlacedQueue, _: Profile) -> Iterator[Complaint]:
+    if queue.resolved.is_on_disk and not queue.resolved.checkpoint_interval:
+        old = queue.resolved.type is QueueType.DISK
+        become = "are lost or sent twice" if old else "are sent twice"
+        yield Complaint(
+            ("checkpointInterval",),
+            f"after a crash, events since the last new queue file {become}, which the durable "
+            "tier forbids: set it to 1000, so that it is about 1000 events",
+            Cure(
+                1000,
+                f"all events since the last new queue file {become} when rsyslogd crashes",
+            ),
+        )
 
 
 @error(
@@ -155,33 +151,32 @@ def _place_unknown(profile: Profile) -> Iterator[Complaint]:
     good={"outputs[logs].queue.spoolDirectory": "/var/spool/rsyslog"},
     at="outputs[logs].queue.filename",
 )
-def _disk_files(profile: Profile) -> Iterator[Complaint]:
-    for queue in queues(profile):
-        resolved = queue.resolved
-        if resolved.filename is None and resolved.type in DISK_TYPES:
-            without = {
-                QueueType.DISK: "would turn it into a LinkedList",
-                QueueType.SEGMENTED_DISK: "refuses its whole configuration",
-            }
-            yield Complaint(
-                (*queue.path, "type"),
-                f"a {resolved.type.value} queue needs a filename (rsyslog {without[resolved.type]}"
-                "): add filename and spoolDirectory",
-            )
-        elif resolved.filename is None and resolved.spool_directory is not None:
-            yield Complaint(
-                (*queue.path, "spoolDirectory"),
-                "without filename the queue never goes to disk: add filename, "
-                "or remove spoolDirectory",
-            )
-        elif resolved.filename is not None and not (
-            resolved.spool_directory or profile.global_.work_directory
-        ):
-            yield Complaint(
-                (*queue.path, "filename"),
-                "the queue's files have no folder: add spoolDirectory, such as "
-                "/var/spool/rsyslog, or global: {workDirectory: ...} for all queues",
-            )
+@each(every_queue)
+def _disk_files(queue: PlacedQueue, profile: Profile) -> Iterator[Complaint]:
+    resolved = queue.resolved
+    if resolved.filename is None and resolved.type in DISK_TYPES:
+        without = {
+            QueueType.DISK: "would turn it into a LinkedList",
+            QueueType.SEGMENTED_DISK: "refuses its whole configuration",
+        }
+        yield Complaint(
+            ("type",),
+            f"a {resolved.type.value} queue needs a filename (rsyslog {without[resolved.type]}"
+            "): add filename and spoolDirectory",
+        )
+    elif resolved.filename is None and resolved.spool_directory is not None:
+        yield Complaint(
+            ("spoolDirectory",),
+            "without filename the queue never goes to disk: add filename, or remove spoolDirectory",
+        )
+    elif resolved.filename is not None and not (
+        resolved.spool_directory or profile.global_.work_directory
+    ):
+        yield Complaint(
+            ("filename",),
+            "the queue's files have no folder: add spoolDirectory, such as "
+            "/var/spool/rsyslog, or global: {workDirectory: ...} for all queues",
+        )
 
 
 @error(
@@ -217,40 +212,40 @@ def _same_files(profile: Profile) -> Iterator[Complaint]:
     },
     good={"outputs[logs].queue.diskQueueType": None},
 )
-def _layout_without_effect(profile: Profile) -> Iterator[Complaint]:
-    for queue in _with_files(profile):
-        resolved, layout = queue.resolved, queue.resolved.disk_queue_type
-        of_assisted = {
-            "diskQueueType": layout,
-            "diskQueueAutoUpgrade": resolved.disk_queue_auto_upgrade,
-            "diskQueueIdleTimeout": resolved.disk_queue_idle_timeout,
-        }
-        for key, value in of_assisted.items() if not resolved.is_disk_assisted else ():
-            if value is not None:
-                yield Complaint(
-                    (*queue.path, key),
-                    "is for disk-assisted queues (LinkedList or FixedArray with a filename), and "
-                    "rsyslog ignores it here: remove it, and choose the layout of the files by "
-                    "type: Disk or segmentedDisk",
-                )
-        chosen = resolved.is_disk_assisted and layout in {"disk", "segmentedDisk"}
-        if chosen and resolved.disk_queue_auto_upgrade is not None:
+@each(queues_with_files)
+def _layout_without_effect(queue: PlacedQueue, _: Profile) -> Iterator[Complaint]:
+    resolved, layout = queue.resolved, queue.resolved.disk_queue_type
+    of_assisted = {
+        "diskQueueType": layout,
+        "diskQueueAutoUpgrade": resolved.disk_queue_auto_upgrade,
+        "diskQueueIdleTimeout": resolved.disk_queue_idle_timeout,
+    }
+    for key, value in of_assisted.items() if not resolved.is_disk_assisted else ():
+        if value is not None:
             yield Complaint(
-                (*queue.path, "diskQueueAutoUpgrade"),
-                f"it has an effect only with diskQueueType auto, which is {layout} here: remove it",
+                (key,),
+                "is for disk-assisted queues (LinkedList or FixedArray with a filename), and "
+                "rsyslog ignores it here: remove it, and choose the layout of the files by "
+                "type: Disk or segmentedDisk",
             )
-        if chosen and layout == "disk" and resolved.disk_queue_idle_timeout not in {None, 60_000}:
-            yield Complaint(
-                (*queue.path, "diskQueueIdleTimeout"),
-                "is about segmented files, and diskQueueType is disk: remove it",
-            )
-        segmented = resolved.type is QueueType.SEGMENTED_DISK or layout == "segmentedDisk"
-        if segmented and resolved.on_corruption in {"inMemory", "ignore"}:
-            yield Complaint(
-                (*queue.path, "onCorruption"),
-                f"the segmented layout has no {resolved.on_corruption}, and the queue does not "
-                "start with it: use safe",
-            )
+    chosen = resolved.is_disk_assisted and layout in {"disk", "segmentedDisk"}
+    if chosen and resolved.disk_queue_auto_upgrade is not None:
+        yield Complaint(
+            ("diskQueueAutoUpgrade",),
+            f"it has an effect only with diskQueueType auto, which is {layout} here: remove it",
+        )
+    if chosen and layout == "disk" and resolved.disk_queue_idle_timeout not in {None, 60_000}:
+        yield Complaint(
+            ("diskQueueIdleTimeout",),
+            "is about segmented files, and diskQueueType is disk: remove it",
+        )
+    segmented = resolved.type is QueueType.SEGMENTED_DISK or layout == "segmentedDisk"
+    if segmented and resolved.on_corruption in {"inMemory", "ignore"}:
+        yield Complaint(
+            ("onCorruption",),
+            f"the segmented layout has no {resolved.on_corruption}, and the queue does not "
+            "start with it: use safe",
+        )
 
 
 @warning(
@@ -262,14 +257,12 @@ def _layout_without_effect(profile: Profile) -> Iterator[Complaint]:
     bad={"release.rsyslog": f"8.{SEGMENTED_SINCE}", **_FILES},
     good={"outputs[logs].queue.diskQueueType": "disk"},
 )
-def _lost_in_a_downgrade(profile: Profile) -> Iterator[Complaint]:
-    if profile.release.rsyslog_number < SEGMENTED_SINCE:
-        return
-    for queue in _with_files(profile):
-        if queue.resolved.is_disk_assisted and queue.resolved.disk_queue_type is None:
-            yield Complaint(
-                (*queue.path, "diskQueueType"),
-                f"new files of this queue get a layout that rsyslog before 8.{SEGMENTED_SINCE} "
-                "does not read: after a downgrade it silently delivers nothing of them. Set it to "
-                "disk to be able to go back, or to segmentedDisk or auto if you will not",
-            )
+@each(queues_with_files, "diskQueueType")
+def _lost_in_a_downgrade(queue: PlacedQueue, profile: Profile) -> Iterator[str]:
+    is_new = profile.release.rsyslog_number >= SEGMENTED_SINCE
+    if is_new and queue.resolved.is_disk_assisted and queue.resolved.disk_queue_type is None:
+        yield (
+            f"new files of this queue get a layout that rsyslog before 8.{SEGMENTED_SINCE} "
+            "does not read: after a downgrade it silently delivers nothing of them. Set it to "
+            "disk to be able to go back, or to segmentedDisk or auto if you will not"
+        )

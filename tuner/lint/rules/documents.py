@@ -7,9 +7,11 @@ from itertools import combinations
 
 from tuner.engines.index import MappingStyle
 from tuner.errors import KeyPath
+from tuner.lint.each import Place, each, engine_outputs
 from tuner.lint.rules.streams import gives_json, steps_of, variable_fault
 from tuner.modules.field import DocumentField, FieldType, Preset, merges
 from tuner.modules.imfile import ImfileInput
+from tuner.modules.omelasticsearch import OmelasticsearchOutput
 from tuner.modules.output import Lines
 from tuner.modules.parsing import CsvParse
 from tuner.modules.registry import Parse
@@ -26,8 +28,10 @@ _HAS_PORT = 2510
 _NEEDS = {"column": "csv", "key": "kv", "json": "json"}
 
 
-def _field(number: int, field: int, key: str) -> KeyPath:
-    return ("outputs", number, "document", field, key)
+def _documents(profile: Profile) -> Iterator[Place[tuple[DocumentField, ...]]]:
+    """The fields of each output's document."""
+    every = enumerate(profile.outputs)
+    return ((("outputs", number, "document"), fields_of(output)) for number, output in every)
 
 
 @error(
@@ -130,14 +134,14 @@ def _columns_twice(profile: Profile) -> Iterator[Complaint]:
     },
     good={"outputs[logs].document[1].name": "host"},
 )
-def _names_twice(profile: Profile) -> Iterator[Complaint]:
-    for number, output in enumerate(profile.outputs):
-        for (_, first), (j, second) in combinations(enumerate(fields_of(output)), 2):
-            if first.name == second.name:
-                message = f"two fields are called {second.name}: rename one"
-                if merges(second):
-                    message = "all that parsing found is merged twice: remove one of the two"
-                yield Complaint(_field(number, j, "name"), message)
+@each(_documents)
+def _names_twice(fields: tuple[DocumentField, ...], _: Profile) -> Iterator[Complaint]:
+    for (_i, first), (j, second) in combinations(enumerate(fields), 2):
+        if first.name == second.name:
+            message = f"two fields are called {second.name}: rename one"
+            if merges(second):
+                message = "all that parsing found is merged twice: remove one of the two"
+            yield Complaint((j, "name"), message)
 
 
 @error(
@@ -153,16 +157,15 @@ def _names_twice(profile: Profile) -> Iterator[Complaint]:
     },
     good={"outputs[logs].document[0].name": "host.name"},
 )
-def _leaf_and_object(profile: Profile) -> Iterator[Complaint]:
-    for number, output in enumerate(profile.outputs):
-        names = {field.name for field in fields_of(output)}
-        for i, field in enumerate(fields_of(output)):
-            inside = next((name for name in names if name.startswith(f"{field.name}.")), None)
-            if inside is not None:
-                yield Complaint(
-                    _field(number, i, "name"),
-                    f"{field.name} cannot hold both a value and {inside}: rename one",
-                )
+@each(_documents)
+def _leaf_and_object(fields: tuple[DocumentField, ...], _: Profile) -> Iterator[Complaint]:
+    names = {field.name for field in fields}
+    for i, field in enumerate(fields):
+        inside = next((name for name in names if name.startswith(f"{field.name}.")), None)
+        if inside is not None:
+            yield Complaint(
+                (i, "name"), f"{field.name} cannot hold both a value and {inside}: rename one"
+            )
 
 
 @error(
@@ -173,23 +176,25 @@ def _leaf_and_object(profile: Profile) -> Iterator[Complaint]:
     bad={"outputs[logs].document": [{"property": "procid", "name": "pid", "type": "date"}]},
     good={"outputs[logs].document[0].type": "string"},
 )
-def _dates(profile: Profile) -> Iterator[Complaint]:
-    for number, output in profile.enumerated:
-        for i, field in enumerate(fields_of(output)):
-            if field.property is None:
-                continue
-            if field.type is FieldType.DATE and field.property not in TIMES:
-                yield Complaint(
-                    _field(number, i, "type"),
-                    f"{field.property} cannot be sent as a date, because the engine would refuse "
-                    "the document if a sender writes something else: use string",
-                )
-            if field.property in TIMES and field.type not in _time_types(field):
-                yield Complaint(
-                    _field(number, i, "type"),
-                    f"{field.property}{_as_written(field)} cannot be sent as {field.type.value}: "
-                    f"use {' or '.join(one.value for one in _time_types(field))}",
-                )
+@each(engine_outputs)
+def _dates(output: OmelasticsearchOutput, _: Profile) -> Iterator[Complaint]:
+    for i, field in enumerate(fields_of(output)):
+        path = ("document", i, "type")
+        if field.property is None:
+            continue
+        if field.type is FieldType.DATE and field.property not in TIMES:
+            yield Complaint(
+                path,
+                f"{field.property} cannot be sent as a date, because the engine would refuse "
+                "the document if a sender writes something else: use string",
+            )
+        if field.property in TIMES and field.type not in _time_types(field):
+            written = "" if field.date_format is None else f" as {field.date_format}"
+            yield Complaint(
+                path,
+                f"{field.property}{written} cannot be sent as {field.type.value}: "
+                f"use {' or '.join(one.value for one in _time_types(field))}",
+            )
 
 
 def _time_types(field: DocumentField) -> tuple[FieldType, ...]:
@@ -201,10 +206,6 @@ def _time_types(field: DocumentField) -> tuple[FieldType, ...]:
             return (FieldType.DATE, FieldType.INTEGER, FieldType.STRING)
         case _:
             return (FieldType.STRING,)
-
-
-def _as_written(field: DocumentField) -> str:
-    return "" if field.date_format is None else f" as {field.date_format}"
 
 
 @error(
@@ -237,18 +238,17 @@ def _too_new(profile: Profile) -> Iterator[Complaint]:
     },
     good={"outputs[logs].document[1].onEmpty": "null"},
 )
-def _nothing_left(profile: Profile) -> Iterator[Complaint]:
-    for number, output in enumerate(profile.outputs):
-        fields = fields_of(output)
-        kept = {start for one in fields if one.on_empty != "skip" for start in _objects(one)}
-        for i, field in enumerate(fields):
-            parent = field.name.rpartition(".")[0]
-            if field.on_empty == "skip" and parent not in kept:
-                yield Complaint(
-                    _field(number, i, "onEmpty"),
-                    f"{parent or 'the document'} has no field that is always there: use null, or "
-                    "add one",
-                )
+@each(_documents)
+def _nothing_left(fields: tuple[DocumentField, ...], _: Profile) -> Iterator[Complaint]:
+    kept = {start for one in fields if one.on_empty != "skip" for start in _objects(one)}
+    for i, field in enumerate(fields):
+        parent = field.name.rpartition(".")[0]
+        if field.on_empty == "skip" and parent not in kept:
+            yield Complaint(
+                (i, "onEmpty"),
+                f"{parent or 'the document'} has no field that is always there: use null, or "
+                "add one",
+            )
 
 
 def _objects(field: DocumentField) -> Iterator[str]:
@@ -267,12 +267,11 @@ def _objects(field: DocumentField) -> Iterator[str]:
     good={"outputs[logs].index.mapping": "dynamic"},
     at="outputs[logs].document",
 )
-def _nothing_searched(profile: Profile) -> Iterator[Complaint]:
-    for number, output in profile.enumerated:
-        paths = [field.json_path for field in fields_of(output)]
-        if paths == [EVERYTHING] and output.index.mapping is MappingStyle.EXPLICIT:
-            yield Complaint(
-                ("outputs", number, "document"),
-                "no event can be searched for: name the members that are searched as fields, each "
-                "with its uses, or set index.mapping to dynamic",
-            )
+@each(engine_outputs, "document")
+def _nothing_searched(output: OmelasticsearchOutput, _: Profile) -> Iterator[str]:
+    paths = [field.json_path for field in fields_of(output)]
+    if paths == [EVERYTHING] and output.index.mapping is MappingStyle.EXPLICIT:
+        yield (
+            "no event can be searched for: name the members that are searched as fields, each "
+            "with its uses, or set index.mapping to dynamic"
+        )

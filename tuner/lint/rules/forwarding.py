@@ -5,6 +5,7 @@ from __future__ import annotations
 import ipaddress
 from collections.abc import Iterator
 
+from tuner.lint.each import Place, each, outputs_of
 from tuner.modules.imfile import ImfileInput
 from tuner.modules.imrelp import ImrelpInput
 from tuner.modules.imudp import ImudpInput
@@ -14,7 +15,7 @@ from tuner.modules.omrelp import RELP, OmrelpOutput
 from tuner.modules.output import EXAMPLE_QUEUE
 from tuner.modules.tcp import Tcp
 from tuner.profile.model import Profile
-from tuner.profile.placement import action_queue, ports_of
+from tuner.profile.placement import ports_of
 from tuner.rule import Complaint, error, warning
 
 _POOLS = 2408
@@ -41,11 +42,10 @@ _NEEDS = (
 )
 
 
-def forwards(profile: Profile) -> Iterator[tuple[int, OmfwdOutput | OmrelpOutput]]:
-    """The outputs to other syslog servers, each with its number among all outputs."""
-    for number, output in enumerate(profile.outputs):
-        if isinstance(output, OmfwdOutput | OmrelpOutput):
-            yield number, output
+def _forwards(profile: Profile) -> Iterator[Place[OmfwdOutput | OmrelpOutput]]:
+    """The outputs to other syslog servers."""
+    yield from outputs_of(OmfwdOutput)(profile)
+    yield from outputs_of(OmrelpOutput)(profile)
 
 
 @error(
@@ -60,17 +60,15 @@ def forwards(profile: Profile) -> Iterator[tuple[int, OmfwdOutput | OmrelpOutput
     good={"outputs[up].port": 10515},
     at="outputs[up].target",
 )
-def _comes_back(profile: Profile) -> Iterator[Complaint]:
-    for number, output in forwards(profile):
-        targets = output.targets if isinstance(output, OmfwdOutput) else (output.target,)
-        for source in profile.inputs:
-            meets = _speaks(output, source) and output.port in ports_of(profile, source)
-            if meets and any(_is_here(target, source) for target in targets):
-                yield Complaint(
-                    ("outputs", number, "target"),
-                    f"this is the profile's own {source.type} input on port {output.port}, so "
-                    "every event comes back forever: forward to another host or port",
-                )
+@each(_forwards, "target")
+def _comes_back(output: OmfwdOutput | OmrelpOutput, profile: Profile) -> Iterator[str]:
+    for source in profile.inputs:
+        meets = _speaks(output, source) and output.port in ports_of(profile, source)
+        if meets and any(_is_here(target, source) for target in output.targets):
+            yield (
+                f"this is the profile's own {source.type} input on port {output.port}, so "
+                "every event comes back forever: forward to another host or port"
+            )
 
 
 def _speaks(output: OmfwdOutput | OmrelpOutput, source: Input) -> bool:
@@ -105,20 +103,18 @@ def _is_own(target: str) -> bool:
     },
     good={"outputs[up].queue": EXAMPLE_QUEUE},
 )
-def _blocks_all(profile: Profile) -> Iterator[Complaint]:
+@each(_forwards, "queue")
+def _blocks_all(output: OmfwdOutput | OmrelpOutput, profile: Profile) -> Iterator[str]:
     """Lanes have queues of their own, and a failover's ruleset has its leader's."""
-    if len(profile.outputs) == 1 or profile.lanes is not None:
-        return
-    for number, output in forwards(profile):
-        waits = output.action_resume_retry_count != 0
-        waits &= not (isinstance(output, OmfwdOutput) and output.protocol == "udp")
-        waits &= not output.exec_only_when_previous_is_suspended
-        if waits and action_queue(profile, number).is_direct:
-            yield Complaint(
-                ("outputs", number, "queue"),
-                "without a queue of its own this output stops the main queue, and every other "
-                "output with it, while its target is down: add queue: {type: LinkedList}",
-            )
+    blocks_others = len(profile.outputs) > 1 and profile.lanes is None
+    waits = output.action_resume_retry_count != 0
+    waits &= not (isinstance(output, OmfwdOutput) and output.protocol == "udp")
+    waits &= not output.exec_only_when_previous_is_suspended
+    if blocks_others and waits and output.is_direct:
+        yield (
+            "without a queue of its own this output stops the main queue, and every other "
+            "output with it, while its target is down: add queue: {type: LinkedList}"
+        )
 
 
 @warning(
@@ -133,18 +129,16 @@ def _blocks_all(profile: Profile) -> Iterator[Complaint]:
     },
     good={"outputs[up].TCP_Framing": "octet-counted"},
 )
-def _many_lines(profile: Profile) -> Iterator[Complaint]:
+@each(outputs_of(OmfwdOutput), "TCP_Framing")
+def _many_lines(output: OmfwdOutput, profile: Profile) -> Iterator[str]:
     """imfile escapes line ends in events of several lines unless escapeLF is off."""
-    raw = [one for one in profile.inputs if isinstance(one, ImfileInput) and one.escape_lf is False]
-    for number, output in forwards(profile):
-        if not raw or not isinstance(output, OmfwdOutput) or output.document is not None:
-            continue
-        if output.protocol == "tcp" and output.tcp_framing != "octet-counted":
-            yield Complaint(
-                ("outputs", number, "TCP_Framing"),
-                "imfile with escapeLF off keeps line ends inside events, and the receiver takes "
-                "each line for an event: set TCP_Framing to octet-counted",
-            )
+    files = [one for one in profile.inputs if isinstance(one, ImfileInput)]
+    raw = output.document is None and any(one.escape_lf is False for one in files)
+    if raw and output.protocol == "tcp" and output.tcp_framing != "octet-counted":
+        yield (
+            "imfile with escapeLF off keeps line ends inside events, and the receiver takes "
+            "each line for an event: set TCP_Framing to octet-counted"
+        )
 
 
 @error(
@@ -160,20 +154,18 @@ def _many_lines(profile: Profile) -> Iterator[Complaint]:
     good={"release.rsyslog": f"8.{_POOLS}"},
     at="outputs[up].target",
 )
-def _several_targets(profile: Profile) -> Iterator[Complaint]:
+@each(outputs_of(OmfwdOutput), "target")
+def _several_targets(output: OmfwdOutput, profile: Profile) -> Iterator[str]:
     release = profile.release
-    for number, output in forwards(profile):
-        if not isinstance(output, OmfwdOutput) or isinstance(output.target, str | None):
-            continue
-        path = ("outputs", number, "target")
-        if release.rsyslog_number < _POOLS:
-            yield Complaint(
-                path,
-                f"omfwd takes several targets since rsyslog 8.{_POOLS}, and release.rsyslog is "
-                f"{release.rsyslog}: name one, or raise the release once every host runs it",
-            )
-        elif output.protocol == "udp":
-            yield Complaint(path, "over UDP only the first of several targets gets events: use tcp")
+    if isinstance(output.target, str | None):
+        return
+    if release.rsyslog_number < _POOLS:
+        yield (
+            f"omfwd takes several targets since rsyslog 8.{_POOLS}, and release.rsyslog is "
+            f"{release.rsyslog}: name one, or raise the release once every host runs it"
+        )
+    elif output.protocol == "udp":
+        yield "over UDP only the first of several targets gets events: use tcp"
 
 
 @error(
@@ -184,18 +176,14 @@ def _several_targets(profile: Profile) -> Iterator[Complaint]:
     good={"outputs[up].keepAlive": True},
     at="outputs[up].keepAlive.time",
 )
-def _without_effect(profile: Profile) -> Iterator[Complaint]:
-    for number, output in forwards(profile):
-        written = output.model_dump(by_alias=True, exclude_none=True)
-        for key, needed in _NEEDS:
-            if key in written and not written.get(needed):
-                yield Complaint(
-                    ("outputs", number, key), f"{key} has no effect without {needed}: add it"
-                )
-        if isinstance(output, OmfwdOutput):
-            for key in _OF_TCP if output.protocol == "udp" else _OF_UDP:
-                if key in written:
-                    yield Complaint(
-                        ("outputs", number, key),
-                        f"{key} has no effect over {output.protocol.upper()}: remove it",
-                    )
+@each(_forwards)
+def _without_effect(output: OmfwdOutput | OmrelpOutput, _: Profile) -> Iterator[Complaint]:
+    written = output.model_dump(by_alias=True, exclude_none=True)
+    for key, needed in _NEEDS:
+        if key in written and not written.get(needed):
+            yield Complaint((key,), f"{key} has no effect without {needed}: add it")
+    if isinstance(output, OmfwdOutput):
+        for key in _OF_TCP if output.protocol == "udp" else _OF_UDP:
+            if key in written:
+                message = f"{key} has no effect over {output.protocol.upper()}: remove it"
+                yield Complaint((key,), message)

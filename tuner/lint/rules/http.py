@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from tuner.lint.each import each, outputs_of
 from tuner.modules.omhttp import HTTP, PACKAGED, OmhttpOutput
 from tuner.profile.model import Profile, Tier
 from tuner.profile.placement import action_queue, working_queue
@@ -34,14 +35,12 @@ def _posting(profile: Profile) -> Iterator[tuple[int, OmhttpOutput]]:
     },
     good={"outputs[up].document": "ecs"},
 )
-def _no_json(profile: Profile) -> Iterator[Complaint]:
-    for number, output in _posting(profile):
-        if output.batch_format in _OF_JSON and output.document is None:
-            yield Complaint(
-                ("outputs", number, "document"),
-                f"batch.format {output.batch_format} drops every event that is not JSON: add "
-                "document",
-            )
+@each(outputs_of(OmhttpOutput), "document")
+def _no_json(output: OmhttpOutput, _: Profile) -> Iterator[str]:
+    if output.batch_format in _OF_JSON and output.document is None:
+        yield (
+            f"batch.format {output.batch_format} drops every event that is not JSON: add document"
+        )
 
 
 @loss(
@@ -53,15 +52,14 @@ def _no_json(profile: Profile) -> Iterator[Complaint]:
     bad={**_NEW, "outputs": [{**HTTP, "errorfile": None}]},
     good={"outputs[up].errorfile": "/var/log/rsyslog/up-errors.json"},
 )
-def _lost_on_refusal(profile: Profile) -> Iterator[Complaint]:
-    for number, output in _posting(profile):
-        if profile.guardrails.tier is Tier.DURABLE and output.errorfile is None:
-            yield Complaint(
-                ("outputs", number, "errorfile"),
-                "a batch that the server, or a proxy before it, answers with 3xx or 4xx (429 left "
-                "aside) is dropped: set errorfile, which then holds what was dropped, and "
-                "httpretrycodes for what passes, such as [401, 403]",
-            )
+@each(outputs_of(OmhttpOutput), "errorfile")
+def _lost_on_refusal(output: OmhttpOutput, profile: Profile) -> Iterator[str]:
+    if profile.guardrails.tier is Tier.DURABLE and output.errorfile is None:
+        yield (
+            "a batch that the server, or a proxy before it, answers with 3xx or 4xx (429 left "
+            "aside) is dropped: set errorfile, which then holds what was dropped, and "
+            "httpretrycodes for what passes, such as [401, 403]"
+        )
 
 
 @warning(
@@ -114,17 +112,16 @@ def _sent_in_parts(profile: Profile) -> Iterator[Complaint]:
     },
     good={"outputs[up].retry.ruleset": None},
 )
-def _retried_elsewhere(profile: Profile) -> Iterator[Complaint]:
-    for number, output in _posting(profile):
-        if not output.retry or output.retry_ruleset is None:
-            continue
-        drops = ", and what exceeds ratelimit.burst is dropped"
-        yield Complaint(
-            ("outputs", number, "retry.ruleset"),
-            "a batch whose connection breaks arrives twice"
-            f"{drops if output.ratelimit_interval != 0 else ''}: remove retry and retry.ruleset, "
-            "the output's own queue waits for the server",
-        )
+@each(outputs_of(OmhttpOutput), "retry.ruleset")
+def _retried_elsewhere(output: OmhttpOutput, _: Profile) -> Iterator[str]:
+    if not output.retry or output.retry_ruleset is None:
+        return
+    drops = ", and what exceeds ratelimit.burst is dropped"
+    yield (
+        "a batch whose connection breaks arrives twice"
+        f"{drops if output.ratelimit_interval != 0 else ''}: remove retry and retry.ruleset, "
+        "the output's own queue waits for the server"
+    )
 
 
 @warning(
@@ -135,16 +132,16 @@ def _retried_elsewhere(profile: Profile) -> Iterator[Complaint]:
     good={"outputs[up].server": ["http://127.0.0.1:80"]},
     at="outputs[up].server[0]",
 )
-def _no_port(profile: Profile) -> Iterator[Complaint]:
-    for number, output in _posting(profile):
-        for i, server in enumerate(output.addresses):
-            has_port = output.serverport is not None or re.search(r":[0-9]+/?$", server)
-            if server.startswith("http:") and not has_port:
-                yield Complaint(
-                    ("outputs", number, "server", i),
-                    "rsyslog goes to port 443 here, not to 80, the usual port of http: write the "
-                    "port that is meant, or serverport",
-                )
+@each(outputs_of(OmhttpOutput))
+def _no_port(output: OmhttpOutput, _: Profile) -> Iterator[Complaint]:
+    for i, server in enumerate(output.addresses):
+        has_port = output.serverport is not None or re.search(r":[0-9]+/?$", server)
+        if server.startswith("http:") and not has_port:
+            yield Complaint(
+                ("server", i),
+                "rsyslog goes to port 443 here, not to 80, the usual port of http: write the "
+                "port that is meant, or serverport",
+            )
 
 
 @advice(
@@ -186,14 +183,13 @@ def _not_packaged(profile: Profile) -> Iterator[Complaint]:
     },
     good={"outputs[up].labels": [{"constant": "syslog", "name": "job"}]},
 )
-def _no_label(profile: Profile) -> Iterator[Complaint]:
-    for number, output in _posting(profile):
-        if output.labels is not None and not any(one.constant for one in output.labels):
-            yield Complaint(
-                ("outputs", number, "labels"),
-                "Loki refuses a whole batch for one event without any label: add one that is "
-                "always there, such as {constant: syslog, name: job}",
-            )
+@each(outputs_of(OmhttpOutput), "labels")
+def _no_label(output: OmhttpOutput, _: Profile) -> Iterator[str]:
+    if output.labels is not None and not any(one.constant for one in output.labels):
+        yield (
+            "Loki refuses a whole batch for one event without any label: add one that is "
+            "always there, such as {constant: syslog, name: job}"
+        )
 
 
 @loss(
@@ -204,11 +200,10 @@ def _no_label(profile: Profile) -> Iterator[Complaint]:
     bad={**_NEW, "outputs": [{**HTTP, "httpignorablecodes": [400]}]},
     good={"outputs[up].httpignorablecodes": None},
 )
-def _ignored(profile: Profile) -> Iterator[Complaint]:
-    for number, output in _posting(profile):
-        if profile.guardrails.tier is Tier.DURABLE and output.httpignorablecodes is not None:
-            yield Complaint(
-                ("outputs", number, "httpignorablecodes"),
-                "what is answered so is lost without a trace: remove it; errorfile holds what was "
-                "dropped",
-            )
+@each(outputs_of(OmhttpOutput), "httpignorablecodes")
+def _ignored(output: OmhttpOutput, profile: Profile) -> Iterator[str]:
+    if profile.guardrails.tier is Tier.DURABLE and output.httpignorablecodes is not None:
+        yield (
+            "what is answered so is lost without a trace: remove it; errorfile holds what was "
+            "dropped"
+        )

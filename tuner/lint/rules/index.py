@@ -7,10 +7,12 @@ from fnmatch import fnmatchcase
 
 from tuner.engines.index import Index, Lifecycle, MappingStyle, Rotate
 from tuner.engines.release import Engine, Release
-from tuner.engines.settings import CODECS, INDEX_SETTINGS, NODE_SETTINGS, unknown_to
+from tuner.engines.settings import CODECS, INDEX_SETTINGS, NODE_SETTINGS, Setting, unknown_to
 from tuner.errors import KeyPath
-from tuner.lint.rules.settings import SETTINGS, setting_path
+from tuner.lint.each import each, engine_outputs
+from tuner.lint.rules.settings import SETTINGS
 from tuner.modules.field import FieldType
+from tuner.modules.omelasticsearch import OmelasticsearchOutput
 from tuner.profile.documents import TIMESTAMP, fields_of
 from tuner.profile.model import Profile, Tier
 from tuner.rule import Complaint, error, warning
@@ -40,17 +42,18 @@ _LOGSDB_BY_DEFAULT = ("logs-*-*", (9, 0))
     good={f"{SETTINGS}.translog.flush_threshold_age": None},
 )
 def _unknown_settings(profile: Profile) -> Iterator[Complaint]:
-    written: list[tuple[KeyPath, str]] = [(("node", name), name) for name in profile.node.settings]
-    for number, output in profile.enumerated:
+    written: list[tuple[KeyPath, Setting]] = [
+        (("node", name), NODE_SETTINGS[name]) for name in profile.node.settings
+    ]
+    for place, output in engine_outputs(profile):
         settings = output.index.settings.model_dump(by_alias=True, exclude_none=True)
-        written += [(setting_path(number, name), name) for name in settings]
-    for path, name in written:
-        setting = (NODE_SETTINGS if path[0] == "node" else INDEX_SETTINGS)[name]
+        path = (*place, "index", "settings")
+        written += [((*path, name), INDEX_SETTINGS[name]) for name in settings]
+    for path, setting in written:
         why = unknown_to(profile.release, setting.elasticsearch, setting.opensearch)
         if why is not None:
-            yield Complaint(
-                path, f"{_engine(profile.release)} does not know {name}, {why}: remove it"
-            )
+            message = f"{_engine(profile.release)} does not know {setting.name}, {why}: remove it"
+            yield Complaint(path, message)
 
 
 @error(
@@ -60,23 +63,22 @@ def _unknown_settings(profile: Profile) -> Iterator[Complaint]:
     bad={f"{SETTINGS}.codec": "zstd"},
     good={f"{SETTINGS}.codec": "best_compression"},
 )
-def _codec(profile: Profile) -> Iterator[Complaint]:
-    for number, output in profile.enumerated:
-        settings = output.index.settings
-        codec = settings.codec or "default"
-        why = unknown_to(profile.release, *CODECS[codec])
-        if why is not None:
-            yield Complaint(
-                setting_path(number, "codec"),
-                f"{_engine(profile.release)} has no codec {codec}, {why}: use best_compression "
-                "or default",
-            )
-        if settings.codec_compression_level is not None and codec not in _LEVELS:
-            yield Complaint(
-                setting_path(number, "codec.compression_level"),
-                f"the codec {codec} has no compression level: use zstd or zstd_no_dict, or "
-                "remove it",
-            )
+@each(engine_outputs)
+def _codec(output: OmelasticsearchOutput, profile: Profile) -> Iterator[Complaint]:
+    settings = output.index.settings
+    codec = settings.codec or "default"
+    why = unknown_to(profile.release, *CODECS[codec])
+    if why is not None:
+        yield Complaint(
+            ("index", "settings", "codec"),
+            f"{_engine(profile.release)} has no codec {codec}, {why}: use best_compression "
+            "or default",
+        )
+    if settings.codec_compression_level is not None and codec not in _LEVELS:
+        yield Complaint(
+            ("index", "settings", "codec.compression_level"),
+            f"the codec {codec} has no compression level: use zstd or zstd_no_dict, or remove it",
+        )
 
 
 @error(
@@ -90,15 +92,14 @@ def _codec(profile: Profile) -> Iterator[Complaint]:
     good={"outputs[logs].document[0].type": "date"},
     at="outputs[logs].index.data_stream",
 )
-def _timestamp(profile: Profile) -> Iterator[Complaint]:
-    for number, output in profile.enumerated:
-        dates = {field.name for field in fields_of(output) if field.type is FieldType.DATE}
-        if output.index.data_stream is not None and TIMESTAMP not in dates:
-            yield Complaint(
-                ("outputs", number, "index", "data_stream"),
-                f"a data stream refuses documents without {TIMESTAMP}: add a field of that name "
-                "with type: date to the document",
-            )
+@each(engine_outputs, "index", "data_stream")
+def _timestamp(output: OmelasticsearchOutput, _: Profile) -> Iterator[str]:
+    dates = {field.name for field in fields_of(output) if field.type is FieldType.DATE}
+    if output.index.data_stream is not None and TIMESTAMP not in dates:
+        yield (
+            f"a data stream refuses documents without {TIMESTAMP}: add a field of that name "
+            "with type: date to the document"
+        )
 
 
 @error(
@@ -108,13 +109,10 @@ def _timestamp(profile: Profile) -> Iterator[Complaint]:
     bad={"outputs[logs].index": {"data_stream": "logs-syslog-default", "rotate": "daily"}},
     good={"outputs[logs].index.rotate": "none"},
 )
-def _rotation(profile: Profile) -> Iterator[Complaint]:
-    for number, output in profile.enumerated:
-        if output.index.data_stream is not None and output.index.rotate is not Rotate.NONE:
-            yield Complaint(
-                ("outputs", number, "index", "rotate"),
-                "a data stream rolls over by itself: remove rotate",
-            )
+@each(engine_outputs, "index", "rotate")
+def _rotation(output: OmelasticsearchOutput, _: Profile) -> Iterator[str]:
+    if output.index.data_stream is not None and output.index.rotate is not Rotate.NONE:
+        yield ("a data stream rolls over by itself: remove rotate")
 
 
 @warning(
@@ -130,20 +128,18 @@ def _rotation(profile: Profile) -> Iterator[Complaint]:
     good={"outputs[logs].index.settings.mode": "standard"},
     at="outputs[logs].index.data_stream",
 )
-def _logsdb_by_default(profile: Profile) -> Iterator[Complaint]:
+@each(engine_outputs, "index", "data_stream")
+def _logsdb_by_default(output: OmelasticsearchOutput, profile: Profile) -> Iterator[str]:
     pattern, since = _LOGSDB_BY_DEFAULT
-    release = profile.release
-    if release.engine is not Engine.ELASTICSEARCH or release.engine_version < since:
-        return
-    for number, output in profile.enumerated:
-        stream = output.index.data_stream
-        if stream and fnmatchcase(stream, pattern) and output.index.settings.mode is None:
-            yield Complaint(
-                ("outputs", number, "index", "data_stream"),
-                f"Elasticsearch 9 gives new data streams named {pattern} the mode logsdb, which "
-                "changes several defaults and slows writing: set settings.mode to logsdb or "
-                "standard, or use another name",
-            )
+    release, stream = profile.release, output.index.data_stream
+    has_it = release.engine is Engine.ELASTICSEARCH and release.engine_version >= since
+    matches = stream is not None and fnmatchcase(stream, pattern)
+    if has_it and matches and output.index.settings.mode is None:
+        yield (
+            f"Elasticsearch 9 gives new data streams named {pattern} the mode logsdb, which "
+            "changes several defaults and slows writing: set settings.mode to logsdb or "
+            "standard, or use another name"
+        )
 
 
 @error(
@@ -161,16 +157,16 @@ def _logsdb_by_default(profile: Profile) -> Iterator[Complaint]:
     good={"outputs[logs].index.lifecycle.rollover": {"max_age": "1d"}},
     at="outputs[logs].index.lifecycle",
 )
-def _lifecycle(profile: Profile) -> Iterator[Complaint]:
-    for number, output in profile.enumerated:
-        index = output.index
-        if index.lifecycle is None:
-            continue
-        path: KeyPath = ("outputs", number, "index", "lifecycle")
-        why = unknown_to(profile.release, *_LIFECYCLE)
-        if why is not None:
-            yield Complaint(path, f"this policy needs a newer engine, {why}: remove lifecycle")
-        yield from _policy(path, index, index.lifecycle)
+@each(engine_outputs)
+def _lifecycle(output: OmelasticsearchOutput, profile: Profile) -> Iterator[Complaint]:
+    index = output.index
+    if index.lifecycle is None:
+        return
+    path: KeyPath = ("index", "lifecycle")
+    why = unknown_to(profile.release, *_LIFECYCLE)
+    if why is not None:
+        yield Complaint(path, f"this policy needs a newer engine, {why}: remove lifecycle")
+    yield from _policy(path, index, index.lifecycle)
 
 
 def _policy(path: KeyPath, index: Index, lifecycle: Lifecycle) -> Iterator[Complaint]:
@@ -205,15 +201,14 @@ def _engine(release: Release) -> str:
     bad={"outputs[logs].index.mapping": "none"},
     good={"outputs[logs].index.mapping": "explicit"},
 )
-def _nothing_kept(profile: Profile) -> Iterator[Complaint]:
-    for number, output in profile.enumerated:
-        nothing = output.index.mapping is MappingStyle.NONE
-        if nothing and profile.guardrails.tier is not Tier.BERSERK:
-            yield Complaint(
-                ("outputs", number, "index", "mapping"),
-                "with none the engine keeps nothing of an event, so no event can be found or "
-                "read again: use explicit, or guardrails.tier berserk to measure the ceiling",
-            )
+@each(engine_outputs, "index", "mapping")
+def _nothing_kept(output: OmelasticsearchOutput, profile: Profile) -> Iterator[str]:
+    nothing = output.index.mapping is MappingStyle.NONE
+    if nothing and profile.guardrails.tier is not Tier.BERSERK:
+        yield (
+            "with none the engine keeps nothing of an event, so no event can be found or "
+            "read again: use explicit, or guardrails.tier berserk to measure the ceiling"
+        )
 
 
 @warning(
@@ -224,17 +219,16 @@ def _nothing_kept(profile: Profile) -> Iterator[Complaint]:
     bad={"outputs[logs].index": {"name": "syslog", "by": {"property": "programname"}}},
     good={"outputs[logs].index.by": {"property": "syslogfacility-text"}},
 )
-def _many_indices(profile: Profile) -> Iterator[Complaint]:
-    for number, output in profile.enumerated:
-        by = output.index.by
-        if by is not None and by.property not in _FEW_VALUES:
-            what = by.property or f"the JSON at {by.json_path}"
-            yield Complaint(
-                ("outputs", number, "index", "by"),
-                f"senders choose {what}, and each value makes an index of "
-                f"{output.index.settings.number_of_shards} shards: filter the events, use "
-                "syslogfacility-text, or watch the number of indices",
-            )
+@each(engine_outputs, "index", "by")
+def _many_indices(output: OmelasticsearchOutput, _: Profile) -> Iterator[str]:
+    by = output.index.by
+    if by is not None and by.property not in _FEW_VALUES:
+        what = by.property or f"the JSON at {by.json_path}"
+        yield (
+            f"senders choose {what}, and each value makes an index of "
+            f"{output.index.settings.number_of_shards} shards: filter the events, use "
+            "syslogfacility-text, or watch the number of indices"
+        )
 
 
 @error(
@@ -250,14 +244,13 @@ def _many_indices(profile: Profile) -> Iterator[Complaint]:
     good={"outputs[audit].index.name": "audit"},
     at="outputs[logs].index.by",
 )
-def _index_of_another(profile: Profile) -> Iterator[Complaint]:
-    for number, output in profile.enumerated:
-        index = output.index
-        others = (other.index.target for other in profile.indexed if other is not output)
-        taken = next((one for one in others if one.startswith(f"{index.target}-")), None)
-        if index.by is not None and taken is not None:
-            yield Complaint(
-                ("outputs", number, "index", "by"),
-                f"an event could choose {taken}, the index of another output: give one of them a "
-                f"name that does not begin with {index.target}-",
-            )
+@each(engine_outputs, "index", "by")
+def _index_of_another(output: OmelasticsearchOutput, profile: Profile) -> Iterator[str]:
+    index = output.index
+    others = (other.index.target for other in profile.indexed if other is not output)
+    taken = next((one for one in others if one.startswith(f"{index.target}-")), None)
+    if index.by is not None and taken is not None:
+        yield (
+            f"an event could choose {taken}, the index of another output: give one of them a "
+            f"name that does not begin with {index.target}-"
+        )

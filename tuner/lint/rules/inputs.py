@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import ipaddress
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 
+from tuner.lint.each import Place, each, inputs, inputs_of, where_durable
 from tuner.modules.imfile import ImfileInput
 from tuner.modules.imptcp import ImptcpInput
 from tuner.modules.imtcp import ImtcpInput
@@ -13,7 +14,7 @@ from tuner.modules.imuxsock import ImuxsockInput
 from tuner.modules.input import BURST, Input, Listener, rate_limit
 from tuner.modules.output import Output
 from tuner.modules.ratelimit import named_limits
-from tuner.profile.model import Profile, Tier
+from tuner.profile.model import Profile
 from tuner.profile.placement import entry_queue, ports_of
 from tuner.rule import Complaint, Cure, error, loss
 from tuner.schema.parameter import of_module
@@ -36,20 +37,21 @@ _MOST_SESSIONS = {"imtcp": 200}
     good={"inputs[1].threads": 2},
 )
 def _modules_disagree(profile: Profile) -> Iterator[Complaint]:
-    return disagreements("inputs", profile.inputs)
+    return disagreements(inputs(profile))
 
 
-def disagreements(place: str, sections: Sequence[Input | Output]) -> Iterator[Complaint]:
+def disagreements(sections: Iterable[Place[Input | Output]]) -> Iterator[Complaint]:
     """What a module has once, where two of its sections say it differently."""
     firsts: dict[str, Input | Output] = {}
-    for number, section in enumerate(sections):
+    for place, section in sections:
         first = firsts.setdefault(section.type, section)
         for key, name in of_module(type(section)).items():
             if getattr(first, name) != getattr(section, name):
+                what = "input" if isinstance(section, Input) else "output"
                 yield Complaint(
-                    (place, number, key),
-                    f"{key} belongs to the {section.type} module, so every {section.type} "
-                    f"{place[:-1]} must agree on it",
+                    (*place, key),
+                    f"{key} belongs to the {section.type} module, so every {section.type} {what} "
+                    "must agree on it",
                 )
 
 
@@ -135,18 +137,17 @@ def _same_place(profile: Profile) -> Iterator[Complaint]:
     good={"workload.connections": _MOST_SESSIONS["imtcp"]},
     at="inputs[0].maxSessions",
 )
-def _refused_connections(profile: Profile) -> Iterator[Complaint]:
+@each(inputs, "maxSessions")
+def _refused_connections(source: Input, profile: Profile) -> Iterator[str]:
     connections = profile.workload.connections
-    for number, source in enumerate(profile.inputs):
-        if not isinstance(source, ImtcpInput | ImptcpInput):
-            continue
-        most = source.max_sessions or _MOST_SESSIONS.get(source.type)
-        if most is not None and most < connections:
-            yield Complaint(
-                ("inputs", number, "maxSessions"),
-                f"{source.type} refuses connections above {most}, but the workload "
-                f"opens {connections}: raise maxSessions or lower workload.connections",
-            )
+    if not isinstance(source, ImtcpInput | ImptcpInput):
+        return
+    most = source.max_sessions or _MOST_SESSIONS.get(source.type)
+    if most is not None and most < connections:
+        yield (
+            f"{source.type} refuses connections above {most}, but the workload "
+            f"opens {connections}: raise maxSessions or lower workload.connections"
+        )
 
 
 @error(
@@ -185,12 +186,6 @@ _HEADROOM_S = 5
 _UDP = {"type": "imudp", "port": 10514, "rcvbufSize": "4m"}
 
 
-def _udp(profile: Profile) -> Iterator[tuple[int, ImudpInput]]:
-    for number, source in enumerate(profile.inputs):
-        if isinstance(source, ImudpInput):
-            yield number, source
-
-
 @loss(
     "RT223",
     why="UDP senders cannot be slowed down, so the main queue must hold what arrives during a "
@@ -202,7 +197,7 @@ def _udp(profile: Profile) -> Iterator[tuple[int, ImudpInput]]:
 )
 def _udp_headroom(profile: Profile) -> Iterator[Complaint]:
     queue = entry_queue(profile)
-    if queue.is_direct or not any(_udp(profile)):
+    if queue.is_direct or not any(inputs_of(ImudpInput)(profile)):
         return
     others = any(not isinstance(source, ImudpInput) for source in profile.inputs)
     mark = queue.resolved.light_delay_mark
@@ -231,21 +226,19 @@ def _udp_headroom(profile: Profile) -> Iterator[Complaint]:
     good={"workload.rate": BURST // 2},
     at="inputs[0].rateLimit.interval",
 )
-def _rate_limits(profile: Profile) -> Iterator[Complaint]:
-    rate = profile.workload.rate
-    for number, source in enumerate(profile.inputs):
-        limit, key = source.rate_limit, "rateLimit.interval"
-        for named, name in named_limits(source).items():
-            policy = profile.ratelimits.get(name)
-            if policy is not None:
-                limit, key = rate_limit(policy.interval, policy.burst, BURST), named
-        if limit is not None and (rate == "max" or rate * limit.interval_s > limit.burst):
-            yield Complaint(
-                ("inputs", number, key),
-                f"this input drops everything above {limit.burst} messages in {limit.interval_s} "
-                "s, and the workload sends more: raise the burst, or set the interval to 0 for no "
-                "limit",
-            )
+@each(inputs)
+def _rate_limits(source: Input, profile: Profile) -> Iterator[Complaint]:
+    rate, limit, key = profile.workload.rate, source.rate_limit, "rateLimit.interval"
+    for named, name in named_limits(source).items():
+        policy = profile.ratelimits.get(name)
+        if policy is not None:
+            limit, key = rate_limit(policy.interval, policy.burst, BURST), named
+    if limit is not None and (rate == "max" or rate * limit.interval_s > limit.burst):
+        yield Complaint(
+            (key,),
+            f"this input drops everything above {limit.burst} messages in {limit.interval_s} s, "
+            "and the workload sends more: raise the burst, or set the interval to 0 for no limit",
+        )
 
 
 @loss(
@@ -256,22 +249,20 @@ def _rate_limits(profile: Profile) -> Iterator[Complaint]:
     bad={"inputs[0].flowControl": False},
     good={"inputs[0].flowControl": True},
 )
-def _not_slowed_down(profile: Profile) -> Iterator[Complaint]:
+@each(where_durable(inputs))
+def _not_slowed_down(source: Input, _: Profile) -> Iterator[Complaint]:
     """imuxsock slows senders down only if flowControl is on; imtcp, imptcp and imrelp unless it is
     off."""
-    if profile.guardrails.tier is not Tier.DURABLE:
+    value = source.missing_flow_control
+    if value is None:
         return
-    for number, source in enumerate(profile.inputs):
-        value = source.missing_flow_control
-        if value is None:
-            continue
-        # A local program that has to wait for rsyslog may stop the whole machine: that is for its
-        # administrator to decide.
-        is_local = isinstance(source, ImuxsockInput)
-        loss = f"events of {source.type} are lost when the main queue is full"
-        yield Complaint(
-            ("inputs", number, "flowControl"),
-            f"{source.type} does not wait when the main queue fills up, and events that do "
-            f"not fit are dropped: set flowControl to {'true' if value is True else value}",
-            None if is_local else Cure(value, loss),
-        )
+    # A local program that has to wait for rsyslog may stop the whole machine: that is for its
+    # administrator to decide.
+    is_local = isinstance(source, ImuxsockInput)
+    loss = f"events of {source.type} are lost when the main queue is full"
+    yield Complaint(
+        ("flowControl",),
+        f"{source.type} does not wait when the main queue fills up, and events that do "
+        f"not fit are dropped: set flowControl to {'true' if value is True else value}",
+        None if is_local else Cure(value, loss),
+    )

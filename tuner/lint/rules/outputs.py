@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from fnmatch import fnmatchcase
 from itertools import pairwise
 
+from tuner.lint.each import Place, each, outputs, outputs_of, where_durable
 from tuner.lint.rules.inputs import disagreements
 from tuner.modules.imfile import ImfileInput
 from tuner.modules.omelasticsearch import OmelasticsearchOutput
@@ -33,13 +34,6 @@ _HOSTS = {
 _ZIPPED = {"zipLevel": 3, "veryRobustZip": True}
 
 
-def files(profile: Profile) -> Iterator[tuple[int, OmfileOutput]]:
-    """The outputs into files, each with its number among all outputs."""
-    for number, output in enumerate(profile.outputs):
-        if isinstance(output, OmfileOutput):
-            yield number, output
-
-
 @loss(
     "RT260",
     why="A buffer that is not written at the end of each batch is lost when rsyslogd dies, and "
@@ -48,17 +42,17 @@ def files(profile: Profile) -> Iterator[tuple[int, OmfileOutput]]:
     bad={"outputs": [{**_FILE, "flushOnTXEnd": False}]},
     good={"outputs[file].flushOnTXEnd": True},
 )
-def _held_back(profile: Profile) -> Iterator[Complaint]:
+@each(where_durable(outputs_of(OmfileOutput)))
+def _held_back(output: OmfileOutput, _: Profile) -> Iterator[Complaint]:
     """Writing a file at the end of each batch costs no more than otherwise (8.2302: 1.1 us an
     event); asyncWriting costs 1.4."""
-    for number, output in files(profile):
-        if output.flush_on_tx_end is False and profile.guardrails.tier is Tier.DURABLE:
-            yield Complaint(
-                ("outputs", number, "flushOnTXEnd"),
-                "what the buffer holds when rsyslogd dies is lost, which the durable tier "
-                "forbids, and writing after each batch costs no more: remove flushOnTXEnd",
-                Cure(True, "events that the file's buffer holds are lost when rsyslogd dies"),
-            )
+    if output.flush_on_tx_end is False:
+        yield Complaint(
+            ("flushOnTXEnd",),
+            "what the buffer holds when rsyslogd dies is lost, which the durable tier "
+            "forbids, and writing after each batch costs no more: remove flushOnTXEnd",
+            Cure(True, "events that the file's buffer holds are lost when rsyslogd dies"),
+        )
 
 
 @loss(
@@ -69,16 +63,15 @@ def _held_back(profile: Profile) -> Iterator[Complaint]:
     bad={"outputs": [{**_FILE, "zipLevel": 3}]},
     good={"outputs[file].veryRobustZip": True},
 )
-def _cut_off(profile: Profile) -> Iterator[Complaint]:
-    durable = profile.guardrails.tier is Tier.DURABLE
-    for number, output in files(profile):
-        if durable and output.zip_level and not output.very_robust_zip:
-            yield Complaint(
-                ("outputs", number, "veryRobustZip"),
-                "if rsyslogd dies, the compressed file has no end, and what is "
-                "appended after the restart cannot be unpacked: set veryRobustZip to true",
-                Cure(True, "events that are written after a crash of rsyslogd cannot be unpacked"),
-            )
+@each(where_durable(outputs_of(OmfileOutput)))
+def _cut_off(output: OmfileOutput, _: Profile) -> Iterator[Complaint]:
+    if output.zip_level and not output.very_robust_zip:
+        yield Complaint(
+            ("veryRobustZip",),
+            "if rsyslogd dies, the compressed file has no end, and what is "
+            "appended after the restart cannot be unpacked: set veryRobustZip to true",
+            Cure(True, "events that are written after a crash of rsyslogd cannot be unpacked"),
+        )
 
 
 @advice(
@@ -89,15 +82,14 @@ def _cut_off(profile: Profile) -> Iterator[Complaint]:
     bad={"outputs": [{**_FILE, **_ZIPPED, "ioBufferSize": "31k"}]},
     good={"outputs[file].ioBufferSize": "32k"},
 )
-def _small_pieces(profile: Profile) -> Iterator[Complaint]:
-    for number, output in files(profile):
-        small = size_bytes(output.io_buffer_size) < _ROBUST_BUFFER_BYTES
-        if output.zip_level and output.very_robust_zip and small:
-            yield Complaint(
-                ("outputs", number, "ioBufferSize"),
-                "with veryRobustZip each buffer is compressed by itself, and one of less than 32k "
-                "makes the file about twice as large: use 64k",
-            )
+@each(outputs_of(OmfileOutput), "ioBufferSize")
+def _small_pieces(output: OmfileOutput, _: Profile) -> Iterator[str]:
+    small = size_bytes(output.io_buffer_size) < _ROBUST_BUFFER_BYTES
+    if output.zip_level and output.very_robust_zip and small:
+        yield (
+            "with veryRobustZip each buffer is compressed by itself, and one of less than 32k "
+            "makes the file about twice as large: use 64k"
+        )
 
 
 @advice(
@@ -108,18 +100,17 @@ def _small_pieces(profile: Profile) -> Iterator[Complaint]:
     bad={"workload.connections": 5, "outputs": [{**_HOSTS, "dynaFileCacheSize": 4}]},
     good={"outputs[hosts].dynaFileCacheSize": 5},
 )
-def _few_open_files(profile: Profile) -> Iterator[Complaint]:
-    for number, output in files(profile):
-        if output.dyna_file is None:
-            continue
-        varies = output.dyna_file.property
-        file_count = _VALUES.get(varies, profile.workload.connections) if varies else 1
-        if (output.dyna_file_cache_size or DYNA_FILES) < file_count:
-            yield Complaint(
-                ("outputs", number, "dynaFileCacheSize"),
-                f"the workload writes to {file_count} files, and every event for a file that is "
-                f"not open closes another one: use at least {file_count}",
-            )
+@each(outputs_of(OmfileOutput), "dynaFileCacheSize")
+def _few_open_files(output: OmfileOutput, profile: Profile) -> Iterator[str]:
+    if output.dyna_file is None:
+        return
+    varies = output.dyna_file.property
+    file_count = _VALUES.get(varies, profile.workload.connections) if varies else 1
+    if (output.dyna_file_cache_size or DYNA_FILES) < file_count:
+        yield (
+            f"the workload writes to {file_count} files, and every event for a file that is "
+            f"not open closes another one: use at least {file_count}"
+        )
 
 
 @error(
@@ -182,16 +173,16 @@ def _is_one(path: str, other: str) -> bool:
     },
     good={"outputs[file].file": "/var/log/all/all.log"},
 )
-def _read_again(profile: Profile) -> Iterator[Complaint]:
-    for number, output in files(profile):
-        path = _pattern(output)
-        readers = [one.file for one in profile.inputs if isinstance(one, ImfileInput)]
-        if any(_is_one(path, one) for one in readers):
-            yield Complaint(
-                ("outputs", number, "file" if output.dyna_file is None else "dynaFile"),
-                f"an imfile input reads {path}, so every event comes back forever: write to a "
-                "file that no input reads",
-            )
+@each(outputs_of(OmfileOutput))
+def _read_again(output: OmfileOutput, profile: Profile) -> Iterator[Complaint]:
+    path = _pattern(output)
+    readers = [one.file for one in profile.inputs if isinstance(one, ImfileInput)]
+    if any(_is_one(path, one) for one in readers):
+        yield Complaint(
+            ("file" if output.dyna_file is None else "dynaFile",),
+            f"an imfile input reads {path}, so every event comes back forever: write to a "
+            "file that no input reads",
+        )
 
 
 @error(
@@ -207,7 +198,7 @@ def _read_again(profile: Profile) -> Iterator[Complaint]:
     good={"outputs[hosts].compression.driver": "zstd"},
 )
 def _modules_disagree(profile: Profile) -> Iterator[Complaint]:
-    return disagreements("outputs", profile.outputs)
+    return disagreements(outputs(profile))
 
 
 @error(
@@ -218,26 +209,24 @@ def _modules_disagree(profile: Profile) -> Iterator[Complaint]:
     good={"outputs[file].zipLevel": 1},
     at="outputs[file].veryRobustZip",
 )
-def _without_effect(profile: Profile) -> Iterator[Complaint]:
-    for number, output in files(profile):
-        zipped, zstd = bool(output.zip_level), output.compression_driver == "zstd"
-        needs = (
-            ("veryRobustZip", output.very_robust_zip, zipped, "zipLevel above 0"),
-            ("compression.driver", zstd, zipped, "zipLevel above 0"),
-            ("compression.zstd.workers", output.compression_zstd_workers, zstd,
-             "compression.driver zstd"),
-            ("flushInterval", output.flush_interval, output.async_writing, "asyncWriting"),
-            ("dynaFileCacheSize", output.dyna_file_cache_size, output.dyna_file, "dynaFile"),
-            ("rotation.sizeLimit", output.rotation_size_limit, output.rotation_size_limit_command,
-             "rotation.sizeLimitCommand"),
-            ("rotation.sizeLimitCommand", output.rotation_size_limit_command,
-             output.rotation_size_limit, "rotation.sizeLimit"),
-        )  # fmt: skip
-        for key, is_set, is_there, what in needs:
-            if is_set and not is_there:
-                yield Complaint(
-                    ("outputs", number, key), f"{key} has no effect without {what}: add it"
-                )
+@each(outputs_of(OmfileOutput))
+def _without_effect(output: OmfileOutput, _: Profile) -> Iterator[Complaint]:
+    zipped, zstd = bool(output.zip_level), output.compression_driver == "zstd"
+    needs = (
+        ("veryRobustZip", output.very_robust_zip, zipped, "zipLevel above 0"),
+        ("compression.driver", zstd, zipped, "zipLevel above 0"),
+        ("compression.zstd.workers", output.compression_zstd_workers, zstd,
+         "compression.driver zstd"),
+        ("flushInterval", output.flush_interval, output.async_writing, "asyncWriting"),
+        ("dynaFileCacheSize", output.dyna_file_cache_size, output.dyna_file, "dynaFile"),
+        ("rotation.sizeLimit", output.rotation_size_limit, output.rotation_size_limit_command,
+         "rotation.sizeLimitCommand"),
+        ("rotation.sizeLimitCommand", output.rotation_size_limit_command,
+         output.rotation_size_limit, "rotation.sizeLimit"),
+    )  # fmt: skip
+    for key, is_set, is_there, what in needs:
+        if is_set and not is_there:
+            yield Complaint((key,), f"{key} has no effect without {what}: add it")
 
 
 _SUSPENDED = "action.execOnlyWhenPreviousIsSuspended"
@@ -251,6 +240,12 @@ _LEADER = {
 }
 _GIVES_UP = {"action.resumeRetryCount": 0}
 _STANDS_IN = {**_FILE, _SUSPENDED: True}
+
+
+def _followed(profile: Profile) -> Iterator[Place[tuple[Output, Output]]]:
+    """Each output that another comes after, with that one."""
+    pairs = enumerate(pairwise(profile.outputs))
+    return ((("outputs", number), pair) for number, pair in pairs)
 
 
 @error(
@@ -276,15 +271,14 @@ def _first_stands_in(profile: Profile) -> Iterator[Complaint]:
     bad={"guardrails.tier": "relaxed", "outputs": [_LEADER, _STANDS_IN]},
     good={"outputs[logs].action.resumeRetryCount": 0},
 )
-def _never_suspended(profile: Profile) -> Iterator[Complaint]:
-    for number, (before, after) in enumerate(pairwise(profile.outputs)):
-        takes_over = after.exec_only_when_previous_is_suspended
-        if takes_over and before.action_resume_retry_count == -1:
-            yield Complaint(
-                ("outputs", number, "action.resumeRetryCount"),
-                f"this output is retried forever, so {after.name} never takes over: set "
-                "action.resumeRetryCount to 0 or a few",
-            )
+@each(_followed, "action.resumeRetryCount")
+def _never_suspended(pair: tuple[Output, Output], _: Profile) -> Iterator[str]:
+    before, after = pair
+    if after.exec_only_when_previous_is_suspended and before.action_resume_retry_count == -1:
+        yield (
+            f"this output is retried forever, so {after.name} never takes over: set "
+            "action.resumeRetryCount to 0 or a few"
+        )
 
 
 @error(
@@ -301,18 +295,15 @@ def _never_suspended(profile: Profile) -> Iterator[Complaint]:
     },
     good={"outputs[file].queue": None},
 )
-def _queue_between(profile: Profile) -> Iterator[Complaint]:
-    for number, (before, after) in enumerate(pairwise(profile.outputs)):
-        both = (
-            before.exec_only_when_previous_is_suspended
-            and after.exec_only_when_previous_is_suspended
+@each(_followed, "queue")
+def _queue_between(pair: tuple[Output, Output], _: Profile) -> Iterator[str]:
+    before, after = pair
+    both = all(output.exec_only_when_previous_is_suspended for output in pair)
+    if both and not before.is_direct:
+        yield (
+            f"an output with a queue accepts everything, so {after.name} never takes over: "
+            "remove this queue; the first output's queue serves them all"
         )
-        if both and not action_queue(profile, number).is_direct:
-            yield Complaint(
-                ("outputs", number, "queue"),
-                f"an output with a queue accepts everything, so {after.name} never takes over: "
-                "remove this queue; the first output's queue serves them all",
-            )
 
 
 @error(

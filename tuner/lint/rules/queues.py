@@ -3,24 +3,24 @@ that have names, which inputs and outputs share."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
+from tuner.lint.each import action_queues, each, every_queue, inputs, outputs, real_queues
 from tuner.modules.input import Input
 from tuner.modules.omfwd import FWD
 from tuner.modules.output import Output
+from tuner.modules.queue import Queue
 from tuner.modules.ratelimit import has_own_limit, named_limits
 from tuner.profile.model import Profile
 from tuner.profile.placement import (
     PlacedQueue,
-    action_queue,
     backlog_marks,
     entry_queue,
     measured_path,
     narrowest,
     queue_memory,
-    real_queues,
 )
-from tuner.rule import Complaint, advice, error, loss, warning
+from tuner.rule import Changes, Complaint, advice, error, loss, warning
 from tuner.schema.units import size_bytes
 
 
@@ -36,23 +36,17 @@ from tuner.schema.units import size_bytes
 def _no_such_limit(profile: Profile) -> Iterator[Complaint]:
     """Snippets may define others."""
     known = ", ".join(profile.ratelimits) or "none"
-    places: list[tuple[str, Sequence[Input | Output]]] = [
-        ("inputs", profile.inputs),
-        ("outputs", profile.outputs),
-    ]
-    for place, sections in places:
-        for number, section in enumerate(sections):
-            for key, name in named_limits(section).items():
-                path = (place, number, key)
-                policy = profile.ratelimits.get(name)
-                if policy is None and not profile.snippets.start:
-                    yield Complaint(path, f"there is no limit {name}: ratelimits has {known}")
-                elif has_own_limit(section, key):
-                    yield Complaint(path, "it has an interval and a burst of its own: remove them")
-                elif policy is not None and key.startswith("action.") and policy.policy is None:
-                    yield Complaint(
-                        path, f"outputs need a policy: give ratelimits.{name} a file of that name"
-                    )
+    for place, section in (*inputs(profile), *outputs(profile)):
+        for key, name in named_limits(section).items():
+            path, policy = (*place, key), profile.ratelimits.get(name)
+            if policy is None and not profile.snippets.start:
+                yield Complaint(path, f"there is no limit {name}: ratelimits has {known}")
+            elif has_own_limit(section, key):
+                yield Complaint(path, "it has an interval and a burst of its own: remove them")
+            elif policy is not None and key.startswith("action.") and policy.policy is None:
+                yield Complaint(
+                    path, f"outputs need a policy: give ratelimits.{name} a file of that name"
+                )
 
 
 @loss(
@@ -68,18 +62,18 @@ def _no_such_limit(profile: Profile) -> Iterator[Complaint]:
     good={"ratelimits": {"few": {"interval": 0}}},
     at="outputs[up].rateLimit.name",
 )
-def _limited_outputs(profile: Profile) -> Iterator[Complaint]:
+@each(outputs)
+def _limited_outputs(output: Output, profile: Profile) -> Iterator[Complaint]:
     """What a policy file says is not known here."""
-    for number, output in enumerate(profile.outputs):
-        for key, name in named_limits(output).items():
-            policy = profile.ratelimits.get(name)
-            if policy is None or not (policy.interval or policy.policy):
-                continue
-            unless = f", unless {policy.policy} says mode: pace" if policy.policy else ""
-            yield Complaint(
-                ("outputs", number, key),
-                f"what exceeds the limit {name} is dropped{unless}: remove it, or raise the limit",
-            )
+    for key, name in named_limits(output).items():
+        policy = profile.ratelimits.get(name)
+        if policy is None or not (policy.interval or policy.policy):
+            return
+        unless = f", unless {policy.policy} says mode: pace" if policy.policy else ""
+        yield Complaint(
+            (key,),
+            f"what exceeds the limit {name} is dropped{unless}: remove it, or raise the limit",
+        )
 
 
 # Inputs hand over up to this many messages in one call (CONF_NUM_MULTISUB, compile time).
@@ -158,14 +152,13 @@ def _small_for_threads(profile: Profile) -> Iterator[Complaint]:
     bad={"main_queue.dequeueBatchSize": 100_001},
     good={"main_queue.dequeueBatchSize": 100_000},
 )
-def _batch_above_size(profile: Profile) -> Iterator[Complaint]:
-    for queue in real_queues(profile):
-        if queue.batch > queue.size:
-            yield Complaint(
-                (*queue.path, "dequeueBatchSize"),
-                f"a batch of {queue.batch} does not fit a queue of {queue.size}: rsyslog silently "
-                "lowers it; lower it here or raise size",
-            )
+@each(real_queues, "dequeueBatchSize")
+def _batch_above_size(queue: PlacedQueue, _: Profile) -> Iterator[str]:
+    if queue.batch > queue.size:
+        yield (
+            f"a batch of {queue.batch} does not fit a queue of {queue.size}: rsyslog silently "
+            "lowers it; lower it here or raise size"
+        )
 
 
 @error(
@@ -194,16 +187,14 @@ def _direct_main(profile: Profile) -> Iterator[Complaint]:
     bad={"outputs[logs].queue.size": 7999},
     good={"outputs[logs].queue.size": 8000},
 )
-def _small_action_queue(profile: Profile) -> Iterator[Complaint]:
-    for number in range(len(profile.outputs)):
-        queue = action_queue(profile, number)
-        least = 2 * queue.workers * queue.batch
-        if not queue.is_direct and queue.size < least:
-            yield Complaint(
-                (*queue.path, "size"),
-                f"a size of {queue.size} leaves no room beside the batches in flight: use at "
-                f"least {least} (2 x {queue.workers} workers x {queue.batch} messages)",
-            )
+@each(action_queues, "size")
+def _small_action_queue(queue: PlacedQueue, _: Profile) -> Iterator[str]:
+    least = 2 * queue.workers * queue.batch
+    if not queue.is_direct and queue.size < least:
+        yield (
+            f"a size of {queue.size} leaves no room beside the batches in flight: use at "
+            f"least {least} (2 x {queue.workers} workers x {queue.batch} messages)"
+        )
 
 
 @advice(
@@ -274,3 +265,150 @@ def _memory(profile: Profile) -> Iterator[Complaint]:
         f"{limit}: let their sizes add up to at most {size_bytes(limit) // needed.message_bytes}, "
         "or allow more",
     )
+
+
+OF_FILES = (
+    "maxDiskSpace", "maxFileSize", "checkpointInterval", "syncQueueFiles", "saveOnShutdown",
+    "onCorruption", "diskQueueType", "diskQueueAutoUpgrade", "diskQueueIdleTimeout",
+)  # fmt: skip
+
+
+@error(
+    "RT104",
+    why="A worker that waits for more messages than it may take waits out the timeout every "
+    "time. The manual promises an adjustment that the source does not make.",
+    source="rsyslog runtime/queue.c, DequeueConsumableElements (8.2302)",
+    bad={"outputs[logs].queue.minDequeueBatchSize": 2001},
+    good={"outputs[logs].queue.minDequeueBatchSize": 2000},
+)
+@each(real_queues, "minDequeueBatchSize")
+def _minimum_above_batch(queue: PlacedQueue, _: Profile) -> Iterator[str]:
+    minimum = queue.resolved.min_dequeue_batch_size or 0
+    if minimum > queue.batch:
+        yield (
+            f"workers would wait for {minimum} messages but take at most {queue.batch}, so "
+            f"every batch waits for the timeout; use at most {queue.batch}"
+        )
+
+
+@error(
+    "RT105",
+    why="rsyslog replaces marks that are out of range by its own percentages, silently before "
+    "8.2602.",
+    source="rsyslog runtime/queue.c, qqueueCorrectParams",
+    bad={"main_queue.highWatermark": 100_001},
+    good={"main_queue.highWatermark": 100_000},
+)
+@each(real_queues)
+def _marks(queue: PlacedQueue, _: Profile) -> Iterator[Complaint]:
+    values = {
+        "highWatermark": queue.resolved.high_watermark,
+        "lowWatermark": queue.resolved.low_watermark,
+        "fullDelayMark": queue.resolved.full_delay_mark,
+        "lightDelayMark": queue.resolved.light_delay_mark,
+    }
+    for key in ("highWatermark", "lowWatermark"):
+        if (values[key] or 0) < 2:
+            yield Complaint(
+                (key,),
+                f"{key} {values[key]} is below 2, so rsyslog uses its own default instead; "
+                f"use {queue.size // 100 * (90 if key == 'highWatermark' else 70)}",
+            )
+    for key, value in values.items():
+        if value is not None and value > queue.size:
+            yield Complaint(
+                (key,),
+                f"{key} {value} is above the size {queue.size}, so rsyslog uses its own "
+                f"default instead; use at most {queue.size}",
+            )
+    low, high = queue.resolved.low_watermark or 0, queue.resolved.high_watermark or 0
+    if low >= high:
+        yield Complaint(
+            ("lowWatermark",),
+            f"lowWatermark {low} must be below highWatermark {high}: "
+            f"set it to {high // 10 * 7} or so",
+        )
+
+
+@error(
+    "RT106",
+    why="rsyslogd refuses its whole configuration.",
+    source="rsyslog runtime/queue.c; seen on 8.2302",
+    bad={"main_queue.discardMark": 100_001},
+    good={"main_queue.discardMark": 100_000},
+)
+@each(real_queues, "discardMark")
+def _discard_mark(queue: PlacedQueue, _: Profile) -> Iterator[str]:
+    mark = queue.resolved.discard_mark or 0
+    if mark > queue.size:
+        yield (
+            f"rsyslog refuses discardMark {mark} above the size {queue.size}: "
+            f"use {queue.size // 100 * 98}"
+        )
+
+
+@error(
+    "RT107",
+    why="Direct means no queue: rsyslog ignores its other parameters, and rsyslogd -N1 does not "
+    "say so.",
+    source="rsyslog issue 77, pull request 3966",
+    bad={"outputs[logs].queue": {"type": "Direct", "size": 50_000}},
+    good={"outputs[logs].queue.size": None},
+)
+@each(every_queue)
+def _direct_with_others(queue: PlacedQueue, _: Profile) -> Iterator[Complaint]:
+    if not queue.is_direct or queue.written is None:
+        return
+    others = queue.written.model_dump(by_alias=True, exclude_none=True, exclude={"type"})
+    if others:
+        yield Complaint(
+            (next(iter(others)),),
+            f"rsyslog ignores {', '.join(others)} on a Direct queue: "
+            "remove them, or set type to LinkedList or FixedArray",
+        )
+
+
+_LOCAL: Changes = {"local.frontendSize": 1024, "local.maxFrontends": 4}
+
+
+@error(
+    "RT129",
+    why="rsyslogd does not start with a queue of scope local without the size and number of the "
+    "queues before it, nor with these on any other queue.",
+    source="asked of rsyslogd 8.2610",
+    bad={"release.rsyslog": "8.2610", "main_queue": {"scope": "local"}},
+    good={"main_queue": {"scope": "local", **_LOCAL}},
+    at="main_queue.scope",
+)
+@each(every_queue)
+def _local_in_part(queue: PlacedQueue, _: Profile) -> Iterator[Complaint]:
+    section = queue.written or Queue.model_construct()
+    written = section.model_dump(by_alias=True, exclude_none=True)
+    of_local = [key for key in written if key.startswith("local.")]
+    if written.get("scope") != "local":
+        for key in of_local:
+            yield Complaint((key,), f"{key} is for scope local alone: set scope, or remove it")
+    elif not _LOCAL.keys() <= written.keys():
+        missing = " and ".join(key for key in _LOCAL if key not in written)
+        yield Complaint(("scope",), f"scope local needs {missing}: add it")
+
+
+@error(
+    "RT122",
+    why="Only a queue with a filename has files, so this has no effect: the queue is not durable.",
+    source="rsyslog runtime/queue.c",
+    bad={"outputs[logs].queue.maxFileSize": "16m"},
+    good={"outputs[logs].queue.maxFileSize": None},
+)
+@each(every_queue)
+def _no_files(queue: PlacedQueue, _: Profile) -> Iterator[Complaint]:
+    if queue.written is None or queue.is_direct or queue.resolved.filename is not None:
+        return
+    written = queue.written.model_dump(by_alias=True, exclude_none=True)
+    for key in OF_FILES:
+        if key in written:
+            yield Complaint(
+                (key,),
+                f"{key} needs queue files, and this queue has no filename: add filename and "
+                "spoolDirectory, or remove it",
+            )

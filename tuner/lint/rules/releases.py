@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
+from functools import partial
 
 from pydantic import BaseModel
 
 from tuner.engines.release import NEWEST_READ, OLDEST, Engine, Release
 from tuner.errors import KeyPath
+from tuner.lint.each import each, engine_outputs, every_queue, inputs, outputs, where_durable
 from tuner.lint.rules.transport import REMOTE, remote_servers
 from tuner.modules.input import Input
 from tuner.modules.omelasticsearch import OmelasticsearchOutput
 from tuner.modules.output import Output
 from tuner.modules.queue import SEGMENTED_SINCE, Queue, QueueType
 from tuner.modules.refused_bulks import WAITS_ON_ERRORS, WAITS_WITHOUT_RIGHTS, lost_whole
-from tuner.profile.model import Profile, Tier
-from tuner.profile.placement import queues
+from tuner.profile.model import Profile
+from tuner.profile.placement import PlacedQueue
 from tuner.rule import Complaint, advice, error, loss
 from tuner.schema.parameter import since
 
@@ -105,15 +107,13 @@ def _engine(profile: Profile) -> Iterator[Complaint]:
 )
 def _lost_on_errors(profile: Profile) -> Iterator[Complaint]:
     release = profile.release
-    kept = all(output.errorfile is not None for _, output in _at_risk(profile))
+    at_risk = [one for _, one in where_durable(engine_outputs)(profile) if remote_servers(one)]
     lost = lost_whole(release.rsyslog_number)
-    if not lost or not any(_at_risk(profile)):
+    if not lost or not at_risk:
         return
-    cure = (
-        "errorfile holds what was dropped: send it again from there"
-        if kept
-        else "set errorfile, which then holds what was dropped"
-    )
+    cure = "set errorfile, which then holds what was dropped"
+    if all(output.errorfile is not None for output in at_risk):
+        cure = "errorfile holds what was dropped: send it again from there"
     yield Complaint(
         ("release", "rsyslog"),
         f"rsyslog {release.rsyslog} silently drops a batch, with retryfailures too, when the "
@@ -135,22 +135,14 @@ def _lost_on_errors(profile: Profile) -> Iterator[Complaint]:
     },
     good={"outputs[logs].errorfile": "/var/log/rsyslog/errors.json"},
 )
-def _lost_on_refusal(profile: Profile) -> Iterator[Complaint]:
-    if lost_whole(profile.release.rsyslog_number):
-        return  # RT404 says it
-    for number, output in _at_risk(profile):
-        if output.errorfile is None:
-            yield Complaint(
-                ("outputs", number, "errorfile"),
-                "a batch to which the engine answers 400 as a whole is silently dropped by every "
-                "release of rsyslog: set errorfile, which then holds what was dropped",
-            )
-
-
-def _at_risk(profile: Profile) -> Iterator[tuple[int, OmelasticsearchOutput]]:
-    """The outputs whose events the durable tier keeps, outside of a lab."""
-    if profile.guardrails.tier is Tier.DURABLE:
-        yield from ((n, output) for n, output in profile.enumerated if remote_servers(output))
+@each(where_durable(engine_outputs), "errorfile")
+def _lost_on_refusal(output: OmelasticsearchOutput, profile: Profile) -> Iterator[str]:
+    rt404_says_it = lost_whole(profile.release.rsyslog_number)
+    if not rt404_says_it and remote_servers(output) and output.errorfile is None:
+        yield (
+            "a batch to which the engine answers 400 as a whole is silently dropped by every "
+            "release of rsyslog: set errorfile, which then holds what was dropped"
+        )
 
 
 @advice(
@@ -165,47 +157,48 @@ def _at_risk(profile: Profile) -> Iterator[tuple[int, OmelasticsearchOutput]]:
     good={"release.rsyslog": f"8.{_HEEDS_INTERVAL_MAX}"},
     at="outputs[logs].action.resumeIntervalMax",
 )
-def _interval_ignored(profile: Profile) -> Iterator[Complaint]:
-    if profile.release.rsyslog_number >= _HEEDS_INTERVAL_MAX:
-        return
-    for number, output in enumerate(profile.outputs):
-        if output.action_resume_interval_max is not None:
-            yield Complaint(
-                ("outputs", number, "action.resumeIntervalMax"),
-                f"rsyslog {profile.release.rsyslog} accepts this but ignores it, and waits up to "
-                f"1800 s between retries: honoured from 8.{_HEEDS_INTERVAL_MAX}",
-            )
+@each(outputs, "action.resumeIntervalMax")
+def _interval_ignored(output: Output, profile: Profile) -> Iterator[str]:
+    release, interval = profile.release, output.action_resume_interval_max
+    if interval is not None and release.rsyslog_number < _HEEDS_INTERVAL_MAX:
+        yield (
+            f"rsyslog {release.rsyslog} accepts this but ignores it, and waits up to 1800 s "
+            f"between retries: honoured from 8.{_HEEDS_INTERVAL_MAX}"
+        )
 
 
-@error(
-    "RT421",
+_too_new = partial(
+    error,
     why="An rsyslogd that does not know a parameter refuses its whole configuration.",
     source="rsyslog's tags: the parameter tables of every release",
+)
+
+
+@_too_new(
+    "RT421",
     bad={"inputs": [{"type": "imtcp", "port": 10514, "workerThreads": 4}]},
     good={"release.rsyslog": "8.2504"},
     at="inputs[0].workerThreads",
 )
-def inputs_too_new(profile: Profile) -> Iterator[Complaint]:
+@each(inputs)
+def inputs_too_new(source: Input, profile: Profile) -> Iterator[Complaint]:
     """Parameters of inputs that `release.rsyslog` does not know yet."""
-    return _too_new("inputs", profile.inputs, profile.release)
+    return _unknown_parameters((), source, source.type, profile.release)
 
 
-@error(
+@_too_new(
     "RT422",
-    why="An rsyslogd that does not know a parameter refuses its whole configuration.",
-    source="rsyslog's tags: the parameter tables of every release",
     bad={"release.rsyslog": "8.2510", "outputs[logs].apikey": {"env": "ES_KEY"}},
     good={"release.rsyslog": "8.2512"},
     at="outputs[logs].apikey",
 )
-def _outputs(profile: Profile) -> Iterator[Complaint]:
-    return _too_new("outputs", profile.outputs, profile.release)
+@each(outputs)
+def _outputs(output: Output, profile: Profile) -> Iterator[Complaint]:
+    return _unknown_parameters((), output, output.type, profile.release)
 
 
-@error(
+@_too_new(
     "RT424",
-    why="An rsyslogd that does not know a parameter refuses its whole configuration.",
-    source="rsyslog's tags: the parameter tables of every release",
     bad={"global": {"parser.dropTrailingCROnReception": True}},
     good={"release.rsyslog": "8.2606"},
     at=("global", "parser.dropTrailingCROnReception"),
@@ -214,17 +207,8 @@ def _global(profile: Profile) -> Iterator[Complaint]:
     return _unknown_parameters(("global",), profile.global_, "global", profile.release)
 
 
-def _too_new(
-    place: str, sections: Sequence[Input | Output], release: Release
-) -> Iterator[Complaint]:
-    for number, section in enumerate(sections):
-        yield from _unknown_parameters((place, number), section, section.type, release)
-
-
-@error(
+@_too_new(
     "RT423",
-    why="An rsyslogd that does not know a parameter refuses its whole configuration.",
-    source="rsyslog's tags: the parameter tables of every release",
     bad={
         "release.rsyslog": "8.2602",
         "outputs[logs].queue.filename": "logs",
@@ -235,25 +219,23 @@ def _too_new(
     good={"release.rsyslog": "8.2604"},
     at="outputs[logs].queue.onCorruption",
 )
-def _queues(profile: Profile) -> Iterator[Complaint]:
-    for queue in queues(profile):
-        if queue.written is None:
-            continue
-        yield from _unknown_parameters(queue.path, queue.written, "a queue", profile.release)
-        is_new = queue.written.type is QueueType.SEGMENTED_DISK
-        if is_new and profile.release.rsyslog_number < SEGMENTED_SINCE:
-            yield Complaint(
-                (*queue.path, "type"),
-                f"queues have the type segmentedDisk since rsyslog 8.{SEGMENTED_SINCE}, and "
-                f"release.rsyslog is {profile.release.rsyslog}: use Disk, or raise the release "
-                "once every host runs it",
-            )
+@each(every_queue)
+def _queues(queue: PlacedQueue, profile: Profile) -> Iterator[Complaint]:
+    if queue.written is None:
+        return
+    yield from _unknown_parameters((), queue.written, "a queue", profile.release)
+    is_new = queue.written.type is QueueType.SEGMENTED_DISK
+    if is_new and profile.release.rsyslog_number < SEGMENTED_SINCE:
+        yield Complaint(
+            ("type",),
+            f"queues have the type segmentedDisk since rsyslog 8.{SEGMENTED_SINCE}, and "
+            f"release.rsyslog is {profile.release.rsyslog}: use Disk, or raise the release "
+            "once every host runs it",
+        )
 
 
-@error(
+@_too_new(
     "RT425",
-    why="An rsyslogd that does not know a parameter refuses its whole configuration.",
-    source="rsyslog's tags: the parameter tables of every release",
     bad={"parse": {"format": "json", "mode": "find-json"}},
     good={"release.rsyslog": "8.2510"},
     at="parse.mode",

@@ -7,9 +7,11 @@ from collections.abc import Iterator
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
-from tuner.engines.heap import heap_bytes
-from tuner.lint.rules.settings import SETTINGS, setting_path
+from tuner.engines.node import heap_bytes
+from tuner.lint.each import Place, each, engine_outputs, where_durable
+from tuner.lint.rules.settings import SETTINGS
 from tuner.lint.rules.transport import REMOTE, remote_servers
+from tuner.modules.omelasticsearch import OmelasticsearchOutput
 from tuner.modules.refused_bulks import WAITS_ON_ERRORS
 from tuner.profile.model import Profile, Tier
 from tuner.profile.placement import PlacedQueue, action_queue, working_queue
@@ -28,15 +30,14 @@ _LARGEST_HEAP = "31g"
     bad={f"{SETTINGS}.translog.durability": "async"},
     good={f"{SETTINGS}.translog.durability": "request"},
 )
-def _async_translog(profile: Profile) -> Iterator[Complaint]:
-    for number, output in profile.enumerated:
-        durability = output.index.settings.translog_durability
-        if durability == "async" and profile.guardrails.tier is Tier.DURABLE:
-            yield Complaint(
-                setting_path(number, "translog.durability"),
-                "async loses acknowledged events when the engine crashes, which the durable tier "
-                "forbids: use request, or set guardrails.tier to relaxed",
-            )
+@each(engine_outputs, "index", "settings", "translog.durability")
+def _async_translog(output: OmelasticsearchOutput, profile: Profile) -> Iterator[str]:
+    durability = output.index.settings.translog_durability
+    if durability == "async" and profile.guardrails.tier is Tier.DURABLE:
+        yield (
+            "async loses acknowledged events when the engine crashes, which the durable tier "
+            "forbids: use request, or set guardrails.tier to relaxed"
+        )
 
 
 @loss(
@@ -46,15 +47,12 @@ def _async_translog(profile: Profile) -> Iterator[Complaint]:
     bad={**REMOTE, f"{SETTINGS}.number_of_replicas": 0},
     good={f"{SETTINGS}.number_of_replicas": 1},
 )
-def _no_replicas(profile: Profile) -> Iterator[Complaint]:
-    for number, output in profile.enumerated:
-        none = output.index.settings.number_of_replicas == 0
-        if none and profile.guardrails.tier is Tier.DURABLE and remote_servers(output):
-            yield Complaint(
-                setting_path(number, "number_of_replicas"),
-                "without a replica a lost disk loses its events, which the durable tier forbids: "
-                "use 1",
-            )
+@each(where_durable(engine_outputs), "index", "settings", "number_of_replicas")
+def _no_replicas(output: OmelasticsearchOutput, _: Profile) -> Iterator[str]:
+    if output.index.settings.number_of_replicas == 0 and remote_servers(output):
+        yield (
+            "without a replica a lost disk loses its events, which the durable tier forbids: use 1"
+        )
 
 
 @warning(
@@ -65,17 +63,15 @@ def _no_replicas(profile: Profile) -> Iterator[Complaint]:
     bad={"guardrails.freshness_p99_s": 45, f"{SETTINGS}.refresh_interval": "45s"},
     good={f"{SETTINGS}.refresh_interval": "44s"},
 )
-def _refresh_beyond_freshness(profile: Profile) -> Iterator[Complaint]:
-    bound_s = profile.guardrails.freshness_p99_s
-    for number, output in profile.enumerated:
-        interval = output.index.settings.refresh_interval
-        waits_s = seconds(interval)
-        if interval == "-1" or (waits_s is not None and waits_s >= bound_s):
-            yield Complaint(
-                setting_path(number, "refresh_interval"),
-                f"{interval} hides events from searches for longer than guardrails.freshness_p99_s "
-                f"allows ({bound_s:g} s): use less, or allow more",
-            )
+@each(engine_outputs, "index", "settings", "refresh_interval")
+def _refresh_beyond_freshness(output: OmelasticsearchOutput, profile: Profile) -> Iterator[str]:
+    bound_s, interval = profile.guardrails.freshness_p99_s, output.index.settings.refresh_interval
+    waits_s = seconds(interval)
+    if interval == "-1" or (waits_s is not None and waits_s >= bound_s):
+        yield (
+            f"{interval} hides events from searches for longer than guardrails.freshness_p99_s "
+            f"allows ({bound_s:g} s): use less, or allow more"
+        )
 
 
 @advice(
@@ -152,31 +148,36 @@ _WEB = frozenset({80, 443})
 
 
 class Requests(NamedTuple):
-    """The bulks of one output: the queue that makes them, and bytes of an event in them, of the
-    events of a full batch, and of the largest request that is sent."""
+    """The bulks of one output: the queue that makes them, and the bytes of an event in them."""
 
+    output: OmelasticsearchOutput
     queue: PlacedQueue
     event_bytes: int
-    batch_bytes: int
-    request_bytes: int
+
+    @property
+    def batch_bytes(self) -> int:
+        """A full batch: of its many messages the sum is close to that of as many mean ones."""
+        return self.queue.batch * self.event_bytes
+
+    @property
+    def limit_bytes(self) -> int:
+        """Above this omelasticsearch sends a batch in parts."""
+        return size_bytes(self.output.maxbytes or MAXBYTES)
 
     @property
     def under_way_bytes(self) -> int:
         """What all workers send at once."""
-        return self.queue.copies * self.queue.workers * self.request_bytes
+        largest = min(self.batch_bytes, self.limit_bytes)
+        return self.queue.copies * self.queue.workers * largest
 
 
-def requests_of(profile: Profile, number: int) -> Requests:
-    """The bulks of the output into the engine with that number.
-
-    The messages of a batch are many: their sum is close to that of as many mean ones.
-    """
-    queue = action_queue(profile, number)
-    queue = working_queue(profile, number) if queue.is_direct else queue
-    limits = {n: size_bytes(output.maxbytes or MAXBYTES) for n, output in profile.enumerated}
-    event = profile.workload.message_bytes.mean * DOCUMENT
-    batch = queue.batch * event
-    return Requests(queue, event, batch, min(batch, limits[number]))
+def bulks(profile: Profile) -> Iterator[Place[Requests]]:
+    """The bulks of each output into the engine, with the place of the queue that makes them."""
+    event_bytes = profile.workload.message_bytes.mean * DOCUMENT
+    for number, output in profile.enumerated:
+        queue = action_queue(profile, number)
+        queue = working_queue(profile, number) if queue.is_direct else queue
+        yield queue.path, Requests(output, queue, event_bytes)
 
 
 def largest_request_bytes(profile: Profile) -> int:
@@ -203,22 +204,20 @@ def pressure_bytes(profile: Profile) -> int:
 )
 def _split_batches(profile: Profile) -> Iterator[Complaint]:
     most = largest_request_bytes(profile)
-    for number, output in profile.enumerated:
-        requests = requests_of(profile, number)
-        limit = size_bytes(output.maxbytes or MAXBYTES)
-        if requests.batch_bytes > most:
+    for (number, _), (_, bulk) in zip(profile.enumerated, bulks(profile), strict=True):
+        if bulk.batch_bytes > most:
             yield _batch(
-                requests,
+                bulk,
                 f"can exceed the {most} bytes that the engine takes in one request "
                 "(http.max_content_length)",
-                most // requests.event_bytes,
+                most // bulk.event_bytes,
             )
-        elif requests.batch_bytes > limit:
+        elif bulk.batch_bytes > bulk.limit_bytes:
             yield Complaint(
                 ("outputs", number, "maxbytes"),
-                f"batches of {requests.queue.batch} events can exceed {limit} bytes and are then "
-                "sent in parts, which loses events when the connection fails: use at least "
-                f"{_kib(requests.batch_bytes)}",
+                f"batches of {bulk.queue.batch} events can exceed {bulk.limit_bytes} bytes and are "
+                "then sent in parts, which loses events when the connection fails: use at least "
+                f"{_kib(bulk.batch_bytes)}",
             )
 
 
@@ -239,18 +238,16 @@ def _split_batches(profile: Profile) -> Iterator[Complaint]:
     },
     good={"outputs[logs].maxbytes": "16000"},
 )
-def _message_above_maxbytes(profile: Profile) -> Iterator[Complaint]:
+@each(engine_outputs, "maxbytes")
+def _message_above_maxbytes(output: OmelasticsearchOutput, profile: Profile) -> Iterator[str]:
     """The empty request goes out only where that document is the first of a batch."""
-    longest = _longest_message(profile.workload)
-    for number, output in profile.enumerated:
-        limit = size_bytes(output.maxbytes or MAXBYTES)
-        if longest * DOCUMENT > limit:
-            yield Complaint(
-                ("outputs", number, "maxbytes"),
-                f"one message of {longest} bytes can exceed {limit} bytes as a document: rsyslog "
-                "sends it anyway, after an empty request that the engine refuses; use at least "
-                f"{_kib(longest * DOCUMENT)}",
-            )
+    longest, limit = _longest_message(profile.workload), size_bytes(output.maxbytes or MAXBYTES)
+    if longest * DOCUMENT > limit:
+        yield (
+            f"one message of {longest} bytes can exceed {limit} bytes as a document: rsyslog "
+            "sends it anyway, after an empty request that the engine refuses; use at least "
+            f"{_kib(longest * DOCUMENT)}"
+        )
 
 
 def _longest_message(workload: Workload) -> int:
@@ -271,17 +268,16 @@ def _kib(size: int) -> str:
     bad={"outputs[logs].maxbytes": "102401k"},
     good={"outputs[logs].maxbytes": "102400k"},
 )
-def _above_the_engines(profile: Profile) -> Iterator[Complaint]:
+@each(engine_outputs)
+def _above_the_engines(output: OmelasticsearchOutput, profile: Profile) -> Iterator[Complaint]:
     most = largest_request_bytes(profile)
-    for number, output in profile.enumerated:
-        if output.maxbytes is not None and size_bytes(output.maxbytes) > most:
-            yield Complaint(
-                ("outputs", number, "maxbytes"),
-                f"the engine takes at most {most} bytes in one request (http.max_content_length) "
-                "and answers larger ones with 413, which loses the batch: use at most "
-                f"{most // 1024}k",
-                Cure(f"{most // 1024}k", f"batches of more than {most} bytes are lost"),
-            )
+    if output.maxbytes is not None and size_bytes(output.maxbytes) > most:
+        yield Complaint(
+            ("maxbytes",),
+            f"the engine takes at most {most} bytes in one request (http.max_content_length) "
+            f"and answers larger ones with 413, which loses the batch: use at most {most // 1024}k",
+            Cure(f"{most // 1024}k", f"batches of more than {most} bytes are lost"),
+        )
 
 
 @warning(
@@ -297,19 +293,17 @@ def _above_the_engines(profile: Profile) -> Iterator[Complaint]:
     },
     good={"outputs[logs].queue.dequeueBatchSize": 2148},
 )
-def _above_a_proxys(profile: Profile) -> Iterator[Complaint]:
+@each(bulks, "dequeueBatchSize")
+def _above_a_proxys(bulk: Requests, _: Profile) -> Iterator[str]:
     """Engines listen on 9200: on the ports of the web something else answers for them."""
-    for number, output in profile.enumerated:
-        requests = requests_of(profile, number)
-        behind = next((s for _, s in remote_servers(output) if urlsplit(s).port in _WEB), None)
-        if behind is None or output.maxbytes or requests.batch_bytes <= _NGINX_BODY:
-            continue
-        yield Complaint(
-            (*requests.queue.path, "dequeueBatchSize"),
-            f"batches of {requests.queue.batch} events can exceed 1 MiB, nginx's default limit of "
+    servers = remote_servers(bulk.output)
+    behind = next((one for _, one in servers if urlsplit(one).port in _WEB), None)
+    if behind is not None and not bulk.output.maxbytes and bulk.batch_bytes > _NGINX_BODY:
+        yield (
+            f"batches of {bulk.queue.batch} events can exceed 1 MiB, nginx's default limit of "
             f"a request, and {behind} looks like a proxy: if it refuses them, the output blocks "
-            f"and doubles events; use at most {_NGINX_BODY // requests.event_bytes}, or set "
-            "maxbytes to what the proxy takes",
+            f"and doubles events; use at most {_NGINX_BODY // bulk.event_bytes}, or set "
+            "maxbytes to what the proxy takes"
         )
 
 
@@ -325,7 +319,7 @@ def _above_a_proxys(profile: Profile) -> Iterator[Complaint]:
 def _under_pressure(profile: Profile) -> Iterator[Complaint]:
     limit = pressure_bytes(profile)
     room = int(limit * _SHARE_OF_PRESSURE)
-    every = [requests_of(profile, number) for number, _ in profile.enumerated]
+    every = [bulk for _, bulk in bulks(profile)]
     under_way = sum(one.under_way_bytes for one in every)
     if under_way > room:
         largest = max(every, key=lambda one: one.under_way_bytes)
@@ -360,14 +354,11 @@ def _batch(requests: Requests, what: str, fits: int) -> Complaint:
     },
     good={"outputs[logs].queue.dequeueBatchSize": _LARGEST_BATCH},
 )
-def _expensive_failures(profile: Profile) -> Iterator[Complaint]:
-    if profile.guardrails.tier is not Tier.DURABLE:
-        return
-    for number, output in profile.enumerated:
-        queue = requests_of(profile, number).queue
-        if queue.batch > _LARGEST_BATCH and remote_servers(output):
-            yield Complaint(
-                (*queue.path, "dequeueBatchSize"),
-                f"when the connection fails, rsyslog sends the batch again as {queue.batch} "
-                f"requests of one event each: use at most {_LARGEST_BATCH}",
-            )
+@each(where_durable(bulks), "dequeueBatchSize")
+def _expensive_failures(bulk: Requests, _: Profile) -> Iterator[str]:
+    batch = bulk.queue.batch
+    if batch > _LARGEST_BATCH and remote_servers(bulk.output):
+        yield (
+            f"when the connection fails, rsyslog sends the batch again as {batch} requests of one "
+            f"event each: use at most {_LARGEST_BATCH}"
+        )

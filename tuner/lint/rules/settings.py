@@ -6,8 +6,9 @@ from collections.abc import Iterator
 
 from tuner.engines.index import MappingStyle
 from tuner.engines.release import Engine
-from tuner.errors import KeyPath
+from tuner.lint.each import each, engine_outputs
 from tuner.modules.field import Use
+from tuner.modules.omelasticsearch import OmelasticsearchOutput
 from tuner.profile.documents import TIMESTAMP, fields_of, has_keyword, is_timed
 from tuner.profile.model import Profile
 from tuner.rule import Complaint, advice, error, warning
@@ -24,11 +25,6 @@ _TIERED_ONLY = (
 )
 
 
-def setting_path(number: int, name: str) -> KeyPath:
-    """Where a setting of an output's index stands."""
-    return ("outputs", number, "index", "settings", name)
-
-
 @error(
     "RT330",
     why="The engine refuses the index: must be >= [100ms].",
@@ -36,15 +32,12 @@ def setting_path(number: int, name: str) -> KeyPath:
     bad={f"{SETTINGS}.translog.sync_interval": "99ms"},
     good={f"{SETTINGS}.translog.sync_interval": "100ms"},
 )
-def _too_often(profile: Profile) -> Iterator[Complaint]:
-    for number, output in profile.enumerated:
-        interval = output.index.settings.translog_sync_interval
-        waits_s = seconds(interval)
-        if waits_s is not None and waits_s < _SHORTEST_SYNC_S:
-            yield Complaint(
-                setting_path(number, "translog.sync_interval"),
-                f"the engine refuses {interval}, and the index with it: use at least 100ms",
-            )
+@each(engine_outputs, "index", "settings", "translog.sync_interval")
+def _too_often(output: OmelasticsearchOutput, _: Profile) -> Iterator[str]:
+    interval = output.index.settings.translog_sync_interval
+    waits_s = seconds(interval)
+    if waits_s is not None and waits_s < _SHORTEST_SYNC_S:
+        yield (f"the engine refuses {interval}, and the index with it: use at least 100ms")
 
 
 @advice(
@@ -58,14 +51,13 @@ def _too_often(profile: Profile) -> Iterator[Complaint]:
     },
     good={f"{SETTINGS}.bloom_filter_for_id_field.enabled": True},
 )
-def _ids_without_filter(profile: Profile) -> Iterator[Complaint]:
-    for number, output in profile.enumerated:
-        if output.has_ids and output.index.settings.bloom_filter_for_id_field_enabled is False:
-            yield Complaint(
-                setting_path(number, "bloom_filter_for_id_field.enabled"),
-                "every event has an id of its own here, which the engine looks up in each segment "
-                "without this filter: remove it, or bulkid and what needs it",
-            )
+@each(engine_outputs, "index", "settings", "bloom_filter_for_id_field.enabled")
+def _ids_without_filter(output: OmelasticsearchOutput, _: Profile) -> Iterator[str]:
+    if output.has_ids and output.index.settings.bloom_filter_for_id_field_enabled is False:
+        yield (
+            "every event has an id of its own here, which the engine looks up in each segment "
+            "without this filter: remove it, or bulkid and what needs it"
+        )
 
 
 @advice(
@@ -80,18 +72,17 @@ def _ids_without_filter(profile: Profile) -> Iterator[Complaint]:
     good={f"{SETTINGS}.merge.policy.type": "time_based"},
     at=f"{SETTINGS}.merge.policy.merge_factor",
 )
-def _factor_without_effect(profile: Profile) -> Iterator[Complaint]:
-    for number, output in profile.enumerated:
-        settings = output.index.settings
-        by_time = settings.merge_policy_type == "time_based" or (
-            settings.merge_policy_type in {None, "unset"} and is_timed(output)
+@each(engine_outputs, "index", "settings", "merge.policy.merge_factor")
+def _factor_without_effect(output: OmelasticsearchOutput, _: Profile) -> Iterator[str]:
+    settings = output.index.settings
+    by_time = settings.merge_policy_type == "time_based" or (
+        settings.merge_policy_type in {None, "unset"} and is_timed(output)
+    )
+    if settings.merge_policy_merge_factor is not None and not by_time:
+        yield (
+            "merge.policy.merge_factor has no effect on indices that do not merge by time: "
+            "use merge.policy.segments_per_tier, or set merge.policy.type to time_based"
         )
-        if settings.merge_policy_merge_factor is not None and not by_time:
-            yield Complaint(
-                setting_path(number, "merge.policy.merge_factor"),
-                "merge.policy.merge_factor has no effect on indices that do not merge by time: "
-                "use merge.policy.segments_per_tier, or set merge.policy.type to time_based",
-            )
 
 
 @advice(
@@ -102,14 +93,13 @@ def _factor_without_effect(profile: Profile) -> Iterator[Complaint]:
     bad={f"{SETTINGS}.logsdb.route_on_sort_fields": True},
     good={f"{SETTINGS}.logsdb.route_on_sort_fields": False},
 )
-def _licensed(profile: Profile) -> Iterator[Complaint]:
-    for number, output in profile.enumerated:
-        if output.index.settings.logsdb_route_on_sort_fields:
-            yield Complaint(
-                setting_path(number, "logsdb.route_on_sort_fields"),
-                "needs an Enterprise licence, two fields in sort.field beside @timestamp, and "
-                "events without ids of their own: check GET _license, or remove it",
-            )
+@each(engine_outputs, "index", "settings", "logsdb.route_on_sort_fields")
+def _licensed(output: OmelasticsearchOutput, _: Profile) -> Iterator[str]:
+    if output.index.settings.logsdb_route_on_sort_fields:
+        yield (
+            "needs an Enterprise licence, two fields in sort.field beside @timestamp, and "
+            "events without ids of their own: check GET _license, or remove it"
+        )
 
 
 @advice(
@@ -124,17 +114,15 @@ def _licensed(profile: Profile) -> Iterator[Complaint]:
     good={f"{SETTINGS}.number_of_replicas": 1},
     at=f"{SETTINGS}.replication.type",
 )
-def _no_copies(profile: Profile) -> Iterator[Complaint]:
-    if profile.release.engine is not Engine.OPENSEARCH:
-        return
-    for number, output in profile.enumerated:
-        settings = output.index.settings
-        if settings.replication_type == "SEGMENT" and settings.number_of_replicas == 0:
-            yield Complaint(
-                setting_path(number, "replication.type"),
-                "SEGMENT says how replicas get their segments, and this index has no replicas: "
-                "remove it, or set number_of_replicas to 1",
-            )
+@each(engine_outputs, "index", "settings", "replication.type")
+def _no_copies(output: OmelasticsearchOutput, profile: Profile) -> Iterator[str]:
+    settings, is_opensearch = output.index.settings, profile.release.engine is Engine.OPENSEARCH
+    by_segment = is_opensearch and settings.replication_type == "SEGMENT"
+    if by_segment and settings.number_of_replicas == 0:
+        yield (
+            "SEGMENT says how replicas get their segments, and this index has no replicas: "
+            "remove it, or set number_of_replicas to 1"
+        )
 
 
 @error(
@@ -145,22 +133,22 @@ def _no_copies(profile: Profile) -> Iterator[Complaint]:
     bad={f"{SETTINGS}.sort.field": ["message"]},
     good={f"{SETTINGS}.sort.field": ["@timestamp"]},
 )
-def _sorting(profile: Profile) -> Iterator[Complaint]:
-    for number, output in profile.enumerated:
-        settings = output.index.settings
-        names = settings.sort_field or ()
-        if settings.sort_order is not None and len(settings.sort_order) != len(names):
+@each(engine_outputs)
+def _sorting(output: OmelasticsearchOutput, _: Profile) -> Iterator[Complaint]:
+    settings = output.index.settings
+    names = settings.sort_field or ()
+    if settings.sort_order is not None and len(settings.sort_order) != len(names):
+        yield Complaint(
+            ("index", "settings", "sort.order"), "give one order for each field of sort.field"
+        )
+    sortable = {field.name for field in fields_of(output) if Use.AGGREGATE in field.uses}
+    for name in names:
+        if name not in sortable and output.index.mapping is MappingStyle.EXPLICIT:
             yield Complaint(
-                setting_path(number, "sort.order"), "give one order for each field of sort.field"
+                ("index", "settings", "sort.field"),
+                f"an index is sorted by fields with doc_values, and {name} has no doc_values: "
+                "add it to the document with the use aggregate",
             )
-        sortable = {field.name for field in fields_of(output) if Use.AGGREGATE in field.uses}
-        for name in names:
-            if name not in sortable and output.index.mapping is MappingStyle.EXPLICIT:
-                yield Complaint(
-                    setting_path(number, "sort.field"),
-                    f"an index is sorted by fields with doc_values, and {name} has no doc_values: "
-                    "add it to the document with the use aggregate",
-                )
 
 
 @error(
@@ -170,16 +158,15 @@ def _sorting(profile: Profile) -> Iterator[Complaint]:
     bad={f"{SETTINGS}.write.wait_for_active_shards": 3},
     good={f"{SETTINGS}.write.wait_for_active_shards": 2},
 )
-def _waiting(profile: Profile) -> Iterator[Complaint]:
-    for number, output in profile.enumerated:
-        settings = output.index.settings
-        copies, required = settings.number_of_replicas + 1, settings.write_wait_for_active_shards
-        if isinstance(required, int) and required > copies:
-            yield Complaint(
-                setting_path(number, "write.wait_for_active_shards"),
-                f"every write would wait for {required} copies, but there are only {copies}: use "
-                f"at most {copies}",
-            )
+@each(engine_outputs, "index", "settings", "write.wait_for_active_shards")
+def _waiting(output: OmelasticsearchOutput, _: Profile) -> Iterator[str]:
+    settings = output.index.settings
+    copies, required = settings.number_of_replicas + 1, settings.write_wait_for_active_shards
+    if isinstance(required, int) and required > copies:
+        yield (
+            f"every write would wait for {required} copies, but there are only {copies}: use "
+            f"at most {copies}"
+        )
 
 
 @error(
@@ -194,15 +181,14 @@ def _waiting(profile: Profile) -> Iterator[Complaint]:
     good={"outputs[logs].writeoperation": "create"},
     at=f"{SETTINGS}.append_only.enabled",
 )
-def _append_only(profile: Profile) -> Iterator[Complaint]:
-    for number, output in profile.enumerated:
-        overwrites = output.has_ids and not output.creates
-        if output.index.settings.append_only_enabled and overwrites:
-            yield Complaint(
-                setting_path(number, "append_only.enabled"),
-                "an index that only appends refuses documents with an id of their own: set "
-                "writeoperation to create, or remove bulkid",
-            )
+@each(engine_outputs, "index", "settings", "append_only.enabled")
+def _append_only(output: OmelasticsearchOutput, _: Profile) -> Iterator[str]:
+    overwrites = output.has_ids and not output.creates
+    if output.index.settings.append_only_enabled and overwrites:
+        yield (
+            "an index that only appends refuses documents with an id of their own: set "
+            "writeoperation to create, or remove bulkid"
+        )
 
 
 @error(
@@ -217,18 +203,17 @@ def _append_only(profile: Profile) -> Iterator[Complaint]:
     good={f"{SETTINGS}.derived_source.enabled": False},
     at=f"{SETTINGS}.derived_source.enabled",
 )
-def _derived_from_keywords(profile: Profile) -> Iterator[Complaint]:
-    for number, output in profile.enumerated:
-        index = output.index
-        if index.settings.derived_source_enabled and index.mapping is MappingStyle.EXPLICIT:
-            names = [field.name for field in fields_of(output) if has_keyword(field)]
-            if names:
-                yield Complaint(
-                    setting_path(number, "derived_source.enabled"),
-                    f"OpenSearch refuses it beside {names[0]}, which is not indexed where it is "
-                    "longer than ignore_above: remove it, or give strings only the uses full_text, "
-                    "phrase and retrieve",
-                )
+@each(engine_outputs, "index", "settings", "derived_source.enabled")
+def _derived_from_keywords(output: OmelasticsearchOutput, _: Profile) -> Iterator[str]:
+    index = output.index
+    if index.settings.derived_source_enabled and index.mapping is MappingStyle.EXPLICIT:
+        names = [field.name for field in fields_of(output) if has_keyword(field)]
+        if names:
+            yield (
+                f"OpenSearch refuses it beside {names[0]}, which is not indexed where it is "
+                "longer than ignore_above: remove it, or give strings only the uses full_text, "
+                "phrase and retrieve"
+            )
 
 
 @error(
@@ -242,15 +227,14 @@ def _derived_from_keywords(profile: Profile) -> Iterator[Complaint]:
     good={f"{SETTINGS}.append_only.enabled": True},
     at=f"{SETTINGS}.bulk.adaptive_shard_selection.enabled",
 )
-def _adaptive_without_append_only(profile: Profile) -> Iterator[Complaint]:
-    for number, output in profile.enumerated:
-        settings = output.index.settings
-        if settings.bulk_adaptive_shard_selection_enabled and not settings.append_only_enabled:
-            yield Complaint(
-                setting_path(number, "bulk.adaptive_shard_selection.enabled"),
-                "OpenSearch refuses it for an index that is not append-only: set "
-                "append_only.enabled to true too, or remove it",
-            )
+@each(engine_outputs, "index", "settings", "bulk.adaptive_shard_selection.enabled")
+def _adaptive_without_append_only(output: OmelasticsearchOutput, _: Profile) -> Iterator[str]:
+    settings = output.index.settings
+    if settings.bulk_adaptive_shard_selection_enabled and not settings.append_only_enabled:
+        yield (
+            "OpenSearch refuses it for an index that is not append-only: set "
+            "append_only.enabled to true too, or remove it"
+        )
 
 
 @advice(
@@ -262,20 +246,19 @@ def _adaptive_without_append_only(profile: Profile) -> Iterator[Complaint]:
     good={f"{SETTINGS}.merge.policy.type": "tiered"},
     at=f"{SETTINGS}.merge.policy.segments_per_tier",
 )
-def _merge_without_effect(profile: Profile) -> Iterator[Complaint]:
-    release = profile.release
+@each(engine_outputs)
+def _merge_without_effect(output: OmelasticsearchOutput, profile: Profile) -> Iterator[Complaint]:
+    release, settings = profile.release, output.index.settings
     if release.engine is Engine.OPENSEARCH or release.engine_version < (8, 7):
         return
-    for number, output in profile.enumerated:
-        settings = output.index.settings
-        written = settings.model_dump(by_alias=True, exclude_none=True)
-        for name in _TIERED_ONLY:
-            if name in written and settings.merge_policy_type != "tiered" and is_timed(output):
-                yield Complaint(
-                    setting_path(number, name),
-                    f"{name} has no effect on indices with {TIMESTAMP}, which merge by time: "
-                    "use merge.policy.merge_factor, or set merge.policy.type to tiered",
-                )
+    written = settings.model_dump(by_alias=True, exclude_none=True)
+    for name in _TIERED_ONLY:
+        if name in written and settings.merge_policy_type != "tiered" and is_timed(output):
+            yield Complaint(
+                ("index", "settings", name),
+                f"{name} has no effect on indices with {TIMESTAMP}, which merge by time: "
+                "use merge.policy.merge_factor, or set merge.policy.type to tiered",
+            )
 
 
 @warning(
@@ -285,11 +268,10 @@ def _merge_without_effect(profile: Profile) -> Iterator[Complaint]:
     bad={f"{SETTINGS}.mapping.source.mode": "synthetic"},
     good={f"{SETTINGS}.mapping.source.mode": "stored"},
 )
-def _synthetic(profile: Profile) -> Iterator[Complaint]:
-    for number, output in profile.enumerated:
-        if output.index.settings.mapping_source_mode == "synthetic":
-            yield Complaint(
-                setting_path(number, "mapping.source.mode"),
-                "without an Enterprise licence Elasticsearch silently stores the source anyway: "
-                "check GET _license, or use stored",
-            )
+@each(engine_outputs, "index", "settings", "mapping.source.mode")
+def _synthetic(output: OmelasticsearchOutput, _: Profile) -> Iterator[str]:
+    if output.index.settings.mapping_source_mode == "synthetic":
+        yield (
+            "without an Enterprise licence Elasticsearch silently stores the source anyway: "
+            "check GET _license, or use stored"
+        )

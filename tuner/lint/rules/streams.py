@@ -6,23 +6,21 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tuner.errors import KeyPath
+from tuner.lint.each import Place, action_queues, each, inputs, outputs
 from tuner.modules.filter import Filter
-from tuner.modules.input import Listener
+from tuner.modules.input import Input, Listener
 from tuner.modules.mmjsonparse import JsonParse
 from tuner.modules.mmnormalize import NormalizeParse
+from tuner.modules.output import Output
 from tuner.modules.registry import AnyStep
 from tuner.modules.step import ParseStep, SetStep
 from tuner.profile.model import Profile
-from tuner.profile.placement import action_queue, lane_queue, ports_of
+from tuner.profile.placement import PlacedQueue, lane_queue, ports_of
 from tuner.profile.stream import Spread, Stream
 from tuner.rule import Changes, Complaint, advice, error
 
 _LAST_PORT = 65535
 _LANES = {"lanes": {"count": 2}, "outputs[logs].queue": {"type": "Direct"}}
-
-
-def _by_ports(profile: Profile) -> bool:
-    return profile.lanes is not None and profile.lanes.spread is Spread.PORTS
 
 
 @error(
@@ -37,22 +35,21 @@ def _by_ports(profile: Profile) -> bool:
     good={"lanes.spread": "random"},
     at="inputs[0].type",
 )
-def _without_port(profile: Profile) -> Iterator[Complaint]:
-    if not _by_ports(profile):
+@each(inputs)
+def _without_port(source: Input, profile: Profile) -> Iterator[Complaint]:
+    if profile.lanes is None or profile.lanes.spread is not Spread.PORTS:
         return
-    for number, source in enumerate(profile.inputs):
-        if not isinstance(source, Listener):
-            yield Complaint(
-                ("inputs", number, "type"),
-                f"{source.type} has no port to choose a lane by: set lanes.spread to hash or "
-                "random",
-            )
-        elif source.parser not in {None, profile.parser}:
-            yield Complaint(
-                ("inputs", number, "parser"),
-                "the inputs hand their events straight to the lanes, which share one choice of "
-                "parsers: name it once, as the profile's parser",
-            )
+    if not isinstance(source, Listener):
+        yield Complaint(
+            ("type",),
+            f"{source.type} has no port to choose a lane by: set lanes.spread to hash or random",
+        )
+    elif source.parser not in {None, profile.parser}:
+        yield Complaint(
+            ("parser",),
+            "the inputs hand their events straight to the lanes, which share one choice of "
+            "parsers: name it once, as the profile's parser",
+        )
 
 
 @error(
@@ -62,15 +59,14 @@ def _without_port(profile: Profile) -> Iterator[Complaint]:
     bad={**_LANES, "inputs[0].port": 65_535},
     good={"inputs[0].port": 65_534},
 )
-def _past_the_last(profile: Profile) -> Iterator[Complaint]:
-    for number, source in enumerate(profile.inputs):
-        ports = ports_of(profile, source)
-        if ports and ports[-1] > _LAST_PORT:
-            yield Complaint(
-                ("inputs", number, "port"),
-                f"{len(ports)} lanes need the ports {ports[0]} to {ports[-1]}, and {_LAST_PORT} is "
-                f"the last: use at most {_LAST_PORT + 1 - len(ports)}",
-            )
+@each(inputs, "port")
+def _past_the_last(source: Input, profile: Profile) -> Iterator[str]:
+    ports = ports_of(profile, source)
+    if ports and ports[-1] > _LAST_PORT:
+        yield (
+            f"{len(ports)} lanes need the ports {ports[0]} to {ports[-1]}, and {_LAST_PORT} is "
+            f"the last: use at most {_LAST_PORT + 1 - len(ports)}"
+        )
 
 
 @error(
@@ -98,17 +94,14 @@ def _no_queue(profile: Profile) -> Iterator[Complaint]:
     good={"outputs[logs].queue": {"type": "Direct"}},
     at="outputs[logs].queue.type",
 )
-def _together_again(profile: Profile) -> Iterator[Complaint]:
-    if profile.lanes is None or profile.lanes.count == 1:
-        return
-    for number in range(len(profile.outputs)):
-        queue = action_queue(profile, number)
-        if not queue.is_direct:
-            yield Complaint(
-                (*queue.path, "type"),
-                f"all {profile.lanes.count} lanes share this one queue again: set its type to "
-                "Direct, so that each lane's workers deliver themselves",
-            )
+@each(action_queues, "type")
+def _together_again(queue: PlacedQueue, profile: Profile) -> Iterator[str]:
+    lanes = profile.lanes
+    if lanes is not None and lanes.count > 1 and not queue.is_direct:
+        yield (
+            f"all {lanes.count} lanes share this one queue again: set its type to "
+            "Direct, so that each lane's workers deliver themselves"
+        )
 
 
 _OWN = "rsyslog-tune's own: docs/profiles.md"
@@ -209,14 +202,14 @@ _APPS: Changes = {
 )
 def _unknown_stream(profile: Profile) -> Iterator[Complaint]:
     known = ", ".join(profile.streams) or "none"
-    for kind, ones in (("inputs", profile.inputs), ("outputs", profile.outputs)):
-        for number, one in enumerate(ones):
-            if one.stream is not None and one.stream not in profile.streams:
-                yield Complaint(
-                    (kind, number, "stream"),
-                    f"there is no stream {one.stream}, streams has {known}: add it there, or "
-                    "remove this",
-                )
+    sections: tuple[Place[Input | Output], ...] = (*inputs(profile), *outputs(profile))
+    for place, one in sections:
+        if one.stream is not None and one.stream not in profile.streams:
+            yield Complaint(
+                (*place, "stream"),
+                f"there is no stream {one.stream}, streams has {known}: add it there, or "
+                "remove this",
+            )
     counters = profile.impstats.stream if profile.impstats is not None else None
     if counters is not None and counters not in profile.streams:
         yield Complaint(

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from urllib.parse import urlsplit
 
-from tuner.errors import KeyPath
+from tuner.lint.each import Place, each, engine_outputs, outputs_of, where_durable
 from tuner.modules.omelasticsearch import OmelasticsearchOutput
 from tuner.modules.omhttp import OmhttpOutput
-from tuner.profile.model import Profile, Tier
+from tuner.modules.output import Output
+from tuner.profile.model import Profile
 from tuner.rule import Changes, Complaint, Cure, error, loss, warning
 from tuner.schema.parameter import since
 from tuner.schema.scalars import is_loopback
@@ -41,15 +42,17 @@ def _remote(servers: Sequence[str]) -> list[tuple[int, str]]:
     ]
 
 
-def _over_http(
-    profile: Profile,
-) -> Iterator[tuple[KeyPath, Sequence[str], OmelasticsearchOutput | OmhttpOutput]]:
-    """The outputs that speak HTTP, each with its servers and their path."""
-    for number, output in enumerate(profile.outputs):
-        if isinstance(output, OmelasticsearchOutput):
-            yield ("outputs", number, "servers"), output.servers, output
-        elif isinstance(output, OmhttpOutput):
-            yield ("outputs", number, "server"), output.addresses, output
+def _http_outputs(profile: Profile) -> Iterator[Place[OmelasticsearchOutput | OmhttpOutput]]:
+    """The outputs that speak HTTP."""
+    yield from outputs_of(OmelasticsearchOutput)(profile)
+    yield from outputs_of(OmhttpOutput)(profile)
+
+
+def _servers(output: OmelasticsearchOutput | OmhttpOutput) -> tuple[str, Sequence[str]]:
+    """The key of an output's servers, and the servers."""
+    if isinstance(output, OmhttpOutput):
+        return "server", output.addresses
+    return "servers", output.servers
 
 
 @error(
@@ -64,17 +67,20 @@ def _over_http(
     good={"outputs[logs].servers": ["https://es.example:9200"]},
     at="outputs[logs].servers[0]",
 )
-def _password_in_the_clear(profile: Profile) -> Iterator[Complaint]:
-    if profile.guardrails.secrets_in_clear:
+@each(_http_outputs)
+def _password_in_the_clear(
+    output: OmelasticsearchOutput | OmhttpOutput, profile: Profile
+) -> Iterator[Complaint]:
+    if profile.guardrails.secrets_in_clear or not output.secrets:
         return
-    for path, servers, output in _over_http(profile):
-        for i, server in _remote(servers) if output.secrets else ():
-            if server.startswith("http:"):
-                yield Complaint(
-                    (*path, i),
-                    "the secret would cross the network in the clear: use https, with tls.cacert; "
-                    "where something else encrypts the way, set guardrails.secrets_in_clear: on",
-                )
+    key, servers = _servers(output)
+    for i, server in _remote(servers):
+        if server.startswith("http:"):
+            yield Complaint(
+                (key, i),
+                "the secret would cross the network in the clear: use https, with tls.cacert; "
+                "where something else encrypts the way, set guardrails.secrets_in_clear: on",
+            )
 
 
 @warning(
@@ -85,16 +91,15 @@ def _password_in_the_clear(profile: Profile) -> Iterator[Complaint]:
     good={"outputs[logs].servers": ["https://es.example:443"]},
     at="outputs[logs].servers[0]",
 )
-def _no_port(profile: Profile) -> Iterator[Complaint]:
-    for number, output in profile.enumerated:
-        for i, server in enumerate(output.servers):
-            if server.startswith("https:") and urlsplit(server).port is None:
-                yield Complaint(
-                    ("outputs", number, "servers", i),
-                    "rsyslog goes to port 9200 here, not to 443, the usual port of https: write "
-                    f"the port that is meant, {server.rstrip('/')}:443 or "
-                    f"{server.rstrip('/')}:9200",
-                )
+@each(engine_outputs)
+def _no_port(output: OmelasticsearchOutput, _: Profile) -> Iterator[Complaint]:
+    for i, server in enumerate(output.servers):
+        if server.startswith("https:") and urlsplit(server).port is None:
+            yield Complaint(
+                ("servers", i),
+                "rsyslog goes to port 9200 here, not to 443, the usual port of https: write the "
+                f"port that is meant, {server.rstrip('/')}:443 or {server.rstrip('/')}:9200",
+            )
 
 
 @warning(
@@ -105,13 +110,11 @@ def _no_port(profile: Profile) -> Iterator[Complaint]:
     good={"outputs[logs].servers": ["https://127.0.0.1:9200"]},
     at="outputs[logs].tls",
 )
-def _tls_unused(profile: Profile) -> Iterator[Complaint]:
-    for path, servers, output in _over_http(profile):
-        if output.tls is not None and all(server.startswith("http:") for server in servers):
-            yield Complaint(
-                (*path[:-1], "tls"),
-                "tls has no effect with http servers: write https, or remove tls",
-            )
+@each(_http_outputs, "tls")
+def _tls_unused(output: OmelasticsearchOutput | OmhttpOutput, _: Profile) -> Iterator[str]:
+    _key, servers = _servers(output)
+    if output.tls is not None and all(server.startswith("http:") for server in servers):
+        yield "tls has no effect with http servers: write https, or remove tls"
 
 
 @error(
@@ -126,14 +129,11 @@ def _tls_unused(profile: Profile) -> Iterator[Complaint]:
     good={"outputs[logs].tls.myprivkey": "/etc/ssl/me.key"},
     at="outputs[logs].tls",
 )
-def _half_a_certificate(profile: Profile) -> Iterator[Complaint]:
-    for path, _, output in _over_http(profile):
-        tls = output.tls
-        if tls is not None and (tls.mycert is None) != (tls.myprivkey is None):
-            yield Complaint(
-                (*path[:-1], "tls"),
-                "a client certificate needs both tls.mycert and tls.myprivkey",
-            )
+@each(_http_outputs, "tls")
+def _half_a_certificate(output: OmelasticsearchOutput | OmhttpOutput, _: Profile) -> Iterator[str]:
+    tls = output.tls
+    if tls is not None and (tls.mycert is None) != (tls.myprivkey is None):
+        yield "a client certificate needs both tls.mycert and tls.myprivkey"
 
 
 @warning(
@@ -144,16 +144,15 @@ def _half_a_certificate(profile: Profile) -> Iterator[Complaint]:
     bad={"outputs[logs].indexTimeout": 0},
     good={"outputs[logs].indexTimeout": 60_000},
 )
-def _waits_for_ever(profile: Profile) -> Iterator[Complaint]:
+@each(engine_outputs, "indexTimeout")
+def _waits_for_ever(output: OmelasticsearchOutput, profile: Profile) -> Iterator[str]:
     came = since(OmelasticsearchOutput.model_fields["index_timeout"])
-    for number, output in profile.enumerated:
-        if output.index_timeout == 0 and profile.release.rsyslog_number >= came:
-            yield Complaint(
-                ("outputs", number, "indexTimeout"),
-                "0 (rsyslog's default) means no timeout: a hung engine blocks the worker "
-                "forever; use 60000, well above the longest time that a bulk takes (a limit that "
-                "is too low repeats batches that were indexed)",
-            )
+    if output.index_timeout == 0 and profile.release.rsyslog_number >= came:
+        yield (
+            "0 (rsyslog's default) means no timeout: a hung engine blocks the worker "
+            "forever; use 60000, well above the longest time that a bulk takes (a limit that "
+            "is too low repeats batches that were indexed)"
+        )
 
 
 @warning(
@@ -178,6 +177,14 @@ def _slow_start(profile: Profile) -> Iterator[Complaint]:
     )
 
 
+def _without_failover(profile: Profile) -> Iterator[Place[Output]]:
+    """The outputs that no other takes over from."""
+    for number, output in enumerate(profile.outputs):
+        after = profile.outputs[number + 1 : number + 2]
+        if not any(other.exec_only_when_previous_is_suspended for other in after):
+            yield ("outputs", number), output
+
+
 @error(
     "RT208",
     why="F8: rsyslog's default of 0 retries dropped 500 of 500 events within seconds of an "
@@ -186,15 +193,14 @@ def _slow_start(profile: Profile) -> Iterator[Complaint]:
     bad={"outputs[logs].action.resumeRetryCount": 0},
     good={"outputs[logs].action.resumeRetryCount": -1},
 )
-def _gives_up(profile: Profile) -> Iterator[Complaint]:
-    for number, count in _retry_counts(profile):
-        if count == 0:
-            yield Complaint(
-                ("outputs", number, "action.resumeRetryCount"),
-                "0 drops events as soon as the target is down, which the durable tier forbids: "
-                "use -1",
-                Cure(-1, "events are lost as soon as the target is down"),
-            )
+@each(where_durable(_without_failover))
+def _gives_up(output: Output, _: Profile) -> Iterator[Complaint]:
+    if output.action_resume_retry_count == 0:
+        yield Complaint(
+            ("action.resumeRetryCount",),
+            "0 drops events as soon as the target is down, which the durable tier forbids: use -1",
+            Cure(-1, "events are lost as soon as the target is down"),
+        )
 
 
 @loss(
@@ -205,24 +211,15 @@ def _gives_up(profile: Profile) -> Iterator[Complaint]:
     bad={"outputs[logs].action.resumeRetryCount": 10},
     good={"outputs[logs].action.resumeRetryCount": -1},
 )
-def _gives_up_later(profile: Profile) -> Iterator[Complaint]:
-    for number, count in _retry_counts(profile):
-        if count > 0:
-            yield Complaint(
-                ("outputs", number, "action.resumeRetryCount"),
-                f"events are dropped after {count} retries, which the durable tier forbids: use -1",
-                Cure(-1, f"events are lost when the target is still down after {count} retries"),
-            )
-
-
-def _retry_counts(profile: Profile) -> Iterator[tuple[int, int]]:
-    """The retry count of each output that the durable tier protects and that has no failover."""
-    if profile.guardrails.tier is not Tier.DURABLE:
-        return
-    for number, output in enumerate(profile.outputs):
-        after = profile.outputs[number + 1 : number + 2]
-        if not any(other.exec_only_when_previous_is_suspended for other in after):
-            yield number, output.action_resume_retry_count
+@each(where_durable(_without_failover))
+def _gives_up_later(output: Output, _: Profile) -> Iterator[Complaint]:
+    count = output.action_resume_retry_count
+    if count > 0:
+        yield Complaint(
+            ("action.resumeRetryCount",),
+            f"events are dropped after {count} retries, which the durable tier forbids: use -1",
+            Cure(-1, f"events are lost when the target is still down after {count} retries"),
+        )
 
 
 @error(
@@ -233,22 +230,22 @@ def _retry_counts(profile: Profile) -> Iterator[tuple[int, int]]:
     bad={"outputs[logs].filter_path": ["errors"]},
     good={"outputs[logs].filter_path": ["errors", "items.*.status"]},
 )
-def _filter_path(profile: Profile) -> Iterator[Complaint]:
-    for number, output in profile.enumerated:
-        kept = set(output.filter_path or ())
-        if not kept:
-            continue
-        path = ("outputs", number, "filter_path")
-        missing = [
-            name
-            for name, covering in (("errors", _ERRORS), ("items.*.status", _STATUS))
-            if not kept & covering
-        ]
-        if missing:
-            yield Complaint(
-                path,
-                f"omelasticsearch reads {' and '.join(missing)} of each reply and would treat "
-                "every batch as failed: add what is missing",
-            )
-        if any(part.startswith("-") for part in kept):
-            yield Complaint(path, "name what to keep; exclusions with - are not supported")
+@each(engine_outputs)
+def _filter_path(output: OmelasticsearchOutput, _: Profile) -> Iterator[Complaint]:
+    kept = set(output.filter_path or ())
+    if not kept:
+        return
+    path = ("filter_path",)
+    missing = [
+        name
+        for name, covering in (("errors", _ERRORS), ("items.*.status", _STATUS))
+        if not kept & covering
+    ]
+    if missing:
+        yield Complaint(
+            path,
+            f"omelasticsearch reads {' and '.join(missing)} of each reply and would treat "
+            "every batch as failed: add what is missing",
+        )
+    if any(part.startswith("-") for part in kept):
+        yield Complaint(path, "name what to keep; exclusions with - are not supported")
