@@ -53,10 +53,7 @@ from tuner.render.templates import Templates
 from tuner.render.tree import write_whole
 
 _Planned = Annotated[
-    Path,
-    typer.Argument(
-        metavar="PROFILE", help="The profile, or a plan of --plan-out.", show_default=False
-    ),
+    Path, typer.Argument(metavar="PROFILE", help="The profile, or a plan of --plan-out.")
 ]
 _Check = Annotated[
     bool, typer.Option("--check", help="Change nothing; exit with 2 when something would.")
@@ -67,10 +64,8 @@ _Diff = Annotated[
 _PlanOut = Annotated[
     Path | None,
     typer.Option(
-        "--plan-out",
         metavar="FILE",
         help="Change nothing; write what would change, for apply FILE to do exactly that.",
-        show_default=False,
     ),
 ]
 _AllOrNone = Annotated[
@@ -80,19 +75,15 @@ _AllOrNone = Annotated[
 _ConfirmWithin = Annotated[
     str | None,
     typer.Option(
-        "--confirm-within",
         metavar="DURATION",
         help="The hosts restore themselves after so long (2m), whatever becomes of this machine, "
         "unless rsyslog-tune confirm comes first.",
-        show_default=False,
     ),
 ]
 _EventWithin = Annotated[
     str,
     typer.Option(
-        "--event-within",
-        metavar="DURATION",
-        help="How soon an event sent on each host must be found in the engine.",
+        metavar="DURATION", help="How soon an event sent on each host must be found in the engine."
     ),
 ]
 _TakeOver = Annotated[
@@ -116,7 +107,7 @@ def apply(
     diff: _Diff = False,
     plan_out: _PlanOut = None,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
-    serial: Annotated[int, typer.Option("--serial", min=1, help="Hosts at once.")] = 1,
+    serial: Annotated[int, typer.Option(min=1, help="Hosts at once.")] = 1,
     all_or_none: _AllOrNone = False,
     confirm_within: _ConfirmWithin = None,
     event_within: _EventWithin = "30s",

@@ -24,7 +24,6 @@ TlsFile = Annotated[
     typer.Option(
         metavar="FILE",
         help="With --scheduler, PEM files: the CA, a certificate for us, and its private key.",
-        show_default=False,
     ),
 ]
 
@@ -34,10 +33,7 @@ app = typer.Typer(no_args_is_help=True, help="Several machines as one: up, statu
 @app.command()
 def up(
     inventory: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE", help="hosts.yaml, or an inventory of Ansible's.", show_default=False
-        ),
+        Path | None, typer.Option(metavar="FILE", help="hosts.yaml, or an inventory of Ansible's.")
     ] = None,
     listen: Annotated[
         str | None,
@@ -45,7 +41,6 @@ def up(
             metavar="ADDRESS",
             help="The address of this machine that all hosts reach; by default the one that they "
             "see when we log in.",
-            show_default=False,
         ),
     ] = None,
     scheduler: Annotated[
@@ -54,7 +49,6 @@ def up(
             metavar="URL",
             help="Instead of an inventory: the scheduler of an existing Dask cluster, "
             "tls://HOST:8786.",
-            show_default=False,
         ),
     ] = None,
     tls_ca: TlsFile = None,

@@ -249,10 +249,7 @@ def _said(header: Header) -> tuple[object, ...]:
 _OF_SEARCHES = {"a", "b", "fail_below", "export_json", "export_markdown", "rsyslogd", "output"}
 
 SidePath = Annotated[
-    Path,
-    typer.Argument(
-        help="A profile, or the run directory of a search.", readable=False, show_default=False
-    ),
+    Path, typer.Argument(help="A profile, or the run directory of a search.", readable=False)
 ]
 PairCount = Annotated[
     int, typer.Option(min=FEWEST_PAIRS, max=1000, help="Number of pairs of runs.")
@@ -278,7 +275,6 @@ FailBelow = Annotated[
         help="A gate: exit with 7 when B is shown to carry less than RATIO of the events per "
         "second of A, with 0 when it is shown to carry more, and with 1 when the pairs cannot "
         "tell.",
-        show_default=False,
     ),
 ]
 Seed = Annotated[int, typer.Option(min=0, help="Decides which side of a pair runs first.")]

@@ -30,18 +30,12 @@ from tuner.validate.difference import ClusterObject, compare
 def diff(
     profile: ProfilePath,
     other: Annotated[
-        Path | None,
-        typer.Argument(
-            metavar="OTHER", help="Another profile.", readable=False, show_default=False
-        ),
+        Path | None, typer.Argument(metavar="OTHER", help="Another profile.", readable=False)
     ] = None,
     elasticsearch: Annotated[
         str | None,
         typer.Option(
-            "--elasticsearch",
-            metavar="URL",
-            help="The Elasticsearch or OpenSearch to compare with; read only.",
-            show_default=False,
+            metavar="URL", help="The Elasticsearch or OpenSearch to compare with; read only."
         ),
     ] = None,
     templates: TemplatesOption = None,

@@ -64,7 +64,6 @@ def doctor(
             metavar="ENGINE-VERSION|default|all",
             help="Download an engine before a search needs it: that of a release, such as "
             f"{_EXAMPLE}, the default, or all tested ones; can be repeated.",
-            show_default=False,
         ),
     ] = None,
     rsyslogd: RsyslogdOption = None,

@@ -33,7 +33,6 @@ def explain(
             help="A key such as dequeueBatchSize, a path such as "
             "outputs[].index.settings.refresh_interval, a word of rsyslog's such as imtcp or "
             "searchIndex, or a code such as RT112 or F11.",
-            show_default=False,
             autocompletion=_offered,
         ),
     ],

@@ -45,20 +45,12 @@ _REPORTS: dict[str, Callable[[StudyResult], str]] = {
 
 JsonFile = Annotated[
     Path | None,
-    typer.Option(
-        "--export-json",
-        metavar="FILE",
-        help="Write the results to FILE as JSON, whatever is printed.",
-        show_default=False,
-    ),
+    typer.Option(metavar="FILE", help="Write the results to FILE as JSON, whatever is printed."),
 ]
 MarkdownFile = Annotated[
     Path | None,
     typer.Option(
-        "--export-markdown",
-        metavar="FILE",
-        help="Write the results to FILE as Markdown, whatever is printed.",
-        show_default=False,
+        metavar="FILE", help="Write the results to FILE as Markdown, whatever is printed."
     ),
 ]
 MetricsFileOption = Annotated[
@@ -69,7 +61,6 @@ MetricsFileOption = Annotated[
         dir_okay=False,
         help="Keep metrics of the run in this file, in Prometheus' text format, for the textfile "
         "collector of node_exporter.",
-        show_default=False,
     ),
 ]
 

@@ -24,43 +24,31 @@ from tuner.profile.message_sizes import Distribution as MessageDistribution
 Kind = Annotated[
     TransportKind,
     typer.Option(
-        "--transport",
         metavar="KIND",
         help="tcp, tls, udp, unix (a datagram socket), file (appends lines) or relp.",
     ),
 ]
-Port = Annotated[
-    int | None,
-    typer.Option(min=1, max=65535, show_default=False, help="The port on 127.0.0.1."),
-]
+Port = Annotated[int | None, typer.Option(min=1, max=65535, help="The port on 127.0.0.1.")]
 Targets = Annotated[
     list[str] | None,
     typer.Option(
-        "--target",
         metavar="HOST:PORT|PATH",
-        show_default=False,
         help="Instead of --port; a path for unix and file. Repeat it to spread connections over "
         "several targets.",
     ),
 ]
-_PEM = {"exists": True, "dir_okay": False, "show_default": False, "metavar": "PEM"}
+_PEM = {"exists": True, "dir_okay": False, "metavar": "PEM"}
 Authority = Annotated[
     Path | None,
-    typer.Option(
-        "--ca", **_PEM, help="CA certificate that the receiver's certificate must chain to."
-    ),
+    typer.Option(**_PEM, help="CA certificate that the receiver's certificate must chain to."),
 ]
 Certificate = Annotated[
-    Path | None, typer.Option("--certificate", **_PEM, help="Client certificate, for mutual TLS.")
+    Path | None, typer.Option(**_PEM, help="Client certificate, for mutual TLS.")
 ]
-Key = Annotated[Path | None, typer.Option("--key", **_PEM, help="Private key of --certificate.")]
+Key = Annotated[Path | None, typer.Option(**_PEM, help="Private key of --certificate.")]
 Count = Annotated[
     int | None,
-    typer.Option(
-        min=1,
-        show_default=False,
-        help="Number of messages; per run with --runs, optional with --ramp.",
-    ),
+    typer.Option(min=1, help="Number of messages; per run with --runs, optional with --ramp."),
 ]
 Rate = Annotated[
     str,
@@ -72,43 +60,33 @@ Connections = Annotated[
     int, typer.Option(min=1, max=512, help="Connections, sockets or open files.")
 ]
 Mean = Annotated[int, typer.Option(min=120, max=8000, help="Mean size of a message.")]
-_BOUND = {"min": 120, "max": LONGEST_MESSAGE_BYTES, "show_default": False}
+_BOUND = {"min": 120, "max": LONGEST_MESSAGE_BYTES}
 Least = Annotated[
-    int | None,
-    typer.Option("--min-bytes", **_BOUND, help="Smallest size; by default 25 % below the mean."),
+    int | None, typer.Option(**_BOUND, help="Smallest size; by default 25 % below the mean.")
 ]
 Most = Annotated[
-    int | None,
-    typer.Option("--max-bytes", **_BOUND, help="Largest size; by default 25 % above the mean."),
+    int | None, typer.Option(**_BOUND, help="Largest size; by default 25 % above the mean.")
 ]
 Spread = Annotated[
     MessageDistribution,
-    typer.Option(
-        "--distribution", help="Distribution of sizes; lognormal needs --min-bytes and --max-bytes."
-    ),
+    typer.Option(help="Distribution of sizes; lognormal needs --min-bytes and --max-bytes."),
 ]
 Format = Annotated[
     MessageFormat | None,
     typer.Option(
         "--format",
         metavar="FORMAT",
-        show_default=False,
         help="rfc3164, rfc5424, local (RFC 3164 without a host, as syslog(3) writes) or bare "
         "(no header). By default local for unix, bare for file, else rfc3164.",
     ),
 ]
 Framing = Annotated[
     Literal["lf", "octet-counted"] | None,
-    typer.Option(
-        "--framing",
-        show_default=False,
-        help="Framing of messages over tcp and tls; by default lf.",
-    ),
+    typer.Option(help="Framing of messages over tcp and tls; by default lf."),
 ]
 Replay = Annotated[
     Path | None,
     typer.Option(
-        show_default=False,
         metavar="FILE",
         help="Send the lines of this file (its first 64 MiB) in a loop, with generated headers. "
         "The file sets the sizes. With --cluster each load host reads its own, at this path.",
@@ -119,29 +97,22 @@ Ramp = Annotated[
     str | None,
     typer.Option(
         metavar="A:B:SECONDS",
-        show_default=False,
         help="Go from A to B messages per second within SECONDS; with --count, continue at B until "
         "all are sent.",
     ),
 ]
 Burst = Annotated[
-    str | None,
-    typer.Option(
-        metavar="N:SECONDS", show_default=False, help="Send N messages at once every SECONDS."
-    ),
+    str | None, typer.Option(metavar="N:SECONDS", help="Send N messages at once every SECONDS.")
 ]
 Repeat = Annotated[
     str | None,
     typer.Option(
-        "--runs",
         metavar="N:PAUSE",
-        show_default=False,
         help="Send --count messages N times, with a pause of PAUSE seconds in between.",
     ),
 ]
 OnCluster = Annotated[
-    bool,
-    typer.Option("--cluster", help="Flood from all load hosts of the cluster that is up."),
+    bool, typer.Option("--cluster", help="Flood from all load hosts of the cluster that is up.")
 ]
 
 

@@ -38,23 +38,18 @@ def import_(
         typer.Argument(
             metavar="FILE...",
             help="rsyslog's configuration, such as /etc/rsyslog.conf, and what it includes.",
-            show_default=False,
         ),
     ] = None,
     profile: Annotated[
         Path | None,
-        typer.Option(
-            "-o", "--output-file", metavar="PROFILE", help="The file to write.", show_default=False
-        ),
+        typer.Option("-o", "--output-file", metavar="PROFILE", help="The file to write."),
     ] = None,
     host: Annotated[
         str | None,
         typer.Option(
-            "--host",
             metavar="HOST",
             help="Read the files on this host, /etc/rsyslog.conf where none is named: one of "
             "the inventory by its name, or an address such as ssh://USER@HOST.",
-            show_default=False,
         ),
     ] = None,
     inventory: InventoryOption = None,

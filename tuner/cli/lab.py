@@ -35,7 +35,7 @@ app = typer.Typer(no_args_is_help=True, help="A lab that stays until `lab down`:
 
 @app.command()
 def up(
-    profile: Annotated[Path | None, typer.Argument(help="The profile.", show_default=False)] = None,
+    profile: Annotated[Path | None, typer.Argument(help="The profile.")] = None,
     output: OutputOption = OutputFormat.TEXT,
 ) -> None:
     """Start an engine and rsyslogd for a profile on loopback; they stay until `lab down`."""

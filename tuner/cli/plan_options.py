@@ -22,7 +22,7 @@ _MACHINES = "What machines carry"
 
 
 def _option(panel: str, metavar: str, text: str) -> object:
-    return typer.Option(metavar=metavar, show_default=False, help=text, rich_help_panel=panel)
+    return typer.Option(metavar=metavar, help=text, rich_help_panel=panel)
 
 
 Run = Annotated[
@@ -31,7 +31,6 @@ Run = Annotated[
         metavar="RUN",
         help="A run directory of a search, or a file with what `bench --output json` printed; what "
         "it measured is used. Default: what this project measured on 2 cores.",
-        show_default=False,
     ),
 ]
 Rate = Annotated[
@@ -49,11 +48,9 @@ MessageBytes = Annotated[
 SampleFile = Annotated[
     Path | None,
     typer.Option(
-        "--sample",
         exists=True,
         dir_okay=False,
         metavar="FILE",
-        show_default=False,
         help="Your own log lines (the first 64 MiB): gives message size and gzip ratio.",
         rich_help_panel=_STREAM,
     ),

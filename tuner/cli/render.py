@@ -33,22 +33,16 @@ from tuner.render.tree import stale, write
 
 # What each host needs, by its name and by kind.
 _Needs = Mapping[str, Mapping[str, Sequence[str]]]
-_File = Annotated[
-    str | None, typer.Argument(help="With --stdout: print this file alone.", show_default=False)
-]
+_File = Annotated[str | None, typer.Argument(help="With --stdout: print this file alone.")]
 _Inventory = Annotated[
     Path | None,
     typer.Option(
-        "--inventory",
         metavar="FILE",
         help="hosts.yaml, or an inventory of Ansible's: a configuration for each collector in it "
         "that is to run this profile, with the host's own changes.",
-        show_default=False,
     ),
 ]
-_Directory = Annotated[
-    Path | None, typer.Option("-o", "--output-dir", help="Where the files go.", show_default=False)
-]
+_Directory = Annotated[Path | None, typer.Option("-o", "--output-dir", help="Where the files go.")]
 
 
 def render(

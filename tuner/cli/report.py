@@ -18,9 +18,7 @@ from tuner.search.journal import read
 
 
 def report(
-    run_directory: Annotated[
-        Path, typer.Argument(help="A run directory that a search wrote.", show_default=False)
-    ],
+    run_directory: Annotated[Path, typer.Argument(help="A run directory that a search wrote.")],
     output: OutputOption = OutputFormat.TEXT,
 ) -> None:
     """Rewrite the report of a search from its journal, and print it as Markdown.

@@ -67,17 +67,14 @@ LocalProfile = Annotated[
         help="The profile; by default rsyslog-tune.yaml in this folder, else the shipped default.",
         readable=False,
         allow_dash=True,
-        show_default=False,
     ),
 ]
 Conf = Annotated[
     Path | None,
     typer.Option(
-        "--conf",
         metavar="FILE",
         help="Search on a configuration of rsyslog, such as /etc/rsyslog.conf, in place of a "
         "profile: only its parameters change.",
-        show_default=False,
     ),
 ]
 Budget = Annotated[str, typer.Option(help="Wall-clock time, downloads excluded.")]
@@ -94,7 +91,6 @@ Allow = Annotated[
         metavar="NAME",
         help="Also search a setting that weakens a guarantee, such as translog.durability; can be "
         "repeated. The report begins with what is given up.",
-        show_default=False,
     ),
 ]
 Repair = Annotated[
@@ -106,15 +102,12 @@ Repair = Annotated[
 DryRun = Annotated[
     bool, typer.Option("--dry-run", help="Print what the budget is enough for; measure nothing.")
 ]
-RunDir = Annotated[
-    Path | None, typer.Option(help="Folder for results; must be new or empty.", show_default=False)
-]
+RunDir = Annotated[Path | None, typer.Option(help="Folder for results; must be new or empty.")]
 Resume = Annotated[
     Path | None,
     typer.Option(
         metavar="RUN_DIR",
         help="Resume an interrupted search, with its options and within its budget.",
-        show_default=False,
     ),
 ]
 WarmStart = Annotated[
@@ -123,7 +116,6 @@ WarmStart = Annotated[
         metavar="RUN_DIR",
         help="Start with the best candidates of this earlier search and measure them anew; can be "
         "repeated.",
-        show_default=False,
     ),
 ]
 RefuseNoise = Annotated[
@@ -133,7 +125,6 @@ RefuseNoise = Annotated[
         min=0.1,
         help="Exit with 5 if the baseline noise, the standard deviation of runs of the profile as "
         "written, is above PERCENT: before candidates are measured.",
-        show_default=False,
     ),
 ]
 RequireGain = Annotated[

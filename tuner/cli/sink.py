@@ -31,7 +31,6 @@ def sink(
             help="Inject a fault such as status=429, html=503 or drop-event=77, followed by "
             "after=N (first bulk request that has it, by default the 5th) and times=N (how many "
             f"have it, by default 1), separated by commas. Can be repeated. {_KINDS}.",
-            show_default=False,
         ),
     ] = None,
     output: OutputOption = OutputFormat.TEXT,

@@ -48,22 +48,15 @@ from tuner.search.budget import Pace
 from tuner.search.farm import MeasuringPlace
 from tuner.search.study import LabFacts
 
-ExperimentPath = Annotated[
-    Path, typer.Argument(help="The experiment, a YAML file.", show_default=False)
-]
+ExperimentPath = Annotated[Path, typer.Argument(help="The experiment, a YAML file.")]
 Repeats = Annotated[int | None, typer.Option(min=1, max=100, help="Repeats; overrides the file.")]
 Window = Annotated[str | None, typer.Option(help="Length of a run's window; overrides the file.")]
 Seed = Annotated[int, typer.Option(min=0, help="Seed of the random order within blocks.")]
 DryRun = Annotated[
     bool, typer.Option("--dry-run", help="Check the file and all variants, measure nothing.")
 ]
-OtherEngine = Annotated[
-    EngineChoice | None,
-    typer.Option("--engine", help="node or sink; overrides the file."),
-]
-RunDir = Annotated[
-    Path | None, typer.Option(help="Where results go; must be new or empty.", show_default=False)
-]
+OtherEngine = Annotated[EngineChoice | None, typer.Option(help="node or sink; overrides the file.")]
+RunDir = Annotated[Path | None, typer.Option(help="Where results go; must be new or empty.")]
 
 
 def sweep(

@@ -60,19 +60,16 @@ _Mends = Sequence[Mend] | None
 _Output = Annotated[
     ProblemFormat,
     typer.Option(
-        "--output",
         help="Format on stdout; github: only problems, as GitHub Actions annotations; gitlab: as a "
-        "GitLab code quality report.",
+        "GitLab code quality report."
     ),
 ]
 _Url = Annotated[
     str | None,
     typer.Option(
-        "--elasticsearch",
         metavar="URL",
         help="Have an existing Elasticsearch or OpenSearch check the rendered templates; nothing "
         "is stored in it, except with --smoke.",
-        show_default=False,
     ),
 ]
 _Smoke = Annotated[
