@@ -13,7 +13,7 @@ from typing import Annotated, TypeVar
 
 import typer
 
-from tuner.cli.console import Voice, say, working
+from tuner.cli.console import Verbosity, say, working
 from tuner.cli.files import (
     Exports,
     JsonFile,
@@ -328,7 +328,7 @@ def bench(
     gauges = Gauges("bench", loaded.profile.name, BENCH_PHASES, time.time(), planned=repeat)
     with (
         running_metrics(metrics_path, gauges) as metrics,
-        open_place(wanted, [loaded.profile], parent, Voice()) as place,
+        open_place(wanted, [loaded.profile], parent, Verbosity.NORMAL) as place,
     ):
         measured, lost = _measure(place, loaded.profile, chosen, pace_of(engine), metrics)
     exports.publish(bench_json(measured), bench_blocks(measured), output)

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 from tuner.cli.cluster import cluster_that_is_up
-from tuner.cli.console import Voice
+from tuner.cli.console import Verbosity
 from tuner.cli.site import Wanted
 from tuner.cluster.access import connected, require_comparable
 from tuner.cluster.farm import dask_farm
@@ -25,7 +25,7 @@ _LAB = "tuner.cli.cluster_lab"
 
 @contextmanager
 def labs_of_cluster(
-    wanted: Wanted, profiles: Sequence[Profile], allow: Sequence[str], voice: Voice
+    wanted: Wanted, profiles: Sequence[Profile], allow: Sequence[str], verbosity: Verbosity
 ) -> Iterator[MeasuringPlace]:
     """Labs for these profiles, gone afterwards; the first decides what they are.  Raises JobFailed
     without a cluster, Refused where its machines do not compare, BadUsage where each has an engine
@@ -44,7 +44,7 @@ def labs_of_cluster(
                 wanted.engine.value, first, tuple(allow), tuple(beside), span, wanted.url,
                 {} if wanted.templates is None else wanted.templates.files,
             )  # fmt: skip
-            with voice.working(_starting(farm.machines, span)):
+            with verbosity.working(_starting(farm.machines, span)):
                 opened = farm.open(request)
             yield MeasuringPlace(
                 _facts(opened) if span is None else _facts_of_span(opened, span),

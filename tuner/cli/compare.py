@@ -11,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from tuner.cli.console import Voice, say, working
+from tuner.cli.console import Verbosity, say, working
 from tuner.cli.files import Exports, JsonFile, MarkdownFile
 from tuner.cli.options import (
     ClusterOption,
@@ -83,7 +83,7 @@ def measured(
         doubts.append("workload.rate is fixed: both sides were offered exactly that rate")
     arms = (Arm(A, first), Arm(B, second))
     parent = Path(tempfile.gettempdir())
-    with open_place(wanted, [first, second], parent, Voice()) as place:
+    with open_place(wanted, [first, second], parent, Verbosity.NORMAL) as place:
         facts = place.facts
         _require_enough(arms, facts, chosen.pairs)
         if facts.fixes_node and arms[0].node != arms[1].node:

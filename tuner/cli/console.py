@@ -9,7 +9,6 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from enum import Enum
 from functools import cache
 from typing import TYPE_CHECKING
@@ -113,28 +112,11 @@ class Verbosity(Enum):
     NORMAL = "normal"
     VERBOSE = "verbose"
 
-
-@dataclass(frozen=True)
-class Voice:
-    """Says as much as was asked for."""
-
-    verbosity: Verbosity = Verbosity.NORMAL
-
-    @property
-    def is_quiet(self) -> bool:
-        """Whether only the result is wanted."""
-        return self.verbosity is Verbosity.QUIET
-
-    @property
-    def is_verbose(self) -> bool:
-        """Whether every stage is wanted."""
-        return self.verbosity is Verbosity.VERBOSE
-
     def say(self, text: str) -> None:
         """A line about what is going on, unless only the result is wanted."""
-        if not self.is_quiet:
+        if self is not Verbosity.QUIET:
             say(text)
 
     def working(self, text: str) -> AbstractContextManager[object]:
         """Show that something takes a while, unless only the result is wanted."""
-        return contextlib.nullcontext() if self.is_quiet else working(text)
+        return contextlib.nullcontext() if self is Verbosity.QUIET else working(text)

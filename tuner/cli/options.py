@@ -11,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from tuner.cli.console import Verbosity, Voice, say
+from tuner.cli.console import Verbosity, say
 from tuner.engines.versions import DEFAULT
 from tuner.errors import BadUsage
 from tuner.host.programs import CHOSEN_RSYSLOGD, rsyslog_version
@@ -110,13 +110,13 @@ UrlOption = Annotated[
 ]
 
 
-def voice_of(quiet: bool, verbose: bool) -> Voice:
+def verbosity_of(quiet: bool, verbose: bool) -> Verbosity:
     """How much to say; raises BadUsage where both were asked for."""
     if quiet and verbose:
         raise BadUsage("--quiet and --verbose cannot be combined")
     if quiet:
-        return Voice(Verbosity.QUIET)
-    return Voice(Verbosity.VERBOSE) if verbose else Voice()
+        return Verbosity.QUIET
+    return Verbosity.VERBOSE if verbose else Verbosity.NORMAL
 
 
 def templates_of(folder: Path | None) -> Templates | None:

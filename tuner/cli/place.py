@@ -8,7 +8,7 @@ from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
 
-from tuner.cli.console import Voice
+from tuner.cli.console import Verbosity
 from tuner.cli.options import EngineChoice
 from tuner.cli.site import Wanted, open_lab, prepare, require_runnable, tell_of_others
 from tuner.engine.owned import Owner, remove
@@ -39,7 +39,7 @@ def open_place(
     wanted: Wanted,
     profiles: Sequence[Profile],
     parent: Path,
-    voice: Voice,
+    verbosity: Verbosity,
     allow: Sequence[str] = (),
 ) -> Iterator[MeasuringPlace]:
     """The place for these profiles, gone afterwards: the engine is that of the first, of which a
@@ -49,14 +49,14 @@ def open_place(
         # Needs more than a lab here.
         from tuner.cli.cluster_labs import labs_of_cluster
 
-        with labs_of_cluster(wanted, profiles, allow, voice) as place:
+        with labs_of_cluster(wanted, profiles, allow, verbosity) as place:
             yield place
         return
-    downloads_s = prepare(wanted, profiles, voice.say)
-    tell_of_others(voice.say)
+    downloads_s = prepare(wanted, profiles, verbosity.say)
+    tell_of_others(verbosity.say)
     with ExitStack() as stack:
-        with voice.working("starting the lab"):
-            lab = stack.enter_context(open_lab(wanted, profiles[0], parent, voice.say))
+        with verbosity.working("starting the lab"):
+            lab = stack.enter_context(open_lab(wanted, profiles[0], parent, verbosity.say))
         yield place_of(lab, profiles, allow, pace_of(wanted.engine), downloads_s)
 
 

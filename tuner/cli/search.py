@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from tuner.cli.console import Voice, result, result_json
+from tuner.cli.console import Verbosity, result, result_json
 from tuner.cli.files import MetricsFileOption, new_run_directory, running_metrics, writing_to
 from tuner.cli.layout import show_blocks
 from tuner.cli.options import (
@@ -26,7 +26,7 @@ from tuner.cli.options import (
     given_beside,
     load,
     load_or_default,
-    voice_of,
+    verbosity_of,
 )
 from tuner.cli.place import open_place, pace_of
 from tuner.cli.search_job import (
@@ -164,12 +164,12 @@ def search(
     """
     choose_rsyslogd(rsyslogd)
     clock = Stopwatch(time.monotonic())
-    voice = voice_of(quiet, verbose)
+    verbosity = verbosity_of(quiet, verbose)
     if resume is not None:
         if given := given_beside(context, _BESIDE_RESUME):
             raise BadUsage(f"--resume keeps the options of the search: remove {', '.join(given)}")
         with writing_to(resume):
-            worked = _gone_on(resume, cluster, clock, voice, metrics_path)
+            worked = _gone_on(resume, cluster, clock, verbosity, metrics_path)
         _conclude(worked, resume, require_gain, output)
         return
     if conf is not None and profile is not None:
@@ -198,7 +198,7 @@ def search(
             loaded, directory, options, budget_s, seed, clock,
             warm_starts=earlier, on_cluster=cluster,
         )  # fmt: skip
-        worked = _studied(job, voice, metrics_path)
+        worked = _studied(job, verbosity, metrics_path)
     _conclude(worked, directory, require_gain, output)
 
 
@@ -234,23 +234,27 @@ def _affordable(budget: str, engine: EngineChoice) -> float:
 
 
 def _gone_on(
-    directory: Path, on_cluster: bool, clock: Stopwatch, voice: Voice, metrics_path: Path | None
+    directory: Path,
+    on_cluster: bool,
+    clock: Stopwatch,
+    verbosity: Verbosity,
+    metrics_path: Path | None,
 ) -> Worked:
     """A search that was ended before; one that was finished is only told again."""
     record = recorded_or_set_aside(directory)
     job = resumed(directory, record, clock, on_cluster=on_cluster)
     if record.study.ending is Ending.FINISHED:
-        voice.say(f"the search in {directory} is already complete; rewriting its reports")
-        return written(job, Worked(record.study, None), voice)
+        verbosity.say(f"the search in {directory} is already complete; rewriting its reports")
+        return written(job, Worked(record.study, None), verbosity)
     require_strategy(record.study.header)
     if has_changed(job.loaded):
-        voice.say(
+        verbosity.say(
             f"{job.loaded.path} changed since this search started; continuing with the original"
         )
-    return _studied(job, voice, metrics_path)
+    return _studied(job, verbosity, metrics_path)
 
 
-def _studied(job: Job, voice: Voice, metrics_path: Path | None) -> Worked:
+def _studied(job: Job, verbosity: Verbosity, metrics_path: Path | None) -> Worked:
     """Open the lab that a search needs, and work on it there.  Results are written once the lab,
     which may have filled the disk, is gone."""
     profile = job.loaded.profile
@@ -258,16 +262,16 @@ def _studied(job: Job, voice: Voice, metrics_path: Path | None) -> Worked:
     try:
         with (
             running_metrics(metrics_path, gauges) as metrics,
-            open_place(job.wanted, [profile], job.directory, voice, job.options.allow) as place,
+            open_place(job.wanted, [profile], job.directory, verbosity, job.options.allow) as place,
         ):
             job.clock.downloads_s = place.downloads_s
-            worked = work_on(job, place, voice, metrics)
+            worked = work_on(job, place, verbosity, metrics)
     except Interrupted:
         # Before it went on with anything; what was measured is there as it was.
         if job.record is not None:
-            voice.say(to_resume(job))
+            verbosity.say(to_resume(job))
         raise
-    return written(job, worked, voice)
+    return written(job, worked, verbosity)
 
 
 def _conclude(worked: Worked, directory: Path, require_gain: bool, output: OutputFormat) -> None:

@@ -11,7 +11,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
-from tuner.cli.console import Voice, say
+from tuner.cli.console import Verbosity, say
 from tuner.cli.files import MetricsFile, write_results
 from tuner.cli.search_job import (
     Job,
@@ -57,27 +57,27 @@ class Worked:
     error: TuneError | Interrupted | None
 
 
-def work_on(job: Job, place: MeasuringPlace, voice: Voice, metrics: MetricsFile) -> Worked:
+def work_on(job: Job, place: MeasuringPlace, verbosity: Verbosity, metrics: MetricsFile) -> Worked:
     """Search, recording each trial as it happens."""
     facts = place.facts
     header = header_of(job, facts)
     metrics.update(of_header(metrics.gauges, header))
-    record = _taken_over(job, place, header, voice)
+    record = _taken_over(job, place, header, verbosity)
     for line in header.substitutions:
-        voice.say(f"changed for the lab: {line}")
+        verbosity.say(f"changed for the lab: {line}")
     for line in warm_start_notes(job, header):
-        voice.say(line)
+        verbosity.say(line)
     said: tuple[str, ...] = ()
     if job.record is None:
         said = tuple(bought(job.budget_s, job.pace, job.loaded.profile, dimensions(job, facts)))
         for line in said:
-            voice.say(line)
+            verbosity.say(line)
         if job.repairs:
             names = ", ".join(f"{path} {level_text(level)}" for path, level in job.repairs)
-            voice.say(f"repairs, not for speed, in every candidate: {names}")
+            verbosity.say(f"repairs, not for speed, in every candidate: {names}")
         ends = datetime.now() + timedelta(seconds=job.budget_s - job.clock())
-        voice.say(f"ends at about {ends:%H:%M:%S}; Ctrl-C ends it earlier, --resume continues")
-    seen = screen(voice, _nothing_yet(job, facts), job.clock, said)
+        verbosity.say(f"ends at about {ends:%H:%M:%S}; Ctrl-C ends it earlier, --resume continues")
+    seen = screen(verbosity, _nothing_yet(job, facts), job.clock, said)
     with _journal(job, header) as lines, seen as shown:
         work = _Work(job, place, record, header.started, lines, shown, metrics)
         error = _ended_by(work.search)
@@ -94,7 +94,7 @@ def work_on(job: Job, place: MeasuringPlace, voice: Voice, metrics: MetricsFile)
     return Worked(study, error)
 
 
-def written(job: Job, worked: Worked, voice: Voice) -> Worked:
+def written(job: Job, worked: Worked, verbosity: Verbosity) -> Worked:
     """Write the results; where that fails, it is the error of a search that had no other."""
     try:
         write_results(job.directory, job.loaded, worked.study)
@@ -105,8 +105,8 @@ def written(job: Job, worked: Worked, voice: Voice) -> Worked:
         return worked
     # Elsewhere, what failed here may well succeed.
     if isinstance(worked.error, Interrupted) or (worked.error is not None and job.on_cluster):
-        voice.say(f"results so far: {job.directory / 'report.html'}")
-        voice.say(to_resume(job))
+        verbosity.say(f"results so far: {job.directory / 'report.html'}")
+        verbosity.say(to_resume(job))
     return worked
 
 
@@ -144,7 +144,7 @@ def _nothing_yet(job: Job, facts: LabFacts) -> Progress:
     return Progress(title, job.budget_s, dimensions(job, facts))
 
 
-def _taken_over(job: Job, place: MeasuringPlace, header: Header, voice: Voice) -> Record:
+def _taken_over(job: Job, place: MeasuringPlace, header: Header, verbosity: Verbosity) -> Record:
     """What was measured before; what killed sessions left in an engine that outlived them is
     removed."""
     if job.record is None:
@@ -153,7 +153,7 @@ def _taken_over(job: Job, place: MeasuringPlace, header: Header, voice: Voice) -
     require_same(study.header, header)
     for session in study.sessions:
         place.forget(session.run_id)
-    voice.say(
+    verbosity.say(
         f"resuming {job.directory}: {len(study.trials)} trials done, "
         f"{seconds(job.record.spent_s)} of {seconds(job.budget_s)} used"
     )

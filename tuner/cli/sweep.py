@@ -12,7 +12,7 @@ from typing import Annotated
 
 import typer
 
-from tuner.cli.console import Voice, result, result_json, say, working
+from tuner.cli.console import Verbosity, result, result_json, say, working
 from tuner.cli.files import new_run_directory
 from tuner.cli.layout import show_blocks
 from tuner.cli.options import (
@@ -103,7 +103,7 @@ def sweep(
         return
     with (
         new_run_directory(run_dir, asked.name) as directory,
-        open_place(wanted, profiles, directory, Voice()) as place,
+        open_place(wanted, profiles, directory, Verbosity.NORMAL) as place,
         working("starting") as tell,
     ):
         pace = pace_of(wanted.engine)
