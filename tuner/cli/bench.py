@@ -13,7 +13,7 @@ from typing import Annotated, TypeVar
 
 import typer
 
-from tuner.cli.console import Verbosity, say, working
+from tuner.cli.console import OutputFormat, Verbosity, say, working
 from tuner.cli.files import (
     Exports,
     JsonFile,
@@ -27,7 +27,6 @@ from tuner.cli.options import (
     ClusterOption,
     EngineChoice,
     EngineOption,
-    OutputFormat,
     OutputOption,
     ProfilePath,
     RsyslogdOption,
@@ -37,9 +36,8 @@ from tuner.cli.options import (
     load,
     templates_of,
 )
-from tuner.cli.place import open_place, pace_of
+from tuner.cli.place import Wanted, open_place, pace_of
 from tuner.cli.runs import SideBySide, require_none_failed
-from tuner.cli.site import Wanted
 from tuner.engines.index import MappingStyle
 from tuner.errors import GuardrailBreached, Unreachable
 from tuner.host.programs import choose_rsyslogd

@@ -9,8 +9,8 @@ from typing import Annotated
 
 import typer
 
-from tuner.cli.console import result, result_json, say
-from tuner.cli.options import OutputFormat, OutputOption
+from tuner.cli.console import OutputFormat, answer, result, result_json, say
+from tuner.cli.options import OutputOption
 from tuner.cluster import member as members_process
 from tuner.cluster import standing
 from tuner.cluster.certificate import ClusterCertificate, pem_text
@@ -143,16 +143,13 @@ def cluster_that_is_up() -> standing.StandingCluster:
 def _show(cluster: standing.StandingCluster, output: OutputFormat) -> None:
     present = standing.taking_part(cluster)
     absent = [one for one in cluster.hosts if one.name not in present]
-    if output is OutputFormat.JSON:
-        hosts = [{"name": name, "role": role, "present": True} for name, role in present.items()]
-        hosts += [{"name": one.name, "role": one.role.value, "present": False} for one in absent]
-        result_json({"schema": 1, "kind": "cluster", "scheduler": cluster.address, "hosts": hosts})
-        return
-    result(f"scheduler  {cluster.address}")
-    for name, role in present.items():
-        result(f"{role:<9}  {name}")
-    for one in absent:
-        result(f"{one.role.value:<9}  {one.name}: does not take part")
+    hosts = [{"name": name, "role": role, "present": True} for name, role in present.items()]
+    hosts += [{"name": one.name, "role": one.role.value, "present": False} for one in absent]
+    lines = [f"scheduler  {cluster.address}"]
+    for one in hosts:
+        lines.append(f"{one['role']:<9}  {one['name']}")
+        lines[-1] += "" if one["present"] else ": does not take part"
+    answer(output, "cluster", {"scheduler": cluster.address, "hosts": hosts}, "\n".join(lines))
 
 
 def _certificate(

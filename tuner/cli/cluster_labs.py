@@ -9,13 +9,16 @@ from dataclasses import replace
 
 from tuner.cli.cluster import cluster_that_is_up
 from tuner.cli.console import Verbosity
-from tuner.cli.site import Wanted
+from tuner.cli.place import Wanted
 from tuner.cluster.access import connected, require_comparable
 from tuner.cluster.farm import dask_farm
+from tuner.cluster.load import hosts_of
 from tuner.cluster.messages import Opened, OpenLab, SpanOver, profile_json
-from tuner.cluster.span import span_of
+from tuner.cluster.span import loads_of, span_of
 from tuner.errors import BadUsage, Refused
+from tuner.flood.transport import Transport
 from tuner.lab.lab import new_run_id
+from tuner.lab.loads import LoadHost
 from tuner.profile.model import Profile
 from tuner.search.farm import AND, MeasuringPlace
 from tuner.search.study import LabFacts
@@ -109,3 +112,15 @@ def _facts(opened: Mapping[str, Opened]) -> LabFacts:
         fingerprint=replace(facts.fingerprint, hardware=hardware),
         cores=facts.cores if len({one.cores for one in every.values()}) == 1 else None,
     )
+
+
+@contextmanager
+def loads_of_cluster(transport: Transport) -> Iterator[Sequence[LoadHost]]:
+    """Those of the cluster that is up; raises JobFailed without any, and Refused where one of them
+    does not allow a target, before anything is sent."""
+    cluster = cluster_that_is_up()
+    with connected(cluster.address, cluster.certificate) as client:
+        require_comparable(client)
+        with loads_of(client) as loads:
+            loads.require_allowed(hosts_of(transport))
+            yield loads.here()

@@ -11,13 +11,12 @@ from typing import Annotated
 
 import typer
 
-from tuner.cli.console import Verbosity, say, working
+from tuner.cli.console import OutputFormat, Verbosity, say, working
 from tuner.cli.files import Exports, JsonFile, MarkdownFile
 from tuner.cli.options import (
     ClusterOption,
     EngineChoice,
     EngineOption,
-    OutputFormat,
     OutputOption,
     RsyslogdOption,
     TemplatesOption,
@@ -27,9 +26,8 @@ from tuner.cli.options import (
     load,
     templates_of,
 )
-from tuner.cli.place import open_place, pace_of
+from tuner.cli.place import Wanted, open_place, pace_of
 from tuner.cli.runs import SideBySide, begins_block, require_none_failed, result_text
-from tuner.cli.site import Wanted
 from tuner.errors import BadUsage, BelowTheBar, JobFailed, Refused, Unreachable
 from tuner.host.programs import choose_rsyslogd
 from tuner.measure.blocks import Arm, Run, comparison, pairs, values

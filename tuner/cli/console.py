@@ -7,7 +7,7 @@ import json
 import os
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from enum import Enum
 from functools import cache
@@ -18,6 +18,14 @@ import typer
 if TYPE_CHECKING:
     from rich.console import Console as RichConsole
     from rich.console import RenderableType
+
+
+class OutputFormat(Enum):
+    """How results are written."""
+
+    TEXT = "text"
+    JSON = "json"
+
 
 # How often a spinner turns in a second: less than rich's 12.5, beside what is being measured.
 _SPINS = 4
@@ -56,6 +64,14 @@ def show(*parts: RenderableType) -> None:
 def result_json(data: object) -> None:
     """What a program asked for, on stdout."""
     typer.echo(json.dumps(data, indent=2))
+
+
+def answer(output: OutputFormat, kind: str, fields: Mapping[str, object], text: str = "") -> None:
+    """A result of that kind, on stdout: its fields as JSON, else its text, where it has one."""
+    if output is OutputFormat.JSON:
+        result_json({"schema": 1, "kind": kind, **fields})
+    elif text:
+        result(text)
 
 
 @cache

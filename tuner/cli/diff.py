@@ -8,9 +8,8 @@ from typing import Annotated
 
 import typer
 
-from tuner.cli.console import result, result_json, say, working
+from tuner.cli.console import OutputFormat, answer, say, working
 from tuner.cli.options import (
-    OutputFormat,
     OutputOption,
     ProfilePath,
     TemplatesOption,
@@ -64,11 +63,9 @@ def _profiles(a: Path, b: Path, site: Templates | None, output: OutputFormat) ->
         for path in sorted(before.keys() | after.keys())
     }
     differing = [path for path, text in texts.items() if text]
-    if output is OutputFormat.JSON:
-        files = [{"path": path, "diff": text} for path, text in texts.items()]
-        result_json({"schema": 1, "kind": "diff", "differs": bool(differing), "files": files})
-    elif differing:
-        result("".join(texts.values()).rstrip())
+    files = [{"path": path, "diff": text} for path, text in texts.items()]
+    fields = {"differs": bool(differing), "files": files}
+    answer(output, "diff", fields, "".join(texts.values()).rstrip())
     if differing:
         names = ", ".join(differing)
         raise DifferencesFound(f"{len(differing)} of {len(texts)} files differ: {names}")
@@ -90,11 +87,8 @@ def _cluster(
     ):
         found = compare(wanted, client, site)
     differing = [one for one in found if one.differs]
-    if output is OutputFormat.JSON:
-        objects = [_object(one) for one in found]
-        result_json({"schema": 1, "kind": "diff", "differs": bool(differing), "objects": objects})
-    elif differing:
-        result("".join(one.unified() for one in differing).rstrip())
+    fields = {"differs": bool(differing), "objects": [_object(one) for one in found]}
+    answer(output, "diff", fields, "".join(one.unified() for one in differing).rstrip())
     if differing:
         names = ", ".join(_told(one) for one in differing)
         raise DifferencesFound(f"{len(differing)} of {len(found)} objects differ: {names}")

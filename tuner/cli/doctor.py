@@ -11,8 +11,8 @@ from typing import Annotated
 
 import typer
 
-from tuner.cli.console import result, result_json, say, working
-from tuner.cli.options import OutputFormat, OutputOption, RsyslogdOption
+from tuner.cli.console import OutputFormat, answer, say, working
+from tuner.cli.options import OutputOption, RsyslogdOption
 from tuner.engines.release import NEWEST_READ, OLDEST, Engine, Release
 from tuner.engines.versions import DEFAULT, TESTED, VERSIONS, Distribution, distribution_for
 from tuner.errors import BadUsage, ProgramMissing
@@ -80,10 +80,8 @@ def doctor(
         Requirement("removed", f"{left}, left by a killed run") for left in remove_abandoned()
     ]
     findings = [*_needed(), *_module_findings(), *_useful(), *removed]
-    if output is OutputFormat.JSON:
-        result_json({"schema": 1, "kind": "doctor", "findings": [asdict(f) for f in findings]})
-    else:
-        result("\n".join(map(str, findings)))
+    fields = {"findings": [asdict(one) for one in findings]}
+    answer(output, "doctor", fields, "\n".join(map(str, findings)))
     missing = [finding for finding in findings if finding.missing]
     if missing:
         raise ProgramMissing(f"{len(missing)} missing: {', '.join(f.what for f in missing)}")

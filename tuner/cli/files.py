@@ -14,9 +14,8 @@ from typing import Annotated
 
 import typer
 
-from tuner.cli.console import result_json, say
+from tuner.cli.console import OutputFormat, result_json, say
 from tuner.cli.layout import show_blocks
-from tuner.cli.options import OutputFormat
 from tuner.errors import BadUsage, JobFailed
 from tuner.host.lock import holding
 from tuner.lint.candidate import candidate

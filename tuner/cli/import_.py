@@ -9,9 +9,9 @@ from typing import Annotated
 
 import typer
 
-from tuner.cli.console import result, result_json, say, working
+from tuner.cli.console import OutputFormat, answer, say, working
 from tuner.cli.hosts import InventoryOption, machines_of
-from tuner.cli.options import OutputFormat, OutputOption, RsyslogdOption, name_for
+from tuner.cli.options import OutputOption, RsyslogdOption, name_for
 from tuner.deploy.files import HostFiles
 from tuner.errors import BadProfile, BadUsage, DifferencesFound, JobFailed, Problem, Refused
 from tuner.host.programs import choose_rsyslogd
@@ -188,22 +188,18 @@ def _print(
     output: OutputFormat,
     problems: Sequence[Problem] = (),
 ) -> None:
+    fields = {
+        "profile": None if profile is None else str(profile),
+        "text": text,
+        "missing": [_plain(one) for one in imported.missing],
+        "changed": [_plain(one) for one in imported.changed],
+        "kept": [_plain(one) for one in imported.kept],
+        "snippets": dict(imported.snippets),
+        "problems": [asdict(one) | {"severity": one.severity.value} for one in problems],
+    }
+    answer(output, "import", fields, text.rstrip("\n") if profile is None else str(profile))
     if output is OutputFormat.JSON:
-        result_json(
-            {
-                "schema": 1,
-                "kind": "import",
-                "profile": None if profile is None else str(profile),
-                "text": text,
-                "missing": [_plain(one) for one in imported.missing],
-                "changed": [_plain(one) for one in imported.changed],
-                "kept": [_plain(one) for one in imported.kept],
-                "snippets": dict(imported.snippets),
-                "problems": [asdict(one) | {"severity": one.severity.value} for one in problems],
-            }
-        )
         return
-    result(text.rstrip("\n") if profile is None else str(profile))
     listed = {
         "not imported": imported.missing,
         "kept as RainerScript": imported.kept,

@@ -8,9 +8,9 @@ from typing import Annotated
 
 import typer
 
-from tuner.cli.console import result, result_json, working
-from tuner.cli.flood_options import flood_command
-from tuner.cli.options import OutputFormat, OutputOption, load_or_default
+from tuner.cli.console import OutputFormat, answer, result, working
+from tuner.cli.flood import flood_command
+from tuner.cli.options import OutputOption, load_or_default
 from tuner.engines.versions import distribution_for
 from tuner.errors import JobFailed
 from tuner.flood.workload import transport_for
@@ -126,13 +126,11 @@ def _ship(profile: Profile, nodes: Nodes[NodeProcess], folder: Path) -> standing
 
 
 def _show(lab: standing.Standing, output: OutputFormat) -> None:
-    if output is OutputFormat.JSON:
-        result_json({"schema": 2, "kind": "lab", **asdict(lab)})
-        return
     others = "".join(f"          {one.url} (pid {one.process.pid})\n" for one in lab.other_nodes)
-    result(
+    text = (
         f"engine    {lab.url} ({lab.version}, {lab.heap} heap, pid {lab.engine.pid})\n{others}"
         f"rsyslogd  {lab.syslog} (pid {lab.rsyslogd.pid})\n"
         f"index     {lab.index}\n"
         f"try       {lab.flood} --count 100000"
     )
+    answer(output, "lab", {"schema": 2, **asdict(lab)}, text)

@@ -11,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from tuner.cli.console import Verbosity, say
+from tuner.cli.console import OutputFormat, Verbosity, say
 from tuner.engines.versions import DEFAULT
 from tuner.errors import BadUsage
 from tuner.host.programs import CHOSEN_RSYSLOGD, rsyslog_version
@@ -24,13 +24,6 @@ from tuner.schema.scalars import as_name
 
 _UNITS_S = {"s": 1, "m": 60, "h": 3600}
 _DURATION = re.compile("".join(rf"(?:(?P<{unit}>\d+(?:\.\d+)?){unit})?" for unit in "hms"))
-
-
-class OutputFormat(Enum):
-    """How results are written."""
-
-    TEXT = "text"
-    JSON = "json"
 
 
 class EngineChoice(Enum):

@@ -7,9 +7,9 @@ from typing import Annotated
 
 import typer
 
-from tuner.cli.console import result, result_json, say
+from tuner.cli.console import OutputFormat, result, result_json, say
 from tuner.cli.files import write_reports, writing_to
-from tuner.cli.options import OutputFormat, OutputOption
+from tuner.cli.options import OutputOption
 from tuner.errors import JobFailed, Locked
 from tuner.report.markdown import report_markdown
 from tuner.report.result import analyse

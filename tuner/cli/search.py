@@ -9,14 +9,13 @@ from typing import Annotated
 
 import typer
 
-from tuner.cli.console import Verbosity, result, result_json
+from tuner.cli.console import OutputFormat, Verbosity, answer, result, result_json
 from tuner.cli.files import MetricsFileOption, new_run_directory, running_metrics, writing_to
 from tuner.cli.layout import show_blocks
 from tuner.cli.options import (
     ClusterOption,
     EngineChoice,
     EngineOption,
-    OutputFormat,
     OutputOption,
     QuietOption,
     RsyslogdOption,
@@ -28,18 +27,20 @@ from tuner.cli.options import (
     load_or_default,
     verbosity_of,
 )
-from tuner.cli.place import open_place, pace_of
-from tuner.cli.search_job import (
+from tuner.cli.place import Wanted, open_place, pace_of, require_runnable
+from tuner.cli.search_session import (
     Job,
     Stopwatch,
+    Worked,
     has_changed,
     recorded_or_set_aside,
     require_strategy,
     resumed,
     searchable,
+    to_resume,
+    work_on,
+    written,
 )
-from tuner.cli.search_session import Worked, to_resume, work_on, written
-from tuner.cli.site import Wanted, require_runnable
 from tuner.errors import BadUsage, GuardrailBreached, Interrupted, JobFailed, NoImprovement
 from tuner.host.programs import choose_rsyslogd
 from tuner.lint.repairs import repairs
@@ -207,19 +208,16 @@ def _tell_plan(profile: Profile, options: Options, budget_s: float, output: Outp
     turned = searchable(profile, options)
     lines = list(bought(budget_s, pace_of(EngineChoice(options.engine)), profile, turned))
     mended = repairs(profile) if options.repairs else ()
-    if output is OutputFormat.JSON:
-        plan = {
-            "budget_s": budget_s,
-            "knobs": [knob.path for knob in turned],
-            "plan": lines,
-            "repairs": [asdict(one) | {"why": one.why} for one in mended],
-        }
-        result_json({"schema": 1, "kind": "search plan", **plan})
-        return
-    result("\n".join(f"- {line}" for line in lines))
-    result(f"settings, the most promising first: {', '.join(ranked(turned))}")
-    for one in mended:
-        result(f"repair: {one}")
+    fields = {
+        "budget_s": budget_s,
+        "knobs": [knob.path for knob in turned],
+        "plan": lines,
+        "repairs": [asdict(one) | {"why": one.why} for one in mended],
+    }
+    told = [f"- {line}" for line in lines]
+    told.append(f"settings, the most promising first: {', '.join(ranked(turned))}")
+    told += [f"repair: {one}" for one in mended]
+    answer(output, "search plan", fields, "\n".join(told))
 
 
 def _affordable(budget: str, engine: EngineChoice) -> float:

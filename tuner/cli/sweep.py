@@ -12,13 +12,12 @@ from typing import Annotated
 
 import typer
 
-from tuner.cli.console import Verbosity, result, result_json, say, working
+from tuner.cli.console import OutputFormat, Verbosity, answer, result, result_json, say, working
 from tuner.cli.files import new_run_directory
 from tuner.cli.layout import show_blocks
 from tuner.cli.options import (
     ClusterOption,
     EngineChoice,
-    OutputFormat,
     OutputOption,
     RsyslogdOption,
     TemplatesOption,
@@ -26,7 +25,7 @@ from tuner.cli.options import (
     duration_s,
     templates_of,
 )
-from tuner.cli.place import open_place, pace_of
+from tuner.cli.place import Wanted, open_place, pace_of, require_runnable
 from tuner.cli.runs import (
     SideBySide,
     begins_block,
@@ -34,7 +33,6 @@ from tuner.cli.runs import (
     require_none_failed,
     result_text,
 )
-from tuner.cli.site import Wanted, require_runnable
 from tuner.errors import Interrupted, Unreachable
 from tuner.host.programs import choose_rsyslogd
 from tuner.lint.load_experiment import LoadedExperiment, load_experiment
@@ -132,13 +130,11 @@ def _tell_plan(
     judges = loaded.experiment.judges_freshness
     took_s = lasts_s(arms, _plan(loaded, pace, window_s), repeats, pace, judges)
     names = [arm.name for arm in arms]
-    if output is OutputFormat.JSON:
-        plan = {"variants": names, "repeats": repeats, "about_s": took_s}
-        result_json({"schema": 1, "kind": "sweep plan", **plan})
-        return
-    result("\n".join(f"- {name}" for name in names))
     alone = " for one machine; those of the cluster share the blocks" if wanted.on_cluster else ""
-    result(f"{repeats} blocks of {len(names)} runs: about {seconds(took_s)}{alone}")
+    lines = [f"- {name}" for name in names]
+    lines.append(f"{repeats} blocks of {len(names)} runs: about {seconds(took_s)}{alone}")
+    fields = {"variants": names, "repeats": repeats, "about_s": took_s}
+    answer(output, "sweep plan", fields, "\n".join(lines))
 
 
 def _arms(loaded: LoadedExperiment) -> tuple[Arm, ...]:

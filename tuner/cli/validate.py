@@ -213,7 +213,7 @@ def _engine(loaded: LoadedProfile, url: str, site: Templates | None) -> Layer:
 
 def _smoke(loaded: LoadedProfile, url: str | None, site: Templates | None) -> Layer:
     """Imported here: what measures takes longer to import than the other layers take."""
-    from tuner.cli.site import Wanted, open_lab, prepare
+    from tuner.cli.place import Wanted, open_lab, prepare
     from tuner.validate.smoke import smoke_layer, without_stream
 
     wanted = Wanted(EngineChoice.NODE, url, site)
