@@ -6,7 +6,7 @@ import math
 import random
 import tempfile
 import time
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, TypeVar
@@ -37,13 +37,13 @@ from tuner.cli.options import (
     templates_of,
 )
 from tuner.cli.place import Wanted, open_place, pace_of
-from tuner.cli.runs import SideBySide, require_none_failed
+from tuner.cli.runs import SideBySide, last_known, require_none_failed, told
 from tuner.engines.index import MappingStyle
 from tuner.errors import GuardrailBreached, Unreachable
 from tuner.host.programs import choose_rsyslogd
 from tuner.lab.engine import stores
 from tuner.measure.blocks import Arm
-from tuner.measure.measurement import Failure, Measurement, Outcome, TrialPlan
+from tuner.measure.measurement import Failure, Measurement, TrialPlan
 from tuner.measure.metrics import Result
 from tuner.measure.paced_summary import PacedMeasurement
 from tuner.measure.sustain import (
@@ -108,20 +108,29 @@ class BenchCourse:
             telling=self._stage,
         )  # fmt: skip
 
-    def runs(self, measured: Bench) -> Iterator[Bench]:
+    def stages(self, measured: Bench) -> Iterator[Bench]:
+        """What is known after each run and, where one gave a rate, after each phase."""
+        for known in self._runs(measured):
+            measured = known
+            yield measured
+        if summary(measured.outcomes) is not None:
+            yield from self._phases(measured)
+
+    def _runs(self, measured: Bench) -> Iterator[Bench]:
         """What is known after each run; one to warm up, which is not kept, comes first on each
         machine."""
-        for run, runs in self._side.blocks(self._chosen.repeat):
+        for run, runs in told(self._side, self._chosen.repeat, "run", lambda _, __: ""):
             if run is not None:
                 self._count(run.result)
-                what = f"run {run.block} of {self._chosen.repeat}{on(run.machine)}"
-                say(f"{what}: {_what(run.result)}")
-            outcomes = tuple(one.result for one in runs)
-            machines = tuple(one.machine for one in runs if one.machine)
-            measured = replace(measured, outcomes=_saturated(outcomes), machines=machines)
+            outcomes = (one.result for one in runs)
+            measured = replace(
+                measured,
+                outcomes=tuple(one for one in outcomes if not isinstance(one, PacedMeasurement)),
+                machines=tuple(one.machine for one in runs if one.machine),
+            )
             yield measured
 
-    def phases(self, measured: Bench) -> Iterator[Bench]:
+    def _phases(self, measured: Bench) -> Iterator[Bench]:
         """What is known after each phase that was chosen, each on one machine, at rates by the
         median of its runs or by what the profile's workload asks for."""
         if self._chosen.freshness:
@@ -139,7 +148,7 @@ class BenchCourse:
         if self._chosen.ceiling:
             self._enter("ceiling")
             self._say("the engine's ceiling")
-            ceiling, machine = self._side.crew.ceiling(self._profile)
+            ceiling, machine = self._side.ceiling(self._profile)
             yield replace(_with_phase(measured, "ceiling", machine), ceiling=ceiling)
 
     def _phase(
@@ -159,7 +168,7 @@ class BenchCourse:
             result = yield from course(machine, per_second)
             return result
 
-        result, machine = self._side.crew.alone(work, lambda trial: self._count(trial.outcome))
+        result, machine = self._side.alone(work, lambda trial: self._count(trial.outcome))
         return result, _with_phase(measured, name, machine)
 
     def _freshness(
@@ -206,7 +215,7 @@ class BenchCourse:
     ) -> Generator[Asked, Trial, PacedMeasurement | Failure]:
         """A run by a schedule; the second one where the first lost the engine."""
         asked = Asked(0, Phase.CHECK, BASELINE, _RUN, plan, per_second=per_second, machine=machine)
-        trial = yield from self._side.crew.run(asked)
+        trial = yield from self._side.run(asked)
         if isinstance(trial.outcome, Measurement):
             raise TypeError("a run by a schedule does not saturate")
         return trial.outcome
@@ -256,19 +265,6 @@ def _with_phase(measured: Bench, name: str, machine: str) -> Bench:
     """`measured` with the machine of a phase, where that has a name."""
     named = ((name, machine),) if machine else ()
     return replace(measured, phases_on=(*measured.phases_on, *named))
-
-
-def _saturated(results: Sequence[Result]) -> tuple[Outcome, ...]:
-    outcomes = tuple(one for one in results if not isinstance(one, PacedMeasurement))
-    if len(outcomes) < len(results):
-        raise TypeError("a run that saturates has no pace")
-    return outcomes
-
-
-def _what(outcome: Result) -> str:
-    if isinstance(outcome, Failure):
-        return f"failed: {outcome.reason}"
-    return f"{eps(outcome.eps)} EPS"
 
 
 def bench(
@@ -352,19 +348,9 @@ def _measure(
         freshness_limit_s=profile.guardrails.freshness_p99_s,
         message_bytes=None if profile.workload.replay else profile.workload.message_bytes.mean,
     )
-    try:
-        with working("warming up the engine") as tell:
-            course = BenchCourse(place, profile, chosen, pace, metrics, tell)
-            for known in course.runs(measured):
-                measured = known
-            if summary(measured.outcomes) is not None:
-                for known in course.phases(measured):
-                    measured = known
-    except Unreachable as lost:
-        if not measured.outcomes:
-            raise
-        return measured, lost
-    return measured, None
+    with working("warming up the engine") as tell:
+        course = BenchCourse(place, profile, chosen, pace, metrics, tell)
+        return last_known(course.stages(measured))
 
 
 def _judge(measured: Bench) -> None:

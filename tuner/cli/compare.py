@@ -27,7 +27,7 @@ from tuner.cli.options import (
     templates_of,
 )
 from tuner.cli.place import Wanted, open_place, pace_of
-from tuner.cli.runs import SideBySide, begins_block, require_none_failed, result_text
+from tuner.cli.runs import SideBySide, begins_block, last_known, require_none_failed, told
 from tuner.errors import BadUsage, BelowTheBar, JobFailed, Refused, Unreachable
 from tuner.host.programs import choose_rsyslogd
 from tuner.measure.blocks import Arm, Run, comparison, pairs, values
@@ -46,7 +46,7 @@ from tuner.report.compare import (
     compare_json,
     gate_text,
 )
-from tuner.report.figures import eps, interval, on, percent
+from tuner.report.figures import eps, interval, percent
 from tuner.search.budget import Pace
 from tuner.search.farm import MeasuringPlace
 from tuner.search.guardrails import check_rate
@@ -96,16 +96,9 @@ def measured(
             seed=chosen.seed,
             doubts=tuple(doubts),
         )
-        try:
-            with working("starting") as tell:
-                stages = _stages(compared, place, arms, chosen, pace_of(wanted.engine), tell)
-                for known in stages:
-                    compared = known
-        except Unreachable as lost:
-            if not compared.runs:
-                raise
-            return compared, lost
-        return compared, None
+        with working("starting") as tell:
+            pace = pace_of(wanted.engine)
+            return last_known(_stages(compared, place, arms, chosen, pace, tell))
 
 
 def _require_enough(arms: tuple[Arm, Arm], facts: LabFacts, pairs: int) -> None:
@@ -125,13 +118,11 @@ def _stages(
 ) -> Iterator[Compared]:  # fmt: skip
     """What is known after each run, each told as it ends, and after each phase that follows."""
     plan = TrialPlan(pace.warm_up_s, chosen.window_s, awaits_counters=True)
-    begins = begins_block(tell, chosen.pairs)
-    side_by_side = SideBySide(place, arms, plan, pace, random.Random(chosen.seed), begins)
-    for run, runs in side_by_side.blocks(chosen.pairs):
+    side_by_side = SideBySide(
+        place, arms, plan, pace, random.Random(chosen.seed), begins_block(tell, chosen.pairs)
+    )
+    for _, runs in told(side_by_side, chosen.pairs, "pair", _ratio):
         compared = replace(compared, runs=runs)
-        if run is not None:
-            what = f"pair {run.block} of {chosen.pairs}  {run.arm}{on(run.machine)}"
-            say(f"{what}: {result_text(run.result)}{_ratio(runs, run.block)}")
         yield compared
     each = [pairs(compared.runs, A, B, metric) for metric in RATES]
     if len(each[0].a) < 2:
@@ -151,13 +142,13 @@ def _stages(
         yield compared
     if chosen.ceiling:
         say("the engine's ceiling")
-        top, machine = side_by_side.crew.ceiling(arms[0].profile)
+        top, machine = side_by_side.ceiling(arms[0].profile)
         yield replace(compared, ceiling=top, cores=place.facts.cores, ceiling_on=machine)
 
 
-def _ratio(runs: Sequence[Run], block: int) -> str:
-    """What a pair shows, once both sides of it ran."""
-    before, after = (values(runs, side, Metric.EPS).get(block) for side in (A, B))
+def _ratio(runs: Sequence[Run], run: Run) -> str:
+    """What the pair of a run shows, once both sides of it ran."""
+    before, after = (values(runs, side, Metric.EPS).get(run.block) for side in (A, B))
     return f", B over A {percent(after / before)}" if before and after else ""
 
 
