@@ -58,7 +58,7 @@ from tuner.measure.sustain import (
 from tuner.profile.model import Profile
 from tuner.report.bench import Bench, Sustained, bench_blocks, bench_json, median_on, summary
 from tuner.report.figures import eps, on, seconds
-from tuner.report.metrics import BENCH_PHASES, Gauges, with_outcome
+from tuner.report.metrics import BENCH_PHASES, Gauges
 from tuner.search.budget import Pace, trial_seconds
 from tuner.search.farm import MeasuringPlace
 from tuner.search.guardrails import LEAD_S, check_rate, interval_s
@@ -249,7 +249,8 @@ class BenchCourse:
             )
 
     def _count(self, result: Result) -> None:
-        self._metrics.update(with_outcome(self._metrics.gauges, result))
+        gauges = self._metrics.gauges
+        self._metrics.update(replace(gauges, outcomes=(*gauges.outcomes, result)))
 
     def _enter(self, phase: str, trial: int | None = None) -> None:
         gauges = replace(self._metrics.gauges, phase=phase)

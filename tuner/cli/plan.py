@@ -294,11 +294,9 @@ def plan(
     plans = [_planned(request, found, own) for request in requests]
     one, *others = plans
     if output is OutputFormat.JSON:
-        result_json(rates_json(plans) if others else plan_json(one.inputs, one.made, one.reach))
-    elif others:
-        show_blocks(rates_blocks(plans))
+        result_json(rates_json(plans) if others else plan_json(one))
     else:
-        show_blocks(plan_blocks(one.inputs, one.made, one.reach))
+        show_blocks(rates_blocks(plans) if others else plan_blocks(one))
 
 
 def _planned(request: Request, found: Measured, sample: Sample | None) -> PlannedRate:

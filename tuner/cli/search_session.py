@@ -10,7 +10,6 @@ import shlex
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from importlib.metadata import version
@@ -30,7 +29,7 @@ from tuner.lint.load import LoadedProfile, parse_profile
 from tuner.lint.repairs import every_change, repairs
 from tuner.profile.model import Profile
 from tuner.report.figures import seconds
-from tuner.report.metrics import of_header, of_intent, of_study, of_trials
+from tuner.report.metrics import of_intent, of_trials
 from tuner.search.budget import Pace
 from tuner.search.farm import AND, MeasuringPlace
 from tuner.search.forecast import trials_expected
@@ -58,7 +57,7 @@ from tuner.search.study import (
     Study,
     Trial,
 )
-from tuner.search.verdict import earlier_points
+from tuner.search.verdict import earlier_points, judge
 from tuner.space.knob import Knob, level_text
 from tuner.space.knobs import knobs, of_rsyslog, without_node
 
@@ -278,7 +277,8 @@ def work_on(job: Job, place: MeasuringPlace, verbosity: Verbosity, metrics: Metr
     """Search, recording each trial as it happens."""
     facts = place.facts
     header = header_of(job, facts)
-    metrics.update(of_header(metrics.gauges, header))
+    gauges = replace(metrics.gauges, engine=header.engine, rsyslog=header.rsyslog)
+    metrics.update(replace(gauges, budget_s=header.budget_s))
     record = _taken_over(job, place, header, verbosity)
     for line in header.substitutions:
         verbosity.say(f"changed for the lab: {line}")
@@ -294,8 +294,10 @@ def work_on(job: Job, place: MeasuringPlace, verbosity: Verbosity, metrics: Metr
             verbosity.say(f"repairs, not for speed, in every candidate: {names}")
         ends = datetime.now() + timedelta(seconds=job.budget_s - job.clock())
         verbosity.say(f"ends at about {ends:%H:%M:%S}; Ctrl-C ends it earlier, --resume continues")
-    seen = screen(verbosity, _nothing_yet(job, facts), job.clock, said)
-    with _journal(job, header) as lines, seen as shown:
+    title = f"{job.loaded.profile.name}, {facts.engine}, seed {job.seed}"
+    nothing_yet = Progress(title, job.budget_s, dimensions(job, facts))
+    writing = journal(job.directory, header) if job.record is None else reopened(job.directory)
+    with writing as lines, screen(verbosity, nothing_yet, job.clock, said) as shown:
         work = _Work(job, place, record, header.started, lines, shown, metrics)
         error = _ended_by(work.search)
         ending, reason = _told(error)
@@ -307,7 +309,7 @@ def work_on(job: Job, place: MeasuringPlace, verbosity: Verbosity, metrics: Metr
             ending, reason = _told(error)
         shown.stop()
         study = replace(work.study, ending=ending, reason=reason)
-        metrics.update(of_study(metrics.gauges, study))
+        metrics.update(replace(metrics.gauges, claimed=judge(study).claimed))
     return Worked(study, error)
 
 
@@ -355,12 +357,6 @@ def _told(error: TuneError | Interrupted | None) -> tuple[Ending, str]:
             return Ending.FAILED, str(error)
 
 
-def _nothing_yet(job: Job, facts: LabFacts) -> Progress:
-    """What is known of a search before its first trial."""
-    title = f"{job.loaded.profile.name}, {facts.engine}, seed {job.seed}"
-    return Progress(title, job.budget_s, dimensions(job, facts))
-
-
 def _taken_over(job: Job, place: MeasuringPlace, header: Header, verbosity: Verbosity) -> Record:
     """What was measured before; what killed sessions left in an engine that outlived them is
     removed."""
@@ -375,10 +371,6 @@ def _taken_over(job: Job, place: MeasuringPlace, header: Header, verbosity: Verb
         f"{seconds(job.record.spent_s)} of {seconds(job.budget_s)} used"
     )
     return job.record
-
-
-def _journal(job: Job, header: Header) -> AbstractContextManager[Journal]:
-    return journal(job.directory, header) if job.record is None else reopened(job.directory)
 
 
 class _Work:

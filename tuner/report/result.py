@@ -123,6 +123,11 @@ class StudyResult:
         """The doubts about the confirming pairs, the gravest first."""
         return doubted(self.pairs)
 
+    @property
+    def is_questioned(self) -> bool:
+        """Whether a claim should not be believed for the doubts about its pairs."""
+        return any(one.puts_in_question for one in self.doubts)
+
     def as_written(self, path: str) -> Level:
         """The level of a setting in the profile as written; None where it writes none."""
         if path in self.knobs:
@@ -153,6 +158,7 @@ def analyse(study: Study) -> StudyResult:
     profile, allow = written.profile, header.options.allow
     needed = repairs(profile)
     verdict = _repaired(judge(study), study, needed)
+    eps, paid = verdict.eps, verdict.paid
     recommended = frozenset(verdict.changes)
     fixed_rate = tuple(
         FixedRateRun(_side(trial, verdict), trial) for trial in study.of(Phase.CHECK)
@@ -166,7 +172,8 @@ def analyse(study: Study) -> StudyResult:
         knobs={knob.path: knob for knob in knobs(profile, allow)},
         opened=opened(profile, (*profile.search.allow, *allow)),
         pairs=pairs_of(study.trials),
-        claimed_rate=_claimed_rate(verdict),
+        # The rate that gained less.
+        claimed_rate=SUSTAINED if eps and paid and paid.ratio < eps.ratio else STEADY,
         last_runs=_last_runs(study),
         fixed_rate=fixed_rate,
         fresh=_fresh(fixed_rate, verdict),
@@ -187,12 +194,6 @@ def _repaired(verdict: Verdict, study: Study, needed: tuple[Repair, ...]) -> Ver
         return verdict
     fails = disqualified(study.trials, changes, header.limits)
     return verdict if fails else replace(verdict, changes=changes)
-
-
-def _claimed_rate(verdict: Verdict) -> Rate:
-    """The rate that gained less."""
-    eps, paid = verdict.eps, verdict.paid
-    return SUSTAINED if eps is not None and paid is not None and paid.ratio < eps.ratio else STEADY
 
 
 def _side(trial: Trial, verdict: Verdict) -> str:
