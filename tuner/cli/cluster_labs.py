@@ -47,7 +47,9 @@ def labs_of_cluster(
                 wanted.engine.value, first, tuple(allow), tuple(beside), span, wanted.url,
                 {} if wanted.templates is None else wanted.templates.files,
             )  # fmt: skip
-            with verbosity.working(_starting(farm.machines, span)):
+            names = ", ".join(farm.machines)
+            where = f"each of {names}" if span is None else f"{names}, with {_beside(span)}"
+            with verbosity.working(f"starting a lab on {where}"):
                 opened = farm.open(request)
             yield MeasuringPlace(
                 _facts(opened) if span is None else _facts_of_span(opened, span),
@@ -57,13 +59,6 @@ def labs_of_cluster(
                 lambda machine, profile, _: farm.ceiling(machine, profile),
                 max(one.downloads_s for one in opened.values()),
             )
-
-
-def _starting(machines: Sequence[str], span: SpanOver | None) -> str:
-    names = ", ".join(machines)
-    if span is None:
-        return f"starting a lab on each of {names}"
-    return f"starting a lab on {names}, with {_beside(span)}"
 
 
 def _with_its_engine(span: SpanOver, wanted: Wanted, profile: Profile) -> SpanOver:

@@ -86,7 +86,8 @@ def import_(
     imported = translate(read, name_for(profile or Path(host or (files or read.files)[0])))
     text = profile_text(imported, [at + one for one in read.files])
     if profile is not None:
-        _write({profile: text, **_beside(profile, imported)})
+        snippets = imported.snippets.items()
+        _write({profile: text, **{profile.parent / name: script for name, script in snippets}})
     try:
         loaded = parse_profile(text, str(profile or "the profile"))
     except BadProfile as bad:
@@ -154,11 +155,6 @@ def _run(what: str, block: Block, events: Sequence[bytes]) -> tuple[Arrival, ...
         return delivered(block, events)
     except RsyslogdDied as bad:
         raise JobFailed(f"--verify could not run {what}: {bad}") from None
-
-
-def _beside(profile: Path, imported: Imported) -> dict[Path, str]:
-    """The snippets, in the profile's folder."""
-    return {profile.parent / name: script for name, script in imported.snippets.items()}
 
 
 def _write(files: Mapping[Path, str]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
@@ -74,17 +75,14 @@ def _start(profile: Profile) -> standing.Standing:
     """Start the engine, then rsyslogd; whatever was started ends again when a part fails."""
     fetch(distribution_for(profile.release))
     folder = standing.make_folder()
-    try:
+    with ExitStack() as undo:
+        undo.callback(standing.end, None)
         hosts = nodes_here(folder / "engine", profile.lab.nodes)
         nodes = Nodes(plan_for(profile, hosts, dies_with_us=False), hosts)
-        try:
-            return _ship(profile, nodes, folder)
-        except BaseException:
-            nodes.stop()
-            raise
-    except BaseException:
-        standing.end(None)
-        raise
+        undo.callback(nodes.stop)
+        started = _ship(profile, nodes, folder)
+        undo.pop_all()
+    return started
 
 
 def _ship(profile: Profile, nodes: Nodes[NodeProcess], folder: Path) -> standing.Standing:
@@ -104,7 +102,8 @@ def _ship(profile: Profile, nodes: Nodes[NodeProcess], folder: Path) -> standing
         start_checks_s=bound.start_checks_s,
     )
     first, *others = nodes.running
-    try:
+    with ExitStack() as undo:
+        undo.callback(rsyslogd.stop)
         started = standing.Standing(
             url=first.url,
             version=nodes.plan.distribution.version,
@@ -119,9 +118,7 @@ def _ship(profile: Profile, nodes: Nodes[NodeProcess], folder: Path) -> standing
             ),
         )
         standing.write(started)
-    except BaseException:
-        rsyslogd.stop()
-        raise
+        undo.pop_all()
     return started
 
 

@@ -8,8 +8,7 @@ from collections.abc import Iterator
 from tuner.measure.measurement import Consequence
 from tuner.measure.paired import Comparison
 from tuner.report.figures import counted, eps, mebibytes, p_value, percent, share
-from tuner.report.pairs import FRESHNESS, MEMORY, compared_figures
-from tuner.report.result import STEADY, StudyResult
+from tuner.report.result import FRESHNESS, MEMORY, STEADY, StudyResult, compared_figures
 from tuner.report.search_trials import loss_lines, loss_name
 from tuner.report.sections import Caution, FirstScreen, Number
 from tuner.search.study import BASELINE, Ending, Phase, Study

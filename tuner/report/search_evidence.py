@@ -4,6 +4,7 @@ files."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,8 +17,7 @@ from tuner.render.artefacts import render
 from tuner.render.tree import unified
 from tuner.report.drawing import Colour
 from tuner.report.figures import eps, interval, percent, raw_and_adjusted, restart_text
-from tuner.report.pairs import compared_figures
-from tuner.report.result import AS_WRITTEN, BEST, FixedRateRun, StudyResult
+from tuner.report.result import AS_WRITTEN, BEST, FixedRateRun, StudyResult, compared_figures
 from tuner.report.runs import (
     bottleneck_blocks,
     effective_blocks,
@@ -123,15 +123,13 @@ def freshness_plot(result: StudyResult) -> Plot | None:
         f"finds it; the guardrail allows {limit_s:g} s at p99."
     )
 
-    def paint(figure: Figure) -> None:
-        _paint_freshness(figure, sides, limit_s)
-
     rows = tuple((side, *(f"{one:.2f} s" for one in each_s)) for side, each_s in sides.items())
+    paint = partial(_paint_freshness, sides, limit_s)
     return Plot("freshness", title, says, 220, paint, ("", *_NAMES), rows)
 
 
 def _paint_freshness(
-    figure: Figure, sides: Mapping[str, tuple[float, ...]], limit_s: float
+    sides: Mapping[str, tuple[float, ...]], limit_s: float, figure: Figure
 ) -> None:
     axes = figure.subplots()
     thick = 0.8 / len(sides)

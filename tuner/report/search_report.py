@@ -19,8 +19,7 @@ from tuner.measure.metrics import Result as Outcome
 from tuner.measure.paced_summary import PacedMeasurement
 from tuner.report.figures import share
 from tuner.report.first_screen import first_screen, numbers, rates
-from tuner.report.pairs import Doubted
-from tuner.report.result import StudyResult
+from tuner.report.result import Doubted, StudyResult
 from tuner.report.search_evidence import diff, evidence, limits
 from tuner.report.search_sections import (
     change,
