@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from tuner.cli.console import OutputFormat, answer, result, say, working
+from tuner.cli.console import OutputFormat, print_result, result, say, working
 from tuner.cli.hosts import (
     EngineUrlOption,
     HostFile,
@@ -197,7 +197,7 @@ def _show(plan: DeployPlan, diff: bool, plan_out: Path | None, output: OutputFor
     differing = [name for name, text in changes if text]
     each = [{"name": name, "diff": text} for name, text in changes]
     fields = {"differs": bool(differing), "changes": each}
-    answer(output, "apply-check", fields, plan.diff.rstrip() if diff else "")
+    print_result(output, "apply-check", fields, plan.diff.rstrip() if diff else "")
     if plan_out is not None:
         write_whole(plan_out, saved(plan))
         say(f"rsyslog-tune apply {plan_out} does exactly this")
@@ -248,7 +248,7 @@ def _report(plan: DeployPlan, outcomes: tuple[HostOutcome, ...], output: OutputF
     objects = [one.name for one in plan.objects]
     fields = {"hosts": each, "engine": objects, "needs_restart": list(node)}
     lines = [f"{one.state.value:<9}  {one.name}" for one in outcomes]
-    answer(output, "apply", fields, "\n".join(lines))
+    print_result(output, "apply", fields, "\n".join(lines))
     if node:
         say(
             f"needs a restart of the engine's nodes, and is not applied: {', '.join(node)} "
@@ -292,7 +292,7 @@ def verify(
                 found += engine_drift(loaded.profile, client, site)
     fields = {"drift": [asdict(one) for one in found], "notes": notes}
     texts = [f"{one.where}: {one.what}\n{one.diff}".rstrip() for one in found]
-    answer(output, "verify", fields, "\n".join(texts))
+    print_result(output, "verify", fields, "\n".join(texts))
     for note in notes:
         say(note)
     if found:
@@ -309,7 +309,7 @@ def confirm(output: OutputOption = OutputFormat.TEXT) -> None:
         count = undo.confirm(left, say)
     if not count:
         raise JobFailed("nothing waits to be confirmed")
-    answer(output, "confirm", {"confirmed": count}, "confirmed")
+    print_result(output, "confirm", {"confirmed": count}, "confirmed")
 
 
 def recover(
@@ -327,4 +327,4 @@ def recover(
     if host or inventory is not None:
         undo.recover_hosts(machines_of(host, inventory, None), say)
     nothing = "no unfinished apply was started from this machine"
-    answer(output, "recover", {"undone": count}, f"undone: {count}" if count else nothing)
+    print_result(output, "recover", {"undone": count}, f"undone: {count}" if count else nothing)

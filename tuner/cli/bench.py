@@ -37,7 +37,7 @@ from tuner.cli.options import (
     templates_of,
 )
 from tuner.cli.place import Wanted, open_place, pace_of
-from tuner.cli.runs import SideBySide, last_known, require_none_failed, told
+from tuner.cli.runs import SideBySide, last_known, reported_runs, require_none_failed
 from tuner.engines.index import MappingStyle
 from tuner.errors import GuardrailBreached, Unreachable
 from tuner.host.programs import choose_rsyslogd
@@ -119,7 +119,7 @@ class BenchCourse:
     def _runs(self, measured: Bench) -> Iterator[Bench]:
         """What is known after each run; one to warm up, which is not kept, comes first on each
         machine."""
-        for run, runs in told(self._side, self._chosen.repeat, "run", lambda _, __: ""):
+        for run, runs in reported_runs(self._side, self._chosen.repeat, "run", lambda _, __: ""):
             if run is not None:
                 self._count(run.result)
             outcomes = (one.result for one in runs)

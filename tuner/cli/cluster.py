@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from tuner.cli.console import OutputFormat, answer, result, result_json, say
+from tuner.cli.console import OutputFormat, print_result, result, result_json, say
 from tuner.cli.options import OutputOption
 from tuner.cluster import member as members_process
 from tuner.cluster import standing
@@ -149,7 +149,9 @@ def _show(cluster: standing.StandingCluster, output: OutputFormat) -> None:
     for one in hosts:
         lines.append(f"{one['role']:<9}  {one['name']}")
         lines[-1] += "" if one["present"] else ": does not take part"
-    answer(output, "cluster", {"scheduler": cluster.address, "hosts": hosts}, "\n".join(lines))
+    print_result(
+        output, "cluster", {"scheduler": cluster.address, "hosts": hosts}, "\n".join(lines)
+    )
 
 
 def _certificate(

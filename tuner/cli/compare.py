@@ -27,7 +27,7 @@ from tuner.cli.options import (
     templates_of,
 )
 from tuner.cli.place import Wanted, open_place, pace_of
-from tuner.cli.runs import SideBySide, begins_block, last_known, require_none_failed, told
+from tuner.cli.runs import SideBySide, begins_block, last_known, reported_runs, require_none_failed
 from tuner.errors import BadUsage, BelowTheBar, JobFailed, Refused, Unreachable
 from tuner.host.programs import choose_rsyslogd
 from tuner.measure.blocks import Arm, Run, comparison, pairs, values
@@ -121,7 +121,7 @@ def _stages(
     side_by_side = SideBySide(
         place, arms, plan, pace, random.Random(chosen.seed), begins_block(tell, chosen.pairs)
     )
-    for _, runs in told(side_by_side, chosen.pairs, "pair", _ratio):
+    for _, runs in reported_runs(side_by_side, chosen.pairs, "pair", _ratio):
         compared = replace(compared, runs=runs)
         yield compared
     each = [pairs(compared.runs, A, B, metric) for metric in RATES]

@@ -66,7 +66,9 @@ def result_json(data: object) -> None:
     typer.echo(json.dumps(data, indent=2))
 
 
-def answer(output: OutputFormat, kind: str, fields: Mapping[str, object], text: str = "") -> None:
+def print_result(
+    output: OutputFormat, kind: str, fields: Mapping[str, object], text: str = ""
+) -> None:
     """A result of that kind, on stdout: its fields as JSON, else its text, where it has one."""
     if output is OutputFormat.JSON:
         result_json({"schema": 1, "kind": kind, **fields})

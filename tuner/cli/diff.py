@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from tuner.cli.console import OutputFormat, answer, say, working
+from tuner.cli.console import OutputFormat, print_result, say, working
 from tuner.cli.options import (
     OutputOption,
     ProfilePath,
@@ -65,7 +65,7 @@ def _profiles(a: Path, b: Path, site: Templates | None, output: OutputFormat) ->
     differing = [path for path, text in texts.items() if text]
     files = [{"path": path, "diff": text} for path, text in texts.items()]
     fields = {"differs": bool(differing), "files": files}
-    answer(output, "diff", fields, "".join(texts.values()).rstrip())
+    print_result(output, "diff", fields, "".join(texts.values()).rstrip())
     if differing:
         names = ", ".join(differing)
         raise DifferencesFound(f"{len(differing)} of {len(texts)} files differ: {names}")
@@ -88,7 +88,7 @@ def _cluster(
         found = compare(wanted, client, site)
     differing = [one for one in found if one.differs]
     fields = {"differs": bool(differing), "objects": [_object(one) for one in found]}
-    answer(output, "diff", fields, "".join(one.unified() for one in differing).rstrip())
+    print_result(output, "diff", fields, "".join(one.unified() for one in differing).rstrip())
     if differing:
         names = ", ".join(_told(one) for one in differing)
         raise DifferencesFound(f"{len(differing)} of {len(found)} objects differ: {names}")

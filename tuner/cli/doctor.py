@@ -11,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from tuner.cli.console import OutputFormat, answer, say, working
+from tuner.cli.console import OutputFormat, print_result, say, working
 from tuner.cli.options import OutputOption, RsyslogdOption
 from tuner.engines.release import NEWEST_READ, OLDEST, Engine, Release
 from tuner.engines.versions import DEFAULT, TESTED, VERSIONS, Distribution, distribution_for
@@ -81,7 +81,7 @@ def doctor(
     ]
     findings = [*_needed(), *_module_findings(), *_useful(), *removed]
     fields = {"findings": [asdict(one) for one in findings]}
-    answer(output, "doctor", fields, "\n".join(map(str, findings)))
+    print_result(output, "doctor", fields, "\n".join(map(str, findings)))
     missing = [finding for finding in findings if finding.missing]
     if missing:
         raise ProgramMissing(f"{len(missing)} missing: {', '.join(f.what for f in missing)}")

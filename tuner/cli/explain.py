@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from tuner.cli.console import OutputFormat, answer, result_json
+from tuner.cli.console import OutputFormat, print_result, result_json
 from tuner.cli.options import OutputOption
 from tuner.lint.codes import CodeExplanation, explain_code, is_code
 from tuner.lint.explain import Explanation
@@ -45,7 +45,7 @@ def explain(
     found = () if rules else explanations_of(key)
     fields = {"keys": [asdict(one) for one in found], "rules": [asdict(one) for one in rules]}
     text = "\n\n".join([*map(_text, found), *map(_rule_text, rules)])
-    answer(output, "explain", fields, text)
+    print_result(output, "explain", fields, text)
 
 
 def _text(found: Explanation) -> str:

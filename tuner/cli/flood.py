@@ -13,7 +13,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from tuner.cli.console import OutputFormat, answer, working
+from tuner.cli.console import OutputFormat, print_result, working
 from tuner.cli.options import OutputOption
 from tuner.errors import BadUsage, JobFailed
 from tuner.flood.pace import Runs
@@ -356,7 +356,7 @@ def show(
         "max_late_s": seen and seen.max_late_s,
         "kept_pace": seen and seen.kept,
     }
-    answer(output, "flood", fields, "\n".join(lines))
+    print_result(output, "flood", fields, "\n".join(lines))
 
 
 def _lines(final: FloodProgress, timeline: Timeline | None) -> Iterator[str]:

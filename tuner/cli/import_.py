@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from tuner.cli.console import OutputFormat, answer, say, working
+from tuner.cli.console import OutputFormat, print_result, say, working
 from tuner.cli.hosts import InventoryOption, machines_of
 from tuner.cli.options import OutputOption, RsyslogdOption, name_for
 from tuner.deploy.files import HostFiles
@@ -193,7 +193,7 @@ def _print(
         "snippets": dict(imported.snippets),
         "problems": [asdict(one) | {"severity": one.severity.value} for one in problems],
     }
-    answer(output, "import", fields, text.rstrip("\n") if profile is None else str(profile))
+    print_result(output, "import", fields, text.rstrip("\n") if profile is None else str(profile))
     if output is OutputFormat.JSON:
         return
     listed = {

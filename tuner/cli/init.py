@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from tuner.cli.console import OutputFormat, answer, say
+from tuner.cli.console import OutputFormat, print_result, say
 from tuner.cli.options import LOCAL, OutputOption, name_for
 from tuner.errors import ProgramMissing, Refused
 from tuner.host.programs import rsyslog_version
@@ -30,7 +30,7 @@ def init(
             file.write(text)
     except FileExistsError:
         raise Refused(f"{profile} exists: name another file, or move it") from None
-    answer(output, "init", {"profile": str(profile)}, str(profile))
+    print_result(output, "init", {"profile": str(profile)}, str(profile))
     schema = profile.parent / "profile.schema.json"
     if not schema.exists():
         say(f"for completion in your editor: rsyslog-tune schema > {schema}")

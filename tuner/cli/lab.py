@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from tuner.cli.console import OutputFormat, answer, result, working
+from tuner.cli.console import OutputFormat, print_result, result, working
 from tuner.cli.flood import flood_command
 from tuner.cli.options import OutputOption, load_or_default
 from tuner.engines.versions import distribution_for
@@ -130,4 +130,4 @@ def _show(lab: standing.Standing, output: OutputFormat) -> None:
         f"index     {lab.index}\n"
         f"try       {lab.flood} --count 100000"
     )
-    answer(output, "lab", {"schema": 2, **asdict(lab)}, text)
+    print_result(output, "lab", {"schema": 2, **asdict(lab)}, text)

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from tuner.cli.console import OutputFormat, answer
+from tuner.cli.console import OutputFormat, print_result
 from tuner.cli.options import (
     LOCAL,
     FragmentOption,
@@ -136,13 +136,15 @@ def _write(
     for host, kinds in needs.items():
         lines += [f"{host} needs {kind}: {', '.join(one)}" for kind, one in kinds.items() if one]
     files = [str(directory / artefact.path) for artefact in artefacts]
-    answer(output, "render", {"files": files, "status": states, "needs": needs}, "\n".join(lines))
+    print_result(
+        output, "render", {"files": files, "status": states, "needs": needs}, "\n".join(lines)
+    )
 
 
 def _print(artefacts: tuple[Artefact, ...], output: OutputFormat) -> None:
     files = {artefact.path: artefact.text for artefact in artefacts}
     text = "\n".join(f"==> {path} <==\n{text}" for path, text in files.items())
-    answer(output, "render", {"text": files}, text)
+    print_result(output, "render", {"text": files}, text)
 
 
 def _print_one(artefacts: tuple[Artefact, ...], file: str, output: OutputFormat) -> None:
@@ -162,6 +164,6 @@ def _compare(
 ) -> None:
     old = stale(artefacts, directory)
     text = difference(artefacts, directory).rstrip() if diff else ""
-    answer(output, "render-check", {"stale": list(old)}, text)
+    print_result(output, "render-check", {"stale": list(old)}, text)
     if old:
         raise DifferencesFound(f"{len(old)} of {len(artefacts)} files differ: {', '.join(old)}")

@@ -232,7 +232,7 @@ def begins_block(tell: Callable[[str], None], count: int) -> Callable[[Asked], N
     return begins
 
 
-def told(
+def reported_runs(
     side: SideBySide, count: int, word: str, remark: Callable[[Sequence[Run], Run], str]
 ) -> Iterator[tuple[Run | None, tuple[Run, ...]]]:
     """`blocks` of a side by side, each run told as it ends, with a remark on it among all so far:

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from tuner.cli.console import OutputFormat, Verbosity, answer, result, result_json
+from tuner.cli.console import OutputFormat, Verbosity, print_result, result, result_json
 from tuner.cli.files import MetricsFileOption, new_run_directory, running_metrics, writing_to
 from tuner.cli.layout import show_blocks
 from tuner.cli.options import (
@@ -214,10 +214,10 @@ def _tell_plan(profile: Profile, options: Options, budget_s: float, output: Outp
         "plan": lines,
         "repairs": [asdict(one) | {"why": one.why} for one in mended],
     }
-    told = [f"- {line}" for line in lines]
-    told.append(f"settings, the most promising first: {', '.join(ranked(turned))}")
-    told += [f"repair: {one}" for one in mended]
-    answer(output, "search plan", fields, "\n".join(told))
+    details = [f"- {line}" for line in lines]
+    details.append(f"settings, the most promising first: {', '.join(ranked(turned))}")
+    details += [f"repair: {one}" for one in mended]
+    print_result(output, "search plan", fields, "\n".join(details))
 
 
 def _affordable(budget: str, engine: EngineChoice) -> float:

@@ -300,13 +300,13 @@ def work_on(job: Job, place: MeasuringPlace, verbosity: Verbosity, metrics: Metr
     with writing as lines, screen(verbosity, nothing_yet, job.clock, said) as shown:
         work = _Work(job, place, record, header.started, lines, shown, metrics)
         error = _ended_by(work.search)
-        ending, reason = _told(error)
+        ending, reason = _ending_of(error)
         try:
             lines.end(ending, job.clock(), reason)
         except JobFailed as lost:
             # Without its folder or any room there, whatever else failed did so for that.
             error = error if isinstance(error, Interrupted) else lost
-            ending, reason = _told(error)
+            ending, reason = _ending_of(error)
         shown.stop()
         study = replace(work.study, ending=ending, reason=reason)
         metrics.update(replace(metrics.gauges, claimed=judge(study).claimed))
@@ -346,7 +346,7 @@ def _ended_by(search: Callable[[], None]) -> TuneError | Interrupted | None:
     return None
 
 
-def _told(error: TuneError | Interrupted | None) -> tuple[Ending, str]:
+def _ending_of(error: TuneError | Interrupted | None) -> tuple[Ending, str]:
     """What the journal says of an end."""
     match error:
         case None:

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from tuner.cli.console import OutputFormat, answer, result, say
+from tuner.cli.console import OutputFormat, print_result, result, say
 from tuner.cli.options import OutputOption
 from tuner.engine.client import EngineClient
 from tuner.engine.delivery import Arrived, ArrivedRun, FaultCount, arrived, fault_counts
@@ -79,7 +79,7 @@ def _show(
         "indices": [asdict(one) for one in indices],
         "faults": [asdict(one) for one in faults],
     }
-    answer(output, "sink", fields, "\n".join(lines))
+    print_result(output, "sink", fields, "\n".join(lines))
 
 
 def _run_text(run: ArrivedRun) -> str:

@@ -12,7 +12,15 @@ from typing import Annotated
 
 import typer
 
-from tuner.cli.console import OutputFormat, Verbosity, answer, result, result_json, say, working
+from tuner.cli.console import (
+    OutputFormat,
+    Verbosity,
+    print_result,
+    result,
+    result_json,
+    say,
+    working,
+)
 from tuner.cli.files import new_run_directory
 from tuner.cli.layout import show_blocks
 from tuner.cli.options import (
@@ -30,8 +38,8 @@ from tuner.cli.runs import (
     SideBySide,
     begins_block,
     last_known,
+    reported_runs,
     require_none_failed,
-    told,
 )
 from tuner.errors import Interrupted
 from tuner.host.programs import choose_rsyslogd
@@ -135,7 +143,7 @@ def _tell_plan(
     lines = [f"- {name}" for name in names]
     lines.append(f"{repeats} blocks of {len(names)} runs: about {seconds(took_s)}{alone}")
     fields = {"variants": names, "repeats": repeats, "about_s": took_s}
-    answer(output, "sweep plan", fields, "\n".join(lines))
+    print_result(output, "sweep plan", fields, "\n".join(lines))
 
 
 def _lasts_s(
@@ -205,7 +213,7 @@ def _stages(
         return f"  (about {seconds(each_s * runs_left)} left)"
 
     try:
-        for _, runs in told(side_by_side, course.repeats, "block", left):
+        for _, runs in reported_runs(side_by_side, course.repeats, "block", left):
             found = replace(found, runs=runs)
             yield found
     except Interrupted:
